@@ -1,9 +1,9 @@
-# Boson: `make demo` shows it, `make test` tests it. Everything else is a part of these.
+# Boson: `make demo` runs an example, `make test` runs all tests. All other targets are parts of these.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .SILENT:
-.PHONY: demo test check golden cluster node build image plugins setup lint bench corpus clean help
+.PHONY: demo test check golden cluster node build image chart release plugins setup lint bench corpus clean help
 
 # With CI=true cargo's target directory lies in the cache, outside the checkout (see .ci/env).
 TARGET := $(shell source .ci/env && echo $$TARGET)
@@ -12,7 +12,7 @@ ifdef CI
 export CARGO_TARGET_DIR := $(TARGET)
 endif
 
-help: ## this list
+help: ## list the targets
 	grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
 demo: ## install what is missing, build, convert docs/examples/nats
@@ -32,12 +32,12 @@ test: ## install what is missing, build, lint, run all tests
 	$(MAKE) build lint
 	.ci/tests all
 
-check: ## lint, and all tests that need neither root nor Kubernetes: what to run before each commit
+check: ## lint, and all tests that need neither root nor Kubernetes; run it before each commit
 	.ci/setup check
 	$(MAKE) build lint
 	.ci/tests check
 
-golden: build ## `host` in each folder of tests/golden
+golden: build ## `host` for each case of tests/golden
 	.ci/tests golden
 
 cluster: ## the operator against an API server without nodes
@@ -55,6 +55,14 @@ build: plugins ## host and plugins, in target/release/host and target/plugins
 
 image: build ## the operator's image, in target/image.tar
 	$(TARGET)/release/boson-build image --host $(HOST) --container-run $(TARGET)/container-run --plugins $(TARGET)/plugins --out $(TARGET)/image.tar
+
+chart: ## the Helm chart, generated from deploy/ and crds/, in target/chart
+	cargo build --release --workspace --bins --locked
+	$(TARGET)/release/boson-build chart --out $(TARGET)/chart
+
+release: ## [VERSION=x]: static program, image, Helm chart, manifests, SBOM and checksums, in target/release-x
+	.ci/setup build
+	.ci/release $(VERSION)
 
 plugins:
 	source .ci/env

@@ -13,7 +13,8 @@ pub fn component(module: &str, stage: &str) -> Result<Vec<u8>> {
     component_of(module, stage, stage, &[])
 }
 
-/// Builds a component from a core module, for a world in these packages or in the package of the stage. `more`: names and texts.
+/// Builds a component from a core module, for a world in these packages or in the package of the stage. `more`: names
+/// and texts.
 ///
 /// # Errors
 /// It is not such a module, or the world does not exist.

@@ -1,4 +1,5 @@
-//! Cases with BOSH's recorded answers, one JSON object a line, and the answers of `host`. The format is described in `tests/corpus/README.md`.
+//! Cases with BOSH's recorded answers, one JSON object a line, and the answers of `host`. The format is described in
+//! `tests/corpus/README.md`.
 
 use crate::{Run, host_with_input};
 use anyhow::{Context, Result};

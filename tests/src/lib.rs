@@ -4,6 +4,7 @@ pub mod cluster;
 pub mod compiled;
 pub mod component;
 pub mod corpus;
+pub mod golden;
 pub mod registry;
 pub mod synthetic;
 pub mod templates;
@@ -27,7 +28,8 @@ pub struct Ran {
 
 /// The repository's root.
 pub fn root() -> PathBuf {
-    // Read at run time: checkouts that share a target directory also share this library, which was compiled in one of them.
+    // Read at run time: checkouts that share a target directory also share this library, which was compiled in one of
+    // them.
     let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
     package
         .as_deref()

@@ -1,5 +1,5 @@
-//! A real registry on an address of this machine: Debian's `docker-registry`, which `.ci/setup` installs. Images are pushed by the HTTP API, because
-//! the client under test should not create the test's input.
+//! A real registry on an address of this machine: Debian's `docker-registry`, which `.ci/setup` installs. Images are
+//! pushed by the HTTP API, because the client under test should not create the test's input.
 
 use crate::root;
 use anyhow::{Context, Result, ensure};

@@ -1,4 +1,5 @@
-//! Made-up inputs of any size: a manifest with ops files, and a deployment with its release. The same size gives the same bytes.
+//! Made-up inputs of any size: a manifest with ops files, and a deployment with its release. The same size gives the
+//! same bytes.
 
 use anyhow::Result;
 use std::fmt::Write as _;
@@ -141,7 +142,8 @@ pub fn manifest(groups: usize) -> String {
     text
 }
 
-/// The ops file number `nth` for a [`manifest`] of `groups` groups: eight operations of several kinds, which succeed in any order.
+/// The ops file number `nth` for a [`manifest`] of `groups` groups: eight operations of several kinds, which succeed in
+/// any order.
 pub fn ops_file(nth: usize, groups: usize) -> String {
     let mut text = String::new();
     for step in 0..OPERATIONS {
@@ -171,8 +173,8 @@ pub fn ops_file(nth: usize, groups: usize) -> String {
     text
 }
 
-/// Writes `manifest.yml` and `release/` below `directory`: groups of three jobs with four templates each, every job linked to one of the group
-/// before.
+/// Writes `manifest.yml` and `release/` below `directory`: groups of three jobs with four templates each, every job
+/// linked to one of the group before.
 ///
 /// # Errors
 /// The directory cannot be written to.
@@ -196,7 +198,8 @@ pub fn write_deployment(directory: &Path, groups: usize) -> Result<()> {
     Ok(fs::write(directory.join("release/config/final.yml"), "name: shop\n")?)
 }
 
-/// Writes `manifest.yml` and `release/` below `directory`: one group with one job, `front`, that has all [`TEMPLATES`]. None is a script.
+/// Writes `manifest.yml` and `release/` below `directory`: one group with one job, `front`, that has all [`TEMPLATES`].
+/// None is a script.
 ///
 /// # Errors
 /// The directory cannot be written to.

@@ -1,7 +1,7 @@
 //! Made-up templates of many sizes, for the context of `synthetic`. The same count gives the same bytes.
 
-/// Sizes of the templates of [`of_all_sizes`] in bytes: the smallest, each quartile, the largest. Taken from the test suites of five releases (nats,
-/// capi, routing, uaa, bosh), without the longest tenth.
+/// Sizes of the templates of [`of_all_sizes`] in bytes: the smallest, each quartile, the largest. Taken from the test
+/// suites of five releases (nats, capi, routing, uaa, bosh), without the longest tenth.
 const TEMPLATE_BYTES: [usize; 5] = [50, 380, 3800, 18_400, 37_000];
 
 /// A part of a template: some Ruby, some text, few tags, as in those releases.

@@ -16,9 +16,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// Objects of the release in `tests/releases/lifecycle`, and the variables that were generated for it.
+/// Objects of the release in `tests/fixtures/releases/lifecycle`, and the variables that were generated for it.
 fn converted(scratch: &Path) -> (Vec<Value>, String) {
-    let release = root().join("tests/releases/lifecycle");
+    let release = root().join("tests/fixtures/releases/lifecycle");
     let manifest = release.join("manifest.yml");
     let [release, manifest] = [&release, &manifest].map(|path| path.display().to_string());
     let vars = ["--vars-store", "vars.yml", "--registry", "boson.test"];
@@ -56,7 +56,7 @@ fn of_containers(pod: &Value) -> BTreeSet<String> {
 /// `<job>/<process>` in the files that a pod writes.
 fn of_pod(scratch: &Path, properties: &[u8]) -> BTreeSet<String> {
     let jobs = scratch.join("releases/jobs-src/lifecycle");
-    for job in folders(&root().join("tests/releases/lifecycle/jobs")).unwrap() {
+    for job in folders(&root().join("tests/fixtures/releases/lifecycle/jobs")).unwrap() {
         let target = jobs.join(job.file_name().unwrap());
         fs::create_dir_all(target.join("templates")).unwrap();
         fs::copy(job.join("spec"), target.join("job.MF")).unwrap();

@@ -243,7 +243,7 @@ fn wrong_sizes_are_detected() {
 fn truncated_or_altered_archives_are_detected() {
     let whole = good().gz();
     for cut in [20, whole.len() / 2, whole.len() - 9] {
-        refused(&whole[..cut], "release-archive-damaged", "'r.tgz' is cut off");
+        refused(&whole[..cut], "release-archive-damaged", "'r.tgz' is truncated");
     }
     let other = Archive::job().file("more", "x").gz();
     let digest_of_another = good().file("./jobs/app.tgz", &other).gz();

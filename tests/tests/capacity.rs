@@ -115,7 +115,7 @@ fn both(component: &[u8], holds: impl Fn(&Ran) -> bool) {
         let ran = call(component, space);
         assert!(holds(&ran), "{space}: {} {}\n{}", ran.code, ran.stdout, ran.stderr);
         assert_eq!(
-            !ran.stderr.contains("instances are made on demand"),
+            !ran.stderr.contains("creating instances on demand"),
             pooled,
             "{}",
             ran.stderr

@@ -159,7 +159,7 @@ fn certificates_converge_with_their_options_and_their_ca() {
     assert!(
         scaled
             .stderr
-            .contains("The value of variable 'tls' was made anew: its options have changed"),
+            .contains("The value of variable 'tls' was regenerated: its options have changed"),
         "{}",
         scaled.stderr
     );
@@ -172,7 +172,7 @@ fn certificates_converge_with_their_options_and_their_ca() {
     assert!(
         rotated
             .stderr
-            .contains("The value of variable 'tls' was made anew: its CA is another one now"),
+            .contains("The value of variable 'tls' was regenerated: its CA has changed"),
         "{}",
         rotated.stderr
     );

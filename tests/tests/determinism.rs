@@ -45,7 +45,7 @@ fn names(directory: &Path) -> Vec<String> {
 fn scratch() -> tempfile::TempDir {
     let scratch = tempfile::tempdir().unwrap();
     std::fs::copy(
-        root().join("tests/golden/convert-nats/vars.yml"),
+        root().join("tests/fixtures/nats/vars.yml"),
         scratch.path().join("vars.yml"),
     )
     .unwrap();

@@ -1,26 +1,26 @@
-//! Golden folders: `golden/<case>/arguments` holds the arguments of `host`, one a line, and `host` runs in a copy of the folder.
+//! Runs the golden cases (see `boson_tests::golden`): `host` with the case's arguments, in a directory with its inputs.
 //!
-//! `{examples}` in an argument is `docs/examples`. The files `stdin` and `environment` (`NAME=VALUE` lines) hold the input and the environment. A run
-//! that succeeds prints `expected.yml` and the warnings `expected.warnings`, and writes the files in `expected.files`. A run that fails prints
-//! nothing, leaves no file behind, ends with exit code 1 or the one in `expected.code`, and reports `expected.err`. BLESS=1 rewrites the
-//! expectations; read them before you commit them. CASE=<part of a name> runs some of them.
+//! `{examples}` in an argument is `docs/examples`. The files `stdin` and `environment` (`NAME=VALUE` lines) hold the
+//! input and the environment. A run that succeeds prints `expected.yml` and the warnings `expected.warnings`, and
+//! writes the files in `expected.files`. A run that fails prints nothing, leaves no file behind, ends with exit code 1
+//! or the one in `expected.code`, and reports `expected.err`. BLESS=1 rewrites the expectations; read them before you
+//! commit them. CASE=<part of a name> runs some of them.
 
 #![allow(clippy::unwrap_used, reason = "in the functions that tests share, too")]
 
 use anyhow::{Context, Result};
-use boson_tests::{Ran, Run, compare, folders, root};
+use boson_tests::golden::{Case, cases};
+use boson_tests::{Ran, Run, compare, root};
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 #[test]
-fn every_golden_folder_is_as_expected() {
+fn every_golden_case_is_as_expected() {
     let only = std::env::var("CASE").unwrap_or_default();
-    let cases = folders(&root().join("tests/golden"))
-        .unwrap()
-        .into_iter()
-        .filter(|case| case.to_string_lossy().contains(&only));
+    let cases = cases().unwrap().into_iter().filter(|case| case.name.contains(&only));
     let cases = Mutex::new(cases.collect::<Vec<_>>().into_iter());
     let wrong = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
@@ -31,7 +31,7 @@ fn every_golden_folder_is_as_expected() {
                     wrong
                         .lock()
                         .unwrap()
-                        .extend(what.map(|what| format!("{}: {what}", case.display())));
+                        .extend(what.map(|what| format!("{}: {what}", case.name)));
                 }
             });
         }
@@ -40,22 +40,52 @@ fn every_golden_folder_is_as_expected() {
     wrong.sort();
     assert!(
         wrong.is_empty(),
-        "{} golden folders differ (BLESS=1 rewrites them):\n{}",
+        "{} golden cases differ (BLESS=1 rewrites them):\n{}",
         wrong.len(),
         wrong.join("\n")
     );
 }
 
-fn next(cases: &Mutex<std::vec::IntoIter<PathBuf>>) -> Option<PathBuf> {
+/// A copy of a file would not follow the changes of the fixture.
+#[test]
+fn no_case_repeats_a_file_of_its_fixtures() {
+    let mut repeated = Vec::new();
+    for case in cases().unwrap() {
+        for (path, shared) in given(&case).unwrap() {
+            let own = case.folder.join(path);
+            if own.is_file() && !own.is_symlink() && fs::read(&own).unwrap() == fs::read(shared).unwrap() {
+                repeated.push(own);
+            }
+        }
+    }
+    assert!(repeated.is_empty(), "remove {repeated:#?}");
+}
+
+/// The files that a case has from fixtures. Later ones replace earlier ones.
+fn given(case: &Case) -> Result<BTreeMap<PathBuf, PathBuf>> {
+    let mut given = BTreeMap::new();
+    for (path, fixture) in case.fixtures()? {
+        if fixture.is_dir() {
+            let files = listing(&fixture)?.into_iter();
+            given.extend(files.map(|file| (path.join(&file), fixture.join(&file))));
+        } else {
+            given.insert(path, fixture);
+        }
+    }
+    Ok(given)
+}
+
+fn next(cases: &Mutex<std::vec::IntoIter<Case>>) -> Option<Case> {
     cases.lock().unwrap().next()
 }
 
 /// Runs one case. `None`: as expected; otherwise the difference.
-fn run(case: &Path) -> Result<Option<String>> {
+fn run(case: &Case) -> Result<Option<String>> {
     let scratch = tempfile::tempdir()?;
-    copy(case, scratch.path())?;
+    case.write_inputs(scratch.path())?;
     let before = listing(scratch.path())?;
     let ran = start(case, scratch.path())?;
+    let case = case.folder.as_path();
     if ran.stderr.contains("panicked at") {
         return Ok(Some(format!("panics\n{}", ran.stderr)));
     }
@@ -80,14 +110,12 @@ fn run(case: &Path) -> Result<Option<String>> {
     }
 }
 
-fn start(case: &Path, scratch: &Path) -> Result<Ran> {
+fn start(case: &Case, scratch: &Path) -> Result<Ran> {
     let examples = root().join("docs/examples").display().to_string();
-    let arguments = fs::read_to_string(case.join("arguments"))
-        .context("no arguments")?
-        .replace("{examples}", &examples);
+    let arguments = case.arguments()?.replace("{examples}", &examples);
     let mut run = Run::new(scratch, arguments.lines());
-    run.input = fs::read(case.join("stdin")).unwrap_or_default();
-    let environment = fs::read_to_string(case.join("environment")).unwrap_or_default();
+    run.input = fs::read(scratch.join("stdin")).unwrap_or_default();
+    let environment = fs::read_to_string(scratch.join("environment")).unwrap_or_default();
     run.environment = environment
         .lines()
         .filter_map(|line| line.split_once('='))
@@ -167,22 +195,4 @@ fn listing(directory: &Path) -> Result<Vec<PathBuf>> {
     }
     found.sort();
     Ok(found)
-}
-
-fn copy(from: &Path, to: &Path) -> Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let path = entry?.path();
-        let Some(name) = path.file_name() else { continue };
-        if path.is_symlink() {
-            std::os::unix::fs::symlink(fs::read_link(&path)?, to.join(name))?;
-        } else if name.to_string_lossy().starts_with("expected.") {
-            continue;
-        } else if path.is_dir() {
-            copy(&path, &to.join(name))?;
-        } else {
-            fs::copy(&path, to.join(name))?;
-        }
-    }
-    Ok(())
 }

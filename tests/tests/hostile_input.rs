@@ -1,5 +1,5 @@
 //! Inputs that cannot be stored in a repository: files that are too large, that never end, that are not files. Each is refused by name, quickly, with
-//! exit code 1 and no output. Small inputs are golden folders.
+//! exit code 1 and no output. Small inputs are golden cases.
 
 #![allow(clippy::unwrap_used, reason = "in the functions that tests share, too")]
 
@@ -174,15 +174,10 @@ fn environment_variables_that_are_not_utf8_are_ignored_or_reported() {
 /// A deployment of one job, with its release in `release`.
 fn deployment() -> tempfile::TempDir {
     let scratch = tempfile::tempdir().unwrap();
-    let case = boson_tests::root().join("tests/golden/convert-small");
-    let job = scratch.path().join("release/jobs/app/templates");
-    std::fs::create_dir_all(&job).unwrap();
-    for file in ["manifest.yml", "release/jobs/app/spec", "release/jobs/app/monit"] {
-        std::fs::copy(case.join(file), scratch.path().join(file)).unwrap();
-    }
-    for file in ["app.conf.erb", "bpm.yml.erb"] {
-        std::fs::copy(case.join("release/jobs/app/templates").join(file), job.join(file)).unwrap();
-    }
+    let fixtures = boson_tests::root().join("tests/fixtures");
+    let place = |path: &str| scratch.path().join(path);
+    std::fs::copy(fixtures.join("manifests/demo.yml"), place("manifest.yml")).unwrap();
+    boson_tests::copy(&fixtures.join("releases/demo/jobs"), &place("release/jobs")).unwrap();
     scratch
 }
 

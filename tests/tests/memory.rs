@@ -156,7 +156,7 @@ fn files_that_each_are_small_enough_are_bounded_together() {
             return;
         };
         assert_eq!(ran.code, Some(1), "{}", ran.said);
-        let expected = format!("'{file}' is too large beside the files before it: all of them may take 447 MiB");
+        let expected = format!("'{file}' exceeds the memory for input files: all of them may use 447 MiB");
         assert!(
             ran.said.contains("error[input-total-too-large]") && ran.said.contains(&expected),
             "{}",

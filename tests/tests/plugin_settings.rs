@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "in the functions that tests share, too")]
 
 use boson_tests::component::component;
-use boson_tests::{Ran, copy, host, root};
+use boson_tests::{Ran, golden, host};
 use std::fs;
 use std::path::Path;
 
@@ -91,7 +91,7 @@ impl Patcher {
 /// A deployment that can be converted.
 fn deployment() -> tempfile::TempDir {
     let scratch = tempfile::tempdir().unwrap();
-    copy(&root().join("tests/golden/convert-small"), scratch.path()).unwrap();
+    golden::case("convert/small").write_inputs(scratch.path()).unwrap();
     scratch
 }
 
@@ -215,7 +215,7 @@ fn a_plugin_that_cannot_describe_itself_fails_before_the_conversion() {
                 ..Patcher::default()
             },
             "plugin-malformed-reply",
-            "says that it is of stage 'bpm' but exports 'resources'",
+            "describes itself as a plugin of stage 'bpm' but exports 'resources'",
         ),
         (
             Patcher {
@@ -231,7 +231,7 @@ fn a_plugin_that_cannot_describe_itself_fails_before_the_conversion() {
                 ..Patcher::default()
             },
             "plugin-malformed-reply",
-            "has a settings schema that is no JSON Schema: at '/properties/team/type'",
+            "has a settings schema that is not a JSON Schema: at '/properties/team/type'",
         ),
     ] {
         patcher.write(scratch.path(), "labels.wasm");
@@ -291,7 +291,7 @@ fn each_of_several_plugins_has_its_own_settings_and_a_label_that_two_set_is_repo
     fails_with(
         &given(["resources:other=a.json", "resources:other=b.json"]),
         "plugin-settings-twice",
-        "plugin 'other' is given settings twice: 'a.json' and 'b.json'",
+        "plugin 'other' has settings in two files: 'a.json' and 'b.json'",
     );
     let ran = convert(scratch.path(), &["--plugin-settings", "resources=a.json"]);
     fails_with(

@@ -123,9 +123,9 @@ fn write(folder: &Path, stage: &str, interface: &str, mut image: Image, function
 
 fn deployment() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let small = root().join("tests/golden/convert-small");
-    copy(&small.join("release"), &folder.path().join("release")).unwrap();
-    let manifest = fs::read_to_string(small.join("manifest.yml")).unwrap();
+    let fixtures = root().join("tests/fixtures");
+    copy(&fixtures.join("releases/demo"), &folder.path().join("release")).unwrap();
+    let manifest = fs::read_to_string(fixtures.join("manifests/demo.yml")).unwrap();
     assert!(manifest.contains("example.com"), "{manifest}");
     fs::write(
         folder.path().join("manifest.yml"),

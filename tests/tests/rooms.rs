@@ -103,6 +103,18 @@ const ROOMS: &[Room] = &[
         &["boson-api", "boson-document", "boson-manifest", "boson-pipeline"],
         &["cap-std", "wasmtime", "openssl", "native-tls"],
     ),
+    // In a pod of a QuarksJob, too, which needs no controller.
+    room(
+        "boson-output",
+        &[
+            "boson-api",
+            "boson-cluster",
+            "boson-document",
+            "boson-manifest",
+            "boson-pipeline",
+        ],
+        &["cap-std", "wasmtime", "openssl", "native-tls"],
+    ),
     room(
         "boson-controllers",
         &[
@@ -113,6 +125,7 @@ const ROOMS: &[Room] = &[
             "boson-document",
             "boson-in-pod",
             "boson-manifest",
+            "boson-output",
             "boson-pipeline",
         ],
         &["cap-std", "wasmtime"],
@@ -133,6 +146,7 @@ const ROOMS: &[Room] = &[
             "boson-in-pod",
             "boson-manifest",
             "boson-oci",
+            "boson-output",
             "boson-pipeline",
             "boson-processes",
             "boson-registry",

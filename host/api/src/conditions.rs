@@ -72,7 +72,7 @@ impl From<bool> for ConditionStatus {
     }
 }
 
-/// Cuts a message to the longest length, and says so.
+/// Truncates a message to the maximum length, and appends a note about it.
 pub fn cut(message: &str) -> String {
     let length = message.chars().count();
     if length <= MESSAGE {

@@ -16,6 +16,7 @@ pub mod schema;
 pub mod secret;
 pub mod stage;
 pub mod stateful_set;
+pub mod template;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::CustomResourceExt;

@@ -1,7 +1,8 @@
 //! The budget for threads, which wait for shares and return them.
 
+use crate::class::Class;
 use crate::container;
-use crate::ledger::{Class, Ledger};
+use crate::ledger::Ledger;
 use crate::plan::{Plan, Sharing};
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -24,7 +25,7 @@ pub struct Share {
     bytes: u64,
 }
 
-/// More than one holder may ever have.
+/// A request for more than a holder may ever have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{wanted} bytes are needed, and there are at most {most}")]
 pub struct Excess {
@@ -37,12 +38,13 @@ pub struct Excess {
 // === impl Budget ===
 
 impl Budget {
-    /// For a command of one user, who may take `memory` bytes.
+    /// Creates the budget of a command of one user, who may use `memory` bytes.
     pub fn of_one(memory: u64) -> Self {
         Self::new(Plan::new(memory, 1, Sharing::One))
     }
 
-    /// For a process that serves many namespaces on so many cores. No namespace may have more than half of anything.
+    /// Creates the budget of a process that serves many namespaces on this many cores. No namespace gets more than half
+    /// of a class.
     pub fn of_many(memory: u64, cores: usize) -> Self {
         Self::new(Plan::new(memory, cores, Sharing::Namespaces))
     }
@@ -119,7 +121,7 @@ impl Budget {
 }
 
 impl Default for Budget {
-    /// For a command of one user, with the container's limit.
+    /// The budget of a command of one user, from the container's limit.
     fn default() -> Self {
         Self::of_one(container::memory())
     }
@@ -139,7 +141,7 @@ impl Share {
         self.bytes
     }
 
-    /// More, if it is available now. It never waits, because it would wait while it holds a share.
+    /// Grows the share, if memory is available now. It never waits, because it would wait while it holds a share.
     pub fn grow(&mut self, bytes: u64) -> bool {
         let grown = self.budget.ledger().grow(self.class, &self.holder, bytes);
         if grown {

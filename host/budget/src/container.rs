@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Of version 1: "no limit" is the largest number of pages.
+/// A limit of at least this size means "no limit": version 1 writes the largest number of pages.
 const NO_LIMIT: u64 = 1 << 60;
 /// If no limit can be determined.
 const UNKNOWN: u64 = 2 << 30;
@@ -49,7 +49,7 @@ fn tightest(point: &Path, directory: &Path, file: &str) -> Option<u64> {
         .min()
 }
 
-/// Where the hierarchy with these controllers is mounted, and our group in it, if this line of mountinfo is about it.
+/// Mount point of the hierarchy with these controllers, and our group in it, if this line of mountinfo describes it.
 fn place(mount: &str, controllers: &str, group: &str) -> Option<(PathBuf, PathBuf)> {
     let (before, after) = mount.split_once(" - ")?;
     let mut before = before.split(' ').skip(3);

@@ -1,29 +1,13 @@
 //! Shares that are held, waiting requests, and their order. Pure: no threads, no clock.
 //!
-//! Documents and releases are held for a whole conversion, calls for a short time. A conversion that holds its documents waits for calls, and a call
-//! never waits while it holds a share. So memory for documents is promised as soon as their class has room, calls cannot use promised memory, and
-//! neither can starve the other.
+//! Documents and releases are held for a whole conversion, calls for a short time. A conversion that holds its
+//! documents waits for calls, and a call never waits while it holds a share. So memory for documents is promised as
+//! soon as it is available in their class, calls cannot use promised memory, and neither can starve the other.
 
+use crate::class::Class;
 use crate::plan::Plan;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// What a share is for, in the order in which a conversion asks: never for an earlier class while it holds a later one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Class {
-    /// Documents that are being read, as bytes.
-    Reading,
-    /// Documents of a conversion, and data made from them.
-    Documents,
-    /// Releases of a conversion.
-    Releases,
-    /// Machine code of components, while they are loaded. Requests do not wait.
-    Code,
-    /// One call of a plugin; takes a place as well.
-    Call,
-    /// Compiling a component. It waits until there is room, and does not delay other requests.
-    Compiling,
-}
 
 /// Number of a request.
 pub(crate) type Ticket = u64;
@@ -57,7 +41,7 @@ struct Used {
 #[derive(Debug)]
 pub(crate) struct Ledger {
     plan: Plan,
-    /// Of each class, with what was promised.
+    /// Usage of each class, including promised memory.
     classes: BTreeMap<Class, Used>,
     holders: BTreeMap<(Class, Arc<str>), Used>,
     /// Promised and not granted yet.
@@ -136,7 +120,8 @@ impl Ledger {
         taken
     }
 
-    /// Grows a share, if memory is available now. Takes precedence over waiting requests: a call that can grow ends sooner.
+    /// Grows a share, if memory is available now. Takes precedence over waiting requests: a call that can grow ends
+    /// sooner.
     pub fn grow(&mut self, class: Class, holder: &Arc<str>, bytes: u64) -> bool {
         let fits = self.fits_holder(class, holder, bytes)
             && self.used(class).saturating_add(bytes) <= self.plan.most(class)
@@ -221,7 +206,7 @@ impl Ledger {
             .add(one.bytes);
     }
 
-    /// Documents and releases are counted as soon as their class has room, whatever calls hold now.
+    /// Documents and releases are counted as soon as they fit into their class, regardless of what calls hold.
     fn promise(&mut self) {
         for class in [Class::Reading, Class::Documents, Class::Releases] {
             while let Some(at) = self.promisable(class) {
@@ -231,7 +216,8 @@ impl Ledger {
         }
     }
 
-    /// The next one of this class: the first that its holder may have, if it fits. A request larger than the room blocks later ones.
+    /// The next one of this class: the first that its holder may have, if it fits. A request larger than the available
+    /// memory blocks later ones.
     fn promisable(&self, class: Class) -> Option<usize> {
         let mut next = self.waiting(|other| other == class).into_iter();
         let at = next.find(|at| {
@@ -259,7 +245,7 @@ impl Ledger {
         }
     }
 
-    /// The next call: the first whose holder may have one more, if there is room and a place.
+    /// The next call: the first whose holder may have one more, if memory and a slot are available.
     fn callable(&self) -> Option<usize> {
         let running = self.classes.get(&Class::Call).map_or(0, |used| used.shares);
         if running >= self.plan.places {
@@ -273,7 +259,8 @@ impl Ledger {
         };
         let at = self.waiting(|class| class == Class::Call).into_iter().find(may)?;
         let bytes = self.requests.get(at)?.bytes;
-        // A request larger than the room blocks later ones: otherwise small calls could overtake it forever.
+        // A request larger than the available memory blocks later ones: otherwise small calls could overtake it
+        // forever.
         (self.total().saturating_add(bytes) <= self.plan.bytes).then_some(at)
     }
 

@@ -1,6 +1,6 @@
 //! How a budget is divided. One table; every number follows from the memory of the process.
 
-use crate::ledger::Class;
+use crate::class::Class;
 
 const MIB: u64 = 1 << 20;
 
@@ -35,10 +35,10 @@ pub(crate) struct Plan {
 // === impl Plan ===
 
 impl Plan {
-    /// For a process that may take `memory` bytes on a machine with so many `cores`.
+    /// Plans the budget of a process that may use `memory` bytes on a machine with this many `cores`.
     ///
-    /// Three eighths stay outside: the operator's own objects, the pages that plugins keep (128 MiB), and freed memory that is not returned to the
-    /// system yet.
+    /// Three eighths stay outside: the operator's own objects, the pages that plugins keep (128 MiB), and freed memory
+    /// that is not returned to the system yet.
     pub fn new(memory: u64, cores: usize, sharing: Sharing) -> Self {
         let cores = u32::try_from(cores).unwrap_or(PLACES);
         Self {
@@ -84,7 +84,7 @@ impl Plan {
         }
     }
 
-    /// The largest call that always finds room in the end: the minimum that documents, releases and machine code leave.
+    /// The largest call that can always run eventually: the minimum that documents, releases and machine code leave.
     pub fn largest_call(&self) -> u64 {
         let firm = [Class::Reading, Class::Documents, Class::Releases, Class::Code].map(|class| self.most(class));
         match self.sharing {

@@ -12,7 +12,7 @@ pub struct ConnectionArguments {
     #[arg(long, value_name = "FILE", env = "BOSON_KUBECONFIG")]
     kubeconfig: Option<PathBuf>,
     /// Context of the kubeconfig
-    #[arg(long, value_name = "NAME", env = "BOSON_CONTEXT", requires = "kubeconfig")]
+    #[arg(long, value_name = "NAME", env = "BOSON_CONTEXT")]
     context: Option<String>,
 }
 
@@ -21,11 +21,11 @@ pub struct ConnectionArguments {
 impl ConnectionArguments {
     /// A client of that API server. Sends no request yet.
     pub async fn client(&self) -> anyhow::Result<Client> {
-        let connection = match &self.kubeconfig {
-            None => Connection::Default,
-            Some(path) => Connection::File {
+        let connection = match (&self.kubeconfig, &self.context) {
+            (None, None) => Connection::Default,
+            (path, context) => Connection::File {
                 path: path.clone(),
-                context: self.context.clone(),
+                context: context.clone(),
             },
         };
         let client = connect(&connection).await.map_err(anyhow::Error::msg);

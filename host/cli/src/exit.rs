@@ -1,5 +1,5 @@
-//! How a run ends, decided in one place: 0, 1 (your input), 2 (usage), 70 (our bug); 124 of `host wait`; in pods of a conversion also 65 (your input,
-//! and the error was reported to the operator) and 75 (try again).
+//! How a run ends, decided in one place: 0, 1 (your input), 2 (usage), 70 (our bug); 124 of `host wait`; in pods of a
+//! conversion also 65 (your input, and the error was reported to the operator) and 75 (try again).
 
 use boson_pipeline::Diagnostic;
 use std::process::ExitCode;
@@ -13,7 +13,7 @@ pub enum Failed {
     Bug,
     /// The user's input is wrong, and this was reported to the operator.
     Reported,
-    /// Not an error: the inputs changed, and another try reads the new files.
+    /// The inputs have changed; another attempt reads the new files. Not an error.
     Again,
     /// A condition was not met in time; the message has been shown.
     TimedOut,

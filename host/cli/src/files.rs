@@ -48,7 +48,7 @@ fn refuse(name: &str, code: &str, message: String, help: &str) -> Box<Diagnostic
 /// The error for a directory in place of a file.
 pub fn directory(name: &str) -> Box<Diagnostic> {
     let message = format!("'{name}' is a directory, not a file");
-    refuse(name, "input-is-directory", message, "give the file inside it")
+    refuse(name, "input-is-directory", message, "use a file in it")
 }
 
 /// The error for a file with more than [`MAX_BYTES`].
@@ -58,7 +58,7 @@ pub fn too_large(name: &str) -> Box<Diagnostic> {
         name,
         "input-too-large",
         message,
-        "no manifest is that large; is it the right file?",
+        "check the path: no manifest is that large",
     )
 }
 
@@ -66,7 +66,7 @@ pub fn too_large(name: &str) -> Box<Diagnostic> {
 pub fn unreadable(name: &str, error: &io::Error) -> Box<Diagnostic> {
     if error.kind() == io::ErrorKind::NotFound {
         let message = format!("there is no file '{name}'");
-        let help = "check the path; it is relative to the directory you are in";
+        let help = "check the path; it is relative to the current directory";
         return refuse(name, "input-missing", message, help);
     }
     let message = format!("'{name}' cannot be read: {error}");
@@ -91,7 +91,8 @@ pub fn name(path: &Path) -> String {
     }
 }
 
-/// The content of a regular file of ours. It follows no link and does not block on a named pipe. `None` if there is no such file.
+/// The content of a regular file of ours. It follows no link and does not block on a named pipe. `None` if there is no
+/// such file.
 ///
 /// # Errors
 /// It is something else, it has more than `largest` bytes, or it cannot be read.

@@ -1,9 +1,11 @@
-//! A folder of objects, one file each. Files of earlier runs for the same deployment that are no longer needed are removed: `kubectl apply -f` would
-//! recreate objects that the deployment no longer has. An inventory beside the files lists which are ours; no other file is touched.
+//! A folder of objects, one file each. Files of earlier runs for the same deployment that are no longer needed are
+//! removed: `kubectl apply -f` would recreate objects that the deployment no longer has. An inventory beside the files
+//! lists which are ours; no other file is touched.
 //!
 //! # Guarantees
-//! The inventory is written before the files, so it lists each file that a run has written even if the run was killed: the next run removes the rest.
-//! Each file holds the old object or the new one, never a part. Runs for the same folder wait for each other.
+//! The inventory is written before the files, so it lists each file that a run has written even if the run was killed:
+//! the next run removes the rest. Each file holds the old object or the new one, never a part. Runs for the same folder
+//! wait for each other.
 
 use crate::files;
 use crate::output;
@@ -31,7 +33,8 @@ pub struct Outcome {
     pub removed: usize,
 }
 
-/// Writes the objects of a deployment, and removes obsolete files of earlier runs for it. All objects are written before anything is removed.
+/// Writes the objects of a deployment, and removes obsolete files of earlier runs for it. All objects are written
+/// before anything is removed.
 ///
 /// # Errors
 /// The directory cannot be written to, or an inventory in it cannot be read.
@@ -87,7 +90,8 @@ fn list(directory: &Path, inventory: &str, names: &BTreeSet<String>, listed: &BT
     durable::write(&path, text.as_bytes(), 0o600)
 }
 
-/// The files that an inventory lists. Anything but the plain name of a YAML file is skipped: an inventory could have been tampered with.
+/// The files that an inventory lists. Anything but the plain name of a YAML file is skipped: an inventory could have
+/// been tampered with.
 fn listed(inventory: &Path) -> Result<BTreeSet<String>> {
     let unreadable = || format!("cannot read the inventory '{}'", inventory.display());
     let bytes = files::regular(inventory, INVENTORY).with_context(unreadable)?;

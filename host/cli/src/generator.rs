@@ -15,7 +15,7 @@ pub struct Credentials {
 // === impl Credentials ===
 
 impl Credentials {
-    /// With the system's clock and randomness, and the types and options of these rules.
+    /// Creates a generator with the system's clock and randomness, and the types and options of these rules.
     pub fn new(rules: VariableRules) -> Self {
         Self {
             system: System::new(),

@@ -1,4 +1,5 @@
-//! Release images for the operator: fetched from their registry, read as releases, and kept in memory while they are in use.
+//! Release images for the operator: fetched from their registry, read as releases, and kept in memory while they are in
+//! use.
 
 use boson_controllers::conversion::{Images, ReleaseImage};
 use boson_pipeline::Diagnostic;
@@ -50,7 +51,7 @@ impl Images for RegistryImages {
     }
 }
 
-/// Those of the first pull Secret with an entry for the registry.
+/// Credentials of the first pull Secret with an entry for the registry.
 fn credentials(wanted: &ReleaseImage) -> Option<Credentials> {
     let secrets = wanted.pull.iter();
     secrets

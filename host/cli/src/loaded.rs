@@ -1,5 +1,5 @@
-//! The rules of an operator: those of the installation, and components that are added while it runs. Components are cached by digest, once for all
-//! deployments that use them.
+//! The rules of an operator: those of the installation, and components that are added while it runs. Components are
+//! cached by digest, once for all deployments that use them.
 
 use crate::unpack;
 use boson_api::PluginUse;
@@ -24,9 +24,9 @@ pub struct Loaded {
 
 struct Shared {
     sandbox: Sandbox,
-    /// In the order of the flow.
+    /// Built-in plugins in the order of the stages.
     built_in: Vec<Known>,
-    /// By digest, 64 hexadecimal digits.
+    /// Loaded plugins by digest, 64 hexadecimal digits.
     loaded: Mutex<BTreeMap<String, Known>>,
 }
 
@@ -35,18 +35,19 @@ struct Shared {
 struct Known {
     plugin: Plugin,
     used: PluginUse,
-    /// For its calls, as JSON text.
+    /// Settings for its calls, as JSON text.
     settings: String,
     /// JSON Schema of them.
     schema: Tree,
-    /// Memory for its machine code, charged to the namespace that loaded it first; `None` for plugins of the installation.
+    /// Memory for its machine code, charged to the namespace that loaded it first; `None` for plugins of the
+    /// installation.
     _code: Option<Arc<Share>>,
 }
 
 // === impl Loaded ===
 
 impl Loaded {
-    /// With these rules of the installation.
+    /// Starts with the built-in plugins of the installation.
     ///
     /// # Errors
     /// One of them does not describe itself.
@@ -76,9 +77,9 @@ impl PluginHost for Loaded {
             let work = tokio::task::spawn_blocking(move || shared.load(&package));
             work.await.unwrap_or_else(|_| {
                 let error = Diagnostic::error("plugin-refused", "loading it was interrupted");
-                Err(vec![
-                    error.help("this is a bug of the operator; report it with the plugin"),
-                ])
+                Err(vec![error.help(
+                    "this is a defect of the operator; report it together with the plugin",
+                )])
             })
         })
     }
@@ -111,7 +112,7 @@ impl Shared {
         let digest = Digest::of(&bytes).hex();
         if digest != package.digest {
             let what = format!(
-                "the component has the digest sha256:{digest}, its description says sha256:{}",
+                "the component has the digest sha256:{digest}, but its description contains sha256:{}",
                 package.digest
             );
             return Err(vec![Diagnostic::error("plugin-digest", what)]);
@@ -264,15 +265,16 @@ impl Known {
     }
 }
 
-/// The error for a plugin whose machine code takes `weight` bytes, in a namespace that may use `most` for all of its plugins.
+/// The error for a plugin whose machine code takes `weight` bytes, in a namespace that may use `most` for all of its
+/// plugins.
 fn no_memory(weight: u64, most: u64) -> Diagnostic {
     let what = format!(
-        "its machine code takes {} MiB of memory, and there is not as much left: all plugins of a namespace may take {} MiB, and those of all namespaces twice that",
+        "its machine code needs {} MiB of memory, which is not available: all plugins of a namespace may use {} MiB, and those of all namespaces twice that",
         weight.div_ceil(1 << 20),
         most >> 20
     );
     Diagnostic::error(NO_MEMORY, what)
-        .help("delete unused plugins, or give the operator more memory and a cache directory on a disk")
+        .help("delete unused plugins, raise the operator's memory limit, or put its cache directory on a disk")
 }
 
 /// Settings as a document without source lines.

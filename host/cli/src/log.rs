@@ -24,10 +24,10 @@ const RETURNED: [&str; 2] = ["kube_client", "kube_runtime"];
 /// Options about the log, which all commands have.
 #[derive(Args, Debug)]
 pub struct LogArguments {
-    /// Say more on standard error; twice: every call of a plugin
+    /// Log more to standard error; twice: every call of a plugin
     #[arg(long, short = 'V', action = clap::ArgAction::Count, global = true, display_order = 900)]
     verbose: u8,
-    /// Show messages of this level and above [default: info for the operator, warn for all else]
+    /// Show log messages of this level and above [default: info for the operator, warn for other commands]
     #[arg(
         long,
         value_enum,
@@ -37,7 +37,7 @@ pub struct LogArguments {
         help_heading = "Log"
     )]
     log: Option<Level>,
-    /// How messages look
+    /// Format of log messages
     #[arg(
         long,
         value_enum,
@@ -60,13 +60,13 @@ enum Level {
     Trace,
 }
 
-/// How messages look.
+/// Format of log messages.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 enum Format {
-    /// Lines for people
+    /// One line of text per message
     #[default]
     Text,
-    /// A JSON object a line, for collectors
+    /// One JSON object per message
     Json,
 }
 

@@ -1,22 +1,23 @@
 //! The `host` command.
 
-mod arguments;
 mod codes;
 mod command;
 mod connection;
+mod etags;
 mod exit;
 mod files;
 mod folder;
 mod generator;
 mod images;
-mod kept;
+mod inputs;
 mod loaded;
 mod log;
 mod memory;
-mod misprint;
 mod output;
+mod plugin_arguments;
 mod plugin_settings;
 mod plugins;
+mod printf;
 #[cfg(test)]
 mod reference;
 mod registries;
@@ -27,14 +28,14 @@ mod web;
 
 use std::process::ExitCode;
 
-/// The system's allocator retains memory that the threads of many conversions have freed: half a gigabyte after 500 of them. See
-/// docs/decisions/0011-allocator.md.
+/// The system's allocator retains memory that the threads of many conversions have freed: half a gigabyte after 500 of
+/// them. See docs/decisions/0011-allocator.md.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    // The allocator asks for huge pages. Clearing them took 5 % of a conversion, and unused parts of them a third of its memory. An error means that
-    // the kernel has none.
+    // The allocator asks for huge pages. Clearing them took 5 % of a conversion, and unused parts of them a third of
+    // its memory. An error means that the kernel has none.
     let _ = rustix::thread::disable_transparent_huge_pages(true);
     exit::code(command::run())
 }

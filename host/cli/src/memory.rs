@@ -44,7 +44,7 @@ impl FromStr for Memory {
             .filter(|bytes| *bytes > 0);
         bytes
             .map(Self)
-            .ok_or("a number of bytes, or one with a unit: 2Gi, 1536Mi".to_string())
+            .ok_or("expected a number of bytes, or a number with a unit: 2Gi, 1536Mi".to_string())
     }
 }
 

@@ -155,26 +155,26 @@ pub struct Bars(Option<MultiProgress>);
 
 /// A progress line; erased when its last handle is dropped.
 #[derive(Clone)]
-pub struct Bar(Option<std::sync::Arc<Gone>>);
+pub struct Bar(Option<std::sync::Arc<Line>>);
 
 /// Erases its line when dropped.
-struct Gone(ProgressBar);
+struct Line(ProgressBar);
 
 // === impl Bars ===
 
 impl Bars {
-    /// None yet.
+    /// Starts without progress lines.
     pub fn start() -> Self {
         Self(std::io::stderr().is_terminal().then(MultiProgress::new))
     }
 
-    /// One more.
+    /// Adds a progress line.
     pub fn bar(&self, title: &str) -> Bar {
         let Some(all) = &self.0 else { return Bar(None) };
         let bar = all.add(ProgressBar::new_spinner());
         bar.set_prefix(title.to_owned());
         bar.enable_steady_tick(Duration::from_millis(120));
-        Bar(Some(std::sync::Arc::new(Gone(bar))))
+        Bar(Some(std::sync::Arc::new(Line(bar))))
     }
 
     /// Writes something else between them.
@@ -206,14 +206,14 @@ impl Bar {
         }
     }
 
-    /// So many bytes more.
+    /// Adds this many bytes to the progress.
     pub fn advance(&self, bytes: u64) {
         if let Some(line) = &self.0 {
             line.0.inc(bytes);
         }
     }
 
-    /// So many bytes, of so many.
+    /// Sets the number of bytes, and the total.
     pub fn set(&self, bytes: u64, whole: Option<u64>) {
         if let Some(line) = &self.0 {
             if line.0.length() != whole {
@@ -224,9 +224,9 @@ impl Bar {
     }
 }
 
-// === impl Gone ===
+// === impl Line ===
 
-impl Gone {
+impl Line {
     fn measure(&self, whole: Option<u64>) {
         let template = match whole {
             Some(_) => "{spinner} {prefix:24!} {msg:20} {bar:24} {bytes}/{total_bytes}",
@@ -242,7 +242,7 @@ impl Gone {
     }
 }
 
-impl Drop for Gone {
+impl Drop for Line {
     fn drop(&mut self) {
         self.0.finish_and_clear();
     }

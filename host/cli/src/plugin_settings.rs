@@ -1,6 +1,10 @@
-//! Which settings of `--plugin-settings` a plugin gets: those that name it, else those for its stage. Unused settings are reported.
+//! Which settings of `--plugin-settings` a plugin gets: those that name it, else those for its stage. Unused settings
+//! are reported.
 
+use crate::inputs;
+use crate::plugin_arguments::Replacement;
 use boson_document::Tree;
+use boson_pipeline::report::Sources;
 use boson_pipeline::settings::Settings;
 use boson_pipeline::yaml::{Document, Mark};
 use boson_pipeline::{Diagnostic, Stage};
@@ -13,7 +17,7 @@ pub struct Given {
 // === impl Given ===
 
 impl Given {
-    /// Those for plugins of these stages; no others are loaded.
+    /// Keeps the settings for plugins of these stages; other plugins are not loaded.
     pub fn new(settings: Vec<Settings>, stages: &[Stage]) -> Self {
         let ours = settings.into_iter().filter(|one| stages.contains(&one.stage));
         Self {
@@ -52,16 +56,32 @@ impl Given {
     }
 }
 
+/// The given files, and errors of those that cannot be read.
+pub fn read(files: &[Replacement], sources: &mut Sources) -> (Vec<Settings>, Vec<Diagnostic>) {
+    let (mut settings, mut errors) = (Vec::new(), Vec::new());
+    for one in files {
+        match inputs::secret_file(&one.file, sources) {
+            Ok(document) => settings.push(Settings {
+                stage: one.stage,
+                plugin: one.name.clone(),
+                document,
+            }),
+            Err(error) => errors.push(*error),
+        }
+    }
+    (settings, errors)
+}
+
 fn several(one: &Settings, other: &Settings) -> Diagnostic {
     let (first, second) = (&one.document.name, &other.document.name);
     let message = match &one.plugin {
-        Some(plugin) => format!("plugin '{plugin}' is given settings twice: '{first}' and '{second}'"),
+        Some(plugin) => format!("plugin '{plugin}' has settings in two files: '{first}' and '{second}'"),
         None => format!(
-            "the stage '{}' is given settings twice: '{first}' and '{second}'",
+            "the stage '{}' has settings in two files: '{first}' and '{second}'",
             one.stage
         ),
     };
-    let help = "leave one out; each of several plugins can have its own: --plugin-settings STAGE:NAME=FILE";
+    let help = "remove one; to give each of several plugins its own settings, use --plugin-settings STAGE:NAME=FILE";
     Diagnostic::error("plugin-settings-twice", message)
         .in_document(second)
         .help(help)
@@ -80,7 +100,7 @@ fn no_plugin(one: &Settings, loaded: &[(Stage, String)]) -> Diagnostic {
         None => format!("each plugin of the stage '{stage}' has its own settings: these have no effect"),
     };
     let help = match names.as_slice() {
-        [] => format!("give the plugin: --plugin {stage}=FILE"),
+        [] => format!("add the plugin: --plugin {stage}=FILE"),
         names => format!("plugins of this stage: {}", names.join(", ")),
     };
     Diagnostic::error("plugin-settings-unused", message)

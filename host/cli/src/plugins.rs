@@ -1,92 +1,17 @@
 //! Which plugins a run uses: those of the installation, and replacements that the user gives.
 
-use crate::command::inputs;
-use crate::memory::{self, Memory};
+use crate::memory;
+use crate::plugin_arguments::{PluginArguments, Replacement};
 use crate::plugin_settings::{self, Given};
 use crate::unpack;
 use anyhow::{Context, bail};
 use boson_budget::Budget;
-use boson_pipeline::bundle::privileges::{Privilege, Privileges};
 use boson_pipeline::report::Sources;
 use boson_pipeline::settings;
 use boson_pipeline::yaml::Document;
 use boson_pipeline::{Diagnostic, Place, Stage};
 use boson_sandbox::{Cache, Description, Failure, Limits, Plugin, Plugins, Sandbox, Source};
-use clap::Args;
 use std::path::{Path, PathBuf};
-
-/// Options about plugins that several commands have.
-#[derive(Args, Clone, Debug, Default)]
-pub struct PluginArguments {
-    /// Use this component for a stage instead of the built-in rule; for `resources`, run it in addition, in the given order. FILE may be a directory
-    /// with the parts of a component. NAME is its name in messages and in --plugin-settings [default: the name of the file]. The variable has one
-    /// plugin per line
-    #[arg(long = "plugin", value_name = "STAGE[:NAME]=FILE", value_parser = replacement, env = "BOSON_PLUGIN", value_delimiter = '\n', help_heading = "Plugins")]
-    pub replacements: Vec<Replacement>,
-    /// Settings for the plugin of a stage: a YAML or JSON file. NAME selects one of several plugins of `resources`
-    #[arg(long = "plugin-settings", value_name = "STAGE[:NAME]=FILE", value_parser = replacement, env = "BOSON_PLUGIN_SETTINGS", value_delimiter = '\n', help_heading = "Plugins")]
-    pub settings: Vec<Replacement>,
-    /// Take the built-in plugins from this directory (`ops.wasm`, ...) instead of the installation's
-    #[arg(long, value_name = "DIR", env = "BOSON_PLUGINS_DIR", help_heading = "Plugins")]
-    pub plugins_dir: Option<PathBuf>,
-    /// Memory limit of this process as a Kubernetes quantity (2Gi); plugin calls, compilation, documents and releases share it [default: the limit of
-    /// its container, or half of the machine's memory]
-    #[arg(long, value_name = "SIZE", env = "BOSON_MAX_MEMORY", help_heading = "Plugins")]
-    pub max_memory: Option<Memory>,
-}
-
-/// The option for privileges of pods that plugins make.
-#[derive(Args, Clone, Debug, Default)]
-pub struct PrivilegeArguments {
-    /// Allow this privilege for pods even if the deployment does not request it: `hostNetwork`, `capabilities=NET_ADMIN`
-    #[arg(
-        long = "allow-privilege",
-        value_name = "FIELD[=VALUE]",
-        env = "BOSON_ALLOWED_PRIVILEGES",
-        value_delimiter = ',',
-        help_heading = "Plugins"
-    )]
-    allowed: Vec<Privilege>,
-}
-
-impl PrivilegeArguments {
-    /// All of them.
-    pub fn privileges(&self) -> Privileges {
-        self.allowed.iter().cloned().collect()
-    }
-}
-
-/// `STAGE[:NAME]=FILE`.
-#[derive(Clone, Debug)]
-pub struct Replacement {
-    /// For this stage.
-    pub stage: Stage,
-    /// Name of the plugin.
-    pub name: Option<String>,
-    /// This file.
-    pub file: PathBuf,
-}
-
-fn replacement(text: &str) -> Result<Replacement, String> {
-    let Some((stage, file)) = text.split_once('=') else {
-        return Err("it has the form STAGE=FILE, or STAGE:NAME=FILE".to_string());
-    };
-    let (stage, name) = match stage.split_once(':') {
-        Some((_, "")) => return Err("the name after the colon is missing".to_string()),
-        Some((stage, name)) => (stage, Some(name.to_string())),
-        None => (stage, None),
-    };
-    let names = Stage::ALL.map(Stage::name).join(", ");
-    let stage = Stage::named(stage).ok_or(format!("there is no stage '{stage}'; the stages are {names}"))?;
-    match file.is_empty() {
-        true => Err("the file's name is missing".to_string()),
-        false => Ok(Replacement {
-            stage,
-            name,
-            file: file.into(),
-        }),
-    }
-}
 
 /// A sandbox with the cache of this user.
 ///
@@ -118,7 +43,7 @@ pub fn prepare_within(
     stages: &[Stage],
     sources: &mut Sources,
 ) -> Result<(Plugins, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let (settings, mut errors) = inputs::settings(arguments, sources);
+    let (settings, mut errors) = plugin_settings::read(&arguments.settings, sources);
     let unread = !errors.is_empty();
     let mut given = Given::new(settings, stages);
     let mut warnings = Vec::new();
@@ -168,7 +93,7 @@ fn own_budget(arguments: &PluginArguments) -> Budget {
 
 struct Loaded {
     sandbox: Sandbox,
-    /// In the order in which they are used.
+    /// Candidates in the order of their use.
     all: Vec<Candidate>,
 }
 
@@ -298,7 +223,7 @@ pub fn check_settings(plugin: &Plugin, sandbox: &Sandbox, settings: Option<&Docu
     let reported = settings::check(&plugin_settings::none(), &schema, stage, name).into_iter();
     let missing = reported.filter(Diagnostic::is_error).map(|mut error| {
         error.place = Place::default();
-        error.help(format!("it is given no settings: --plugin-settings {stage}=FILE"))
+        error.help(format!("set its settings with --plugin-settings {stage}=FILE"))
     });
     missing.collect()
 }
@@ -314,14 +239,14 @@ pub fn check_call_settings(plugin: &Plugin, sandbox: &Sandbox, settings: &Docume
 fn built_in(sandbox: &Sandbox, arguments: &PluginArguments, stage: Stage) -> Result<Plugin, Box<Diagnostic>> {
     let file = format!("{stage}.wasm");
     let loaded = match &arguments.plugins_dir {
-        // The user's directory: machine code that lies there is not trusted, only components are read.
+        // The user's directory: only components are read from it, because its machine code is not trusted.
         Some(directory) => sandbox.load_file(&directory.join(file)),
         None => match installation() {
             Ok(directory) => sandbox.load_built_in(stage, &directory.join(file)),
             Err(error) => {
                 return Err(Box::new(
                     Diagnostic::error("plugins-missing", format!("{error:#}"))
-                        .help("build them with `make build`, or name their directory with --plugins-dir"),
+                        .help("build them with `make build`, or set their directory with --plugins-dir"),
                 ));
             }
         },
@@ -334,7 +259,7 @@ fn built_in(sandbox: &Sandbox, arguments: &PluginArguments, stage: Stage) -> Res
 /// # Errors
 /// There is no such folder.
 pub fn installation() -> anyhow::Result<PathBuf> {
-    let binary = std::env::current_exe().context("cannot tell where this program lies")?;
+    let binary = std::env::current_exe().context("cannot determine the path of this program")?;
     let beside = |up: usize, tail: &str| binary.ancestors().nth(up).map(|directory| directory.join(tail));
     let places = [
         beside(1, "plugins"),
@@ -347,7 +272,7 @@ pub fn installation() -> anyhow::Result<PathBuf> {
         return Ok(found.clone());
     }
     let list: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();
-    bail!("no built-in plugins: looked in {}", list.join(", "))
+    bail!("no built-in plugins in {}", list.join(", "))
 }
 
 /// `$XDG_CACHE_HOME/boson/compiled`, or under the home directory; `None` if the user has neither.

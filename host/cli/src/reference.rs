@@ -1,6 +1,6 @@
 //! `docs/reference/operator.md` is generated from the options and metrics. `BLESS=1` rewrites it.
 
-use crate::arguments::Arguments;
+use crate::command::arguments::Arguments;
 use boson_cluster::metrics::Metrics;
 use clap::{Arg, CommandFactory};
 

@@ -1,4 +1,5 @@
-//! Options for connections to registries, which several commands have. Two structs, because the operator lists an option of its own between them.
+//! Options for connections to registries, which several commands have. Two structs, because the operator lists an
+//! option of its own between them.
 
 use crate::files;
 use clap::Args;

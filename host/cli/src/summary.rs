@@ -3,7 +3,7 @@
 use boson_document::Tree;
 use boson_manifest::labels;
 
-/// Stands for objects that belong to no instance group.
+/// Label of the row for objects that belong to no instance group.
 const DEPLOYMENT: &str = "(deployment)";
 const HEADER: (&str, &str) = ("INSTANCE GROUP", "OBJECTS");
 /// Blanks between columns, as in tables of kubectl.

@@ -1,4 +1,5 @@
-//! Unpacks components from ConfigMaps and pods: in parts, compressed, and with a size limit that does not rely on their headers.
+//! Unpacks components from ConfigMaps and pods: in parts, compressed, and with a size limit that does not rely on their
+//! headers.
 
 use boson_pipeline::Diagnostic;
 use boson_pipeline::packed::{self, COMPRESSED, MAX_COMPONENT, MAX_PACKED};

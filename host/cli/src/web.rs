@@ -1,7 +1,7 @@
-//! Documents from web servers, for the operator: only from allowed hosts, because users who can write a BOSHDeployment choose the address, and see
-//! errors about the response in its conditions.
+//! Documents from web servers, for the operator: only from allowed hosts, because users who can write a BOSHDeployment
+//! choose the address, and see errors about the response in its conditions.
 
-use crate::kept::{Documents, Kept};
+use crate::etags::{Cached, Documents};
 use boson_controllers::conversion::Web;
 use boson_pipeline::Diagnostic;
 use reqwest::header::{ETAG, IF_NONE_MATCH};
@@ -33,7 +33,7 @@ pub struct Hosts {
 pub struct WebDocuments {
     client: Client,
     hosts: Arc<Hosts>,
-    kept: Mutex<Documents>,
+    cached: Mutex<Documents>,
 }
 
 // === impl Hosts ===
@@ -48,7 +48,7 @@ impl Hosts {
         };
         if !url.username().is_empty() || url.password().is_some() {
             return Some(
-                "addresses with a user are refused: everyone who can read the deployment could read its password"
+                "addresses with a user are rejected: everyone who can read the deployment could read the password"
                     .into(),
             );
         }
@@ -85,7 +85,7 @@ impl WebDocuments {
         Ok(Self {
             client,
             hosts,
-            kept: Mutex::default(),
+            cached: Mutex::default(),
         })
     }
 
@@ -94,21 +94,21 @@ impl WebDocuments {
         if let Some(why) = self.hosts.refusal(&url) {
             return Err(refused(format!("'{}' may not be read: {why}", shown(address))));
         }
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).get(address);
+        let cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner).get(address);
         let mut request = self.client.get(url);
-        if let Some(kept) = &kept {
-            request = request.header(IF_NONE_MATCH, kept.tag.clone());
+        if let Some(cached) = &cached {
+            request = request.header(IF_NONE_MATCH, cached.tag.clone());
         }
         let answer = request.send().await.map_err(|error| broken(address, &error))?;
-        match (answer.status(), kept) {
+        match (answer.status(), cached) {
             (StatusCode::NOT_MODIFIED, Some(kept)) => Ok(kept.bytes.to_vec()),
-            (StatusCode::OK, _) => self.taken(address, answer).await,
-            (status, _) => Err(unread(address, &format!("the server answers {status}"))),
+            (StatusCode::OK, _) => self.body(address, answer).await,
+            (status, _) => Err(unread(address, &format!("the server responds with {status}"))),
         }
     }
 
     /// Reads the body, and caches it if it has an ETag.
-    async fn taken(&self, address: &str, mut answer: Response) -> Result<Vec<u8>, Diagnostic> {
+    async fn body(&self, address: &str, mut answer: Response) -> Result<Vec<u8>, Diagnostic> {
         let tag = answer.headers().get(ETAG).cloned();
         let mut bytes = Vec::new();
         while let Some(part) = answer.chunk().await.map_err(|error| broken(address, &error))? {
@@ -117,16 +117,16 @@ impl WebDocuments {
                 return Err(unread(address, &format!("it is larger than {} MiB", LARGEST >> 20)));
             }
         }
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
         match tag {
-            Some(tag) => kept.keep(
+            Some(tag) => cached.store(
                 address,
-                Kept {
+                Cached {
                     tag,
                     bytes: bytes.as_slice().into(),
                 },
             ),
-            None => kept.forget(address),
+            None => cached.forget(address),
         }
         Ok(bytes)
     }
@@ -171,7 +171,7 @@ fn unread(address: &str, why: &str) -> Diagnostic {
 /// The innermost cause: the outer ones repeat the address, with its query.
 fn broken(address: &str, error: &reqwest::Error) -> Diagnostic {
     if error.is_timeout() {
-        return unread(address, &format!("no answer within {} s", PATIENCE.as_secs()));
+        return unread(address, &format!("no response within {} s", PATIENCE.as_secs()));
     }
     let mut cause: &dyn std::error::Error = error;
     while let Some(inner) = cause.source() {

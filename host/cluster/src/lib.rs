@@ -13,9 +13,12 @@
 
 pub mod cache;
 pub mod client;
+mod codes;
 pub mod lease;
 pub mod metrics;
 pub mod namespaces;
 pub mod objects;
 pub mod reconcile;
 pub mod serving;
+
+pub use codes::ALL as CODES;

@@ -7,11 +7,11 @@ use crate::failure::{Failure, Result};
 
 /// Kubernetes' own default.
 const GRACE: Duration = Duration::from_secs(30);
-/// As BOSH's logrotate: 50 MiB, and seven older files.
+/// Size of a log file before rotation, as in BOSH's logrotate: 50 MiB.
 const LOG_SIZE: u64 = 50 << 20;
 const LOG_FILES: u32 = 7;
 
-/// As BOSH configures monit.
+/// Port of monit's HTTP interface in BOSH.
 const MONIT_PORT: u16 = 2822;
 
 /// A process of the pod.
@@ -52,8 +52,8 @@ pub struct Flags {
     pub sources: String,
     /// `--bosh`: the directory in which `bin/monit` is linked.
     pub bosh: String,
-    /// `--after-stop end`: the wrapper ends after `bpm stop`, as for a process that a script started. The default, `stay`, keeps a container for `bpm
-    /// start`.
+    /// `--after-stop end`: the wrapper ends after `bpm stop`, as for a process that a script started. The default,
+    /// `stay`, keeps a container for `bpm start`.
     pub ends: bool,
     /// `--wait-after-failure`: how long a failed script keeps its container.
     pub wait: Duration,

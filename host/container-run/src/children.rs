@@ -46,7 +46,8 @@ fn code(status: WaitStatus) -> Option<u8> {
         .and_then(|signal| u8::try_from(128 + signal).ok())
 }
 
-/// Sends a signal to a process. Errors are ignored: the process has ended, or belongs to another user and cannot be signalled.
+/// Sends a signal to a process. Errors are ignored: the process has ended, or belongs to another user and cannot be
+/// signalled.
 pub fn send(pid: Pid, signal: Signal) {
     let _ = kill_process(pid, signal);
 }
@@ -56,7 +57,8 @@ pub fn send_group(pid: Pid, signal: Signal) {
     let _ = kill_process_group(pid, signal);
 }
 
-/// Whether a process has not ended. A child counts until [`reap`] has returned its exit status, which would be lost otherwise.
+/// Whether a process has not ended. A child counts until [`reap`] has returned its exit status, which would be lost
+/// otherwise.
 pub fn lives(pid: Pid) -> bool {
     match rustix::process::test_kill_process(pid) {
         // A process of another user.
@@ -80,7 +82,8 @@ pub fn kill_all() {
     let end = Instant::now() + DEATH;
     loop {
         reap();
-        // Orphans are adopted, so without children there are no descendants. Searching all processes of a machine takes milliseconds.
+        // Orphans are adopted, so without children there are no descendants. Searching all processes of a machine takes
+        // milliseconds.
         if !has_children() || Instant::now() > end {
             return;
         }

@@ -1,5 +1,5 @@
-//! `container-run copy-jobs`: copies the job sources of a release image to the volume where those of all releases of a pod are. The image may have no
-//! shell.
+//! `container-run copy-jobs`: copies the job sources of a release image to the volume where those of all releases of a
+//! pod are. The image may have no shell.
 
 use std::fs;
 use std::io;
@@ -22,7 +22,8 @@ pub fn run(arguments: &[String]) -> Result<u8> {
             from.display()
         )));
     }
-    // When init containers run again, the directory holds files of pre-render scripts, such as a marker by which a script skips its work.
+    // When init containers run again, the directory holds files of pre-render scripts, such as a marker by which a
+    // script skips its work.
     fs::create_dir_all(to).and_then(|()| empty(to)).doing("emptying", to)?;
     copy(from, to).doing("copying to", to)?;
     if rustix::process::geteuid().is_root() {

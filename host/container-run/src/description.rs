@@ -1,4 +1,5 @@
-//! `processes/<job>.json`: the processes of a job as BPM reads them, written in the pod after its templates were rendered.
+//! `processes/<job>.json`: the processes of a job as BPM reads them, written in the pod after its templates were
+//! rendered.
 
 use std::fs::File;
 use std::io::Read;
@@ -19,7 +20,7 @@ pub struct Description {
     version: u32,
     /// The job's name.
     pub job: String,
-    /// In the order of bpm.yml.
+    /// Processes in the order of bpm.yml.
     pub processes: Vec<Process>,
 }
 
@@ -37,7 +38,7 @@ pub struct Process {
     /// Its variables, without BPM's defaults.
     #[serde(default)]
     pub env: Vec<(String, String)>,
-    /// Where it starts; the job's directory where this is absent or empty.
+    /// Working directory; the job's directory if absent or empty.
     #[serde(default)]
     pub workdir: Option<String>,
     /// Runs before each start, as root.
@@ -46,7 +47,7 @@ pub struct Process {
     /// `TERM` or `INT`.
     #[serde(default)]
     pub shutdown_signal: Option<String>,
-    /// Without `CAP_`.
+    /// Capabilities without `CAP_`.
     #[serde(default)]
     pub capabilities: Vec<String>,
     /// Its limits.
@@ -75,13 +76,13 @@ pub struct Process {
 /// What a process may use.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 pub struct Limits {
-    /// Of file descriptors.
+    /// Maximum number of file descriptors.
     #[serde(default)]
     pub open_files: Option<u64>,
-    /// Of processes and threads.
+    /// Maximum number of processes and threads.
     #[serde(default)]
     pub processes: Option<u64>,
-    /// Of bytes in a core file.
+    /// Maximum size of a core file.
     #[serde(default)]
     pub core_file_size: Option<Size>,
 }
@@ -90,7 +91,7 @@ pub struct Limits {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Size {
-    /// This many.
+    /// This many bytes.
     Bytes(u64),
     /// `unlimited`.
     Unlimited(Unlimited),

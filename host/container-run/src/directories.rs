@@ -7,13 +7,14 @@ use std::path::Path;
 
 use crate::description::Process;
 use crate::failure::{Failure, Result};
+use crate::output::say::say;
 use crate::places::Places;
-use crate::say::say;
 
 /// User and group of vcap, in every stemcell.
 pub const VCAP: (u32, u32) = (1000, 1000);
 
-/// Makes what the process needs. As root, they become vcap's, as under BPM; else they are the pod's volumes, which vcap may write to anyway.
+/// Makes what the process needs. As root, they become vcap's, as under BPM; else they are the pod's volumes, which vcap
+/// may write to anyway.
 pub fn prepare(places: &Places, job: &str, process: &Process, root: bool) -> Result<()> {
     if process.persistent_disk && !places.vcap("store").is_dir() {
         return Err(Failure::new("requested persistent disk does not exist"));
@@ -42,10 +43,10 @@ pub fn prepare(places: &Places, job: &str, process: &Process, root: bool) -> Res
     Ok(())
 }
 
-/// A directory that cannot be made may not be needed: the process says so better.
+/// Ignores errors: the process may not need the directory, and otherwise reports a better error.
 fn complain(path: &Path, result: io::Result<()>) {
     if let Err(error) = result {
-        say(&format!("cannot make {}: {error}", path.display()));
+        say(&format!("cannot create {}: {error}", path.display()));
     }
 }
 

@@ -9,7 +9,8 @@ use crate::places::{Places, ROOT_VARIABLE};
 /// Names and values.
 pub type Environment = Vec<(String, OsString)>;
 
-/// As BPM: its defaults, overridden by bpm.yml; both are overridden by the container's variables of these names.
+/// The environment of a process, as in BPM: its defaults, overridden by bpm.yml; both are overridden by the container's
+/// variables of these names.
 pub fn of_process(places: &Places, job: &str, process: &Process, passed: &[String]) -> Environment {
     let mut out = Environment::new();
     for (name, value) in &process.env {
@@ -36,7 +37,8 @@ pub fn of_process(places: &Places, job: &str, process: &Process, passed: &[Strin
     out
 }
 
-/// As the BOSH agent, whose environment has a `TMPDIR` and this `PATH`; the wrapper's own commands come last in it.
+/// The environment of a script, as in the BOSH agent: a `TMPDIR` and this `PATH`, with the wrapper's own commands at
+/// the end.
 pub fn of_script(places: &Places, passed: &[String], more: &[(&str, String)]) -> Environment {
     let mut out = Environment::new();
     set(&mut out, "TMPDIR", places.vcap("data/tmp").into());
@@ -50,7 +52,7 @@ pub fn of_script(places: &Places, passed: &[String], more: &[(&str, String)]) ->
     out
 }
 
-/// As monit, which hands on next to nothing.
+/// The environment of monit, which passes on almost no variables.
 pub fn of_monit(places: &Places, passed: &[String]) -> Environment {
     let mut out = Environment::new();
     pass(&mut out, passed);

@@ -55,7 +55,7 @@ impl Events {
         self.wait_for(until, [])
     }
 
-    /// The same, and until one of these files is ready, too.
+    /// Waits for an event, or until one of these files is ready.
     pub fn wait_for<'f>(
         &mut self,
         until: Option<Instant>,

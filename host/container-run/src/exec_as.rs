@@ -49,7 +49,7 @@ impl Changes {
         self
     }
 
-    /// As arguments of `exec-as`.
+    /// The settings as arguments of `exec-as`.
     pub fn arguments(&self) -> Vec<String> {
         let mut out = Vec::new();
         if let Some((user, group)) = self.user {
@@ -125,7 +125,7 @@ impl Changes {
                 let hard = getrlimit(Resource::Nofile).maximum;
                 let hard = hard.map_or_else(|| "unlimited".to_string(), |hard| hard.to_string());
                 Failure::new(format!(
-                    "limits.open_files {number} is not possible here ({error}): the container's hard limit is {hard}; raise it in the container runtime"
+                    "limits.open_files {number} cannot be set here ({error}): the container's hard limit is {hard}; raise it in the container runtime"
                 ))
             })?;
         } else if self.usual_open_files {
@@ -144,7 +144,7 @@ impl Changes {
             };
             setrlimit(Resource::Core, limits).map_err(|error| {
                 Failure::new(format!(
-                    "limits.core_file_size is not possible here: {error}: raise it in the container runtime"
+                    "limits.core_file_size cannot be set here: {error}: raise it in the container runtime"
                 ))
             })?;
         }
@@ -208,7 +208,8 @@ pub fn capabilities(names: &[String]) -> Result<CapabilitySet> {
     Ok(set)
 }
 
-/// Without permission to change the bounding set, the container's stays, which is harmless under no_new_privs.
+/// Restricts the bounding set. Without permission for this, that of the container remains, which is harmless under
+/// no_new_privs.
 fn bound(wanted: CapabilitySet) {
     for bit in 0..64 {
         let one = CapabilitySet::from_bits_retain(1 << bit);
@@ -248,7 +249,7 @@ fn hold(wanted: CapabilitySet) -> Result<()> {
 fn missing(wanted: CapabilitySet, error: &io::Error) -> Failure {
     let names: Vec<&str> = wanted.iter_names().map(|(name, _)| name).collect();
     Failure::new(format!(
-        "the container has not the capabilities {} that bpm.yml names ({error}): it must start as root, with them",
+        "the container lacks the capabilities {} of bpm.yml ({error}): it must start as root, with them",
         names.join(", ")
     ))
 }

@@ -15,7 +15,8 @@ pub fn entries(directory: &Path) -> io::Result<Vec<PathBuf>> {
         .collect()
 }
 
-/// Removes what a directory contains. The directory itself stays: who made it may be root, and only what is in it belongs to vcap.
+/// Removes what a directory contains. The directory itself stays: who made it may be root, and only what is in it
+/// belongs to vcap.
 pub fn empty(directory: &Path) -> io::Result<()> {
     for path in entries(directory)? {
         if fs::symlink_metadata(&path)?.is_dir() {

@@ -1,4 +1,5 @@
-//! `container-run install`: copies this program to the volume that all containers of a pod share. The operator's image has no `cp`.
+//! `container-run install`: copies this program to the volume that all containers of a pod share. The operator's image
+//! has no `cp`.
 
 use std::fs::{self, DirBuilder};
 use std::io;

@@ -1,5 +1,5 @@
-//! Starts programs. Where a program runs as another user or with other limits, this program is started first, as `exec-as`, changes itself and
-//! becomes it: code between fork and exec would be unsafe.
+//! Starts programs. Where a program runs as another user or with other limits, this program is started first, as
+//! `exec-as`, changes itself and becomes it: code between fork and exec would be unsafe.
 
 use std::ffi::OsString;
 use std::io;
@@ -29,19 +29,19 @@ pub struct Launch {
     pub changes: Changes,
 }
 
-/// Where the program writes.
+/// Output of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outputs {
     /// Into two pipes.
     Pipes,
-    /// Where this process writes.
+    /// The output of this process.
     Inherited,
 }
 
 /// A program that runs.
 #[derive(Debug)]
 pub struct Running {
-    /// Its number.
+    /// Its process ID.
     pub pid: Pid,
     /// Standard output and error, where they are pipes.
     pub pipes: Option<(OwnedFd, OwnedFd)>,

@@ -1,5 +1,6 @@
-//! `container-run` runs the processes and scripts of BOSH jobs in a container, as BPM, the BOSH agent and monit do on a VM: one static binary that a
-//! pod copies to a volume, because the images of releases can be old and may have no shell.
+//! `container-run` runs the processes and scripts of BOSH jobs in a container, as BPM, the BOSH agent and monit do on a
+//! VM: one static binary that a pod copies to a volume, because the images of releases can be old and may have no
+//! shell.
 
 mod arguments;
 mod children;
@@ -19,7 +20,6 @@ mod logs;
 mod monit_http;
 mod output;
 mod places;
-mod say;
 mod scripts;
 mod service;
 mod signals;
@@ -38,7 +38,7 @@ fn main() -> ExitCode {
     match run() {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            say::say(&failure.text);
+            output::say::say(&failure.text);
             ExitCode::from(failure.code)
         }
     }

@@ -3,8 +3,10 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-/// Where the volume with this program is mounted.
+/// Mount path of the volume with this program.
 const OWN: &str = "/container-run";
+/// Where the operator's image has this program. Containers of that image run it before, or without, installing it.
+const IN_IMAGE: &str = "/usr/bin";
 /// BOSH's directory, unless BPM's variable names another.
 const ROOT: &str = "/var/vcap";
 /// BPM's variable for it.
@@ -20,10 +22,15 @@ pub struct Places {
 // === impl Places ===
 
 impl Places {
-    /// By where this program lies (`<directory>/bin/container-run`), and BPM's variable.
+    /// By where this program lies, and BPM's variable.
     pub fn new() -> Self {
-        let own = program().parent().and_then(|bin| match bin.file_name() {
-            Some(name) if name == "bin" => bin.parent().map(Path::to_path_buf),
+        Self::of(&program())
+    }
+
+    /// An installed program is `<volume>/bin/container-run`.
+    fn of(program: &Path) -> Self {
+        let own = program.parent().and_then(|bin| match bin.file_name() {
+            Some(name) if name == "bin" && bin != Path::new(IN_IMAGE) => bin.parent().map(Path::to_path_buf),
             _ => None,
         });
         Self {
@@ -67,18 +74,44 @@ impl Places {
         self.own.join("processes")
     }
 
-    /// Where the containers of a pod find out about each other.
+    /// Directory in which the containers of a pod share their state.
     pub fn instance(&self) -> PathBuf {
         self.own.join("instance")
     }
 
-    /// Where `bpm`, `monit` and `chpst` are for scripts.
+    /// The state of the container that sends log files. Only that container may write there.
+    pub fn log_state(&self) -> PathBuf {
+        self.own.join("logs")
+    }
+
+    /// Directory of `bpm`, `monit` and `chpst` for scripts.
     pub fn bin(&self) -> PathBuf {
         self.own.join("bin")
     }
 }
 
-/// This program's file, to start it once more.
+/// Path of this program, to start it again.
 pub fn program() -> PathBuf {
     env::current_exe().unwrap_or_else(|_| env::args_os().next().map_or_else(|| PathBuf::from(OWN), PathBuf::from))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_of_the_image_uses_the_volume_too() {
+        for program in [
+            "/usr/bin/container-run",
+            "/container-run/bin/container-run",
+            "container-run",
+        ] {
+            assert_eq!(
+                Places::of(Path::new(program)).log_state(),
+                Path::new("/container-run/logs")
+            );
+        }
+        let elsewhere = Places::of(Path::new("/tmp/pod/bin/container-run"));
+        assert_eq!(elsewhere.log_state(), Path::new("/tmp/pod/logs"));
+    }
 }

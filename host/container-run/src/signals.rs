@@ -13,10 +13,11 @@ use signal_hook::iterator::exfiltrator::SignalOnly;
 
 use crate::failure::{Doing, Result};
 
-/// A write to a full disk or a closed pipe must return an error, not end this program. Job control of a terminal has no meaning here.
+/// A write to a full disk or a closed pipe must return an error, not end this program. Job control of a terminal has no
+/// meaning here.
 const IGNORED: [i32; 4] = [SIGPIPE, SIGXFSZ, SIGTTIN, SIGTTOU];
 const STOPS: [i32; 2] = [SIGTERM, SIGINT];
-/// As tini, the wrapper passes on all that is not its own.
+/// Signals that the wrapper forwards, as tini does: all that it does not use itself.
 const FORWARDED: [i32; 13] = [
     SIGALRM, SIGCONT, SIGHUP, SIGIO, SIGPROF, SIGQUIT, SIGTSTP, SIGURG, SIGUSR1, SIGUSR2, SIGVTALRM, SIGWINCH, SIGXCPU,
 ];
@@ -28,7 +29,7 @@ pub enum Event {
     Child,
     /// Stop the container.
     Stop,
-    /// For the process.
+    /// A signal for the process.
     Forward(Signal),
 }
 

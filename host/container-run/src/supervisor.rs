@@ -12,8 +12,8 @@ use crate::instance::control::{Control, Request};
 use crate::instance::meeting::{ALONE, Pod, time_for_scripts};
 use crate::instance::order::{Dependents, Order};
 use crate::instance::{Of, Seat, State};
+use crate::output::say::say;
 use crate::places::Places;
-use crate::say::say;
 use crate::service::bpm::BpmProcess;
 use crate::service::monit::MonitProcess;
 use crate::service::{Phase, Service};
@@ -24,7 +24,7 @@ const POLL: Duration = Duration::from_millis(20);
 /// How often a running process checks that those run which it depends on.
 const CHECK: Duration = Duration::from_secs(1);
 
-/// Where the container is.
+/// State of the container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Course {
     /// The process waits for others that it depends on.
@@ -157,7 +157,7 @@ impl Supervisor<'_> {
         Ok(())
     }
 
-    /// Tells the pod when the process has started, and cleans up when it has ended.
+    /// Reports to the pod that the process has started, and cleans up after it has ended.
     fn note_phase(&mut self) -> Result<()> {
         match self.service.phase() {
             Phase::Running(pid) if !self.running => {
@@ -198,9 +198,7 @@ impl Supervisor<'_> {
         self.ended = None;
         self.set(State::Starting, 0);
         if let Some(missing) = self.order.missing() {
-            say(&format!(
-                "waiting for '{missing}' to run, on which this process depends"
-            ));
+            say(&format!("waiting for '{missing}', on which this process depends"));
             self.course = Course::Await;
             return Ok(());
         }

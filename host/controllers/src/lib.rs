@@ -7,7 +7,6 @@ mod codes;
 pub mod conversion;
 mod deployment;
 mod job;
-pub mod output;
 pub mod plugins;
 mod pod_problems;
 pub mod prune;
@@ -17,7 +16,7 @@ mod stateful_set;
 mod turns;
 pub mod waiting;
 
-pub use codes::CODES;
+pub use codes::ALL as CODES;
 pub use deployment::Conversion;
 pub use quarks_secret::OWN_SIGNER;
 pub use run::{Config, RunError, run};

@@ -4,7 +4,7 @@
 use crate::deployment::{stays, variable_of};
 use crate::quarks_secret::retained_by;
 use boson_api::{BoshDeployment, ConditionStatus, QuarksSecret};
-use boson_cluster::client::{Cluster, Error, resource};
+use boson_cluster::client::{AnyObject, Cluster, Error, resource};
 use boson_cluster::objects;
 use boson_cluster::objects::versioned::around;
 use boson_manifest::labels::{self, secret_kind};
@@ -73,6 +73,7 @@ impl Leftover {
     pub fn secret_name(&self) -> &str {
         let asked = self.object.as_ref().map(|object| object.spec.secret_name.as_str());
         let name = self.secret.as_ref().and_then(|meta| meta.name.as_deref());
+        // Each has one of them: see `candidates`.
         asked.or(name).unwrap_or_default()
     }
 
@@ -226,8 +227,11 @@ fn is_settled(deployment: &BoshDeployment) -> bool {
 
 /// `QuarksSecret 'nats.var-ca'`.
 fn title(object: &Value) -> String {
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
-    format!("{} '{}'", text(&object["kind"]), text(&object["metadata"]["name"]))
+    format!(
+        "{} '{}'",
+        object.kind().unwrap_or_default(),
+        object.name().unwrap_or_default()
+    )
 }
 
 fn title_of(kind: &str, object: &impl ResourceExt) -> String {
@@ -236,9 +240,9 @@ fn title_of(kind: &str, object: &impl ResourceExt) -> String {
 
 /// The object without its status, which may name Secrets that it once used.
 fn content(object: &Value) -> String {
-    match objects::is_going(object) {
-        true => String::new(),
-        false => object["spec"].to_string(),
+    match object.spec().filter(|_| !object.is_going()) {
+        Some(spec) => spec.to_string(),
+        None => String::new(),
     }
 }
 

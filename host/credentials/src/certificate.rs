@@ -226,7 +226,7 @@ impl Plan {
         assemble().map_err(|error: builder::Error| unsigned(is_ca, error))
     }
 
-    /// In Go's order.
+    /// The extensions in Go's order.
     fn extensions(&self, own: Vec<u8>, signer: Option<Vec<u8>>) -> Built<Vec<Extension>> {
         let constraints = BasicConstraints {
             ca: self.is_ca,
@@ -310,7 +310,8 @@ fn name<const N: usize>(parts: [(ObjectIdentifier, String); N]) -> x509_cert::de
         if text.is_empty() {
             continue;
         }
-        // Go's choice of string type; for a reader that compares names byte by byte, another type would be another issuer.
+        // Go's choice of string type; for a reader that compares names byte by byte, another type would be another
+        // issuer.
         let printable = |c: char| c.is_ascii_alphanumeric() || " '()+,-./:=?".contains(c);
         let tag = if text.chars().all(printable) {
             Tag::PrintableString

@@ -59,7 +59,7 @@ pub fn belongs(certificate: &str, key: &str) -> bool {
         .is_some_and(|(certified, own)| certified == own.public_info())
 }
 
-/// Whether the certificate says that this authority issued it; both PEM. By name only: no signature is checked.
+/// Whether the certificate names this authority as its issuer; both PEM. By name only: no signature is checked.
 pub fn names_as_issuer(certificate: &str, authority: &str) -> bool {
     let issuer = first(certificate).and_then(|one| one.tbs_certificate().issuer().to_der().ok());
     let subject = first(authority).and_then(|one| one.tbs_certificate().subject().to_der().ok());

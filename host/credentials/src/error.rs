@@ -102,7 +102,7 @@ pub enum SignerCause {
 // === impl Error ===
 
 impl Cause {
-    /// With the variable's name.
+    /// Adds the variable's name.
     pub(crate) fn of(self, variable: &str) -> Error {
         Error {
             variable: variable.to_string(),
@@ -133,19 +133,17 @@ impl Cause {
     /// What to do next.
     pub fn help(&self) -> Option<&'static str> {
         match self {
-            Self::UnsupportedType(_) => Some(
-                "use password, certificate, rsa or ssh, or give the value yourself; `user` is for deployments only",
-            ),
+            Self::UnsupportedType(_) => {
+                Some("use password, certificate, rsa or ssh, or set the value yourself; `user` is for deployments only")
+            }
             Self::MissingCa => Some(
                 "set `ca` to the name of the signing certificate, or `is_ca: true`; in a deployment `self_sign: true`, too",
             ),
-            Self::CaAndSelfSign => Some("leave out `ca` or `self_sign`"),
+            Self::CaAndSelfSign => Some("remove `ca` or `self_sign`"),
             Self::Signer(SignerCause::Missing(_)) => {
-                Some("define the CA before the certificates it signs, or give its value")
+                Some("define the CA before the certificates that it signs, or set its value")
             }
-            Self::Signer(SignerCause::BadKey(_)) => {
-                Some("the key of a CA has to be RSA, as `RSA PRIVATE KEY` (PKCS#1)")
-            }
+            Self::Signer(SignerCause::BadKey(_)) => Some("the key of a CA must be RSA, as `RSA PRIVATE KEY` (PKCS#1)"),
             _ => None,
         }
     }
@@ -177,7 +175,7 @@ mod tests {
             Cause::Entropy,
         ];
         for cause in &causes {
-            assert!(crate::CODES.iter().any(|(name, ..)| *name == cause.code()), "{cause:?}");
+            assert!(crate::CODES.iter().any(|code| code.name == cause.code()), "{cause:?}");
         }
         assert_eq!(causes.len(), crate::CODES.len());
     }

@@ -33,7 +33,8 @@ pub fn generate(request: &Request<'_>, source: &dyn Source) -> Result<Tree, Erro
     value.map_err(|cause| cause.of(request.name))
 }
 
-/// Checks what [`generate`] checks before it generates anything. `signer`: whether the variable that [`signer_name`] names will have a value.
+/// Checks what [`generate`] checks before it generates anything. `signer`: whether the variable that [`signer_name`]
+/// names will have a value.
 ///
 /// # Errors
 /// Options that the type does not take, a signer without a value.
@@ -67,7 +68,8 @@ pub fn key_demand(kind: &str, options: &Tree) -> Option<KeySize> {
     }
 }
 
-/// Why the bosh command line does not generate what is asked for, although CredHub does: its types and options are fewer.
+/// Why the bosh command line does not generate what is asked for, although CredHub does: its types and options are
+/// fewer.
 pub fn refused_by_bosh(kind: &str, options: &Tree) -> Option<Cause> {
     match kind {
         "user" => Some(Cause::UnsupportedType(kind.into())),

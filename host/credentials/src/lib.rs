@@ -1,7 +1,9 @@
-//! Makes passwords, keys and certificates as the bosh command line does: same options, defaults, encodings and error texts.
+//! Makes passwords, keys and certificates as the bosh command line does: same options, defaults, encodings and error
+//! texts.
 //!
-//! Clock, randomness and new RSA keys come from [`Source`], so that all other code is pure. Certificates are written with x509-cert and not with
-//! rcgen, because rcgen keeps one value per attribute of the issuer's name: leaves of a CA with two organizational units would not verify.
+//! Clock, randomness and new RSA keys come from [`Source`], so that all other code is pure. Certificates are written
+//! with x509-cert and not with rcgen, because rcgen keeps one value per attribute of the issuer's name: leaves of a CA
+//! with two organizational units would not verify.
 //!
 //! # Caveats
 //! Type errors of options and CA variables do not quote the value, as BOSH's do: it may be a secret.
@@ -16,16 +18,17 @@ mod options;
 mod password;
 mod pem_text;
 mod rsa;
+mod rsa_key;
 mod signer;
 mod signing;
 mod source;
 mod ssh;
 mod user;
 
-pub use codes::CODES;
+pub use codes::ALL as CODES;
 pub use demand::{belongs, names_as_issuer, signing_request};
 pub use error::{Cause, Error, SignerCause};
 pub use generate::{Request, check, generate, ignored_options, key_demand, refused_by_bosh, signer_name};
 pub use inspect::{Issued, KeptKey};
-pub use rsa::{KeySize, RsaKey};
+pub use rsa_key::{KeySize, RsaKey};
 pub use source::{Source, System, prepare_keys};

@@ -6,7 +6,7 @@ use boson_document::{Map, Tree, go};
 /// What an option holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A string; other scalars are taken by their text.
+    /// A string; other scalars are converted to their text.
     Text,
     /// A list of them.
     Texts,
@@ -14,7 +14,7 @@ pub(crate) enum Kind {
     Bool,
     /// An integer, `int` to BOSH; a fraction is cut off.
     Int,
-    /// The same, `int64` to BOSH.
+    /// An integer that BOSH reads as `int64`.
     Int64,
 }
 

@@ -35,12 +35,12 @@ pub(crate) fn length(options: &Options<'_>) -> Result<usize, Cause> {
     }
 }
 
-/// So many letters and digits, each as likely as the others.
+/// Generates this many letters and digits, all with the same probability.
 pub(crate) fn random(length: usize, source: &dyn Source) -> Result<String, Cause> {
     random_of(LETTERS, length, source)
 }
 
-/// So many of these characters, each as likely as the others. `alphabet` is ASCII and not empty.
+/// Generates this many of these characters, all with the same probability. `alphabet` is ASCII and not empty.
 pub(crate) fn random_of(alphabet: &[u8], length: usize, source: &dyn Source) -> Result<String, Cause> {
     // Bytes above the greatest multiple would make the first letters of the alphabet likelier.
     let fair = 256 - 256 % alphabet.len();

@@ -8,7 +8,7 @@ pub fn write(label: &str, der: &[u8]) -> String {
     pem::encode_config(&Pem::new(label, der), config)
 }
 
-/// Content of the first block, whatever its label.
+/// Content of the first block, with any label.
 pub fn first_block(text: &str) -> Option<Vec<u8>> {
     pem::parse(text).ok().map(Pem::into_contents)
 }

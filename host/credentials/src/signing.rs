@@ -19,7 +19,7 @@ pub(crate) struct Profile {
     pub subject: Name,
     /// The issuer.
     pub issuer: Name,
-    /// In order.
+    /// Extensions in order.
     pub extensions: Vec<Extension>,
 }
 

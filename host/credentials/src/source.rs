@@ -33,7 +33,7 @@ pub struct System {
 // === impl System ===
 
 impl System {
-    /// With no key made ahead.
+    /// Creates a source without prepared keys.
     pub fn new() -> Self {
         Self::default()
     }

@@ -19,7 +19,8 @@ const LOWER: &str = "abcdefghijklmnopqrstuvwxyz";
 const UPPER: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 const DIGITS: &str = "0123456789";
 const SPECIAL: &str = "!#$%&()*,-./:;<=>?@[\\]^_`{|}~";
-/// Of the shortest password that can have all kinds of characters, one in fifteen has. A source that repeats itself must not cause an endless loop.
+/// Of the shortest password that can have all kinds of characters, one in fifteen has. A source that repeats itself
+/// must not cause an endless loop.
 const MAX_DRAWS: usize = 10_000;
 /// Letters of a generated name. As with CredHub, it has no digits: some databases accept none at the start.
 const USERNAME_LENGTH: usize = 20;
@@ -49,7 +50,8 @@ pub(crate) fn check(options: &Tree) -> Result<(), Cause> {
     kinds(&options).map(drop)
 }
 
-/// A password of CredHub's kinds of characters, at least one of each, if the options specify them; otherwise as for the type `password`.
+/// A password of CredHub's kinds of characters, at least one of each, if the options specify them; otherwise as for the
+/// type `password`.
 fn password(options: &Options<'_>, length: usize, source: &dyn Source) -> Result<String, Cause> {
     let Some(kinds) = kinds(options)? else {
         return password::random(length, source);

@@ -39,7 +39,7 @@ pub struct Snapshot {
 // === impl Snapshot ===
 
 impl Snapshot {
-    /// From slices. Slices of Services that are not in the zone are ignored.
+    /// Reads the instances from slices. Ignores slices of Services that are not in the zone.
     pub fn of<'s>(zone: &Zone, slices: impl IntoIterator<Item = &'s Slice>) -> Self {
         let mut of_instance: HashMap<usize, Vec<Endpoint>> = HashMap::new();
         for slice in slices {

@@ -1,4 +1,5 @@
-//! One question to a server, with an answer that system resolvers do not give: whether a name exists without addresses, or does not exist.
+//! One question to a server, with an answer that system resolvers do not give: whether a name exists without addresses,
+//! or does not exist.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -15,7 +16,7 @@ const NXDOMAIN: u8 = 3;
 /// Types of addresses.
 const TYPES: [u16; 2] = [1, 28];
 
-/// What a server says about a name.
+/// The answer of a server to a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// It has addresses.

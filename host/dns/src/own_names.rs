@@ -1,4 +1,5 @@
-//! The `/etc/hosts` of a pod: all names of its instance resolve to the pod's own address, so that a process can listen there.
+//! The `/etc/hosts` of a pod: all names of its instance resolve to the pod's own address, so that a process can listen
+//! there.
 
 use crate::query::fits;
 use crate::resolve::expanded;

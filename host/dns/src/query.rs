@@ -1,4 +1,5 @@
-//! Names below BOSH's root: `<instance or query>.<group>.<network>.<deployment>.<root>`, or `<instance or query>.q-g<number>.<root>`.
+//! Names below BOSH's root: `<instance or query>.<group>.<network>.<deployment>.<root>`, or `<instance or
+//! query>.q-g<number>.<root>`.
 
 /// A name that BOSH's server answers with FORMERR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +43,7 @@ pub struct Criteria<'n> {
     pub health: Health,
 }
 
-/// Where the instances are.
+/// The part of a name that identifies groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Below<'n> {
     /// Labels of group, network and deployment; each may have a `*` at one end.
@@ -58,11 +59,11 @@ pub enum Below<'n> {
 pub struct Query<'n> {
     /// Which.
     pub first: First<'n>,
-    /// Of where.
+    /// Groups of the instances.
     pub below: Below<'n>,
 }
 
-/// Reads what stands before the root, in lower case.
+/// Reads the labels before the root, in lower case.
 ///
 /// # Errors
 /// The name has neither of the two forms.

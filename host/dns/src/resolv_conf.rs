@@ -8,8 +8,9 @@ const MOST_SERVERS: usize = 3;
 
 /// The content: the pod's own file with one more server at the front.
 ///
-/// Names of BOSH have dots, and none of them is meant relative to the cluster's domains: with the `ndots:5` that Kubernetes sets, each of them would be
-/// asked for below three or four other domains first. Names of Services without dots are still searched for.
+/// Names of BOSH have dots, and none of them is meant relative to the cluster's domains: with the `ndots:5` that
+/// Kubernetes sets, each of them would be asked for below three or four other domains first. Names of Services without
+/// dots are still searched for.
 pub fn with_server(own: &str, server: IpAddr) -> String {
     let mut servers = vec![server.to_string()];
     let (mut other, mut options) = (String::new(), Vec::new());

@@ -1,7 +1,7 @@
 //! Answers as BOSH's server gives them.
 //!
-//! Two differences are intended: an address that several targets of an alias share is in the answer once, and addresses of pods that are being
-//! deleted count as failing if the instance has another pod.
+//! Two differences are intended: an address that several targets of an alias share is in the answer once, and addresses
+//! of pods that are being deleted count as failing if the instance has another pod.
 
 use crate::instances::{Endpoint, Snapshot};
 use crate::query::{Below, Criteria, First, Health, Query, fits, parse};

@@ -1,8 +1,9 @@
 //! DNS messages: decodes a question for [`resolve`], and encodes its answer within the size limit.
 //!
 //! # Guarantees
-//! Any bytes are accepted as input. An answer over UDP is no longer than the question allows (512 bytes without EDNS, never over [`LARGEST`]), which
-//! prevents amplification attacks. A longer answer is marked as truncated, and the client asks again over TCP.
+//! Any bytes are accepted as input. An answer over UDP is no longer than the question allows (512 bytes without EDNS,
+//! never over [`LARGEST`]), which prevents amplification attacks. A longer answer is marked as truncated, and the
+//! client asks again over TCP.
 
 use crate::instances::Snapshot;
 use crate::resolve::{Answer, Wanted, resolve};
@@ -19,7 +20,7 @@ pub const LARGEST: u16 = 1_232;
 const SMALLEST: u16 = 512;
 /// Largest question that is read.
 pub const LARGEST_QUESTION: usize = 4_096;
-/// Most addresses of an answer, whatever the transport: as many as fit into a message over TCP.
+/// Maximum number of addresses in an answer: as many as fit into a message over TCP.
 const MOST_RECORDS: usize = 2_000;
 
 /// The transport of a question.
@@ -38,7 +39,7 @@ pub enum Outcome {
     Reply(Vec<u8>),
     /// Ask other servers.
     Forward(Forward),
-    /// It is no question.
+    /// No reply, because the packet is not a question.
     Dropped,
 }
 
@@ -142,7 +143,8 @@ fn needs_pods(zone: &Zone, name: &str) -> bool {
     matches!(zone.authority(&name), Some(Authority::Root | Authority::Alias)) || name.ends_with(".arpa")
 }
 
-/// A name as text. Labels may hold any bytes; those with a dot, or with characters that names cannot have, match no name of the zone.
+/// A name as text. Labels may hold any bytes; those with a dot, or with characters that names cannot have, match no
+/// name of the zone.
 fn text(name: &Name) -> String {
     let plain = |byte: &u8| byte.is_ascii_graphic() && *byte != b'.' && *byte != b'\\';
     let label = |label: &[u8]| match label.iter().all(plain) {

@@ -69,7 +69,8 @@ pub enum Authority {
 pub struct Zone {
     /// Domain of BOSH's names.
     pub root: String,
-    /// `spec.dns_domain_name` in templates: `svc.<cluster domain>`. Names that templates build with it are names of BOSH DNS.
+    /// `spec.dns_domain_name` in templates: `svc.<cluster domain>`. Names that templates build with it are names of
+    /// BOSH DNS.
     pub domain: String,
     /// Namespace of the deployment.
     pub namespace: String,
@@ -312,7 +313,7 @@ pub const AGENTS: &str = "bosh-agent-id";
 /// What Kubernetes calls the account of servers.
 pub const SERVICE_ACCOUNT: &str = ACCOUNT;
 
-/// In lower case, without a dot at the end.
+/// The name in lower case, without a dot at the end.
 pub fn normal(name: &str) -> String {
     name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase()
 }

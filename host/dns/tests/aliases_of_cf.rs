@@ -1,4 +1,5 @@
-//! The aliases of cf-deployment: its 23 domains, each with its groups, all of which have an answer. `CF_DEPLOYMENT=<manifest as JSON>` takes the manifest itself.
+//! The aliases of cf-deployment: its 23 domains, each with its groups, all of which have an answer.
+//! `CF_DEPLOYMENT=<manifest as JSON>` takes the manifest itself.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,5 +1,6 @@
-//! The image of a release: the layers of its base, one with accounts and links, some of packages, and one of jobs. Layers that seldom change are
-//! below those that change often, and an unchanged package is the same layer in every version of the release.
+//! The image of a release: the layers of its base, one with accounts and links, some of packages, and one of jobs.
+//! Layers that seldom change are below those that change often, and an unchanged package is the same layer in every
+//! version of the release.
 
 use crate::base::Base;
 use crate::failure::unwritable;
@@ -28,7 +29,8 @@ pub struct Ingredients<'i> {
     pub stemcell: &'i str,
 }
 
-/// Builds the image; the data of its layers is stored in the directory `place`. `tell` is called with the number of unpacked bytes.
+/// Builds the image; the data of its layers is stored in the directory `place`. `tell` is called with the number of
+/// unpacked bytes.
 ///
 /// # Errors
 /// The tarball is damaged or hostile; the disk is full.
@@ -41,8 +43,8 @@ pub fn build(
     let Ingredients { base, release, .. } = ingredients;
     let mut layers = base.layers.clone();
     layers.push(skeleton(base, place, pool).map_err(|error| unwritable(&error))?);
-    let room = LAYERS.saturating_sub(layers.len() + 1).max(1);
-    layers.extend(of_packages(release, room, place, pool, tell)?);
+    let available = LAYERS.saturating_sub(layers.len() + 1).max(1);
+    layers.extend(of_packages(release, available, place, pool, tell)?);
     let mut draft = Draft::new(place, pool).map_err(|error| unwritable(&error))?;
     jobs::add(&mut draft, release.jobs())?;
     layers.push(draft.finish().map_err(|error| unwritable(&error))?);
@@ -71,15 +73,16 @@ fn skeleton(base: &Base, place: &Path, pool: &Pool) -> std::io::Result<Layer> {
     draft.finish()
 }
 
-/// A layer for each package, sorted by name. Where there are more packages than layers, those that are next to each other in the tarball share one.
+/// A layer for each package, sorted by name. Where there are more packages than layers, those that are next to each
+/// other in the tarball share one.
 fn of_packages(
     release: &Compiled,
-    room: usize,
+    available: usize,
     place: &Path,
     pool: &Pool,
     tell: &mut dyn FnMut(u64),
 ) -> Result<Vec<Layer>, Diagnostic> {
-    let each = release.packages().len().div_ceil(room).max(1);
+    let each = release.packages().len().div_ceil(available).max(1);
     let mut layers = BTreeMap::new();
     // One at a time: each holds some blocks that are being compressed.
     let mut open: Option<Shared> = None;
@@ -134,12 +137,7 @@ fn config(ingredients: &Ingredients<'_>, layers: &[Layer]) -> Value {
         Some(history) => history.extend((0..own).map(|_| json!({"created_by": "host image"}))),
         None => drop(config.as_object_mut().map(|config| config.remove("history"))),
     }
-    if !config["config"].is_object() {
-        config["config"] = json!({});
-    }
-    if !config["config"]["Labels"].is_object() {
-        config["config"]["Labels"] = json!({});
-    }
+    let marked = member(member(&mut config, "config"), "Labels");
     let release = release.release();
     let version = release.version.as_deref().unwrap_or_default();
     for (label, value) in [
@@ -150,7 +148,16 @@ fn config(ingredients: &Ingredients<'_>, layers: &[Layer]) -> Value {
         ("org.opencontainers.image.version", version),
         ("org.opencontainers.image.base.digest", base.digest.as_str()),
     ] {
-        config["config"]["Labels"][label] = value.into();
+        marked[label] = value.into();
     }
     config
+}
+
+/// The object under this key. The configuration stays JSON: another order of its members would be another image.
+fn member<'v>(value: &'v mut Value, key: &str) -> &'v mut Value {
+    let member = &mut value[key];
+    if !member.is_object() {
+        *member = json!({});
+    }
+    member
 }

@@ -1,5 +1,5 @@
-//! Release tarballs from web servers: over TLS only, within bounds, resumed where an earlier run was interrupted, and checked against their digest
-//! before use.
+//! Release tarballs from web servers: over TLS only, within bounds, resumed where an earlier run was interrupted, and
+//! checked against their digest before use.
 
 use boson_pipeline::Diagnostic;
 use boson_releases::{Mismatch, Verifier, to_hex};
@@ -37,7 +37,7 @@ pub struct Downloads {
 pub struct Release<'r> {
     /// Name of the release.
     pub name: &'r str,
-    /// Where its tarball is.
+    /// URL of its tarball.
     pub url: &'r str,
     /// Digests of the tarball.
     pub digests: Option<&'r str>,
@@ -46,9 +46,9 @@ pub struct Release<'r> {
 /// A downloaded tarball. Other processes that need it wait until it is no longer used.
 #[derive(Debug)]
 pub struct Download {
-    /// Where it is.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Where it came from, for messages: without query, which may hold a token.
+    /// Its origin for messages, without query, which may contain a token.
     pub title: String,
     lock: File,
 }
@@ -67,18 +67,14 @@ enum Stop {
 // === impl Downloads ===
 
 impl Downloads {
-    /// `directory` is made where it is missing, for its owner only. `authorities`: PEM, trusted beside the system's.
+    /// `directory` is created if it is missing, with access for its owner only. `authorities`: PEM, trusted beside the
+    /// system's.
     ///
     /// # Errors
     /// `image-authority`, `image-cache`.
     pub fn new(directory: &Path, authorities: &[Vec<u8>]) -> Result<Self, Diagnostic> {
         let mut certificates = Vec::new();
-        let no_certificate = |_| {
-            Diagnostic::error(
-                "image-authority",
-                "a trusted authority for servers is not a certificate",
-            )
-        };
+        let no_certificate = |_| Diagnostic::error("image-authority", "a CA for servers is not a certificate");
         for pem in authorities {
             certificates.extend(Certificate::from_pem_bundle(pem).map_err(no_certificate)?);
         }
@@ -172,7 +168,7 @@ impl Downloads {
             StatusCode::RANGE_NOT_SATISFIABLE if have > 0 && release.digests.is_some() => return Ok(()),
             StatusCode::RANGE_NOT_SATISFIABLE if have > 0 => {
                 file.set_len(0).map_err(cannot)?;
-                return Err(Stop::Broken("has another file than before".into()));
+                return Err(Stop::Broken("returned another file than before".into()));
             }
             status if status.is_server_error() => return Err(Stop::Broken(format!("answers {}", status.as_u16()))),
             status => return Err(Stop::Final(unread(release, &format!("answers {}", status.as_u16())))),
@@ -190,7 +186,7 @@ impl Downloads {
         tell: &Tell<'_>,
     ) -> Result<(), Stop> {
         let whole = answer.content_length().map(|rest| have + rest);
-        let too_large = || Stop::Final(unread(release, &format!("gives more than {} MiB", self.largest >> 20)));
+        let too_large = || Stop::Final(unread(release, &format!("sends more than {} MiB", self.largest >> 20)));
         if whole.is_some_and(|whole| whole > self.largest) {
             return Err(too_large());
         }
@@ -227,7 +223,7 @@ impl Downloads {
                 shown(release.url)
             );
             Diagnostic::error("release-digest", message)
-                .help("compare `sha1` in the manifest with what the release's publisher says; the next run downloads it again")
+                .help("compare `sha1` in the manifest with the digest that the publisher names; the next run downloads the release again")
         };
         let verifier = Verifier::new(digests).ok_or_else(|| refused(&Mismatch::Unknown))?;
         let copy = file.try_clone().map_err(|error| uncached(&self.directory, &error))?;
@@ -272,17 +268,15 @@ fn address(release: Release<'_>) -> Result<Url, Diagnostic> {
             release.name,
             shown(release.url)
         );
-        Diagnostic::error("image-download", message).help(format!(
-            "download it by other means, and give it: --release {}=PATH",
-            release.name
-        ))
+        Diagnostic::error("image-download", message)
+            .help(format!("download it yourself, and use --release {}=PATH", release.name))
     };
     let url = Url::parse(release.url).map_err(|_| refused("is not a URL"))?;
     if url.scheme() != "https" {
         return Err(refused("does not begin with https://"));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(refused("has a user in it"));
+        return Err(refused("contains a user"));
     }
     Ok(url)
 }
@@ -325,7 +319,7 @@ fn broken(release: Release<'_>, error: &reqwest::Error) -> Stop {
         if error.is_timeout() {
             "does not answer"
         } else if error.is_connect() {
-            "cannot be connected to"
+            "is unreachable"
         } else {
             "breaks off"
         }
@@ -339,12 +333,13 @@ fn unread(release: Release<'_>, what: &str) -> Diagnostic {
         release.name,
         shown(release.url)
     );
-    Diagnostic::error("image-download", message).help("run it again: what is there already is not downloaded twice")
+    Diagnostic::error("image-download", message).help("run the command again: it continues the download")
 }
 
 fn uncached(directory: &Path, error: &io::Error) -> Diagnostic {
     let message = format!("'{}' cannot be used for downloads: {error}", directory.display());
-    Diagnostic::error("image-cache", message).help("is its disk full, or read-only? --cache names another directory")
+    Diagnostic::error("image-cache", message)
+        .help("check whether its disk is full or read-only, or choose another directory with --cache")
 }
 
 #[cfg(test)]

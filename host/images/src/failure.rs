@@ -6,10 +6,11 @@ use std::io;
 /// An output file cannot be written.
 pub(crate) fn unwritable(error: &io::Error) -> Diagnostic {
     Diagnostic::error("image-unwritable", format!("the image cannot be written: {error}"))
-        .help("is the disk of --cache or --out full, or read-only?")
+        .help("check whether the disk of --cache or --out is full or read-only")
 }
 
-/// Reading `archive` and writing a layer happen in one call. The reader reports its own errors before this one is shown.
+/// Reading `archive` and writing a layer happen in one call. The reader reports its own errors before this one is
+/// shown.
 pub(crate) fn which(error: io::Error, archive: &str) -> Diagnostic {
     match error.kind() {
         io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {

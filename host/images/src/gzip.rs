@@ -1,5 +1,5 @@
-//! gzip on all cores: blocks of a fixed size are deflated independently of each other and put together to one ordinary gzip stream. The result
-//! depends on the input only, never on the number of cores.
+//! gzip on all cores: blocks of a fixed size are deflated independently of each other and put together to one ordinary
+//! gzip stream. The result depends on the input only, never on the number of cores.
 
 use flate2::{Compress, Compression, Crc, FlushCompress};
 use std::collections::VecDeque;
@@ -10,7 +10,8 @@ use std::thread;
 
 /// Bytes that are deflated at once: large enough that the cost of a new compressor for each block is negligible.
 const BLOCK: usize = 1 << 20;
-/// For programs, as in stemcells and packages, higher levels take twice as long to save a few percent.
+/// Compression level. For programs, as in stemcells and packages, higher levels take twice as long to save a few
+/// percent.
 const LEVEL: u32 = 4;
 /// No name, no time, unknown system: nothing of this machine.
 const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
@@ -132,14 +133,14 @@ impl<W: Write> Gzip<W> {
 
 impl<W: Write> Write for Gzip<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let room = BLOCK - self.block.len();
-        let taken = bytes.get(..room.min(bytes.len())).unwrap_or_default();
-        self.crc.update(taken);
-        self.block.extend_from_slice(taken);
+        let free = BLOCK - self.block.len();
+        let part = bytes.get(..free.min(bytes.len())).unwrap_or_default();
+        self.crc.update(part);
+        self.block.extend_from_slice(part);
         if self.block.len() == BLOCK {
             self.hand_over()?;
         }
-        Ok(taken.len())
+        Ok(part.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -164,7 +165,7 @@ fn deflate(block: &[u8]) -> io::Result<Vec<u8>> {
 }
 
 fn stopped() -> io::Error {
-    io::Error::other("the threads that compress have ended")
+    io::Error::other("the compression threads have ended")
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use boson_pipeline::Diagnostic;
 use boson_pipeline::release::{Entry, Files};
 use boson_releases::refuse;
 
-/// Where conversions read jobs.
+/// Path at which conversions read jobs.
 const ROOT: &str = "var/vcap/jobs-src";
 
 /// Adds the files of all jobs, which are below `jobs/<job>/`.

@@ -1,9 +1,10 @@
 //! Images of compiled releases: what `/var/vcap/jobs-src` and `/var/vcap/packages` of a pod come from.
 //!
 //! # Guarantees
-//! The same release on the same base gives the same bytes: times are 1970, owners fixed, the order is that of the names or of the release's own
-//! tarballs, and compression does not depend on the machine. Packages pass through as streams; memory does not grow with them. Input is not trusted:
-//! paths, links, devices, sizes and ratios are checked as for conversions, and every package against its digest.
+//! The same release on the same base gives the same bytes: times are 1970, owners fixed, the order is that of the names
+//! or of the release's own tarballs, and compression does not depend on the machine. Packages pass through as streams;
+//! memory does not grow with them. Input is not trusted: paths, links, devices, sizes and ratios are checked as for
+//! conversions, and every package against its digest.
 
 #![allow(
     clippy::result_large_err,
@@ -24,7 +25,7 @@ pub mod write;
 
 pub use base::{Base, Part, Parts};
 pub use build::{Ingredients, build};
-pub use codes::CODES;
+pub use codes::ALL as CODES;
 pub use download::{Download, Downloads, Release};
 pub use gzip::Pool;
 pub use wanted::{Stemcell, Wanted, wanted};

@@ -1,5 +1,6 @@
-//! The layers of packages. A package is at `/var/vcap/packages-src/<package>/<fingerprint>`, and `/var/vcap/packages/<package>` is a link to it.
-//! BOSH's agent puts it below `/var/vcap/data/packages`, but in a pod the volume at `/var/vcap/data` hides the image's files.
+//! The layers of packages. A package is at `/var/vcap/packages-src/<package>/<fingerprint>`, and
+//! `/var/vcap/packages/<package>` is a link to it. BOSH's agent puts it below `/var/vcap/data/packages`, but in a pod
+//! the volume at `/var/vcap/data` hides the image's files.
 
 use crate::failure::{unwritable, which};
 use crate::layer::Draft;
@@ -10,9 +11,9 @@ use boson_releases::{Budget, Item, Kind, Limits, each, refuse};
 use std::collections::BTreeSet;
 use std::io::Read;
 
-/// Where packages are.
+/// Path of packages.
 pub(crate) const SOURCES: &str = "var/vcap/packages-src";
-/// Where jobs and scripts look for them.
+/// The path at which jobs and scripts expect packages.
 const LINKS: &str = "var/vcap/packages";
 
 /// Limits of an unpacked package: the largest contain a root filesystem of some GiB.
@@ -92,7 +93,7 @@ impl Unpacking<'_> {
     fn path(&self, item: &Item) -> Result<String, Diagnostic> {
         let path = clean(&item.path).map_err(|_| {
             self.refuse(item, "release-archive-path", "leads out of the archive")
-                .help("no release has such paths: the archive is made to overwrite files of its reader")
+                .help("no release has such paths: the archive may be malicious")
         })?;
         if path.split('/').any(|part| part.starts_with(".wh.")) {
             return Err(self.refuse(

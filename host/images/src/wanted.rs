@@ -23,9 +23,9 @@ pub struct Wanted {
     pub version: String,
     /// Name of the image.
     pub image: String,
-    /// Where the release's tarball is, as the manifest says.
+    /// URL of the release's tarball, from the manifest.
     pub url: Option<String>,
-    /// Digests of the tarball, as the manifest says.
+    /// Digests of the tarball, from the manifest.
     pub digests: Option<String>,
     /// The stemcell of the base image.
     pub stemcell: Stemcell,
@@ -56,16 +56,14 @@ impl Stemcell {
     /// # Errors
     /// Why there is no such name, as the end of a sentence.
     pub fn image(&self, release: &str, version: &str, registry: &str) -> Result<String, String> {
-        let tree = boson_document::json::parse(
-            &serde_json::json!({
-                "name": release,
-                "version": version,
-                "stemcell": {"os": self.os, "version": self.version},
-            })
-            .to_string(),
-        );
-        let tree = tree.map_err(|_| "its name is not a string".to_owned())?;
-        images::of_release(&Tree::Null, &tree, None, Some(registry))
+        let stemcell = Tree::object()
+            .with("os", self.os.as_str())
+            .with("version", self.version.as_str());
+        let entry = Tree::object()
+            .with("name", release)
+            .with("version", version)
+            .with("stemcell", stemcell);
+        images::of_release(&Tree::Null, &entry, None, Some(registry))
     }
 }
 
@@ -83,10 +81,13 @@ pub fn wanted(document: &str, manifest: &Tree, registry: Option<&str>) -> Result
                 Ok(wanted) if seen.insert(wanted.image.clone()) => all.push(wanted),
                 Ok(_) => {}
                 Err(why) => errors.push(
-                    Diagnostic::error("image-unnamed", format!("there is no image to make: {why}"))
-                        .in_document(document)
-                        .at(&pointer)
-                        .help("give the release an exact version, the manifest a stemcell with os and exact version, and --registry"),
+                    Diagnostic::error(
+                        "image-unnamed",
+                        format!("the name of the image cannot be determined: {why}"),
+                    )
+                    .in_document(document)
+                    .at(&pointer)
+                    .help("set an exact version of the release, a stemcell with OS and exact version, and --registry"),
                 ),
             }
         }
@@ -127,7 +128,8 @@ fn one(
     })
 }
 
-/// Aliases of the stemcells that a release is used on. A release that only addons use needs the stemcells of all groups.
+/// Aliases of the stemcells that a release is used on. A release that only addons use needs the stemcells of all
+/// groups.
 fn aliases<'m>(manifest: &'m Tree, release: &str) -> Vec<Option<&'m str>> {
     let groups = manifest.items("instance_groups");
     let in_jobs = |group: &Tree| {

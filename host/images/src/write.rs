@@ -2,11 +2,30 @@
 
 use boson_oci::{Archive, Blob, Image, index, path};
 use boson_pipeline::Diagnostic;
-use serde_json::Value;
+use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
+
+/// The names of the images in a layout.
+#[derive(Deserialize)]
+struct Index {
+    #[serde(default)]
+    manifests: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    #[serde(default)]
+    annotations: Annotations,
+}
+
+#[derive(Default, Deserialize)]
+struct Annotations {
+    #[serde(rename = "io.containerd.image.name")]
+    name: Option<String>,
+}
 
 /// Writes an archive under a temporary name, then renames it.
 ///
@@ -37,7 +56,7 @@ pub fn archive(image: &Image, out: &Path) -> Result<(), Diagnostic> {
 /// Writes a layout: a new directory, or one that has a layout of the same image.
 ///
 /// # Errors
-/// `image-unwritable`; `image-out-taken` where the directory holds something else.
+/// `image-unwritable`; `image-out-taken` if the directory contains other files.
 pub fn layout(image: &Image, out: &Path) -> Result<(), Diagnostic> {
     check(image, out)?;
     write_layout(image, out).map_err(|error| unwritable(out, &error))
@@ -47,7 +66,7 @@ pub fn layout(image: &Image, out: &Path) -> Result<(), Diagnostic> {
 fn check(image: &Image, out: &Path) -> Result<(), Diagnostic> {
     let taken = |what: &str| {
         let message = format!("'{}' holds {what}", out.display());
-        Err(Diagnostic::error("image-out-taken", message).help("give --out a directory that is empty or not there"))
+        Err(Diagnostic::error("image-out-taken", message).help("set --out to an empty or new directory"))
     };
     let mut entries = match fs::read_dir(out) {
         Ok(entries) => entries,
@@ -60,14 +79,13 @@ fn check(image: &Image, out: &Path) -> Result<(), Diagnostic> {
     let index = File::open(out.join("index.json")).ok().and_then(|file| {
         let mut bytes = Vec::new();
         file.take(4 << 20).read_to_end(&mut bytes).ok()?;
-        serde_json::from_slice::<Value>(&bytes).ok()
+        serde_json::from_slice::<Index>(&bytes).ok()
     });
     let Some(index) = index else {
-        return taken("files that are no image layout");
+        return taken("files that are not an image layout");
     };
-    let names = index["manifests"].as_array().map_or(&[][..], Vec::as_slice);
-    let same = |entry: &Value| entry["annotations"]["io.containerd.image.name"] == image.name.as_str();
-    match names.iter().all(same) {
+    let same = |entry: &Entry| entry.annotations.name.as_ref() == Some(&image.name);
+    match index.manifests.iter().all(same) {
         true => Ok(()),
         false => taken("another image"),
     }
@@ -123,5 +141,5 @@ fn open_to_all(file: &File) -> io::Result<()> {
 
 fn unwritable(out: &Path, error: &io::Error) -> Diagnostic {
     let message = format!("the image cannot be written to '{}': {error}", out.display());
-    Diagnostic::error("image-unwritable", message).help("is the disk full, or read-only?")
+    Diagnostic::error("image-unwritable", message).help("check whether the disk is full or read-only")
 }

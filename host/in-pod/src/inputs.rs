@@ -1,5 +1,5 @@
-//! The digest of the inputs of interpolation. Its Secrets can change while a pod starts, so the pod computes the digest again and stops if it
-//! differs. So no result is stored under the digest of other inputs.
+//! The digest of the inputs of interpolation. Its Secrets can change while a pod starts, so the pod computes the digest
+//! again and stops if it differs. So no result is stored under the digest of other inputs.
 
 use crate::Held;
 use sha2::{Digest, Sha256};

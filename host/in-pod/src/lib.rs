@@ -1,5 +1,6 @@
-//! What the operator and the commands in the pods of its conversion jobs agree on: paths, exit codes, the folder layout of values, and the report of
-//! diagnostics. Pure. It uses the types of Kubernetes objects, but never kube, so that a command in a pod needs no client.
+//! What the operator and the commands in the pods of its conversion jobs agree on: paths, exit codes, the folder layout
+//! of values, and the report of diagnostics. Pure. It uses the types of Kubernetes objects, but never kube, so that a
+//! command in a pod needs no client.
 
 #![allow(
     clippy::result_large_err,
@@ -12,7 +13,7 @@ mod report;
 pub mod secrets;
 mod values;
 
-pub use codes::CODES;
+pub use codes::ALL as CODES;
 pub use inputs::digest;
 pub use report::{MOST, Report, from_message, to_message};
 pub use values::{Held, Origin, Values};

@@ -1,10 +1,10 @@
-//! Reports diagnostics from the containers of a conversion job in the termination message, which the kubelet cuts. Each is one line of JSON, so that
-//! a cut loses only the last one. The operator adds positions as for its own diagnostics.
+//! Reports diagnostics from the containers of a conversion job in the termination message, which the kubelet cuts. Each
+//! is one line of JSON, so that a cut loses only the last one. The operator adds positions as for its own diagnostics.
 
 use boson_pipeline::{Diagnostic, Severity};
 use serde::{Deserialize, Serialize};
 
-/// Most bytes of one message, whatever the pod.
+/// Maximum size of one message in bytes, for pods with any number of containers.
 pub const MOST: usize = 4096;
 
 /// The report of a container.
@@ -51,11 +51,11 @@ pub fn to_message(diagnostics: &[Diagnostic], limit: usize) -> String {
     all.sort_by_key(|one| one.severity);
     let limit = limit.min(MOST);
     // For the line that counts the others.
-    let room = limit.saturating_sub(r#"{"more":100000}"#.len() + 1);
+    let available = limit.saturating_sub(r#"{"more":100000}"#.len() + 1);
     let (mut text, mut written) = (String::new(), 0);
     for one in &all {
         let line = json(&Line::from(*one));
-        if text.len() + line.len() + 1 > room {
+        if text.len() + line.len() + 1 > available {
             break;
         }
         text.push_str(&line);
@@ -65,7 +65,7 @@ pub fn to_message(diagnostics: &[Diagnostic], limit: usize) -> String {
     if written == 0
         && let Some(first) = all.first()
     {
-        text = shortened(first, room);
+        text = shortened(first, available);
         written = 1;
     }
     if written < all.len() {
@@ -92,13 +92,13 @@ pub fn from_message(text: &str) -> Option<Report> {
 }
 
 /// The diagnostic without its help, and as much of its message as fits.
-fn shortened(one: &Diagnostic, room: usize) -> String {
+fn shortened(one: &Diagnostic, available: usize) -> String {
     let mut one = one.clone();
     one.help = None;
     let mut keep = one.message.chars().count();
     loop {
         let text = json(&Line::from(&one)) + "\n";
-        if text.len() <= room || keep == 0 {
+        if text.len() <= available || keep == 0 {
             return text;
         }
         keep /= 2;

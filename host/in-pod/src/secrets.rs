@@ -1,7 +1,7 @@
 //! Values of variables, as Secrets hold them. Pure.
 //!
-//! A Secret whose only key is `password` is a text, `((x))`; any others are the members of a map, `((x.key))`. What the operator adds to a
-//! generated Secret beside the value (`is_ca`) is a member like others.
+//! A Secret whose only key is `password` is a text, `((x))`; any others are the members of a map, `((x.key))`. What the
+//! operator adds to a generated Secret beside the value (`is_ca`) is a member like others.
 
 use boson_document::{Tree, json};
 use boson_manifest::labels;
@@ -59,7 +59,7 @@ pub fn of_implicit(secret: &Secret, key: &str) -> Result<Tree, Diagnostic> {
         (true, Tree::String(text)) => json::parse(text).map_err(|_| {
             Diagnostic::error(
                 "deployment-value",
-                format!("key '{key}' of Secret '{name}' is not JSON, although its annotation says so"),
+                format!("key '{key}' of Secret '{name}' is not JSON, as its annotation requires"),
             )
             .help(format!("fix it, or remove the annotation {}", labels::JSON_VALUE))
         }),
@@ -75,7 +75,7 @@ fn text(secret: &Secret, key: &str, bytes: &[u8]) -> Result<Tree, Diagnostic> {
             "deployment-value",
             format!("key '{key}' of Secret '{name}' is not UTF-8 text"),
         )
-        .help("manifests hold text; encode binary values")
+        .help("encode binary values as text")
     })
 }
 

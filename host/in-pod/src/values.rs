@@ -1,5 +1,5 @@
-//! The values of a deployment's variables in its pods: a folder `<origin>/<variable>` for each, with a file for each key of its Secret. The operator
-//! reads the Secrets themselves; both get the same values.
+//! The values of a deployment's variables in its pods: a folder `<origin>/<variable>` for each, with a file for each
+//! key of its Secret. The operator reads the Secrets themselves; both get the same values.
 
 use crate::secrets;
 use boson_document::{Map, Tree};
@@ -12,7 +12,7 @@ use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use std::collections::BTreeMap;
 
-/// File of an implicit variable's value, whatever its key in the Secret.
+/// File of an implicit variable's value; its name does not depend on the key in the Secret.
 const VALUE: &str = "value";
 
 /// The origin of a value.
@@ -22,7 +22,7 @@ pub enum Origin {
     Given,
     /// Given by the user for a variable that the manifest uses but does not define.
     Implicit,
-    /// The same, as JSON.
+    /// An implicit variable whose value is JSON.
     ImplicitJson,
     /// Generated for a QuarksSecret.
     Generated,
@@ -98,7 +98,7 @@ impl Held {
         held
     }
 
-    /// From the name of its folder below [`Origin::folder`], with its files; none if the name is not one of ours.
+    /// Reads a value from the name of its folder below [`Origin::folder`] and its files; `None` if the name is unknown.
     pub fn found(origin: Origin, folder: &str, data: BTreeMap<String, Vec<u8>>) -> Option<Self> {
         Some(Self {
             origin,

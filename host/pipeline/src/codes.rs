@@ -1,18 +1,9 @@
 //! The host's own diagnostic codes, for `host explain`. Plugins describe their codes themselves.
 
-/// Meaning of one diagnostic code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Code {
-    /// Name, as in `error[NAME]`.
-    pub name: &'static str,
-    /// One line.
-    pub title: &'static str,
-    /// Several sentences: why it happens, an example, what to do. Markdown.
-    pub explanation: &'static str,
-}
+pub use boson_document::{Code, codes};
 
 /// One table for each module that has codes.
-const TABLES: &[&[Code]] = &[
+const TABLES: &[&[&Code]] = &[
     crate::yaml::CODES,
     crate::release::CODES,
     crate::variables::CODES,
@@ -24,14 +15,14 @@ const TABLES: &[&[Code]] = &[
 ];
 
 /// All codes, sorted by name.
-pub fn all() -> Vec<Code> {
-    let mut codes: Vec<Code> = TABLES.concat();
+pub fn all() -> Vec<&'static Code> {
+    let mut codes = TABLES.concat();
     codes.sort_by_key(|code| code.name);
     codes
 }
 
 /// The code with this name.
-pub fn find(name: &str) -> Option<Code> {
+pub fn find(name: &str) -> Option<&'static Code> {
     TABLES.iter().copied().flatten().find(|code| code.name == name).copied()
 }
 

@@ -1,4 +1,8 @@
 //! Diagnostics: errors and warnings as data. Text is made at the edge (`report`).
+//!
+//! A stage makes a [`boson_document::Diagnostic`], whose code is a constant of its own table and whose place is a pointer. What arrives here, through
+//! the contract or in the report of a pod, is located further: it has a code of any plugin as text, perhaps a line and column of a text file, and the
+//! plugin that reported it. That is [`Diagnostic`].
 
 pub use boson_document::Severity;
 
@@ -33,7 +37,8 @@ pub struct Diagnostic {
     pub help: Option<String>,
     /// Code of the error that this one follows from; if that one is reported, this one is dropped.
     pub follows: Option<String>,
-    /// The plugin that reported it, unless it ships with the host: `plugin 'mine.wasm', sha256:0123456789ab`. Any part may then quote a value.
+    /// The plugin that reported it, unless it ships with the host: `plugin 'mine.wasm', sha256:0123456789ab`. Any part
+    /// may then quote a value.
     pub plugin: Option<String>,
 }
 
@@ -61,21 +66,21 @@ impl Diagnostic {
         }
     }
 
-    /// In this document.
+    /// Sets the document.
     #[must_use]
     pub fn in_document(mut self, name: impl Into<String>) -> Self {
         self.place.document = Some(name.into());
         self
     }
 
-    /// At this pointer of the document.
+    /// Sets the pointer in the document.
     #[must_use]
     pub fn at(mut self, pointer: impl ToString) -> Self {
         self.place.pointer = Some(pointer.to_string());
         self
     }
 
-    /// At this line and column (from 1) of the document.
+    /// Sets line and column (from 1) in the document.
     #[must_use]
     pub fn on_line(mut self, line: u32, column: Option<u32>) -> Self {
         self.place.line = Some(line);
@@ -83,14 +88,14 @@ impl Diagnostic {
         self
     }
 
-    /// With advice.
+    /// Sets the help text.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// As a consequence of errors with this code.
+    /// Marks it as a consequence of errors with this code.
     #[must_use]
     pub fn following(mut self, code: impl Into<String>) -> Self {
         self.follows = Some(code.into());
@@ -108,6 +113,24 @@ impl Diagnostic {
     /// Whether it is an error.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
+    }
+}
+
+impl From<boson_document::Diagnostic> for Diagnostic {
+    fn from(one: boson_document::Diagnostic) -> Self {
+        Self {
+            severity: one.severity,
+            code: one.code.name.into(),
+            message: one.message,
+            place: Place {
+                document: one.document,
+                pointer: one.pointer.as_ref().map(ToString::to_string),
+                ..Place::default()
+            },
+            help: one.help.map(Into::into),
+            follows: one.follows.map(|code| code.name.into()),
+            plugin: None,
+        }
     }
 }
 

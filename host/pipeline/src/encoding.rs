@@ -1,7 +1,9 @@
-//! Large texts in a Secret: compressed with gzip above a threshold, and marked by an annotation ([`boson_manifest::labels::ENCODING`]). The same
-//! texts give the same bytes, so that unchanged Secrets are not rewritten.
+//! Large texts in a Secret: compressed with gzip above a threshold, and marked by an annotation
+//! ([`boson_manifest::labels::ENCODING`]). The same texts give the same bytes, so that unchanged Secrets are not
+//! rewritten.
 //!
-//! A compressed value can also be recognized without the annotation, as a file in a pod must be: no text begins with the two bytes of gzip.
+//! A compressed value can also be recognized without the annotation, as a file in a pod must be: no text begins with
+//! the two bytes of gzip.
 
 use crate::bundle::limits::DATA_LIMIT;
 use crate::yaml::MAX_BYTES;
@@ -15,8 +17,8 @@ use std::io::{Read, Write};
 pub const GZIP: &str = "gzip";
 /// Limit up to which the values of a Secret, together, are not compressed, in bytes.
 pub const THRESHOLD: usize = 256 << 10;
-/// Limit up to which a single value is not compressed, in any Secret, in bytes: short values such as numbers of instances become environment
-/// variables of containers.
+/// Limit up to which a single value is not compressed, in any Secret, in bytes: short values such as numbers of
+/// instances become environment variables of containers.
 pub const SHORT: usize = 1 << 10;
 /// Limit on an unpacked value, in bytes; the same as for a YAML document. A few bytes can unpack to gigabytes.
 pub const UNPACKED_LIMIT: usize = MAX_BYTES;
@@ -39,8 +41,8 @@ pub struct TooLarge {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damaged;
 
-/// Compresses the values of one Secret if they have more than [`THRESHOLD`] bytes together. Returns whether it did: then the Secret needs the
-/// annotation.
+/// Compresses the values of one Secret if they have more than [`THRESHOLD`] bytes together. Returns whether it did:
+/// then the Secret needs the annotation.
 ///
 /// # Errors
 /// They do not fit into a Secret even when compressed; some may be compressed then.
@@ -97,7 +99,8 @@ pub fn is_same(one: &[u8], other: &[u8]) -> bool {
     one == other || packed && matches!((unpack(one), unpack(other)), (Ok(one), Ok(other)) if one == other)
 }
 
-/// No time, file name or system: only the content determines the bytes. Writing to a vector does not fail, so there is always a result.
+/// No time, file name or system: only the content determines the bytes. Writing to a vector does not fail, so there is
+/// always a result.
 pub(crate) fn compress(value: &[u8]) -> Option<Vec<u8>> {
     let mut encoder = GzBuilder::new()
         .mtime(0)
@@ -115,11 +118,11 @@ impl fmt::Display for TooLarge {
         match packed {
             Some(packed) => write!(
                 f,
-                "it would hold {size} bytes, {packed} when compressed, and a Secret holds at most {DATA_LIMIT}"
+                "it would have {size} bytes, {packed} when compressed, but a Secret may have at most {DATA_LIMIT}"
             ),
             None => write!(
                 f,
-                "it would hold {size} bytes, and one value at most {UNPACKED_LIMIT} before it is compressed"
+                "it would have {size} bytes, and one value at most {UNPACKED_LIMIT} before it is compressed"
             ),
         }
     }

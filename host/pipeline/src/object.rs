@@ -1,7 +1,7 @@
 //! Parts that all Kubernetes objects have.
 
 use crate::Diagnostic;
-use crate::bundle::kinds::NameRule;
+use crate::name_rule::NameRule;
 use boson_document::Tree;
 use boson_manifest::names::{LABEL_LIMIT, SUBDOMAIN_LIMIT};
 
@@ -65,7 +65,8 @@ pub(crate) fn namespace(object: &Tree) -> Option<&str> {
     object.get("metadata")?.str("namespace")
 }
 
-/// At most 63 letters, digits, `-`, `_`, `.`, a letter or digit at both ends; may be empty.
+/// Whether the text is valid as the value of a label: at most 63 letters, digits, `-`, `_`, `.`, a letter or digit at
+/// both ends; may be empty.
 pub(crate) fn is_label_value(text: &str) -> bool {
     let outside = |byte: u8| byte.is_ascii_alphanumeric();
     let ends = [text.bytes().next(), text.bytes().last()];

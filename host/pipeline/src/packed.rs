@@ -1,5 +1,5 @@
-//! A plugin as files of limited size: `plugin.wasm`, or compressed `plugin.wasm.zst`, or either of them split into parts `plugin.wasm.0`,
-//! `plugin.wasm.1`, ... ConfigMaps hold components in this form, and pods mount them in it.
+//! A plugin as files of limited size: `plugin.wasm`, or compressed `plugin.wasm.zst`, or either of them split into
+//! parts `plugin.wasm.0`, `plugin.wasm.1`, ... ConfigMaps hold components in this form, and pods mount them in it.
 
 /// The component's file.
 pub const COMPONENT: &str = "plugin.wasm";
@@ -21,7 +21,8 @@ pub struct Layout {
     pub compressed: bool,
 }
 
-/// The number of a part (`None`: the whole component), and whether it is compressed. `None` if the file is not part of a component.
+/// The number of a part (`None`: the whole component), and whether it is compressed. `None` if the file is not part of
+/// a component.
 pub fn part(name: &str) -> Option<(Option<usize>, bool)> {
     let rest = name.strip_prefix(COMPONENT)?;
     let (rest, compressed) = rest.strip_prefix(COMPRESSED).map_or((rest, false), |rest| (rest, true));
@@ -59,12 +60,12 @@ pub fn layout<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Layout, St
         ));
     };
     if found.iter().any(|(_, other, _)| *other != compressed) || (first.is_none() && found.len() > 1) {
-        return Err("the component is there in several forms; one is needed".to_string());
+        return Err("the component exists in several forms; keep one".to_string());
     }
     for (wanted, (number, ..)) in found.iter().enumerate().filter(|_| first.is_some()) {
         if *number != Some(wanted) {
             return Err(match found.get(wanted.wrapping_sub(1)) {
-                Some((before, ..)) if before == number => format!("part {} is there twice", number.unwrap_or(0)),
+                Some((before, ..)) if before == number => format!("part {} exists twice", number.unwrap_or(0)),
                 _ => format!("part {wanted} is missing"),
             });
         }
@@ -94,7 +95,7 @@ mod tests {
             (&["plugin.yaml"][..], "there is no"),
             (&["plugin.wasm.0", "plugin.wasm.2"], "part 1 is missing"),
             (&["plugin.wasm.1"], "part 0 is missing"),
-            (&["plugin.wasm.0", "plugin.wasm.0"], "part 0 is there twice"),
+            (&["plugin.wasm.0", "plugin.wasm.0"], "part 0 exists twice"),
             (&["plugin.wasm", "plugin.wasm.0"], "several forms"),
             (&["plugin.wasm", "plugin.wasm.zst"], "several forms"),
         ] {

@@ -1,4 +1,5 @@
-//! The stages as the pipeline calls them: requests and replies in the pipeline's own types (the contract of `wit/`, without its bindings).
+//! The stages as the pipeline calls them: requests and replies in the pipeline's own types (the contract of `wit/`,
+//! without its bindings).
 //!
 //! `Stages` is implemented by the code that runs plugins; the pipeline does not depend on it.
 
@@ -67,7 +68,8 @@ impl fmt::Display for Stage {
 pub enum StageError {
     /// The user's input is wrong: at least one diagnostic is an error.
     Input(Vec<Diagnostic>),
-    /// The plugin is at fault: it trapped, exceeded a limit, or gave a malformed reply. One diagnostic, written by the host.
+    /// The plugin is at fault: it trapped, exceeded a limit, or gave a malformed reply. One diagnostic, written by the
+    /// host.
     Plugin(Box<Diagnostic>),
 }
 
@@ -95,7 +97,7 @@ pub struct Named<'a> {
     pub tree: &'a Tree,
 }
 
-/// Where a part of a document comes from (`wit/ops`).
+/// Origin of a part of a document (`wit/ops`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// Pointer into the result.
@@ -354,8 +356,8 @@ pub trait Stages: Sync {
     fn interpolate(&self, document: Named<'_>, values: &Tree, rules: VariableRules) -> Reply<Interpolated>;
     /// links.resolve.
     fn resolve(&self, document: Named<'_>, deployment: &Deployment, jobs: &[JobSpec<'_>]) -> Reply<Resolved>;
-    /// links.resolve with the setting `only: variables`: addresses of links that variables consume, before there are values. Object, name of the
-    /// variable -> `alternative_names`, `common_name`.
+    /// links.resolve with the setting `only: variables`: addresses of links that variables consume, before there are
+    /// values. Object, name of the variable -> `alternative_names`, `common_name`.
     fn variable_addresses(&self, document: Named<'_>, deployment: &Deployment, jobs: &[JobSpec<'_>]) -> Reply<Tree>;
     /// render.render.
     fn render(&self, templates: &[Template<'_>], context: &Tree) -> Reply<Vec<Rendered>>;
@@ -368,7 +370,8 @@ pub trait Stages: Sync {
     ) -> Reply<Vec<Tree>>;
     /// bpm.convert-group.
     fn convert_group(&self, request: &GroupRequest<'_>) -> Reply<Vec<Tree>>;
-    /// Units of fuel that the calls of this thread have used so far: the cost of a part of a conversion is the difference.
+    /// Units of fuel that the calls of this thread have used so far: the cost of a part of a conversion is the
+    /// difference.
     fn spent_here(&self) -> u64 {
         0
     }
@@ -376,7 +379,8 @@ pub trait Stages: Sync {
     fn transforms(&self) -> usize;
     /// resources.transform of the plugin number `nth` (from 0) of that stage.
     fn transform(&self, nth: usize, deployment: &Deployment, objects: &[Tree]) -> Reply<Edits>;
-    /// Name of a stage's plugin in messages; `nth` counts those of `resources`. If it does not ship with the host, the name has its digest.
+    /// Name of a stage's plugin in messages; `nth` counts those of `resources`. If it does not ship with the host, the
+    /// name has its digest.
     fn called(&self, stage: Stage, nth: usize) -> String {
         match stage {
             Stage::Resources => format!("resources {}", nth + 1),

@@ -391,33 +391,33 @@ fn operations_that_do_not_apply_say_which_and_why() {
         ),
         (
             r#"{"op":"add","path":"/x/y","value":1}"#,
-            "there is nothing at this place",
+            "there is no value at this place",
         ),
         (
             r#"{"op":"add","path":"/b/y","value":1}"#,
-            "what is above this place is neither an object nor a list",
+            "the parent of this place is neither an object nor a list",
         ),
         (r#"{"op":"add","path":"/b"}"#, "it has no value"),
-        (r#"{"op":"remove","path":"/a/-"}"#, "there is nothing at this place"),
+        (r#"{"op":"remove","path":"/a/-"}"#, "there is no value at this place"),
         (
             r#"{"op":"remove","path":""}"#,
             "the whole object can't be removed by a patch",
         ),
         (
             r#"{"op":"replace","path":"/x","value":1}"#,
-            "there is nothing at this place",
+            "there is no value at this place",
         ),
         (
             r#"{"op":"test","path":"/b","value":"1"}"#,
-            "the test failed: the value is another one",
+            "the test failed: the value differs",
         ),
         (
             r#"{"op":"move","from":"/a","path":"/a/0"}"#,
-            "nothing can be moved into itself",
+            "a value cannot be moved into itself",
         ),
-        (r#"{"op":"copy","path":"/a"}"#, "its 'from' is no JSON pointer"),
-        (r#"{"op":"remove","path":"a"}"#, "its path is no JSON pointer"),
-        (r#"{"op":"remove","path":"/a~2"}"#, "its path is no JSON pointer"),
+        (r#"{"op":"copy","path":"/a"}"#, "its 'from' is not a JSON pointer"),
+        (r#"{"op":"remove","path":"a"}"#, "its path is not a JSON pointer"),
+        (r#"{"op":"remove","path":"/a~2"}"#, "its path is not a JSON pointer"),
         (
             r#"{"op":"merge","path":"/a"}"#,
             "its 'op' is not one of add, remove, replace, move, copy and test",
@@ -455,5 +455,5 @@ fn patches_cannot_work_without_bound() {
         vec![r#"{"op":"remove","path":"/0"}"#; 10_000].join(",")
     ));
     let error = patch::apply(&mut tree(&format!("[{items}]")), &patch, &mut Budget::default()).unwrap_err();
-    assert_eq!(error.reason, "the patches take too much work");
+    assert_eq!(error.reason, "the patches need too much computation");
 }

@@ -405,15 +405,23 @@ fn secrets_without_a_usable_value_are_refused_all_at_once_and_without_the_value(
     let values = |value: Tree| Tree::object().with("my_var", value);
     let large = Tree::from("s3cret".repeat(200_000));
     for (kind, values, wanted) in [
-        ("password", Tree::object(), "there is no value of its variable"),
-        ("password", values(large), "it would hold 1200000 bytes"),
-        ("password", values(tree(r#"{"a b": "s3cret"}"#)), "no key 'a b'"),
+        ("password", Tree::object(), "its variable has no value for a Secret"),
+        ("password", values(large), "it would have 1200000 bytes"),
+        (
+            "password",
+            values(tree(r#"{"a b": "s3cret"}"#)),
+            "does not accept the key 'a b'",
+        ),
         (
             "tls",
             values(tree(r#"{"private_key": "s3cret"}"#)),
-            "nothing for the key 'tls.crt'",
+            "no member for the key 'tls.crt'",
         ),
-        ("dockerconfigjson", values("s3cret".into()), "made from others"),
+        (
+            "dockerconfigjson",
+            values("s3cret".into()),
+            "only the operator can create",
+        ),
     ] {
         let errors = lower(vec![quarks_secret(kind, ""), quarks_secret(kind, "")], &values).unwrap_err();
         assert_eq!(errors.len(), 2);

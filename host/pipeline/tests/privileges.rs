@@ -1,4 +1,5 @@
-//! What pods may ask for: what the deployment asks for and what an administrator allows, whichever plugin creates the pods.
+//! What pods may ask for: what the deployment asks for and what an administrator allows, whichever plugin creates the
+//! pods.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails says so")]
 
@@ -138,7 +139,7 @@ fn pods_get_no_privilege_that_was_not_granted() {
     ] {
         for (right, pod) in ASKING {
             let said = said(&GrantedPrivileges::default(), kind, pod);
-            let expected = format!("for '{right}', which the deployment does not ask for (made by resources 1)");
+            let expected = format!("for '{right}', which the deployment does not request (made by resources 1)");
             assert!(
                 said.starts_with(&format!("bundle-privilege: {kind} 'dep-group': its ")),
                 "{pod}: {said}"

@@ -15,13 +15,8 @@ use std::sync::Mutex;
 struct Native(Mutex<usize>);
 
 fn diagnostics_of(diagnostics: Vec<boson_document::Diagnostic>, name: &str) -> Vec<Diagnostic> {
-    let tell = |one: boson_document::Diagnostic| Diagnostic {
-        severity: one.severity,
-        ..Diagnostic::error(one.code.name, &one.message)
-            .in_document(name)
-            .at(one.pointer_text())
-    };
-    diagnostics.into_iter().map(tell).collect()
+    let named = |one: boson_document::Diagnostic| Diagnostic::from(one).in_document(name);
+    diagnostics.into_iter().map(named).collect()
 }
 
 fn rules(rules: VariableRules) -> boson_variables::Rules {
@@ -641,10 +636,10 @@ fn update_modes_decide_which_values_are_replaced() {
     assert_eq!(
         changed.said,
         [
-            "/variables/2: The value of variable 'fresh' was made anew: its update mode is overwrite",
-            "/variables/3: The value of variable 'apt' was made anew: its options have changed",
-            "/variables/6: The value of variable 'root' was made anew: its options have changed",
-            "/variables/4: The value of variable 'leaf' was made anew: its CA is another one now",
+            "/variables/2: The value of variable 'fresh' was regenerated: its update mode is overwrite",
+            "/variables/3: The value of variable 'apt' was regenerated: its options have changed",
+            "/variables/6: The value of variable 'root' was regenerated: its options have changed",
+            "/variables/4: The value of variable 'leaf' was regenerated: its CA has changed",
         ]
     );
     let feature = made_again(2, ", features: {converge_variables: true}", |_| ());

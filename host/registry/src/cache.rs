@@ -1,9 +1,8 @@
-//! The cache: `layers/<key>` is a reduced layer, `open/<name>` a layout in use. Layers are hard-linked into layouts, so that removing a layer from
-//! the cache does not affect readers. Several processes may share a cache.
+//! The cache: `layers/<key>` is a reduced layer, `open/<name>` a layout in use. Layers are hard-linked into layouts, so
+//! that removing a layer from the cache does not affect readers. Several processes may share a cache.
 
-use crate::layout::{Draft, Place};
-use crate::room::{Room, Sizes, unwritable};
-use boson_pipeline::Diagnostic;
+use crate::place::Place;
+use crate::space::{Reservation, Sizes};
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -25,8 +24,8 @@ pub(crate) struct Cache {
     open: Arc<AtomicU64>,
 }
 
-/// The key of a layer in one repository. Knowing a layer's digest gives no access to it: a cached layer is used only after the registry has allowed
-/// access to an image in the same repository.
+/// The key of a layer in one repository. Knowing a layer's digest gives no access to it: a cached layer is used only
+/// after the registry has allowed access to an image in the same repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Key(String);
 
@@ -61,15 +60,9 @@ impl Cache {
         cache
     }
 
-    /// Begins a layout of `image`.
-    pub(crate) fn open(&self, image: String) -> Result<Draft, Diagnostic> {
-        let place = self.place().map_err(|error| unwritable(&error))?;
-        Ok(Draft::new(
-            self.clone(),
-            place,
-            image,
-            Room::new(self.sizes, self.open.clone()),
-        ))
+    /// The room for one more layout.
+    pub(crate) fn reserve(&self) -> Reservation {
+        Reservation::new(self.sizes, self.open.clone())
     }
 
     /// Links the layer to `path`; false if it is not cached.
@@ -97,7 +90,8 @@ impl Cache {
         let _lock = self.lock()?;
         self.make_room(bytes)?;
         let kept = self.layer(key);
-        // The clock of file systems is coarser than ours: a new layer would seem older than one that was used just before.
+        // The clock of file systems is coarser than ours: a new layer would seem older than one that was used just
+        // before.
         let _ = touch(path);
         fs::hard_link(path, &kept).or_else(|error| match error.kind() {
             // Another process has added the same content.
@@ -110,7 +104,7 @@ impl Cache {
         })
     }
 
-    /// Removes layers, the least recently used first, until there is room for one of this size.
+    /// Evicts layers, the least recently used first, until one of this size fits.
     fn make_room(&self, bytes: u64) -> io::Result<()> {
         let mut layers = self.layers()?;
         layers.sort_by_key(|layer| layer.used);
@@ -141,7 +135,8 @@ impl Cache {
             .collect()
     }
 
-    fn place(&self) -> io::Result<Place> {
+    /// Makes the directory of a layout.
+    pub(crate) fn place(&self) -> io::Result<Place> {
         let open = self.directory.join("open");
         fs::create_dir_all(&open)?;
         // Otherwise another process that removes stale layouts could find a directory that is not locked yet.

@@ -138,7 +138,7 @@ impl Client {
             request = request.header(AUTHORIZATION, token::basic(credentials).ok_or(Failure::Refused)?);
         }
         let answer = good(request.send().await?)?;
-        let unusable = Failure::Odd("gives no token that can be used");
+        let unusable = Failure::Odd("returned no usable token");
         match bounded(answer, TOKEN).await? {
             Some(body) => token::bearer(&body).ok_or(unusable),
             None => Err(unusable),
@@ -168,7 +168,7 @@ impl Repository<'_> {
         let body = body.ok_or(Failure::Format("has a manifest of more than 4 MiB", "push it again"))?;
         // A tag has no colon.
         if which.contains(':') && format!("sha256:{}", hex(&Sha256::digest(&body))) != which {
-            return Err(Failure::Odd("gives a manifest that is not what its digest says"));
+            return Err(Failure::Odd("returned a manifest that does not match its digest"));
         }
         Ok(body)
     }
@@ -202,7 +202,7 @@ impl Repository<'_> {
         ))?;
         match format!("sha256:{}", hex(&Sha256::digest(&body))) == digest {
             true => Ok(body),
-            false => Err(Failure::Odd("gives a configuration that is not what its digest says")),
+            false => Err(Failure::Odd("returned a configuration that does not match its digest")),
         }
     }
 
@@ -228,7 +228,8 @@ impl Repository<'_> {
         }
     }
 
-    /// A request to an address that the registry gave. Another host gets no `Authorization` header: the address contains what it needs.
+    /// A request to an address that the registry gave. Another host gets no `Authorization` header: the address
+    /// contains what it needs.
     pub(crate) fn request_at(&self, method: Method, url: Url) -> RequestBuilder {
         let own = Url::parse(&self.address).is_ok_and(|own| own.origin() == url.origin());
         let request = self.http.request(method, url);

@@ -3,7 +3,10 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use oci_spec::distribution::Reference;
-use serde_json::Value;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// Docker's hub, in references.
@@ -18,6 +21,25 @@ pub struct Credentials {
     pub password: String,
 }
 
+/// A docker config.
+#[derive(Deserialize)]
+struct Config {
+    /// By registry. Entries of other registries may have any form.
+    auths: Option<Map<String, Value>>,
+    /// Other members. Without this, a list would count as a config without members.
+    #[serde(flatten)]
+    _rest: BTreeMap<String, IgnoredAny>,
+}
+
+/// The entry of a registry.
+#[derive(Deserialize)]
+struct Entry {
+    username: Option<String>,
+    password: Option<String>,
+    /// Both of them.
+    auth: Option<String>,
+}
+
 /// The text is not a docker config. It may contain passwords, so nothing of it is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed;
@@ -30,24 +52,24 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// The credentials for `image` in the text of a `.dockerconfigjson`. Keys are matched as the kubelet does: host, with or without scheme, and a path
-/// that the image's begins with; the longest counts. Keys are compared with the resolved registry, not with the image's text: for `team/nats`, which
-/// is an image of docker's hub, a key for a registry called `team` does not match.
+/// The credentials for `image` in the text of a `.dockerconfigjson`. Keys are matched as the kubelet does: host, with
+/// or without scheme, and a path that the image's begins with; the longest counts. Keys are compared with the resolved
+/// registry, not with the image's text: for `team/nats`, which is an image of docker's hub, a key for a registry called
+/// `team` does not match.
 ///
 /// # Errors
 /// The text is not a docker config.
 pub fn docker_config(text: &[u8], image: &str) -> Result<Option<Credentials>, Malformed> {
-    let config: Value = serde_json::from_slice(text).map_err(|_| Malformed)?;
-    let Some(registries) = config.get("auths").and_then(Value::as_object) else {
-        return if config.is_object() { Ok(None) } else { Err(Malformed) };
-    };
+    let config: Config = serde_json::from_slice(text).map_err(|_| Malformed)?;
     let Ok(image) = image.parse::<Reference>() else {
         // The reference is invalid, so no registry will be contacted.
         return Ok(None);
     };
     let image = format!("{}/{}", image.registry(), image.repository());
-    let fitting = registries
+    let fitting = config
+        .auths
         .iter()
+        .flatten()
         .filter_map(|(key, entry)| Some((fit(key, &image)?, entry)));
     match fitting.max_by_key(|(length, _)| *length) {
         Some((_, entry)) => credentials(entry).map(Some).ok_or(Malformed),
@@ -73,14 +95,16 @@ pub(crate) fn fit(key: &str, image: &str) -> Option<usize> {
 }
 
 fn credentials(entry: &Value) -> Option<Credentials> {
-    let text = |name: &str| entry.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
-    if let (Some(username), Some(password)) = (text("username"), text("password")) {
-        return Some(Credentials {
-            username: username.to_owned(),
-            password: password.to_owned(),
-        });
+    let Entry {
+        username,
+        password,
+        auth,
+    } = Entry::deserialize(entry).ok()?;
+    let given = |text: Option<String>| text.filter(|text| !text.is_empty());
+    if let (Some(username), Some(password)) = (given(username), given(password)) {
+        return Some(Credentials { username, password });
     }
-    let decoded = String::from_utf8(STANDARD.decode(text("auth")?.trim()).ok()?).ok()?;
+    let decoded = String::from_utf8(STANDARD.decode(given(auth)?.trim()).ok()?).ok()?;
     let (username, password) = decoded.split_once(':')?;
     Some(Credentials {
         username: username.to_owned(),

@@ -1,4 +1,5 @@
-//! Why an image cannot be read, and its diagnostic. It never quotes the registry or the library: their texts contain addresses, which may be signed.
+//! Why an image cannot be read, and its diagnostic. It never quotes the registry or the library: their texts contain
+//! addresses, which may be signed.
 
 use boson_pipeline::Diagnostic;
 use reqwest::StatusCode;
@@ -27,7 +28,7 @@ pub(crate) enum Failure {
 // === impl Failure ===
 
 impl Failure {
-    /// For a status that is not a success.
+    /// The failure for an HTTP status.
     pub(crate) fn of(status: StatusCode) -> Self {
         match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Self::Refused,
@@ -56,16 +57,15 @@ impl Failure {
     /// The diagnostic for a push.
     pub(crate) fn explain_push(&self, image: &str) -> Diagnostic {
         match self {
-            Self::Refused | Self::Expired => Diagnostic::error(
-                "image-push-refused",
-                format!("the registry does not accept image '{image}'"),
-            )
-            .help("sign in with `docker login`, as a user who may push there"),
+            Self::Refused | Self::Expired => {
+                Diagnostic::error("image-push-refused", format!("the registry rejects image '{image}'"))
+                    .help("sign in with `docker login`, as a user who may push there")
+            }
             Self::Missing => {
                 let message = format!("the registry has no repository for image '{image}'");
-                Diagnostic::error("image-push-refused", message).help("some registries want it to be created first")
+                Diagnostic::error("image-push-refused", message).help("create it first, as some registries require")
             }
-            Self::Realm => unreachable(image, "names a token server that is asked without TLS")
+            Self::Realm => unreachable(image, "names a token server without TLS")
                 .help("list the token server in --registry-without-tls, too, or give it a certificate"),
             other => other.explain(image),
         }
@@ -78,16 +78,16 @@ impl Failure {
                 "push the release's image, or correct `url`, `version` or the stemcell: together they are its name",
             ),
             Self::Refused | Self::Expired => {
-                Diagnostic::error("image-access", format!("the registry refuses to give image '{image}'"))
+                Diagnostic::error("image-access", format!("the registry denies access to image '{image}'"))
                     .help("check releases[].credentials and the pull secrets")
             }
             Self::Disk => Diagnostic::error("image-cache", "a file of the cache cannot be read").help("try again"),
-            Self::Status(status) => unreachable(image, &format!("answers with status {}", status.as_u16())),
+            Self::Status(status) => unreachable(image, &format!("responds with status {}", status.as_u16())),
             Self::Odd(what) => unreachable(image, what),
             Self::Format(what, help) => {
                 Diagnostic::error("image-format", format!("image '{image}' {what}")).help(*help)
             }
-            Self::Realm => unreachable(image, "names a token server that is asked without TLS")
+            Self::Realm => unreachable(image, "names a token server without TLS")
                 .help("list the token server in --registry-without-tls, too, or give it a certificate"),
         }
     }
@@ -98,7 +98,7 @@ impl From<reqwest::Error> for Failure {
         Self::Odd(if error.is_timeout() {
             "does not answer"
         } else if error.is_connect() {
-            "cannot be connected to"
+            "is unreachable"
         } else if error.is_redirect() {
             "redirects too often, or to an address without TLS"
         } else {
@@ -110,5 +110,5 @@ impl From<reqwest::Error> for Failure {
 /// A diagnostic for errors that may be temporary.
 pub(crate) fn unreachable(image: &str, what: &str) -> Diagnostic {
     Diagnostic::error("image-registry", format!("the registry of image '{image}' {what}"))
-        .help("is its host right, and can it be reached from here?")
+        .help("check the host name and the network connection")
 }

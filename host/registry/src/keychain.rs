@@ -3,7 +3,8 @@
 use crate::credentials::{Credentials, HUB, docker_config};
 use boson_pipeline::Diagnostic;
 use oci_spec::distribution::Reference;
-use serde_json::Value;
+use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -13,6 +14,25 @@ use std::process::{Command, Stdio};
 const LARGEST: u64 = 1 << 20;
 /// Docker's name for its hub.
 const HUB_KEY: &str = "https://index.docker.io/v1/";
+
+/// The helpers that a configuration of docker names.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Helpers {
+    /// By registry.
+    #[serde(default)]
+    cred_helpers: BTreeMap<String, String>,
+    /// For all other registries.
+    creds_store: Option<String>,
+}
+
+/// The answer of a helper.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Answer {
+    username: Option<String>,
+    secret: Option<String>,
+}
 
 /// The credentials for `image` in `$DOCKER_CONFIG/config.json`, else in `~/.docker/config.json`; `None` if there are none. It blocks.
 ///
@@ -26,8 +46,8 @@ pub fn docker_credentials(image: &str) -> Result<Option<Credentials>, Diagnostic
         Err(error) => return Err(bad(format!("'{}' cannot be read: {error}", path.display()))),
     };
     let malformed = || bad(format!("'{}' is not a configuration of docker", path.display()));
-    let config: Value = serde_json::from_slice(&text).map_err(|_| malformed())?;
-    match helper(&config, image) {
+    let helpers: Helpers = serde_json::from_slice(&text).map_err(|_| malformed())?;
+    match helper(&helpers, image) {
         Some((helper, server)) => ask(&helper, &server),
         None => docker_config(&text, image).map_err(|_| malformed()),
     }
@@ -50,7 +70,7 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// The helper for an image, and its name for the registry: a helper for this registry takes precedence over the one for all.
-fn helper(config: &Value, image: &str) -> Option<(String, String)> {
+fn helper(helpers: &Helpers, image: &str) -> Option<(String, String)> {
     let image: Reference = image.parse().ok()?;
     let server = match image.registry() {
         HUB => HUB_KEY,
@@ -58,8 +78,8 @@ fn helper(config: &Value, image: &str) -> Option<(String, String)> {
     };
     let own = [server, image.registry()]
         .into_iter()
-        .find_map(|server| Some((config["credHelpers"][server].as_str()?, server)));
-    let (helper, server) = own.or_else(|| Some((config["credsStore"].as_str()?, server)))?;
+        .find_map(|server| Some((helpers.cred_helpers.get(server)?, server)));
+    let (helper, server) = own.or_else(|| Some((helpers.creds_store.as_ref()?, server)))?;
     let is_name = !helper.is_empty()
         && helper
             .bytes()
@@ -92,25 +112,29 @@ fn ask(helper: &str, server: &str) -> Result<Option<Credentials>, Diagnostic> {
         // It has no credentials for this registry, which may need none.
         return Ok(None);
     }
-    let answer: Value = serde_json::from_slice(&answer).map_err(|_| failed("gives no credentials"))?;
-    let text = |key: &str| answer[key].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
-    let username = text("Username").ok_or_else(|| failed("gives no user"))?;
+    let answer: Answer = serde_json::from_slice(&answer).map_err(|_| failed("gives no credentials"))?;
+    let text = |text: Option<String>| text.filter(|text| !text.is_empty());
+    let username = text(answer.username).ok_or_else(|| failed("gives no user"))?;
     if username == "<token>" {
-        return Err(failed("gives an identity token, which is not supported")
-            .help("give a user and a password or access token: `docker login --username USER`"));
+        return Err(failed("returned an identity token, which is not supported")
+            .help("sign in with a user and a password or access token: `docker login --username USER`"));
     }
-    let password = text("Secret").ok_or_else(|| failed("gives no password"))?;
+    let password = text(answer.secret).ok_or_else(|| failed("gives no password"))?;
     Ok(Some(Credentials { username, password }))
 }
 
 fn bad(message: String) -> Diagnostic {
-    Diagnostic::error("image-credentials", message).help("`docker login` writes it anew")
+    Diagnostic::error("image-credentials", message).help("run `docker login` again")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
+
+    fn helper(config: &Value, image: &str) -> Option<(String, String)> {
+        super::helper(&Helpers::deserialize(config).unwrap(), image)
+    }
 
     #[test]
     fn the_helper_of_the_registry_comes_before_that_of_all() {

@@ -25,7 +25,7 @@ pub(crate) struct Incoming<'i> {
 impl Incoming<'_> {
     /// Fills the pipe, and ends it only if the layer matches its digest.
     async fn pour(mut self, inlet: Inlet) -> Result<(), Failure> {
-        const WRONG: Failure = Failure::Odd("gives a layer that is not what its digest says");
+        const WRONG: Failure = Failure::Odd("returned a layer that does not match its digest");
         let (mut hash, mut left) = (Sha256::new(), self.layer.size);
         while let Some(part) = self.answer.chunk().await? {
             left = left.checked_sub(part.len() as u64).ok_or(WRONG)?;
@@ -56,7 +56,7 @@ pub(crate) async fn add(mut draft: Draft, key: Key, incoming: Incoming<'_>) -> R
     // First, because then the thread has ended and removed its files.
     let added = added.await;
     poured.map_err(|failure| failure.explain(&image))?;
-    added.map_err(|_| unreachable(&image, "gives a layer that cannot be read"))?
+    added.map_err(|_| unreachable(&image, "returned a layer that cannot be read"))?
 }
 
 /// Work for the disk or a processor: on the runtime's threads it would block other tasks.
@@ -65,6 +65,6 @@ pub(crate) async fn blocking<T: Send + 'static>(
 ) -> Result<T, Diagnostic> {
     let done = task::spawn_blocking(work).await;
     done.map_err(|_| {
-        Diagnostic::error("image-registry", "reading the image was interrupted").help("it is tried again")
+        Diagnostic::error("image-registry", "reading the image was interrupted").help("it will be retried")
     })?
 }

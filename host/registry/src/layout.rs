@@ -1,21 +1,23 @@
 //! An image layout for one reader: made of links to cached layers, and deleted when it is dropped.
 
 use crate::cache::{Cache, Key, hex};
-use crate::room::{Room, Roomy, unwritable};
+use crate::place::Place;
+use crate::space::{Reservation, Reserving, unwritable};
 use boson_pipeline::Diagnostic;
 use boson_releases::{Budget, Limits, reduce};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
-use tempfile::TempDir;
 
 /// An OCI image layout of reduced layers. Deleted when this value is dropped.
 #[derive(Debug)]
 pub struct Layout {
     place: Place,
-    _room: Room,
+    _reservation: Reservation,
 }
 
 /// A layout that is being assembled.
@@ -24,17 +26,9 @@ pub(crate) struct Draft {
     cache: Cache,
     place: Place,
     image: String,
-    room: Room,
+    reservation: Reservation,
     budget: Budget,
     layers: Vec<PathBuf>,
-}
-
-/// A directory that is locked while in use, so that directories of killed processes can be detected.
-#[derive(Debug)]
-pub(crate) struct Place {
-    // Dropped first, before the lock is released.
-    directory: TempDir,
-    _lock: File,
 }
 
 // === impl Layout ===
@@ -49,15 +43,17 @@ impl Layout {
 // === impl Draft ===
 
 impl Draft {
-    pub(crate) fn new(cache: Cache, place: Place, image: String, room: Room) -> Self {
-        Self {
-            cache,
+    /// Begins a layout of `image` from layers of this cache.
+    pub(crate) fn open(cache: Cache, image: String) -> Result<Self, Diagnostic> {
+        let place = cache.place().map_err(|error| unwritable(&error))?;
+        Ok(Self {
             place,
             image,
-            room,
+            reservation: cache.reserve(),
             budget: Budget::new(Limits::default()),
             layers: Vec::new(),
-        }
+            cache,
+        })
     }
 
     /// Adds the layer on top; false if it is not cached.
@@ -66,8 +62,8 @@ impl Draft {
         let taken = self.cache.take(key, &path).map_err(|error| unwritable(&error))?;
         if taken {
             let bytes = fs::metadata(&path).map_err(|error| unwritable(&error))?.len();
-            let room = self.room.take(bytes);
-            room.map_err(|failure| self.room.explain(&self.image, &failure))?;
+            let reserved = self.reservation.take(bytes);
+            reserved.map_err(|failure| self.reservation.explain(&self.image, &failure))?;
             self.layers.push(path);
         }
         Ok(taken)
@@ -80,12 +76,12 @@ impl Draft {
     pub(crate) fn add(&mut self, key: &Key, name: &str, reader: impl Read) -> Result<(), Diagnostic> {
         let path = self.next();
         let file = File::create(&path).map_err(|error| unwritable(&error))?;
-        let mut out = BufWriter::new(Roomy::new(file, &mut self.room));
+        let mut out = BufWriter::new(Reserving::new(file, &mut self.reservation));
         let reduced = reduce(name, reader, &self.budget, &mut out);
         if let Some(failure) = out.get_mut().failure() {
             // The rest of its buffer does not fit either.
             drop(out);
-            return Err(self.room.explain(&self.image, &failure));
+            return Err(self.reservation.explain(&self.image, &failure));
         }
         drop(out);
         reduced?;
@@ -101,7 +97,7 @@ impl Draft {
         self.write().map_err(|error| unwritable(&error))?;
         Ok(Layout {
             place: self.place,
-            _room: self.room,
+            _reservation: self.reservation,
         })
     }
 
@@ -117,7 +113,7 @@ impl Draft {
         let file = path.join("manifest");
         fs::write(&file, manifest.to_string())?;
         let mut entry = blob(&blobs, &file, "application/vnd.oci.image.manifest.v1+json")?;
-        entry["annotations"] = json!({ "io.containerd.image.name": self.image });
+        entry.annotations.insert("io.containerd.image.name", self.image.clone());
         let index = json!({ "schemaVersion": 2, "manifests": [entry] });
         fs::write(path.join("oci-layout"), r#"{"imageLayoutVersion":"1.0.0"}"#)?;
         fs::write(path.join("index.json"), index.to_string())
@@ -128,37 +124,29 @@ impl Draft {
     }
 }
 
-// === impl Place ===
-
-impl Place {
-    /// Makes one in `parent`.
-    pub(crate) fn new(parent: &Path) -> io::Result<Self> {
-        let directory = tempfile::tempdir_in(parent)?;
-        let lock = File::create(directory.path().join("lock"))?;
-        lock.lock()?;
-        Ok(Self { directory, _lock: lock })
-    }
-
-    /// Removes the one at `path`, unless it is in use.
-    pub(crate) fn remove_stale(path: &Path) -> io::Result<()> {
-        match File::options().write(true).open(path.join("lock")) {
-            Ok(lock) if lock.try_lock().is_err() => Ok(()),
-            _ => fs::remove_dir_all(path),
-        }
-    }
-
-    fn path(&self) -> &Path {
-        self.directory.path()
-    }
+/// What refers to a blob.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Descriptor {
+    media_type: &'static str,
+    digest: String,
+    size: u64,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    annotations: BTreeMap<&'static str, String>,
 }
 
 /// Moves a file to the path of its digest, and returns its descriptor.
-fn blob(blobs: &Path, file: &Path, media_type: &str) -> io::Result<Value> {
+fn blob(blobs: &Path, file: &Path, media_type: &'static str) -> io::Result<Descriptor> {
     let mut hash = Hash(Sha256::new());
     let size = io::copy(&mut File::open(file)?, &mut hash)?;
     let digest = hex(&hash.0.finalize());
     fs::rename(file, blobs.join(&digest))?;
-    Ok(json!({ "mediaType": media_type, "digest": format!("sha256:{digest}"), "size": size }))
+    Ok(Descriptor {
+        media_type,
+        digest: format!("sha256:{digest}"),
+        size,
+        annotations: BTreeMap::new(),
+    })
 }
 
 struct Hash(Sha256);

@@ -1,12 +1,13 @@
-//! Release images in a registry. An image is fetched layer by layer, as a stream; of each layer only what a conversion needs of `/var/vcap/jobs-src`
-//! is stored, by repository and digest, in a cache. The result is an OCI image layout for `boson_releases::read`. [`Transfer`] moves whole images for
-//! `host image`: a stemcell's to files, a release's to its registry.
+//! Release images in a registry. An image is fetched layer by layer, as a stream; of each layer only what a conversion
+//! needs of `/var/vcap/jobs-src` is stored, by repository and digest, in a cache. The result is an OCI image layout for
+//! `boson_releases::read`. [`Transfer`] moves whole images for `host image`: a stemcell's to files, a release's to its
+//! registry.
 //!
 //! # Guarantees
-//! Cached content matches its digests. Access is checked with the registry at each fetch: the cache gives no access that the registry would deny.
-//! Errors contain no secrets. At most 4 MiB of a manifest and 64 KiB of a token's answer are read, and only the status of an error. An image has 256
-//! MiB of jobs and five minutes at most, the cache 1 GiB: the least recently used layers are evicted first. Images that are read at once have another
-//! 768 MiB.
+//! Cached content matches its digests. Access is checked with the registry at each fetch: the cache gives no access
+//! that the registry would deny. Errors contain no secrets. At most 4 MiB of a manifest and 64 KiB of a token's answer
+//! are read, and only the status of an error. An image has 256 MiB of jobs and five minutes at most, the cache 1 GiB:
+//! the least recently used layers are evicted first. Images that are read at once have another 768 MiB.
 
 #![allow(
     clippy::result_large_err,
@@ -23,8 +24,10 @@ mod layer;
 mod layout;
 mod manifest;
 mod pipe;
+mod place;
+mod progress;
 mod registry;
-mod room;
+mod space;
 mod token;
 mod transfer;
 mod upload;
@@ -32,7 +35,7 @@ mod upload;
 #[cfg(test)]
 mod tests;
 
-pub use codes::CODES;
+pub use codes::ALL as CODES;
 pub use credentials::{Credentials, Malformed, docker_config};
 pub use keychain::docker_credentials;
 pub use layout::Layout;

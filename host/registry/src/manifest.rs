@@ -1,5 +1,5 @@
-//! Manifests: the layers of an image, or the images for platforms of an index. Other locations of layers (`urls`) are ignored: only the configured
-//! registry is contacted.
+//! Manifests: the layers of an image, or the images for platforms of an index. Other locations of layers (`urls`) are
+//! ignored: only the configured registry is contacted.
 
 use crate::failure::Failure;
 use serde::Deserialize;
@@ -61,7 +61,7 @@ impl Manifest {
                 Some(digest) if is_digest(&digest) => Ok(Self::Index(digest)),
                 Some(_) => Err(unreadable()),
                 None => Err(Failure::Format(
-                    "is not there for Linux on this architecture",
+                    "does not exist for Linux on this architecture",
                     "push it for this platform, too; its jobs are the same on all",
                 )),
             },

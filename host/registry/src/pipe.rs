@@ -1,5 +1,5 @@
-//! A pipe from the runtime to a blocking thread. The sender may be dropped at any time, on a timeout or when the caller stops waiting. The thread's
-//! next read then fails, so the thread does not wait for a registry that never answers.
+//! A pipe from the runtime to a blocking thread. The sender may be dropped at any time, on a timeout or when the caller
+//! stops waiting. The thread's next read then fails, so the thread does not wait for a registry that never answers.
 
 use std::io::{self, Read};
 use tokio::sync::mpsc;
@@ -7,11 +7,11 @@ use tokio::sync::mpsc;
 /// Buffered parts, each one read of a socket: some hundred KiB at most.
 const PARTS: usize = 8;
 
-/// Where bytes go in.
+/// Writing end.
 #[derive(Debug)]
 pub(crate) struct Inlet(mpsc::Sender<Part>);
 
-/// Where they come out.
+/// Reading end.
 #[derive(Debug)]
 pub(crate) struct Outlet {
     parts: mpsc::Receiver<Part>,
@@ -63,8 +63,8 @@ impl Read for Outlet {
             match self.parts.blocking_recv() {
                 Some(Part::Bytes(bytes)) => self.rest = io::Cursor::new(bytes),
                 Some(Part::End) => self.ended = true,
-                // A truncated layer must not look complete.
-                None => return Err(io::Error::other("the layer breaks off")),
+                // Otherwise a truncated layer would be accepted as complete.
+                None => return Err(io::Error::other("the layer is truncated")),
             }
         }
     }

@@ -7,7 +7,7 @@ use crate::failure::{Failure, unreachable};
 use crate::layer::{self, Incoming};
 use crate::layout::{Draft, Layout};
 use crate::manifest::{Layer, Manifest};
-use crate::room::Sizes;
+use crate::space::Sizes;
 use boson_pipeline::Diagnostic;
 use futures::FutureExt;
 use oci_spec::distribution::Reference;
@@ -19,7 +19,8 @@ use tokio::time::timeout;
 
 /// How long a manifest may take, signing in included.
 const MANIFEST: Duration = Duration::from_secs(60);
-/// How long an image may take, all its layers included: an endless download would block every deployment of an operator.
+/// How long an image may take, all its layers included: an endless download would block every deployment of an
+/// operator.
 const IMAGE: Duration = Duration::from_secs(300);
 
 /// How to reach registries.
@@ -55,11 +56,8 @@ impl Registry {
 
     pub(crate) fn sized(cache: PathBuf, settings: &Settings, sizes: Sizes) -> Result<Self, Diagnostic> {
         let client = Client::new(&settings.without_tls, &settings.authorities).map_err(|_| {
-            Diagnostic::error(
-                "image-authority",
-                "a trusted authority for registries is not a certificate",
-            )
-            .help("give --registry-ca files with certificates in PEM")
+            Diagnostic::error("image-authority", "a CA for registries is not a certificate")
+                .help("set --registry-ca to files with certificates in PEM")
         })?;
         Ok(Self {
             cache: Cache::new(cache, sizes),
@@ -77,16 +75,17 @@ impl Registry {
     /// Fetches what a conversion needs of `image`.
     ///
     /// # Errors
-    /// Codes `image-*`: there is no such image, no access, no answer; or those of `boson_releases` for a layer that is damaged or over a limit.
+    /// Codes `image-*`: there is no such image, no access, no answer; or those of `boson_releases` for a layer that is
+    /// damaged or over a limit.
     pub async fn fetch(&self, image: &str, credentials: Option<&Credentials>) -> Result<Layout, Diagnostic> {
         // Libraries parse the registry's answers, and a panic there must fail this image only, not end the operator.
         let fetched = AssertUnwindSafe(self.read(image, credentials)).catch_unwind();
         match timeout(self.patience, fetched).await {
             Ok(Ok(result)) => result,
-            Ok(Err(_)) => Err(unreachable(image, "gives an answer that cannot be read")),
+            Ok(Err(_)) => Err(unreachable(image, "returned a response that cannot be read")),
             Err(_) => Err(unreachable(
                 image,
-                &format!("did not give all of it within {} s", self.patience.as_secs()),
+                &format!("did not send all of it within {} s", self.patience.as_secs()),
             )),
         }
     }
@@ -104,7 +103,7 @@ impl Registry {
             .unwrap_or(Err(Failure::Odd("does not answer")))
             .map_err(|failure| failure.explain(image))?;
         let (cache, name) = (self.cache.clone(), image.to_owned());
-        let mut draft = layer::blocking(move || cache.open(name)).await?;
+        let mut draft = layer::blocking(move || Draft::open(cache, name)).await?;
         for layer in &layers {
             let key = Key::new(reference.resolve_registry(), reference.repository(), &layer.digest);
             draft = add(&repository, draft, key, image, layer).await?;
@@ -138,9 +137,9 @@ impl Registry {
 
 fn not_allowed(reference: &Reference, image: &str) -> Diagnostic {
     let registry = reference.registry();
-    let message = format!("image '{image}' is not read: the operator may not read from registry '{registry}'");
+    let message = format!("image '{image}' was not read: the operator may not read from registry '{registry}'");
     let error = Diagnostic::error("image-registry-not-allowed", message);
-    error.help("push it to a registry that --registry-allowed lists, or have the registry added there")
+    error.help("push it to a registry that --registry-allowed lists, or add the registry to that list")
 }
 
 /// Adds a layer on top of `draft`, from the cache or from the registry.

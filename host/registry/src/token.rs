@@ -23,7 +23,8 @@ pub(crate) enum Challenge {
     Basic,
 }
 
-/// The challenge of the `WWW-Authenticate` headers. Tokens are preferred to passwords, as each is valid for one repository only.
+/// The challenge of the `WWW-Authenticate` headers. Tokens are preferred to passwords, as each is valid for one
+/// repository only.
 pub(crate) fn challenge<'h>(headers: impl Iterator<Item = &'h str>) -> Option<Challenge> {
     let mut basic = None;
     for header in headers {
@@ -48,8 +49,8 @@ fn parameter(challenge: &ChallengeRef<'_>, name: &str) -> Option<String> {
     found.map(|(_, value)| value.to_unescaped())
 }
 
-/// The address of the token server, if it is allowed: it receives the password. `without_tls`: hosts that may be used without TLS. A token server
-/// must be listed itself, even if its registry is listed.
+/// The address of the token server, if it is allowed: it receives the password. `without_tls`: hosts that may be used
+/// without TLS. A token server must be listed itself, even if its registry is listed.
 pub(crate) fn realm(text: &str, without_tls: &BTreeSet<String>) -> Option<Url> {
     let url = Url::parse(text).ok()?;
     let allowed = url.scheme() == "https" || url.scheme() == "http" && without_tls.contains(&place(&url));

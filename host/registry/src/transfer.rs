@@ -1,17 +1,18 @@
-//! Whole images: from a registry to files, and from files to a registry. Blobs that a registry already has are not sent again, and interrupted
-//! transfers are resumed.
+//! Whole images: from a registry to files, and from files to a registry. Blobs that a registry already has are not sent
+//! again, and interrupted transfers are resumed.
 
 use crate::client::{Access, Client, Repository};
 use crate::credentials::Credentials;
 use crate::failure::Failure;
 use crate::manifest::{self, Manifest};
+use crate::progress::Tell;
 use crate::registry::Settings;
 use crate::upload::Upload;
 use boson_oci::{Image, Section, digest};
 use boson_pipeline::Diagnostic;
 use futures::{TryStreamExt, stream};
 use oci_spec::distribution::Reference;
-use serde_json::Value;
+use serde::Deserialize;
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -29,9 +30,6 @@ const SMALL: Duration = Duration::from_secs(60);
 const LAYER: u64 = 8 << 30;
 /// Most attempts after interrupted transfers.
 const ATTEMPTS: u32 = 5;
-
-/// Called with numbers of bytes that were sent or received, or that did not need to be.
-pub type Tell<'t> = dyn Fn(u64) + Send + Sync + 't;
 
 /// Moves whole images.
 #[derive(Clone, Debug)]
@@ -62,11 +60,8 @@ impl Transfer {
     /// `image-authority`: a trusted authority is not a certificate.
     pub fn new(settings: &Settings) -> Result<Self, Diagnostic> {
         let client = Client::new(&settings.without_tls, &settings.authorities).map_err(|_| {
-            Diagnostic::error(
-                "image-authority",
-                "a trusted authority for registries is not a certificate",
-            )
-            .help("give --ca files with certificates in PEM")
+            Diagnostic::error("image-authority", "a CA for registries is not a certificate")
+                .help("set --ca to files with certificates in PEM")
         })?;
         Ok(Self {
             client,
@@ -93,7 +88,8 @@ impl Transfer {
         }
     }
 
-    /// Receives an image into files of the directory `place`, which is created if missing. Existing layers are not received again.
+    /// Receives an image into files of the directory `place`, which is created if missing. Existing layers are not
+    /// received again.
     ///
     /// # Errors
     /// Codes `image-*`: there is no such image, no access, no answer, the disk is full.
@@ -186,14 +182,15 @@ impl Transfer {
             Ok(false) => {
                 let _ = fs::remove_file(place.join(layer.digest.replace("sha256:", "")));
                 Err(Stop::Failure(Failure::Odd(
-                    "gives a layer that is not what its digest says",
+                    "returned a layer that does not match its digest",
                 )))
             }
             Err(error) => Err(Stop::Disk(error)),
         }
     }
 
-    /// Sends an image; gives the digest of its manifest. `from`: a repository of the same registry that may have some of its layers.
+    /// Sends an image; gives the digest of its manifest. `from`: a repository of the same registry that may have some
+    /// of its layers.
     ///
     /// # Errors
     /// Codes `image-*`: no access, no answer.
@@ -287,7 +284,7 @@ async fn receive(
         have += part.len() as u64;
         if have > layer.size {
             return Err(Stop::Failure(Failure::Odd(
-                "gives a layer that is not what its digest says",
+                "returned a layer that does not match its digest",
             )));
         }
         io::Write::write_all(&mut out, &part).map_err(Stop::Disk)?;
@@ -323,9 +320,19 @@ fn section(bytes: &[u8]) -> Result<Section, Failure> {
 }
 
 fn config_digest(manifest: &[u8]) -> Option<String> {
-    let manifest: Value = serde_json::from_slice(manifest).ok()?;
-    let digest = manifest["config"]["digest"].as_str()?;
-    manifest::is_digest(digest).then(|| digest.to_owned())
+    let Configured { config } = serde_json::from_slice(manifest).ok()?;
+    Some(config.digest).filter(|digest| manifest::is_digest(digest))
+}
+
+/// The part of a manifest that refers to the configuration.
+#[derive(Deserialize)]
+struct Configured {
+    config: Configuration,
+}
+
+#[derive(Deserialize)]
+struct Configuration {
+    digest: String,
 }
 
 /// The repository of an image, if it is in the same registry.
@@ -343,5 +350,6 @@ fn reference(image: &str) -> Result<Reference, Diagnostic> {
 
 fn uncached(place: &Path, error: &io::Error) -> Diagnostic {
     let message = format!("'{}' cannot be used for layers: {error}", place.display());
-    Diagnostic::error("image-cache", message).help("is its disk full, or read-only? --cache names another directory")
+    Diagnostic::error("image-cache", message)
+        .help("check whether its disk is full or read-only, or choose another directory with --cache")
 }

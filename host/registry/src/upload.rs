@@ -1,9 +1,10 @@
-//! Sending blobs and manifests to one repository: small blobs in one request, large ones in parts, each of which may be sent again.
+//! Sending blobs and manifests to one repository: small blobs in one request, large ones in parts, each of which may be
+//! sent again.
 
 use crate::client::{Access, Client, Repository};
 use crate::credentials::Credentials;
 use crate::failure::Failure;
-use crate::transfer::Tell;
+use crate::progress::Tell;
 use boson_oci::{Blob, Section};
 use oci_spec::distribution::Reference;
 use reqwest::header::{CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HeaderMap, LOCATION, RANGE};
@@ -33,7 +34,7 @@ pub(crate) struct Upload<'u> {
 
 /// An upload that was begun.
 struct Session {
-    /// Where the next part is sent.
+    /// Address for the next part.
     place: Url,
     /// Bytes that the registry has.
     sent: u64,
@@ -189,7 +190,7 @@ impl<'u> Upload<'u> {
         match answer.status() {
             StatusCode::CREATED | StatusCode::NO_CONTENT => Ok(()),
             // The digest does not match: a part was lost, so all are sent again.
-            StatusCode::BAD_REQUEST => Err(Failure::Odd("does not take a layer")),
+            StatusCode::BAD_REQUEST => Err(Failure::Odd("rejects a layer")),
             status => Err(Failure::of(status)),
         }
     }
@@ -222,7 +223,7 @@ impl<'u> Upload<'u> {
             let media_type = manifest.media_type.parse();
             headers.insert(
                 CONTENT_TYPE,
-                media_type.map_err(|_| Failure::Odd("does not take a manifest"))?,
+                media_type.map_err(|_| Failure::Odd("rejects a manifest"))?,
             );
             let address = Address::Path(&path);
             let sent = self.send(Method::PUT, &address, headers, manifest.bytes.clone());
@@ -278,7 +279,7 @@ impl<'u> Upload<'u> {
 
     /// The address of the next request, from an answer.
     async fn place(&self, answer: &Response) -> Result<Url, Failure> {
-        const NOWHERE: Failure = Failure::Odd("does not say where layers are to be sent");
+        const NOWHERE: Failure = Failure::Odd("does not return an address for uploads");
         let place = answer
             .headers()
             .get(LOCATION)
@@ -288,7 +289,7 @@ impl<'u> Upload<'u> {
         let allowed = self.client.may_ask(&place) && place.username().is_empty() && place.password().is_none();
         match allowed {
             true => Ok(place),
-            false => Err(Failure::Odd("wants layers to be sent without TLS")),
+            false => Err(Failure::Odd("requests an upload without TLS")),
         }
     }
 }
@@ -333,7 +334,7 @@ async fn part(content: &Section, at: u64, most: usize) -> Result<Vec<u8>, Failur
     }
 }
 
-/// Bytes that the registry has, as `Range: 0-<last>` says. `0-0` is nothing: no part has one byte.
+/// Bytes that the registry has received, from `Range: 0-<last>`. `0-0` means none, because no part has one byte.
 fn received(answer: &Response) -> Option<u64> {
     let range = answer.headers().get(RANGE)?.to_str().ok()?;
     let (_, last) = range.trim_start_matches("bytes=").split_once('-')?;

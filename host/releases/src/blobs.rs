@@ -13,7 +13,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 /// Largest index or manifest, in bytes. Registries refuse more than 4 MiB.
 const MAX_JSON: u64 = 4 << 20;
 
-/// Where the blobs of a layout are.
+/// Location of the blobs of a layout.
 pub enum Blobs<'b> {
     /// In a directory.
     Directory {
@@ -174,7 +174,7 @@ impl Blob<'_> {
         );
         Err(Diagnostic::error("release-digest", message)
             .in_document(document)
-            .help("the image is damaged: get it again"))
+            .help("the image is damaged: download it again"))
     }
 }
 

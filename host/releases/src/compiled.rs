@@ -1,5 +1,5 @@
-//! A release tarball with its packages: the jobs are read as for a conversion, and checked; packages are streamed, because a release has gigabytes of
-//! them.
+//! A release tarball with its packages: the jobs are read as for a conversion, and checked; packages are streamed,
+//! because a release has gigabytes of them.
 
 use crate::digest::{Mismatch, Verifier};
 use crate::directory::unreadable;
@@ -15,11 +15,11 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Where compiled packages are in a tarball.
+/// Directory of compiled packages in a tarball.
 const PACKAGES: &str = "compiled_packages/";
 
-/// Limits for compiled releases: those with root filesystems (cflinuxfs4, buildpacks) unpack to several GiB, once from the outer archive and once
-/// from the package's own.
+/// Limits for compiled releases: those with root filesystems (cflinuxfs4, buildpacks) unpack to several GiB, once from
+/// the outer archive and once from the package's own.
 const LIMITS: Limits = Limits {
     scanned: 64 << 30,
     ..Limits::usual()
@@ -44,8 +44,8 @@ pub type VisitPackage<'v> = dyn FnMut(&PackageReference, &mut dyn Read) -> Resul
 // === impl Compiled ===
 
 impl Compiled {
-    /// Reads the manifest and the jobs of the tarball at `path`. `title`: its name in messages; `None`: its path. `name`: the user's name for the
-    /// release.
+    /// Reads the manifest and the jobs of the tarball at `path`. `title`: its name in messages; `None`: its path.
+    /// `name`: the user's name for the release.
     ///
     /// # Errors
     /// All errors in it; `release-not-compiled` if packages would have to be compiled.
@@ -59,7 +59,7 @@ impl Compiled {
         let source = title.map_or_else(|| path.display().to_string(), str::to_owned);
         let fail = |error: io::Error| vec![unreadable(&source, &error)];
         if path.is_dir() {
-            let message = format!("'{source}' is a directory, and not a compiled release");
+            let message = format!("'{source}' is a directory, not a compiled release");
             return Err(vec![not_compiled(message).in_document(source)]);
         }
         let file = File::open(path).map_err(fail)?;
@@ -105,8 +105,8 @@ impl Compiled {
         stemcells.all(|other| other == Some(first)).then_some(first)
     }
 
-    /// Reads the tarball again. Each package is passed to `visit` in the order of the tarball, and checked against its digest after it was read: on
-    /// an error, discard everything made from it.
+    /// Reads the tarball again. Each package is passed to `visit` in the order of the tarball, and checked against its
+    /// digest after it was read: on an error, discard everything made from it.
     ///
     /// # Errors
     /// The tarball is damaged or hostile, a package is missing or does not match its digest; or an error of `visit`.
@@ -173,7 +173,7 @@ impl Compiled {
         let digests = package.digest.as_deref().unwrap_or_default();
         let refused = |mismatch: &Mismatch| {
             self.bad(package, "release-digest", mismatch_message(mismatch, digests))
-                .help("the tarball is damaged or was changed: get it again")
+                .help("the tarball is damaged or was changed: download it again")
         };
         let verifier = Verifier::new(digests).ok_or_else(|| refused(&Mismatch::Unknown))?;
         let mut checked = Checked {
@@ -232,7 +232,6 @@ fn check(manifest: &Manifest) -> Result<(), Diagnostic> {
 
 fn not_compiled(message: String) -> Diagnostic {
     Diagnostic::error("release-not-compiled", message).help(
-        "compile it with `bosh export-release NAME/VERSION OS/STEMCELL-VERSION`, or take the compiled releases that cf-deployment's \
-         operations/use-compiled-releases.yml names",
+        "compile it with `bosh export-release NAME/VERSION OS/STEMCELL-VERSION`, or use the compiled releases in operations/use-compiled-releases.yml of cf-deployment",
     )
 }

@@ -14,14 +14,11 @@ use cap_std::fs::{Dir, File};
 use std::io::{self, Read, Seek};
 use std::path::Path;
 
-/// Where images have the jobs.
-pub const JOBS_SRC: &str = "var/vcap/jobs-src";
-
 type Outcome = Result<Vec<Release>, Vec<Diagnostic>>;
 
 /// One thing to read.
 pub struct Task<'t> {
-    /// Where it is.
+    /// Path of the release.
     pub path: &'t Path,
     /// The name of that place in messages and documents; `None`: its path.
     pub title: Option<&'t str>,
@@ -83,7 +80,7 @@ impl Task<'_> {
             let files = source_files(reader).map_err(one)?;
             return source::read(&files, self.name, sources).map(|release| vec![release]);
         }
-        let named = ["jobs-src", JOBS_SRC].into_iter().find(|root| is_dir(root));
+        let named = ["jobs-src", layout::JOBS_SRC].into_iter().find(|root| is_dir(root));
         let Some(root) = named.or_else(|| holds_jobs(dir).then_some("")) else {
             return Err(vec![no_release(source)]);
         };

@@ -16,9 +16,9 @@ enum Algorithm {
 pub enum Mismatch {
     /// It has another digest.
     Differs {
-        /// As written.
+        /// The expected digest as written.
         expected: String,
-        /// In the same form.
+        /// The actual digest in the same form.
         got: String,
     },
     /// No digest has a known algorithm.
@@ -43,7 +43,7 @@ enum Hash {
 // === impl Verifier ===
 
 impl Verifier {
-    /// For content with these digests, of which the strongest counts; `None` if no algorithm is known.
+    /// Creates a check for content with these digests, of which the strongest counts; `None` if no algorithm is known.
     pub fn new(digests: &str) -> Option<Self> {
         let known = digests
             .split(';')

@@ -147,7 +147,7 @@ impl<'r> Reader<'r> {
                 self.error(
                     path,
                     "release-archive-entries",
-                    "has too many files for what a link leads to",
+                    "has too many files in the target of a link",
                 )
             })?;
             let below = join(path, &name);

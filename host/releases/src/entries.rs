@@ -27,7 +27,7 @@ pub enum Kind {
 /// An entry of an archive.
 #[derive(Clone, Debug)]
 pub struct Item {
-    /// As in the archive: may be absolute, or contain `..`.
+    /// Path as in the archive: may be absolute, or contain `..`.
     pub path: String,
     /// What it is.
     pub kind: Kind,
@@ -35,11 +35,12 @@ pub struct Item {
     pub mode: u32,
     /// Bytes of its content.
     pub size: u64,
-    /// Where the content begins, in bytes from the begin of the unpacked archive.
+    /// Offset of the content in the unpacked archive, in bytes.
     pub offset: u64,
 }
 
-/// A file stored as a map of its pieces. GNU tar writes it as a separate entry type, or as records before a regular file.
+/// A file stored as a map of its pieces. GNU tar writes it as a separate entry type, or as records before a regular
+/// file.
 const SPARSE: &str = "is a sparse file";
 
 /// Called for each entry, with its content.
@@ -51,11 +52,12 @@ struct Extensions {
     path: Option<Vec<u8>>,
     target: Option<Vec<u8>>,
     size: Option<u64>,
-    /// The content is a map of pieces, whatever the type of the entry says.
+    /// A sparse file: the content is a map of segments, although the type of the entry is that of a regular file.
     sparse: bool,
 }
 
-/// Goes through the archive `name` (for messages), gzip or not, to its very end. `tell` is called with the number of unpacked bytes.
+/// Visits all entries of an archive, compressed with gzip or not. `name` is for messages. `tell` is called with the
+/// number of unpacked bytes.
 ///
 /// # Errors
 /// The archive is truncated, damaged, or over a limit; or an error of `visit`, which ends the walk.
@@ -132,8 +134,8 @@ impl Walk<'_> {
             EntryType::GNULongLink => into.target = Some(until_zero(self.short(entry)?)),
             EntryType::XHeader => self.extensions(&self.short(entry)?, into)?,
             EntryType::XGlobalHeader => {
-                // It describes all entries that follow. Tools write comments into it. Names and sizes in it are refused: some readers use them,
-                // others do not.
+                // It describes all entries that follow. Tools write comments into it. Names and sizes in it are
+                // refused: some readers use them, others do not.
                 let mut all = Extensions::default();
                 self.extensions(&self.short(entry)?, &mut all)?;
                 if all.path.is_some() || all.target.is_some() || all.size.is_some() || all.sparse {
@@ -166,7 +168,7 @@ impl Walk<'_> {
     }
 
     fn short<R: Read>(&self, entry: &mut tar::Entry<'_, R>) -> Result<Vec<u8>, Diagnostic> {
-        // Room for a path, a link's target, and other pax records.
+        // Enough for a path, the target of a link, and other pax records.
         let limit = self.budget.limits.path * 16;
         if entry.size() > limit {
             return Err(self.refuse("release-archive-entry", "?", "has a header that is too long"));
@@ -242,15 +244,15 @@ impl Walk<'_> {
                 "release-archive-bomb",
                 format!("'{name}' unpacks to more than {} times its size", limits.ratio),
             )
-            .help("no release does that: the archive is made to exhaust its reader"),
+            .help("no release needs that: the archive may be malicious"),
             Some(Excess::Members) => Diagnostic::error(
                 "release-archive-bomb",
                 format!("'{name}' consists of more than {} gzip members", limits.members),
             )
-            .help("no release does that: the archive is made to exhaust its reader"),
+            .help("no release needs that: the archive may be malicious"),
             None if error.kind() == io::ErrorKind::UnexpectedEof => {
-                Diagnostic::error("release-archive-damaged", format!("'{name}' is cut off"))
-                    .help("get the file again; the download may have ended early")
+                Diagnostic::error("release-archive-damaged", format!("'{name}' is truncated"))
+                    .help("download the file again; the download may have been interrupted")
             }
             None => Diagnostic::error("release-archive-damaged", format!("'{name}' is damaged: {error}")),
         }

@@ -1,7 +1,7 @@
-//! OCI image layouts, a directory or a tar of one: layers are applied in order, and only `/var/vcap/jobs-src` of the result is retained.
+//! OCI image layouts, a directory or a tar of one: layers are applied in order, and only `/var/vcap/jobs-src` of the
+//! result is retained.
 
 use crate::blobs::{Blobs, Descriptor};
-use crate::detect::JOBS_SRC;
 use crate::entries::{self, Item, Kind, refuse};
 use crate::limits::Budget;
 use crate::tarball::content;
@@ -11,6 +11,9 @@ use boson_pipeline::release::paths::clean;
 use boson_pipeline::release::{Entry, Files, Naming, Release, image};
 use boson_pipeline::report::Sources;
 use std::io::Read;
+
+/// Where images have the jobs.
+pub const JOBS_SRC: &str = "var/vcap/jobs-src";
 
 /// Most nested indexes.
 const MAX_INDEXES: usize = 3;
@@ -83,7 +86,7 @@ impl Image<'_> {
             }
             index = document;
         }
-        Err(self.error("has indexes of indexes that end nowhere"))
+        Err(self.error("has endless indexes of indexes"))
     }
 
     fn pick<'t>(&self, index: &'t Tree) -> Result<&'t Tree, Diagnostic> {
@@ -103,7 +106,7 @@ impl Image<'_> {
                 let names: Vec<String> = all.iter().filter_map(|entry| reference_of(entry)).collect();
                 Err(self
                     .error(&format!("holds {} images: {}", all.len(), names.join(", ")))
-                    .help("make a layout of one image"))
+                    .help("create a layout with one image"))
             }
         }
     }
@@ -253,7 +256,8 @@ fn reference_of(entry: &Tree) -> Option<String> {
     Some(name.to_owned())
 }
 
-/// Name and version of the release whose image is named `<registry>/<release>:<os>-<stemcell version>-<release version>`.
+/// Name and version of the release whose image is named `<registry>/<release>:<os>-<stemcell version>-<release
+/// version>`.
 fn release_of(reference: &str) -> Option<(&str, &str)> {
     let last = reference.rsplit('/').next()?;
     let (name, tag) = last.split_once(':')?;

@@ -1,5 +1,5 @@
-//! Reduces a layer of an image to the part that a conversion needs, so that a cache stores kilobytes of jobs instead of hundreds of megabytes of
-//! packages.
+//! Reduces a layer of an image to the part that a conversion needs, so that a cache stores kilobytes of jobs instead of
+//! hundreds of megabytes of packages.
 
 use crate::entries::{self, Item, Kind, refuse};
 use crate::image::relevant;
@@ -8,8 +8,9 @@ use boson_pipeline::Diagnostic;
 use std::io::{self, Read, Write};
 use tar::{Builder, EntryType, Header};
 
-/// Reads the layer `name` (for messages), gzip or not, to its end, and writes to `out` a plain tar with the same effect on `/var/vcap/jobs-src`: the
-/// files there, and whiteouts of files of lower layers. The layers of an image share one `budget`.
+/// Reads the layer `name` (for messages), gzip or not, to its end, and writes to `out` a plain tar with the same effect
+/// on `/var/vcap/jobs-src`: the files there, and whiteouts of files of lower layers. The layers of an image share one
+/// `budget`.
 ///
 /// # Errors
 /// The layer is truncated, damaged, over a limit, or holds a device among the jobs; or `out` fails.

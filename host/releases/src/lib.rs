@@ -1,7 +1,7 @@
 //! Reads BOSH releases: a source directory, a release tarball, a directory with `jobs-src`, an OCI image.
 //!
-//! Releases are not trusted: paths stay inside the path that the user named, sizes are limited, and nothing is written. A conversion skips packages
-//! and sources; [`Compiled`] provides the packages of a tarball as streams.
+//! Releases are not trusted: paths stay inside the path that the user named, sizes are limited, and nothing is written.
+//! A conversion skips packages and sources; [`Compiled`] provides the packages of a tarball as streams.
 
 #![allow(
     clippy::result_large_err,
@@ -34,8 +34,8 @@ use boson_pipeline::report::Sources;
 use detect::Task;
 use std::path::Path;
 
-/// Reads the release at `path`. `name` replaces the release's own name, and selects one from a directory with several releases. `progress` is called
-/// with the progress in a large archive.
+/// Reads the release at `path`. `name` replaces the release's own name, and selects one from a directory with several
+/// releases. `progress` is called with the progress in a large archive.
 ///
 /// # Errors
 /// All errors in it. Codes begin with `release-`, or `yaml-` for invalid YAML.
@@ -43,7 +43,7 @@ pub fn read(path: &Path, name: Option<&str>, progress: &mut dyn FnMut(&str)) -> 
     read_noting(path, name, &mut Sources::default(), progress)
 }
 
-/// As [`read`]. Adds the documents of errors to `sources`, so that messages can show their lines.
+/// Reads a release like [`read`], and adds the documents of errors to `sources`, so that messages can show their lines.
 ///
 /// # Errors
 /// As [`read`].
@@ -67,8 +67,8 @@ fn one(mut releases: Vec<Release>, source: &str) -> Result<Release, Vec<Diagnost
                 .chain(&last)
                 .map(|release| release.name.as_str())
                 .collect();
-            let message = format!("'{source}' holds several releases: {}", names.join(", "));
-            let help = "pick one: --release NAME=PATH";
+            let message = format!("'{source}' contains several releases: {}", names.join(", "));
+            let help = "select one: --release NAME=PATH";
             Err(vec![
                 Diagnostic::error("release-several", message)
                     .in_document(source)
@@ -78,8 +78,8 @@ fn one(mut releases: Vec<Release>, source: &str) -> Result<Release, Vec<Diagnost
     }
 }
 
-/// Reads the release `name` at `path`, a temporary path: messages and names of documents contain `title` in place of the path, so that they are the
-/// same each time.
+/// Reads the release `name` at `path`, a temporary path: messages and names of documents contain `title` in place of
+/// the path, so that they are the same each time.
 ///
 /// # Errors
 /// As [`read`].

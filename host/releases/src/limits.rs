@@ -13,8 +13,8 @@ const ENTRY: u64 = 128;
 /// Bounds for reading one release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes that archives may unpack to, all together. The largest releases (buildpacks, stacks) have 2 GiB of packages; they are skipped at some
-    /// 300 MB/s.
+    /// Bytes that archives may unpack to, all together. The largest releases (buildpacks, stacks) have 2 GiB of
+    /// packages; they are skipped at some 300 MB/s.
     pub scanned: u64,
     /// Bytes that are kept in memory, all together. Jobs of the largest known release (capi) have 1 MiB.
     pub kept: u64,
@@ -22,11 +22,13 @@ pub struct Limits {
     pub file: u64,
     /// Entries of all archives and directories together.
     pub entries: u64,
-    /// Unpacked bytes per compressed byte, once an archive has unpacked to `ratio_from`. Text has about 10, and gzip can reach 1,000.
+    /// Unpacked bytes per compressed byte, once an archive has unpacked to `ratio_from`. Text has about 10, and gzip
+    /// can reach 1,000.
     pub ratio: u64,
     /// Unpacked bytes from which the ratio is checked.
     pub ratio_from: u64,
-    /// Members of a gzip stream. Writers that make seekable files (bgzip, eStargz) start one for each 64 KiB, or for each file.
+    /// Members of a gzip stream. Writers that make seekable files (bgzip, eStargz) start one for each 64 KiB, or for
+    /// each file.
     pub members: u64,
     /// Bytes of a path or of the target of a link.
     pub path: u64,
@@ -55,7 +57,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// For what a conversion reads.
+    /// The limits of a conversion.
     pub const fn usual() -> Self {
         Self {
             scanned: 8 * GIB,
@@ -122,7 +124,7 @@ impl Budget {
         let message = format!("The jobs of the release have more than {} MiB", self.limits.kept / MIB);
         Err(Diagnostic::error("release-archive-size", message)
             .in_document(document)
-            .help("jobs hold templates; large files belong into packages"))
+            .help("move large files from jobs into packages"))
     }
 }
 

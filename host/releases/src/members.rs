@@ -1,5 +1,5 @@
-//! The members of a gzip stream, one after the other, up to a limit: each needs a new decompressor, so a small file of many empty members would use
-//! much processor time.
+//! The members of a gzip stream, one after the other, up to a limit: each needs a new decompressor, so a small file of
+//! many empty members would use much processor time.
 
 use flate2::bufread::GzDecoder;
 use std::io::{self, BufRead, Read};

@@ -52,7 +52,7 @@ struct Packed<'m, R> {
 // === impl Meter ===
 
 impl<'b> Meter<'b> {
-    /// Nothing counted yet.
+    /// Starts counting.
     pub fn new(budget: &'b Budget) -> Self {
         Self {
             budget,

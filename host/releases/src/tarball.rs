@@ -12,7 +12,7 @@ use boson_pipeline::report::Sources;
 use std::collections::{BTreeMap, HashSet};
 use std::io::Read;
 
-/// Where the jobs are.
+/// Directory of the jobs.
 const JOBS: &str = "jobs/";
 
 /// The parts of a tarball that are needed.
@@ -99,7 +99,7 @@ pub fn assemble(
 pub fn inner_path(item: &Item, archive: &str) -> Result<String, Diagnostic> {
     clean(&item.path).map_err(|_| {
         refuse("release-archive-path", archive, &item.path, "leads out of the archive")
-            .help("no release has such paths: the archive is made to overwrite files of its reader")
+            .help("no release has such paths: the archive may be malicious")
     })
 }
 
@@ -115,7 +115,7 @@ pub fn inner_target(item: &Item, path: &str, archive: &str) -> Result<String, Di
             &item.path,
             "is a link that leads out of the archive",
         )
-        .help("links are followed inside of an archive only")
+        .help("links are followed only within an archive")
     };
     let depth = path.matches('/').count();
     match &item.kind {
@@ -156,7 +156,7 @@ pub fn content(item: &Item, content: &mut dyn Read, archive: &str, budget: &Budg
     let complete = content.take(item.size).read_to_end(&mut bytes).is_ok() && bytes.len() as u64 == item.size;
     if !complete {
         return Err(
-            Diagnostic::error("release-archive-damaged", format!("'{archive}' is cut off")).in_document(archive),
+            Diagnostic::error("release-archive-damaged", format!("'{archive}' is truncated")).in_document(archive),
         );
     }
     Ok(Entry::File(File {
@@ -192,10 +192,10 @@ fn keep(item: &Item, data: &mut dyn Read, source: &str, budget: &Budget, parts: 
 
 fn hint(path: &str) -> Option<&'static str> {
     if path == "oci-layout" {
-        return Some("this is an OCI image: uncompress it (`gunzip`) and give the .tar");
+        return Some("this is an OCI image: uncompress it (`gunzip`) and use the .tar");
     }
     if path.contains("jobs-src/") || path.ends_with("config/final.yml") {
-        return Some("this is an archive of a directory: unpack it and give the directory");
+        return Some("this is an archive of a directory: unpack it and use the directory");
     }
     (path == "manifest.json")
         .then_some("this may be an image in Docker's own form: copy it to an OCI layout, as `skopeo copy` does")
@@ -207,7 +207,7 @@ fn no_manifest(source: &str, parts: &Parts) -> Diagnostic {
         .help(
             parts
                 .hint
-                .unwrap_or("a release tarball has a file `release.MF`; `bosh create-release --tarball` makes one"),
+                .unwrap_or("a release tarball has a file `release.MF`; `bosh create-release --tarball` creates one"),
         )
 }
 
@@ -235,7 +235,7 @@ fn unpack(
     if let Some(digests) = &job.digest {
         digest::verify(digests, bytes).map_err(|mismatch| {
             fail("release-digest", mismatch_message(&mismatch, digests))
-                .help("the tarball is damaged or was changed: get it again")
+                .help("the tarball is damaged or was changed: download it again")
         })?;
     }
     entries::each(

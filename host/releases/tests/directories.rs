@@ -248,7 +248,7 @@ fn trees_of_images_are_read_from_wherever_the_user_points() {
     assert_eq!(read(root, Some("two")).unwrap().name, "two");
     let errors = read(root, None).unwrap_err();
     assert!(
-        errors[0].message.ends_with("holds several releases: one, two"),
+        errors[0].message.ends_with("contains several releases: one, two"),
         "{errors:?}"
     );
     let one = root.join("var/vcap/jobs-src/one");

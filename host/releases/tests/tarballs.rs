@@ -156,7 +156,8 @@ fn hostile_entries_are_refused_by_name() {
             "release-archive-entry",
             "Entry 'y' of 'r.tgz' has two different sizes",
         ),
-        // How GNU tar writes sparse files with --format=pax: regular ones, with a map of pieces in records or in the content.
+        // How GNU tar writes sparse files with --format=pax: regular ones, with a map of pieces in records or in the
+        // content.
         (
             outer(
                 release(&good)
@@ -197,7 +198,7 @@ fn damage_is_reported_wherever_it_is() {
         let (code, message) = error(&whole[..cut]);
         assert_eq!(
             (code.as_str(), message.as_str()),
-            ("release-archive-damaged", "'r.tgz' is cut off"),
+            ("release-archive-damaged", "'r.tgz' is truncated"),
             "{cut}"
         );
     }
@@ -214,7 +215,7 @@ fn damage_is_reported_wherever_it_is() {
         error(&release(cut_job).gz()),
         (
             "release-archive-damaged".into(),
-            "'r.tgz:jobs/app.tgz' is cut off".into()
+            "'r.tgz:jobs/app.tgz' is truncated".into()
         )
     );
 }

@@ -20,7 +20,7 @@ thread_local! {
 // === impl Account ===
 
 impl Account {
-    /// For `holder`, a namespace: all calls together may use so many units of fuel.
+    /// Creates the account of `holder`, a namespace, whose calls may use this many units of fuel together.
     pub fn new(holder: &str, fuel: u64) -> Self {
         Self {
             holder: holder.into(),
@@ -29,7 +29,7 @@ impl Account {
         }
     }
 
-    /// For single calls, each with its own limit only.
+    /// Creates an account for single calls, each with its own limit only.
     pub fn unbounded() -> Self {
         Self::new("", u64::MAX)
     }
@@ -47,8 +47,8 @@ impl Account {
         self.spent.load(Ordering::Relaxed) > self.fuel
     }
 
-    /// Records the fuel of a call; false if the account is exceeded. So a conversion fails if and only if its calls use more than the limit, in
-    /// whatever order they run.
+    /// Records the fuel of a call; false if the account is exceeded. So a conversion fails if and only if its calls use
+    /// more than the limit, in whatever order they run.
     pub(crate) fn spend(&self, fuel: u64) -> bool {
         HERE.set(HERE.get().saturating_add(fuel));
         let before = self.spent.fetch_add(fuel, Ordering::Relaxed);

@@ -1,5 +1,6 @@
-//! The host's side of the contract: the one `bindgen!` of Boson. Its types stay here and in `conversions`; all other code uses the pipeline's types.
-//! The world below exports all stages at once only so that one macro call covers them; a plugin exports one.
+//! The host's side of the contract: the one `bindgen!` of Boson. Its types stay here and in `conversions`; all other
+//! code uses the pipeline's types. The world below exports all stages at once only so that one macro call covers them;
+//! a plugin exports one.
 
 wasmtime::component::bindgen!({
     path: [

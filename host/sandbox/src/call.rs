@@ -1,22 +1,23 @@
 //! One call: its own store, a fresh instance, the limits, and the classification of errors.
 //!
 //! # Guarantees
-//! No state of a call survives it. The same call gives the same reply on every machine. A failed call does not affect others.
+//! No state of a call survives it. The same call gives the same reply on every machine. A failed call does not affect
+//! others.
 //!
-//! As a call grows, it takes memory from the budget of the process. If none is left, the call returns all of it and runs again, with the maximum of a
-//! call reserved from the beginning. So it never waits while it holds memory, and concurrent calls change the time of its reply, never its content.
+//! As a call grows, it takes memory from the budget of the process. If none is left, the call returns all of it and
+//! runs again, with the maximum of a call reserved from the beginning. So it never waits while it holds memory, and
+//! concurrent calls change the time of its reply, never its content.
 
 use crate::account::Account;
+use crate::call_state::{CallState, Crowded, TooMuch};
 use crate::engine::Sandbox;
 use crate::error::{Failure, FailureKind};
-use crate::limits::{self, Limits};
+use crate::limits;
 use crate::plugin::Plugin;
-use boson_budget::{Class, Share};
-use std::fmt;
-use std::sync::Arc;
+use boson_budget::Class;
 use std::time::{Duration, Instant};
 use wasmtime::component::Instance;
-use wasmtime::{ResourceLimiter, Store, Trap, WasmBacktrace};
+use wasmtime::{Store, Trap, WasmBacktrace};
 
 /// Resources used by a call.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,105 +30,13 @@ pub struct Measures {
     pub elapsed: Duration,
 }
 
-/// What the store of a call carries: its limits, the memory it has, and what the budget gave it.
-pub(crate) struct CallState {
-    limits: Arc<Limits>,
-    memory: usize,
-    /// Bytes that it may have: its own limit, or less in a small container.
-    memory_limit: usize,
-    share: Share,
-}
-
-/// Bytes by which a share grows, if possible: requests for single pages would be thousands.
-const STEP: u64 = 8 << 20;
 /// Bytes of one page of linear memory.
 const PAGE: u64 = 64 << 10;
 
 /// Prefix of the name of a function that only traps if calls nest too deep.
 const TOO_DEEP: &str = "nested too deep";
 
-/// Raised from the limiter, so that a call ends at a request for too much memory instead of handling the failure itself.
-#[derive(Debug)]
-struct TooMuch(&'static str);
-
-/// Raised from the limiter if other calls hold the memory that this call needs.
-#[derive(Debug)]
-struct Crowded;
-
-// === impl TooMuch ===
-
-impl fmt::Display for TooMuch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "asked for more {} than it may have", self.0)
-    }
-}
-
-impl std::error::Error for TooMuch {}
-
-// === impl Crowded ===
-
-impl fmt::Display for Crowded {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("others hold the memory")
-    }
-}
-
-impl std::error::Error for Crowded {}
-
-// === impl CallState ===
-
-impl CallState {
-    /// Reserves so many bytes in the budget.
-    fn cover(&mut self, total: usize) -> bool {
-        let total = total as u64;
-        match total.checked_sub(self.share.bytes()) {
-            None | Some(0) => true,
-            Some(more) => {
-                let room = (self.memory_limit as u64).saturating_sub(self.share.bytes());
-                self.share.grow(more.max(STEP).min(room)) || self.share.grow(more)
-            }
-        }
-    }
-}
-
-impl ResourceLimiter for CallState {
-    /// Sums over all memories; wasmtime's own limiter bounds each alone.
-    fn memory_growing(&mut self, current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
-        let total = self.memory.saturating_add(desired.saturating_sub(current));
-        if total > self.memory_limit {
-            return Err(TooMuch("memory").into());
-        }
-        if !self.cover(total) {
-            return Err(Crowded.into());
-        }
-        self.memory = total;
-        Ok(true)
-    }
-
-    fn table_growing(&mut self, _current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
-        if desired > self.limits.table_elements {
-            Err(TooMuch("table elements").into())
-        } else {
-            Ok(true)
-        }
-    }
-
-    fn instances(&self) -> usize {
-        count(self.limits.core_instances)
-    }
-
-    fn tables(&self) -> usize {
-        count(self.limits.tables)
-    }
-
-    fn memories(&self) -> usize {
-        count(self.limits.memories)
-    }
-}
-
-fn count(limit: u32) -> usize {
-    usize::try_from(limit).unwrap_or(usize::MAX)
-}
+// === impl Sandbox ===
 
 impl Sandbox {
     /// Runs `body` on a fresh instance of `plugin`, for this account; a second time if memory was short.
@@ -158,10 +67,7 @@ impl Sandbox {
         if !account.spend(measures.fuel) {
             return (Err(spent(plugin, account)), measures);
         }
-        (
-            result.map_err(|error| self.sort(plugin.name(), &error).of(plugin)),
-            measures,
-        )
+        (result.map_err(|error| self.sort(plugin, &error)), measures)
     }
 
     /// Runs `body` once, beginning with `memory` bytes of the budget.
@@ -208,8 +114,8 @@ impl Sandbox {
         self.limits.memory.min(most)
     }
 
-    /// Creates an instance of `plugin` and drops it: the cost of every call before the plugin runs. `elapsed` of the measures covers only the
-    /// creation.
+    /// Creates an instance of `plugin` and drops it: the cost of every call before the plugin runs. `elapsed` of the
+    /// measures covers only the creation.
     ///
     /// # Errors
     /// A component that needs more memory than a call may have, or whose start function fails.
@@ -218,7 +124,7 @@ impl Sandbox {
         result.map(|()| measures)
     }
 
-    fn sort(&self, plugin: &str, error: &wasmtime::Error) -> Failure {
+    fn sort(&self, plugin: &Plugin, error: &wasmtime::Error) -> Failure {
         let limits = &self.limits;
         let mebibytes = |bytes: usize| bytes >> 20;
         let (kind, message) = if let Some(TooMuch(what)) = error.downcast_ref() {
@@ -239,15 +145,15 @@ impl Sandbox {
             // wasmtime does not export the error type of this limit, only its text.
             (
                 FailureKind::OverOutput,
-                format!("gave a reply of more than {} MiB", mebibytes(limits.output)),
+                format!("returned a reply of more than {} MiB", mebibytes(limits.output)),
             )
         } else {
             (
                 FailureKind::Malformed,
-                format!("gave a reply that is not of the contract: {}", error.root_cause()),
+                format!("returned a reply that violates the contract: {}", error.root_cause()),
             )
         };
-        let mut failure = Failure::new(kind, plugin, message);
+        let mut failure = plugin.failure(kind, message);
         if kind == FailureKind::Trapped {
             failure.functions = functions(error);
         }
@@ -266,7 +172,7 @@ impl Sandbox {
                 format!("ran for more than {} s", limits.deadline.as_secs()),
             ),
             trap if trap == Trap::StackOverflow || nests_too_deep(error) => {
-                (FailureKind::TooDeep, "nested its calls deeper than it may".to_string())
+                (FailureKind::TooDeep, "exceeded its stack".to_string())
             }
             trap => (FailureKind::Trapped, format!("stopped with a trap: {trap}")),
         }
@@ -275,7 +181,7 @@ impl Sandbox {
 
 fn spent(plugin: &Plugin, account: &Account) -> Failure {
     let message = format!(
-        "was not called to its end: the conversion has used up its {} units of fuel",
+        "was interrupted: the conversion used up its {} units of fuel",
         account.fuel()
     );
     Failure::new(FailureKind::OverBudget, plugin.name(), message)
@@ -288,13 +194,14 @@ fn initial_memory(plugin: &Plugin) -> Option<u64> {
     pages.checked_mul(PAGE)?.checked_mul(needs.num_memories.into())
 }
 
-/// Whether the trap is a plugin's own way to end where its calls nest too deep: the name of a function marks it, as in the render plugin's
-/// interpreter when its buffer for stack frames is full.
+/// Whether the trap is a plugin's own way to end where its calls nest too deep: the name of a function marks it, as in
+/// the render plugin's interpreter when its buffer for stack frames is full.
 fn nests_too_deep(error: &wasmtime::Error) -> bool {
     functions(error).iter().any(|name| name.starts_with(TOO_DEEP))
 }
 
-/// Names of the functions that were active, innermost first. Data of the plugin: bounded and cleaned of control characters.
+/// Names of the functions that were active, innermost first. Data of the plugin: bounded and cleaned of control
+/// characters.
 fn functions(error: &wasmtime::Error) -> Vec<String> {
     let Some(trace) = error.downcast_ref::<WasmBacktrace>() else {
         return Vec::new();

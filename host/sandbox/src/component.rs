@@ -55,7 +55,7 @@ pub(crate) fn judge(imports: &[String], exports: &[&str]) -> Result<Stage, Strin
     match stages[..] {
         [stage] => Ok(stage),
         [] => Err(format!(
-            "exports no stage of the contract; one of {} is needed, it has {}",
+            "exports no stage; expected one of {}, found {}",
             Stage::ALL.map(interface).join(", "),
             list(exports)
         )),

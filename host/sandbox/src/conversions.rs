@@ -5,16 +5,11 @@ use crate::bindings::exports::boson::bpm::conversion as wit_bpm;
 use crate::bindings::exports::boson::links::resolution as wit_links;
 use crate::bindings::exports::boson::resources::transformation as wit_resources;
 use crate::bindings::exports::boson::variables::interpolation as wit_variables;
-use crate::error::Failure;
 use crate::reply::Reading;
 use boson_document::{Tree, json};
 use boson_pipeline::stage::{
     Deployment, GroupRequest, JobFiles, JobSpec, ObjectReference, Reference, StageError, Variable,
 };
-
-pub(crate) fn failed(failure: &Failure) -> StageError {
-    StageError::Plugin(Box::new(failure.diagnostic()))
-}
 
 impl From<&Deployment> for wit::Deployment {
     fn from(deployment: &Deployment) -> Self {

@@ -1,9 +1,8 @@
 //! The engine: one configuration for compiling and running, narrowed to what the contract needs.
 
-use crate::cache::Cache;
+use crate::cache::{self, Cache};
 use crate::error::{Failure, FailureKind};
 use crate::limits::Limits;
-use crate::sealed;
 use boson_budget::Budget;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -13,7 +12,8 @@ use wasmtime::{
     Strategy, WasmBacktraceDetails, WasmFeatures,
 };
 
-/// Machine code is compiled for this target's baseline, so that code shipped with the host runs on every CPU of the kind.
+/// Machine code is compiled for this target's baseline, so that code shipped with the host runs on every CPU of the
+/// kind.
 #[cfg(target_arch = "x86_64")]
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 #[cfg(target_arch = "aarch64")]
@@ -25,7 +25,8 @@ const TICK: Duration = Duration::from_millis(10);
 /// Calls that may run at once: no budget has more places. The budget limits their memory.
 const MAX_CALLS: u32 = 16;
 
-/// Bytes of a memory that stay mapped after a call: what a rule takes for a manifest of some 100 kB. Times `MAX_CALLS`: 128 MiB at most.
+/// Bytes of a memory that stay mapped after a call: what a rule takes for a manifest of some 100 kB. Times `MAX_CALLS`:
+/// 128 MiB at most.
 const KEPT_PAGES: usize = 8 << 20;
 
 /// Bytes of a table that stay mapped after a call, of those that it has used: CRuby's has 416 kB.
@@ -49,7 +50,7 @@ impl Sandbox {
     /// A CPU or an operating system that wasmtime does not support.
     pub fn new(limits: Limits, cache: Cache) -> Result<Self, Failure> {
         let engine = pooled(&limits).or_else(|error| {
-            tracing::debug!(%error, "no pool; instances are made on demand");
+            tracing::debug!(%error, "no instance pool; creating instances on demand");
             on_demand(&limits)
         });
         let engine = engine.map_err(|error| {
@@ -68,7 +69,7 @@ impl Sandbox {
         })
     }
 
-    /// With a shared budget.
+    /// Uses a shared budget.
     #[must_use]
     pub fn within(mut self, budget: Budget) -> Self {
         self.budget = budget;
@@ -93,15 +94,7 @@ impl Sandbox {
     /// # Errors
     /// Not a valid component, or not a sealed one of one stage.
     pub fn compile(&self, name: &str, component: &[u8]) -> Result<Vec<u8>, Failure> {
-        // First, because compiling a component that is refused anyway can take minutes.
-        sealed::check(name, component)?;
-        self.engine.precompile_component(component).map_err(|error| {
-            Failure::new(
-                FailureKind::Refused,
-                name,
-                format!("is not a valid component: {error:#}"),
-            )
-        })
+        cache::compile(&self.engine, name, component)
     }
 
     /// Ticks until `deadline`, one more because the first may come at once.
@@ -127,7 +120,8 @@ fn pooled(limits: &Limits) -> wasmtime::Result<Engine> {
         .max_memory_size(limits.memory)
         .max_component_instance_size(16 << 20)
         .max_core_instance_size(4 << 20)
-        // Calls run on the caller's thread. The pool's thousand stacks for async calls would cost a thousand system calls at every start.
+        // Calls run on the caller's thread. The pool's thousand stacks for async calls would cost a thousand system
+        // calls at every start.
         .total_stacks(0)
         .max_unused_warm_slots(2);
     keep_pages(&mut pool);
@@ -136,8 +130,9 @@ fn pooled(limits: &Limits) -> wasmtime::Result<Engine> {
     Engine::new(&config)
 }
 
-/// No data of a call remains. If the kernel (Linux 6.7) reports which pages a call has written, these are reset and stay mapped, so that the next
-/// call need not fault them in again. Otherwise all pages are released: keeping some would mean clearing the lowest ones each time, used or not.
+/// No data of a call remains. If the kernel (Linux 6.7) reports which pages a call has written, these are reset and
+/// stay mapped, so that the next call need not fault them in again. Otherwise all pages are released: keeping some
+/// would mean clearing the lowest ones each time, used or not.
 fn keep_pages(pool: &mut PoolingAllocationConfig) {
     if PoolingAllocationConfig::is_pagemap_scan_available() {
         pool.pagemap_scan(Enabled::Yes)
@@ -148,7 +143,8 @@ fn keep_pages(pool: &mut PoolingAllocationConfig) {
     }
 }
 
-/// If address space is limited (a container with a virtual memory limit), the pool cannot be reserved. Slower, but with the same results.
+/// If address space is limited (a container with a virtual memory limit), the pool cannot be reserved. Slower, but with
+/// the same results.
 fn on_demand(limits: &Limits) -> wasmtime::Result<Engine> {
     Engine::new(&config(limits)?)
 }
@@ -165,14 +161,15 @@ fn config(limits: &Limits) -> wasmtime::Result<Config> {
         // The same bits on every machine.
         .cranelift_nan_canonicalization(true)
         .relaxed_simd_deterministic(true)
-        // Copy-on-write images: CRuby's 36 MB heap is mapped, not copied. Above this size wasmtime copies page by page (11 ms).
+        // Copy-on-write images: CRuby's 36 MB heap is mapped, not copied. Above this size wasmtime copies page by page
+        // (11 ms).
         .memory_init_cow(true)
         .memory_guaranteed_dense_image_size(128 << 20)
         .wasm_backtrace_details(WasmBacktraceDetails::Disable)
         .wasm_backtrace_max_frames(NonZeroUsize::new(32))
         .native_unwind_info(false)
-        // Features that the contract does not need are attack surface. By name of the proposal, because wasmtime has the other setters only with
-        // crate features.
+        // Features that the contract does not need are attack surface. By name of the proposal, because wasmtime has
+        // the other setters only with crate features.
         .wasm_features(
             WasmFeatures::THREADS | WasmFeatures::GC | WasmFeatures::EXCEPTIONS,
             false,

@@ -1,7 +1,9 @@
-//! Any function of any plugin, called with JSON and replying in JSON, for `host run-plugin` and plugin authors. Same sandbox, same limits.
+//! Any function of any plugin, called with JSON and replying in JSON, for `host run-plugin` and plugin authors. Same
+//! sandbox, same limits.
 //!
-//! Arguments are one object, a member for each parameter (`document-name`); records are objects, lists lists, options null or the value, enums and
-//! variants their case's name (`{"case": payload}` with a payload). JSON text of the contract is inserted as JSON.
+//! Arguments are one object, a member for each parameter (`document-name`); records are objects, lists lists, options
+//! null or the value, enums and variants their case's name (`{"case": payload}` with a payload). JSON text of the
+//! contract is inserted as JSON.
 
 use crate::account::Account;
 use crate::call::Measures;
@@ -71,7 +73,8 @@ impl Sandbox {
     /// Calls `function` of the plugin's stage.
     ///
     /// # Errors
-    /// No such function, arguments that do not fit, or a plugin that failed. An `err(..)` of the function is no error here.
+    /// No such function, arguments that do not fit, or a plugin that failed. An `err(..)` of the function is no error
+    /// here.
     pub fn call_json(&self, plugin: &Plugin, function: &str, arguments: &Tree) -> Result<JsonReply, JsonCallError> {
         let unknown = || {
             let names = self.functions(plugin).join(", ");
@@ -123,13 +126,13 @@ fn lower_all<'a>(
     plugin: &Plugin,
 ) -> Result<Vec<Val>, String> {
     let Some(given) = arguments.as_object() else {
-        return Err("the input has to be one JSON object with a member for each parameter".to_string());
+        return Err("the input must be one JSON object with a member for each parameter".to_string());
     };
     let params: Vec<(&str, Type)> = params.collect();
     if let Some(name) = given.keys().find(|name| !params.iter().any(|(param, _)| param == name)) {
         let names: Vec<&str> = params.iter().map(|(name, _)| *name).collect();
         return Err(format!(
-            "'{name}' is no parameter; the parameters are: {}",
+            "'{name}' is not a parameter; the parameters are: {}",
             names.join(", ")
         ));
     }

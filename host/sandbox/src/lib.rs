@@ -1,5 +1,5 @@
-//! Runs plugins: the only crate that uses wasmtime. Contains the engine, its limits, the cache of machine code, and the calls of the contract as
-//! calls of components. It does not depend on Kubernetes.
+//! Runs plugins: the only crate that uses wasmtime. Contains the engine, its limits, the cache of machine code, and the
+//! calls of the contract as calls of components. It does not depend on Kubernetes.
 //!
 //! ```text
 //! bytes -> Sandbox::load (checked, compiled or from the cache) -> Plugin
@@ -10,12 +10,17 @@ mod account;
 mod bindings;
 mod cache;
 mod call;
+mod call_state;
+mod codes;
 mod component;
 mod conversions;
+mod describe;
+mod digest;
 mod engine;
 mod error;
 pub mod json_call;
 mod limits;
+mod loading;
 mod plugin;
 mod reply;
 mod sealed;
@@ -24,8 +29,11 @@ mod stages;
 pub use account::Account;
 pub use cache::{CODE_LIMIT, CPU_LIMIT, Cache};
 pub use call::Measures;
+pub use codes::ALL as CODES;
+pub use describe::{Code, Description};
+pub use digest::Digest;
 pub use engine::Sandbox;
 pub use error::{Failure, FailureKind};
 pub use limits::Limits;
-pub use plugin::{Code, Description, Digest, Plugin, Source};
+pub use plugin::{Plugin, Source};
 pub use stages::Plugins;

@@ -5,16 +5,18 @@ use std::time::Duration;
 /// Bounds of one call.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Units of fuel, about one WebAssembly instruction each. The rule: the same input fails the same way on every machine. A heavy template
-    /// takes 2e7; the largest job known (50 templates) stays under 1e9.
+    /// Units of fuel, about one WebAssembly instruction each. The rule: the same input fails the same way on every
+    /// machine. A heavy template takes 2e7; the largest job known (50 templates) stays under 1e9.
     pub fuel: u64,
     /// Units of fuel of all calls of one conversion. A hundred times what one call may use.
     pub conversion_fuel: u64,
     /// Wall clock, for code that fuel does not count: well above the time of `fuel` on a slow machine.
     pub deadline: Duration,
-    /// Bytes, summed over all linear memories; less where the budget of the process is small. CRuby with its libraries and room for a call starts at 90 MiB; a 32 MiB manifest grows about eightfold as a tree.
+    /// Bytes, summed over all linear memories; less where the budget of the process is small. CRuby with its libraries
+    /// and room for a call starts at 90 MiB; a 32 MiB manifest grows about eightfold as a tree.
     pub memory: usize,
-    /// Bytes that a plugin may hand back in one call. A manifest is at most 32 MiB, and replies hold little more than one.
+    /// Bytes that a plugin may hand back in one call. A manifest is at most 32 MiB, and replies hold little more than
+    /// one.
     pub output: usize,
     /// Elements of one table. CRuby has 52,000.
     pub table_elements: usize,
@@ -22,7 +24,8 @@ pub struct Limits {
     pub core_instances: u32,
     /// Linear memories of a component. A component that is composed of several has one for each; QuickJS needs three.
     pub memories: u32,
-    /// Tables of a component: for each memory its own, and those of the modules that wit-component puts in front of imports and between libraries.
+    /// Tables of a component: for each memory its own, and those of the modules that wit-component puts in front of
+    /// imports and between libraries.
     pub tables: u32,
     /// Bytes of WebAssembly stack. CRuby's parser recurses; Ruby itself raises SystemStackError well before.
     pub stack: usize,
@@ -45,8 +48,9 @@ impl Default for Limits {
     }
 }
 
-/// The limit on a component's parts that an error of the engine is about, as a sentence. The engine has no type for these errors, and each allocator
-/// has its own texts; with this, the same component fails with the same message in both.
+/// The limit on a component's parts that an error of the engine is about, as a sentence. The engine has no type for
+/// these errors, and each allocator has its own texts; with this, the same component fails with the same message in
+/// both.
 pub(crate) fn exceeded(limits: &Limits, error: &wasmtime::Error) -> Option<String> {
     let text = format!("{error:#}");
     let counts = [

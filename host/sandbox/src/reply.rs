@@ -1,8 +1,7 @@
 //! Checks the reply of a plugin against the contract: it is untrusted text that may refer only to the plugin's input.
 
 use crate::bindings::boson::types::types as wit;
-use crate::conversions::failed;
-use crate::error::{Failure, FailureKind};
+use crate::error::FailureKind;
 use crate::plugin::Plugin;
 use boson_document::{Pointer, Tree, json};
 use boson_pipeline::stage::{Reply, StageError, fail_on_errors};
@@ -12,8 +11,8 @@ use boson_pipeline::{Diagnostic, Place, Severity};
 pub(crate) const REQUIRED: &str = "required-";
 /// Most diagnostics of one reply; the others are dropped.
 const MAX_DIAGNOSTICS: usize = 500;
-/// Characters of a document that may separate values: a tree takes a hundred times the bytes of its text, and a plugin must not exhaust the host's
-/// memory with a reply.
+/// Characters of a document that may separate values: a tree takes a hundred times the bytes of its text, and a plugin
+/// must not exhaust the host's memory with a reply.
 const MAX_SEPARATORS: usize = 2_000_000;
 /// Bytes of one text of a diagnostic.
 const MAX_TEXT: usize = 16 << 10;
@@ -33,7 +32,7 @@ pub(crate) struct Reading<'a> {
 // === impl Reading ===
 
 impl<'a> Reading<'a> {
-    /// Of a call of `plugin` that passed these documents.
+    /// Checks replies of a call of `plugin` that passed these documents.
     pub(crate) fn of(plugin: &'a Plugin, documents: impl IntoIterator<Item = &'a str>) -> Self {
         Self {
             plugin,
@@ -43,16 +42,15 @@ impl<'a> Reading<'a> {
 
     /// The plugin broke the contract in this way.
     pub(crate) fn malformed(&self, what: impl std::fmt::Display) -> StageError {
-        failed(&Failure::malformed(self.plugin, what))
+        self.plugin.malformed(what).stage_error()
     }
 
     /// A document of the reply.
     pub(crate) fn document(&self, what: &str, text: &str) -> Result<Tree, StageError> {
         let separates = |byte: &u8| matches!(byte, b',' | b':' | b'[' | b'{');
         if text.bytes().filter(separates).count() > MAX_SEPARATORS {
-            let message = format!("gave a reply that is too large: `{what}` has too many values");
-            let failure = Failure::new(FailureKind::OverOutput, self.plugin.name(), message);
-            return Err(failed(&failure.of(self.plugin)));
+            let message = format!("returned a reply that is too large: `{what}` has too many values");
+            return Err(self.plugin.failure(FailureKind::OverOutput, message).stage_error());
         }
         json::parse(text).map_err(|error| self.malformed(format!("`{what}` is not JSON: {error}")))
     }
@@ -133,7 +131,8 @@ impl<'a> Reading<'a> {
         Ok(kept)
     }
 
-    /// Texts stay unchanged, with control characters, because the filter for secrets compares them with values. They are cleaned when they are shown.
+    /// Texts stay unchanged, with control characters, because the filter for secrets compares them with values. They
+    /// are cleaned when they are shown.
     fn diagnostic(&self, said: wit::Diagnostic) -> Result<Diagnostic, StageError> {
         self.extensions(&said.extensions)?;
         let stage = self.plugin.stage;

@@ -3,7 +3,7 @@
 use crate::account::{self, Account};
 use crate::bindings::exports::boson::{bpm, links, ops, render, resources, variables};
 use crate::call::Measures;
-use crate::conversions::{failed, object_reference, references, specs};
+use crate::conversions::{object_reference, references, specs};
 use crate::engine::Sandbox;
 use crate::error::{Failure, FailureKind};
 use crate::plugin::Plugin;
@@ -38,7 +38,7 @@ macro_rules! call {
         });
         $self.count(plugin.stage, measures);
         match result {
-            Err(failure) => return Err(failed(&failure)),
+            Err(failure) => return Err(failure.stage_error()),
             Ok(Err(diagnostics)) => return Err($reading.refusal(diagnostics)),
             Ok(Ok(value)) => value,
         }
@@ -59,7 +59,7 @@ impl Plugins {
         }
     }
 
-    /// With an account for all later calls: that of one conversion.
+    /// Sets the account of all later calls: that of one conversion.
     #[must_use]
     pub fn with_account(mut self, account: Account) -> Self {
         self.account = account;
@@ -75,7 +75,7 @@ impl Plugins {
         }
     }
 
-    /// All of them, in the order of the flow.
+    /// All plugins, in the order of the stages.
     pub fn iter(&self) -> impl Iterator<Item = &Plugin> {
         self.rules.values().chain(&self.resources)
     }
@@ -106,7 +106,7 @@ impl Plugins {
                 stage.name(),
                 "is missing: no plugin of this stage is installed",
             );
-            failed(&failure)
+            failure.stage_error()
         })
     }
 }
@@ -251,7 +251,7 @@ impl Stages for Plugins {
             .iter()
             .position(|one| !groups().any(|group| group == one.group))
         {
-            return Err(reading.malformed(format!("provider {nth} is of a group that does not exist")));
+            return Err(reading.malformed(format!("provider {nth} belongs to a group that does not exist")));
         }
         let mut resolved = Resolved {
             groups: Vec::new(),

@@ -29,7 +29,7 @@ pub struct Cloud {
 // === impl Cloud ===
 
 impl Cloud {
-    /// Of a group and the resolved document that holds it. Errors in the cloud config are reported by [`check`].
+    /// Settings of a group, from the resolved document that contains it. [`check`] reports errors in the cloud config.
     pub fn of_group(document: &Tree, group: &Tree) -> Self {
         let Some(config) = CloudConfig::of(document) else {
             return Self::default();
@@ -74,7 +74,8 @@ impl Cloud {
             .collect()
     }
 
-    /// Merges the group's own settings over those of its VM type and extensions: labels by name, tolerations as one list.
+    /// Merges the group's own settings over those of its VM type and extensions: labels by name, tolerations as one
+    /// list.
     pub fn under(&self, mut settings: Settings) -> Settings {
         let mut labels = self.labels.clone();
         labels.extend(settings.labels);

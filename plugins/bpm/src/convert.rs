@@ -4,7 +4,7 @@ use crate::codes;
 use crate::group::{Group, Lifecycle};
 use crate::request::{Converted, DeploymentRequest, GroupRequest, Reply};
 use crate::volumes::{self, Volumes};
-use crate::{container, deployment, dns, init, services, workload};
+use crate::{container, deployment, dns, init, lifecycle_scripts, read, services, workload};
 use boson_document::{Report, Tree};
 use boson_manifest::dns::RESOLVED_KEY;
 use boson_manifest::names::{NameError, Taken};
@@ -16,7 +16,7 @@ use std::collections::HashSet;
 /// All errors in the input that can be found in one run.
 pub fn group(request: &GroupRequest, settings: &Tree) -> Reply {
     let mut report = Report::default();
-    let group = Group::read(request, settings, &mut report);
+    let group = read::group(request, settings, &mut report);
     let objects = group.map(|group| {
         let mut all = alias_files(request, &group, &mut report);
         all.extend(objects(&group, &mut report));
@@ -41,14 +41,17 @@ fn alias_files(request: &GroupRequest, group: &Group, report: &mut Report) -> Ve
 
 fn objects(group: &Group, report: &mut Report) -> Vec<Tree> {
     check_containers(group, report);
-    group.jobs.iter().for_each(|job| job.scripts.warn(job, group, report));
+    group
+        .jobs
+        .iter()
+        .for_each(|job| lifecycle_scripts::warn(job, group, report));
     let volumes = Volumes::plan(group, report);
     volumes::check_extra(group, &volumes, report);
     if report.failed() {
         return Vec::new();
     }
     if group.processes == 0 {
-        let text = format!("Instance group '{}' has no process: nothing is made of it", group.name);
+        let text = format!("Instance group '{}' has no process and becomes no workload", group.name);
         report.warning(codes::NOTHING_TO_RUN, &group.place, text);
         return Vec::new();
     }
@@ -75,11 +78,10 @@ fn check_ports(group: &Group, report: &mut Report) {
     let said = group.jobs.iter().any(|job| job.quarks.lists_ports);
     if group.lifecycle == Lifecycle::Service && group.ports.is_empty() && !said {
         let text = format!(
-            "Instance group '{}' has no ports: its Services lead to its pods by name only",
+            "Instance group '{}' has no ports: its Services are headless",
             group.name
         );
-        let help =
-            "list what others connect to in the job property quarks.ports; `ports: []` says that there is nothing";
+        let help = "list the ports in the job property quarks.ports; `ports: []` declares that there are none";
         report.warning(codes::NO_PORTS, &group.place, text).help(help);
     }
 }
@@ -116,7 +118,8 @@ fn check_containers(group: &Group, report: &mut Report) {
     }
 }
 
-/// Objects that belong to no single group: pull Secrets, QuarksSecrets. Checks the manifest outside its instance groups, and its jobs' keys.
+/// Objects that belong to no single group: pull Secrets, QuarksSecrets. Checks the manifest outside its instance
+/// groups, and its jobs' keys.
 ///
 /// # Errors
 /// All errors in the input that can be found in one run.

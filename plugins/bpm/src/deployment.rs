@@ -1,4 +1,5 @@
-//! Objects and checks outside the instance groups: checks of the manifest, pull Secrets of releases, QuarksSecrets of variables.
+//! Objects and checks outside the instance groups: checks of the manifest, pull Secrets of releases, QuarksSecrets of
+//! variables.
 
 use crate::cloud;
 use crate::codes;
@@ -6,17 +7,20 @@ use crate::dns;
 use crate::features;
 use crate::image;
 use crate::metadata::{Metadata, Use, user_map};
-use crate::release;
 use crate::request::DeploymentRequest;
 use crate::rollout;
 use crate::variables;
 use crate::zone::NODE_LABEL;
 use boson_document::{Place, Report, Tree, ruby};
 use boson_manifest::cloud::CloudConfig;
+use boson_manifest::dns::is_release;
+use boson_manifest::group::InstanceGroup;
 use boson_manifest::instances::{Layout, Spread};
-use boson_manifest::names::{NameError, Names, Taken};
+use boson_manifest::members::unreported;
+use boson_manifest::names::{NameError, Names, Taken, label};
+use boson_manifest::release::Release;
 use boson_manifest::schema::{self, Schema};
-use boson_manifest::{images, labels, redacted};
+use boson_manifest::{images, job, labels, redacted};
 use std::collections::HashSet;
 
 /// Checks the manifest, and makes the objects.
@@ -62,7 +66,7 @@ fn check(request: &DeploymentRequest, place: &Place, report: &mut Report) {
     }
     if let Some(name) = ruby::member(document, "name").filter(|name| *name != request.deployment.name) {
         let text = format!(
-            "Key 'name' has no effect: the deployment is called '{}', not '{name}'",
+            "Key 'name' has no effect: the name of the deployment is '{}', not '{name}'",
             request.deployment.name
         );
         report.warning(codes::IGNORED_KEY, place.at("name"), text);
@@ -75,19 +79,12 @@ fn check(request: &DeploymentRequest, place: &Place, report: &mut Report) {
         let text = "Deployment manifest contains both 'release' and 'releases' sections, please use one of the two.";
         report.error(codes::REFUSED_KEY, place.at("release"), text);
     }
-    releases(request, &place.at("releases"), report);
+    releases(request, place, report);
     stemcells(document, &place.at("stemcells"), report);
-    duplicates(
-        document.items("instance_groups"),
-        "name",
-        "instance group name",
-        &place.at("instance_groups"),
-        report,
-    );
     groups(document, &place.at("instance_groups"), report);
     cloud::check(document, place, report);
     jobs(document, place, report);
-    zones(document, &place.at("instance_groups"), report);
+    zones(document, place, report);
 }
 
 /// Most zones in the message.
@@ -97,21 +94,21 @@ const MOST_ZONES: usize = 20;
 fn zones(document: &Tree, place: &Place, report: &mut Report) {
     let cloud = CloudConfig::of(document);
     let (mut names, mut seen, mut first) = (Vec::new(), HashSet::new(), None);
-    for (index, group) in document.items("instance_groups").iter().enumerate() {
-        let names_of_group = group.items("azs").iter().filter_map(Tree::as_str);
+    for group in InstanceGroup::all(document) {
+        let names_of_group = group.azs(&mut unreported()).into_iter();
         for name in names_of_group.filter(|name| cloud.is_none_or(|cloud| cloud.zone(name).is_none())) {
-            first.get_or_insert_with(|| place.at(index).at("azs"));
-            if seen.insert(name) && names.len() < MOST_ZONES {
+            first.get_or_insert_with(|| place.with(group.place.at("azs").pointer));
+            if seen.insert(name.clone()) && names.len() < MOST_ZONES {
                 names.push(name);
             }
         }
     }
     let Some(place) = first else { return };
     let text = format!(
-        "Zones are taken as values of the node label '{NODE_LABEL}': '{}'",
+        "AZs are used as values of the node label '{NODE_LABEL}': '{}'",
         names.join("', '")
     );
-    let help = "where no node has the value, pods stay Pending: `kubectl get nodes -L topology.kubernetes.io/zone` shows which there are";
+    let help = "pods stay Pending if no node has the value: `kubectl get nodes -L topology.kubernetes.io/zone` lists the values";
     report.warning(codes::ZONES, &place, text).help(help);
 }
 
@@ -125,26 +122,17 @@ fn groups(document: &Tree, place: &Place, report: &mut Report) {
 }
 
 fn releases(request: &DeploymentRequest, place: &Place, report: &mut Report) {
-    let releases = request.document.items("releases");
-    duplicates(releases, "name", "release name", place, report);
     urls(request, place, report);
-    for (index, release) in releases.iter().enumerate() {
-        let place = place.at(index);
-        let name = release.str("name").unwrap_or_default();
-        if release::is_dns(name) {
-            continue;
-        }
-        let stemcell = release.get("stemcell").map(|stemcell| (stemcell, place.at("stemcell")));
-        for (tree, place) in [Some((release, place)), stemcell].into_iter().flatten() {
-            let version = ruby::member(tree, "version").unwrap_or_default();
-            let users = Users::of_release(&request.document, name);
-            version_checks(
-                &format!("release '{name}'"),
-                &version,
-                users,
-                &place.at("version"),
-                report,
-            );
+    for release in Release::all(&request.document).filter(|release| !is_release(&release.name)) {
+        let place = place.with(release.place.pointer.clone());
+        let stemcell = release.stemcell().map(|stemcell| {
+            let version = ruby::member(stemcell, "version").unwrap_or_default();
+            (version, place.at("stemcell"))
+        });
+        for (version, place) in [Some((release.version.clone(), place)), stemcell].into_iter().flatten() {
+            let users = Users::of_release(&request.document, &release.name);
+            let of = format!("release '{}'", release.name);
+            version_checks(&of, &version, users, &place.at("version"), report);
         }
     }
 }
@@ -152,25 +140,22 @@ fn releases(request: &DeploymentRequest, place: &Place, report: &mut Report) {
 /// Releases that name no registry. Several of them are reported as one error, with one cause.
 fn urls(request: &DeploymentRequest, place: &Place, report: &mut Report) {
     let registry = request.deployment.registry.as_deref();
-    let releases = request.document.items("releases");
-    let named = |release: &&Tree| release.str("name").is_some_and(|name| !release::is_dns(name));
-    let all = releases.iter().filter(named).count();
-    let lacking: Vec<(usize, &Tree)> = releases
-        .iter()
-        .enumerate()
-        .filter(|(_, release)| named(release) && images::url(release, registry).is_none())
+    let all: Vec<Release<'_>> = Release::all(&request.document)
+        .filter(|release| !is_release(&release.name))
         .collect();
-    let Some((index, first)) = lacking.first() else {
+    let has_image = |release: &&Release<'_>| images::url(release.tree, registry).is_some();
+    let lacking: Vec<&Release<'_>> = all.iter().filter(|release| !has_image(release)).collect();
+    let Some(first) = lacking.first() else {
         return;
     };
-    let is_download = |release: &Tree| release.str("url").is_some_and(|url| !url.is_empty());
-    let name = first.str("name").unwrap_or_default();
-    let (count, downloads) = (lacking.len(), lacking.iter().all(|(_, release)| is_download(release)));
+    let is_download = |release: &Release<'_>| release.tree.str("url").is_some_and(|url| !url.is_empty());
+    let (name, all) = (&first.name, all.len());
+    let (count, downloads) = (lacking.len(), lacking.iter().all(|release| is_download(release)));
     let what = match (count, downloads) {
         (1, true) => {
-            format!("Release '{name}' has a 'url' to download it from, where a registry and organization are needed")
+            format!("Release '{name}' has a download 'url', but needs a registry and organization")
         }
-        (1, false) => format!("Release '{name}' has no 'url': the registry and organization that hold its image"),
+        (1, false) => format!("Release '{name}' has no 'url': the registry and organization of its image"),
         (_, true) => format!(
             "{count} of {all} releases, from '{name}' on, have a 'url' to download them from, where a registry and organization are needed"
         ),
@@ -178,15 +163,15 @@ fn urls(request: &DeploymentRequest, place: &Place, report: &mut Report) {
             "{count} of {all} releases, from '{name}' on, have no 'url' that names the registry and organization that hold their images"
         ),
     };
-    let place = place.at(index);
-    let place = if first.get("url").is_some() {
+    let place = place.with(first.place.pointer.clone());
+    let place = if first.tree.get("url").is_some() {
         place.at("url")
     } else {
         place
     };
     report
         .error(codes::NO_IMAGE, &place, what)
-        .help("Set it, or give one registry for all releases: --registry URL.");
+        .help("Set it, or use one registry for all releases: --registry URL.");
 }
 
 /// Instance groups that need an image by a release or a stemcell.
@@ -222,8 +207,8 @@ impl Users {
 
 fn version_checks(of: &str, version: &str, users: Users, place: &Place, report: &mut Report) {
     if images::is_latest(version) {
-        let text = format!("Version '{version}' of {of} is not supported: images are named by exact versions");
-        let help = format!("Write the version that the image has.{}", users.affected());
+        let text = format!("Version '{version}' of {of} is not supported: names of images contain exact versions");
+        let help = format!("Write the version of the image.{}", users.affected());
         report.error(codes::LATEST, place, text).help(help);
     }
     if version.contains('+') {
@@ -281,24 +266,15 @@ fn stemcells(document: &Tree, place: &Place, report: &mut Report) {
     }
 }
 
-fn duplicates(items: &[Tree], key: &str, what: &str, place: &Place, report: &mut Report) {
-    let mut seen = HashSet::new();
-    for (index, item) in items.iter().enumerate() {
-        if let Some(name) = item.str(key).filter(|name| !seen.insert(*name)) {
-            report.error(
-                codes::DUPLICATE,
-                place.at(index).at(key),
-                format!("Duplicate {what} '{name}'"),
-            );
-        }
-    }
-}
-
 /// Keys of all jobs, of groups and addons, at their places in the manifest.
 fn jobs(document: &Tree, place: &Place, report: &mut Report) {
     for section in ["instance_groups", "addons"] {
         for (index, owner) in document.items(section).iter().enumerate() {
             for (number, job) in owner.items("jobs").iter().enumerate() {
+                // The reader of jobs reports those that are no objects.
+                if job.as_map().is_none() {
+                    continue;
+                }
                 let place = place.at(section).at(index).at("jobs").at(number);
                 Schema::new(schema::JOB, codes::KEYS).check(job, &place, report);
                 quarks(job, &place.at("properties"), report);
@@ -308,10 +284,9 @@ fn jobs(document: &Tree, place: &Place, report: &mut Report) {
 }
 
 fn quarks(job: &Tree, place: &Place, report: &mut Report) {
-    for name in ["quarks", "bosh_containerization"] {
-        if let Some(tree) = job.get("properties").and_then(|properties| properties.get(name)) {
-            Schema::new(schema::QUARKS, codes::KEYS).check(tree, &place.at(name), report);
-        }
+    let properties = job.get("properties").and_then(Tree::as_map);
+    for (name, tree) in properties.into_iter().flat_map(job::quarks) {
+        Schema::new(schema::QUARKS, codes::KEYS).check(tree, &place.at(name), report);
     }
 }
 
@@ -320,44 +295,31 @@ const MOST_SERVICES: usize = 20_000;
 
 /// Names of all groups' objects: two groups, or a group and another's instance, must not share one.
 fn claim_groups(names: &Names, request: &DeploymentRequest, place: &Place, taken: &mut Taken, report: &mut Report) {
-    let mut left = MOST_SERVICES;
-    let mut seen = HashSet::new();
-    for (index, group) in request.document.items("instance_groups").iter().enumerate() {
-        let Some(name) = ruby::member(group, "name").filter(|name| seen.insert(name.clone())) else {
+    let (mut left, mut seen) = (MOST_SERVICES, HashSet::new());
+    for group in InstanceGroup::all(&request.document) {
+        // The links stage reports groups with the same canonical name, and names that no Service can have.
+        if !seen.insert(label(&group.name)) {
             continue;
-        };
-        let indexes = indexes(group, &name, request.deployment.spread, left);
+        }
+        let indexes = indexes(&group, request.deployment.spread, left);
         left -= indexes.len();
-        if let Err(error) = claim_group(names, &name, &indexes, taken) {
-            let taken = matches!(error, NameError::Taken { .. });
-            let code = if taken { codes::NAME_TAKEN } else { codes::NAME };
-            report.error(
-                code,
-                place.at("instance_groups").at(index).at("name"),
-                error.to_string(),
-            );
+        if let Err(error @ NameError::Taken { .. }) = claim_group(names, &group.name, &indexes, taken) {
+            let place = place.with(group.place.at("name").pointer);
+            report.error(codes::NAME_TAKEN, place, error.to_string());
         }
     }
 }
 
 /// Indexes of the instances of a group that have a Service, `most` of them.
-fn indexes(group: &Tree, name: &str, spread: Spread, most: usize) -> Vec<u32> {
-    if !matches!(group.str("lifecycle"), None | Some("service")) {
+fn indexes(group: &InstanceGroup<'_>, spread: Spread, most: usize) -> Vec<u32> {
+    if !group.is_service() {
         return Vec::new();
     }
-    let azs: Vec<String> = group
-        .items("azs")
-        .iter()
-        .map(|az| az.as_str().unwrap_or_default().into())
-        .collect();
-    let instances = group
-        .get("instances")
-        .and_then(Tree::as_i64)
-        .and_then(|count| u32::try_from(count).ok());
+    let report = &mut unreported();
     let layout = Layout {
-        group: name,
-        azs: &azs,
-        instances: instances.unwrap_or(0),
+        group: &group.name,
+        azs: &group.azs(report),
+        instances: group.instances(report).unwrap_or_default(),
         spread,
     };
     let pods = layout.pods().take(most);
@@ -384,36 +346,20 @@ fn pull_secrets(
     report: &mut Report,
 ) -> Vec<Tree> {
     let mut objects = Vec::new();
-    for (index, release) in request.document.items("releases").iter().enumerate() {
-        let place = Place::new(&request.document_name, "")
-            .at("releases")
-            .at(index)
-            .at("name");
-        let Some(credentials) = release
-            .get("credentials")
-            .filter(|credentials| credentials.as_object().is_some())
-        else {
+    for release in Release::all(&request.document) {
+        let Some((username, password)) = release.credentials() else {
             continue;
         };
-        let (Some(username), Some(password)) = (
-            ruby::member(credentials, "username"),
-            ruby::member(credentials, "password"),
-        ) else {
+        let Some(url) = images::url(release.tree, request.deployment.registry.as_deref()) else {
             continue;
         };
-        let Some(url) = images::url(release, request.deployment.registry.as_deref()) else {
-            continue;
-        };
-        let release = release.str("name").unwrap_or_default();
-        let name = names.release_credentials(release);
-        match name.and_then(|name| {
-            taken
-                .claim("Secret", &name, &format!("the credentials of release '{release}'"))
-                .map(|()| name)
-        }) {
+        let by = format!("the credentials of release '{}'", release.name);
+        let name = names.release_credentials(&release.name);
+        match name.and_then(|name| taken.claim("Secret", &name, &by).map(|()| name)) {
             Ok(name) => objects.push(image::pull_secret(&name, metadata, &url, &username, &password)),
             Err(error) => {
-                report.error(codes::NAME_TAKEN, &place, error.to_string());
+                let place = release.place.at("name").in_document(&request.document_name);
+                report.error(codes::NAME_TAKEN, place, error.to_string());
             }
         }
     }

@@ -12,7 +12,7 @@ use boson_manifest::names::{NameError, Names, Taken};
 
 /// Label of the servers' pods.
 const COMPONENT: (&str, &str) = ("app.kubernetes.io/component", "dns");
-/// Where the servers listen: below 1024 a process needs more permissions than it has.
+/// Port of the servers. Ports below 1024 would need more permissions.
 const PORT: i64 = 5353;
 /// Port of their probes and metrics.
 const PROBE: i64 = 8080;
@@ -143,7 +143,8 @@ fn container(request: &DeploymentRequest) -> Tree {
     })
 }
 
-/// The ConfigMap with the rendered alias files of a group's jobs, if they have some. `files`: job -> (domain -> targets).
+/// The ConfigMap with the rendered alias files of a group's jobs, if they have some. `files`: job -> (domain ->
+/// targets).
 pub fn alias_files(names: &Names, group: &str, metadata: &Metadata, files: &Tree) -> Result<Option<Tree>, NameError> {
     let Some(files) = files.as_object().filter(|files| !files.is_empty()) else {
         return Ok(None);

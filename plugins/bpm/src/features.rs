@@ -24,7 +24,7 @@ pub fn check(features: &Tree, place: &Place, report: &mut Report) {
         }
     }
     if features.get("converge_variables") == Some(&Tree::Bool(false)) {
-        let text = "Key 'converge_variables' has no effect when false: in a cluster a variable whose options change is made anew unless its own 'update_mode' says otherwise";
+        let text = "Key 'converge_variables' has no effect when false: in a cluster a variable whose options change is regenerated unless its own 'update_mode' says otherwise";
         report.warning(codes::IGNORED_KEY, place.at("converge_variables"), text);
     }
     if features.get("use_dns_addresses") == Some(&Tree::Bool(false)) {

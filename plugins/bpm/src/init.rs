@@ -1,29 +1,36 @@
-//! Init containers, in order: bring the process wrapper, copy the releases' templates, change and render them, run pre-start scripts; then the sidecars.
+//! Init containers, in order: the sidecar for log files; then those that bring the process wrapper, copy the releases' templates, change and render
+//! them, and run pre-start scripts; then the other sidecars.
 
-use crate::container::{environment, field, literal, ordinal, replicas, text};
+use crate::environment::{environment, field, ordinal, replicas, text};
 use crate::group::Group;
 use crate::job::Job;
+use crate::literal::literal;
 use crate::object::{compact, object};
 use crate::volumes::{self, Volumes, mount};
 use crate::wrapper::{COPIER, HOME, JOBS, VOLUME, install};
-use crate::{monit_http, pre_render, resources, scripts, security, waiting};
+use crate::{lifecycle_scripts, monit_http, pre_render, resources, security, waiting};
 use boson_document::Tree;
 use boson_manifest::copier::{self, RELEASES};
 use boson_manifest::{contract, names};
 use std::collections::HashSet;
 
-/// All of them.
+/// All init containers of a group.
 pub fn containers(group: &Group, volumes: &Volumes) -> Vec<Tree> {
-    let mut out = vec![wrapper_copier(group)];
+    let mut out = Vec::new();
+    out.extend((!group.settings.no_logs).then(|| lifecycle_scripts::logs(group)));
+    out.push(wrapper_copier(group));
     out.extend(copiers(group));
     out.extend(pre_render::containers(group));
     out.push(template_render(group));
-    out.extend(waiting::containers(group));
+    out.extend(waiting::containers::all(group));
     let with_script = group.jobs.iter().filter(|job| job.scripts.pre_start);
     out.extend(with_script.map(|job| pre_start(group, volumes, job)));
-    out.extend(scripts::jobs_with_sidecar(group).map(|job| scripts::sidecar(group, volumes, job)));
+    out.extend(
+        group
+            .jobs_with_sidecar()
+            .map(|job| lifecycle_scripts::sidecar(group, volumes, job)),
+    );
     out.extend(monit_http::is_needed(group).then(|| monit_http::sidecar(group)));
-    out.extend((!group.settings.no_logs).then(|| scripts::logs(group)));
     out
 }
 
@@ -34,7 +41,7 @@ pub fn names_of(group: &Group) -> Vec<(String, String)> {
         .iter()
         .map(|name| (name.to_string(), format!("the init container '{name}'")))
         .collect();
-    out.extend(waiting::names_of(group));
+    out.extend(waiting::containers::names_of(group));
     for job in &group.jobs {
         out.push((
             names::container(&["spec-copier", &job.release]),
@@ -147,7 +154,7 @@ fn pre_start(group: &Group, volumes: &Volumes, job: &Job) -> Tree {
     compact(object! {
         "name" => names::container(&["bosh-pre-start", &job.name]),
         "image" => job.image.as_str(),
-        "command" => scripts::pre_start(job),
+        "command" => lifecycle_scripts::pre_start(job),
         "env" => environment(group, job),
         "resources" => resources::of_script(group),
         "volumeMounts" => volumes.of_job(group, job),

@@ -33,14 +33,14 @@ impl Metadata {
         compact(object! { "labels" => self.labels.clone(), "annotations" => self.annotations.clone() })
     }
 
-    /// With one more label.
+    /// Adds a label.
     #[must_use]
     pub fn label(mut self, key: &str, value: impl Into<Tree>) -> Self {
         self.labels.insert(key.into(), value.into());
         self
     }
 
-    /// With one more annotation.
+    /// Adds an annotation.
     #[must_use]
     pub fn annotate(mut self, key: &str, value: impl Into<Tree>) -> Self {
         self.annotations.insert(key.into(), value.into());
@@ -97,9 +97,7 @@ fn entry(key: &str, value: &Tree, kind: Use) -> Result<String, String> {
         return Err(format!("'{key}' is not a valid name of a {what} in Kubernetes"));
     }
     if kind == Use::Labels && OWN.contains(&key) {
-        return Err(format!(
-            "The label '{key}' belongs to the operator: it finds pods by it"
-        ));
+        return Err(format!("The label '{key}' is reserved for the operator"));
     }
     let Some(text) = go::text(value) else {
         return Err(format!("The value of '{key}' is not a string"));
@@ -118,7 +116,8 @@ pub fn is_qualified(key: &str) -> bool {
     !name.is_empty() && is_label_value(name) && prefix.is_none_or(is_subdomain)
 }
 
-/// At most 63 letters, digits, `-`, `_`, `.`, a letter or digit at both ends; may be empty.
+/// Whether the text is valid as the value of a label: at most 63 letters, digits, `-`, `_`, `.`, a letter or digit at
+/// both ends; may be empty.
 pub fn is_label_value(text: &str) -> bool {
     let inside = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
     text.len() <= 63 && text.bytes().all(inside) && ends_well(text, |b| b.is_ascii_alphanumeric())

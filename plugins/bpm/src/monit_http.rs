@@ -1,4 +1,5 @@
-//! The sidecar that answers on monit's port, in the pods of groups with a job that uses it: see `container-run monit-http`.
+//! The sidecar that answers on monit's port, in the pods of groups with a job that uses it: see `container-run
+//! monit-http`.
 
 use crate::group::Group;
 use crate::job::Job;
@@ -11,7 +12,8 @@ use boson_document::Tree;
 
 /// The name of the container.
 pub const NAME: &str = "monit-http";
-/// On a VM a firewall closes the port. The program that opens it for a process is here, so a process that mounts this directory uses the port.
+/// On a VM a firewall closes the port. The program that opens it for a process is here, so a process that mounts this
+/// directory uses the port.
 const HELPERS: &str = "/var/vcap/bosh/etc";
 
 /// Whether a group's pods have the sidecar.
@@ -19,7 +21,7 @@ pub fn is_needed(group: &Group) -> bool {
     group.jobs.iter().any(uses_port)
 }
 
-/// By the job property `quarks.monit_http`, or else by the job's volumes.
+/// Whether the job uses the port, from its property `quarks.monit_http` or otherwise its volumes.
 fn uses_port(job: &Job) -> bool {
     let mut volumes = job.processes.iter().flat_map(paths);
     let by_volume = || volumes.any(|(volume, _)| clean(&volume.path) == HELPERS);

@@ -3,7 +3,7 @@
 use crate::group::{Group, Lifecycle};
 use crate::object::{compact, object};
 use crate::volumes::Volumes;
-use crate::{container, init, scripts, security, zone};
+use crate::{container, init, lifecycle_scripts, security, zone};
 use boson_document::Tree;
 
 /// `template` of a StatefulSet or Job; `restart_policy` if the workload does not set it.
@@ -17,14 +17,15 @@ pub fn template(group: &Group, volumes: &Volumes, restart_policy: Option<&str>) 
         "containers" => containers.collect::<Vec<_>>(),
         "volumes" => volumes.list(group),
         "securityContext" => security::of_pod(),
-        "terminationGracePeriodSeconds" => scripts::grace(group),
+        "terminationGracePeriodSeconds" => lifecycle_scripts::grace(group),
         // Scripts of BOSH signal processes by their numbers.
-        "shareProcessNamespace" => scripts::jobs_with_sidecar(group).next().map(|_| true),
+        "shareProcessNamespace" => group.jobs_with_sidecar().next().map(|_| true),
         // Variables that Kubernetes makes of Services (`NATS_PORT=tcp://...`) change how some releases behave.
         "enableServiceLinks" => false,
         "imagePullSecrets" => pull_secrets(group),
         "restartPolicy" => restart_policy,
-        // BOSH jobs do not use the Kubernetes API. A group that names a ServiceAccount, or sets this field, gets a token.
+        // BOSH jobs do not use the Kubernetes API. A group that names a ServiceAccount, or sets this field, gets a
+        // token.
         "automountServiceAccountToken" => (!group.settings.pod.contains_key("serviceAccountName")).then_some(false),
     };
     for (key, value) in &group.settings.pod {

@@ -1,7 +1,6 @@
 //! Ports: `quarks.ports` of all jobs of a group make one list.
 
 use crate::codes;
-use crate::job::Job;
 use boson_document::{Place, Report, Tree};
 use boson_manifest::names;
 use indexmap::IndexMap;
@@ -71,10 +70,10 @@ fn port(item: &Tree, job: &str, place: &Place, report: &mut Report) -> Option<Po
 }
 
 /// The ports of all jobs, equal ones once. Two that share a name or a number are an error.
-pub fn merge(jobs: &[Job], report: &mut Report) -> Vec<Port> {
+pub fn merge<'p>(ports: impl Iterator<Item = &'p Port>, report: &mut Report) -> Vec<Port> {
     let mut by_name: IndexMap<String, &Port> = IndexMap::new();
     let mut by_number: HashMap<(String, u16), &Port> = HashMap::new();
-    for port in jobs.iter().flat_map(|job| &job.quarks.ports) {
+    for port in ports {
         let number = (port.protocol.clone(), port.number);
         match (by_name.get(&port.name), by_number.get(&number)) {
             (None, None) => {

@@ -1,9 +1,10 @@
 //! `quarks.pre_render_scripts`: scripts that change the job sources in a pod before its templates are rendered.
 //!
-//! The conversion cannot run them: it is sealed and has no shell. So it warns where a script can change what the conversion itself has read.
+//! The conversion cannot run them: it is sealed and has no shell. So it warns where a script can change what the
+//! conversion itself has read.
 
 use crate::codes;
-use crate::container::{environment, passed, text};
+use crate::environment::{environment, passed, text};
 use crate::group::Group;
 use crate::job::Job;
 use crate::object::{compact, object};
@@ -20,7 +21,8 @@ pub const WRITER: &str = "pre-render-scripts";
 /// How the names of the containers that run them begin.
 pub const PREFIX: &str = "pre-render";
 
-/// Whether the job has any script. Checks their shape, and warns of those that can change what the conversion has read. `place`: of `quarks`.
+/// Whether the job has any script. Checks their shape, and warns of those that can change what the conversion has read.
+/// `place`: of `quarks`.
 pub fn read(quarks: &Tree, job: &str, place: &Place, report: &mut Report) -> bool {
     let Some(given) = quarks.get("pre_render_scripts").filter(|given| !given.is_null()) else {
         return false;
@@ -31,7 +33,7 @@ pub fn read(quarks: &Tree, job: &str, place: &Place, report: &mut Report) -> boo
         let place = place.at(kind.name());
         for (index, script) in given.items(kind.name()).iter().enumerate() {
             let Some(script) = script.as_str() else {
-                let text = format!("An entry of '{}' is the text of a shell script", kind.name());
+                let text = format!("An entry of '{}' must be the text of a shell script", kind.name());
                 report.error(codes::BAD_VALUE, place.at(index), text);
                 continue;
             };
@@ -45,22 +47,22 @@ pub fn read(quarks: &Tree, job: &str, place: &Place, report: &mut Report) -> boo
 fn warn(kind: Kind, script: &str, job: &str, place: &Place, report: &mut Report) {
     if kind == Kind::Bpm || script.contains("bpm.yml") {
         let text = format!(
-            "The pre-render script changes job '{job}' in its pods only: what shapes a pod comes from bpm.yml as the release has it"
+            "The pre-render script changes job '{job}' in its pods only: the pod template comes from the unmodified bpm.yml of the release"
         );
-        let help = "programs, arguments, environment and hooks follow the changed template; give processes, limits, volumes, capabilities and 'privileged' in the job property quarks.bpm";
+        let help = "programs, arguments, environment and hooks follow the changed template; set processes, limits, volumes, capabilities and 'privileged' in the job property quarks.bpm";
         report.warning(codes::PRE_RENDER, place, text).help(help);
     }
     if kind == Kind::IgResolver || script.contains("job.MF") {
         let text = format!(
-            "The pre-render script changes job '{job}' in its pods only: properties and links come from job.MF as the release has it"
+            "The pre-render script changes job '{job}' in its pods only: properties and links come from the unmodified job.MF of the release"
         );
         let help = "templates that job.MF lists after the script are rendered; set properties in the manifest, or change the result by env.bosh.agent.settings.preRenderOps.instanceGroup";
         report.warning(codes::PRE_RENDER, place, text).help(help);
     }
 }
 
-/// The init containers, which come after the copies of the job sources and before rendering: one that writes the scripts, and one for each job
-/// that has some.
+/// The init containers, which come after the copies of the job sources and before rendering: one that writes the
+/// scripts, and one for each job that has some.
 pub fn containers(group: &Group) -> Vec<Tree> {
     let jobs: Vec<&Job> = group.jobs.iter().filter(|job| job.quarks.pre_render).collect();
     let writer = (!jobs.is_empty()).then(|| writer(group));

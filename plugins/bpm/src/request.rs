@@ -14,7 +14,7 @@ pub struct Deployment {
     pub cluster_domain: String,
     /// Image with the `host` binary.
     pub operator_image: String,
-    /// Stands in for every release's `url`.
+    /// Replaces the `url` of every release.
     pub registry: Option<String>,
     /// What `instances` of a group means.
     pub spread: Spread,
@@ -31,7 +31,7 @@ pub struct BpmCopy {
     pub bpm: Tree,
 }
 
-/// A job of the group, beyond what the resolved document says.
+/// Data about a job of the group that is not in the resolved document.
 #[derive(Clone, Debug)]
 pub struct JobFiles {
     /// Job.
@@ -42,7 +42,7 @@ pub struct JobFiles {
     pub templates: Vec<String>,
     /// `monit` names a process.
     pub monitored: bool,
-    /// What `monit` starts, where nothing else says what the job runs.
+    /// The program that `monit` starts, if nothing else describes the job's processes.
     pub start_program: Option<String>,
     /// One for each different rendering.
     pub bpm: Vec<BpmCopy>,

@@ -1,8 +1,8 @@
 //! Limits and requests of containers.
 //!
-//! Limits: `quarks.run`, else bpm's, else the group's `vm_resources`. Requests: the group's total over its containers, so that a pod of many
-//! containers finds a node; never more than the limit. Init containers run before all others, so a quota counts the larger of the two: requests of
-//! init containers up to the pod's total add nothing.
+//! Limits: `quarks.run`, else bpm's, else the group's `vm_resources`. Requests: the group's total over its containers,
+//! so that a pod of many containers finds a node; never more than the limit. Init containers run before all others, so
+//! a quota counts the larger of the two: requests of init containers up to the pod's total add nothing.
 
 use crate::group::Group;
 use crate::job::Job;
@@ -40,7 +40,8 @@ pub fn of_script(group: &Group) -> Tree {
     resources(group, memory, cpu)
 }
 
-/// `resources` of a container that runs scripts beside the processes: as a pre-start script, but most of the time it waits.
+/// `resources` of a container that runs scripts beside the processes: as a pre-start script, but most of the time it
+/// waits.
 pub fn of_sidecar(group: &Group) -> Tree {
     let mut resources = of_script(group);
     resources.set("requests", object! { "cpu" => "10m", "memory" => "16Mi" });

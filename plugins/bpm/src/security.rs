@@ -19,8 +19,9 @@ pub fn of_pod() -> Tree {
     }
 }
 
-/// `securityContext` of a process. A process with capabilities, which Kubernetes gives to root only, or with a hook, which BPM runs as root, starts
-/// as root: the process wrapper then changes to vcap. Processes that monit runs stay root.
+/// `securityContext` of a process. A process with capabilities, which Kubernetes gives to root only, or with a hook,
+/// which BPM runs as root, starts as root: the process wrapper then changes to vcap. Processes that monit runs stay
+/// root.
 pub fn of_process(job: &Job, process: &Process) -> Tree {
     if job.is_errand {
         return of_root(Some(job));
@@ -52,7 +53,8 @@ pub fn of_process(job: &Job, process: &Process) -> Tree {
     consistent(context)
 }
 
-/// `securityContext` of a container for tasks of root on a VM, with or without a job: root, unless the job needs no root.
+/// `securityContext` of a container for tasks of root on a VM, with or without a job: root, unless the job needs no
+/// root.
 pub fn of_root(job: Option<&Job>) -> Tree {
     if let Some(job) = job.filter(|job| needs_no_root(job)) {
         let mut context = unprivileged(job);
@@ -75,12 +77,13 @@ pub fn of_plain() -> Tree {
     }
 }
 
-/// Whether the job's scripts and hooks run as vcap, too: it says so by `runAsNonRoot`.
+/// Whether the job's scripts and hooks run as vcap, too: it has `runAsNonRoot`.
 pub fn needs_no_root(job: &Job) -> bool {
     job.quarks.security_context.get("runAsNonRoot") == Some(&Tree::Bool(true))
 }
 
-/// What the `restricted` profile asks of a container. A user id 0, of the image or of the job, is still root, and keeps its privileges.
+/// What the `restricted` profile asks of a container. A user id 0, of the image or of the job, is still root, and keeps
+/// its privileges.
 fn unprivileged(job: &Job) -> Map {
     let given = &job.quarks.security_context;
     let mut context = Map::from([("allowPrivilegeEscalation".to_string(), Tree::Bool(false))]);

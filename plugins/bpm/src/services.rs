@@ -6,7 +6,7 @@ use boson_document::Tree;
 use boson_manifest::names::NameError;
 use boson_manifest::{instances, labels};
 
-/// All of them.
+/// All Services of a group.
 ///
 /// # Errors
 /// A name or address that Kubernetes cannot have.

@@ -3,6 +3,7 @@
 use crate::codes;
 use crate::metadata::{Use, is_subdomain, user_map};
 use boson_document::{Map, Place, Report, Tree, ruby};
+use boson_manifest::group::{SETTINGS, settings};
 use std::net::IpAddr;
 
 /// The settings of a group.
@@ -54,11 +55,10 @@ pub struct ExtraDisk {
 impl Settings {
     /// Reads them from a group.
     pub fn read(group: &Tree, place: &Place, report: &mut Report) -> Self {
-        let path = ["env", "bosh", "agent", "settings"];
-        let Some(tree) = path.iter().try_fold(group, |tree, key| tree.get(key)) else {
+        let Some(tree) = settings(group) else {
             return Self::default();
         };
-        let place = path.iter().fold(place.clone(), |place, key| place.at(key));
+        let place = SETTINGS.iter().fold(place.clone(), |place, key| place.at(key));
         let mut pod = Map::new();
         for key in [
             "affinity",
@@ -120,7 +120,7 @@ fn pull_secrets(tree: &Tree, place: &Place, report: &mut Report) -> Vec<Tree> {
             report.error(
                 codes::SETTINGS,
                 place.at(index),
-                "An entry of 'imagePullSecrets' is an object with a 'name'",
+                "An entry of 'imagePullSecrets' must be an object with a 'name'",
             );
         }
     }
@@ -140,7 +140,7 @@ fn disk(item: &Tree, place: &Place, report: &mut Report) -> ExtraDisk {
         report.error(
             codes::SETTINGS,
             place,
-            "A disk is an object with 'pvc', 'volume', 'volumeMount' and 'filters'",
+            "A disk must be an object with 'pvc', 'volume', 'volumeMount' and 'filters'",
         );
     }
     for key in item

@@ -187,7 +187,8 @@ fn certificate(options: &Tree, names: &Names, place: &Place, report: &mut Report
     out
 }
 
-/// Errors that CredHub reports for its options, with its messages: the cluster would refuse the QuarksSecret without a place in the manifest.
+/// Errors that CredHub reports for its options, with its messages: the cluster would refuse the QuarksSecret without a
+/// place in the manifest.
 fn check_credhub(options: &Tree, place: &Place, report: &mut Report) {
     let place = place.at("options");
     for (index, usage) in options.items("key_usage").iter().enumerate() {

@@ -1,9 +1,9 @@
 //! Commands of the process wrapper, `container-run`, which every container of a job runs.
 
-use crate::container::literal;
 use crate::job::Job;
+use crate::literal::literal;
 use crate::process::Process;
-pub use boson_manifest::wrapper::{COPIER, HOME, JOBS, PROGRAM, VOLUME, install};
+pub use boson_manifest::wrapper::{COPIER, HOME, IN_IMAGE, JOBS, LOGS, PROGRAM, VOLUME, install};
 
 /// The subject of a command.
 #[derive(Clone, Debug)]
@@ -19,7 +19,16 @@ pub struct Command {
 
 /// `container-run <verb>` for this.
 pub fn command(verb: &str, wrapped: Wrapped) -> Command {
-    let mut words = vec![PROGRAM.to_string(), verb.to_string()];
+    of_program(PROGRAM, verb, wrapped)
+}
+
+/// The same in a container of the operator's image, which needs no installed copy.
+pub fn command_in_image(verb: &str, wrapped: Wrapped) -> Command {
+    of_program(IN_IMAGE, verb, wrapped)
+}
+
+fn of_program(program: &str, verb: &str, wrapped: Wrapped) -> Command {
+    let mut words = vec![program.to_string(), verb.to_string()];
     words.extend(wrapped.flags);
     Command { words }
 }
@@ -50,20 +59,20 @@ impl Wrapped {
 // === impl Command ===
 
 impl Command {
-    /// With a flag and its value.
+    /// Adds a flag with its value.
     #[must_use]
     pub fn with(mut self, flag: &str, value: impl ToString) -> Self {
         self.words.extend([flag.to_string(), value.to_string()]);
         self
     }
 
-    /// With these variables of the container passed on.
+    /// Passes these variables of the container on.
     #[must_use]
     pub fn passing(self, names: &[String]) -> Self {
         names.iter().fold(self, |command, name| command.with("--env", name))
     }
 
-    /// As Kubernetes has it.
+    /// The command as a list for Kubernetes.
     pub fn list(&self) -> Vec<String> {
         self.words.iter().map(|word| literal(word)).collect()
     }

@@ -10,7 +10,8 @@ const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 
 /// The user's affinity, and one of these zones.
 ///
-/// The user's terms are alternatives: the zones are added to each of them, because as another term they would have no effect.
+/// The user's terms are alternatives: the zones are added to each of them, because as another term they would have no
+/// effect.
 pub fn pinned(affinity: Option<&Tree>, zones: &[String]) -> Tree {
     let zone = object! { "key" => NODE_LABEL, "operator" => "In", "values" => zones.to_vec() };
     let mut affinity = affinity.cloned().unwrap_or_else(Tree::object);

@@ -105,7 +105,7 @@ fn variables_that_cannot_be_are_refused_together() {
     let expected = [
         "/variables/1/name variable 'a_b' and variable 'a-b' have the same Secret name 'demo.var-a-b' in Kubernetes",
         "/variables/2/type Variable 'x' has the type 'json', which cannot be generated",
-        "/variables/3/name The name '//' of the variable has no letter or digit that a Kubernetes name can hold",
+        "/variables/3/name The name '//' of the variable has no letter or digit that Kubernetes accepts in names",
     ];
     assert_eq!(errors(convert("demo", None, EMPTY, &variables)), expected);
 }
@@ -145,7 +145,7 @@ fn zones_are_reported_once_with_all_their_names() {
         .filter(|one| one.code.name == "bpm-zones")
         .map(|one| (one.pointer_text(), one.message.as_str()))
         .collect();
-    let message = "Zones are taken as values of the node label 'topology.kubernetes.io/zone': 'z1', 'z2', 'z3'";
+    let message = "AZs are used as values of the node label 'topology.kubernetes.io/zone': 'z1', 'z2', 'z3'";
     assert_eq!(zones, [("/instance_groups/1/azs".to_string(), message)]);
 }
 
@@ -165,8 +165,8 @@ fn what_has_no_image_is_refused_unless_a_registry_stands_in() {
         {"name": "newest", "version": "latest", "url": "x/y"}, {"name": "prefix", "version": "1", "url": "x/y", "stemcell": {"os": "o", "version": "1.latest"}},
         {"name": "bosh-dns", "version": "1"}]}"#;
     let latest = [
-        "/releases/2/version Version 'latest' of release 'newest' is not supported: images are named by exact versions",
-        "/releases/3/stemcell/version Version '1.latest' of release 'prefix' is not supported: images are named by exact versions",
+        "/releases/2/version Version 'latest' of release 'newest' is not supported: names of images contain exact versions",
+        "/releases/3/stemcell/version Version '1.latest' of release 'prefix' is not supported: names of images contain exact versions",
     ];
     // One fault, however many releases have it.
     let urls = [
@@ -180,11 +180,11 @@ fn what_has_no_image_is_refused_unless_a_registry_stands_in() {
     for (release, wanted) in [
         (
             r#"{"name": "none", "version": "1"}"#,
-            "/releases/0 Release 'none' has no 'url': the registry and organization that hold its image",
+            "/releases/0 Release 'none' has no 'url': the registry and organization of its image",
         ),
         (
             r#"{"name": "download", "version": "1", "url": "https://bosh.io/d/x"}"#,
-            "/releases/0/url Release 'download' has a 'url' to download it from, where a registry and organization are needed",
+            "/releases/0/url Release 'download' has a download 'url', but needs a registry and organization",
         ),
     ] {
         let document = format!(r#"{{"name": "demo", "releases": [{release}]}}"#);
@@ -194,13 +194,13 @@ fn what_has_no_image_is_refused_unless_a_registry_stands_in() {
 
 #[test]
 fn the_manifest_is_checked_as_a_whole() {
-    let document = r#"{"name": "other", "releases": [{"name": "r", "version": "1", "url": "x"}, {"name": "r", "version": "1", "url": "x"}],
+    let document = r#"{"name": "other", "releases": [{"name": "r", "version": "1", "url": "x"}],
         "stemcells": [{"alias": "a", "os": "o", "version": "1"}, {"alias": "a", "version": "latest"}],
         "features": {"use_dns_addresses": false, "converge_variables": "yes", "huh": 1},
         "update": {"canaries": 1, "vm_strategy": "hotswap", "canary_watch_time": "x", "serial": true},
         "tags": {"bad tag": 1, "list": [1]},
         "azs": [], "properties": {},
-        "instance_groups": [{"name": "a", "instances": 1, "stemcell": "a"}, {"name": "a-0", "instances": 1, "properties": {"p": 1}}, {"name": "a-0"}]}"#;
+        "instance_groups": [{"name": "a", "instances": 1, "stemcell": "a"}, {"name": "a-0", "instances": 1, "properties": {"p": 1}}]}"#;
     let expected = [
         "/azs Deployment manifest contains 'azs' section, but this can only be set in a cloud-config.",
         "/properties Key 'properties' is not supported here: move the properties to the jobs that use them",
@@ -208,20 +208,37 @@ fn the_manifest_is_checked_as_a_whole() {
         "/features/use_dns_addresses Feature 'use_dns_addresses' cannot be false: addresses are always DNS names in Kubernetes",
         "/update/canary_watch_time Watch time should be an integer or a range of two integers",
         "/update/vm_strategy Invalid vm_strategy 'hotswap', valid strategies are: create-swap-delete, delete-create",
-        "/releases/1/name Duplicate release name 'r'",
         "/stemcells/1/alias Duplicate stemcell alias 'a'",
         "/stemcells/1 Required property 'os' or 'name' was not specified in object ({\"alias\" => \"a\", \"version\" => \"latest\"})",
-        "/stemcells/1/version Version 'latest' of stemcell 'a' is not supported: images are named by exact versions",
-        "/instance_groups/2/name Duplicate instance group name 'a-0'",
+        "/stemcells/1/version Version 'latest' of stemcell 'a' is not supported: names of images contain exact versions",
         "/instance_groups/1/properties Key 'properties' is not supported here: move the properties to the jobs that use them",
         "/tags/bad tag 'bad tag' is not a valid name of a tag or annotation in Kubernetes",
         "/tags/list The value of 'list' is not a string",
         "/instance_groups/1/name instance 0 of instance group 'a' and instance group 'a-0' have the same Service name 'demo-a-0' in Kubernetes",
     ];
-    let mut reported = errors(convert("demo", None, document, &[]));
-    // A second group of the same name claims what the first could not.
-    reported.retain(|text| !text.starts_with("/instance_groups/2/name instance"));
-    assert_eq!(reported, expected);
+    assert_eq!(errors(convert("demo", None, document, &[])), expected);
+}
+
+#[test]
+fn what_the_links_stage_reports_is_not_reported_again() {
+    for document in [
+        r#"{"name": "demo", "releases": null}"#,
+        r#"{"name": "demo"}"#,
+        r#"{"name": "demo", "releases": [null]}"#,
+        r#"{"name": "demo", "releases": [], "instance_groups": 1, "addons": 1}"#,
+        r#"{"name": "demo", "releases": [], "addons": [1, {}, {"name": "a", "jobs": 1, "properties": 1, "include": 1}]}"#,
+        r#"{"name": "demo", "releases": [], "instance_groups": [1, {}, {"name": "a_b", "instances": "x"}, {"name": "A-b"}, {"name": "-"}]}"#,
+        r#"{"name": "demo", "releases": [], "instance_groups": [{"name": "g", "jobs": [1, {}, {"name": 1, "release": 1, "properties": 1}]}]}"#,
+    ] {
+        assert_eq!(
+            errors(convert("demo", Some("r/x"), document, &[])),
+            [""; 0],
+            "{document}"
+        );
+    }
+    let twice = r#"{"name": "r", "version": "1"}"#;
+    let document = format!(r#"{{"name": "demo", "releases": [{twice}, {twice}]}}"#);
+    assert_eq!(errors(convert("demo", Some("r/x"), &document, &[])), [""; 0]);
 }
 
 #[test]
@@ -248,7 +265,7 @@ fn no_secret_is_in_a_message() {
 #[test]
 fn errors_come_before_any_number_of_warnings() {
     let unknown: Vec<String> = (0..1000).map(|n| format!(r#""x{n}": 1"#)).collect();
-    let reported = convert("demo", None, &format!(r#"{{{}}}"#, unknown.join(",")), &[]).unwrap_err();
+    let reported = convert("demo", None, &format!(r#"{{{}, "azs": []}}"#, unknown.join(",")), &[]).unwrap_err();
     assert_eq!((reported.len(), reported[0].severity), (1001, Severity::Error));
 }
 

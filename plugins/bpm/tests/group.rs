@@ -26,7 +26,7 @@ fn convert(case: Case<'_>) -> Result<Converted, Vec<Diagnostic>> {
             entry.to_string()
         }
     };
-    // A job that says nothing of ports gives a warning.
+    // A job without `ports` causes a warning.
     let quarks = match (case.quarks.contains("\"ports\""), case.quarks) {
         (true, quarks) => quarks.to_string(),
         (false, "") => r#""ports": []"#.to_string(),
@@ -379,7 +379,7 @@ fn a_group_without_ports_is_reported_unless_a_job_declares_none() {
         bpm: &[P],
         ..Case::default()
     };
-    let warning = "w bpm-no-ports m/instance_groups/0 Instance group 'g' has no ports: its Services lead to its pods by name only";
+    let warning = "w bpm-no-ports m/instance_groups/0 Instance group 'g' has no ports: its Services are headless";
     assert_eq!(reported(case(r#""ports": null"#)), [warning]);
     assert_eq!(reported(case(r#""ports": []"#)), Vec::<String>::new());
     assert_eq!(
@@ -420,7 +420,7 @@ fn instances_may_differ_in_all_that_does_not_shape_the_pod() {
     let quarks = r#""bpm": {"processes": [{"name": "p", "args": ["c"], "ephemeral_disk": false}]}"#;
     assert_eq!(reported(Case { quarks, ..case }), Vec::<String>::new());
     let case = Case { bpm: &[a, ""], ..case };
-    let expected = "E bpm-instances-differ bpm 1/processes Job 'j' has not the same processes in its bpm.yml between instances 0 and 1";
+    let expected = "E bpm-instances-differ bpm 1/processes Job 'j' does not have the same processes in its bpm.yml between instances 0 and 1";
     assert_eq!(reported(case), [expected]);
 }
 
@@ -575,15 +575,15 @@ fn pre_render_scripts_run_between_the_copies_and_rendering() {
     assert_eq!(
         names,
         [
+            "logs",
             "container-run-copier",
             "spec-copier-r",
             "pre-render-scripts",
             "pre-render-j",
-            "template-render",
-            "logs"
+            "template-render"
         ]
     );
-    let [_, _, writer, runner, ..] = pod.items("initContainers") else {
+    let [_, _, _, writer, runner, ..] = pod.items("initContainers") else {
         panic!("{names:?}")
     };
     assert_eq!(
@@ -604,8 +604,8 @@ fn pre_render_scripts_run_between_the_copies_and_rendering() {
     assert!(!json::to_text(&pod).contains("three"), "a script may hold secrets");
     let at = "w bpm-pre-render m/instance_groups/0/jobs/0/properties/quarks/pre_render_scripts";
     let (bpm, links) = (
-        "what shapes a pod comes from bpm.yml as the release has it",
-        "properties and links come from job.MF as the release has it",
+        "the pod template comes from the unmodified bpm.yml of the release",
+        "properties and links come from the unmodified job.MF of the release",
     );
     let said = |place: &str, what: &str| {
         format!("{at}/{place} The pre-render script changes job 'j' in its pods only: {what}")
@@ -621,7 +621,7 @@ fn pre_render_scripts_run_between_the_copies_and_rendering() {
         quarks: r#""pre_render_scripts": {"jobs": [{"run": "x"}]}"#,
         ..case
     };
-    let expected = "E bpm-bad-value m/instance_groups/0/jobs/0/properties/quarks/pre_render_scripts/jobs/0 An entry of 'jobs' is the text of a shell script";
+    let expected = "E bpm-bad-value m/instance_groups/0/jobs/0/properties/quarks/pre_render_scripts/jobs/0 An entry of 'jobs' must be the text of a shell script";
     assert_eq!(reported(wrong), [expected]);
 }
 
@@ -678,18 +678,17 @@ fn the_annotation_wait_for_becomes_init_containers() {
     let containers = pod.items("initContainers");
     let names: Vec<&str> = containers.iter().filter_map(|one| one.str("name")).collect();
     assert_eq!(
-        names[2..],
+        names[3..],
         [
             "template-render",
             "wait-for-other",
             "wait-for-db-data",
-            "bosh-pre-start-j",
-            "logs"
+            "bosh-pre-start-j"
         ]
     );
     for (container, address) in [
-        (&containers[3], "other.default.svc.cluster.local"),
-        (&containers[4], "db.data.svc.cluster.local"),
+        (&containers[4], "other.default.svc.cluster.local"),
+        (&containers[5], "db.data.svc.cluster.local"),
     ] {
         assert_eq!(container.str("image"), Some("boson:1"));
         let command = format!(r#"["host","util","wait","--timeout","1800","{address}"]"#);

@@ -1,9 +1,13 @@
-//! Builds every built-in plugin into one folder: wraps the core modules that cargo made of the Rust stages, and seals CRuby
-//! for the render stage, which takes a minute and is skipped while nothing it is made of changed. `image` packs them and `host`.
+//! Builds every built-in plugin into one folder: wraps the core modules that cargo made of the Rust stages, and seals
+//! CRuby for the render stage, which takes a minute and is skipped while nothing it is made of changed. Its subcommands
+//! make the parts of a release: the image of plugins and `host`, the Helm chart, archives and the list of components.
 
 #![allow(clippy::print_stderr, reason = "progress of a build tool, which has no other output")]
 
+mod archive;
+mod chart;
 mod image;
+mod sbom;
 mod stages;
 mod stamp;
 
@@ -13,7 +17,10 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
 
+use crate::archive::ArchiveArguments;
+use crate::chart::ChartArguments;
 use crate::image::ImageArguments;
+use crate::sbom::SbomArguments;
 use crate::stages::Stage;
 
 /// Builds and packs the built-in plugins.
@@ -39,17 +46,28 @@ struct Arguments {
     force: bool,
 }
 
-/// What is done with plugins that were built.
+/// The parts of a release.
 #[derive(Subcommand)]
 enum Packing {
     /// Makes the operator's image: a tar of an OCI image layout
     Image(ImageArguments),
+    /// Generates the Helm chart from the manifests in deploy/
+    Chart(ChartArguments),
+    /// Packs a folder: the same files give the same bytes
+    Archive(ArchiveArguments),
+    /// Lists what a release is made of, as a CycloneDX document
+    Sbom(SbomArguments),
 }
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
-    if let Some(Packing::Image(arguments)) = &arguments.command {
-        return image::make(arguments);
+    if let Some(packing) = &arguments.command {
+        return match packing {
+            Packing::Image(arguments) => image::make(arguments),
+            Packing::Chart(arguments) => chart::make(arguments),
+            Packing::Archive(arguments) => archive::make(arguments),
+            Packing::Sbom(arguments) => sbom::make(arguments),
+        };
     }
     std::fs::create_dir_all(&arguments.out).with_context(|| format!("creating {}", arguments.out.display()))?;
     let wanted = if arguments.only.is_empty() {

@@ -1,7 +1,7 @@
 //! Records the inputs of a component, so that the next build can skip it.
 //!
-//! A stamp holds two digests: of the inputs, this program included (its code and our Ruby files are in it), and of the component. The second detects
-//! a component that was replaced.
+//! A stamp holds two digests: of the inputs, this program included (its code and our Ruby files are in it), and of the
+//! component. The second detects a component that was replaced.
 
 use std::path::{Path, PathBuf};
 

@@ -1,10 +1,11 @@
-//! The name that a misspelled one most likely stands for.
+//! Finds the closest known name for a misspelt one.
 
 /// Longest name, in bytes, and greatest number of names that are compared.
 const LENGTH: usize = 100;
 const NAMES: usize = 1000;
 
-/// The one of `names` that is closest to `typed`, if it is close: one typing error for each three characters, at least one and at most three.
+/// The one of `names` that is closest to `typed`, if it is close: one typing error for each three characters, at least
+/// one and at most three.
 pub fn closest<'n>(typed: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     if typed.len() > LENGTH {
         return None;

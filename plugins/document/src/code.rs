@@ -1,4 +1,5 @@
-//! Codes of diagnostics: each is a constant of a table that [`codes!`](crate::codes) declares, so that a misspelt code does not compile.
+//! Codes of diagnostics: each is a constant of a table that [`codes!`](crate::codes) declares, so that a misspelt code
+//! does not compile.
 
 use std::fmt;
 
@@ -28,7 +29,7 @@ impl Code {
         }
     }
 
-    /// With the next step.
+    /// Sets the help text.
     #[must_use]
     pub const fn with_help(self, help: &'static str) -> Self {
         Self {
@@ -52,7 +53,8 @@ impl fmt::Debug for Code {
     }
 }
 
-/// Declares codes, `CONSTANT = "name", "title", "explanation";` or with `, "help"` at the end, and `ALL`, the list of them.
+/// Declares codes, `CONSTANT = "name", "title", "explanation";` or with `, "help"` at the end, and `ALL`, the list of
+/// them.
 #[macro_export]
 macro_rules! codes {
     ($($constant:ident = $name:literal, $title:literal, $explanation:literal $(, $help:literal)?;)*) => {
@@ -60,7 +62,7 @@ macro_rules! codes {
             #[doc = $title]
             pub const $constant: &$crate::Code = &$crate::Code::new($name, $title, $explanation)$(.with_help($help))?;
         )*
-        /// All of them.
+        /// All codes.
         pub const ALL: &[&$crate::Code] = &[$($constant),*];
     };
 }

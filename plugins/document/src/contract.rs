@@ -1,7 +1,7 @@
 //! Diagnostics as records of the contract. Each plugin has its own types for these records, generated from `wit/types`.
 
-/// Converts [`Code`](crate::Code), [`Severity`](crate::Severity) and [`Diagnostic`](crate::Diagnostic) to the types in this module, which
-/// `wit_bindgen` has generated.
+/// Converts [`Code`](crate::Code), [`Severity`](crate::Severity) and [`Diagnostic`](crate::Diagnostic) to the types in
+/// this module, which `wit_bindgen` has generated.
 #[macro_export]
 macro_rules! contract_types {
     ($wit:ident) => {

@@ -52,14 +52,14 @@ impl Diagnostic {
         }
     }
 
-    /// In this document.
+    /// Sets the document.
     #[must_use]
     pub fn in_document(mut self, name: &str) -> Self {
         self.document = Some(name.into());
         self
     }
 
-    /// At this place; one without a document leaves the document as it is.
+    /// Sets the place; a place without a document does not change the document.
     #[must_use]
     pub fn at(mut self, place: impl Into<Place>) -> Self {
         let Place { document, pointer } = place.into();
@@ -70,13 +70,13 @@ impl Diagnostic {
         self
     }
 
-    /// With this help in place of the code's.
+    /// Replaces the help text of the code.
     pub fn help(&mut self, help: impl Into<Cow<'static, str>>) -> &mut Self {
         self.help = Some(help.into());
         self
     }
 
-    /// As a consequence of errors with this code.
+    /// Marks it as a consequence of errors with this code.
     pub fn follows(&mut self, code: &'static Code) -> &mut Self {
         self.follows = Some(code);
         self

@@ -12,7 +12,7 @@ pub fn key(value: &Tree) -> String {
     }
 }
 
-/// The mapping key that a member name stands for.
+/// The mapping key that a member name represents.
 pub fn unkey(name: &str) -> Tree {
     match name.strip_prefix(MARK) {
         None => name.into(),

@@ -1,4 +1,5 @@
-//! Values by the rules of BOSH's Go programs: names of types, tags in errors of YAML readers, the text of a scalar where a string is wanted.
+//! Values by the rules of BOSH's Go programs: names of types, tags in errors of YAML readers, the text of a scalar
+//! where a string is wanted.
 
 use crate::{Tree, escape};
 
@@ -30,7 +31,8 @@ pub fn tag(value: &Tree) -> &'static str {
     }
 }
 
-/// The text a scalar has where Go reads it into a string: as it is written, null being the empty one. None for lists and maps.
+/// The text a scalar has where Go reads it into a string: as it is written, null being the empty one. None for lists
+/// and maps.
 pub fn text(value: &Tree) -> Option<String> {
     match value {
         Tree::Null => Some(String::new()),

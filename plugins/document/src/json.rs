@@ -1,7 +1,7 @@
 //! JSON text to tree and back, without loss: order of members, literal text of numbers.
 //!
-//! Our own reader, because the libraries' either round numbers or (serde_json's `arbitrary_precision`) change their representation for every other
-//! crate of the process, which breaks Kubernetes' types.
+//! Our own reader, because the libraries' either round numbers or (serde_json's `arbitrary_precision`) change their
+//! representation for every other crate of the process, which breaks Kubernetes' types.
 
 use crate::{MAX_DEPTH, Map, Number, Tree};
 use std::fmt;
@@ -26,7 +26,8 @@ impl std::error::Error for Error {}
 /// Reads a document.
 ///
 /// # Errors
-/// Text that is not one JSON value, or one nested deeper than [`MAX_DEPTH`]. Of members with the same name the last wins.
+/// Text that is not one JSON value, or one nested deeper than [`MAX_DEPTH`]. Of members with the same name the last
+/// wins.
 pub fn parse(text: &str) -> Result<Tree, Error> {
     let mut reader = Reader::new(text);
     let tree = reader.value(0)?;
@@ -54,8 +55,8 @@ pub(crate) fn is_number(text: &str) -> bool {
 struct Reader<'t> {
     text: &'t str,
     at: usize,
-    /// Members of the objects that are still open, the innermost last: a map that is made when all of its members are known is allocated
-    /// once, and reading is mostly allocating.
+    /// Members of the objects that are still open, the innermost last: a map that is made when all of its members are
+    /// known is allocated once, and reading is mostly allocating.
     members: Vec<(String, Tree)>,
     /// Items of the lists that are still open.
     items: Vec<Tree>,

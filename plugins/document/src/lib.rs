@@ -1,7 +1,8 @@
-//! Documents of the stages: a lossless JSON tree, its text form, pointers into it, BOSH's placeholders, Go's and Ruby's rules for values, and diagnostics
-//! about documents.
+//! Documents of the stages: a lossless JSON tree, its text form, pointers into it, BOSH's placeholders, Go's and Ruby's
+//! rules for values, and diagnostics about documents.
 //!
-//! Pure: no WIT, no IO. Shared by plugins and host, so that both read and write the contract's `json` (see `wit/types`) the same way.
+//! Pure: no WIT, no IO. Shared by plugins and host, so that both read and write the contract's `json` (see `wit/types`)
+//! the same way.
 
 mod closest;
 mod code;

@@ -28,6 +28,12 @@ impl Place {
         self.with(self.pointer.at(token))
     }
 
+    /// The place below, by several tokens.
+    #[must_use]
+    pub fn join(&self, tokens: &[String]) -> Self {
+        self.with(self.pointer.join(tokens))
+    }
+
     /// The same place in this document.
     #[must_use]
     pub fn in_document(mut self, name: &str) -> Self {

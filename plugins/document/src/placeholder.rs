@@ -1,11 +1,11 @@
-//! Placeholders in strings, `((name))`, by the grammar of `bosh interpolate`: two parentheses, at most one space, at most
-//! one `!`, a name of letters, digits and `-/._`, at most one space, two parentheses. Anything else is plain text.
+//! Placeholders in strings, `((name))`, by the grammar of `bosh interpolate`: two parentheses, at most one space, at
+//! most one `!`, a name of letters, digits and `-/._`, at most one space, two parentheses. Anything else is plain text.
 //!
 //! # Caveats
-//! BOSH's letters are Unicode's category L. `char::is_alphabetic`, less the letter numbers, is what the standard library has:
-//! it takes in vowel signs, other combining letters and the circled Latin letters as well (1,458 characters more), and the
-//! letters of a newer Unicode than that of BOSH's compiler. A name that holds one of these is a placeholder here and plain
-//! text for BOSH.
+//! BOSH's letters are Unicode's category L. `char::is_alphabetic`, less the letter numbers, is what the standard
+//! library has: it takes in vowel signs, other combining letters and the circled Latin letters as well (1,458
+//! characters more), and the letters of a newer Unicode than that of BOSH's compiler. A name that holds one of these is
+//! a placeholder here and plain text for BOSH.
 
 use crate::{Map, Pointer, Tree, escape};
 use std::collections::BTreeMap;
@@ -58,8 +58,8 @@ pub fn whole(text: &str) -> Option<Placeholder<'_>> {
         .filter(|found| found.range.end == text.len())
 }
 
-/// The names of all variables that a document refers to, in keys and values, and the first place of each. The place of a
-/// key is its member's.
+/// The names of all variables that a document refers to, in keys and values, and the first place of each. The place of
+/// a key is its member's.
 ///
 /// # Assumptions
 /// The document is no deeper than [`crate::MAX_DEPTH`].
@@ -75,7 +75,8 @@ pub fn roots(tree: &Tree) -> BTreeMap<String, Pointer> {
     found
 }
 
-/// Visits every string of a document: a member's key (where it is a string) before its value, both at the member's place.
+/// Visits every string of a document: a member's key (where it is a string) before its value, both at the member's
+/// place.
 pub fn each_string(tree: &Tree, place: &mut Pointer, visit: &mut dyn FnMut(&str, &Pointer, Part)) {
     match tree {
         Tree::String(text) => visit(text, place, Part::Value),
@@ -119,7 +120,7 @@ impl<'t> Placeholder<'t> {
     }
 }
 
-/// Reads a placeholder that begins at `start`, where there is `((`; else where to look on.
+/// Reads a placeholder that begins at `start`, where there is `((`; otherwise returns where to continue.
 fn placeholder_at(text: &str, start: usize) -> Result<Placeholder<'_>, usize> {
     let rest = &text[start + 2..];
     let inner = rest.strip_prefix(' ').unwrap_or(rest);

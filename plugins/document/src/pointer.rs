@@ -36,12 +36,12 @@ impl Pointer {
         Self(tokens)
     }
 
-    /// Goes one step down.
+    /// Appends a token.
     pub fn push(&mut self, token: impl ToString) {
         self.0.push(token.to_string());
     }
 
-    /// Goes one step up; the token that was last.
+    /// Removes and returns the last token.
     pub fn pop(&mut self) -> Option<String> {
         self.0.pop()
     }

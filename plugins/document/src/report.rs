@@ -30,7 +30,7 @@ pub struct LeftOut {
 // === impl Report ===
 
 impl Report {
-    /// At most this many errors, and as many warnings.
+    /// Creates a report for at most this many errors and this many warnings.
     pub fn limited(limit: usize) -> Self {
         Self {
             limit,
@@ -89,7 +89,8 @@ impl Report {
         self.left_out
     }
 
-    /// All of them in order, errors first: a host that limits their number must not lose the reason for the failure.
+    /// All diagnostics in order, errors first: a host that limits their number must not lose the reason for the
+    /// failure.
     pub fn into_diagnostics(self) -> Vec<Diagnostic> {
         let mut all = self.errors;
         all.extend(self.warnings);

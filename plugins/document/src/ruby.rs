@@ -17,7 +17,7 @@ pub fn class(value: &Tree) -> &'static str {
     }
 }
 
-/// What BOSH takes where it wants a String: one, or a number by its `to_s`.
+/// A value that BOSH accepts as String: a string, or a number, converted by its `to_s`.
 pub fn string(value: &Tree) -> Option<String> {
     match value {
         Tree::String(text) => Some(text.clone()),

@@ -35,7 +35,7 @@ impl Number {
         crate::json::is_number(text).then(|| Self(text.into()))
     }
 
-    /// For the JSON reader, which has checked the text already.
+    /// Creates a number from a text that the JSON reader has checked.
     pub(crate) fn from_checked(text: &str) -> Self {
         Self(text.into())
     }
@@ -112,7 +112,7 @@ impl Tree {
         self
     }
 
-    /// As [`Tree::set`], for building in one expression.
+    /// Sets a member like [`Tree::set`], and returns the tree.
     #[must_use]
     pub fn with(mut self, key: impl Into<String>, value: impl Into<Tree>) -> Self {
         self.set(key, value);

@@ -2,30 +2,26 @@
 
 use crate::codes;
 use crate::group::Group;
-use crate::job::{Job, Properties, collision, is_bpm, unknown_job};
+use crate::job::{Job, Properties, unknown_job};
 use crate::manifest::Manifest;
-use crate::spec::Specs;
-use crate::value::plain;
-use boson_document::{Map, Pointer, Report, Tree};
-use boson_manifest::addons::{Candidate, Filter, Kind};
-use boson_manifest::dns::is_release;
+use boson_document::{Map, Place, Pointer, Report, Tree};
+use boson_manifest::addons::{Addon, Candidate};
+use boson_manifest::job;
 use boson_manifest::members::Members;
+use boson_manifest::redacted::plain;
+use boson_manifest::spec::Specs;
 use boson_manifest::types::Type;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// Most jobs of a deployment, so that addons cannot multiply groups without bounds.
 const MOST_JOBS: usize = 20_000;
-/// Keys that an addon may have.
-const ADDON_KEYS: [&str; 5] = ["name", "jobs", "properties", "include", "exclude"];
-/// Keys that a job of an addon may have.
-const JOB_KEYS: [&str; 5] = ["name", "release", "properties", "consumes", "provides"];
 
 /// Places all addons in order; errors are added to the report.
 pub fn place<'a>(manifest: &mut Manifest<'a>, specs: &Specs<'a>, report: &mut Report) {
     let Some(listed) = manifest.tree.get("addons") else {
         return;
     };
-    let place = Pointer::root().at("addons");
+    let place = Place::from(Pointer::root().at("addons"));
     let Some(addons) = listed.as_array() else {
         if let Some(members) = Members::of(manifest.tree, Pointer::root(), codes::MEMBERS, report) {
             members.wrong("addons", listed, Type::Array, report);
@@ -35,28 +31,28 @@ pub fn place<'a>(manifest: &mut Manifest<'a>, specs: &Specs<'a>, report: &mut Re
     let mut sites = sites(manifest);
     let mut total: usize = manifest.groups.iter().map(|group| group.jobs.len()).sum();
     for (index, tree) in addons.iter().enumerate() {
-        let Some(addon) = Addon::read(tree, place.at(index), manifest, specs, report) else {
+        let Some(placed) = Placed::read(tree, place.at(index), manifest, specs, report) else {
             continue;
         };
         let applies: Vec<usize> = (0..sites.len())
-            .filter(|index| addon.applies(&sites[*index].candidate))
+            .filter(|index| placed.addon.applies(&sites[*index].candidate))
             .collect();
-        if applies.is_empty() && !addon.jobs.is_empty() {
-            let name = plain(tree.str("name").unwrap_or_default());
+        if applies.is_empty() && !placed.jobs.is_empty() {
+            let name = plain(&placed.addon.name);
             let message = format!("The addon '{name}' applies to no instance group: its jobs run nowhere");
             let help = "check its `include` and `exclude`: of several filters all must match";
             report
                 .warning(codes::ADDON_NOWHERE, place.at(index), message)
                 .help(help);
         }
-        total += applies.len() * addon.jobs.len();
+        total += applies.len() * placed.jobs.len();
         if total > MOST_JOBS {
             let message = format!("The instance groups have more than {MOST_JOBS} jobs, those of addons included");
             report.error(codes::LIMIT, place.at(index), message);
             return;
         }
         for index in applies {
-            addon.join(&mut manifest.groups[index], &mut sites[index], report);
+            placed.join(&mut manifest.groups[index], &mut sites[index], report);
         }
     }
 }
@@ -65,7 +61,7 @@ pub fn place<'a>(manifest: &mut Manifest<'a>, specs: &Specs<'a>, report: &mut Re
 struct Site {
     candidate: Candidate,
     /// Names of its jobs.
-    names: HashSet<String>,
+    names: job::Names,
 }
 
 fn sites(manifest: &Manifest<'_>) -> Vec<Site> {
@@ -83,7 +79,7 @@ fn sites(manifest: &Manifest<'_>) -> Vec<Site> {
 }
 
 fn candidate(group: &Group<'_>, manifest: &Manifest<'_>, systems: &HashMap<&str, &str>) -> Candidate {
-    let stemcell = group.tree.str("stemcell").and_then(|alias| systems.get(alias));
+    let stemcell = group.entry.stemcell().and_then(|alias| systems.get(alias));
     // Without a stemcell of the group, those of its releases are used.
     let releases = group
         .jobs
@@ -94,16 +90,16 @@ fn candidate(group: &Group<'_>, manifest: &Manifest<'_>, systems: &HashMap<&str,
         None => releases.map(String::from).collect(),
     };
     // An auto-errand is an errand that runs automatically.
-    let lifecycle = if group.lifecycle == "auto-errand" {
+    let lifecycle = if group.entry.lifecycle == "auto-errand" {
         "errand"
     } else {
-        &group.lifecycle
+        &group.entry.lifecycle
     };
     Candidate {
-        name: group.name.clone(),
+        name: group.name().into(),
         lifecycle: lifecycle.into(),
         azs: group.azs.clone(),
-        networks: group.networks(),
+        networks: group.entry.networks().map(String::from).collect(),
         systems,
         jobs: group
             .jobs
@@ -113,62 +109,48 @@ fn candidate(group: &Group<'_>, manifest: &Manifest<'_>, systems: &HashMap<&str,
     }
 }
 
-struct Addon<'a> {
-    jobs: Vec<AddonJob<'a>>,
-    include: Filter,
-    exclude: Filter,
-}
-
-struct AddonJob<'a> {
-    name: String,
-    release: String,
-    members: Members<'a>,
-    spec: usize,
+/// An addon with the specs of its jobs.
+struct Placed<'a> {
+    addon: Addon<'a>,
+    jobs: Vec<(job::Job<'a>, usize)>,
     inherited: Properties<'a>,
 }
 
-// === impl Addon ===
+// === impl Placed ===
 
-impl<'a> Addon<'a> {
+impl<'a> Placed<'a> {
     fn read(
         tree: &'a Tree,
-        place: Pointer,
+        place: Place,
         manifest: &Manifest<'a>,
         specs: &Specs<'a>,
         report: &mut Report,
     ) -> Option<Self> {
-        let members = Members::of(tree, place, codes::MEMBERS, report)?;
-        members.required_string("name", report);
-        unused(&members, &ADDON_KEYS, "an addon", report);
-        let [include, exclude] = [Kind::Include, Kind::Exclude].map(|kind| filter(&members, tree, kind, report));
-        let at = members.place.at("properties");
-        let inherited = match members.object("properties", report) {
+        let addon = Addon::read(tree, place, codes::ADDONS, report)?;
+        let at = addon.members.place.at("properties");
+        let inherited = match addon.properties(report) {
             Some(map) => Properties::new(map, at),
             None => Properties::merged(Map::new(), at),
         };
         let mut jobs = Vec::new();
-        for (index, item) in members.list("jobs", report).iter().enumerate() {
-            let place = members.place.at("jobs").at(index);
-            jobs.extend(AddonJob::read(item, place, inherited.clone(), manifest, specs, report));
+        for (place, tree) in addon.jobs(report) {
+            let Some(job) = job::Job::read(tree, place, codes::MEMBERS, report) else {
+                continue;
+            };
+            let spec = spec(&job, manifest, specs, report);
+            jobs.extend(spec.map(|spec| (job, spec)));
         }
-        Some(Self { jobs, include, exclude })
-    }
-
-    fn applies(&self, candidate: &Candidate) -> bool {
-        self.include.matches(candidate) && !self.exclude.matches(candidate)
+        Some(Self { addon, jobs, inherited })
     }
 
     fn join(&self, group: &mut Group<'a>, site: &mut Site, report: &mut Report) {
-        for addon in &self.jobs {
-            let read = Job::read(&addon.members, addon.spec, &addon.inherited, report);
-            let job = Job {
-                name: addon.name.clone(),
-                release: addon.release.clone(),
-                custom: &[],
-                ..read
-            };
-            if !site.names.insert(job.name.clone()) {
-                collision(&job, &group.name, report);
+        for (entry, spec) in &self.jobs {
+            let read = Job::read(entry, *spec, &self.inherited, report);
+            let job = Job { custom: &[], ..read };
+            if !site
+                .names
+                .add(&job.name, group.name(), &job.place, codes::COLOCATED_JOB, report)
+            {
                 continue;
             }
             site.candidate.jobs.push((job.name.clone(), job.release.clone()));
@@ -177,76 +159,34 @@ impl<'a> Addon<'a> {
     }
 }
 
-fn filter(members: &Members<'_>, tree: &Tree, kind: Kind, report: &mut Report) -> Filter {
-    let mut problems = Vec::new();
-    let filter = Filter::read(tree, kind, &mut problems);
-    for problem in problems {
-        let at = members.place.at(kind.name()).join(problem.pointer.tokens());
-        if problem.harmless {
-            report
-                .warning(codes::UNUSED_KEY, at, problem.message)
-                .help("take it out");
-        } else {
-            report.error(codes::ADDON_FILTER, at, problem.message);
-        }
-    }
-    filter
-}
-
-/// Warns of keys that have no effect.
-pub fn unused(members: &Members<'_>, known: &[&str], what: &str, report: &mut Report) {
-    for key in members.all().keys().filter(|key| !known.contains(&key.as_str())) {
-        let message = format!("The key '{}' of {what} has no effect", plain(key));
-        report
-            .warning(codes::UNUSED_KEY, members.place.at(key), message)
-            .help("take it out, or check its spelling");
-    }
-}
-
-// === impl AddonJob ===
-
-impl<'a> AddonJob<'a> {
-    fn read(
-        tree: &'a Tree,
-        place: Pointer,
-        inherited: Properties<'a>,
-        manifest: &Manifest<'a>,
-        specs: &Specs<'a>,
-        report: &mut Report,
-    ) -> Option<Self> {
-        let members = Members::of(tree, place, codes::MEMBERS, report)?;
-        let (name, release) = (
-            members.required_string("name", report),
-            members.required_string("release", report),
+/// The spec of an addon's job; `None` if it does not run, or after an error, which is in the report.
+fn spec(job: &job::Job<'_>, manifest: &Manifest<'_>, specs: &Specs<'_>, report: &mut Report) -> Option<usize> {
+    unused_providers(job, report);
+    if !manifest.releases.contains_key(&job.release) {
+        let [name, release] = [plain(&job.name), plain(&job.release)];
+        let message = format!(
+            "Manifest specifies job '{name}' which is defined in '{release}', but '{release}' is not listed in the deployment releases section."
         );
-        let (name, release) = (name?, release?);
-        unused(&members, &JOB_KEYS, "an addon's job", report);
-        if !manifest.releases.contains_key(&release) {
-            let [job, from] = [plain(&name), plain(&release)];
-            let message = format!(
-                "Manifest specifies job '{job}' which is defined in '{from}', but '{from}' is not listed in the deployment releases section."
-            );
-            report.error(codes::ADDON_RELEASE, members.place.at("release"), message);
-            return None;
-        }
-        // Its configuration becomes the deployment's DNS, which the bpm stage makes.
-        if is_bpm(&name, &release) || is_release(&release) {
-            return None;
-        }
-        let Some(spec) = specs.find(&release, &name) else {
-            unknown_job(
-                members.place.at("name"),
-                format!("Can't find job '{}'", plain(&name)),
-                report,
-            );
-            return None;
-        };
-        Some(Self {
-            name,
-            release,
-            members,
-            spec,
-            inherited,
-        })
+        report.error(codes::ADDON_RELEASE, job.place().at("release"), message);
+        return None;
+    }
+    if job.is_built_in() {
+        return None;
+    }
+    let found = specs.find(&job.release, &job.name);
+    if found.is_none() {
+        unknown_job(job, format!("Can't find job '{}'", plain(&job.name)), report);
+    }
+    found
+}
+
+/// Warns of the key that only jobs of instance groups have. The tables of keys report unknown keys.
+fn unused_providers(job: &job::Job<'_>, report: &mut Report) {
+    const KEY: &str = "custom_provider_definitions";
+    if job.members.get(KEY).is_some() {
+        let message = format!("The key '{KEY}' of an addon's job has no effect");
+        report
+            .warning(codes::UNUSED_KEY, job.place().at(KEY), message)
+            .help("take it out, or check its spelling");
     }
 }

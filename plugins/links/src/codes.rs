@@ -1,87 +1,122 @@
 //! The diagnostics of this stage: one table of codes.
 
-use boson_manifest::members::Codes;
+use boson_manifest::{addons, group, members, release};
 
 boson_document::codes! {
-    WRONG_TYPE = "links-wrong-type", "A value has another type than BOSH asks for",
-        "Groups, jobs and addons are maps, lists of them are lists, names are strings (a number becomes one), `instances` is an integer. \
-         An explicit null is a value of the wrong type, not an absent key.";
+    WRONG_TYPE = "links-wrong-type", "A value has the wrong type",
+        "Groups, jobs and addons are maps in lists, names are strings (numbers are converted), and `instances` is an \
+         integer. An explicit null is a value of the wrong type, not a missing key.";
     MISSING_KEY = "links-missing-key", "A required key is missing",
         "An instance group needs `name`, `instances` and `jobs`; a job needs `name` and `release`; a release needs `name` and `version`; an addon \
          needs `name`.";
-    NAME = "links-name", "A name cannot be a part of DNS names",
-        "Addresses of instances hold the names of deployment and instance group in their canonical form: lower case, `_` as `-`, all but letters, \
-         digits and `-` dropped. It must not begin or end with `-`, and must fit into a Kubernetes address. A group `web-1` cannot stand beside a group \
-         `web` of two instances: the Service of the second would have its name.";
-    DUPLICATE_NAME = "links-duplicate-name", "Two have the same name",
-        "Releases have different names, and so do instance groups in their canonical form (`a_b` and `a-b` are one name).";
-    ZONES = "links-zones", "The list of availability zones is wrong",
-        "`azs` is a list of at least one name. A group without zones has no key `azs`. A zone is listed once.";
+    NAME = "links-name", "A name cannot be part of a DNS name",
+        "Addresses of instances contain the names of the deployment and the instance group in canonical form: lower \
+         case, `-` in place of `_`, and only letters, digits and `-`. They must not begin or end with `-`, and must \
+         fit into a Kubernetes address. A group `web-1` conflicts with a group `web` of two instances, because the \
+         second instance has a Service of that name.";
+    DUPLICATE_NAME = "links-duplicate-name", "Two names are equal",
+        "Names of releases must be unique, and so must names of instance groups in canonical form (`a_b` equals \
+         `a-b`).";
+    ZONES = "links-zones", "The list of availability zones is invalid",
+        "`azs` is a list of at least one name, without duplicates. For a group without zones, omit the key `azs`.";
     UNKNOWN_RELEASE = "links-unknown-release", "A job's release is not listed",
-        "Every job names the release it comes from, and the top-level list `releases` has an entry of that name.";
+        "Each job names its release, which must have an entry in the top-level list `releases`.";
     UNKNOWN_JOB = "links-unknown-job", "The release has no such job",
-        "The release was read, or no source of it was given, and there is no job of that name. `host convert` takes a release's source \
-         directory, tarball or image layout with `--release`.";
+        "The release has no job with that name, or no source of the release was given. `host convert` reads a \
+         release from a source directory, a tarball or an image layout: `--release`.";
     COLOCATED_JOB = "links-colocated-job", "Two jobs of a group have the same name",
-        "The jobs of an instance group share `/var/vcap/jobs`, so their names differ, whichever release they come from. An addon adds its jobs to \
-         all groups its filters match: exclude the group, or take the job out of it.";
-    JOB_SPEC = "links-job-spec", "A job's spec file is wrong",
-        "The `spec` file (`job.MF` in a tarball) of a release's job breaks the rules that the BOSH director checks on upload: `provides` and \
-         `consumes` are lists of maps with `name` and `type`, names are used once, `properties` is a map.";
-    ADDON_FILTER = "links-addon-filter", "An addon's include or exclude is wrong",
-        "Filters take lists under `instance_groups`, `jobs` (`name` and `release`), `stemcell` (`os`), `networks` and `azs`, and a string under \
-         `lifecycle`. `deployments` is for runtime configs only.";
-    ADDON_RELEASE = "links-addon-release", "An addon's job is from a release that is not listed",
-        "Every release that an addon's jobs come from has an entry in the top-level list `releases`.";
+        "The jobs of an instance group share `/var/vcap/jobs`, so their names must differ, even if they belong to \
+         different releases. An addon adds its jobs to each group that its filters match: exclude the group, or \
+         remove the job from it.";
+    JOB_SPEC = "links-job-spec", "A job's spec file is invalid",
+        "The `spec` file of a job (`job.MF` in a tarball) violates the rules that the BOSH director checks on \
+         upload: `provides` and `consumes` are lists of maps with `name` and `type`, names are unique, and \
+         `properties` is a map.";
+    ADDON_FILTER = "links-addon-filter", "An addon's include or exclude is invalid",
+        "Filters have lists under `instance_groups`, `jobs` (`name` and `release`), `stemcell` (`os`), `networks` \
+         and `azs`, and a string under `lifecycle`. `deployments` is valid in runtime configs only.";
+    ADDON_RELEASE = "links-addon-release", "An addon's job belongs to a release that is not listed",
+        "Each release of an addon's jobs needs an entry in the top-level list `releases`.";
     ADDON_NOWHERE = "links-addon-nowhere", "An addon applies to no instance group",
-        "No group of the deployment is matched by the addon's `include` (or all are by its `exclude`), so its jobs run nowhere. BOSH says nothing \
-         of this. Most often a name in a filter is misspelt: an operating system, or a job's release.";
-    PROPERTY_TYPE = "links-property-type", "A property has a value where a map must be",
-        "The job's spec declares a property `a.b`, so `a` is a map, but the manifest (or the spec's default of `a`) has something else there.";
-    UNUSED_PROPERTY = "links-unused-property", "A property that the job does not declare",
-        "Templates only see properties that the job's spec declares. This one is not: it may be misspelt, or from another version of the release.";
+        "The addon's `include` matches no group of the deployment, or its `exclude` matches all of them. BOSH \
+         ignores this silently. Most often, a name in a filter is misspelt: an operating system, or the release of a \
+         job.";
+    PROPERTY_TYPE = "links-property-type", "A property has a value where a map is expected",
+        "The job's spec declares a property `a.b`, so `a` must be a map, but the manifest (or the default value of \
+         `a` in the spec) has another value.";
+    UNUSED_PROPERTY = "links-unused-property", "The job does not declare a property",
+        "Templates get only properties that the job's spec declares. The name may be misspelt, or belong to another \
+         version of the release.";
     UNKNOWN_LINK = "links-unknown-link", "The job has no such link",
-        "The manifest sets up a link under `consumes` or `provides` that the job's spec does not have. It has no effect.";
-    DECLARATION = "links-declaration", "A link is set up wrongly in the manifest",
-        "Under `consumes` and `provides` each link is a map or the string `nil`. `name` and `type` belong to the release. A manual link has \
-         `instances` and perhaps `properties` and `address`, but no `from`.";
-    CUSTOM_PROVIDER = "links-custom-provider", "A custom provider is wrong",
-        "An entry of `custom_provider_definitions` has a `name` and a `type`, both strings that are not empty. The name is used once and is none \
-         that the release's job provides already.";
+        "The manifest configures a link under `consumes` or `provides` that the job's spec does not contain. It has \
+         no effect.";
+    DECLARATION = "links-declaration", "A link is configured incorrectly in the manifest",
+        "Each link under `consumes` and `provides` is a map or the string `nil`. `name` and `type` are set by the \
+         release. A manual link has `instances`, and optionally `properties` and `address`, but no `from`.";
+    CUSTOM_PROVIDER = "links-custom-provider", "A custom provider is invalid",
+        "An entry of `custom_provider_definitions` has a `name` and a `type`, both non-empty strings. The name must \
+         be unique, and must differ from those that the job of the release provides.";
     PROVIDED_PROPERTY = "links-provided-property", "A link provides a property that the job does not have",
-        "Every property that a provider lists is declared in the `properties` of the job's spec, or given in the manifest.";
+        "Each property that a provider lists must be declared in `properties` of the job's spec, or set in the \
+         manifest.";
     UNKNOWN_DEPLOYMENT = "links-unknown-deployment", "A link to another deployment",
-        "`consumes: {link: {deployment: d}}` asks for a provider of another deployment. One deployment is converted at a time, so there is no other \
-         to look into. Give the link's data by hand instead: `instances`, `properties` and `address`.";
-    FAILED = "links-failed", "Links of the deployment cannot be resolved",
-        "All links of a deployment are looked for before anything is made, and every one that cannot be resolved is in this list, as the BOSH \
-         director words it. Each is also reported separately, with its place and what to do.";
+        "`consumes: {link: {deployment: d}}` requests a provider of another deployment. A conversion has only one \
+         deployment. Write the data of the link to the manifest instead: `instances`, `properties` and `address`.";
+    FAILED = "links-failed", "Some links of the deployment cannot be resolved",
+        "The conversion resolves all links of a deployment first. This list contains each link that cannot be \
+         resolved, in the words of the BOSH director. Each error is also reported separately, with its place and a \
+         fix.";
     UNRESOLVED = "links-unresolved", "The link has no provider",
-        "A job consumes a link of some type. Without an entry in `consumes` any provider of that type in the deployment will do; with one, \
-         its name (or the name `as` gives it) must be that of `from`. `nil` takes the link away, which only an optional one allows.";
+        "A job consumes a link of some type. Without an entry in `consumes`, any provider of that type in the \
+         deployment matches. With an entry, the name of the provider (or its name in `as`) must equal `from`. `nil` \
+         disables the link, which is allowed for optional links only.";
     AMBIGUOUS = "links-ambiguous", "Several jobs provide the link",
-        "BOSH never guesses: where several providers have the type, the consumer says `from: name`, and providers of the same name get \
-         others with `provides: {link: {as: name}}`. This holds for optional links too.";
+        "If several providers have the type of the link, set `from: name` in the consumer, as in BOSH. Providers \
+         with the same name get other names with `provides: {link: {as: name}}`. This also applies to optional \
+         links.";
     UNUSED_KEY = "links-unused-key", "A key of a link or addon has no effect",
-        "In Kubernetes an instance has one address, its Service's name. So `network` and `ip_addresses` of a consumed link choose nothing, \
-         `shared` of a provided one shares with no other deployment. Other keys are unknown to BOSH too.";
-    GIVEN_DATA = "links-given-data", "Data that is computed was given",
-        "The job property `quarks` (older name `bosh_containerization`) may hold `consumes` with the data of links, which then stand in for \
-         those of the deployment. `instances` and `release` are always computed. Where both names of the property are given, `quarks` wins.";
+        "In Kubernetes an instance has one address, that of its Service. So `network` and `ip_addresses` of a \
+         consumed link have no effect, and `shared` of a provided link shares it with no other deployment. Other \
+         keys are unknown to BOSH, too.";
+    GIVEN_DATA = "links-given-data", "The manifest contains data that the conversion computes",
+        "The job property `quarks` (older name `bosh_containerization`) may contain `consumes` with the data of \
+         links, which replaces links of the deployment. `instances` and `release` are always computed. If both names \
+         of the property exist, `quarks` wins.";
     LIMIT = "links-limit", "The deployment is too large",
-        "The number of instances, jobs or bytes of link data is over what one conversion may produce. The numbers are far above what \
-         Kubernetes can run in one namespace: look for a misplaced number of `instances` first.";
-    TOO_DEEP = "links-too-deep", "The document would be nested too deep",
-        "Documents may be nested 128 levels deep. A property or the data of a link, at its place in the resolved group, goes deeper.";
-    MALFORMED_DOCUMENT = "links-malformed-document", "The plugin got no JSON document",
-        "The document or a job's spec reached the plugin as text that is not JSON as the contract has it. This is an error in \
-         the caller of the plugin; `host` never does it.";
+        "The number of instances, jobs or bytes of link data exceeds the limit of a conversion. The limits are far \
+         above what Kubernetes can run in one namespace: check `instances` first.";
+    TOO_DEEP = "links-too-deep", "The document would be nested too deeply",
+        "Documents may be nested 128 levels deep. A property or the data of a link exceeds this at its place in the \
+         resolved group.";
+    MALFORMED_DOCUMENT = "links-malformed-document", "The plugin received a document that is not JSON",
+        "The document or a job's spec is not JSON as the contract defines it. This is a defect of the program that \
+         called the plugin.";
 }
 
 /// The codes of the type check.
-pub const MEMBERS: &Codes = &Codes {
+pub const MEMBERS: &members::Codes = &members::Codes {
     wrong_type: WRONG_TYPE,
     missing_key: MISSING_KEY,
+};
+
+/// The codes of releases.
+pub const RELEASES: &release::Codes = &release::Codes {
+    members: MEMBERS,
+    duplicate: DUPLICATE_NAME,
+};
+
+/// The codes of instance groups.
+pub const GROUPS: &group::Codes = &group::Codes {
+    members: MEMBERS,
+    instances: WRONG_TYPE,
+    zones: ZONES,
+};
+
+/// The codes of addons.
+pub const ADDONS: &addons::Codes = &addons::Codes {
+    members: MEMBERS,
+    filter: ADDON_FILTER,
+    unused_key: UNUSED_KEY,
 };
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
 //! Links that jobs consume, from the release and the manifest.
 
-use crate::addons::unused;
 use crate::codes;
 use crate::group::Group;
 use crate::job::Job;
 use crate::provide::name_or_type;
-use crate::spec::{Consumes, Specs};
+use crate::unused::unused;
 use crate::value::{class, hash, plain};
-use boson_document::{Map, Pointer, Report, Tree};
+use boson_document::{Map, Place, Report, Tree};
 use boson_manifest::members::Members;
+use boson_manifest::spec::{Consumes, Specs};
 use boson_manifest::types::Type;
 use std::collections::HashSet;
 
@@ -17,7 +17,7 @@ use std::collections::HashSet;
 pub struct Consumer {
     /// Name in the release: under which templates find it.
     pub original: String,
-    /// Name that an explicit link looks for: `from`, after its last dot.
+    /// Name of the provider of an explicit link: `from`, after its last dot.
     pub name: String,
     /// Type.
     pub kind: String,
@@ -30,7 +30,7 @@ pub struct Consumer {
     /// Who consumes it.
     pub asker: Asker,
     /// The manifest's entry, or the job.
-    pub place: Pointer,
+    pub place: Place,
 }
 
 /// Who consumes a link.
@@ -100,7 +100,7 @@ pub fn consumed<'a>(
             deployments,
             report,
         };
-        let links = &specs.of(job).consumes;
+        let links = &specs.get(job.spec).consumes;
         consumers.extend(links.iter().filter_map(|link| reader.consumer(link)));
         reader.unknown(links);
     }
@@ -120,10 +120,10 @@ struct Reader<'r, 'a> {
 
 impl<'r> Reader<'r, '_> {
     fn site(&self) -> String {
-        format!("in job '{}' in instance group '{}'", self.job.name, self.group.name)
+        format!("in job '{}' in instance group '{}'", self.job.name, self.group.name())
     }
 
-    fn error(&mut self, at: Pointer, message: String) {
+    fn error(&mut self, at: Place, message: String) {
         self.report.error(codes::DECLARATION, at, message);
     }
 
@@ -154,7 +154,7 @@ impl<'r> Reader<'r, '_> {
     }
 
     /// Data of the link that the user gives in the property `quarks`.
-    fn stand_in(&self, link: &str) -> Option<(&'r Tree, Pointer)> {
+    fn stand_in(&self, link: &str) -> Option<(&'r Tree, Place)> {
         let job: &'r Job<'_> = self.job;
         let (links, at) = job.quarks("consumes")?;
         Some((links.get(link)?, at.at(link)))
@@ -270,7 +270,7 @@ impl<'r> Reader<'r, '_> {
                 .and_then(crate::value::text)
                 .unwrap_or_else(|| consumer.original.clone()),
             self.job.name,
-            self.group.name,
+            self.group.name(),
             plain(&other)
         );
         let help = "links to other deployments are not possible: give its `instances`, `properties` and `address` here instead";

@@ -89,7 +89,7 @@ impl<'c> Content<'c> {
             ("bootstrap", instance.bootstrap().into()),
             ("ip", POD_IP.into()),
             ("deployment", self.deployment.into()),
-            ("job", object([("name", group.name.as_str().into())])),
+            ("job", object([("name", group.name().into())])),
             ("networks", object([("default", network)])),
             ("dns_domain_name", self.domain.as_str().into()),
             ("persistent_disk", group.persistent_disk()),
@@ -119,9 +119,9 @@ impl<'c> Content<'c> {
         Ok(link
             .with("domain", self.domain.as_str())
             .with("default_network", "default")
-            .with("instance_group", group.name.as_str())
+            .with("instance_group", group.name())
             .with("group_name", format!("{}-{}", provider.name, provider.kind))
-            .with("address", self.names.group_address(&group.name)?)
+            .with("address", self.names.group_address(group.name())?)
             .with("instances", instances)
             .with("properties", provider.properties.clone()))
     }

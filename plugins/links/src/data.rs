@@ -8,12 +8,12 @@ use crate::job::Job;
 use crate::manifest::Manifest;
 use crate::properties::{Known, bind};
 use crate::provide::Provider;
-use crate::quarks::QUARKS;
 use crate::resolve::{Found, Providers};
 use crate::resolved::JobData;
-use crate::spec::Specs;
 use crate::value::{plain, weight};
 use boson_document::{Map, Place, Report, Tree};
+use boson_manifest::job::QUARKS;
+use boson_manifest::spec::Specs;
 
 /// Gathers the data of all jobs.
 pub struct Gathering<'r, 'a> {
@@ -68,7 +68,7 @@ impl<'a> Gathering<'_, 'a> {
     }
 
     fn too_large(&mut self, group: &Group<'_>, error: TooLarge) {
-        self.report.error(codes::LIMIT, group.place.clone(), error.0);
+        self.report.error(codes::LIMIT, &group.entry.place, error.0);
     }
 
     fn job(&mut self, group: &Group<'a>, job: &Job<'a>) -> Result<JobData, TooLarge> {
@@ -90,7 +90,7 @@ impl<'a> Gathering<'_, 'a> {
     }
 
     fn bound(&mut self, job: &Job<'a>) -> Map {
-        let spec = self.specs.of(job);
+        let spec = self.specs.get(job.spec);
         let mismatches = match bind(&job.properties, spec) {
             Ok(bound) => return bound,
             Err(mismatches) => mismatches,
@@ -116,7 +116,7 @@ impl<'a> Gathering<'_, 'a> {
         if !job.owns_properties() || job.properties.is_empty() {
             return;
         }
-        let spec = self.specs.of(job);
+        let spec = self.specs.get(job.spec);
         let mut known = Known::default();
         QUARKS.into_iter().for_each(|name| known.add(name));
         spec.properties.iter().for_each(|property| known.add(property.name));

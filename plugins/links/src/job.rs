@@ -1,10 +1,8 @@
-//! A job of an instance group or an addon, as the manifest has it.
+//! A job of an instance group or an addon, with its spec and the properties that it gets.
 
 use crate::codes;
-use crate::quarks::QUARKS;
-use crate::value::plain;
-use boson_document::{Map, Pointer, Report, Tree};
-use boson_manifest::members::Members;
+use boson_document::{Map, Place, Report, Tree};
+use boson_manifest::job::{self, QUARKS};
 use std::ops::Deref;
 use std::rc::Rc;
 
@@ -16,12 +14,12 @@ pub struct Job<'a> {
     /// Name of the release.
     pub release: String,
     /// Where it is: in the group, or in an addon.
-    pub place: Pointer,
+    pub place: Place,
     /// The manifest's properties.
     pub properties: Properties<'a>,
-    /// Links that it consumes, as far as the manifest says something about them.
+    /// Links that it consumes and the manifest configures.
     pub consumes: Option<&'a Map>,
-    /// Links that it provides, as far as the manifest says something about them.
+    /// Links that it provides and the manifest configures.
     pub provides: Option<&'a Map>,
     /// `custom_provider_definitions`.
     pub custom: &'a [Tree],
@@ -34,7 +32,7 @@ pub struct Job<'a> {
 pub struct Properties<'a> {
     given: Given<'a>,
     /// Where they are.
-    pub place: Pointer,
+    pub place: Place,
 }
 
 #[derive(Clone, Debug)]
@@ -47,13 +45,13 @@ enum Given<'a> {
 
 impl<'a> Properties<'a> {
     /// As they are given.
-    pub fn new(map: &'a Map, place: Pointer) -> Self {
+    pub fn new(map: &'a Map, place: Place) -> Self {
         let given = Given::As(map);
         Self { given, place }
     }
 
     /// Merged from several places, of which this is one.
-    pub fn merged(map: Map, place: Pointer) -> Self {
+    pub fn merged(map: Map, place: Place) -> Self {
         let given = Given::Merged(Rc::new(map));
         Self { given, place }
     }
@@ -73,16 +71,16 @@ impl Deref for Properties<'_> {
 // === impl Job ===
 
 impl<'a> Job<'a> {
-    /// Reads what the manifest says of a job, but for name and release.
-    pub fn read(members: &Members<'a>, spec: usize, inherited: &Properties<'a>, report: &mut Report) -> Self {
+    /// Reads the keys of a job whose release has this spec.
+    pub fn read(entry: &job::Job<'a>, spec: usize, inherited: &Properties<'a>, report: &mut Report) -> Self {
+        let (members, place) = (&entry.members, entry.place());
         Self {
-            name: String::new(),
-            release: String::new(),
-            place: members.place.clone(),
-            properties: members.object("properties", report).map_or_else(
-                || inherited.clone(),
-                |map| Properties::new(map, members.place.at("properties")),
-            ),
+            name: entry.name.clone(),
+            release: entry.release.clone(),
+            place: place.clone(),
+            properties: entry
+                .properties(report)
+                .map_or_else(|| inherited.clone(), |map| Properties::new(map, place.at("properties"))),
             consumes: members.object("consumes", report),
             provides: members.object("provides", report),
             custom: members.list("custom_provider_definitions", report),
@@ -96,7 +94,7 @@ impl<'a> Job<'a> {
     }
 
     /// The member of the job's property `quarks` (older name `bosh_containerization`).
-    pub fn quarks(&self, key: &str) -> Option<(&Tree, Pointer)> {
+    pub fn quarks(&self, key: &str) -> Option<(&Tree, Place)> {
         QUARKS.iter().find_map(|name| {
             Some((
                 self.properties.get(*name)?.get(key)?,
@@ -107,22 +105,9 @@ impl<'a> Job<'a> {
 }
 
 /// Reports a job that is in no known release.
-pub fn unknown_job(at: Pointer, message: String, report: &mut Report) {
+pub fn unknown_job(job: &job::Job<'_>, message: String, report: &mut Report) {
     let help = "check the job's name, and that the source of this release was given";
-    report.error(codes::UNKNOWN_JOB, at, message).help(help);
-}
-
-/// Reports two jobs of a group with the same name.
-pub fn collision(job: &Job<'_>, group: &str, report: &mut Report) {
-    let message = format!(
-        "Colocated job '{}' is already added to the instance group '{}'",
-        plain(&job.name),
-        plain(group)
-    );
-    report.error(codes::COLOCATED_JOB, job.place.clone(), message);
-}
-
-/// BPM itself: in pods, the process wrapper takes its place, also for the command `bpm`.
-pub fn is_bpm(job: &str, release: &str) -> bool {
-    job == "bpm" && release == "bpm"
+    report
+        .error(codes::UNKNOWN_JOB, job.place().at("name"), message)
+        .help(help);
 }

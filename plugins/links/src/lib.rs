@@ -1,7 +1,7 @@
 //! The links stage: which jobs run where, with which properties and links.
 //!
-//! Reads the manifest and the jobs' specs, places addons, binds properties, finds a provider for every consumed link, lays out the
-//! instances, and writes one resolved document for each instance group. Pure.
+//! Reads the manifest and the jobs' specs, places addons, binds properties, finds a provider for every consumed link,
+//! lays out the instances, and writes one resolved document for each instance group. Pure.
 
 pub mod addons;
 pub mod codes;
@@ -20,14 +20,14 @@ pub mod provide;
 pub mod quarks;
 pub mod resolve;
 pub mod resolved;
-pub mod spec;
 mod stage;
+mod unused;
 pub mod value;
 pub mod variables;
 
+pub use boson_manifest::spec::JobSpec;
 pub use content::Ids;
 pub use resolved::GroupDocument;
-pub use spec::JobSpec;
 pub use stage::{Deployment, Provided, Resolved, resolve, variable_addresses};
 
 /// JSON Schema of the stage's settings. `only` is the host's own.

@@ -2,11 +2,11 @@
 
 use crate::codes;
 use crate::group::{Group, GroupReader};
-use crate::spec::Specs;
-use crate::value::{hash, plain};
 use boson_document::{Pointer, Report, Tree};
 use boson_manifest::cloud::CloudConfig;
 use boson_manifest::members::Members;
+use boson_manifest::release::Release;
+use boson_manifest::spec::Specs;
 use std::collections::{HashMap, HashSet};
 
 /// The manifest.
@@ -18,15 +18,6 @@ pub struct Manifest<'a> {
     pub releases: HashMap<String, Release<'a>>,
     /// In order.
     pub groups: Vec<Group<'a>>,
-}
-
-/// A release that the manifest lists.
-#[derive(Debug)]
-pub struct Release<'a> {
-    /// The entry.
-    pub tree: &'a Tree,
-    /// Its `version`.
-    pub version: String,
 }
 
 // === impl Manifest ===
@@ -41,7 +32,8 @@ impl<'a> Manifest<'a> {
                 groups: Vec::new(),
             };
         };
-        let releases = releases(&members, report);
+        let releases = Release::list(&members, codes::RELEASES, report).into_iter();
+        let releases = releases.map(|release| (release.name.clone(), release)).collect();
         let global = members.object("properties", report);
         let mut reader = GroupReader {
             specs,
@@ -56,43 +48,5 @@ impl<'a> Manifest<'a> {
             .filter_map(|(index, item)| reader.group(item, members.place.at("instance_groups").at(index)))
             .collect();
         Self { tree, releases, groups }
-    }
-}
-
-fn releases<'a>(members: &Members<'a>, report: &mut Report) -> HashMap<String, Release<'a>> {
-    if members.get("releases").is_none() {
-        members.missing("releases", report);
-    }
-    let mut releases = HashMap::new();
-    for (index, tree) in members.list("releases", report).iter().enumerate() {
-        let Some(entry) = Members::of(tree, members.place.at("releases").at(index), codes::MEMBERS, report) else {
-            continue;
-        };
-        let (name, version) = (
-            entry.required_string("name", report),
-            entry.required_string("version", report),
-        );
-        let Some(name) = name else { continue };
-        let release = Release {
-            tree,
-            version: version.unwrap_or_default(),
-        };
-        if releases.insert(name.clone(), release).is_some() {
-            report.error(
-                codes::DUPLICATE_NAME,
-                entry.place.at("name"),
-                format!("Duplicate release name '{}'", plain(&name)),
-            );
-        }
-    }
-    releases
-}
-
-// === impl Release ===
-
-impl Release<'_> {
-    /// The operating system that the release was compiled for.
-    pub fn system(&self) -> Option<&str> {
-        hash(self.tree.get("stemcell")?)?.get("os")?.as_str()
     }
 }

@@ -1,11 +1,12 @@
 //! Properties of a job: binds the manifest's values to the declared properties, by BOSH's rules.
 //!
-//! Every property that the spec declares exists afterwards, in the spec's order: with the manifest's value, or the default where that is absent or
-//! null. Hashes are replaced as a whole and sorted by key. Undeclared properties are not visible to templates.
+//! Every property that the spec declares exists afterwards, in the spec's order: with the manifest's value, or the
+//! default where that is absent or null. Hashes are replaced as a whole and sorted by key. Undeclared properties are
+//! not visible to templates.
 
-use crate::spec::Spec;
 use crate::value::{class, hash};
 use boson_document::{Map, Tree, escape};
+use boson_manifest::spec::Spec;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
@@ -14,8 +15,8 @@ use std::collections::HashMap;
 pub struct Mismatch {
     /// In BOSH's words.
     pub message: String,
-    /// Where the value is that should be a hash: tokens below the manifest's properties, or none where the spec's defaults contradict
-    /// each other.
+    /// Where the value is that should be a hash: tokens below the manifest's properties, or none where the spec's
+    /// defaults contradict each other.
     pub given: Option<Vec<String>>,
     /// Dotted name of the property.
     pub property: String,
@@ -186,8 +187,8 @@ impl<'s> Known<'s> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::JobSpec;
     use boson_document::{Report, json};
+    use boson_manifest::spec::JobSpec;
 
     fn bound(given: &str, properties: &str) -> Result<String, Vec<Mismatch>> {
         let spec = json::parse(&format!(r#"{{"name": "j", "properties": {properties}}}"#)).unwrap();
@@ -198,7 +199,7 @@ mod tests {
             document_name: "spec".into(),
         };
         let mut report = Report::default();
-        let spec = Spec::read(&from, &mut report);
+        let spec = Spec::read(&from, crate::codes::JOB_SPEC, &mut report);
         assert_eq!(report.into_diagnostics(), []);
         let given = json::parse(given).unwrap();
         bind(given.as_object().unwrap(), &spec).map(|map| json::to_text(&Tree::Object(map)))

@@ -1,14 +1,14 @@
 //! Links that jobs provide, with the properties that they expose.
 
-use crate::addons::unused;
 use crate::codes;
 use crate::group::Group;
 use crate::job::Job;
 use crate::properties::{pieces, place};
-use crate::spec::{Provides, Spec, Specs, property_names};
+use crate::unused::unused;
 use crate::value::{hash, plain};
-use boson_document::{Map, Pointer, Report, Tree};
+use boson_document::{Map, Place, Report, Tree};
 use boson_manifest::members::Members;
+use boson_manifest::spec::{Provides, Spec, Specs, property_names};
 use boson_manifest::types::Type;
 use std::collections::{HashMap, HashSet};
 
@@ -50,23 +50,23 @@ pub fn provided<'a>(number: usize, group: &Group<'a>, specs: &Specs<'a>, report:
         let mut reader = Reader {
             group,
             job,
-            spec: specs.of(job),
+            spec: specs.get(job.spec),
             number,
             index,
             report,
         };
         reader.providers(&mut providers);
     }
-    let disk = |name: &String| Provider {
-        original: name.clone(),
-        name: name.clone(),
+    let disk = |name: &str| Provider {
+        original: name.into(),
+        name: name.into(),
         kind: "disk".into(),
         group: number,
         source: Source::Disk,
-        properties: Tree::object().with("name", name.as_str()),
+        properties: Tree::object().with("name", name),
         consumable: true,
     };
-    providers.extend(group.disks.iter().map(disk));
+    providers.extend(group.entry.persistent_disks().map(disk));
     providers
 }
 
@@ -119,10 +119,10 @@ impl<'a> Reader<'_, 'a> {
     }
 
     fn site(&self) -> String {
-        format!("in job '{}' in instance group '{}'", self.job.name, self.group.name)
+        format!("in job '{}' in instance group '{}'", self.job.name, self.group.name())
     }
 
-    fn provider(&mut self, link: &Provides<'_>, defaults: &Defaults<'_>, at: &Pointer) -> Option<Provider> {
+    fn provider(&mut self, link: &Provides<'_>, defaults: &Defaults<'_>, at: &Place) -> Option<Provider> {
         let mut provider = Provider {
             original: link.name.clone(),
             name: link.name.clone(),
@@ -141,7 +141,7 @@ impl<'a> Reader<'_, 'a> {
     }
 
     /// Reads the manifest's entry for the link.
-    fn given(&mut self, given: &Tree, at: Pointer, provider: &mut Provider) -> Option<()> {
+    fn given(&mut self, given: &Tree, at: Place, provider: &mut Provider) -> Option<()> {
         let link = plain(&provider.original);
         if given.as_str() == Some("nil") {
             provider.consumable = false;
@@ -175,7 +175,7 @@ impl<'a> Reader<'_, 'a> {
         Some(())
     }
 
-    fn exposed(&mut self, link: &Provides<'_>, defaults: &Defaults<'_>, at: &Pointer) -> Option<Tree> {
+    fn exposed(&mut self, link: &Provides<'_>, defaults: &Defaults<'_>, at: &Place) -> Option<Tree> {
         let (mut exposed, mut sound) = (Map::new(), true);
         for name in &link.properties {
             let path = pieces(name);
@@ -203,7 +203,7 @@ impl<'a> Reader<'_, 'a> {
     }
 
     /// The manifest's own providers, and where each lists its properties.
-    fn custom(&mut self, of_release: &HashSet<&str>) -> Vec<(Provides<'a>, Pointer)> {
+    fn custom(&mut self, of_release: &HashSet<&str>) -> Vec<(Provides<'a>, Place)> {
         let (mut custom, mut names) = (Vec::new(), HashSet::new());
         for (index, item) in self.job.custom.iter().enumerate() {
             let at = self.job.place.at("custom_provider_definitions").at(index);

@@ -4,10 +4,8 @@ use crate::codes;
 use crate::job::Job;
 use crate::value::hash;
 use boson_document::{Report, Tree};
+use boson_manifest::job::{self, QUARKS};
 use boson_manifest::members::Members;
-
-/// The job property; its older name.
-pub const QUARKS: [&str; 2] = ["quarks", "bosh_containerization"];
 
 /// What the manifest has under `quarks`, over what it has under the older name.
 pub fn quarks(job: &Job<'_>) -> Tree {
@@ -22,10 +20,7 @@ pub const COMPUTED: [&str; 5] = ["instances", "consumes", "release", "declared",
 /// Checks the job's property `quarks` as far as this stage reads it.
 pub fn check(job: &Job<'_>, report: &mut Report) {
     let place = &job.properties.place;
-    for name in QUARKS {
-        let Some(given) = job.properties.get(name) else {
-            continue;
-        };
+    for (name, given) in job::quarks(&job.properties) {
         let Some(members) = Members::of(given, place.at(name), codes::MEMBERS, report) else {
             continue;
         };
@@ -48,7 +43,7 @@ pub fn check(job: &Job<'_>, report: &mut Report) {
             "Job '{}' has both the properties '{}' and '{}'",
             job.name, QUARKS[0], QUARKS[1]
         );
-        let help = "move everything under `quarks`: what both have is taken from there";
+        let help = "move everything to `quarks`, which overrides the older name";
         report
             .warning(codes::GIVEN_DATA, place.at(QUARKS[1]), message)
             .help(help);

@@ -7,7 +7,7 @@ use crate::provide::{Provider, Source};
 use boson_document::{Diagnostic, Pointer, Report};
 use std::collections::HashMap;
 
-/// Where the content of a link comes from.
+/// Origin of the content of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// The provider of this number.
@@ -153,7 +153,8 @@ fn header(consumer: &Consumer, groups: &[Group<'_>]) -> String {
         Asker::Job { group, job } => {
             format!(
                 "job '{}' in instance group '{}'",
-                groups[*group].jobs[*job].name, groups[*group].name
+                groups[*group].jobs[*job].name,
+                groups[*group].name()
             )
         }
         Asker::Variable(name) => format!("variable '{name}'"),
@@ -174,7 +175,8 @@ fn detail(provider: &Provider, network: Option<&str>, groups: &[Group<'_>], depl
         };
         return format!(
             "Disk link provider '{}' from instance group '{}'{none}",
-            provider.original, group.name
+            provider.original,
+            group.name()
         );
     };
     let alias = if provider.name == provider.original {
@@ -187,6 +189,8 @@ fn detail(provider: &Provider, network: Option<&str>, groups: &[Group<'_>], depl
     });
     format!(
         "Link provider '{}' {alias}from job '{}' in instance group '{}' in deployment '{deployment}'{miss}",
-        provider.original, group.jobs[job].name, group.name
+        provider.original,
+        group.jobs[job].name,
+        group.name()
     )
 }

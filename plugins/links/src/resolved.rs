@@ -1,14 +1,16 @@
-//! The resolved document of a group: a manifest with this group only, its jobs' properties bound, instances and links added.
+//! The resolved document of a group: a manifest with this group only, its jobs' properties bound, instances and links
+//! added.
 
 use crate::codes;
 use crate::group::Group;
 use crate::job::Job;
 use crate::manifest::Manifest;
-use crate::quarks::{QUARKS, quarks};
+use crate::quarks::quarks;
 use crate::value::{depth, hash, plain};
 use boson_document::{MAX_DEPTH, Map, Report, Tree};
 use boson_manifest::cloud::{self, CloudConfig};
 use boson_manifest::dns::{self, Zone};
+use boson_manifest::job::QUARKS;
 use boson_manifest::names::Names;
 use boson_manifest::waiting;
 use std::collections::{HashMap, HashSet};
@@ -48,7 +50,7 @@ pub struct Documents<'m, 'a> {
 // === impl Documents ===
 
 impl<'m, 'a> Documents<'m, 'a> {
-    /// For a manifest.
+    /// Creates the documents of a manifest.
     pub fn new(manifest: &'m Manifest<'a>, deployment: &'m str, names: &'m Names, zone: Option<Zone>) -> Self {
         let mut stemcells: HashMap<&str, Vec<&Tree>> = HashMap::new();
         for stemcell in manifest.tree.items("stemcells") {
@@ -78,30 +80,29 @@ impl<'m, 'a> Documents<'m, 'a> {
             if depth(&document) > MAX_DEPTH {
                 let message = format!(
                     "The resolved document of the instance group '{}' is nested too deep",
-                    plain(&group.name)
+                    plain(group.name())
                 );
-                report.error(codes::TOO_DEEP, group.place.clone(), message);
+                report.error(codes::TOO_DEEP, &group.entry.place, message);
             }
             made.push(GroupDocument {
-                name: group.name.clone(),
+                name: group.name().into(),
                 document,
             });
         }
         made
     }
 
-    /// For each group the groups that its pods wait for.
+    /// The groups that the pods of each group wait for.
     fn waits(&self) -> Vec<Vec<&str>> {
         let serial = |tree: &Tree| tree.get("update")?.get("serial")?.as_bool();
         let of_all = serial(self.manifest.tree);
-        let settings = ["env", "bosh", "agent", "settings"];
         let ports = |job: &Job<'a>| !quarks(job).items("ports").is_empty();
         let members = self.manifest.groups.iter().map(|group| waiting::Member {
-            name: &group.name,
-            serial: serial(group.tree).or(of_all),
-            is_service: group.lifecycle == "service",
+            name: group.name(),
+            serial: serial(group.entry.tree).or(of_all),
+            is_service: group.entry.is_service(),
             has_ports: group.jobs.iter().any(ports),
-            settings: settings.iter().try_fold(group.tree, |tree, key| tree.get(key)),
+            settings: group.entry.settings(),
         });
         waiting::groups(&members.collect::<Vec<_>>(), self.names)
     }
@@ -113,8 +114,8 @@ impl<'m, 'a> Documents<'m, 'a> {
             .with("name", self.deployment)
             .with("releases", self.releases(group));
         let stemcells = group
-            .tree
-            .str("stemcell")
+            .entry
+            .stemcell()
             .and_then(|alias| self.stemcells.get(alias))
             .into_iter()
             .flatten();
@@ -128,10 +129,10 @@ impl<'m, 'a> Documents<'m, 'a> {
             }
         }
         if let Some(zone) = &self.zone {
-            document.set(dns::RESOLVED_KEY, zone.part_of(&group.name));
+            document.set(dns::RESOLVED_KEY, zone.part_of(group.name()));
         }
         if let Some(config) = CloudConfig::of(self.manifest.tree) {
-            document.set(cloud::KEY, config.part(group.tree));
+            document.set(cloud::KEY, config.part(group.entry.tree));
         }
         let jobs: Vec<Tree> = group
             .jobs
@@ -139,8 +140,8 @@ impl<'m, 'a> Documents<'m, 'a> {
             .zip(data)
             .map(|(job, data)| self.job(job, data))
             .collect();
-        let mut entry = group.tree.clone();
-        if let Some(update) = update(top("update"), group.tree.get("update")) {
+        let mut entry = group.entry.tree.clone();
+        if let Some(update) = update(top("update"), group.entry.tree.get("update")) {
             entry.set("update", update);
         }
         entry.set("jobs", jobs);

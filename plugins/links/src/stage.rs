@@ -7,13 +7,13 @@ use crate::manifest::Manifest;
 use crate::provide::{Provider, Source, provided};
 use crate::resolve::collected;
 use crate::resolved::{Documents, GroupDocument};
-use crate::spec::{JobSpec, Specs};
 use crate::value::plain;
 use crate::{addons, codes, limit, quarks, variables};
 use boson_document::{Diagnostic, Pointer, Report, Tree};
 use boson_manifest::dns;
-use boson_manifest::instances::{Instance, Layout, Spread};
-use boson_manifest::names::{NameError, Names, Taken, label};
+use boson_manifest::instances::{Layout, Spread};
+use boson_manifest::names::{Names, label};
+use boson_manifest::spec::{JobSpec, Specs};
 use std::collections::HashSet;
 
 /// The deployment and its namespace.
@@ -77,8 +77,8 @@ pub fn resolve(
     }
 }
 
-/// The addresses that variables consume: an object, name of the variable -> `alternative_names` (to append to its options) and
-/// `common_name` (to set where the options have none).
+/// The addresses that variables consume: an object, name of the variable -> `alternative_names` (to append to its
+/// options) and `common_name` (to set where the options have none).
 ///
 /// For the time before values of variables are known: places that may hold placeholders are not checked.
 ///
@@ -91,7 +91,7 @@ pub fn variable_addresses(
 ) -> Result<(Tree, Vec<Diagnostic>), Vec<Diagnostic>> {
     let mut unchecked = limit::report();
     let mut report = limit::report();
-    let specs = Specs::read(jobs, &mut unchecked);
+    let specs = Specs::read(jobs, codes::JOB_SPEC, &mut unchecked);
     let found = plan(document, deployment, &specs, &mut unchecked).and_then(|plan| {
         let consumers = variables::consumed(document);
         variables::addresses(
@@ -150,7 +150,7 @@ fn run(
     ids: Ids,
     report: &mut Report,
 ) -> Option<(Vec<GroupDocument>, Vec<Provided>)> {
-    let specs = Specs::read(jobs, report);
+    let specs = Specs::read(jobs, codes::JOB_SPEC, report);
     let Plan {
         manifest,
         names,
@@ -194,59 +194,44 @@ fn run(
     Some((documents, offered(&providers, &manifest)))
 }
 
-/// Most instances of a group. Each has its own pod and Service, and Kubernetes is made for 3,000 pods in a namespace.
-const MOST_OF_A_GROUP: u64 = 1_000;
 /// Most instances of all groups: as many pods as Kubernetes is made for in a namespace.
 const MOST_OF_ALL: u64 = 3_000;
 
 fn lay_out(manifest: &mut Manifest<'_>, names: &Names, spread: Spread, report: &mut Report) {
-    let (mut taken, mut total, mut seen) = (Taken::default(), 0, HashSet::new());
+    let (mut total, mut seen) = (0, HashSet::new());
     for group in &mut manifest.groups {
         let layout = Layout {
-            group: &group.name,
+            group: group.name(),
             azs: &group.azs,
-            instances: u32::try_from(group.stated).unwrap_or(u32::MAX),
+            instances: group.stated,
             spread,
         };
         total += layout.count();
-        if layout.count() > MOST_OF_A_GROUP || total > MOST_OF_ALL {
-            let name = plain(&group.name);
-            let message = match layout.count() {
-                count if count > MOST_OF_A_GROUP => {
-                    format!("Instance group '{name}' has more than {MOST_OF_A_GROUP} instances over its AZs")
-                }
-                _ => format!("The instance groups up to '{name}' have more than {MOST_OF_ALL} instances"),
-            };
-            report.error(codes::LIMIT, group.place.at("instances"), message);
+        let excess = layout.excess().or_else(|| {
+            let name = plain(group.name());
+            (total > MOST_OF_ALL)
+                .then(|| format!("The instance groups up to '{name}' have more than {MOST_OF_ALL} instances"))
+        });
+        if let Some(message) = excess {
+            report.error(codes::LIMIT, group.entry.place.at("instances"), message);
             return;
         }
         // Reported already: two groups with the same canonical name.
-        if !seen.insert(label(&group.name)) {
+        if !seen.insert(label(group.name())) {
             continue;
         }
         match layout
             .instances(names)
-            .and_then(|instances| claimed(&group.name, &instances, names, &mut taken).map(|()| instances))
             .and_then(|instances| Ok((layout.hypothetical(names)?, instances)))
         {
             Ok((hypothetical, instances)) => {
                 (group.hypothetical, group.instances) = (hypothetical, instances);
             }
             Err(error) => {
-                report.error(codes::NAME, group.place.at("name"), error.to_string());
+                report.error(codes::NAME, group.entry.place.at("name"), error.to_string());
             }
         }
     }
-}
-
-/// Takes the names of a group's Services: those of `web-1` and of the second instance of `web` would be the same.
-fn claimed(group: &str, instances: &[Instance], names: &Names, taken: &mut Taken) -> Result<(), NameError> {
-    let by = format!("instance group '{}'", plain(group));
-    taken.claim("Service", &names.service(group)?, &by)?;
-    instances.iter().try_for_each(|instance| {
-        let service = names.instance_service(group, instance.index)?;
-        taken.claim("Service", &service, &by)
-    })
 }
 
 fn declared(
@@ -277,7 +262,7 @@ fn offered(providers: &[Provider], manifest: &Manifest<'_>) -> Vec<Provided> {
         Some(Provided {
             name: provider.name.clone(),
             kind: provider.kind.clone(),
-            group: group.name.clone(),
+            group: group.name().into(),
             job: group.jobs[job].name.clone(),
             properties: provider.properties.clone(),
         })

@@ -9,10 +9,7 @@ pub fn hash(value: &Tree) -> Option<&Map> {
 
 pub use boson_document::ruby::{class, string as text};
 
-/// A member's name, as it may be printed.
-pub fn plain(name: &str) -> String {
-    name.trim_start_matches('\0').chars().take(128).collect()
-}
+pub use boson_manifest::redacted::plain;
 
 /// How many levels a value is nested, scalars being 0.
 pub fn depth(value: &Tree) -> usize {

@@ -5,7 +5,7 @@ use crate::group::Group;
 use crate::provide::{Provider, Source};
 use crate::resolve::{Found, Providers};
 use crate::value::{hash, text};
-use boson_document::{Map, Pointer, Report, Tree};
+use boson_document::{Map, Place, Pointer, Report, Tree};
 use boson_manifest::names::Names;
 
 /// Links that a certificate may consume.
@@ -25,7 +25,7 @@ pub fn consumed(document: &Tree) -> Vec<VariableLink> {
         let (Some(name), Some(consumes)) = (variable.str("name"), variable.get("consumes").and_then(hash)) else {
             continue;
         };
-        let place = Pointer::root().at("variables").at(index).at("consumes");
+        let place = Place::from(Pointer::root().at("variables").at(index).at("consumes"));
         for (original, entry) in consumes {
             if CONSUMERS.contains(&original.as_str())
                 && variable.str("type") == Some("certificate")
@@ -38,7 +38,7 @@ pub fn consumed(document: &Tree) -> Vec<VariableLink> {
     links
 }
 
-fn link(variable: &str, original: &str, entry: &Tree, place: Pointer) -> VariableLink {
+fn link(variable: &str, original: &str, entry: &Tree, place: Place) -> VariableLink {
     let given = |key: &str| entry.get(key).and_then(text);
     let consumer = Consumer {
         original: original.into(),
@@ -80,7 +80,7 @@ pub fn addresses(
         let provider = &providers[provider];
         // As in BOSH, a disk has no address.
         let address = names
-            .group_address(&groups[provider.group].name)
+            .group_address(groups[provider.group].name())
             .ok()
             .filter(|_| provider.source != Source::Disk);
         let Some(address) = address else { continue };
@@ -104,7 +104,8 @@ fn wildcard(address: &str) -> String {
         .map_or_else(|| "*".into(), |(_, rest)| format!("*.{rest}"))
 }
 
-/// In BOSH a wildcard matches the instances of the group. Here it would match all Services of the namespace, so the instances' names are listed.
+/// In BOSH a wildcard matches the instances of the group. Here it would match all Services of the namespace, so the
+/// instances' names are listed.
 fn alternative_names(address: String, wildcard: bool, group: &Group<'_>) -> Vec<String> {
     let instances = group
         .instances

@@ -1,11 +1,36 @@
-//! Which addons go where, by BOSH's placement rules.
+//! Addons, and which groups they apply to, by BOSH's placement rules.
 //!
 //! An addon applies to a group that its `include` matches and its `exclude` does not. Within a list of a filter any entry is enough; of several lists
 //! all must match. An `include` without requirements matches every group, also errands; an `exclude` without requirements matches none.
 
+use crate::members::{self, Members};
 use crate::types::Type;
-use boson_document::{Pointer, Tree};
+use boson_document::{Code, Map, Place, Report, Tree};
 use std::collections::HashSet;
+
+/// The codes under which a stage reports errors.
+#[derive(Clone, Copy, Debug)]
+pub struct Codes {
+    /// Types and required keys.
+    pub members: &'static members::Codes,
+    /// An error in an `include` or `exclude`.
+    pub filter: &'static Code,
+    /// A key has no effect.
+    pub unused_key: &'static Code,
+}
+
+/// An addon.
+#[derive(Clone, Debug)]
+pub struct Addon<'a> {
+    /// Name; empty where that is missing.
+    pub name: String,
+    /// Which groups it applies to.
+    pub include: Filter,
+    /// Which groups it does not apply to.
+    pub exclude: Filter,
+    /// Its other keys.
+    pub members: Members<'a>,
+}
 
 /// The properties of an instance group that filters match.
 #[derive(Clone, Debug, Default)]
@@ -45,17 +70,6 @@ pub struct Filter {
     lifecycle: String,
 }
 
-/// An error in a filter, or a part without effect.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// Only a warning: it has no effect.
-    pub harmless: bool,
-    /// In BOSH's words.
-    pub message: String,
-    /// Where, below the filter.
-    pub pointer: Pointer,
-}
-
 // === impl Kind ===
 
 impl Kind {
@@ -68,15 +82,53 @@ impl Kind {
     }
 }
 
+// === impl Addon ===
+
+impl<'a> Addon<'a> {
+    /// Reads an addon. Its jobs are read when they are asked for.
+    pub fn read(tree: &'a Tree, place: impl Into<Place>, codes: &'static Codes, report: &mut Report) -> Option<Self> {
+        let members = Members::of(tree, place, codes.members, report)?;
+        let name = members.required_string("name", report);
+        let [include, exclude] = [Kind::Include, Kind::Exclude].map(|kind| Filter::read(&members, kind, codes, report));
+        Some(Self {
+            name: name.unwrap_or_default(),
+            include,
+            exclude,
+            members,
+        })
+    }
+
+    /// Properties of those of its jobs that have none.
+    pub fn properties(&self, report: &mut Report) -> Option<&'a Map> {
+        self.members.object("properties", report)
+    }
+
+    /// Its jobs, each with its place.
+    pub fn jobs(&self, report: &mut Report) -> impl Iterator<Item = (Place, &'a Tree)> + use<'a> {
+        let (listed, place) = (self.members.list("jobs", report), self.members.place.at("jobs"));
+        listed
+            .iter()
+            .enumerate()
+            .map(move |(index, job)| (place.at(index), job))
+    }
+
+    /// Whether it applies to a group.
+    pub fn applies(&self, group: &Candidate) -> bool {
+        self.include.matches(group) && !self.exclude.matches(group)
+    }
+}
+
 // === impl Filter ===
 
 impl Filter {
-    /// Reads the addon's `include` or `exclude`, absent or not; unreadable parts are added to `problems` and require nothing.
-    pub fn read(addon: &Tree, kind: Kind, problems: &mut Vec<Problem>) -> Self {
+    /// Reads the addon's `include` or `exclude`, absent or not; unreadable parts are reported and require nothing.
+    fn read(addon: &Members<'_>, kind: Kind, codes: &'static Codes, report: &mut Report) -> Self {
         let mut reader = Reader {
             filter: addon.get(kind.name()),
+            place: addon.place.at(kind.name()),
             kind,
-            problems,
+            codes,
+            report,
         };
         reader.check();
         Self {
@@ -112,47 +164,39 @@ impl Filter {
     }
 }
 
-const KEYS: [&str; 6] = ["instance_groups", "jobs", "stemcell", "networks", "azs", "lifecycle"];
-
-struct Reader<'a> {
+struct Reader<'r, 'a> {
     filter: Option<&'a Tree>,
+    place: Place,
     kind: Kind,
-    problems: &'a mut Vec<Problem>,
+    codes: &'static Codes,
+    report: &'r mut Report,
 }
 
 // === impl Reader ===
 
-impl<'a> Reader<'a> {
-    fn error(&mut self, message: String, pointer: Pointer) {
-        self.problems.push(Problem {
-            harmless: false,
-            message,
-            pointer,
-        });
+impl<'a> Reader<'_, 'a> {
+    fn error(&mut self, message: String, place: Place) {
+        self.report.error(self.codes.filter, place, message);
     }
 
     fn check(&mut self) {
         let Some(filter) = self.filter else { return };
         let Some(members) = filter.as_object() else {
-            return self.error(Type::Hash.mismatch(self.kind.name(), filter), Pointer::root());
+            return self.error(Type::Hash.mismatch(self.kind.name(), filter), self.place.clone());
         };
         if members
             .get("deployments")
             .is_some_and(|listed| listed.as_array().is_none_or(|items| !items.is_empty()))
         {
             let message = "Deployment filter is not allowed for deployment level addons.".into();
-            self.error(message, Pointer::root().at("deployments"));
+            self.error(message, self.place.at("deployments"));
         }
-        for key in members
-            .keys()
-            .filter(|key| *key != "deployments" && !KEYS.contains(&key.as_str()))
-        {
-            let message = format!("The key '{key}' of an addon's '{}' has no effect", self.kind.name());
-            self.problems.push(Problem {
-                harmless: true,
-                message,
-                pointer: Pointer::root().at(key),
-            });
+        // Teams are the director's. The tables of keys report keys that BOSH does not know.
+        if members.contains_key("teams") {
+            let message = format!("The key 'teams' of an addon's '{}' has no effect", self.kind.name());
+            self.report
+                .warning(self.codes.unused_key, self.place.at("teams"), message)
+                .help("take it out");
         }
     }
 
@@ -161,7 +205,7 @@ impl<'a> Reader<'a> {
             None => &[],
             Some(Tree::Array(items)) => items,
             Some(other) => {
-                self.error(Type::Array.mismatch(key, other), Pointer::root().at(key));
+                self.error(Type::Array.mismatch(key, other), self.place.at(key));
                 &[]
             }
         }
@@ -188,7 +232,7 @@ impl<'a> Reader<'a> {
                         "Job {{{given}}} in deployment config's {} section must have both name and release.",
                         self.kind.name()
                     );
-                    self.error(message, Pointer::root().at("jobs").at(index));
+                    self.error(message, self.place.at("jobs").at(index));
                 }
             }
         }
@@ -207,7 +251,7 @@ impl<'a> Reader<'a> {
                         "Stemcell {{}} in deployment config's {} section must have an os name.",
                         self.kind.name()
                     );
-                    self.error(message, Pointer::root().at("stemcell").at(index));
+                    self.error(message, self.place.at("stemcell").at(index));
                 }
             }
         }
@@ -219,10 +263,7 @@ impl<'a> Reader<'a> {
             None => String::new(),
             Some(Tree::String(lifecycle)) => lifecycle.clone(),
             Some(other) => {
-                self.error(
-                    Type::String.mismatch("lifecycle", other),
-                    Pointer::root().at("lifecycle"),
-                );
+                self.error(Type::String.mismatch("lifecycle", other), self.place.at("lifecycle"));
                 String::new()
             }
         }
@@ -245,11 +286,19 @@ mod tests {
         }
     }
 
-    fn applies(addon: &str) -> bool {
-        let (addon, mut problems) = (json::parse(addon).unwrap(), Vec::new());
-        let [include, exclude] = [Kind::Include, Kind::Exclude].map(|kind| Filter::read(&addon, kind, &mut problems));
-        assert_eq!(problems, [], "{addon:?}");
-        include.matches(&candidate()) && !exclude.matches(&candidate())
+    const CODES: &Codes = &Codes {
+        members: members::UNREPORTED,
+        filter: &Code::new("filter", "", ""),
+        unused_key: &Code::new("unused", "", ""),
+    };
+
+    /// Whether the addon applies to the candidate; what is reported about its filters, with the place.
+    fn read(filters: &str) -> (bool, Vec<(String, String)>) {
+        let (tree, mut report) = (json::parse(filters).unwrap().with("name", "a"), Report::default());
+        let addon = Addon::read(&tree, Place::default(), CODES, &mut report).unwrap();
+        let reported = report.into_diagnostics().into_iter();
+        let reported = reported.map(|one| (one.message.clone(), one.pointer_text()));
+        (addon.applies(&candidate()), reported.collect())
     }
 
     #[test]
@@ -288,7 +337,7 @@ mod tests {
             ),
             (r#"{"include": {"instance_groups": [7]}}"#, false),
         ] {
-            assert_eq!(applies(addon), expected, "{addon}");
+            assert_eq!(read(addon), (expected, Vec::new()), "{addon}");
         }
     }
 
@@ -298,41 +347,36 @@ mod tests {
             (
                 r#"{"include": null}"#,
                 "Property 'include' value (nil) did not match the required type 'Hash'",
-                "",
+                "/include",
             ),
             (
                 r#"{"include": {"deployments": ["x"]}}"#,
                 "Deployment filter is not allowed for deployment level addons.",
-                "/deployments",
+                "/include/deployments",
             ),
             (
                 r#"{"include": {"jobs": [{"name": "a"}]}}"#,
                 r#"Job {"name" => "a"} in deployment config's include section must have both name and release."#,
-                "/jobs/0",
+                "/include/jobs/0",
             ),
             (
                 r#"{"include": {"stemcell": [{}]}}"#,
                 "Stemcell {} in deployment config's include section must have an os name.",
-                "/stemcell/0",
+                "/include/stemcell/0",
             ),
             (
                 r#"{"include": {"azs": "z1"}}"#,
                 "Property 'azs' value (...) did not match the required type 'Array'",
-                "/azs",
+                "/include/azs",
             ),
             (
                 r#"{"include": {"teams": ["t"]}}"#,
                 "The key 'teams' of an addon's 'include' has no effect",
-                "/teams",
+                "/include/teams",
             ),
         ] {
-            let mut problems = Vec::new();
-            Filter::read(&json::parse(addon).unwrap(), Kind::Include, &mut problems);
-            let reported: Vec<_> = problems
-                .iter()
-                .map(|p| (p.message.as_str(), p.pointer.to_string()))
-                .collect();
-            assert_eq!(reported, [(message, pointer.to_string())], "{addon}");
+            let (_, reported) = read(addon);
+            assert_eq!(reported, [(message.to_string(), pointer.to_string())], "{addon}");
         }
     }
 }

@@ -3,9 +3,9 @@
 use crate::wrapper;
 use boson_document::Tree;
 
-/// Where the job sources of all releases are.
+/// Directory of the job sources of all releases.
 pub const RELEASES: &str = "/var/vcap/all-releases";
-/// Where a release image has its own.
+/// Directory of the job sources in a release image.
 pub const SOURCE: &str = "/var/vcap/jobs-src";
 
 /// The directory of a release.
@@ -13,14 +13,14 @@ pub fn target(release: &str) -> String {
     format!("{RELEASES}/jobs-src/{release}")
 }
 
-/// The command of a container of the release image. `target`: of [`target`], as a command of Kubernetes writes it. The process wrapper's volume is
-/// mounted, because the image may have no tools.
+/// The command of a container of the release image. `target`: of [`target`], as a command of Kubernetes writes it. The
+/// process wrapper's volume is mounted, because the image may have no tools.
 pub fn command(target: &str) -> [&str; 4] {
     [wrapper::PROGRAM, "copy-jobs", SOURCE, target]
 }
 
-/// Whether a job of a manifest needs no root: its property `quarks.run.security_context` has `runAsNonRoot: true`. Then its scripts run as vcap,
-/// and where all jobs of a release say so, the release's templates are copied as vcap.
+/// Whether a job of a manifest needs no root: its property `quarks.run.security_context` has `runAsNonRoot: true`. Then
+/// its scripts run as vcap, and where all jobs of a release say so, the release's templates are copied as vcap.
 pub fn needs_no_root(job: &Tree) -> bool {
     let properties = job.get("properties");
     let quarks = properties.and_then(|all| all.get("quarks").or_else(|| all.get("bosh_containerization")));

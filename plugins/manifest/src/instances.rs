@@ -4,9 +4,13 @@
 //! replicas as the fullest, so that a pod knows it from its zone and ordinal alone, and an index may be unused.
 
 use crate::names::{NameError, Names};
+use crate::redacted;
 
 /// Extension of the contract's `deployment` record: how `instances` is read. Without it: [`Spread::Total`].
 pub const EXTENSION: &str = "instances";
+
+/// Most instances of a group. Each has its own pod and Service, and Kubernetes is made for 3,000 pods in a namespace.
+pub const MOST_OF_A_GROUP: u64 = 1_000;
 
 /// What `instances` of a group means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,6 +65,13 @@ impl Layout<'_> {
             Spread::Total => u64::from(self.instances),
             Spread::PerZone => u64::from(self.instances) * self.zones() as u64,
         }
+    }
+
+    /// The error if they are more than a group may have.
+    pub fn excess(&self) -> Option<String> {
+        let name = redacted::plain(self.group);
+        (self.count() > MOST_OF_A_GROUP)
+            .then(|| format!("Instance group '{name}' has more than {MOST_OF_A_GROUP} instances over its AZs"))
     }
 
     /// Replicas in each AZ, in the order of the AZs.

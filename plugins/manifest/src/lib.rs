@@ -1,19 +1,23 @@
-//! Code about manifests and deployments that several stages share: BOSH's type check, tables of keys, names, instances, addons, the cloud config, names of
-//! BOSH DNS. Pure; no WIT.
+//! Code about manifests and deployments that several stages share: BOSH's type check, tables of keys, readers of releases, instance groups, jobs, job
+//! specs and addons, names, instances, the cloud config, names of BOSH DNS. Pure; no WIT.
 
 pub mod addons;
 pub mod cloud;
 pub mod contract;
 pub mod copier;
 pub mod dns;
+pub mod group;
 pub mod images;
 pub mod instances;
+pub mod job;
 pub mod labels;
 pub mod members;
 pub mod names;
 pub mod pre_render;
 pub mod redacted;
+pub mod release;
 pub mod schema;
+pub mod spec;
 pub mod types;
 pub mod waiting;
 pub mod wrapper;

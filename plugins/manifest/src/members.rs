@@ -1,7 +1,7 @@
 //! Reads the members of an object by BOSH's rules: required keys and types.
 
 use crate::types::{self, Type};
-use boson_document::{Code, Map, Pointer, Report, Tree, ruby};
+use boson_document::{Code, Map, Place, Report, Tree, ruby};
 
 /// The codes under which a stage reports errors.
 #[derive(Clone, Copy, Debug)]
@@ -12,20 +12,32 @@ pub struct Codes {
     pub missing_key: &'static Code,
 }
 
+/// Codes for a reader that reports nothing.
+pub(crate) const UNREPORTED: &Codes = &Codes {
+    wrong_type: &Code::new("", "", ""),
+    missing_key: &Code::new("", "", ""),
+};
+
+/// A report that nobody reads.
+pub fn unreported() -> Report {
+    Report::limited(0)
+}
+
 /// Reads the members of one object; errors are added to the report.
 #[derive(Clone, Debug)]
 pub struct Members<'m> {
     map: &'m Map,
     codes: &'static Codes,
     /// Place of the object.
-    pub place: Pointer,
+    pub place: Place,
 }
 
 // === impl Members ===
 
 impl<'m> Members<'m> {
     /// The members of a value that must be an object.
-    pub fn of(tree: &'m Tree, place: Pointer, codes: &'static Codes, report: &mut Report) -> Option<Self> {
+    pub fn of(tree: &'m Tree, place: impl Into<Place>, codes: &'static Codes, report: &mut Report) -> Option<Self> {
+        let place = place.into();
         if let Some(map) = tree.as_map() {
             return Some(Self { map, codes, place });
         }
@@ -101,11 +113,7 @@ impl<'m> Members<'m> {
 
     /// Reports a missing key.
     pub fn missing(&self, key: &str, report: &mut Report) {
-        report.error(
-            self.codes.missing_key,
-            self.place.clone(),
-            types::missing(key, self.map),
-        );
+        report.error(self.codes.missing_key, &self.place, types::missing(key, self.map));
     }
 
     /// Reports a value of the wrong type.

@@ -32,7 +32,7 @@ pub enum NameError {
         /// The deployment.
         deployment: String,
     },
-    /// What follows the Service's name in an address leaves no room for the digest of a name that must be cut.
+    /// What follows the Service's name in an address is too long for the digest of a shortened name.
     AddressTooLong {
         /// Name of the Service before it is cut.
         service: String,
@@ -60,7 +60,7 @@ impl fmt::Display for NameError {
             Self::Empty { what, input } => {
                 write!(
                     f,
-                    "The name '{input}' of the {what} has no letter or digit that a Kubernetes name can hold"
+                    "The name '{input}' of the {what} has no letter or digit that Kubernetes accepts in names"
                 )
             }
             Self::NoLetter { deployment } => write!(
@@ -69,7 +69,7 @@ impl fmt::Display for NameError {
             ),
             Self::AddressTooLong { service, suffix } => write!(
                 f,
-                "The address '{service}{suffix}' has more than {SUBDOMAIN_LIMIT} characters, and '{suffix}' leaves no room to cut it"
+                "The address '{service}{suffix}' has more than {SUBDOMAIN_LIMIT} characters, and '{suffix}' is too long to shorten the name"
             ),
             Self::Taken {
                 kind,
@@ -90,7 +90,12 @@ impl std::error::Error for NameError {}
 
 /// A DNS label of any text: `_` to `-`, lower case, nothing outside `[a-z0-9-]`, no `-` at either end. May be empty; not cut.
 pub fn label(text: &str) -> String {
-    kept(text, false).trim_matches('-').to_string()
+    canonical(text).trim_matches('-').to_string()
+}
+
+/// BOSH's canonical form of a name, as parts of DNS names have it.
+pub fn canonical(text: &str) -> String {
+    kept(text, false)
 }
 
 /// A DNS subdomain of any text: as [`label`], but dots stay between labels that are not empty. May be empty; not cut.
@@ -117,23 +122,25 @@ fn kept(text: &str, dots: bool) -> String {
 ///
 /// A limit that the digest does not fit into cuts the digest.
 pub fn cut(base: &str, ending: &str, limit: usize) -> String {
-    let room = limit.saturating_sub(ending.len());
-    if base.len() <= room {
+    let space = limit.saturating_sub(ending.len());
+    if base.len() <= space {
         return format!("{base}{ending}");
     }
     let digest = format!("{:x}", Md5::digest(base));
-    let start: String = base.chars().take(room.saturating_sub(DIGEST)).collect();
-    format!("{start}{}{ending}", &digest[..DIGEST.min(room)])
+    let start: String = base.chars().take(space.saturating_sub(DIGEST)).collect();
+    format!("{start}{}{ending}", &digest[..DIGEST.min(space)])
 }
 
 /// What [`cut`] gives for a name with another ending and limit, from what it gave at [`LABEL_LIMIT`]: a name is cut once, however many
 /// objects are named after it.
 pub fn cut_again(name: &str, ending: &str, limit: usize) -> String {
-    let room = limit.saturating_sub(ending.len());
+    let space = limit.saturating_sub(ending.len());
     let start = LABEL_LIMIT - DIGEST;
     let digest = name.get(start..).filter(|digest| is_digest(digest));
     match digest {
-        Some(digest) if (DIGEST..LABEL_LIMIT).contains(&room) => format!("{}{digest}{ending}", &name[..room - DIGEST]),
+        Some(digest) if (DIGEST..LABEL_LIMIT).contains(&space) => {
+            format!("{}{digest}{ending}", &name[..space - DIGEST])
+        }
         _ => cut(name, ending, limit),
     }
 }
@@ -324,7 +331,7 @@ impl Names {
     /// Headless Service of a group.
     ///
     /// # Errors
-    /// A group name of which nothing is left, a namespace and domain that leave no room.
+    /// A group name of which nothing is left, a namespace and domain that are too long.
     pub fn service(&self, group: &str) -> Result<String, NameError> {
         self.fit(self.group_base(group)?)
     }

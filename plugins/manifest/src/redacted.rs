@@ -1,4 +1,4 @@
-//! Values in messages, as Ruby's `inspect` prints them, but without what may be secret or long: that is `...`.
+//! Values in messages, in the format of Ruby's `inspect`, with `...` in place of values that may be secret or long.
 //!
 //! The policy of decision 8, which all messages about a manifest share: keys are shown, and scalars only of members that describe the structure of a
 //! deployment. Where a scalar came from does not matter, because a manifest contains passwords once its variables are replaced.
@@ -28,14 +28,14 @@ pub fn member(key: &str, value: &Tree) -> String {
     scalar(value, PLAIN.contains(&key))
 }
 
-/// A value that should be a name or a word of a fixed list, and is not secret whatever it is.
+/// A value that should be a name or a word of a fixed list, and is never secret.
 pub fn name(value: &Tree) -> String {
     scalar(value, true)
 }
 
 /// A hash.
 pub fn hash(map: &Map) -> String {
-    let one = |(key, value): (&String, &Tree)| format!("{:?} => {}", shortened(key), member(key, value));
+    let one = |(key, value): (&String, &Tree)| format!("{:?} => {}", plain(key), member(key, value));
     let mut members: Vec<String> = map.iter().take(SHOWN).map(one).collect();
     if map.len() > SHOWN {
         members.push("...".into());
@@ -43,20 +43,20 @@ pub fn hash(map: &Map) -> String {
     format!("{{{}}}", members.join(", "))
 }
 
-fn scalar(value: &Tree, plain: bool) -> String {
+fn scalar(value: &Tree, is_shown: bool) -> String {
     match value {
         Tree::Null => "nil".into(),
         Tree::Bool(value) => value.to_string(),
-        Tree::Number(number) if plain && number.text().len() <= LONGEST => number.text().into(),
-        Tree::String(text) if plain && text.len() <= LONGEST => format!("{text:?}"),
+        Tree::Number(number) if is_shown && number.text().len() <= LONGEST => number.text().into(),
+        Tree::String(text) if is_shown && text.len() <= LONGEST => format!("{text:?}"),
         Tree::Array(items) if items.is_empty() => "[]".into(),
         Tree::Object(map) if map.is_empty() => "{}".into(),
         _ => "...".into(),
     }
 }
 
-/// A member's name without the mark of an escaped one.
-fn shortened(key: &str) -> String {
+/// A name, without the mark of an escaped one.
+pub fn plain(key: &str) -> String {
     key.trim_start_matches('\0').chars().take(2 * LONGEST).collect()
 }
 

@@ -62,6 +62,11 @@ impl Type {
         self.message(key, &redacted::member("", value))
     }
 
+    /// As [`Type::mismatch`], for a value that is named by its class.
+    pub fn mismatch_of_class(self, key: &str, class: &str) -> String {
+        self.message(key, class)
+    }
+
     fn message(self, key: &str, shown: &str) -> String {
         let kind = self.name();
         format!("Property '{key}' value ({shown}) did not match the required type '{kind}'")

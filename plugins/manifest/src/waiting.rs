@@ -5,7 +5,7 @@ use crate::labels::WAIT_FOR;
 use crate::names::Names;
 use boson_document::{Tree, json};
 
-/// Key of a resolved document: names of the instance groups that the group waits for. Which of the Services belong to instance groups cannot be seen
+/// Key of a resolved document: names of the instance groups that the group waits for. Whether a Service belongs to an instance group cannot be determined
 /// from a single group.
 pub const RESOLVED_KEY: &str = "wait_for";
 
@@ -115,7 +115,7 @@ mod tests {
             let texts: Vec<String> = found.iter().map(|one| one.join("+")).collect();
             texts.join(",")
         };
-        // `s` serial, `p` explicitly not, neither: nothing is said; `x` without ports, `e` an errand.
+        // `s` serial, `p` explicitly not, neither: no key; `x` without ports, `e` an errand.
         for (groups, waits) in [
             ("a b c", ",,"),
             ("as bs cs", ",as,bs"),

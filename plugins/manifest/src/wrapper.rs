@@ -1,18 +1,20 @@
 //! The process wrapper, `container-run`, in a pod.
 
-/// Where its volume is mounted.
+/// Mount path of the wrapper's volume.
 pub const HOME: &str = "/container-run";
-/// Its volume.
+/// Name of the wrapper's volume.
 pub const VOLUME: &str = "container-run";
-/// Where its init container copies it to.
+/// Path of the wrapper in its volume.
 pub const PROGRAM: &str = "/container-run/bin/container-run";
 /// The init container that copies it.
 pub const COPIER: &str = "container-run-copier";
-/// Where it is in the operator's image.
+/// Path of the wrapper in the operator's image.
 pub const IN_IMAGE: &str = "/usr/bin/container-run";
+/// Where the sidecar `logs` keeps its state, below [`HOME`].
+pub const LOGS: &str = "/container-run/logs";
 /// In its volume: what scripts find in `/var/vcap/bosh`.
 pub const BOSH: &str = "/container-run/bosh";
-/// Where templates are rendered to. Scripts find `bpm` there.
+/// Directory of rendered jobs. It also contains `bpm` for scripts.
 pub const JOBS: &str = "/var/vcap/jobs";
 
 /// The command that copies it to its volume.

@@ -1,4 +1,5 @@
-//! An OCI image layout as a tar, with the `manifest.json` of `docker save` beside its index, which names the same files.
+//! An OCI image layout as a tar, with the `manifest.json` of `docker save` beside its index, which names the same
+//! files.
 
 use crate::blob::{Blob, index, path, saved};
 use crate::header;

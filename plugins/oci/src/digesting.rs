@@ -14,7 +14,7 @@ pub struct Digesting<W> {
 // === impl Digesting ===
 
 impl<W> Digesting<W> {
-    /// Nothing written yet.
+    /// Starts a digest.
     pub fn new(inner: W) -> Self {
         Self {
             inner,

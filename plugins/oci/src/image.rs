@@ -69,7 +69,7 @@ impl Section {
         }
     }
 
-    /// At most `most` bytes from position `at` on.
+    /// Reads at most `most` bytes from position `at`.
     ///
     /// # Errors
     /// Those of the file, or it has become shorter.

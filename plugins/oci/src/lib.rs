@@ -1,5 +1,5 @@
-//! OCI images as bytes: reproducible headers of layers, the JSON documents of an image, and the tar of an image layout. The operator's image and
-//! release images are written with it.
+//! OCI images as bytes: reproducible headers of layers, the JSON documents of an image, and the tar of an image layout.
+//! The operator's image and release images are written with it.
 
 mod archive;
 mod blob;

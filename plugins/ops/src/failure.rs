@@ -30,7 +30,7 @@ impl Failure {
         }
     }
 
-    /// With the closest of these names; not below `properties`, whose keys messages do not list.
+    /// Adds the closest of these names, except below `properties`, whose keys messages do not list.
     fn near<'n>(mut self, typed: &str, at: Prefix<'_>, names: impl IntoIterator<Item = &'n str>) -> Self {
         if !at.is_below("properties") {
             self.near = closest(typed, names).map(Box::from);
@@ -49,12 +49,12 @@ impl Failure {
         Self::new(codes::MISSING_KEY, message).near(key, at, keys.iter().map(String::as_str))
     }
 
-    /// Not a map.
+    /// The value is not a map.
     pub fn no_map(at: Prefix<'_>, found: &Tree) -> Self {
         Self::mismatch("a map", at, found)
     }
 
-    /// Not an array.
+    /// The value is not an array.
     pub fn no_array(at: Prefix<'_>, found: &Tree) -> Self {
         Self::mismatch("an array", at, found)
     }

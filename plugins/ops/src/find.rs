@@ -73,7 +73,8 @@ fn member<'t>(current: Cow<'t, Tree>, name: &str, place: &mut Pointer) -> Cow<'t
     }
 }
 
-/// The default of a missing optional key: null at the end of the path, else an empty value that the next token can step into.
+/// The default of a missing optional key: null at the end of the path, else an empty value that the next token can step
+/// into.
 fn imagined<'t>(path: &Path, position: usize) -> Attempt<Cow<'t, Tree>> {
     match path.tokens().get(position + 1) {
         None => Ok(Cow::Owned(Tree::Null)),

@@ -11,7 +11,7 @@ enum GoNumber {
     Float(f64),
 }
 
-/// The member name that stands for a key that is this string.
+/// The member name that represents a key with this string.
 pub fn member(key: &str) -> Cow<'_, str> {
     if key.starts_with('\0') {
         escape::key(&key.into()).into()
@@ -68,8 +68,8 @@ fn go_number(number: &Number) -> GoNumber {
     }
 }
 
-/// A value after go-patch has copied it through YAML text: yaml.v2 writes a double without fraction below a million as an integer, and that is how it
-/// comes back. Keys stay as they are: `1.0` and `1` would become one.
+/// A value after go-patch has copied it through YAML text: yaml.v2 writes a double without fraction below a million as
+/// an integer, and that is how it comes back. Keys stay as they are: `1.0` and `1` would become one.
 pub fn copied(value: Tree) -> Tree {
     match value {
         Tree::Number(number) => Tree::Number(copied_number(number)),

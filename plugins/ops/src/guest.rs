@@ -49,7 +49,8 @@ impl world::Guest for Plugin {
             source,
         };
         let text = json::to_text(&applied.document);
-        // The instance ends with this call: freeing a large tree piece by piece would take a tenth of the call without need.
+        // The instance ends with this call: freeing a large tree piece by piece would take a tenth of the call without
+        // need.
         std::mem::forget(applied.document);
         Ok(world::Applied {
             document: text,

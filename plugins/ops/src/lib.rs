@@ -4,14 +4,16 @@
 //! Pure: documents in, document and diagnostics out. The document is changed in place; a failure returns no document.
 
 pub mod codes;
-pub mod definition;
 pub mod failure;
 pub mod path;
 
+mod definition;
 mod find;
 mod go;
 mod locate;
+mod operation;
 mod origins;
+mod parse;
 mod redacted;
 mod remove;
 mod replace;
@@ -25,8 +27,8 @@ mod guest;
 pub use origins::Origin;
 
 use boson_document::{Diagnostic, Pointer, Tree, did_you_mean};
-use definition::{Action, Operation};
 use failure::{Attempt, Failure};
+use operation::{Action, Operation};
 use origins::{Step, Trace};
 use path::Path;
 use scan::Scan;
@@ -61,7 +63,7 @@ pub fn apply(document: Tree, document_name: &str, files: Vec<OperationsFile>) ->
     let mut names = Vec::with_capacity(files.len());
     let mut operations = Vec::with_capacity(files.len());
     for OperationsFile { name, operations: tree } in files {
-        operations.push(definition::read(&name, tree, &mut diagnostics)?);
+        operations.push(operation::read(&name, tree, &mut diagnostics)?);
         names.push(name);
     }
     let mut document = document;
@@ -71,14 +73,14 @@ pub fn apply(document: Tree, document_name: &str, files: Vec<OperationsFile>) ->
             let advice = operation
                 .error
                 .as_ref()
-                .map(|error| format!("the ops file says: {error}"));
+                .map(|error| format!("message of the ops file: {error}"));
             perform(&mut document, &mut trace, operation, Step { file, position }, &scan)
                 .map_err(|failure| vec![failed(failure, &names[file], position, advice)])?;
         }
     }
     let (origins, complete) = trace.origins(document_name, &names);
     if !complete {
-        let message = "Where some parts of the document come from is not recorded: there are too many";
+        let message = "The origins of some parts of the document are not recorded: there are too many";
         diagnostics.push(Diagnostic::info(codes::ORIGINS_LEFT_OUT, message).in_document(document_name));
     }
     Ok(Applied {
@@ -116,14 +118,15 @@ fn perform(document: &mut Tree, trace: &mut Trace, operation: Operation, step: S
     }
 }
 
-/// The diagnostic of a failed operation. `advice` of the ops file's author replaces the code's help: cf-deployment's ops files name their requirements there.
+/// The diagnostic of a failed operation. `advice` of the ops file's author replaces the code's help: cf-deployment's
+/// ops files name their requirements there.
 fn failed(failure: Failure, file: &str, position: usize, advice: Option<String>) -> Diagnostic {
     let part = if failure.code == codes::VALUE_DIFFERS {
         "value"
     } else {
         "path"
     };
-    let message = format!("Error '{}': {}", definition::label(file, position), failure.message);
+    let message = format!("Error '{}': {}", operation::label(file, position), failure.message);
     let mut diagnostic = Diagnostic::error(failure.code, message)
         .in_document(file)
         .at(Pointer::root().at(position).at(part));

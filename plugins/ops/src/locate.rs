@@ -5,12 +5,12 @@ use crate::path::{Modifier, Prefix, Token};
 use crate::scan::Scan;
 use boson_document::{Map, Tree};
 
-/// Where `:before`, `:after` or a plain index put a value.
+/// The place at which `:before`, `:after` or a plain index put a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slot {
-    /// In the place of this item.
+    /// It replaces this item.
     Item(usize),
-    /// As a new item with this number.
+    /// It becomes a new item with this number.
     New(usize),
 }
 

@@ -21,7 +21,7 @@ pub enum Part {
     Value,
 }
 
-/// Where a part of the result comes from: the contract's `origin`.
+/// Origin of a part of the result: the contract's `origin`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// RFC 6901 pointer into the result.
@@ -62,7 +62,7 @@ struct Below {
 // === impl Trace ===
 
 impl Trace {
-    /// Of the document as it came.
+    /// The trace of the unchanged document.
     pub fn untouched() -> Self {
         Self {
             whence: Whence::Parent,
@@ -70,7 +70,7 @@ impl Trace {
         }
     }
 
-    /// Of a value that an operation brought.
+    /// The trace of a value from an operation.
     pub fn operation(step: Step, part: Part) -> Self {
         Self {
             whence: Whence::Operation(step, part),
@@ -78,7 +78,7 @@ impl Trace {
         }
     }
 
-    /// Of a member of the map that this is the trace of.
+    /// The trace of a member of this map.
     pub fn member(&mut self, name: &str) -> &mut Self {
         self.below
             .get_or_insert_default()
@@ -94,7 +94,7 @@ impl Trace {
         }
     }
 
-    /// Of the items of the array that this is the trace of. `length` is the array's now.
+    /// The traces of the items of this array. `length` is its current length.
     pub fn items(&mut self, length: usize) -> &mut Vec<Self> {
         let item = |number| Self {
             whence: Whence::Item(number),
@@ -106,13 +106,14 @@ impl Trace {
             .get_or_insert_with(|| (0..length).map(item).collect())
     }
 
-    /// The parts of the result that do not come from the same place of the input document, and whether the list is complete.
+    /// The parts of the result that do not come from the same place of the input document, and whether the list is
+    /// complete.
     pub fn origins(&self, document: &str, files: &[String]) -> (Vec<Origin>, bool) {
         let mut walk = Walk {
             document,
             files,
             origins: Vec::new(),
-            room: MAX_TEXT,
+            remaining: MAX_TEXT,
             place: Pointer::root(),
         };
         walk.value(
@@ -123,7 +124,7 @@ impl Trace {
             },
             true,
         );
-        (walk.origins, walk.room > 0)
+        (walk.origins, walk.remaining > 0)
     }
 }
 
@@ -141,7 +142,7 @@ struct Walk<'a> {
     document: &'a str,
     files: &'a [String],
     origins: Vec<Origin>,
-    room: usize,
+    remaining: usize,
     place: Pointer,
 }
 
@@ -176,7 +177,7 @@ impl Walk<'_> {
     }
 
     fn below(&mut self, token: &str, trace: &Trace, parent: &Source, old: &str) {
-        if self.room == 0 {
+        if self.remaining == 0 {
             return;
         }
         self.place.push(token);
@@ -202,7 +203,7 @@ impl Walk<'_> {
             source: source.pointer.to_string(),
         };
         let size = origin.pointer.len() + origin.document.len() + origin.source.len();
-        self.room = self.room.saturating_sub(size);
+        self.remaining = self.remaining.saturating_sub(size);
         self.origins.push(origin);
     }
 }

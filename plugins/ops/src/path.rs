@@ -1,7 +1,5 @@
-//! The paths of operations: go-patch's pointer grammar, read in its order of decisions and printed in its form.
+//! The paths of operations, printed in go-patch's form.
 
-use crate::codes;
-use crate::failure::Failure;
 use std::fmt;
 
 /// A place in a document as an operation names it.
@@ -60,25 +58,9 @@ pub struct Prefix<'p>(&'p [Token]);
 // === impl Path ===
 
 impl Path {
-    /// Reads a path.
-    ///
-    /// # Errors
-    /// Go-patch's texts, code `ops-path-syntax`.
-    pub fn parse(text: &str) -> Result<Self, Failure> {
-        if text.is_empty() {
-            return Ok(Self::default());
-        }
-        let Some(pieces) = text.strip_prefix('/') else {
-            return Err(Failure::new(codes::PATH_SYNTAX, "Expected to start with '/'"));
-        };
-        let mut tokens = Vec::new();
-        // Sticky: once a piece ends with `?`, all that follow are optional too.
-        let mut optional = false;
-        let mut pieces = pieces.split('/').peekable();
-        while let Some(piece) = pieces.next() {
-            tokens.push(Token::parse(piece, pieces.peek().is_none(), &mut optional)?);
-        }
-        Ok(Self(tokens))
+    /// A path of these steps.
+    pub fn new(tokens: Vec<Token>) -> Self {
+        Self(tokens)
     }
 
     /// The steps, in order. None: the whole document.
@@ -101,76 +83,12 @@ impl fmt::Display for Path {
 // === impl Token ===
 
 impl Token {
-    fn parse(piece: &str, last: bool, optional: &mut bool) -> Result<Self, Failure> {
-        let mut parts = piece.split(':');
-        let body = decode(parts.next().unwrap_or_default());
-        let modifiers = Modifier::parse_all(&parts.collect::<Vec<_>>())?;
-        if last && body == "-" {
-            return none(
-                &modifiers,
-                "Expected not to find any modifiers with after last index token",
-                Self::AfterLast,
-            );
-        }
-        // Go's Atoi and Rust's parser agree: an optional sign, leading zeros, 64 bits.
-        if let Ok(index) = body.parse() {
-            return Ok(Self::Index { index, modifiers });
-        }
-        *optional |= body.ends_with('?');
-        if let Some((key, value)) = body.split_once('=') {
-            let value = trim(value).to_string();
-            return Ok(Self::Matching {
-                key: key.to_string(),
-                value,
-                optional: *optional,
-                modifiers,
-            });
-        }
-        let token = Self::Key {
-            key: trim(&body).to_string(),
-            optional: *optional,
-        };
-        none(&modifiers, "Expected not to find any modifiers with key token", token)
-    }
-
     fn optional(&self) -> bool {
         matches!(
             self,
             Self::Matching { optional: true, .. } | Self::Key { optional: true, .. }
         )
     }
-}
-
-fn none(modifiers: &[Modifier], message: &str, token: Token) -> Result<Token, Failure> {
-    if modifiers.is_empty() {
-        Ok(token)
-    } else {
-        Err(Failure::new(codes::PATH_SYNTAX, message))
-    }
-}
-
-/// Takes off one `?`, no more: `key??` is the optional key `key?`.
-fn trim(text: &str) -> &str {
-    text.strip_suffix('?').unwrap_or(text)
-}
-
-/// One pass from left to right, so that `~01` is `~1` and not `/`.
-fn decode(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('~') {
-        let (plain, escape) = rest.split_at(at);
-        let decoded = match escape.as_bytes().get(1) {
-            Some(b'0') => Some('~'),
-            Some(b'1') => Some('/'),
-            Some(b'7') => Some(':'),
-            _ => None,
-        };
-        out.push_str(plain);
-        out.push(decoded.unwrap_or('~'));
-        rest = &escape[if decoded.is_some() { 2 } else { 1 }..];
-    }
-    out + rest
 }
 
 fn encode(text: &str) -> String {
@@ -180,25 +98,6 @@ fn encode(text: &str) -> String {
 // === impl Modifier ===
 
 impl Modifier {
-    fn parse_all(texts: &[&str]) -> Result<Vec<Self>, Failure> {
-        let parsed = texts.iter().map(|text| match *text {
-            "prev" => Some(Self::Prev),
-            "next" => Some(Self::Next),
-            "before" => Some(Self::Before),
-            "after" => Some(Self::After),
-            _ => None,
-        });
-        // The text names the first modifier of the piece, even where a later one is the bad one: as go-patch does.
-        parsed.collect::<Option<_>>().ok_or_else(|| {
-            let first = texts.first().copied().unwrap_or_default();
-            let known = "'prev', 'next', 'before', or 'after'";
-            Failure::new(
-                codes::PATH_SYNTAX,
-                format!("Expected to find one of the following modifiers: {known} but found '{first}'"),
-            )
-        })
-    }
-
     /// Go's name of the type, as texts of errors have it.
     pub fn type_name(self) -> &'static str {
         match self {

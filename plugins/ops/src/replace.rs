@@ -10,11 +10,11 @@ use crate::scan::Scan;
 use crate::{go, locate};
 use boson_document::{MAX_DEPTH, Tree};
 
-/// Puts `value` at the path. `step` says which operation that is, for the trace.
+/// Puts `value` at the path. `step` is the number of the operation, for the trace.
 pub fn replace((document, trace): Place<'_>, path: &Path, value: Tree, step: Step, scan: &Scan) -> Attempt<()> {
     let value = go::copied(value);
-    // Each token is a level, existing or created. Without the check a chain of operations could nest the document until its readers overflow their
-    // stacks.
+    // Each token is a level, existing or created. Without the check a chain of operations could nest the document until
+    // its readers overflow their stacks.
     if path.tokens().len() + go::nesting(&value) > MAX_DEPTH {
         return Err(Failure::new(
             codes::TOO_DEEP,

@@ -1,4 +1,5 @@
-//! Limits the cost of matchers: each is compared with every item of its list, so the cost is the number of operations times the length of the list.
+//! Limits the cost of matchers: each is compared with every item of its list, so the cost is the number of operations
+//! times the length of the list.
 
 use crate::codes;
 use crate::failure::{Attempt, Failure};

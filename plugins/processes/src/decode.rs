@@ -1,4 +1,5 @@
-//! Decodes a bpm.yml as BPM does: scalars become strings, unknown keys have no effect, lists and objects must be in their places.
+//! Decodes a bpm.yml as BPM does: scalars become strings, unknown keys have no effect, lists and objects must be in
+//! their places.
 
 use crate::{Findings, Kind, Limits, Monit, Process, Volume, monit};
 use boson_document::{Map, Place, Tree, escape, go};

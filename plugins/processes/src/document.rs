@@ -47,8 +47,8 @@ pub fn of_job(job: &Job<'_>, ip: &str) -> Tree {
     tree
 }
 
-/// Whether an entry of `quarks.envs` is a value as it stands. Kubernetes sets the others in the container: those that refer to another variable, a
-/// field of the pod, or a Secret.
+/// Whether an entry of `quarks.envs` is a literal value. Kubernetes sets the others in the container: those that refer
+/// to another variable, a field of the pod, or a Secret.
 pub fn is_by_value(env: &Tree) -> bool {
     let text = env.get("value").and_then(go::text);
     env.get("valueFrom").is_none_or(Tree::is_null) && text.is_none_or(|text| !text.contains("$("))

@@ -1,7 +1,9 @@
-//! Processes of a job: what `bpm.yml` says, as BPM reads it, with the job property `quarks.bpm` merged over it, or what a `monit` file says. Pure.
+//! Processes of a job: from `bpm.yml` by the rules of BPM, with the job property `quarks.bpm` merged over it, or from a
+//! `monit` file. Pure.
 //!
-//! The conversion reads them to shape a pod's containers; the pod reads them again from the files that it rendered, and [`document`](mod@document)
-//! then describes them to the process wrapper. Both use [`read`], so that they cannot disagree.
+//! The conversion reads them to shape a pod's containers; the pod reads them again from the files that it rendered, and
+//! [`document`](mod@document) then describes them to the process wrapper. Both use [`read`], so that they cannot
+//! disagree.
 
 pub mod bytes;
 pub mod cpu;
@@ -20,10 +22,10 @@ pub use rules::{clean, is_env_name};
 
 use boson_document::{Place, Tree};
 
-/// Where a job's processes are described, below its directory.
+/// Path of the description of a job's processes, below its directory.
 pub const FILE: &str = "config/bpm.yml";
 
-/// The text that stands for `spec.ip` until the pod exists.
+/// The text of `spec.ip` until the pod exists.
 pub const POD_IP: &str = "$(POD_IP)";
 
 /// One process: one container.
@@ -47,9 +49,9 @@ pub struct Process {
     pub limits: Limits,
     /// Requests, as Kubernetes has them. The predecessor's.
     pub requests: Tree,
-    /// Wants `/var/vcap/data/<job>`.
+    /// Whether it needs `/var/vcap/data/<job>`.
     pub ephemeral_disk: bool,
-    /// Wants `/var/vcap/store/<job>`.
+    /// Whether it needs `/var/vcap/store/<job>`.
     pub persistent_disk: bool,
     /// Below `/var/vcap`.
     pub additional_volumes: Vec<Volume>,

@@ -1,6 +1,7 @@
 //! The job property `quarks.bpm` over the rendered bpm.yml.
 //!
-//! Processes of one name are merged member by member: maps are merged, anything else that is not empty replaces. New names are appended.
+//! Processes of one name are merged member by member: maps are merged, anything else that is not empty replaces. New
+//! names are appended.
 
 use crate::monit;
 use boson_document::{MAX_DEPTH, Tree};

@@ -1,7 +1,8 @@
 //! `monit` files: the processes of a job that does not run by BPM, as a document of the shape that bpm.yml has.
 //!
-//! Understood are the words that the monit files of BOSH releases use: `check process` with `pidfile`, `start program`, `stop program`, their `as uid
-//! .. and gid ..` and `timeout`, `group`, `depends on`. Rules (`if .. then ..`), `mode` and `every` have no effect, and are reported.
+//! Understood are the words that the monit files of BOSH releases use: `check process` with `pidfile`, `start program`,
+//! `stop program`, their `as uid .. and gid ..` and `timeout`, `group`, `depends on`. Rules (`if .. then ..`), `mode`
+//! and `every` have no effect, and are reported.
 
 mod words;
 
@@ -45,7 +46,8 @@ pub fn document(text: &str, document: &str, findings: &mut Findings) -> Tree {
     Tree::object().with(MARK, true).with("processes", trees)
 }
 
-/// The names of the checks that depend on themselves, through others or at once: they would wait for each other forever.
+/// The names of the checks that depend on themselves, through others or at once: they would wait for each other
+/// forever.
 fn circular(checks: &[Check]) -> Vec<String> {
     let is_circular = |check: &&Check| {
         let mut reached = BTreeSet::new();
@@ -203,7 +205,8 @@ impl Reader<'_> {
             .extend(names.filter(|name| !name.is_empty()).map(String::from));
     }
 
-    /// `if <condition> then <action> [else [if <condition> then] <action>]`; an action is a word, or `exec` and a program.
+    /// `if <condition> then <action> [else [if <condition> then] <action>]`; an action is a word, or `exec` and a
+    /// program.
     fn rule(&mut self, check: &Check) {
         let (mut about, mut first) = (Vec::new(), true);
         loop {

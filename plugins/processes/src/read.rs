@@ -23,7 +23,8 @@ impl<'a> Given<'a> {
     }
 }
 
-/// The processes of a job, each with the place that describes it: where its rendered form is, else that of the property.
+/// The processes of a job, each with the place that describes it: where its rendered form is, else that of the
+/// property.
 ///
 /// `rendered`: the content of bpm.yml, or [`of_monit`], or null where the job has neither; `document`: its name.
 pub fn read(

@@ -68,14 +68,15 @@ pub(crate) fn add_exports(module: &mut Module, state: &State) -> Result<()> {
     Ok(())
 }
 
-/// Calls a function of `plugin.rb`. It removes the constant first: with it a template could reopen the renderer. Our own code finds each other by its
-/// lexical scope, which needs no constant.
+/// Calls a function of `plugin.rb`. It removes the constant first: with it a template could reopen the renderer. Our
+/// own code finds each other by its lexical scope, which needs no constant.
 fn expression(function: &str) -> String {
     format!("Object.__send__(:remove_const, :Boson).const_get(:Plugin).{function}")
 }
 
-/// Gives functions names for the report of a trap; CRuby's module has none. The asyncify functions trap where a template nests
-/// its calls deeper than Ruby's buffer for stack frames holds, the one trap that a template can cause on its own.
+/// Gives functions names for the report of a trap; CRuby's module has none. The asyncify functions trap where a
+/// template nests its calls deeper than Ruby's buffer for stack frames holds, the one trap that a template can cause on
+/// its own.
 fn name_exports(module: &mut Module) {
     for export in module.exports.iter() {
         if let ExportItem::Function(function) = export.item {

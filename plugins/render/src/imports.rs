@@ -1,8 +1,8 @@
 //! Answers every function that CRuby's module imports, inside the module.
 //!
-//! Functions that could reveal the machine to a template fail with `EBADF`; the others return the value that Ruby needs to start. Two imports do
-//! more: `fd_pread` on descriptor 0 reads the module's own memory, which is how our Ruby code gets the arguments of a call (`memory.rb`), and
-//! `random_get` works only until the snapshot is taken.
+//! Functions that could reveal the machine to a template fail with `EBADF`; the others return the value that Ruby needs
+//! to start. Two imports do more: `fd_pread` on descriptor 0 reads the module's own memory, which is how our Ruby code
+//! gets the arguments of a call (`memory.rb`), and `random_get` works only until the snapshot is taken.
 
 use anyhow::{Result, anyhow, bail};
 use walrus::ir::{BinaryOp, LoadKind, MemArg, StoreKind, UnaryOp};
@@ -12,13 +12,13 @@ const SUCCESS: i32 = 0;
 const EBADF: i32 = 8;
 /// The fixed time: 2000-01-01T00:00:00Z, in nanoseconds. With a real clock, files would differ every time.
 const NOW: i64 = 946_684_800_000_000_000;
-/// `__wasi_filetype_t` of a terminal: Ruby looks for no file behind its standard streams then.
+/// `__wasi_filetype_t` of a terminal: then Ruby expects no file behind its standard streams.
 const CHARACTER_DEVICE: i32 = 2;
 
 /// What the glue shares with the imports.
 pub(crate) struct State {
     pub(crate) memory: MemoryId,
-    /// 1 as soon as the snapshot is taken; there is no randomness any more.
+    /// 1 after the snapshot: randomness is no longer available.
     pub(crate) sealed: GlobalId,
     /// Address of the arguments of the call under way; 0 before any.
     pub(crate) arguments: GlobalId,
@@ -85,7 +85,7 @@ fn answer(
         ("rb-js-abi-host", _) => {
             body.unreachable();
         }
-        // A handle is the address it stands for: one caller, one table.
+        // A handle is the address itself, because there is one caller with one table.
         ("canonical_abi", name) if name.starts_with("resource_drop_") => {}
         ("canonical_abi", _) => {
             body.local_get(args[0]);
@@ -137,8 +137,8 @@ fn file_status(body: &mut InstrSeqBuilder<'_>, args: &[LocalId], state: &State) 
     body.i32_const(SUCCESS);
 }
 
-/// `random_get(buffer, length)`: a fixed filling while Ruby starts (hash seeds), an error afterwards. Predictable secrets
-/// would be worse than an error.
+/// `random_get(buffer, length)`: a fixed filling while Ruby starts (hash seeds), an error afterwards. Predictable
+/// secrets would be worse than an error.
 fn random(body: &mut InstrSeqBuilder<'_>, args: &[LocalId], state: &State) {
     let memory = state.memory;
     body.global_get(state.sealed).if_else(
@@ -157,7 +157,7 @@ fn random(body: &mut InstrSeqBuilder<'_>, args: &[LocalId], state: &State) {
     );
 }
 
-/// `fd_pread(fd, vectors, count, offset, read)`: copies from our own memory at `offset`; offset 0 stands for the arguments
+/// `fd_pread(fd, vectors, count, offset, read)`: copies from our own memory at `offset`; offset 0 means the arguments
 /// of the call. Only descriptor 0, or a template that reads from any other would get memory for file content.
 fn read_memory(body: &mut InstrSeqBuilder<'_>, args: &[LocalId], state: &State, spare: &Spare) {
     let (memory, arguments, offset) = (state.memory, state.arguments, args[3]);
@@ -189,8 +189,8 @@ fn read_memory(body: &mut InstrSeqBuilder<'_>, args: &[LocalId], state: &State, 
     });
 }
 
-/// Walks the vectors of a read or write (`args[1]`, `args[2]` of them), calls `each` with `args[1]` at every one, and stores the
-/// sum of their lengths where the last argument points.
+/// Walks the vectors of a read or write (`args[1]`, `args[2]` of them), calls `each` with `args[1]` at every one, and
+/// stores the sum of their lengths where the last argument points.
 fn sum_of_vectors(
     body: &mut InstrSeqBuilder<'_>,
     args: &[LocalId],

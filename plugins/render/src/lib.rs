@@ -1,9 +1,10 @@
 //! Seals CRuby and our ERB renderer into one component that imports nothing.
 //!
-//! CRuby comes as a WebAssembly module (`package`) that wants some fifty functions of its host. `imports` answers every one
-//! of them inside the module, `glue` adds the exports of the typed `render` world, `snapshot` starts Ruby once, loads the
-//! renderer (`../ruby/*.rb`, listed by `scripts`) and writes the warm memory back into the module, and `component` wraps
-//! the module by the WIT contract. An instance then starts in a tenth of a millisecond, and every one starts the same.
+//! CRuby comes as a WebAssembly module (`package`) that imports about fifty functions of its host. `imports` answers
+//! every one of them inside the module, `glue` adds the exports of the typed `render` world, `snapshot` starts Ruby
+//! once, loads the renderer (`../ruby/*.rb`, listed by `scripts`) and writes the warm memory back into the module, and
+//! `component` wraps the module by the WIT contract. An instance then starts in a tenth of a millisecond, and every one
+//! starts the same.
 
 mod component;
 mod glue;
@@ -18,11 +19,12 @@ pub use scripts::{SCRIPTS, Script};
 
 use anyhow::{Context, Result};
 
-/// The `render` component, made from the bytes of CRuby's module (see [`read_package`]). `progress` is called with the next step.
+/// The `render` component, made from the bytes of CRuby's module (see [`read_package`]). `progress` is called with the
+/// next step.
 ///
 /// # Errors
 ///
-/// When the module is unknown, or one of our Ruby files does not load; the text says which.
+/// When the module is unknown, or one of our Ruby files does not load; the text names it.
 pub fn build(ruby: &[u8], progress: &mut dyn FnMut(&str)) -> Result<Vec<u8>> {
     progress("answering the imports of CRuby");
     let mut module = walrus::ModuleConfig::new()

@@ -1,4 +1,5 @@
-//! The Ruby that is sealed in: one exact file, because our glue and the recorded answers of BOSH were tried with no other.
+//! The Ruby that is sealed in: one exact file, because our glue and the recorded answers of BOSH were tried with no
+//! other.
 
 use std::path::Path;
 

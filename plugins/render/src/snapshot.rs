@@ -22,14 +22,15 @@ const ARGUMENTS: &[&str] = &[
 /// Deep recursion of Ruby's compiler needs more than the default half megabyte.
 const STACK: usize = 4 << 20;
 
-/// Bytes of the largest hole to look for in C's heap; what is larger serves a call as well as fresh memory does.
+/// Largest hole to search for in C's heap, in bytes; larger ones are as good for a call as fresh memory.
 const LARGEST_HOLE: usize = 1 << 20;
 
-/// Bytes of C's heap that a call finds free in one piece. They lie below everything that Ruby has made: after a call the host overwrites the lowest
-/// pages that it has written to, so that they stay mapped for the next one, and gives all others back.
+/// Bytes of C's heap that a call finds free in one piece. They lie below everything that Ruby has made: after a call
+/// the host overwrites the lowest pages that it has written to, so that they stay mapped for the next one, and gives
+/// all others back.
 const ROOM: u32 = 6 << 20;
 
-/// A call takes the constant of our Ruby code away. Until the next one it needs another name.
+/// A call removes the constant of our Ruby code, so the code needs another name until the next call.
 const KEEP: &str = "Object.const_set(:Rehearsed, Boson); ''";
 const BRING_BACK: &str =
     "Object.const_set(:Boson, Object.__send__(:remove_const, :Rehearsed)); Boson::Memory::KEPT.clear; ''";
@@ -162,8 +163,8 @@ impl<'a> Start<'a> {
         self.render(BROKEN, false)
     }
 
-    /// A call as the host makes it. At its first pass Ruby fills caches (of methods and constants) all over memory; caches in the snapshot need not
-    /// be written by calls.
+    /// A call as the host makes it. At its first pass Ruby fills caches (of methods and constants) all over memory;
+    /// caches in the snapshot need not be written by calls.
     fn render(&mut self, templates: &[Script], succeeds: bool) -> Result<()> {
         let mut records = Vec::new();
         for template in templates {
@@ -194,8 +195,8 @@ impl<'a> Start<'a> {
         Ok(())
     }
 
-    /// Takes every hole that starting up left in C's heap, largest first. A call then gets fresh memory side by side instead of
-    /// bits from everywhere, and the host has few pages to reset after it instead of hundreds all over.
+    /// Takes every hole that starting up left in C's heap, largest first. A call then gets fresh memory side by side
+    /// instead of bits from everywhere, and the host has few pages to reset after it instead of hundreds all over.
     fn fill_holes(&mut self) -> Result<()> {
         let (end, _) = self.place(&vec![0; LARGEST_HOLE])?;
         let halves = (9..LARGEST_HOLE.ilog2()).rev().map(|power| 1 << power);
@@ -244,8 +245,8 @@ impl<'a> Start<'a> {
     }
 }
 
-/// What wizer asks of the started instance. Its own implementation needs features of wasmtime that the host does without, and
-/// with two feature sets wasmtime would be built twice.
+/// What wizer asks of the started instance. Its own implementation needs features of wasmtime that the host does
+/// without, and with two feature sets wasmtime would be built twice.
 struct Started {
     store: Store<()>,
     instance: Instance,

@@ -58,8 +58,8 @@ fn error(text: &str) -> (String, Option<u32>, String) {
     (errors[0].code.clone(), errors[0].line, errors[0].message.clone())
 }
 
-// Rows of docs/differences.md: `link.address(azs: ..)`; a manual link without `instances`; a property with a key that is no string;
-// Ruby 3.4 (the `{}` and the hashes among the results).
+// Rows of docs/differences.md: `link.address(azs: ..)`; a manual link without `instances`; a property with a key that
+// is no string; Ruby 3.4 (the `{}` and the hashes among the results).
 #[test]
 fn templates_see_what_bosh_shows_them() {
     for (text, expected) in [
@@ -463,7 +463,8 @@ fn who_asks_for_the_time_hears_that_it_stands_still() {
 
 #[test]
 fn templates_give_what_erb_gives() {
-    // Tags, ends and white space in every order, from fixed seeds. Ruby's own compiler says in one call what each text gives, or where it fails.
+    // Tags, ends and white space in every order, from fixed seeds. Ruby's own compiler returns in one call the result
+    // of each text, or the place of its error.
     let parts = [
         "<%", "<%-", "<%=", "<%#", "<%%", "%>", "-%>", "%%>", "\n", "\r\n", " ", "\t", "1", "é", "\"", "#", "-", "%",
         "=", "\n\n",
@@ -656,7 +657,7 @@ fn large_documents_pass() {
     );
 }
 
-// Row of docs/differences.md: a template that never ends (the golden folders `template-*-beside-others` see that it is named).
+// Row of docs/differences.md: a template that never ends (the golden cases `templates/*-beside-others` check that it is named).
 #[test]
 fn what_never_ends_runs_out_of_fuel_and_what_never_stops_growing_out_of_memory() {
     let endless = renderer().render_with(&[("app/file", "<% loop { } %>")], CONTEXT, 1_000_000_000);
@@ -667,8 +668,8 @@ fn what_never_ends_runs_out_of_fuel_and_what_never_stops_growing_out_of_memory()
 
 #[test]
 fn calls_nest_deep_enough_for_data_and_trap_where_the_interpreter_gives_up() {
-    // A method that calls itself ends in Ruby's own error (above). Through blocks it reaches the end of the interpreter's buffer
-    // for stack frames first: that is a trap, which the host reports.
+    // A method that calls itself ends in Ruby's own error (above). Through blocks it reaches the end of the
+    // interpreter's buffer for stack frames first: that is a trap, which the host reports.
     let nested = |depth: u32| {
         format!(
             "<% f = ->(n) {{ n == 0 ? 0 : [1].map {{ begin; f.(n - 1); rescue IOError; end }} }}; f.({depth}) %>fine"

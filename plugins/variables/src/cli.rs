@@ -1,13 +1,14 @@
 //! Interpolation as `bosh interpolate` does it.
 //!
-//! A variable is found where it has a value and all that its definition's options refer to has one. The name of one that is not found because of its
-//! options is not reported: the names inside are, when the walk reaches them. As with BOSH, only one level is checked: options may refer to a
-//! variable that is not found because of its own options.
+//! A variable is found where it has a value and all that its definition's options refer to has one. The name of one
+//! that is not found because of its options is not reported: the names inside are, when the walk reaches them. As with
+//! BOSH, only one level is checked: options may refer to a variable that is not found because of its own options.
 
+use crate::definitions::{self, Definition};
 use crate::failure::Failure;
-use crate::plan::{Definition, Reference};
+use crate::plan::Reference;
 use crate::walk::{Evaluate, walk};
-use crate::{Interpolated, codes, definitions, find, limit, satisfied};
+use crate::{Interpolated, codes, find, limit, satisfied};
 use boson_document::placeholder::{self, Placeholder};
 use boson_document::{Diagnostic, Map, Pointer, Report, Tree, go};
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -1,8 +1,24 @@
-//! The `variables` section as `bosh interpolate` reads it: name, type and options, scalars as texts, nothing else checked.
+//! Entries of the `variables` section, and the section as `bosh interpolate` reads it: name, type and options, scalars as texts, nothing else checked.
 
-use crate::plan::Definition;
 use crate::{codes, limit};
 use boson_document::{Diagnostic, Map, Pointer, Report, Tree, go};
+
+/// One entry of the `variables` section.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Definition {
+    /// Name.
+    pub name: String,
+    /// Type; none: the value must be given.
+    pub kind: Option<String>,
+    /// Options as written, or null.
+    pub options: Tree,
+    /// `no-overwrite`, `overwrite`, `converge`.
+    pub update_mode: Option<String>,
+    /// Links that it consumes, or null.
+    pub consumes: Tree,
+    /// Place of the entry.
+    pub pointer: Pointer,
+}
 
 /// Reads the section; empty if the document is not a map or has no section.
 ///

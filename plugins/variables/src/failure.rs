@@ -38,7 +38,7 @@ impl Failure {
         }
     }
 
-    /// At a place.
+    /// Sets the place.
     pub fn at(self, pointer: &Pointer) -> Diagnostic {
         Diagnostic::error(self.code, self.message).at(pointer)
     }

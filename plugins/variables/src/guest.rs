@@ -47,7 +47,8 @@ impl world::Guest for Plugin {
         let rules = rules(&settings, &name)?;
         let done = crate::interpolate(parse(&document, &name)?, &values, rules).map_err(|all| to_wire(all, &name))?;
         let text = json::to_text(&done.document);
-        // The instance ends with this call: freeing a large tree piece by piece would take a tenth of the call without need.
+        // The instance ends with this call: freeing a large tree piece by piece would take a tenth of the call without
+        // need.
         std::mem::forget(done.document);
         Ok(world::Interpolated {
             document: text,

@@ -1,9 +1,11 @@
-//! The variables stage: what the manifest's `variables` section defines, what its placeholders refer to, and the values in their places.
+//! The variables stage: what the manifest's `variables` section defines, what its placeholders refer to, and the values
+//! in their places.
 //!
-//! Two sets of rules ([`Rules`]): those of `bosh interpolate` and those of the director. Pure: values come in, nothing is generated.
+//! Two sets of rules ([`Rules`]): those of `bosh interpolate` and those of the director. Pure: values come in, nothing
+//! is generated.
 //!
 //! # Caveats
-//! Where BOSH quotes a value in an error, `<redacted>` or `...` stands here: it may be a secret.
+//! If BOSH quotes a value in an error, this crate writes `<redacted>` or `...`, because the value may be secret.
 
 pub mod codes;
 pub mod limit;
@@ -24,7 +26,8 @@ mod walk;
 #[allow(unsafe_code, reason = "generated bindings")]
 mod guest;
 
-pub use plan::{Definition, Plan, Reference, plan};
+pub use definitions::Definition;
+pub use plan::{Plan, Reference, plan};
 pub use rules::{Rules, SETTINGS_SCHEMA};
 
 use boson_document::{Diagnostic, Map, Tree};

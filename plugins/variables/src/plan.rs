@@ -1,26 +1,10 @@
 //! Definitions and references, which are needed before placeholders can be replaced.
 
-use crate::{Rules, definitions, limit, names, validation};
+use crate::definitions::{self, Definition};
+use crate::{Rules, limit, names, validation};
 use boson_document::placeholder::{Part, each_string, roots};
 use boson_document::{Diagnostic, Pointer, Report, Tree};
 use std::collections::BTreeMap;
-
-/// One entry of the `variables` section.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Definition {
-    /// Name.
-    pub name: String,
-    /// Type; none: the value must be given.
-    pub kind: Option<String>,
-    /// Options as written, or null.
-    pub options: Tree,
-    /// `no-overwrite`, `overwrite`, `converge`.
-    pub update_mode: Option<String>,
-    /// Links that it consumes, or null.
-    pub consumes: Tree,
-    /// Place of the entry.
-    pub pointer: Pointer,
-}
 
 /// A variable that the document refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! The `variables` section as the director reads it: checked in its order, with its messages; the first error ends it.
 
-use crate::plan::Definition;
+use crate::definitions::Definition;
 use crate::{codes, names};
 use boson_document::{Diagnostic, Map, Pointer, Report, Tree};
 use boson_manifest::redacted;

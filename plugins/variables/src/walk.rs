@@ -77,7 +77,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The member's new name, where its key is a string that stands for something.
+    /// The member's new name, if its key is a string with a placeholder.
     fn key(&mut self, name: &str) -> Option<String> {
         let Tree::String(text) = escape::unkey(name) else {
             return None;

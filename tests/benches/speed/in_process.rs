@@ -50,7 +50,8 @@ pub fn instance() -> Result<Vec<Row>> {
     )])
 }
 
-/// The same operations on the same manifest, in the sandbox and natively; both from tree to text, through the plugin, and back to a tree.
+/// The same operations on the same manifest, in the sandbox and natively; both from tree to text, through the plugin,
+/// and back to a tree.
 pub fn overhead() -> Result<Vec<Row>> {
     let (sandbox, plugin) = plugin(Stage::Ops)?;
     let mut plugins = Plugins::new(sandbox);
@@ -66,7 +67,8 @@ pub fn overhead() -> Result<Vec<Row>> {
     let over_on_core = Sample::of(pairs.iter().map(|(sandboxed, native)| sandboxed.cpu - native.cpu));
     let sandboxed = Sample::of(pairs.iter().map(|pair| pair.0.wall));
     let native = Sample::of(pairs.iter().map(|pair| pair.1.wall));
-    // Tail against tail: the machine disturbs both alike. The tail of the differences would include the disturbances of either run.
+    // Tail against tail: the machine disturbs both alike. The tail of the differences would include the disturbances of
+    // either run.
     let above = sandboxed.percentile(99) - native.percentile(99);
     let details = format!(
         "p99 of {CALLS} calls above the p99 of {CALLS} native ones, which is {:.2} ms for {} kB; of the paired differences: median {:.2} ms, \
@@ -126,8 +128,8 @@ pub fn render() -> Result<Vec<Row>> {
     Ok(vec![Row::at_least(what, ratio, 10.0, "times faster", &details)])
 }
 
-/// Single templates, each in its own instance, as `host render --batch` renders them: the time of one core for one template. They are made up, with
-/// the sizes of real releases.
+/// Single templates, each in its own instance, as `host render --batch` renders them: the time of one core for one
+/// template. They are made up, with the sizes of real releases.
 pub fn batch() -> Result<Vec<Row>> {
     let (sandbox, plugin) = plugin(Stage::Render)?;
     let mut plugins = Plugins::new(sandbox);

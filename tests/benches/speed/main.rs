@@ -1,10 +1,11 @@
-//! `make bench`: measures the product's promises about speed and size, as one table. It only prints, and never fails on a slow machine: times depend
-//! on other load, so a limit in a test would only teach people to ignore it. Compared programs run in turns.
+//! `make bench`: measures the product's promises about speed and size, as one table. It only prints, and never fails on
+//! a slow machine: times depend on other load, so a limit in a test would only teach people to ignore it. Compared
+//! programs run in turns.
 //!
 //! With `BEFORE=path/to/another/host` the other build is measured, too.
 //!
-//! With a word after `--` (`cargo bench --workspace --bench speed -- convert`) only groups with that word in their name run;
-//! with the whole name of a group, that group alone.
+//! With a word after `--` (`cargo bench --workspace --bench speed -- convert`) only groups with that word in their name
+//! run; with the whole name of a group, that group alone.
 
 mod first_run;
 mod in_process;

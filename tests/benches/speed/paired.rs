@@ -1,5 +1,5 @@
-//! Two builds in turns: this one, and the one in the environment variable `BEFORE` (the path of its `host`, with its plugins beside that folder).
-//! Only this shows a change of a few percent.
+//! Two builds in turns: this one, and the one in the environment variable `BEFORE` (the path of its `host`, with its
+//! plugins beside that folder). Only this shows a change of a few percent.
 
 use crate::measure::{CONVERT, Process, Sample, fed, host, process, program};
 use crate::table::Row;

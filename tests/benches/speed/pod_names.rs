@@ -1,7 +1,8 @@
 //! Rows about names in the network of pods: what the deployment's DNS servers add to an answer.
 //!
-//! The client and the cluster's DNS are threads of this process in the network namespaces of two pods. So a client needs no program in its image, and
-//! the DNS that everything is compared with costs next to nothing: the difference is what Boson adds, and not what another server spends.
+//! The client and the cluster's DNS are threads of this process in the network namespaces of two pods. So a client
+//! needs no program in its image, and the DNS that everything is compared with costs next to nothing: the difference is
+//! what Boson adds, and not what another server spends.
 
 use crate::measure::{Sample, in_turns, milliseconds};
 use crate::names::question;

@@ -36,7 +36,8 @@ pub fn start() -> Result<Vec<Row>> {
     let bare = alone(&pod)?;
     let (mut with, mut without) = (Vec::new(), Vec::new());
     for nth in 0..=PAIRS {
-        // Pods of users come at any time between two looks; each pod here would come right after the look that found the end of the one before.
+        // Pods of users come at any time between two looks; each pod here would come right after the look that found
+        // the end of the one before.
         std::thread::sleep(LOOK * nth as u32 / PAIRS as u32);
         let pair = (
             life(&place, &format!("front-{nth}"), &pod)?,

@@ -1,4 +1,5 @@
-//! Rows about the process wrapper, which is in every container of a pod: the time it adds to a start, and its memory while a process runs.
+//! Rows about the process wrapper, which is in every container of a pod: the time it adds to a start, and its memory
+//! while a process runs.
 
 use crate::measure::{Sample, process};
 use crate::table::Row;

@@ -4,8 +4,8 @@ use anyhow::{Context, Result};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
-/// Waits for the end of its input, which occurs when the test process ends or closes it; then removes control groups as soon as their last process
-/// has ended, and the directory.
+/// Waits for the end of its input, which occurs when the test process ends or closes it; then removes control groups as
+/// soon as their last process has ended, and the directory.
 const SCRIPT: &str = r#"
 trap '' HUP INT TERM
 cat >/dev/null

@@ -34,7 +34,8 @@ enum Entry {
 // === impl Image ===
 
 impl Image {
-    /// A shell with the usual commands, the users root and `vcap` (1000), and `/tmp`. The name must have a tag; pods use the same name.
+    /// A shell with the usual commands, the users root and `vcap` (1000), and `/tmp`. The name must have a tag; pods
+    /// use the same name.
     ///
     /// # Errors
     /// `busybox-static` is not installed.
@@ -60,8 +61,8 @@ impl Image {
             .file("etc/group", "root:x:0:\nvcap:x:1000:\n"))
     }
 
-    /// The image of a release from its source directory: busybox, with the release's jobs in `/var/vcap/jobs-src` and its packages, in the layout of
-    /// release images.
+    /// The image of a release from its source directory: busybox, with the release's jobs in `/var/vcap/jobs-src` and
+    /// its packages, in the layout of release images.
     ///
     /// # Errors
     /// The directory cannot be read, or as [`Self::busybox`].

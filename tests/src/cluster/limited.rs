@@ -20,8 +20,8 @@ pub struct Limited {
 // === impl Limited ===
 
 impl Limited {
-    /// A group with this memory limit in bytes. `None` without root privileges: the test is then skipped, which is printed here. In continuous
-    /// integration this is an error instead.
+    /// A group with this memory limit in bytes. `None` without root privileges: the test is then skipped, which is
+    /// printed here. In continuous integration this is an error instead.
     ///
     /// It cannot be created.
     /// It cannot be made.

@@ -1,8 +1,10 @@
-//! A Kubernetes control plane from plain processes, for tests: etcd, kube-apiserver and kube-controller-manager, on free ports of 127.0.0.1, with all
-//! their files in one temporary directory. Tests with pods also get kube-scheduler and a real node.
+//! A Kubernetes control plane from plain processes, for tests: etcd, kube-apiserver and kube-controller-manager, on
+//! free ports of 127.0.0.1, with all their files in one temporary directory. Tests with pods also get kube-scheduler
+//! and a real node.
 //!
 //! # Guarantees
-//! The processes end with the test process, even if that is killed, and leave nothing behind. Several clusters do not disturb each other.
+//! The processes end with the test process, even if that is killed, and leave nothing behind. Several clusters do not
+//! disturb each other.
 
 mod caretaker;
 mod certificates;
@@ -66,8 +68,8 @@ pub fn shared() -> Result<&'static Cluster> {
         .map_err(|error| anyhow::anyhow!(error.clone()))
 }
 
-/// The cluster with a node that all tests of one process share. `None` without root privileges: the test is then skipped, which is printed here. In
-/// continuous integration this is an error instead.
+/// The cluster with a node that all tests of one process share. `None` without root privileges: the test is then
+/// skipped, which is printed here. In continuous integration this is an error instead.
 ///
 /// # Errors
 /// It did not start; the text names the log.
@@ -176,14 +178,14 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// This machine's address for the node and its pods, by which they reach servers here, for example a registry. Without a node, a loopback
-    /// address.
+    /// This machine's address for the node and its pods, by which they reach servers here, for example a registry.
+    /// Without a node, a loopback address.
     pub fn gateway(&self) -> Ipv4Addr {
         self.node.as_ref().map_or(Ipv4Addr::LOCALHOST, Node::gateway)
     }
 
-    /// Loads an image from this file into the node, under its own name: a tar of an OCI image layout or of `docker save`. Pods that use it must set
-    /// `imagePullPolicy: IfNotPresent` if its tag is `latest`.
+    /// Loads an image from this file into the node, under its own name: a tar of an OCI image layout or of `docker
+    /// save`. Pods that use it must set `imagePullPolicy: IfNotPresent` if its tag is `latest`.
     ///
     /// # Errors
     /// There is no node, or it does not accept the image.
@@ -201,7 +203,8 @@ impl Cluster {
         self.load(file.path())
     }
 
-    /// The name of an image with the `host` and the plugins that were built together with this test; it is loaded into the node.
+    /// The name of an image with the `host` and the plugins that were built together with this test; it is loaded into
+    /// the node.
     ///
     /// # Errors
     /// They were not built (`make build` builds them); or as [`Self::load`].
@@ -222,8 +225,9 @@ impl Cluster {
         self.node.as_ref().context("this cluster has no node")?.trust(registry)
     }
 
-    /// Creates persistent volumes of 1 GiB for the claims `<claims>-0`, `<claims>-1` and so on of a namespace: the node has no provisioner. Each is
-    /// reserved for its claim, because a pending claim of another test would be bound to a volume without a reservation.
+    /// Creates persistent volumes of 1 GiB for the claims `<claims>-0`, `<claims>-1` and so on of a namespace: the node
+    /// has no provisioner. Each is reserved for its claim, because a pending claim of another test would be bound to a
+    /// volume without a reservation.
     ///
     /// # Errors
     /// A directory cannot be created, or the API server refuses a volume.

@@ -64,8 +64,8 @@ impl Cluster {
 // === impl Operator ===
 
 impl Operator {
-    /// An operator with an administrator's account and its lease in this namespace. It serves HTTP on its own port, and no webhook. It is not
-    /// started.
+    /// An operator with an administrator's account and its lease in this namespace. It serves HTTP on its own port, and
+    /// no webhook. It is not started.
     ///
     /// # Errors
     /// There is no space for its files.
@@ -138,7 +138,8 @@ impl Operator {
         Ok(())
     }
 
-    /// Starts it again if it has lost its lease, as the kubelet does: the operator then ends, for example because the API server does not answer.
+    /// Starts it again if it has lost its lease, as the kubelet does: the operator then ends, for example because the
+    /// API server does not answer.
     ///
     /// # Errors
     /// It ended for another reason.

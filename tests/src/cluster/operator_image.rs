@@ -1,4 +1,5 @@
-//! The operator's image for tests: built from the binary and the plugins of this build, once for all test processes of a target directory.
+//! The operator's image for tests: built from the binary and the plugins of this build, once for all test processes of
+//! a target directory.
 
 use anyhow::{Context, Result, ensure};
 use sha2::{Digest, Sha256};
@@ -48,7 +49,8 @@ pub(super) fn file() -> Result<PathBuf> {
     Ok(image)
 }
 
-/// One text for the state of these files: names, sizes and times, because reading hundreds of megabytes takes longer than many tests.
+/// One text for the state of these files: names, sizes and times, because reading hundreds of megabytes takes longer
+/// than many tests.
 fn traces(files: &[&Path], directory: &Path) -> Result<String> {
     let mut all = Sha256::new();
     let mut paths: Vec<PathBuf> = files.iter().map(|path| path.to_path_buf()).collect();

@@ -12,8 +12,8 @@ use std::thread;
 /// How much of a log an error shows, in bytes.
 const SHOWN: usize = 2_000;
 
-/// Starts processes from a thread that lives as long as the test process: the kernel ends a child when the thread that created it ends, and each test
-/// has its own thread.
+/// Starts processes from a thread that lives as long as the test process: the kernel ends a child when the thread that
+/// created it ends, and each test has its own thread.
 #[derive(Debug)]
 pub(super) struct Spawner {
     directory: PathBuf,
@@ -89,7 +89,7 @@ fn orders() -> Sender<Order> {
         .clone()
 }
 
-/// Where programs are searched, including Debian's directories for root.
+/// Search path of programs, including Debian's directories for root.
 fn search_path() -> OsString {
     let mut path = std::env::var_os("PATH").unwrap_or_default();
     path.push(":/usr/sbin:/sbin");

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use boson_tests::cluster::{Cluster, shared};
-use boson_tests::{folders, root};
+use boson_tests::golden::cases;
 use std::fs;
 
 #[test]
@@ -10,17 +10,16 @@ fn every_golden_conversion_is_accepted_with_strict_validation() {
     let cluster = shared().unwrap();
     let mut refused = Vec::new();
     let mut accepted = 0;
-    for case in folders(&root().join("tests/golden")).unwrap() {
-        let name = case.file_name().unwrap().to_string_lossy().into_owned();
-        let Ok(objects) = fs::read_to_string(case.join("expected.yml")) else {
+    for case in cases().unwrap() {
+        let Ok(objects) = fs::read_to_string(case.folder.join("expected.yml")) else {
             continue;
         };
-        if !is_conversion(&case.join("arguments")) || objects.is_empty() {
+        if !is_conversion(&case.arguments().unwrap()) || objects.is_empty() {
             continue;
         }
         match dry_run(cluster, &objects).unwrap() {
             None => accepted += 1,
-            Some(error) => refused.push(format!("{name}: {error}")),
+            Some(error) => refused.push(format!("{}: {error}", case.name)),
         }
     }
     assert!(refused.is_empty(), "{}", refused.join("\n"));
@@ -37,8 +36,7 @@ fn a_field_that_does_not_exist_is_refused() {
 }
 
 /// Whether `host` is asked for plain objects: the operator's own kinds need its CustomResourceDefinitions.
-fn is_conversion(arguments: &std::path::Path) -> bool {
-    let arguments = fs::read_to_string(arguments).unwrap_or_default();
+fn is_conversion(arguments: &str) -> bool {
     arguments.starts_with("convert\n") && !arguments.contains("quarks")
 }
 

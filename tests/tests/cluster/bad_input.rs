@@ -280,7 +280,7 @@ fn cases() -> Vec<Case> {
                 room.deployment(name, &["one", "two"]).await;
             }),
             reported: converted("DeploymentTooLarge"),
-            words: &["Secret 'too-large.with-ops'", "a Secret holds at most 1048576"],
+            words: &["Secret 'too-large.with-ops'", "a Secret may have at most 1048576"],
             fix: steps!(room, name, {
                 room.config_map("two", "ops", "- {type: remove, path: /tags}").await
             }),

@@ -29,10 +29,9 @@ async fn objects_that_users_write_are_accepted() {
 #[tokio::test]
 async fn objects_that_convert_writes_are_accepted() {
     let cluster = SharedCluster::find().await;
-    let golden = boson_tests::root().join("tests/golden");
     let mut tried = 0;
-    for entry in std::fs::read_dir(golden).unwrap() {
-        let path = entry.unwrap().path().join("expected.yml");
+    for case in boson_tests::golden::cases().unwrap() {
+        let path = case.folder.join("expected.yml");
         let Ok(text) = std::fs::read_to_string(&path) else {
             continue;
         };

@@ -96,7 +96,7 @@ impl Drop for Desk {
 
 /// A release with one job that uses every feature.
 pub fn small_release() -> PathBuf {
-    root().join("tests/golden/convert-small/release")
+    root().join("tests/fixtures/releases/demo")
 }
 
 // === impl Room ===

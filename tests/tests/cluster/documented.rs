@@ -185,7 +185,7 @@ async fn names(room: &Room) {
     assert_eq!(containers("containers"), ["broker-broker"]);
     assert_eq!(
         containers("initContainers"),
-        ["template-render", "bosh-pre-start-broker", "logs"]
+        ["logs", "template-render", "bosh-pre-start-broker"]
     );
 }
 
@@ -287,7 +287,7 @@ fn mount_job_sources(printed: &mut Value, there: &Value) {
     list(&mut pods["volumes"], volume.clone());
     let init = pods["initContainers"].as_array_mut().unwrap();
     init.retain(|container| !container["name"].as_str().unwrap().contains("-copier"));
-    let renderer = &mut init[0];
+    let renderer = &mut init[1];
     for word in [
         "--job-sources",
         "/var/run/boson/job-sources/job-sources.json.gz",

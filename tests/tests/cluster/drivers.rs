@@ -3,37 +3,41 @@
 use crate::modes;
 use crate::operator::{Stage, condition, config_map};
 use anyhow::{Context, Result, ensure};
-use boson_tests::{folders, host, root};
+use boson_tests::{golden, host};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
+use tempfile::TempDir;
 
-/// Arguments of the golden folders that every driver can convert.
+/// Arguments of the golden cases that every driver can convert.
 const PLAIN: &str = "convert\nmanifest.yml\n--release\nrelease";
 /// The image of their release.
 const IMAGE: &str = "demo:ubuntu-jammy-1.1-1";
 /// Codes of the steps that no command of a pod runs: the operator makes the objects.
 const OF_OBJECTS: [&str; 3] = ["bpm-", "bundle-", "variables-"];
-/// Folders whose errors depend on what only one driver has, with the reason.
+/// Cases whose errors depend on what only one driver has, with the reason.
 const OTHERS: [(&str, &str); 11] = [
-    ("convert-cyclic-variables", "the cluster generates each value by itself"),
-    ("convert-undefined-variable", "the values are missing Secrets"),
-    ("convert-suggests-variable", "the value is a missing Secret"),
-    ("convert-latest", "no image has the version `latest`"),
-    ("convert-latest-stemcell", "no image has the version `latest`"),
-    ("convert-no-name", "the object's name is the deployment's"),
-    ("convert-no-registry", "the test gives a registry"),
-    ("convert-no-stemcell", "the release has no image"),
     (
-        "convert-malformed",
+        "variables/cyclic-in-deployment",
+        "the cluster generates each value by itself",
+    ),
+    ("variables/undefined", "the values are missing Secrets"),
+    ("variables/suggests-variable", "the value is a missing Secret"),
+    ("releases/latest", "no image has the version `latest`"),
+    ("manifest/latest-stemcell", "no image has the version `latest`"),
+    ("manifest/no-name", "the object's name is the deployment's"),
+    ("releases/no-registry", "the test gives a registry"),
+    ("manifest/no-stemcell", "the release has no image"),
+    (
+        "manifest/malformed",
         "the releases are not a list, so they have no images",
     ),
-    ("convert-release-empty", "the release is read in another way"),
-    ("convert-not-a-map", "the manifest has no jobs"),
+    ("releases/empty", "the release is read in another way"),
+    ("manifest/not-a-map", "the manifest has no jobs"),
 ];
-/// How long the conversions of all folders may take on a busy machine.
+/// How long the conversions of all cases may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 #[test]
@@ -87,29 +91,31 @@ const CUT: &str = "[the message is cut";
 /// Errors without the names of files, which depend on the driver: code, message, line and column.
 type Errors = BTreeSet<String>;
 
-/// A golden folder with wrong input.
+/// A golden case with wrong input.
 struct Case {
+    /// `<stage>-<case>`.
     name: String,
-    folder: PathBuf,
+    /// Its input.
+    folder: TempDir,
 }
 
 fn cases(stage: &Stage) -> Result<Vec<Case>> {
     let mut cases = Vec::new();
-    for folder in folders(&root().join("tests/golden"))? {
-        let name = folder.file_name().context("no name")?.to_string_lossy().into_owned();
-        let arguments = fs::read_to_string(folder.join("arguments"))?;
-        let is_plain = arguments.trim_end() == PLAIN && folder.join("expected.err").exists();
-        if !is_plain || OTHERS.iter().any(|(other, _)| *other == name) {
+    for case in golden::cases()? {
+        let expected = case.folder.join("expected.err");
+        let is_plain = case.arguments()?.trim_end() == PLAIN && expected.exists();
+        if !is_plain || OTHERS.iter().any(|(other, _)| *other == case.name) {
             continue;
         }
+        let folder = tempfile::tempdir()?;
+        case.write_inputs(folder.path())?;
         // A release that cannot be read is an error of the command line alone: its image cannot be built.
-        let expected = fs::read_to_string(folder.join("expected.err"))?;
-        if expected.contains("error[release-") || folder.join("release/jobs/app/spec").metadata().is_err() {
+        let release = folder.path().join("release");
+        if fs::read_to_string(expected)?.contains("error[release-") || !release.join("jobs/app/spec").exists() {
             continue;
         }
-        stage
-            .registry
-            .push_release(&format!("{name}/{IMAGE}"), &folder.join("release"))?;
+        let name = case.name.replace('/', "-");
+        stage.registry.push_release(&format!("{name}/{IMAGE}"), &release)?;
         cases.push(Case { name, folder });
     }
     Ok(cases)
@@ -123,7 +129,7 @@ impl Case {
     }
 
     fn manifest(&self) -> Result<String> {
-        Ok(fs::read_to_string(self.folder.join("manifest.yml"))?)
+        Ok(fs::read_to_string(self.folder.path().join("manifest.yml"))?)
     }
 
     fn deploy(&self, stage: &Stage) -> Result<()> {
@@ -167,7 +173,7 @@ impl Case {
             "--namespace",
             &stage.namespace,
         ];
-        let ran = host(&self.folder, PLAIN.lines().chain(options))?;
+        let ran = host(self.folder.path(), PLAIN.lines().chain(options))?;
         Ok(errors(&ran.stderr))
     }
 
@@ -175,12 +181,15 @@ impl Case {
     fn by_pods(&self, stage: &Stage) -> Result<Option<Errors>> {
         let scratch = tempfile::tempdir()?;
         let place = |name: &str| scratch.path().join(name);
-        let interpolated = host(&self.folder, ["interpolate", "manifest.yml"])?;
+        let interpolated = host(self.folder.path(), ["interpolate", "manifest.yml"])?;
         if interpolated.code != 0 {
             return Ok(None);
         }
         fs::write(place("manifest.yaml"), &interpolated.stdout)?;
-        modes::copy(&self.folder.join("release/jobs"), &place("all-releases/jobs-src/demo"))?;
+        modes::copy(
+            &self.folder.path().join("release/jobs"),
+            &place("all-releases/jobs-src/demo"),
+        )?;
         let mut found = Errors::new();
         for group in group_names(&interpolated.stdout)? {
             let (registry, gathered) = (self.registry(stage), place("gathered.json"));

@@ -78,7 +78,8 @@ async fn a_removed_variable_keeps_its_value_until_it_is_pruned() {
             ran.stderr
         );
         assert!(
-            ran.stderr.contains("\"d.var-two\" stays: Pod 'user' refers to it"),
+            ran.stderr
+                .contains("\"d.var-two\" is retained: Pod 'user' refers to it"),
             "{}",
             ran.stderr
         );

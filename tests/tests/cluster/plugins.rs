@@ -467,7 +467,7 @@ fn machine_code_is_counted_and_a_refused_plugin_is_loaded_once_there_is_memory()
     });
     let reported = healthy(&deployment, "False").unwrap()["message"].as_str().unwrap();
     assert!(
-        reported.contains("plugin 'second'") && reported.contains("all plugins of a namespace may take 7 MiB"),
+        reported.contains("plugin 'second'") && reported.contains("all plugins of a namespace may use 7 MiB"),
         "{reported}"
     );
     assert!(uses(&deployment, "resources", "first"));
@@ -532,7 +532,7 @@ fn a_bad_plugin_is_refused_and_reported_and_the_last_good_one_stays() {
         (
             good.replace(&digest, &other),
             "PluginDigest",
-            "its description says sha256:0000",
+            "its description contains sha256:0000",
         ),
         (
             good.replace("digest:", "digets:"),

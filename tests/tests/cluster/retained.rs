@@ -152,7 +152,7 @@ async fn values_of_a_deployment_with_claims_are_reused_when_it_is_recreated_unti
     let claim = claims[0]["metadata"]["name"].as_str().unwrap();
     assert!(
         ran.stderr
-            .contains(&format!("persistentvolumeclaim \"{claim}\" is still there")),
+            .contains(&format!("persistentvolumeclaim \"{claim}\" still exists")),
         "{}",
         ran.stderr
     );

@@ -55,7 +55,7 @@ impl SharedCluster {
 /// Connection settings of the shared cluster.
 pub fn connection() -> Connection {
     Connection::File {
-        path: boson_tests::cluster::shared().unwrap().kubeconfig(),
+        path: Some(boson_tests::cluster::shared().unwrap().kubeconfig()),
         context: None,
     }
 }

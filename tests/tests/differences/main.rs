@@ -98,7 +98,7 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
     (
         "two groups whose Services get one name",
         "plugins/links/tests/stage/links.rs",
-        "services_of_two_groups_never_share_a_name",
+        "services_that_share_a_name_are_reported_by_the_bpm_stage_alone",
     ),
     (
         "bpm.yml that differs between instances",

@@ -70,7 +70,7 @@ fn odd_line_breaks_are_characters() {
         assert_eq!((ran.code, ran.stdout), (0, format!("x{c}y\n")));
         assert!(
             ran.stderr
-                .contains("is a line break for BOSH, and is taken for a character here"),
+                .contains("is a line break for BOSH, but an ordinary character here"),
             "{}",
             ran.stderr
         );

@@ -163,7 +163,7 @@ fn an_image_may_be_built_on_one_in_the_registry() {
         .unwrap();
     let refused = said(&output);
     assert!(
-        refused.contains("error[image-missing]") && refused.contains("no such file"),
+        refused.contains("error[image-missing]") && refused.contains("neither an image nor a file"),
         "{refused}"
     );
 }

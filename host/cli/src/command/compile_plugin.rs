@@ -1,5 +1,5 @@
-//! `host compile-plugin`: compiles foreign code in a process that bounds itself. Compilation is not covered by fuel: a component made for it can use
-//! any amount of processor time and memory.
+//! `host compile-plugin`: compiles foreign code in a process that bounds itself. Compilation is not covered by fuel: a
+//! component made for it can use any amount of processor time and memory.
 
 use crate::exit::Failed;
 use crate::output;
@@ -11,9 +11,11 @@ use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Address space. CRuby, the largest component known, takes 1.5 GiB to compile; the pool's reservation is not made before the limit is set.
+/// Address space. CRuby, the largest component known, takes 1.5 GiB to compile; the pool's reservation is not made
+/// before the limit is set.
 const MAX_ADDRESS_SPACE: u64 = 8 << 30;
-/// Where a container reads its memory limit, its usage, and how much of that the kernel can reclaim at once.
+/// Directory of the control group, with its memory limit, its usage, and the part that the kernel can reclaim
+/// immediately.
 const GROUP: &str = "/sys/fs/cgroup";
 /// Memory of the container that is reserved for a conversion that runs at the same time.
 const LEFT: u64 = 256 << 20;
@@ -42,9 +44,10 @@ fn bound() -> anyhow::Result<()> {
     limit(Resource::Cpu, CPU_LIMIT.as_secs())?;
     limit(Resource::As, MAX_ADDRESS_SPACE)?;
     limit(Resource::Fsize, CODE_LIMIT)?;
-    // Without a limit the kernel would kill the whole container, and the next one, which compiles the same component again.
-    if let Some(room) = room(Path::new(GROUP)) {
-        limit(Resource::Data, room)?;
+    // Without a limit the kernel would kill the whole container, and the next one, which compiles the same component
+    // again.
+    if let Some(available) = available(Path::new(GROUP)) {
+        limit(Resource::Data, available)?;
     }
     limit(Resource::Core, 0)
 }
@@ -73,7 +76,7 @@ fn compile(component: &[u8]) -> Result<Vec<u8>, String> {
 }
 
 /// Bytes that this container can still have, if it is one with a limit.
-fn room(group: &Path) -> Option<u64> {
+fn available(group: &Path) -> Option<u64> {
     let number = |name: &str| -> Option<u64> { std::fs::read_to_string(group.join(name)).ok()?.trim().parse().ok() };
     let (most, held) = (number("memory.max")?, number("memory.current")?);
     let details = std::fs::read_to_string(group.join("memory.stat")).unwrap_or_default();
@@ -86,7 +89,8 @@ fn room(group: &Path) -> Option<u64> {
 fn limit(resource: Resource, value: u64) -> anyhow::Result<()> {
     let held = getrlimit(resource);
     let narrower = |held: Option<u64>, value: u64| Some(held.map_or(value, |held| held.min(value)));
-    // The signal that names the reason comes at the lower of the two; at the upper one the process is killed without a message.
+    // The signal that names the reason comes at the lower of the two; at the upper one the process is killed without a
+    // message.
     let limit = Rlimit {
         current: narrower(held.current, value),
         maximum: narrower(held.maximum, value.saturating_add(1)),
@@ -103,16 +107,16 @@ mod tests {
     fn a_container_with_a_limit_has_what_it_does_not_hold_yet() {
         let group = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| fs::write(group.path().join(name), text).unwrap();
-        assert_eq!(room(group.path()), None);
+        assert_eq!(available(group.path()), None);
         write("memory.max", "max\n");
         write("memory.current", "629145600\n");
-        assert_eq!(room(group.path()), None, "no limit");
+        assert_eq!(available(group.path()), None, "no limit");
         write("memory.max", "2147483648\n");
-        assert_eq!(room(group.path()), Some((2048 - 600 - 256) << 20));
+        assert_eq!(available(group.path()), Some((2048 - 600 - 256) << 20));
         write("memory.stat", "anon 1\ninactive_file 104857600\nactive_file 7\n");
-        assert_eq!(room(group.path()), Some((2048 - 500 - 256) << 20));
+        assert_eq!(available(group.path()), Some((2048 - 500 - 256) << 20));
         write("memory.current", "2147483648\n");
         write("memory.stat", "");
-        assert_eq!(room(group.path()), Some(0));
+        assert_eq!(available(group.path()), Some(0));
     }
 }

@@ -1,21 +1,21 @@
 //! `host completions`: scripts for shells.
 
-use crate::arguments::Arguments;
 use crate::exit::Failed;
 use crate::output;
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::Shell;
 
 /// Print a completion script for a shell
 #[derive(Args, Debug)]
 #[command(after_help = "Example: host completions bash > /etc/bash_completion.d/host")]
 pub struct CompletionsArguments {
-    /// For this shell
+    /// Shell to complete for
     shell: Shell,
 }
 
-pub fn run(arguments: &CompletionsArguments) -> Result<(), Failed> {
+/// Prints the script for this command line, which completes the words after the program's name.
+pub fn run(arguments: &CompletionsArguments, mut command: Command, program: &str) -> Result<(), Failed> {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut Arguments::command(), "host", &mut script);
+    clap_complete::generate(arguments.shell, &mut command, program, &mut script);
     Ok(output::print(&String::from_utf8_lossy(&script))?)
 }

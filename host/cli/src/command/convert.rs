@@ -1,20 +1,23 @@
 //! `host convert`: gathers inputs, runs the pipeline, and prints or writes the result.
 
 use crate::command::defaults::{self, Defaults};
-use crate::command::inputs;
 use crate::command::instances::InstancesArgument;
+use crate::command::names::{domain, namespace};
+use crate::command::releases;
 use crate::command::variables::{self, Asked, Manifest, VariableArguments};
 use crate::exit::{self, Failed};
 use crate::files;
 use crate::folder;
+use crate::inputs;
 use crate::memory;
 use crate::output::{self, Color, Progress, Warnings};
-use crate::plugins::{self, PluginArguments, PrivilegeArguments};
+use crate::plugin_arguments::{PluginArguments, PrivilegeArguments};
+use crate::plugins;
 use crate::summary;
 use boson_document::{Tree, go};
 use boson_pipeline::bundle::owner;
 use boson_pipeline::convert::{self, Conversion, Inputs, Target};
-use boson_pipeline::release::{self, Release};
+use boson_pipeline::release::Release;
 use boson_pipeline::report::Sources;
 use boson_pipeline::stage::{Deployment, Named};
 use boson_pipeline::variables::Options;
@@ -30,10 +33,11 @@ const NAMESPACE: &str = "default";
 const RELEASES: u64 = 8;
 
 const EXAMPLES: &str = "\
-A boson.yaml beside the manifest holds options that are always the same: registry, name, namespace, cluster-domain, vars-store, and lists
-cloud-config, release, ops-file, vars-file. The command line overrides values and adds to lists; the output says when one is used.
+A boson.yaml beside the manifest contains options of every run: registry, name, namespace, cluster-domain, vars-store, and the lists
+cloud-config, release, ops-file and vars-file. Options on the command line override its values and are appended to its lists. A message
+reports that the file is used.
 
-Releases are directories with the release's source, release tarballs, release images (OCI layouts), or directories with their jobs-src.
+A release is a source directory, a tarball, an image (OCI layout), or a directory with its jobs-src.
 
 Examples:
   host convert manifest.yml --release ./nats-release --vars-store vars.yml > nats.yaml
@@ -48,11 +52,11 @@ pub struct ConvertArguments {
     manifest: PathBuf,
     #[command(flatten)]
     variables: VariableArguments,
-    /// A release: its directory, tarball or image; NAME where the path does not tell it
+    /// Add a release: its directory, tarball or image; set NAME if the path does not contain it
     #[arg(long = "release", value_name = "[NAME=]PATH")]
     releases: Vec<String>,
-    /// A cloud config in BOSH's format: what AZs, VM types, VM extensions and disk types of the manifest stand for. Several are merged as the
-    /// director merges them
+    /// Add a cloud config in BOSH's format, which defines the AZs, VM types, VM extensions and disk types of the
+    /// manifest. Several are merged as the director merges them
     #[arg(long = "cloud-config", value_name = "FILE")]
     cloud_configs: Vec<PathBuf>,
     /// Name of the deployment [default: the manifest's name]
@@ -70,17 +74,17 @@ pub struct ConvertArguments {
     /// Image with this program, for the init containers that render templates
     #[arg(long, value_name = "REFERENCE", default_value = concat!("ghcr.io/boson/host:", env!("CARGO_PKG_VERSION")), env = "BOSON_OPERATOR_IMAGE")]
     operator_image: String,
-    /// What `instances` of an instance group means
+    /// Meaning of `instances` of an instance group
     #[arg(long, value_enum, default_value_t)]
     instances: InstancesArgument,
-    /// Run jobs without bpm information by their monit files, as `quarks.monit: true` asks for one job
+    /// Run jobs without bpm information by their monit files, like `quarks.monit: true` for one job
     #[arg(long)]
     monit: bool,
-    /// What to make
+    /// Kind of objects to create
     #[arg(long, value_enum, default_value_t)]
     target: TargetArgument,
-    /// Write each object to its own file in this directory instead of printing them; files of earlier runs for this deployment that are no longer
-    /// needed are removed
+    /// Write each object to its own file in this directory instead of printing them; files of earlier runs for this
+    /// deployment that are no longer needed are removed
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Treat warnings as errors
@@ -92,7 +96,7 @@ pub struct ConvertArguments {
     /// Do not read the boson.yaml beside the manifest
     #[arg(long)]
     no_config: bool,
-    /// Releases that boson.yaml names: one that `--release` names, too, is taken from there.
+    /// Releases in boson.yaml; `--release` overrides those with the same name.
     #[arg(skip)]
     default_releases: Vec<String>,
     #[command(flatten)]
@@ -104,7 +108,8 @@ pub struct ConvertArguments {
 // === impl ConvertArguments ===
 
 impl ConvertArguments {
-    /// Adds the options of boson.yaml: its lists before those of the command line, its other values if the command line does not set them.
+    /// Adds the options of boson.yaml: its lists before those of the command line, its other values if the command line
+    /// does not set them.
     fn over(mut self, defaults: Defaults) -> Self {
         let variables = &mut self.variables;
         variables.ops.splice(0..0, defaults.ops);
@@ -120,7 +125,7 @@ impl ConvertArguments {
     }
 }
 
-/// What to make.
+/// Kind of objects to create.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 enum TargetArgument {
     /// StatefulSets, Jobs, Services, Secrets that any cluster accepts
@@ -128,23 +133,6 @@ enum TargetArgument {
     Kubernetes,
     /// Objects of the operator, as it would create them
     Quarks,
-}
-
-/// A name as Kubernetes takes it for a namespace (RFC 1123).
-pub fn namespace(text: &str) -> Result<String, String> {
-    let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    let ends = !text.starts_with('-') && !text.ends_with('-');
-    match !text.is_empty() && text.len() <= 63 && ends && text.chars().all(inner) {
-        true => Ok(text.to_string()),
-        false => Err("lower-case letters, digits and `-` only, at most 63, no `-` at the ends".to_string()),
-    }
-}
-
-/// Labels with dots between them.
-pub fn domain(text: &str) -> Result<String, String> {
-    text.split('.')
-        .try_for_each(|part| namespace(part).map(drop))
-        .map(|()| text.to_string())
 }
 
 /// A finished conversion.
@@ -209,7 +197,7 @@ fn with_defaults(
 fn strict() -> Vec<Diagnostic> {
     vec![Diagnostic::error(
         "convert-strict",
-        "there are warnings, and --strict makes them errors",
+        "the conversion has warnings, which --strict treats as errors",
     )]
 }
 
@@ -222,7 +210,14 @@ fn convert(
     progress.say("reading releases");
     // Everything that can be read is read before anything fails, so that all missing inputs are reported at once.
     let plugins = plugins::prepare(&arguments.plugins, &Stage::ALL, sources);
-    let releases = releases(arguments, sources, progress);
+    let most = memory::or_found(arguments.plugins.max_memory) / RELEASES;
+    let releases = releases::read(
+        &arguments.releases,
+        &arguments.default_releases,
+        most,
+        sources,
+        progress,
+    );
     let read = variables::read(&arguments.manifest, &arguments.variables, sources);
     let configs = cloud_configs(arguments, sources);
     let ((plugins, said), releases, (read, configs)) = all(plugins, releases, both(read, configs))?;
@@ -233,8 +228,11 @@ fn convert(
     warnings.extend(releases.iter().flat_map(|release| release.warnings.clone()));
     let given = arguments.plugins.replacements.iter().chain(&arguments.plugins.settings);
     if given.into_iter().any(|one| one.stage == Stage::Render) {
-        let what = "pods render their templates again, by the rule of their image and not by this plugin";
-        warnings.push(Diagnostic::warning("convert-render-in-pods", what).help("the operator gives plugins to pods"));
+        let what = "pods render their templates with the built-in plugin of their image, not with this plugin";
+        warnings.push(
+            Diagnostic::warning("convert-render-in-pods", what)
+                .help("install the plugin in the operator, which passes it to pods"),
+        );
     }
     progress.say("applying ops files and variables");
     let mut document = read.merge(&plugins, &configs, sources, warnings)?;
@@ -329,63 +327,6 @@ fn cloud_configs(arguments: &ConvertArguments, sources: &mut Sources) -> Result<
     if errors.is_empty() { Ok(read) } else { Err(errors) }
 }
 
-fn releases(
-    arguments: &ConvertArguments,
-    sources: &mut Sources,
-    progress: &Progress,
-) -> Result<Vec<Release>, Vec<Diagnostic>> {
-    let (mut releases, mut errors): (Vec<Release>, Vec<Diagnostic>) = (Vec::new(), Vec::new());
-    let most = memory::or_found(arguments.plugins.max_memory) / RELEASES;
-    let own = arguments.releases.iter().map(|text| (text, false));
-    let default = arguments.default_releases.iter().map(|text| (text, true));
-    for (text, is_default) in own.chain(default) {
-        let (name, path) = named(text);
-        if is_default && releases.iter().any(|one: &Release| Some(&one.name) == name.as_ref()) {
-            continue;
-        }
-        match boson_releases::read_noting(&path, name.as_deref(), sources, &mut |what| progress.say(what)) {
-            Ok(release) => match releases.iter().find(|one| one.name == release.name) {
-                Some(_) if is_default => {}
-                Some(other) => errors.push(
-                    Diagnostic::error(
-                        "release-twice",
-                        format!(
-                            "release '{}' is given twice: {} and {}",
-                            release.name, other.source, release.source
-                        ),
-                    )
-                    .help("leave one out"),
-                ),
-                None => releases.push(release),
-            },
-            Err(some) => errors.extend(some),
-        }
-        // Before the next one is read.
-        release::check_all(&releases, most).map_err(|error| vec![error])?;
-    }
-    sources.add_releases(&releases);
-    if errors.is_empty() { Ok(releases) } else { Err(errors) }
-}
-
-/// `NAME=PATH`; an existing path may contain a `=`.
-fn named(text: &str) -> (Option<String>, PathBuf) {
-    match PathBuf::from(text).exists() {
-        true => (None, text.into()),
-        false => {
-            let (name, path) = split_release(text);
-            (name, path.into())
-        }
-    }
-}
-
-/// `NAME=PATH` or `PATH`, by the text alone.
-pub fn split_release(text: &str) -> (Option<String>, String) {
-    match text.split_once('=') {
-        Some((name, path)) if !name.is_empty() && !name.contains('/') => (Some(name.to_string()), path.into()),
-        _ => (None, text.into()),
-    }
-}
-
 fn deployment(arguments: &ConvertArguments, manifest: Named<'_>) -> Result<Deployment, Vec<Diagnostic>> {
     if manifest.tree.as_map().is_none() {
         let message = format!(
@@ -396,7 +337,7 @@ fn deployment(arguments: &ConvertArguments, manifest: Named<'_>) -> Result<Deplo
             Diagnostic::error("convert-no-map", message)
                 .in_document(manifest.name)
                 .at("")
-                .help("is it the right file? A manifest begins with keys like `name:` and `instance_groups:`"),
+                .help("check the file: a manifest has keys such as `name:` and `instance_groups:`"),
         ]);
     }
     let name = arguments
@@ -408,7 +349,7 @@ fn deployment(arguments: &ConvertArguments, manifest: Named<'_>) -> Result<Deplo
             Diagnostic::error("convert-no-name", "the deployment has no name")
                 .in_document(manifest.name)
                 .at("")
-                .help("give the manifest a `name:`, or use --name"),
+                .help("set `name:` in the manifest, or use --name"),
         ]);
     };
     Ok(Deployment {

@@ -1,7 +1,9 @@
-//! `boson.yaml` beside a manifest: options of `host convert` that a team repeats. The command line overrides single values and adds to lists.
+//! `boson.yaml` beside a manifest: options of `host convert` that a team repeats. The command line overrides single
+//! values and adds to lists.
 
-use crate::command::convert::{domain, namespace, split_release};
-use crate::command::inputs;
+use crate::command::names::{domain, namespace};
+use crate::command::releases;
+use crate::inputs;
 use boson_document::{Tree, go};
 use boson_pipeline::report::Sources;
 use boson_pipeline::yaml::Document;
@@ -63,14 +65,15 @@ pub fn read(path: &Path, sources: &mut Sources) -> Result<(Defaults, Diagnostic)
     let document = inputs::yaml_file(path, sources).map_err(|error| vec![*error])?;
     let directory = path.parent().unwrap_or(Path::new(""));
     let (defaults, used) = defaults(&document, directory)?;
-    let message = format!("options are taken from {FILE}: {}", used.join(", "));
+    let message = format!("using options from {FILE}: {}", used.join(", "));
     let note = Diagnostic {
         severity: Severity::Info,
         ..Diagnostic::warning("config-used", message)
     };
     Ok((
         defaults,
-        note.in_document(&document.name).help("leave it out with --no-config"),
+        note.in_document(&document.name)
+            .help("ignore the file with --no-config"),
     ))
 }
 
@@ -166,7 +169,7 @@ fn under(directory: &Path, text: &str) -> PathBuf {
 }
 
 fn release(directory: &Path, text: &str) -> String {
-    let (name, path) = split_release(text);
+    let (name, path) = releases::split(text);
     let path = under(directory, &path).display().to_string();
     name.map_or(path.clone(), |name| format!("{name}={path}"))
 }

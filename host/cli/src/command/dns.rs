@@ -1,7 +1,7 @@
-//! `host dns serve`: answers questions about BOSH DNS names for a deployment's pods.
+//! `host dns serve`: serves the names of BOSH DNS to a deployment's pods.
 
+use crate::connection::ConnectionArguments;
 use crate::exit::Failed;
-use boson_cluster::client::{Connection, connect};
 use boson_dns::server::{self, Settings};
 use clap::{Args, Subcommand};
 use std::net::SocketAddr;
@@ -10,17 +10,17 @@ use std::path::PathBuf;
 /// BOSH DNS in pods.
 #[derive(Subcommand, Debug)]
 pub enum DnsCommand {
-    /// Answer the names of a deployment: instances, queries and aliases, as BOSH DNS does; all others are forwarded
+    /// Serve the names of a deployment: instances, queries and aliases, as BOSH DNS does; forward all other names
     Serve(ServeArguments),
 }
 
-/// What the Deployment `<deployment>-dns` runs
+/// Options of the DNS server of a deployment
 #[derive(Args, Debug)]
 pub struct ServeArguments {
-    /// Directory with `zone.json`, and alias files of jobs; read again when they change
+    /// Read `zone.json` and alias files of jobs from this directory, and again when they change
     #[arg(long, value_name = "DIR", env = "BOSON_DNS_CONFIG", default_value = "/etc/boson/dns")]
     config: PathBuf,
-    /// Answer questions here, over UDP and TCP
+    /// Address that serves DNS over UDP and TCP
     #[arg(
         long,
         value_name = "ADDRESS",
@@ -28,7 +28,7 @@ pub struct ServeArguments {
         default_value = "0.0.0.0:5353"
     )]
     listen: SocketAddr,
-    /// Answer /live, /ready and /metrics here
+    /// Address that serves /live, /ready and /metrics
     #[arg(
         long,
         value_name = "ADDRESS",
@@ -36,15 +36,11 @@ pub struct ServeArguments {
         default_value = "0.0.0.0:8080"
     )]
     probe: SocketAddr,
-    /// File that names the servers for all other names
+    /// Forward all other names to the servers in this file
     #[arg(long, value_name = "FILE", default_value = "/etc/resolv.conf")]
     resolv_conf: PathBuf,
-    /// Kubeconfig [default: as kubectl finds it, or the pod's own account]
-    #[arg(long, value_name = "FILE", env = "BOSON_KUBECONFIG")]
-    kubeconfig: Option<PathBuf>,
-    /// Context of the kubeconfig
-    #[arg(long, value_name = "NAME", env = "BOSON_CONTEXT", requires = "kubeconfig")]
-    context: Option<String>,
+    #[command(flatten)]
+    connection: ConnectionArguments,
 }
 
 pub fn run(command: &DnsCommand) -> Result<(), Failed> {
@@ -55,19 +51,12 @@ pub fn run(command: &DnsCommand) -> Result<(), Failed> {
         probe: arguments.probe,
         resolv_conf: arguments.resolv_conf.clone(),
     };
-    let connection = match &arguments.kubeconfig {
-        None => Connection::Default,
-        Some(path) => Connection::File {
-            path: path.clone(),
-            context: arguments.context.clone(),
-        },
-    };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()?;
     let ended: anyhow::Result<()> = runtime.block_on(async {
-        let client = connect(&connection).await.map_err(anyhow::Error::msg)?;
+        let client = arguments.connection.client().await?;
         tokio::select! {
             ended = server::serve(settings, client) => Ok(ended?),
             () = termination() => Ok(()),

@@ -2,11 +2,11 @@
 
 use crate::exit::Failed;
 use crate::output::{self, Color};
-use crate::plugins::{self, PluginArguments};
+use crate::plugin_arguments::PluginArguments;
+use crate::plugins;
 use boson_pipeline::Stage;
 use boson_pipeline::codes;
 use boson_pipeline::report::Sources;
-use boson_sandbox::FailureKind;
 use clap::Args;
 
 /// Explain a diagnostic code
@@ -45,7 +45,7 @@ pub fn run(arguments: &ExplainArguments, color: Color) -> Result<(), Failed> {
             } else {
                 format!("; near it: {}", near.join(", "))
             };
-            output::complain(&format!("error: there is no diagnostic code '{wanted}'{hint}\n"));
+            output::complain(&format!("error: unknown diagnostic code '{wanted}'{hint}\n"));
             Err(Failed::Input)
         }
     }
@@ -54,23 +54,20 @@ pub fn run(arguments: &ExplainArguments, color: Color) -> Result<(), Failed> {
 /// The host's codes, the sandbox's, and those of every plugin that describes itself.
 fn entries(arguments: &PluginArguments, color: Color) -> Vec<Entry> {
     let rooms = [
-        crate::codes::CODES,
+        crate::codes::ALL,
         boson_registry::CODES,
         boson_images::CODES,
         boson_in_pod::CODES,
+        boson_cluster::CODES,
+        boson_output::CODES,
         boson_controllers::CODES,
+        boson_credentials::CODES,
+        boson_sandbox::CODES,
     ];
     let own = codes::all().into_iter().chain(rooms.concat());
     let mut entries: Vec<Entry> = own
         .map(|code| (code.name.into(), code.title.into(), code.explanation.into()))
         .collect();
-    let credentials = boson_credentials::CODES.iter();
-    entries
-        .extend(credentials.map(|(name, title, explanation)| ((*name).into(), (*title).into(), (*explanation).into())));
-    for kind in FailureKind::ALL {
-        let (title, explanation) = kind.explanation();
-        entries.push((kind.code().into(), title.into(), explanation.into()));
-    }
     match plugins::load(arguments, &Stage::ALL) {
         Ok(plugins) => {
             for plugin in plugins.iter() {

@@ -3,7 +3,7 @@
 use boson_manifest::instances::Spread;
 use clap::ValueEnum;
 
-/// What `instances` of an instance group means.
+/// Meaning of `instances` of an instance group.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub enum InstancesArgument {
     /// All instances of the group, spread over its availability zones as BOSH does

@@ -3,9 +3,10 @@
 use crate::command::variables::{self, Asked, VariableArguments};
 use crate::exit::{self, Failed};
 use crate::memory;
-use crate::misprint::misprinted;
 use crate::output::{self, Color};
-use crate::plugins::{self, PluginArguments};
+use crate::plugin_arguments::PluginArguments;
+use crate::plugins;
+use crate::printf::formatted;
 use boson_document::Tree;
 use boson_pipeline::report::Sources;
 use boson_pipeline::stage::Named;
@@ -31,10 +32,10 @@ pub struct InterpolateArguments {
     /// Print only the value at this path
     #[arg(long, value_name = "PATH", overrides_with = "path")]
     path: Option<String>,
-    /// Fail where variables are missing
+    /// Fail if variables are missing
     #[arg(long, overrides_with = "var_errs")]
     var_errs: bool,
-    /// Fail where variables are given and not used
+    /// Fail if given variables are not used
     #[arg(long, overrides_with = "var_errs_unused")]
     var_errs_unused: bool,
     #[command(flatten)]
@@ -56,7 +57,7 @@ pub fn run(arguments: &InterpolateArguments, color: Color) -> Result<(), Failed>
         }
         Err(mut diagnostics) => {
             for error in diagnostics.iter_mut().filter(|one| one.is_error()) {
-                error.message = misprinted(&error.message);
+                error.message = formatted(&error.message);
             }
             output::show(&diagnostics, &sources, color);
             Err(exit::failed(&diagnostics, !arguments.plugins.replacements.is_empty()))

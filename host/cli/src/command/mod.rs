@@ -1,36 +1,44 @@
 //! The commands, one file each.
 
+pub mod arguments;
+pub mod called;
 pub mod compile_plugin;
+pub mod complete;
 pub mod completions;
 pub mod convert;
 pub mod defaults;
 pub mod dns;
 pub mod explain;
 pub mod image;
-pub mod inputs;
 pub mod instances;
 pub mod interpolate;
+pub mod names;
 pub mod operator;
 pub mod plugin;
 pub mod plugin_pack;
 pub mod prune;
+pub mod releases;
 pub mod render;
 pub mod run_plugin;
 pub mod util;
 pub mod variables;
 pub mod wait;
 
-use crate::arguments::{Arguments, Command};
 use crate::exit::Failed;
 use crate::log;
-use clap::Parser;
+use arguments::Command;
+use called::Called;
 
 /// Parses the command line and runs the command.
 ///
 /// # Errors
 /// See [`Failed`]. Wrong usage ends the process with code 2 right here.
 pub fn run() -> Result<(), Failed> {
-    let arguments = Arguments::parse();
+    let called = Called::now();
+    if called == Called::Completion {
+        return complete::run();
+    }
+    let arguments = called.parse();
     log::begin(
         &arguments.log,
         matches!(arguments.command, Command::Operator(_) | Command::Dns(_)),
@@ -48,7 +56,7 @@ pub fn run() -> Result<(), Failed> {
         Command::Wait(arguments) => wait::run(&arguments),
         Command::Plugin(command) => plugin::run(&command, color),
         Command::Explain(arguments) => explain::run(&arguments, color),
-        Command::Completions(arguments) => completions::run(&arguments),
+        Command::Completions(arguments) => completions::run(&arguments, called.command(), called.program()),
         Command::Util(command) => util::run(&command, color),
         Command::CompilePlugin => compile_plugin::run(),
     }

@@ -7,7 +7,8 @@ use crate::images::RegistryImages;
 use crate::loaded::Loaded;
 use crate::memory;
 use crate::output::{self, Color};
-use crate::plugins::{self, PluginArguments, PrivilegeArguments};
+use crate::plugin_arguments::{PluginArguments, PrivilegeArguments};
+use crate::plugins;
 use crate::registries::{AuthorityArguments, WithoutTlsArguments};
 use crate::web::{Hosts, WebDocuments};
 use boson_budget::Budget;
@@ -66,8 +67,8 @@ pub struct OperatorArguments {
     /// Image with this program, for the init containers that render templates
     #[arg(long, value_name = "REFERENCE", default_value = concat!("ghcr.io/boson/host:", env!("CARGO_PKG_VERSION")), env = "BOSON_OPERATOR_IMAGE")]
     operator_image: String,
-    /// Number of deployments that may roll instance groups with an older operator image at the same time, one group of each deployment at a time; 0
-    /// keeps the older image until the pod template changes for another reason
+    /// Number of deployments that may roll instance groups with an older operator image at the same time, one group of
+    /// each deployment at a time; 0 keeps the older image until the pod template changes for another reason
     #[arg(long, value_name = "NUMBER", env = "BOSON_ROLL_OUTDATED_GROUPS", default_value_t = 0)]
     roll_outdated_groups: u16,
     /// Unused versions of a Secret to retain besides the newest
@@ -95,8 +96,8 @@ pub struct OperatorArguments {
     /// Additional CA certificate for document hosts: a PEM file
     #[arg(long, value_name = "FILE", env = "BOSON_DOCUMENT_CA", value_delimiter = ',')]
     document_ca: Vec<PathBuf>,
-    /// Signer of certificates with `signerType: cluster`: the built-in `quarks.cloudfoundry.org/boson`, or another one, for whose approval the
-    /// operator waits [default: reject such certificates]
+    /// Signer of certificates with `signerType: cluster`: the built-in `quarks.cloudfoundry.org/boson`, or another one,
+    /// for whose approval the operator waits [default: reject such certificates]
     #[arg(long, value_name = "NAME", env = "BOSON_SIGNER_NAME")]
     signer_name: Option<String>,
     /// Address that serves the validating webhook for deployments, or `off`
@@ -115,7 +116,8 @@ pub struct OperatorArguments {
         default_value = "boson-webhook"
     )]
     webhook_service: String,
-    /// URL at which the API server reaches the webhook of an operator outside of the cluster: https://HOST:PORT [default: through the Service]
+    /// URL at which the API server reaches the webhook of an operator outside of the cluster: https://HOST:PORT
+    /// [default: through the Service]
     #[arg(long, value_name = "URL", env = "BOSON_WEBHOOK_URL", value_parser = webhook_url)]
     webhook_url: Option<String>,
     /// Cache directory for the content of release images
@@ -161,14 +163,14 @@ impl FromStr for Door {
         let address = text.parse();
         address
             .map(|address| Self(Some(address)))
-            .map_err(|_| "neither an address, such as 0.0.0.0:8443, nor 'off'".to_string())
+            .map_err(|_| "expected an address, such as 0.0.0.0:8443, or 'off'".to_string())
     }
 }
 
 /// A malformed entry would match no registry, and so deny all of them silently.
 fn registry(text: &str) -> Result<String, String> {
     match text.is_empty() || text.contains("://") || text.contains([' ', '*', '@']) {
-        true => Err("a registry is HOST, HOST:PORT or HOST/PATH, without a scheme".to_string()),
+        true => Err("expected HOST, HOST:PORT or HOST/PATH, without a scheme".to_string()),
         false => Ok(text.to_string()),
     }
 }
@@ -176,7 +178,7 @@ fn registry(text: &str) -> Result<String, String> {
 fn webhook_url(text: &str) -> Result<String, String> {
     match text.strip_prefix("https://") {
         Some(rest) if !rest.is_empty() && !rest.contains(['?', '#', '@']) => Ok(text.to_string()),
-        _ => Err("the API server takes addresses that begin with https://, without query and user".to_string()),
+        _ => Err("expected an address that begins with https://, without query and user".to_string()),
     }
 }
 

@@ -3,7 +3,8 @@
 use crate::command::plugin_pack;
 use crate::exit::{self, Failed};
 use crate::output::{self, Color};
-use crate::plugins::{self, PluginArguments};
+use crate::plugin_arguments::PluginArguments;
+use crate::plugins;
 use boson_pipeline::report::Sources;
 use boson_pipeline::{Diagnostic, Stage};
 use boson_sandbox::{Cache, Limits, Sandbox};
@@ -13,13 +14,13 @@ use std::path::PathBuf;
 /// About plugins.
 #[derive(Subcommand, Debug)]
 pub enum PluginCommand {
-    /// List what a conversion would use: stage, name, version, digest, source
+    /// List the plugins that a conversion would use: stage, name, version, digest, source
     #[command(after_help = "Example: host plugin list --plugin resources=./my-labels.wasm")]
     List {
         #[command(flatten)]
         plugins: PluginArguments,
     },
-    /// Write machine code beside the components of an installation, so that they load in milliseconds
+    /// Compile the components of an installation, so that they load in milliseconds
     #[command(after_help = "Example: host plugin precompile /usr/share/boson/plugins")]
     Precompile {
         /// Directory with `ops.wasm` and the others

@@ -1,7 +1,8 @@
-//! `host plugin pack`: the ConfigMaps that give a component to the operator. It is checked here first, as the operator will.
+//! `host plugin pack`: the ConfigMaps that give a component to the operator. It is checked here first, as the operator
+//! will.
 
-use crate::command::inputs;
 use crate::exit::Failed;
+use crate::inputs;
 use crate::output::{self, Color};
 use crate::plugins;
 use anyhow::Context;
@@ -18,7 +19,7 @@ use std::path::PathBuf;
 #[derive(Args, Debug)]
 #[command(
     after_help = "Example: host plugin pack resources my-labels.wasm --deployment nats | kubectl apply --server-side -f -\n\n\
-                        Server-side: what `kubectl apply` alone would remember of it does not fit into an annotation."
+                        Use --server-side: plain `kubectl apply` would copy the whole content into an annotation, which is too small."
 )]
 pub struct PackArguments {
     /// Stage: ops, variables, links, render, bpm or resources
@@ -26,7 +27,7 @@ pub struct PackArguments {
     stage: Stage,
     /// The component
     component: PathBuf,
-    /// Name of the plugin and of its ConfigMap [default: what the component calls itself]
+    /// Name of the plugin and of its ConfigMap [default: the name in its description]
     #[arg(long)]
     name: Option<String>,
     /// Namespace of the ConfigMaps
@@ -35,13 +36,13 @@ pub struct PackArguments {
     /// Settings for all deployments: a YAML or JSON file
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
-    /// Place among the plugins of `resources`; the lower ones come first
+    /// Position among the plugins of `resources`; lower numbers run first
     #[arg(long, allow_negative_numbers = true)]
     order: Option<i64>,
-    /// Serve deployments of these namespaces only
+    /// Apply the plugin to deployments in this namespace only; repeat it for several
     #[arg(long = "in-namespace", value_name = "NAMESPACE")]
     namespaces: Vec<String>,
-    /// Serve deployments of these names only
+    /// Apply the plugin to the deployment with this name only; repeat it for several
     #[arg(long = "deployment", value_name = "NAME")]
     deployments: Vec<String>,
     /// Do not compress the component

@@ -1,4 +1,5 @@
-//! `host prune`: deletes the values of variables that a deployment no longer has, and those that outlived their deployment.
+//! `host prune`: deletes the values of variables that a deployment no longer has, and those that outlived their
+//! deployment.
 
 use crate::connection::ConnectionArguments;
 use crate::exit::Failed;
@@ -11,26 +12,26 @@ use std::sync::Arc;
 
 const EXAMPLES: &str = "\
 The values of variables that were removed from a manifest are retained, so that adding them again restores the same passwords. The values of a \
-deployment with claims outlive it, so that the data of its claims remains usable; this command deletes them once the deployment is deleted. Secrets that \
-you made yourself, and those that something still refers to, are never deleted.
+deployment with claims are retained after its deletion, so that the data of its claims remains usable; this command then deletes them. It never deletes \
+Secrets that you created yourself, or that another object refers to.
 
 Examples:
   host prune nats --dry-run
   host prune nats -n messaging --yes";
 
-/// Delete generated values that a deployment's manifest no longer has, or that outlived their deployment
+/// Delete generated values of removed variables and deleted deployments
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct PruneArguments {
-    /// The BOSHDeployment, existing or deleted
+    /// Name of the BOSHDeployment, existing or deleted
     deployment: String,
-    /// Its namespace [default: that of the kubeconfig's context]
+    /// Namespace of the deployment [default: that of the kubeconfig's context]
     #[arg(short, long, value_name = "NAMESPACE")]
     namespace: Option<String>,
-    /// Do not ask
+    /// Delete without asking for confirmation
     #[arg(short, long)]
     yes: bool,
-    /// Only list what would be deleted
+    /// List the objects without deleting them
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
     #[command(flatten)]
@@ -50,16 +51,16 @@ async fn prune(arguments: &PruneArguments) -> Result<(), Failed> {
     let found = Pruning::find(&cluster, &namespace, &arguments.deployment).await;
     let found = found.map_err(anyhow::Error::from)?;
     for (leftover, reader) in &found.keep {
-        output::complain(&format!("{} stays: {reader} refers to it\n", title(leftover)));
+        output::complain(&format!("{} is retained: {reader} refers to it\n", title(leftover)));
     }
     for claim in &found.claims {
         output::complain(&format!(
-            "persistentvolumeclaim \"{claim}\" is still there: its data may be unusable without these values\n"
+            "persistentvolumeclaim \"{claim}\" still exists: its data may be unusable without these values\n"
         ));
     }
     if found.remove.is_empty() {
         let deployment = &arguments.deployment;
-        output::complain(&format!("there is nothing to delete of deployment '{deployment}'\n"));
+        output::complain(&format!("nothing to delete for deployment '{deployment}'\n"));
         return Ok(());
     }
     if arguments.dry_run || !arguments.yes {
@@ -77,7 +78,7 @@ async fn prune(arguments: &PruneArguments) -> Result<(), Failed> {
     Ok(())
 }
 
-/// As kubectl names it.
+/// The object as kubectl names it.
 fn title(leftover: &Leftover) -> String {
     let kind = leftover
         .object
@@ -97,7 +98,7 @@ fn described(leftover: &Leftover) -> String {
 /// Asks for confirmation on a terminal.
 fn is_wanted(count: usize) -> Result<bool, Failed> {
     if !std::io::stdin().is_terminal() {
-        return Err(anyhow::anyhow!("standard input is not a terminal: give --yes to delete these").into());
+        return Err(anyhow::anyhow!("standard input is not a terminal: use --yes to delete these").into());
     }
     let these = if count == 1 { "this" } else { "these" };
     output::complain(&format!("Delete {these}? The values are lost. [y/N] "));

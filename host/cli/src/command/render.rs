@@ -1,10 +1,11 @@
 //! `host render`: templates of one job, or a stream of single templates.
 
-use crate::command::inputs;
 use crate::exit::{self, Failed};
+use crate::inputs;
 use crate::memory;
 use crate::output::{self, Color};
-use crate::plugins::{self, PluginArguments};
+use crate::plugin_arguments::PluginArguments;
+use crate::plugins;
 use crate::storage::below::{self, Below};
 use boson_document::{Tree, json};
 use boson_pipeline::convert::collected::{self, JobErrors};
@@ -35,22 +36,22 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct RenderArguments {
-    /// The release: a directory, a tarball or an image layout
+    /// Release: a directory, a tarball or an image layout
     #[arg(long, value_name = "PATH", required_unless_present = "batch")]
     release: Option<PathBuf>,
-    /// The job of the release
+    /// Job of the release
     #[arg(long, value_name = "JOB", required_unless_present = "batch")]
     job: Option<String>,
-    /// The context: a YAML or JSON file
+    /// Context of the templates: a YAML or JSON file
     #[arg(long, value_name = "FILE", required_unless_present = "batch")]
     context: Option<PathBuf>,
-    /// Only this template, by its source or its destination
+    /// Render only this template: its source or its destination
     #[arg(long, value_name = "NAME")]
     template: Option<String>,
     /// Write the files below this directory instead of printing them
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Render templates from standard input, one JSON object a line
+    /// Render templates from standard input, one JSON object per line
     #[arg(long, conflicts_with_all = ["release", "job", "context", "template", "out"])]
     batch: bool,
     #[command(flatten)]
@@ -140,7 +141,7 @@ fn one_job(arguments: &RenderArguments, plugins: &Plugins, sources: &mut Sources
     write(arguments, &wanted, filled.files)
 }
 
-/// To the directory, or to standard output.
+/// Writes rendered files to the directory, or to standard output.
 fn write(arguments: &RenderArguments, wanted: &[&TemplateFile], rendered: Vec<Rendered>) -> Result<(), Error> {
     let files = wanted.iter().zip(rendered);
     match &arguments.out {
@@ -153,7 +154,7 @@ fn write(arguments: &RenderArguments, wanted: &[&TemplateFile], rendered: Vec<Re
             let below: Vec<Below> = below.collect();
             below::write(directory, &below).map_err(|error| {
                 let error = Diagnostic::error("output-unwritable", format!("{error:#}"));
-                Box::new(error.help("check --out: no link in it may lead out of it")).into()
+                Box::new(error.help("check --out: links in it must not lead out of it")).into()
             })
         }
         None => {
@@ -172,7 +173,8 @@ fn write(arguments: &RenderArguments, wanted: &[&TemplateFile], rendered: Vec<Re
     }
 }
 
-/// Renders these templates of a job, in their order. The diagnostics name the files; after an error there may be no files.
+/// Renders these templates of a job, in their order. The diagnostics name the files; after an error there may be no
+/// files.
 pub fn files_of(
     plugins: &Plugins,
     job: &Job,

@@ -1,8 +1,8 @@
 //! `host run-plugin`: one call of one plugin, in exactly the sandbox that conversions use.
 
-use crate::command::inputs;
 use crate::exit::Failed;
 use crate::files;
+use crate::inputs;
 use crate::output::{self, Color};
 use crate::plugins;
 use boson_document::{Tree, json};
@@ -16,8 +16,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 const EXAMPLES: &str = "\
-The input is one JSON object with a member for each parameter of the function, as `wit/` documents it; where the contract has JSON text, JSON
-stands as it is. What `settings` is not given is taken from --settings, or {}.
+The input is one JSON object with a member for each parameter of the function, as documented in `wit/`. Write JSON where the
+contract has JSON text. If the object has no member `settings`, --settings applies, otherwise {}.
 
 Examples:
   host run-plugin target/plugins/ops.wasm --call find <<< '{\"document\": {\"a\": [7]}, \"document-name\": \"m.yml\", \"path\": \"/a/0\"}'
@@ -29,22 +29,22 @@ Examples:
 pub struct RunPluginArguments {
     /// The component
     component: PathBuf,
-    /// The function; may be left out where the stage has one besides `describe`
+    /// Function to call; optional if the stage has only one besides `describe`
     #[arg(long, value_name = "FUNCTION")]
     call: Option<String>,
     /// Settings: a YAML or JSON file
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
-    /// The arguments: a JSON file
+    /// Arguments of the function: a JSON file
     #[arg(long, value_name = "FILE", default_value = "-")]
     input: PathBuf,
-    /// Fuel for the call instead of the usual amount
+    /// Limit the fuel of the call, in units
     #[arg(long, value_name = "UNITS", help_heading = "Limits")]
     fuel: Option<u64>,
-    /// Memory for the call in MiB instead of the usual amount
+    /// Limit the memory of the call, in MiB
     #[arg(long, value_name = "MIB", help_heading = "Limits")]
     memory: Option<usize>,
-    /// Seconds for the call instead of the usual number
+    /// Limit the time of the call, in seconds
     #[arg(long, value_name = "SECONDS", help_heading = "Limits")]
     deadline: Option<u64>,
 }
@@ -120,7 +120,7 @@ fn function(arguments: &RunPluginArguments, sandbox: &Sandbox, plugin: &Plugin) 
                 "plugin-function-needed",
                 format!("the stage '{}' has several functions", plugin.stage),
             )
-            .help(format!("name one with --call: {}", names.join(", "))),
+            .help(format!("select one with --call: {}", names.join(", "))),
         )),
     }
 }

@@ -1,8 +1,9 @@
-//! Options about ops files and variables, the same for `interpolate` and `convert`, and the first half of the flow: read, apply, interpolate.
+//! Options about ops files and variables, the same for `interpolate` and `convert`, and the first half of the flow:
+//! read, apply, interpolate.
 
-use crate::command::inputs;
 use crate::files;
 use crate::generator::Credentials;
+use crate::inputs;
 use crate::storage::vars_store::VarsStore;
 use boson_document::Tree;
 use boson_pipeline::convert::{self, Documents};
@@ -21,7 +22,7 @@ use std::path::{Path, PathBuf};
 /// Ops files and variables.
 #[derive(Args, Clone, Debug, Default)]
 pub struct VariableArguments {
-    /// Apply this ops file; in the order given
+    /// Apply this ops file; repeat it for several, in order
     #[arg(short = 'o', long = "ops-file", value_name = "FILE")]
     pub ops: Vec<PathBuf>,
     /// Set a variable; the value is YAML
@@ -36,7 +37,8 @@ pub struct VariableArguments {
     /// Set variables from environment variables PREFIX_NAME
     #[arg(long = "vars-env", value_name = "PREFIX", help_heading = "Variables")]
     pub vars_env: Vec<String>,
-    /// Keep generated variables in this file: read where it is there, made where not. `convert` keeps beside it, in FILE.options, what `update_mode` needs
+    /// Read generated values from this file, and store new ones in it. `convert` stores the options of the values in
+    /// FILE.options, for `update_mode`
     #[arg(
         long = "vars-store",
         value_name = "FILE",
@@ -78,7 +80,7 @@ pub struct Manifest {
     pub document: Tree,
     /// Variables that it defines.
     pub variables: Vec<Variable>,
-    /// Their values.
+    /// The values.
     pub values: Tree,
     secrets: Secrets,
 }
@@ -209,7 +211,7 @@ impl Read {
         &self.manifest.name
     }
 
-    /// Also generates values without a store: a conversion needs all of them.
+    /// Generates values even without a store, because a conversion needs all of them.
     pub fn generating(mut self) -> Self {
         self.generates = true;
         self
@@ -247,8 +249,9 @@ impl Read {
         convert::merge(stages, documents, shown, warnings)
     }
 
-    /// Finds or generates values, and inserts them. Generated values are stored at once, even if a later step fails: a failed template must not cause
-    /// a new CA. No other run generates values for the same store meanwhile, and the inserted values are the stored ones.
+    /// Finds or generates values, and inserts them. Generated values are stored at once, even if a later step fails: a
+    /// failed template must not cause a new CA. No other run generates values for the same store meanwhile, and the
+    /// inserted values are the stored ones.
     ///
     /// # Errors
     /// Of the variables stage, without values; and a store that cannot be written.
@@ -283,8 +286,8 @@ impl Read {
         secrets.except_names(&done.document);
         warnings.extend(secrets.scrub(said, shown));
         if self.store_file.is_none() && self.store.changed() {
-            let message = "Values were made for this run only; the next one makes others";
-            let note = Diagnostic::warning("variables-not-kept", message).help("keep them: --vars-store FILE");
+            let message = "Generated values are not stored: the next run generates others";
+            let note = Diagnostic::warning("variables-not-kept", message).help("store them: --vars-store FILE");
             warnings.push(Diagnostic {
                 severity: Severity::Info,
                 ..note
@@ -329,7 +332,7 @@ impl Read {
             file.release();
             return result.map_err(StageError::into_diagnostics);
         }
-        let message = "the vars store was changed by another program each time values were to be stored";
+        let message = "another program changed the vars store each time before values could be stored";
         Err(vec![
             Diagnostic::error("vars-store-busy", message).help("try again when the other program has finished"),
         ])

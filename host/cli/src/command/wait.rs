@@ -12,30 +12,30 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const EXAMPLES: &str = "\
-Unlike kubectl wait, it knows whether the conditions are about the ConfigMaps and Secrets that spec.manifest, spec.ops, spec.cloudConfig and spec.vars name as \
-they are now. Documents at URLs, and Secrets of variables that the manifest only uses, are not compared.
+Unlike kubectl wait, it checks that the conditions describe the current content of the ConfigMaps and Secrets in spec.manifest, spec.ops, \
+spec.cloudConfig and spec.vars. It does not compare documents at URLs, and Secrets of variables that the manifest uses but does not define.
 
-Exit codes: 0 the condition holds, 1 the deployment cannot be converted or applied as it is (its message is shown) or the API server \
-refuses, 2 wrong usage, 124 the time is over.
+Exit codes: 0 the condition is met, 1 the current deployment cannot be converted or applied (its message is shown) or the API server \
+rejects the request, 2 wrong usage, 124 the timeout has expired.
 
 Examples:
   kubectl apply -f ops.yaml && host wait nats
   host wait nats -n messaging --for=condition=Applied --timeout=10m";
 
-/// Wait until a condition of a deployment holds, for its documents as they are now
+/// Wait until a condition of a deployment is met for the current content of its documents
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct WaitArguments {
-    /// The BOSHDeployment: NAME or boshdeployment/NAME
+    /// BOSHDeployment: NAME or boshdeployment/NAME
     #[arg(value_parser = name)]
     deployment: String,
-    /// What to wait for: condition=TYPE or condition=TYPE=STATUS
+    /// Wait for this condition: condition=TYPE or condition=TYPE=STATUS
     #[arg(long = "for", value_name = "CONDITION", default_value = "condition=Ready")]
     wanted: Wanted,
-    /// How long: 90s, 5m, 1h; 0 checks once
+    /// Maximum time to wait, such as 90s, 5m or 1h; 0 checks once
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration)]
     timeout: Duration,
-    /// Its namespace [default: that of the kubeconfig's context]
+    /// Namespace of the deployment [default: that of the kubeconfig's context]
     #[arg(short, long, value_name = "NAMESPACE")]
     namespace: Option<String>,
     #[command(flatten)]
@@ -61,7 +61,7 @@ impl FromStr for Wanted {
             "true" => ConditionStatus::True,
             "false" => ConditionStatus::False,
             "unknown" => ConditionStatus::Unknown,
-            _ => return Err("a condition is True, False or Unknown".into()),
+            _ => return Err("expected True, False or Unknown".into()),
         };
         if condition.is_empty() {
             return Err("expected condition=TYPE, such as condition=Ready".into());

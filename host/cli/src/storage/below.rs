@@ -1,4 +1,5 @@
-//! Files below a directory, at paths that come from a release: through a directory handle, so that no link can lead out of it.
+//! Files below a directory, at paths that come from a release: through a directory handle, so that no link can lead out
+//! of it.
 
 use super::durable::scratch_name;
 use anyhow::{Context, Result};
@@ -9,7 +10,7 @@ use std::path::Path;
 
 /// A file for a directory.
 pub struct Below {
-    /// Where in the directory.
+    /// Path in the directory.
     pub path: String,
     /// Content.
     pub content: String,
@@ -17,13 +18,13 @@ pub struct Below {
     pub mode: u32,
 }
 
-/// Writes these files below `directory`, which is made where it is missing; each is replaced as a whole. A link in the place of a file is replaced,
-/// one in the place of a directory followed as far as it stays below.
+/// Writes these files below `directory`, which is made where it is missing; each is replaced as a whole. A link in the
+/// place of a file is replaced, one in the place of a directory followed as far as it stays below.
 ///
 /// # Errors
 /// A link leads out of the directory, something is in the way, or the disk is full.
 pub fn write(directory: &Path, files: &[Below]) -> Result<()> {
-    let context = || format!("cannot make the directory '{}'", directory.display());
+    let context = || format!("cannot create the directory '{}'", directory.display());
     std::fs::create_dir_all(directory).with_context(context)?;
     let root = Dir::open_ambient_dir(directory, ambient_authority()).with_context(context)?;
     files.iter().try_for_each(|file| {

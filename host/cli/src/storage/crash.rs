@@ -1,4 +1,5 @@
-//! Points at which a test ends the process, as a crash would: between any two changes of the file system. Compiled for tests only.
+//! Points at which a test ends the process, as a crash would: between any two changes of the file system. Compiled for
+//! tests only.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -22,8 +23,9 @@ pub fn point() {
     }
 }
 
-/// Runs `act` in a separate process on a directory that `prepare` has made, once for each point: the process is killed there, and then `check`
-/// examines the directory. `test`: the path of the test that calls this, which the process runs again. Ends with the run that passes every point.
+/// Runs `act` in a separate process on a directory that `prepare` has made, once for each point: the process is killed
+/// there, and then `check` examines the directory. `test`: the path of the test that calls this, which the process runs
+/// again. Ends with the run that passes every point.
 pub fn everywhere(test: &str, prepare: impl Fn(&Path), act: impl Fn(&Path), check: impl Fn(&Path, u32)) {
     if let Some(directory) = std::env::var_os(DIRECTORY) {
         return act(&PathBuf::from(directory));

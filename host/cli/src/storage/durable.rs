@@ -1,5 +1,5 @@
-//! Atomic writes: after a crash at any moment, a file is old or new. It is written under a temporary name beside its own, synced, and renamed, and
-//! its directory is synced.
+//! Atomic writes: after a crash at any moment, a file is old or new. It is written under a temporary name beside its
+//! own, synced, and renamed, and its directory is synced.
 
 use super::crash;
 use anyhow::{Context, Result, bail};
@@ -84,7 +84,7 @@ pub fn write_all(directory: &Path, files: &[(String, String)]) -> Result<()> {
 /// # Errors
 /// It cannot be made.
 pub fn make_directory(directory: &Path) -> Result<()> {
-    let context = || format!("cannot make the directory '{}'", directory.display());
+    let context = || format!("cannot create the directory '{}'", directory.display());
     // The topmost that is missing: its name is in a directory that is there already.
     let missing = |above: &&Path| !above.as_os_str().is_empty() && !above.exists();
     let topmost = directory.ancestors().take_while(missing).last();
@@ -117,7 +117,8 @@ pub fn remove<'n>(directory: &Path, names: impl Iterator<Item = &'n str>) -> Res
     Ok(removed)
 }
 
-/// Removes temporary files that killed runs left. The caller must hold the lock: files of running processes look the same.
+/// Removes temporary files that killed runs left. The caller must hold the lock: files of running processes have such
+/// names, too.
 ///
 /// # Errors
 /// The directory cannot be read, or a file in it not be removed.
@@ -162,8 +163,8 @@ fn scratch_path(path: &Path) -> Result<PathBuf> {
     Ok(path.with_file_name(scratch_name(name)))
 }
 
-/// Syncs a directory, so that its names survive a power failure. Some file systems do not support this and return EINVAL, and a directory may be
-/// writable but not readable.
+/// Syncs a directory, so that its names survive a power failure. Some file systems do not support this and return
+/// EINVAL, and a directory may be writable but not readable.
 fn sync(directory: &Path) -> Result<()> {
     const CANNOT: [io::ErrorKind; 2] = [io::ErrorKind::InvalidInput, io::ErrorKind::PermissionDenied];
     crash::point();

@@ -1,4 +1,5 @@
-//! Files that this program writes: whole or not at all, by one run at a time, and never outside of the directory that the user named.
+//! Files that this program writes: whole or not at all, by one run at a time, and never outside of the directory that
+//! the user named.
 
 pub mod below;
 #[cfg_attr(not(test), path = "crash_nowhere.rs")]

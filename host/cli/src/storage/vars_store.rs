@@ -1,8 +1,8 @@
-//! The file of `--vars-store`, with the recipes beside it. One run at a time generates values: the next one waits, reads the stored values, and uses
-//! them. So no run prints a value that is not in the file.
+//! The file of `--vars-store`, with the recipes beside it. One run at a time generates values: the next one waits,
+//! reads the stored values, and uses them. So no run prints a value that is not in the file.
 
 use super::{Lock, durable};
-use crate::command::inputs;
+use crate::inputs;
 use crate::{files, output};
 use boson_document::Tree;
 use boson_pipeline::report::Sources;
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// Most links to follow, as the system does.
 const LINKS: usize = 40;
 
-/// Where generated values are stored.
+/// The store of generated values.
 pub struct VarsStore {
     /// The user's path, for messages.
     name: String,
@@ -62,8 +62,8 @@ impl VarsStore {
         Ok(store)
     }
 
-    /// Locks the file, and waits for other runs that generate values for it. If its directory is not writable, no run can store values: the file is
-    /// read without a lock, and writing fails if there is something to store.
+    /// Locks the file, and waits for other runs that generate values for it. If its directory is not writable, no run
+    /// can store values: the file is read without a lock, and writing fails if there is something to store.
     ///
     /// # Errors
     /// It cannot be locked.
@@ -74,7 +74,7 @@ impl VarsStore {
             io::ErrorKind::NotFound,
         ];
         let (path, name) = (self.beside(".", ".lock"), &self.name);
-        let waiting = || output::complain(&format!("waiting for another run that makes values for '{name}'\n"));
+        let waiting = || output::complain(&format!("waiting for another run that generates values for '{name}'\n"));
         match Lock::acquire(path.clone(), waiting) {
             Ok(lock) => {
                 self.lock = Some(lock);
@@ -168,7 +168,7 @@ fn place(path: &Path, name: &str) -> Result<PathBuf, Box<Diagnostic>> {
             let message = format!("'{name}' is not a regular file: no values can be stored in it");
             let error = Diagnostic::error("vars-store-special", message).in_document(name);
             return Err(Box::new(
-                error.help("give --vars-store the path of a file, or of one to be made"),
+                error.help("set --vars-store to the path of a regular file, or of a new file"),
             ));
         }
         Ok(_) => return fs::canonicalize(path).map_err(|error| files::unreadable(name, &error)),

@@ -146,6 +146,7 @@ pub(super) fn keep(cache: &Cache, kind: &'static str, meta: &ObjectMeta, says: S
 }
 
 fn place(kind: &'static str, meta: &ObjectMeta) -> Place {
+    // The API server gives each object a name, and those of these kinds a namespace.
     Place {
         kind,
         namespace: meta.namespace.clone().unwrap_or_default(),

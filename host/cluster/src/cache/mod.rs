@@ -14,9 +14,10 @@ pub use selector::{Digests, Selector};
 
 use boson_api::{QuarksStatefulSet, QuarksStatefulSetStatus};
 use boson_manifest::labels;
+use k8s_openapi::api::core::v1::Volume;
 use kube::ResourceExt;
 use selector::claims;
-use serde_json::Value;
+use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{PoisonError, RwLock};
@@ -115,15 +116,15 @@ impl Says {
 /// Whether pods of the group read the annotation that starts post-deploy scripts.
 fn reads_post_deploy(set: &QuarksStatefulSet) -> bool {
     let field = format!("metadata.annotations['{}']", labels::POST_DEPLOY);
-    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    let path = ["spec", "template", "spec", "volumes"];
-    let template = Value::Object(set.spec.template.clone());
-    let volumes = path.iter().fold(&template, |value, key| &value[*key]);
-    let items = list(volumes)
-        .into_iter()
-        .flat_map(|volume| list(&volume["downwardAPI"]["items"]));
-    let mut fields = items.map(|item| item["fieldRef"]["fieldPath"].clone());
-    fields.any(|path| path == field.as_str())
+    // A volume that is not one is its author's mistake; the API server reports it.
+    let volumes = set
+        .spec
+        .volumes()
+        .iter()
+        .filter_map(|volume| Volume::deserialize(volume).ok());
+    let items = volumes.filter_map(|volume| volume.downward_api?.items).flatten();
+    let mut fields = items.filter_map(|item| item.field_ref);
+    fields.any(|reference| reference.field_path == field)
 }
 
 // === impl Cache ===

@@ -14,10 +14,10 @@ pub enum Connection {
     /// The default: like kubectl, or from the service account of the pod.
     #[default]
     Default,
-    /// A kubeconfig, and optionally another context than the current one.
+    /// A kubeconfig, or another context than the current one.
     File {
-        /// Its path.
-        path: PathBuf,
+        /// Its path. `None`: as kubectl finds it.
+        path: Option<PathBuf>,
         /// Name of the context.
         context: Option<String>,
     },
@@ -35,7 +35,11 @@ async fn config(connection: &Connection) -> Result<Config, String> {
     let mut config = match connection {
         Connection::Default => Config::infer().await.map_err(|error| error.to_string())?,
         Connection::File { path, context } => {
-            let file = Kubeconfig::read_from(path).map_err(|error| error.to_string())?;
+            let file = match path {
+                Some(path) => Kubeconfig::read_from(path),
+                None => Kubeconfig::read(),
+            };
+            let file = file.map_err(|error| error.to_string())?;
             let options = KubeConfigOptions {
                 context: context.clone(),
                 ..KubeConfigOptions::default()
@@ -68,7 +72,7 @@ mod tests {
         let path = std::env::temp_dir().join(format!("boson-connect-{}", std::process::id()));
         fs::write(&path, FILE).unwrap();
         let connection = Connection::File {
-            path: path.clone(),
+            path: Some(path.clone()),
             context: None,
         };
         let config = config(&connection).await;

@@ -1,7 +1,7 @@
 //! Objects of any kind, as JSON: a Rust type would drop the fields that it does not know.
 
 use super::error::Subject;
-use super::{Cluster, Error, Fault, FieldManager, Verb, applying, written};
+use super::{AnyObject, Cluster, Error, Fault, FieldManager, Kind, Verb, applying, written};
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use kube::api::{DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams, Preconditions};
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind, Request};
@@ -35,7 +35,7 @@ impl Cluster {
         let query = ListParams::default().labels(labels);
         let subject = Subject::of_resource(resource);
         let list = self.call(&subject, Verb::List, labels, || api.list(&query)).await?;
-        Ok(list.items.into_iter().map(|object| typed(object, resource)).collect())
+        list.items.into_iter().map(|object| whole(object, resource)).collect()
     }
 
     /// Visits each object of a kind with these labels, like [`Cluster::list_any`], but not all at a time.
@@ -54,7 +54,9 @@ impl Cluster {
         let mut query = ListParams::default().labels(labels).limit(PAGE);
         loop {
             let page = self.call(&subject, Verb::List, labels, || api.list(&query)).await?;
-            page.items.into_iter().for_each(|object| visit(typed(object, resource)));
+            for object in page.items {
+                visit(whole(object, resource)?);
+            }
             match page.metadata.continue_.filter(|more| !more.is_empty()) {
                 Some(more) => query.continue_token = Some(more),
                 None => return Ok(()),
@@ -104,8 +106,9 @@ impl Cluster {
         pointers: &[String],
         dry_run: bool,
     ) -> Result<Value, Error> {
-        let (resource, namespace, name) = place(object);
-        let version = &object["metadata"]["resourceVersion"];
+        let (resource, namespace, name) = object.place()?;
+        let version = object.resource_version();
+        let version = version.ok_or_else(|| Error::flawed(&resource.kind, Some(name), "has no resourceVersion"))?;
         // Not `test`: its failure looks like that of a malformed patch.
         let unchanged = json!({"op": "replace", "path": "/metadata/resourceVersion", "value": version});
         let removals = pointers.iter().map(|path| json!({"op": "remove", "path": path}));
@@ -131,11 +134,11 @@ impl Cluster {
         if !dry_run {
             written::note(&resource.kind, name, Some(changed.metadata.clone()));
         }
-        Ok(typed(changed, &resource))
+        whole(changed, &resource)
     }
 
     async fn patch_any(&self, manager: FieldManager, object: &Value, dry_run: bool) -> Result<Value, Error> {
-        let (resource, namespace, name) = place(object);
+        let (resource, namespace, name) = object.place()?;
         let api = self.any(&resource, namespace);
         let parameters = PatchParams {
             dry_run,
@@ -149,7 +152,7 @@ impl Cluster {
         if !dry_run {
             written::note(&resource.kind, name, Some(applied.metadata.clone()));
         }
-        Ok(typed(applied, &resource))
+        whole(applied, &resource)
     }
 
     /// Creates an object, validated strictly. False if one of that name exists: the caller must check whose it is.
@@ -157,7 +160,7 @@ impl Cluster {
     /// # Errors
     /// See [`Error`]. An existing object is no error.
     pub async fn create_any(&self, manager: FieldManager, object: &Value) -> Result<bool, Error> {
-        let (resource, namespace, name) = place(object);
+        let (resource, namespace, name) = object.place()?;
         let path = DynamicObject::url_path(&resource, Some(namespace));
         let parameters = PostParams {
             dry_run: false,
@@ -192,29 +195,32 @@ impl Cluster {
     /// # Errors
     /// See [`Error`].
     pub async fn delete_any(&self, object: &Value) -> Result<(), Error> {
-        let text = |key: &str| object["metadata"][key].as_str().map(str::to_string);
         let parameters = DeleteParams::background().preconditions(Preconditions {
-            uid: text("uid"),
-            resource_version: text("resourceVersion"),
+            uid: object.uid().map(str::to_string),
+            resource_version: object.resource_version().map(str::to_string),
         });
-        self.delete_with(object, &parameters).await
+        self.delete_with(object.place()?, &parameters).await
     }
 
     /// Deletes this object, even if its status has changed, but nothing that it owns. It exists until Kubernetes has orphaned its dependents.
     ///
     /// # Errors
     /// See [`Error`]; [`Fault::Conflict`] if it is another object. A missing object is no error.
-    pub async fn delete_alone(&self, object: &Value) -> Result<(), Error> {
-        let uid = object["metadata"]["uid"].as_str().map(str::to_string);
+    pub async fn delete_alone<K: Kind>(&self, object: &K) -> Result<(), Error> {
+        let (namespace, name) = super::place(object)?;
         let parameters = DeleteParams::orphan().preconditions(Preconditions {
-            uid,
+            uid: object.meta().uid.clone(),
             resource_version: None,
         });
-        self.delete_with(object, &parameters).await
+        self.delete_with((ApiResource::erase::<K>(&()), namespace, name), &parameters)
+            .await
     }
 
-    async fn delete_with(&self, object: &Value, parameters: &DeleteParams) -> Result<(), Error> {
-        let (resource, namespace, name) = place(object);
+    async fn delete_with(
+        &self,
+        (resource, namespace, name): (ApiResource, &str, &str),
+        parameters: &DeleteParams,
+    ) -> Result<(), Error> {
         let api = self.any(&resource, namespace);
         let subject = Subject::of_resource(&resource);
         match self
@@ -236,21 +242,12 @@ impl Cluster {
 }
 
 /// Lists leave apiVersion and kind out of their items.
-fn typed(object: DynamicObject, resource: &ApiResource) -> Value {
-    let mut value = serde_json::to_value(object).unwrap_or_default();
-    value["apiVersion"] = resource.api_version.clone().into();
-    value["kind"] = resource.kind.clone().into();
-    value
-}
-
-fn place(object: &Value) -> (ApiResource, &str, &str) {
-    let text = |value: &'_ Value| value.as_str().map(str::to_string).unwrap_or_default();
-    let metadata = &object["metadata"];
-    (
-        resource(&text(&object["apiVersion"]), &text(&object["kind"])),
-        metadata["namespace"].as_str().unwrap_or("default"),
-        metadata["name"].as_str().unwrap_or_default(),
-    )
+fn whole(object: DynamicObject, resource: &ApiResource) -> Result<Value, Error> {
+    let name = object.metadata.name.clone();
+    let value = serde_json::to_value(object).map_err(|_| Error::flawed(&resource.kind, name.as_deref(), "is not JSON"));
+    let mut value = value?;
+    value.set_kind(resource);
+    Ok(value)
 }
 
 #[cfg(test)]

@@ -2,10 +2,12 @@
 //!
 //! The message of the server is shown only for kinds without secrets: it quotes values ("Invalid value: ..."), and so do messages of JSON parsers.
 
-use super::Verb;
+use super::{AnyObject, Verb};
+use crate::codes::OPERATOR_FLAWED_OBJECT as FLAWED;
 use kube::Resource;
 use kube::core::ApiResource;
 use kube::runtime::watcher;
+use serde_json::Value;
 use std::fmt;
 use std::time::Duration;
 
@@ -58,6 +60,9 @@ pub enum Fault {
     Other(u16),
     /// The operator itself failed; its log has the details.
     Defect,
+    /// The object lacks something that every such object has, which is a defect of the operator: what, as the end of a
+    /// sentence.
+    Flawed(&'static str),
 }
 
 /// The kind that a call is about.
@@ -159,6 +164,28 @@ impl Error {
         }
     }
 
+    /// A defect of an object that was read or built. `what`: see [`Fault::Flawed`].
+    pub fn flawed(kind: &str, name: Option<&str>, what: &'static str) -> Self {
+        Self {
+            verb: "use",
+            kind: kind.into(),
+            resource: String::new(),
+            name: name.unwrap_or_default().into(),
+            fault: Fault::Flawed(what),
+        }
+    }
+
+    /// An object that was read does not have the form of its kind.
+    pub(super) fn unreadable(object: &Value) -> Self {
+        Self {
+            verb: "read",
+            kind: object.kind().unwrap_or("object").into(),
+            resource: String::new(),
+            name: object.name().unwrap_or_default().into(),
+            fault: Fault::Unreadable,
+        }
+    }
+
     /// A required object is missing.
     pub fn missing<K: Resource<DynamicType = ()>>(name: &str) -> Self {
         Self::of(&Subject::of::<K>(), Verb::Get, name, Fault::NotFound)
@@ -234,7 +261,7 @@ impl Fault {
             Self::NoAnswer(_) => "no-answer",
             Self::Unreadable => "unreadable",
             Self::Other(_) => "other",
-            Self::Defect => "defect",
+            Self::Defect | Self::Flawed(_) => "defect",
         }
     }
 }
@@ -254,6 +281,11 @@ impl fmt::Display for Fault {
             Self::Unreadable => f.write_str("the answer of the API server does not have the form of this kind"),
             Self::Other(code) => write!(f, "the API server answers with code {code}"),
             Self::Defect => f.write_str("a defect of the operator; see its log, and please report it"),
+            Self::Flawed(what) => write!(
+                f,
+                "it {what}: a defect of the operator ({}); please report it",
+                FLAWED.name
+            ),
         }
     }
 }

@@ -58,7 +58,7 @@ impl Events {
     where
         K: Resource<DynamicType = ()>,
     {
-        let event = event(about, notice, self.controller.0, &self.instance, Timestamp::now());
+        let event = event(about, notice, self.controller.0, &self.instance, Timestamp::now())?;
         self.cluster.create(self.controller, &event).await.map(|_| ())
     }
 
@@ -81,14 +81,21 @@ impl Events {
     }
 }
 
-fn event<K>(about: &K, notice: &Notice, controller: &str, instance: &str, now: Timestamp) -> Event
+fn event<K>(about: &K, notice: &Notice, controller: &str, instance: &str, now: Timestamp) -> Result<Event, Error>
 where
     K: Resource<DynamicType = ()>,
 {
     let regarding = about.object_ref(&());
+    let (Some(object), Some(uid)) = (&regarding.name, &regarding.uid) else {
+        return Err(Error::flawed(
+            &K::kind(&()),
+            regarding.name.as_deref(),
+            "has no name or UID",
+        ));
+    };
     let note = cut(&notice.note, NOTE);
     let mut hash = Sha256::new();
-    for part in [regarding.uid.as_deref().unwrap_or_default(), &*notice.reason, note] {
+    for part in [uid, &*notice.reason, note] {
         hash.update(part);
         hash.update([0]);
     }
@@ -98,9 +105,8 @@ where
         .take(8)
         .map(|byte| format!("{byte:02x}"))
         .collect();
-    let object = cut(regarding.name.as_deref().unwrap_or_default(), NAME).to_string();
-    let object = object.trim_end_matches(['.', '-']);
-    Event {
+    let object = cut(object, NAME).trim_end_matches(['.', '-']);
+    Ok(Event {
         metadata: ObjectMeta {
             name: Some(format!("{object}.{digits}")),
             namespace: regarding.namespace.clone(),
@@ -115,7 +121,7 @@ where
         reporting_instance: Some(cut(instance, WORD).into()),
         regarding: Some(regarding),
         ..Event::default()
-    }
+    })
 }
 
 /// At most this many bytes, whole characters.
@@ -130,6 +136,7 @@ fn cut(text: &str, bytes: usize) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::client::Fault;
     use k8s_openapi::api::core::v1::Secret;
     use proptest::prelude::*;
 
@@ -143,7 +150,7 @@ mod tests {
 
     fn name(about: &Secret, notice: &Notice, second: i64) -> String {
         let now = Timestamp::from_second(second).unwrap();
-        event(about, notice, "c", "i", now).metadata.name.unwrap()
+        event(about, notice, "c", "i", now).unwrap().metadata.name.unwrap()
     }
 
     fn notice(note: &str) -> Notice {
@@ -167,10 +174,16 @@ mod tests {
         );
     }
 
+    #[test]
+    fn an_event_about_no_object_is_a_defect() {
+        let error = event(&Secret::default(), &notice("x"), "c", "i", Timestamp::UNIX_EPOCH).unwrap_err();
+        assert_eq!(error.fault, Fault::Flawed("has no name or UID"));
+    }
+
     proptest! {
         #[test]
         fn the_server_takes_events_of_any_length(note in ".{0,3000}", object in "[a-z][-a-z0-9.]{0,251}[a-z0-9]") {
-            let event = event(&about(&object, "1"), &notice(&note), "c", "i", Timestamp::UNIX_EPOCH);
+            let event = event(&about(&object, "1"), &notice(&note), "c", "i", Timestamp::UNIX_EPOCH).unwrap();
             prop_assert!(event.note.unwrap().len() < 1024);
             let name = event.metadata.name.unwrap();
             prop_assert!(name.len() <= 253, "{}", name);

@@ -8,7 +8,9 @@ mod dynamic;
 mod error;
 mod events;
 mod global;
+mod identity;
 mod namespaced;
+mod object;
 mod outage;
 mod retry;
 mod status_patch;
@@ -18,8 +20,10 @@ pub use connect::{Connection, connect};
 pub use dynamic::resource;
 pub use error::{Error, Fault};
 pub use global::GlobalKind;
+pub use identity::{Identity, owner, pod_identity};
 pub use kube::Client;
 pub use namespaced::{Kind, api};
+pub use object::{AnyObject, ManagedFields};
 
 use error::Subject;
 pub use events::{Events, Notice};
@@ -188,7 +192,7 @@ impl Cluster {
     /// # Errors
     /// See [`Error`]. An existing object is no error.
     pub async fn create<K: Kind>(&self, manager: FieldManager, object: &K) -> Result<Created<K>, Error> {
-        let (namespace, name) = place(object);
+        let (namespace, name) = place(object)?;
         let api: Api<K> = self.api(namespace);
         let parameters = PostParams {
             dry_run: false,
@@ -215,7 +219,7 @@ impl Cluster {
     /// # Errors
     /// See [`Error`]; [`Fault::Conflict`] when it has changed.
     pub async fn replace<K: Kind>(&self, manager: FieldManager, object: &K) -> Result<K, Error> {
-        let (namespace, name) = place(object);
+        let (namespace, name) = place(object)?;
         if object.meta().resource_version.is_none() {
             // The API server would replace any version.
             return Err(Error::of(&Subject::of::<K>(), Verb::Update, name, Fault::Conflict));
@@ -238,7 +242,7 @@ impl Cluster {
     /// # Errors
     /// See [`Error`].
     pub async fn apply<K: Kind>(&self, manager: FieldManager, object: &K) -> Result<K, Error> {
-        let (namespace, name) = place(object);
+        let (namespace, name) = place(object)?;
         let api: Api<K> = self.api(namespace);
         let parameters = applying(manager);
         let patch = Patch::Apply(object);
@@ -260,11 +264,11 @@ impl Cluster {
         object: &K,
         members: serde_json::Value,
     ) -> Result<K, Error> {
-        let (namespace, name) = place(object);
+        let (namespace, name) = place(object)?;
         let api: Api<K> = self.api(namespace);
         let mut patch = members;
-        patch["metadata"]["resourceVersion"] = object.meta().resource_version.clone().into();
-        patch["metadata"]["uid"] = object.meta().uid.clone().into();
+        patch.set_resource_version(object.meta().resource_version.as_deref());
+        patch.set_uid(object.meta().uid.as_deref());
         let parameters = PatchParams {
             field_manager: Some(manager.0.into()),
             ..PatchParams::default()
@@ -288,7 +292,7 @@ impl Cluster {
         object: &K,
         status: &impl Serialize,
     ) -> Result<K, Error> {
-        let (namespace, name) = place(object);
+        let (namespace, name) = place(object)?;
         let api: Api<K> = self.api(namespace);
         // A replaced object of the same name must not get the status of the old one.
         let metadata = ObjectMeta {
@@ -297,8 +301,8 @@ impl Cluster {
             resource_version: object.meta().resource_version.clone(),
             ..ObjectMeta::default()
         };
-        let status = status_patch::whole(object, status);
-        let patch = Patch::Merge(serde_json::json!({ "metadata": metadata, "status": status }));
+        let patch = status_patch::whole(object, metadata, status);
+        let patch = Patch::Merge(patch.map_err(|_| Error::flawed(&K::kind(&()), Some(name), "is not JSON"))?);
         let parameters = PatchParams {
             field_manager: Some(manager.0.into()),
             ..PatchParams::default()
@@ -314,7 +318,7 @@ impl Cluster {
     /// # Errors
     /// See [`Error`]; [`Fault::Conflict`] if it is another object or has changed. A missing object is no error.
     pub async fn delete<K: Kind>(&self, object: &K) -> Result<(), Error> {
-        let (namespace, name) = place(object);
+        let (namespace, name) = place(object)?;
         let api: Api<K> = self.api(namespace);
         let parameters = DeleteParams::background().preconditions(Preconditions {
             uid: object.meta().uid.clone(),
@@ -397,8 +401,9 @@ fn noted<K: Kind>(name: &str, result: Result<K, Error>) -> Result<K, Error> {
 }
 
 /// Namespace and name.
-fn place<K: Kind>(object: &K) -> (&str, &str) {
+fn place<K: Kind>(object: &K) -> Result<(&str, &str), Error> {
     let meta = object.meta();
-    let namespace = meta.namespace.as_deref().unwrap_or("default");
-    (namespace, meta.name.as_deref().unwrap_or_default())
+    let lacks = |what| move || Error::flawed(&K::kind(&()), meta.name.as_deref(), what);
+    let namespace = meta.namespace.as_deref().ok_or_else(lacks("has no namespace"))?;
+    Ok((namespace, meta.name.as_deref().ok_or_else(lacks("has no name"))?))
 }

@@ -1,25 +1,39 @@
 //! A status as a merge patch: members that it no longer has are set to null. Otherwise they would stay, and each reconcile would find the status
 //! wrong again.
 
-use serde::Serialize;
-use serde_json::Value;
+use kube::api::ObjectMeta;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-/// The patch that sets the status of `object`.
-pub fn whole(object: &impl Serialize, status: &impl Serialize) -> Value {
-    // Our types can always be serialized; if not, the patch would be empty rather than wrong.
-    let old = serde_json::to_value(object).unwrap_or_default();
-    let mut new = serde_json::to_value(status).unwrap_or_default();
-    let removed = old["status"]
-        .as_object()
-        .into_iter()
-        .flatten()
-        .map(|(key, _)| key.clone());
-    if let Some(members) = new.as_object_mut() {
-        for key in removed {
-            members.entry(key).or_insert(Value::Null);
-        }
+/// Metadata and status of an object, and nothing else of it.
+#[derive(Debug, PartialEq, Serialize)]
+pub struct StatusPatch {
+    metadata: ObjectMeta,
+    status: Map<String, Value>,
+}
+
+/// The status of an object of any kind.
+#[derive(Deserialize)]
+struct Old {
+    #[serde(default)]
+    status: Option<Map<String, Value>>,
+}
+
+/// The patch that sets the status of `object`. `metadata`: what the object must have, so that no other one is changed.
+///
+/// # Errors
+/// One of the types cannot be serialized: a defect.
+pub fn whole(
+    object: &impl Serialize,
+    metadata: ObjectMeta,
+    status: &impl Serialize,
+) -> Result<StatusPatch, serde_json::Error> {
+    let old: Old = serde_json::from_value(serde_json::to_value(object)?)?;
+    let mut status: Map<String, Value> = serde_json::from_value(serde_json::to_value(status)?)?;
+    for (key, _) in old.status.into_iter().flatten() {
+        status.entry(key).or_insert(Value::Null);
     }
-    new
+    Ok(StatusPatch { metadata, status })
 }
 
 #[cfg(test)]
@@ -28,10 +42,24 @@ mod tests {
     use serde_json::json;
 
     #[test]
+    fn a_status_that_is_no_object_is_an_error_and_no_patch() {
+        assert!(whole(&json!({}), ObjectMeta::default(), &json!("done")).is_err());
+    }
+
+    #[test]
     fn removed_members_are_set_to_null() {
         let object = json!({"status": {"copied": true, "generated": true}});
-        let patch = whole(&object, &json!({"generated": false}));
-        assert_eq!(patch, json!({"copied": null, "generated": false}));
-        assert_eq!(whole(&json!({}), &json!({"a": 1})), json!({"a": 1}));
+        let of = |object: &Value, status: &Value| {
+            let patch = whole(object, ObjectMeta::default(), status).unwrap();
+            serde_json::to_value(patch).unwrap()
+        };
+        assert_eq!(
+            of(&object, &json!({"generated": false})),
+            json!({"metadata": {}, "status": {"copied": null, "generated": false}})
+        );
+        assert_eq!(
+            of(&json!({}), &json!({"a": 1})),
+            json!({"metadata": {}, "status": {"a": 1}})
+        );
     }
 }

@@ -4,10 +4,11 @@
 //! others.
 
 use super::drift::{Drifted, Excess, Foreign, holds};
+use crate::client::AnyObject;
 use boson_manifest::labels;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::Resource;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 
@@ -18,7 +19,12 @@ pub const DIGEST: &str = "quarks.cloudfoundry.org/applied-digest";
 pub const TRIGGER: &str = "quarks.cloudfoundry.org/asked-trigger";
 
 /// Kinds that are retained when the manifest no longer has them: values of variables, and data.
-const KEPT: &[&str] = &["QuarksSecret", "PersistentVolumeClaim"];
+const KEPT: &[&str] = &["QuarksSecret", CLAIM];
+const CLAIM: &str = "PersistentVolumeClaim";
+/// The trigger of a QuarksJob.
+const STRATEGY: &str = "/spec/trigger/strategy";
+/// The IP of a Service; `None` if it is headless.
+const CLUSTER_IP: &str = "/spec/clusterIP";
 
 /// What to do.
 #[derive(Debug, Default)]
@@ -39,11 +45,11 @@ pub struct Plan {
 
 /// `desired`: the objects of the deployment, without digest. `live`: our objects of the same kinds with the label of the deployment.
 pub fn plan(desired: Vec<Value>, live: &[Value]) -> Plan {
-    let mut there: HashMap<Identity, &Value> = live.iter().map(|object| (identity(object), object)).collect();
+    let mut there: HashMap<Key, &Value> = live.iter().map(|object| (key(object), object)).collect();
     let mut plan = Plan::default();
     for mut object in desired {
         mark(&mut object);
-        let found = there.remove(&identity(&object));
+        let found = there.remove(&key(&object));
         keep_trigger(&mut object, found);
         match found {
             None => {
@@ -59,9 +65,9 @@ pub fn plan(desired: Vec<Value>, live: &[Value]) -> Plan {
     }
     let mut unwanted: Vec<&Value> = there
         .into_values()
-        .filter(|object| !KEPT.contains(&text(object, &["kind"])) && !is_going(object))
+        .filter(|object| !object.kind().is_some_and(|kind| KEPT.contains(&kind)) && !object.is_going())
         .collect();
-    unwanted.sort_by_key(|object| identity(object));
+    unwanted.sort_by_key(|object| key(object));
     plan.delete = unwanted.into_iter().cloned().collect();
     plan
 }
@@ -69,19 +75,19 @@ pub fn plan(desired: Vec<Value>, live: &[Value]) -> Plan {
 /// A trigger changes automatically (`once` becomes `done`) and by its user (`now`), so it is set only if the manifest has changed it. Otherwise the
 /// present value is written, with the resource version: else an errand might run twice.
 fn keep_trigger(object: &mut Value, found: Option<&Value>) {
-    if text(object, &["kind"]) != "QuarksJob" {
+    if object.kind() != Some("QuarksJob") {
         return;
     }
-    let asked = text(object, &["spec", "trigger", "strategy"]).to_string();
+    let asked = text(object, STRATEGY).map(str::to_string);
     if let Some(found) = found {
-        if text(found, &["metadata", "annotations", TRIGGER]) == asked {
-            let now = text(found, &["spec", "trigger", "strategy"]);
-            set(object, &["spec", "trigger", "strategy"], now.into());
+        if found.annotation(TRIGGER) == asked.as_deref()
+            && let (Some(now), Some(strategy)) = (found.pointer(STRATEGY), object.pointer_mut(STRATEGY))
+        {
+            strategy.clone_from(now);
         }
-        let version = text(found, &["metadata", "resourceVersion"]);
-        set(object, &["metadata", "resourceVersion"], version.into());
+        object.set_resource_version(found.resource_version());
     }
-    set(object, &["metadata", "annotations", TRIGGER], asked.into());
+    object.set_annotation(TRIGGER, asked.as_deref());
 }
 
 // === impl Plan ===
@@ -90,7 +96,7 @@ impl Plan {
     /// Plans an object that exists.
     fn compare(&mut self, found: &Value, wanted: Value) {
         let foreign = Foreign::of(found, &wanted);
-        if !foreign.additions.is_empty() && !is_going(found) {
+        if !foreign.additions.is_empty() && !found.is_going() {
             self.excess.push(Excess {
                 live: found.clone(),
                 additions: foreign.additions,
@@ -99,8 +105,7 @@ impl Plan {
         if !foreign.changed && holds(found, &wanted) {
             return;
         }
-        let digest = ["metadata", "annotations", DIGEST];
-        if text(found, &digest) == text(&wanted, &digest) {
+        if found.annotation(DIGEST) == wanted.annotation(DIGEST) {
             self.drifted.push(Drifted {
                 wanted: wanted.clone(),
                 live: found.clone(),
@@ -116,51 +121,41 @@ impl Plan {
 
     /// The live object to delete before this one is applied.
     pub fn replaced(&self, object: &Value) -> Option<&Value> {
-        self.replace.iter().find(|old| identity(old) == identity(object))
+        self.replace.iter().find(|old| key(old) == key(object))
     }
 }
 
 /// Marks an object as ours with labels and owner reference.
-pub fn own(object: &mut Value, deployment: &str, owner: &Value) {
+pub fn own(object: &mut Value, deployment: &str, owner: &OwnerReference) {
     // Claims outlive the deployment: they hold its data.
-    if text(object, &["kind"]) != "PersistentVolumeClaim" {
-        set(
-            object,
-            &["metadata", "ownerReferences"],
-            Value::Array(vec![owner.clone()]),
-        );
+    if object.kind() != Some(CLAIM) {
+        object.set_owner(owner);
     }
-    set(
-        object,
-        &["metadata", "labels", labels::DEPLOYMENT_NAME],
-        deployment.into(),
-    );
+    object.set_label(labels::DEPLOYMENT_NAME, Some(deployment));
 }
 
-type Identity = (String, String, String);
+/// Group, kind and name.
+type Key = (Option<String>, Option<String>, Option<String>);
 
-fn identity(object: &Value) -> Identity {
-    let name = text(object, &["metadata", "name"]);
-    let group = text(object, &["apiVersion"])
-        .rsplit_once('/')
-        .map_or("", |(group, _)| group);
-    (group.into(), text(object, &["kind"]).into(), name.into())
+fn key(object: &Value) -> Key {
+    let group = object.api_version().and_then(|version| version.rsplit_once('/'));
+    let parts = [group.map(|(group, _)| group), object.kind(), object.name()];
+    parts.map(|part| part.map(str::to_string)).into()
 }
 
 /// Whether it is being deleted.
 pub fn is_going(object: &Value) -> bool {
-    !text(object, &["metadata", "deletionTimestamp"]).is_empty()
+    object.is_going()
 }
 
-fn text<'v>(object: &'v Value, path: &[&str]) -> &'v str {
-    let found = path.iter().try_fold(object, |value, key| value.get(key));
-    found.and_then(Value::as_str).unwrap_or_default()
+fn text<'v>(object: &'v Value, pointer: &str) -> Option<&'v str> {
+    object.pointer(pointer)?.as_str()
 }
 
 /// Stores the digest of the object in its annotations.
 fn mark(object: &mut Value) {
     let digest = digest(object);
-    set(object, &["metadata", "annotations", DIGEST], digest.into());
+    object.set_annotation(DIGEST, Some(&digest));
 }
 
 /// The digest of a value: 32 hexadecimal digits.
@@ -175,8 +170,7 @@ pub fn hexadecimal(bytes: &[u8]) -> String {
 
 /// Whether the object is owned by the one with this UID.
 pub fn is_owned(object: &Value, uid: &str) -> bool {
-    let owners = object["metadata"]["ownerReferences"].as_array();
-    owners.is_some_and(|owners| owners.iter().any(|owner| owner["uid"] == uid))
+    object.has_owner(uid)
 }
 
 /// The same for an object of a known kind.
@@ -192,22 +186,8 @@ pub fn names_owner(meta: &ObjectMeta, uid: &str) -> bool {
 
 /// Whether a Service must be created again: it gets a cluster IP only on creation, and an apply cannot add or remove it.
 fn is_other_service(there: &Value, wanted: &Value) -> bool {
-    let is_headless = |service: &Value| text(service, &["spec", "clusterIP"]) == "None";
-    text(wanted, &["kind"]) == "Service" && is_headless(there) != is_headless(wanted)
-}
-
-/// Sets a member of nested objects; other values on the path are replaced.
-fn set(value: &mut Value, path: &[&str], what: Value) {
-    let Some((first, rest)) = path.split_first() else {
-        *value = what;
-        return;
-    };
-    if !value.is_object() {
-        *value = Value::Object(Map::new());
-    }
-    if let Value::Object(map) = value {
-        set(map.entry(*first).or_insert(Value::Null), rest, what);
-    }
+    let is_headless = |service: &Value| text(service, CLUSTER_IP) == Some("None");
+    wanted.kind() == Some("Service") && is_headless(there) != is_headless(wanted)
 }
 
 #[cfg(test)]
@@ -282,11 +262,8 @@ mod tests {
         let live = [of("Service"), of("QuarksSecret"), of("PersistentVolumeClaim"), going];
         let plan = plan(vec![], &live);
         assert_eq!(
-            plan.delete
-                .iter()
-                .map(|object| text(object, &["kind"]))
-                .collect::<Vec<_>>(),
-            ["Service"]
+            plan.delete.iter().map(|object| object.kind()).collect::<Vec<_>>(),
+            [Some("Service")]
         );
     }
 
@@ -316,7 +293,7 @@ mod tests {
     fn claims_have_no_owner() {
         for (kind, owned) in [("Service", true), ("PersistentVolumeClaim", false)] {
             let mut object = json!({"kind": kind});
-            own(&mut object, "d", &json!({"uid": "u"}));
+            own(&mut object, "d", &OwnerReference::default());
             assert_eq!(object["metadata"].get("ownerReferences").is_some(), owned);
             assert_eq!(object["metadata"]["labels"][labels::DEPLOYMENT_NAME], "d");
         }

@@ -1,11 +1,12 @@
 //! Name conflicts. A controller checks for them before it creates objects: server-side apply would take over an existing object of another owner, and
 //! add an owner reference with which it is deleted.
 
-use crate::client::{Cluster, Error, resource};
+use crate::client::{AnyObject, Cluster, Error};
 use boson_manifest::labels;
 use boson_pipeline::bundle::{MANAGED_BY, MANAGER};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::ObjectMeta;
+use kube::core::ApiResource;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -42,30 +43,21 @@ impl Taken {
         objects: impl Iterator<Item = &'o Value>,
         owner: &OwnerReference,
     ) -> Result<Self, Error> {
-        let mut kinds: BTreeMap<(&str, &str), Vec<&Value>> = BTreeMap::new();
-        for object in objects {
-            let text = |key: &str| object[key].as_str().unwrap_or_default();
-            kinds
-                .entry((text("apiVersion"), text("kind")))
-                .or_default()
-                .push(object);
-        }
         let mut taken = Self::default();
-        for ((api_version, kind), objects) in kinds {
-            let there = cluster.all_metadata(&resource(api_version, kind), namespace).await?;
-            for object in objects {
-                let name = object["metadata"]["name"].as_str();
-                if let Some(found) = there.iter().find(|found| found.name.as_deref() == name) {
-                    let deployment = object["metadata"]["labels"][labels::DEPLOYMENT_NAME].as_str();
-                    taken.add(kind, found, whose(found, owner, deployment.unwrap_or_default()));
+        for (resource, objects) in by_kind(objects)?.into_values() {
+            let there = cluster.all_metadata(&resource, namespace).await?;
+            for (name, object) in objects {
+                if let Some(found) = there.iter().find(|found| found.name.as_deref() == Some(name)) {
+                    // A QuarksStatefulSet of a user belongs to no deployment.
+                    let deployment = object.label(labels::DEPLOYMENT_NAME).unwrap_or_default();
+                    taken.add(&resource.kind, name, whose(found, owner, deployment));
                 }
             }
         }
         Ok(taken)
     }
 
-    fn add(&mut self, kind: &str, found: &ObjectMeta, whose: Whose) {
-        let name = found.name.as_deref().unwrap_or_default();
+    fn add(&mut self, kind: &str, name: &str, whose: Whose) {
         match whose {
             Whose::Ours => {}
             Whose::Leaving => self.leaving.push(format!("{kind} '{name}'")),
@@ -77,6 +69,20 @@ impl Taken {
     pub fn complaint(&self) -> Option<String> {
         (!self.foreign.is_empty()).then(|| format!("there is already {}", self.foreign.join(", ")))
     }
+}
+
+/// Names and objects of each kind.
+type ByKind<'o> = BTreeMap<String, (ApiResource, Vec<(&'o str, &'o Value)>)>;
+
+fn by_kind<'o>(objects: impl Iterator<Item = &'o Value>) -> Result<ByKind<'o>, Error> {
+    let mut kinds = ByKind::new();
+    for object in objects {
+        let (resource, _, name) = object.place()?;
+        let key = format!("{} {}", resource.api_version, resource.kind);
+        let (_, named) = kinds.entry(key).or_insert_with(|| (resource, Vec::new()));
+        named.push((name, object));
+    }
+    Ok(kinds)
 }
 
 /// The owner of an object, from the perspective of `owner`, which creates objects of this deployment.
@@ -110,8 +116,10 @@ pub fn whose(found: &ObjectMeta, owner: &OwnerReference, deployment: &str) -> Wh
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::client::Fault;
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
     use k8s_openapi::jiff::Timestamp;
+    use serde_json::json;
 
     fn owner(kind: &str, name: &str, uid: &str) -> OwnerReference {
         OwnerReference {
@@ -130,6 +138,18 @@ mod tests {
             labels: Some(labels.collect()),
             ..ObjectMeta::default()
         }
+    }
+
+    #[test]
+    fn an_object_without_a_kind_is_a_defect_and_is_looked_up_nowhere() {
+        let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a", "namespace": "n"}});
+        let flawed = json!({"apiVersion": "v1", "metadata": {"name": "a", "namespace": "n"}});
+        assert_eq!(
+            by_kind([&service, &service].into_iter()).unwrap()["v1 Service"].1.len(),
+            2
+        );
+        let error = by_kind([&service, &flawed].into_iter()).unwrap_err();
+        assert_eq!(error.fault, Fault::Flawed("has no kind"));
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Which Secrets and ConfigMaps the workloads of a namespace refer to anywhere: their pods may need them.
 
-use crate::client::{Cluster, Error, resource};
+use crate::client::{AnyObject, Cluster, Error, resource};
 use boson_manifest::labels;
+use k8s_openapi::api::apps::v1::StatefulSet;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -54,7 +55,7 @@ impl Used {
     }
 
     fn note(&mut self, object: &Value, open: &mut BTreeSet<String>) {
-        self.rolls |= is_rolling(object);
+        self.rolls |= may_roll(object);
         let text = object.to_string();
         let (named, rest) = std::mem::take(open)
             .into_iter()
@@ -70,26 +71,31 @@ impl Used {
 /// See [`Error`].
 pub async fn rolls(cluster: &Cluster, namespace: &str, labels: &str) -> Result<bool, Error> {
     let (sets, mut rolls) = (resource(STATEFUL_SET.0, STATEFUL_SET.1), false);
-    let note = |set: Value| rolls |= is_rolling(&set);
+    let note = |set: Value| rolls |= may_roll(&set);
     cluster.each_any(&sets, namespace, labels, note).await?;
     Ok(rolls)
 }
 
+/// Whether this is a StatefulSet that is rolling. One that cannot be read may be rolling, too: then nothing is garbage.
+fn may_roll(object: &Value) -> bool {
+    object.kind() == Some(STATEFUL_SET.1) && object.typed().map_or(true, |set| is_rolling(&set))
+}
+
 /// Whether pods of an older revision of this StatefulSet may run or restart: its spec names only what the newest revision needs.
-fn is_rolling(object: &Value) -> bool {
-    if object["kind"] != STATEFUL_SET.1 {
-        return false;
-    }
-    let status = &object["status"];
+fn is_rolling(set: &StatefulSet) -> bool {
+    let status = set.status.as_ref();
     // A StatefulSet that its controller has not observed yet has no pods.
-    let Some(observed) = status["observedGeneration"].as_i64() else {
+    let Some((status, observed)) = status.and_then(|status| Some((status, status.observed_generation?))) else {
         return false;
     };
     // With OnDelete, the current revision never changes.
-    let by_user = object["spec"]["updateStrategy"]["type"] == "OnDelete";
-    let replaced = by_user && status["updatedReplicas"] == status["replicas"];
-    observed < object["metadata"]["generation"].as_i64().unwrap_or_default()
-        || (status["currentRevision"] != status["updateRevision"] && !replaced)
+    let strategy = set
+        .spec
+        .as_ref()
+        .and_then(|spec| spec.update_strategy.as_ref()?.type_.as_deref());
+    let replaced = strategy == Some("OnDelete") && status.updated_replicas.unwrap_or(0) == status.replicas;
+    set.metadata.generation.is_some_and(|generation| observed < generation)
+        || (status.current_revision != status.update_revision && !replaced)
 }
 
 #[cfg(test)]
@@ -114,7 +120,7 @@ mod tests {
     #[test]
     fn a_stateful_set_rolls_until_all_of_its_pods_are_of_its_newest_revision() {
         let set = |generation: i64, status: Value| json!({"kind": "StatefulSet", "metadata": {"generation": generation}, "status": status});
-        let status = |observed: i64, current: &str| json!({"observedGeneration": observed, "currentRevision": current, "updateRevision": "b"});
+        let status = |observed: i64, current: &str| json!({"observedGeneration": observed, "currentRevision": current, "updateRevision": "b", "replicas": 2});
         let by_user = |updated: i64| {
             let mut set = set(2, status(2, "a"));
             set["spec"] = json!({"updateStrategy": {"type": "OnDelete"}});
@@ -127,6 +133,7 @@ mod tests {
             (set(2, status(2, "a")), true),
             (set(2, status(1, "b")), true),
             (set(1, json!({})), false),
+            (set(1, json!("unreadable")), true),
             (by_user(1), true),
             (by_user(2), false),
             (
@@ -134,7 +141,7 @@ mod tests {
                 false,
             ),
         ] {
-            assert_eq!(is_rolling(&object), wanted, "{object}");
+            assert_eq!(may_roll(&object), wanted, "{object}");
         }
     }
 }

@@ -169,7 +169,7 @@ pub fn garbage<'s>(
             0
         };
         let old = versions.into_values().rev().skip(kept);
-        garbage.extend(old.filter(|meta| !is_used(meta.name.as_deref().unwrap_or_default())));
+        garbage.extend(old.filter(|meta| meta.name.as_deref().is_some_and(|name| !is_used(name))));
     }
     garbage
 }

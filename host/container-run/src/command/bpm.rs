@@ -95,7 +95,8 @@ fn call(arguments: &[String]) -> Result<Call> {
     Ok(call)
 }
 
-/// A process that has a container is started there. One that has none, because a script starts it, runs in the script's container.
+/// A process that has a container is started there. One that has none, because a script starts it, runs in the script's
+/// container.
 fn start(places: &Places, call: &Call) -> Result<()> {
     let known = known::one(places, &call.job, &call.process)?;
     if known.record.is_some() {

@@ -1,4 +1,5 @@
-//! `chpst` of runit: changes the state of a process, then becomes a program. `ctl` scripts start servers with it as another user.
+//! `chpst` of runit: changes the state of a process, then becomes a program. `ctl` scripts start servers with it as
+//! another user.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -11,7 +12,7 @@ use std::process::Command;
 use rustix::fs::FlockOperation;
 use rustix::process::{Gid, Resource, Rlimit, Uid, setrlimit};
 
-use crate::say::say;
+use crate::output::say::say;
 use crate::users;
 
 const USAGE: &str = "usage: chpst [-vP012] [-u user[:group]] [-U user[:group]] [-b argv0] [-e dir] [-/ root] [-n inc] [-l|-L lock] [-m n] [-d n] [-o n] [-p n] [-f n] [-c n] prog";
@@ -125,7 +126,7 @@ impl Options {
         Ok(())
     }
 
-    /// In runit's order.
+    /// Applies the changes in runit's order, and starts the program.
     fn apply(&self) -> Result<std::convert::Infallible, String> {
         let (program, arguments) = self.program.split_first().ok_or_else(|| USAGE.to_string())?;
         let mut command = Command::new(program);
@@ -186,7 +187,7 @@ fn set_variables(command: &mut Command, directory: &Path) -> Result<(), String> 
             continue;
         }
         let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
-        // NUL stands for a line break.
+        // NUL represents a line break.
         let value: Vec<u8> = line.iter().map(|byte| if *byte == 0 { b'\n' } else { *byte }).collect();
         let value = value.trim_ascii_end().to_vec();
         command.env(name, <OsString as std::os::unix::ffi::OsStringExt>::from_vec(value));

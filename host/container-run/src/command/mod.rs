@@ -1,4 +1,5 @@
-//! The commands that scripts expect to find: `bpm`, `monit` and `chpst`. This program is each of them when it is called by that name.
+//! The commands that scripts expect to find: `bpm`, `monit` and `chpst`. This program is each of them when it is called
+//! by that name.
 
 pub mod bpm;
 pub mod chpst;

@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use crate::failure::{Doing, Failure, Result};
 
-/// More than a BPM stop (17 s), a start program of monit and its stop program together.
+/// How long to wait for a container: longer than a BPM stop (17 s), a start program of monit and its stop program
+/// together.
 const PATIENCE: Duration = Duration::from_secs(600);
 /// Scripts of a pod that ask at the same time.
 const MOST: usize = 16;
@@ -60,7 +61,8 @@ impl Control {
 
     /// The descriptors to poll: the listener, and connections that wait for an answer.
     pub fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        // At the limit no more connections are accepted, so the listener must not be polled: poll would return at once, again and again.
+        // At the limit no more connections are accepted, so the listener must not be polled: poll would return at once,
+        // again and again.
         let listener = self.has_room().then(|| self.listener.as_fd());
         listener.into_iter().chain(self.asking.iter().map(AsFd::as_fd))
     }
@@ -119,8 +121,8 @@ pub fn ask(directory: &Path, job: &str, process: &str, request: Request) -> Resu
         BufReader::new(stream.take(4096)).read_line(&mut line)?;
         Ok(line)
     };
-    let answer =
-        answer().map_err(|error| Failure::new(format!("the container of {job}/{process} does not answer: {error}")))?;
+    let answer = answer()
+        .map_err(|error| Failure::new(format!("the container of {job}/{process} does not respond: {error}")))?;
     match answer.trim_end() {
         "ok" => Ok(()),
         "" => Err(Failure::new(format!("the container of {job}/{process} stopped"))),

@@ -40,7 +40,7 @@ impl Known {
         self.record = live(&places.instance(), Of::Process(&self.job, &self.process.name));
     }
 
-    /// Its number, while it runs.
+    /// Its process ID, while it runs.
     pub fn pid(&self) -> Option<u32> {
         let record = self.record.filter(|record| record.pid > 0);
         record.map(|record| record.pid)

@@ -1,5 +1,5 @@
-//! The order in which containers stop. Kubernetes signals all containers at once; BOSH runs every pre-stop script, then every drain script, and only
-//! then stops processes.
+//! The order in which containers stop. Kubernetes signals all containers at once; BOSH runs every pre-stop script, then
+//! every drain script, and only then stops processes.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,8 +7,8 @@ use std::time::Duration;
 use super::{Of, Record, State, live};
 use crate::arguments::{Flags, Member};
 
-/// How long a container waits for the other containers to receive their stop signals. If they receive none, only this container stops, without drain
-/// scripts.
+/// How long a container waits for the other containers to receive their stop signals. If they receive none, only this
+/// container stops, without drain scripts.
 pub const ALONE: Duration = Duration::from_secs(3);
 /// The part of the grace period that is reserved for BPM's way of stopping a process (17 s), and for post-stop.
 const REST: Duration = Duration::from_secs(20);
@@ -24,7 +24,7 @@ pub struct Pod<'a> {
 // === impl Pod ===
 
 impl<'a> Pod<'a> {
-    /// With these flags, and their files in this directory.
+    /// Creates a meeting with these flags, whose files are in this directory.
     pub fn new(directory: &'a Path, flags: &'a Flags) -> Self {
         Self {
             directory,
@@ -71,7 +71,8 @@ impl<'a> Pod<'a> {
         self.sidecars(since, |state| state == State::Drained)
     }
 
-    /// A sidecar that does not run delays nothing. One that finished before this stop began has not started its scripts yet.
+    /// A sidecar that does not run delays nothing. One that finished before this stop began has not started its scripts
+    /// yet.
     fn sidecars(&self, since: u64, done: impl Fn(State) -> bool) -> bool {
         let mut all = self
             .scripts

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use super::known::{self, Known};
 use super::{Of, State, live};
 use crate::description::Process;
+use crate::output::say::say;
 use crate::places::Places;
-use crate::say::say;
 
 /// A process of the pod, by the name of its job and its own.
 type Name = (String, String);
@@ -33,7 +33,7 @@ pub enum Dependents {
 // === impl Order ===
 
 impl Order {
-    /// Of a process, by the descriptions of all processes of the pod.
+    /// The order of a process, from the descriptions of all processes of the pod.
     pub fn of(places: &Places, job: &str, process: &Process) -> Self {
         let all = known::all(places);
         let name = |known: &Known| (known.job.clone(), known.process.name.clone());
@@ -64,7 +64,8 @@ impl Order {
         !self.dependencies.is_empty()
     }
 
-    /// The first process that does not run, of those that this one depends on. In a pod that stops they run until this one has stopped.
+    /// The first process that does not run, of those that this one depends on. In a pod that stops they run until this
+    /// one has stopped.
     pub fn missing(&self) -> Option<&str> {
         let runs = |name: &&Name| matches!(self.state(name), Some(State::Running | State::Stopping));
         let missing = self.dependencies.iter().find(|name| !runs(name));

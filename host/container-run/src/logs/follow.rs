@@ -30,7 +30,7 @@ pub struct Followed {
 // === impl Followed ===
 
 impl Followed {
-    /// From its beginning, or from its end.
+    /// Opens a file at its beginning, or at its end.
     pub fn open(path: PathBuf, end: bool) -> io::Result<Self> {
         let (file, inode) = open(&path)?;
         let offset = if end { file.metadata()?.len() } else { 0 };
@@ -69,7 +69,7 @@ impl Followed {
         (out, count == PIECE || replaced)
     }
 
-    /// As logrotate does with `copytruncate`: the program continues to write to the same file.
+    /// Rotates the file like logrotate with `copytruncate`: the program continues to write to the same file.
     pub fn rotate(&mut self, rotation: Rotation) {
         let large = self.read && self.offset > rotation.size;
         // If this container has no permission, the container that writes must rotate.

@@ -1,5 +1,6 @@
-//! `container-run logs`: the sidecar that sends the log files which jobs write themselves to the container's log, each line with its file's name, and
-//! keeps them from growing without end. What processes and scripts print is in their containers' logs already.
+//! `container-run logs`: the sidecar that sends the log files which jobs write themselves to the container's log, each
+//! line with its file's name, and keeps them from growing without end. The output of processes and scripts is already
+//! in the logs of their containers.
 
 mod follow;
 mod names;
@@ -16,15 +17,15 @@ use crate::failure::Result;
 use crate::instance::{is_marked, mark};
 use crate::output::container::{Container, Offered, offer};
 use crate::output::logfile::Rotation;
+use crate::output::say::say;
 use crate::places::Places;
-use crate::say::say;
 
 /// How often files are looked for and read.
 const PERIOD: Duration = Duration::from_secs(1);
-/// More files than any pod should have; each costs a descriptor.
+/// Maximum number of files, more than any pod should have: each needs a descriptor.
 const MOST: usize = 1000;
-/// Whether this sidecar ran before in the pod's life.
-const MARK: &str = "logs";
+/// Exists once this sidecar has run in the pod's life.
+const MARK: &str = "sent";
 
 struct Logs {
     root: PathBuf,
@@ -40,7 +41,7 @@ struct Logs {
 
 /// Runs the subcommand.
 pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
-    let instance = places.instance();
+    let state = places.log_state();
     let mut logs = Logs {
         root: places.vcap("sys/log"),
         names: Names::new(places),
@@ -49,13 +50,13 @@ pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
             files: flags.log_files,
         },
         files: BTreeMap::new(),
-        again: is_marked(&instance, MARK),
+        again: is_marked(&state, MARK),
         full: false,
         events: Events::new()?,
         stop: false,
     };
     // Without the directory, what was sent is sent again after a restart.
-    drop(mark(&instance, MARK));
+    drop(mark(&state, MARK));
     while !logs.stop {
         logs.scan();
         logs.again = false;

@@ -1,4 +1,5 @@
-//! Which files are followed: `*.log` in `/var/vcap/sys/log`, and one and two levels deeper, as BOSH's logrotate has them.
+//! Which files are followed: `*.log` in `/var/vcap/sys/log`, and one and two levels deeper, as BOSH's logrotate has
+//! them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,26 +18,26 @@ const SCRIPTS: [&str; 5] = ["pre-start", "post-start", "pre-stop", "post-stop", 
 pub struct Names {
     descriptions: PathBuf,
     places: Option<Places>,
+    /// Jobs whose description was read.
+    jobs: BTreeSet<String>,
     sent: BTreeSet<String>,
 }
 
 // === impl Names ===
 
 impl Names {
-    /// By the descriptions of the pod's processes, which are written before any process starts.
+    /// By the descriptions of the pod's processes, which are written after this container has started and before any process starts.
     pub fn new(places: &Places) -> Self {
         Self {
             descriptions: places.all_processes(),
             places: Some(places.clone()),
-            sent: BTreeSet::new(),
+            ..Self::default()
         }
     }
 
     /// The files below this directory, by their paths from there.
     pub fn find(&mut self, root: &Path) -> BTreeSet<String> {
-        if self.sent.is_empty() {
-            self.read_descriptions();
-        }
+        self.read_descriptions();
         let mut found = BTreeSet::new();
         self.walk(root, "", 1, &mut found);
         found
@@ -49,9 +50,14 @@ impl Names {
             let Some(job) = name.strip_suffix(".json") else {
                 continue;
             };
+            if self.jobs.contains(job) {
+                continue;
+            }
+            // One that is not complete yet is read again.
             let Ok(description) = Description::read(places, job) else {
                 continue;
             };
+            self.jobs.insert(job.to_string());
             let by_bpm = description.processes.iter().filter(|process| process.monit.is_none());
             let processes = by_bpm.map(|process| process.name.as_str());
             for program in processes.chain(SCRIPTS) {

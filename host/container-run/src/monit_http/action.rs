@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 use crate::failure::{Doing, Failure, Result};
 use crate::instance::control::{Request, ask};
 use crate::instance::{Of, live};
+use crate::output::say::say;
 use crate::places::Places;
-use crate::say::say;
 
-/// How long a stop waits for a container that does not run. The kubelet waits five minutes at most before it starts one again.
+/// How long a stop waits for a container that does not run. The kubelet waits five minutes at most before it starts one
+/// again.
 const PATIENCE: Duration = Duration::from_secs(360);
-/// How often it looks for the container.
+/// Interval between checks for the container.
 const POLL: Duration = Duration::from_millis(200);
 /// Enough for a request to a socket; the default is 2 MiB.
 const STACK: usize = 128 << 10;
@@ -26,9 +27,9 @@ pub enum Action {
     Stop,
     /// Stop it and start it again.
     Restart,
-    /// As start.
+    /// Same as start.
     Monitor,
-    /// Without effect: the kubelet restarts a container whose process ends.
+    /// No effect: the kubelet restarts a container whose process exits.
     Unmonitor,
 }
 
@@ -53,13 +54,13 @@ pub struct Pending {
 // === impl Action ===
 
 impl Action {
-    /// By its name.
+    /// The action with this name.
     pub fn named(name: &str) -> Option<Self> {
         let found = ACTIONS.iter().find(|(_, known, _)| *known == name);
         found.map(|(action, ..)| *action)
     }
 
-    /// As the status shows it.
+    /// Number of the action in the status.
     pub fn number(self) -> u8 {
         let found = ACTIONS.iter().find(|(action, ..)| *action == self);
         found.map_or(0, |(.., number)| *number)
@@ -108,7 +109,8 @@ impl Pending {
     }
 }
 
-/// Asks the container, and waits until it is done. A process without a container is started by the kubelet; a stop waits for that, and holds it then.
+/// Asks the container, and waits until it is done. A process without a container is started by the kubelet; a stop
+/// waits for that, and holds it then.
 fn carry_out(directory: &Path, job: &str, process: &str, request: Request) -> Result<()> {
     let until = Instant::now() + PATIENCE;
     loop {

@@ -1,4 +1,5 @@
-//! The status of all services, as the XML documents of monit: `_status` has the older form, `_status2` the newer one, which also lists groups.
+//! The status of all services, as the XML documents of monit: `_status` has the older form, `_status2` the newer one,
+//! which also lists groups.
 
 use crate::instance::State;
 
@@ -20,7 +21,7 @@ pub struct Service<'a> {
     pub name: &'a str,
     /// The state of its container, if that runs.
     pub state: Option<State>,
-    /// Its number; 0 while it does not run.
+    /// Its process ID; 0 while it does not run.
     pub pid: u32,
     /// How many seconds it has been in this state.
     pub uptime: u64,

@@ -1,7 +1,9 @@
-//! `container-run monit-http`: the sidecar that answers on monit's port, for jobs that read the status of processes there, start and stop them.
+//! `container-run monit-http`: the sidecar that answers on monit's port, for jobs that read the status of processes
+//! there, start and stop them.
 //!
-//! It knows of processes what the commands `bpm` and `monit` know: the descriptions of all jobs, the state files and sockets in the directory that all
-//! containers share. It listens on the loopback address, which is the same for all containers of the pod, and for them only.
+//! It knows of processes what the commands `bpm` and `monit` know: the descriptions of all jobs, the state files and
+//! sockets in the directory that all containers share. It listens on the loopback address, which is the same for all
+//! containers of the pod, and for them only.
 
 mod action;
 mod connection;
@@ -24,8 +26,8 @@ use crate::events::Events;
 use crate::failure::Result;
 use crate::instance::known::{self, Known};
 use crate::instance::now;
+use crate::output::say::say;
 use crate::places::Places;
-use crate::say::say;
 
 /// Clients at the same time; the oldest gives way to the next one.
 const MOST: usize = 16;
@@ -78,7 +80,7 @@ pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
 // === impl Server ===
 
 impl Server<'_> {
-    /// Without the port the other containers run as before, so this is no reason to end.
+    /// Listens on the port. Ignores errors, because the other containers do not need it.
     fn listen(&mut self) {
         if self.listener.is_some() || Instant::now() < self.retry {
             return;

@@ -20,7 +20,7 @@ pub enum Container {
 /// The result of an attempt to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offered {
-    /// This many bytes were taken; fewer than all where the pipe is full.
+    /// This many bytes were written; fewer than requested if the pipe is full.
     Taken(usize),
     /// The reader has closed the pipe.
     Closed,
@@ -40,12 +40,12 @@ impl Container {
     fn is_writable(self) -> bool {
         let mut fds = [PollFd::from_borrowed_fd(self.fd(), PollFlags::OUT)];
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        // An error counts as writable: the write then says which.
+        // An error counts as writable: the write then reports it.
         poll(&mut fds, Some(&now)).is_ok_and(|ready| ready > 0)
     }
 }
 
-/// Writes as much as is taken without blocking.
+/// Writes as much as possible without blocking.
 pub fn offer(to: Container, bytes: &[u8]) -> Offered {
     let mut taken = 0;
     while taken < bytes.len() && to.is_writable() {

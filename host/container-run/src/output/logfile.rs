@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
 
-use crate::say::say;
+use super::say::say;
 
 /// How often a file that could not be opened is tried again.
 const AGAIN: Duration = Duration::from_secs(10);
@@ -46,7 +46,7 @@ pub struct LogFile {
 // === impl LogFile ===
 
 impl LogFile {
-    /// Opens the file; where that fails, says so once and tries again later.
+    /// Opens the file; if that fails, reports it once and tries again later.
     pub fn open(path: PathBuf, access: Access, rotation: Rotation) -> Self {
         let mut log = Self {
             path,
@@ -100,7 +100,7 @@ impl LogFile {
 
     fn complain(&self, error: &io::Error) {
         say(&format!(
-            "{}: {error}: output is not kept there until this is possible again",
+            "{}: {error}: output is not stored there until this works again",
             self.path.display()
         ));
     }

@@ -3,3 +3,4 @@
 pub mod container;
 pub mod logfile;
 pub mod relay;
+pub mod say;

@@ -1,7 +1,7 @@
 //! From the pipe of a program to its log file and to the container's log.
 //!
-//! The log file is the record, as with BPM. The container's log is a copy: where the container runtime does not read for a second, output is dropped
-//! there and counted, so that a stuck runtime stops no process.
+//! The log file is the record, as with BPM. The container's log is a copy: where the container runtime does not read
+//! for a second, output is dropped there and counted, so that a stuck runtime stops no process.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -31,7 +31,7 @@ pub struct Relay {
     log: Option<LogFile>,
     copy: Copy,
     buffer: Box<[u8]>,
-    /// What of the buffer the container's log has not taken yet.
+    /// The part of the buffer that is not yet in the container's log.
     pending: std::ops::Range<usize>,
     since: Instant,
     dropped: u64,
@@ -57,12 +57,12 @@ impl Relay {
         })
     }
 
-    /// The pipe, where there is room for more.
+    /// The pipe, if the buffer has space.
     pub fn source(&self) -> Option<BorrowedFd<'_>> {
         self.from.as_ref().filter(|_| self.pending.is_empty()).map(AsFd::as_fd)
     }
 
-    /// The container's log, where it has not taken all.
+    /// The container's log, if the buffer has output for it.
     pub fn target(&self) -> Option<BorrowedFd<'static>> {
         match self.copy {
             Copy::Container(to) if !self.pending.is_empty() => Some(to.fd()),
@@ -80,7 +80,8 @@ impl Relay {
         self.from.is_none() && self.pending.is_empty()
     }
 
-    /// Passes on the available output. Stops after a few rounds, so that a program that writes without pause does not delay signals.
+    /// Passes on the available output. Stops after a few rounds, so that a program that writes without pause does not
+    /// delay signals.
     pub fn pass(&mut self) {
         for _ in 0..16 {
             self.push();
@@ -90,8 +91,8 @@ impl Relay {
         }
     }
 
-    /// After the program's end: passes on what is in the pipe, and waits only for the container's log, briefly. It does not wait for the output of
-    /// background processes that the program left.
+    /// After the program's end: passes on what is in the pipe, and waits only for the container's log, briefly. It does
+    /// not wait for the output of background processes that the program left.
     pub fn finish(&mut self) {
         let end = Instant::now() + PATIENCE;
         loop {
@@ -187,7 +188,7 @@ impl Relay {
         self.pending = 0..0;
     }
 
-    /// Says what was dropped, once the container's log takes something again.
+    /// Reports dropped output as soon as the container's log is writable again.
     fn report(&mut self, to: Container) -> bool {
         let text = format!(
             "\ncontainer-run: {} bytes of output are not in the container's log, which was not read; the log file has them\n",

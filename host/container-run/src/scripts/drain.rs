@@ -1,4 +1,5 @@
-//! The protocol of drain scripts: a script prints the number of seconds to wait. After a negative number, the script is called again.
+//! The protocol of drain scripts: a script prints the number of seconds to wait. After a negative number, the script is
+//! called again.
 
 use std::time::Duration;
 

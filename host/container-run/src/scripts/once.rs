@@ -9,8 +9,8 @@ use crate::arguments::Flags;
 use crate::children::{self, Ended};
 use crate::events::Events;
 use crate::failure::Result;
+use crate::output::say::say;
 use crate::places::Places;
-use crate::say::say;
 
 /// The agent's patience with a script that was cancelled.
 pub const CANCEL: Duration = Duration::from_secs(10);
@@ -71,7 +71,10 @@ fn linger(wait: Duration, events: &mut Events) -> Result<()> {
     if wait.is_zero() {
         return Ok(());
     }
-    say(&format!("the container stays for {} seconds", wait.as_secs()));
+    say(&format!(
+        "the container continues to run for {} seconds",
+        wait.as_secs()
+    ));
     let end = Instant::now() + wait;
     while Instant::now() < end && !events.wait(Some(end))?.stop {}
     Ok(())

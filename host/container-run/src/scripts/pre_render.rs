@@ -1,7 +1,9 @@
-//! `container-run pre-render`: the scripts that change a pod's copy of the job sources before its templates are rendered.
+//! `container-run pre-render`: the scripts that change a pod's copy of the job sources before its templates are
+//! rendered.
 //!
-//! The first script that fails ends it, and the kubelet starts the container again. A script may have changed half of what it wants to change by
-//! then. So the sources are saved before the first script and restored before the next try: every try starts from the same files.
+//! The first script that fails ends it, and the kubelet starts the container again. A script may have changed half of
+//! what it wants to change by then. So the sources are saved before the first script and restored before the next try:
+//! every try starts from the same files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,12 +17,12 @@ use crate::exec_as::Changes;
 use crate::failure::{Doing, Result};
 use crate::files::{copy, empty, entries};
 use crate::launch::{Launch, Outputs};
+use crate::output::say::say;
 use crate::places::Places;
-use crate::say::say;
 
 /// What the scripts are written for.
 const SHELL: &str = "/bin/bash";
-/// For simple scripts, where the image has no other.
+/// Shell for simple scripts, if the image has no other.
 const OTHER_SHELL: &str = "/bin/sh";
 
 /// Paths of one job in the volume of the job sources.
@@ -85,7 +87,7 @@ impl Sources {
         }
     }
 
-    /// Their names sort in the order in which they run.
+    /// Paths of the scripts in the order in which they run, which is that of their names.
     fn scripts(&self) -> Result<Vec<PathBuf>> {
         let mut paths = entries(&self.scripts).doing("reading", &self.scripts)?;
         paths.sort();
@@ -115,7 +117,8 @@ impl Sources {
             .doing("renaming", partial)
     }
 
-    /// The container has done its work: where all init containers run again, the sources are copied from the images again.
+    /// The container has done its work: where all init containers run again, the sources are copied from the images
+    /// again.
     fn forget(&self) -> Result<()> {
         fs::remove_dir_all(&self.saved).doing("removing", &self.saved)
     }

@@ -3,8 +3,8 @@
 use crate::arguments::Flags;
 use crate::failure::Result;
 use crate::instance::{Of, is_marked, live};
+use crate::output::say::say;
 use crate::places::Places;
-use crate::say::say;
 
 /// The name of the mark of a job whose post-start script has succeeded.
 pub fn mark(job: &str) -> String {
@@ -15,7 +15,7 @@ pub fn mark(job: &str) -> String {
 pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
     let directory = places.instance();
     if live(&directory, Of::Scripts(&flags.job)).is_none() {
-        say(&format!("the scripts of job '{}' are not watched over", flags.job));
+        say(&format!("the sidecar for scripts of job '{}' does not run", flags.job));
         return Ok(1);
     }
     if is_marked(&directory, &mark(&flags.job)) {

@@ -1,4 +1,5 @@
-//! `container-run scripts`: the sidecar that runs a job's scripts at BOSH's moments, together with those of the pod's other jobs.
+//! `container-run scripts`: the sidecar that runs a job's scripts at BOSH's moments, together with those of the pod's
+//! other jobs.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -18,8 +19,8 @@ use crate::failure::{Failure, Result};
 use crate::instance::meeting::{Pod, time_for_scripts};
 use crate::instance::{Of, Seat, State, is_marked, mark};
 use crate::launch::{Launch, Outputs};
+use crate::output::say::say;
 use crate::places::Places;
-use crate::say::say;
 
 /// How often files of other containers are read.
 const POLL: Duration = Duration::from_millis(100);
@@ -28,10 +29,10 @@ const SOON: Duration = Duration::from_millis(20);
 /// How often the condition of post-start is tried.
 const CONDITION: Duration = Duration::from_secs(1);
 
-/// Where the job is.
+/// State of the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Course {
-    /// Not all processes of the pod run yet.
+    /// Waiting until all processes of the pod run.
     Members,
     /// They run; the condition is tried again at this time.
     Condition(Instant),
@@ -39,7 +40,7 @@ enum Course {
     Trying(Pid),
     /// post-start runs.
     PostStart(Pid),
-    /// Nothing to do.
+    /// All scripts are done.
     Up,
     /// post-deploy runs.
     PostDeploy(Pid),
@@ -287,7 +288,7 @@ impl Sidecar<'_> {
                 if failed {
                     return Err(Failure {
                         code: 1,
-                        text: "the container ends, and starts again with post-start".to_string(),
+                        text: "the container exits and is restarted with post-start".to_string(),
                     });
                 }
                 self.up()?;

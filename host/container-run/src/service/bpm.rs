@@ -21,8 +21,8 @@ use crate::launch::{Launch, Outputs};
 use crate::output::container::Container;
 use crate::output::logfile::{Access, LogFile, Rotation};
 use crate::output::relay::{Copy, Relay};
+use crate::output::say::say;
 use crate::places::Places;
-use crate::say::say;
 
 /// BPM waits this long for a process to end by itself.
 const STOP: Duration = Duration::from_secs(15);
@@ -61,7 +61,7 @@ enum Step {
 // === impl BpmProcess ===
 
 impl BpmProcess {
-    /// As its description says; checks what can be checked before anything runs.
+    /// Creates the process from its description; reports errors that can be found before it starts.
     pub fn new(places: &Places, job: &str, process: &Process, flags: &Flags) -> Result<Self> {
         if process.executable.is_empty() {
             return Err(Failure::new(format!(
@@ -103,7 +103,7 @@ impl BpmProcess {
         })
     }
 
-    /// As `bpm run`, which writes no pid file.
+    /// Disables the pid file, as `bpm run` does.
     pub fn without_pid_file(mut self) -> Self {
         self.has_pid_file = false;
         self
@@ -129,7 +129,7 @@ impl BpmProcess {
         let mut running = self.launch.start(Outputs::Pipes)?;
         self.connect(running.pipes.take(), events)?;
         self.step = Step::Run(running.pid);
-        // Scripts look for it as soon as the container counts as started.
+        // Scripts read it as soon as the container counts as started.
         if self.has_pid_file
             && let Err(failure) = self.write_pid(running.pid)
         {
@@ -271,7 +271,8 @@ impl Service for BpmProcess {
     }
 }
 
-/// As BPM does, by the control group: a limit of the user would count the processes of all of a node's containers.
+/// Limits the processes of the control group, as BPM does: a limit of the user would count the processes of all
+/// containers of the node.
 fn limit_processes(number: u64) {
     // This program is in it, too.
     if let Err(error) = fs::write("/sys/fs/cgroup/pids.max", number.saturating_add(1).to_string()) {

@@ -1,4 +1,5 @@
-//! What a container runs, behind one interface: a process as BPM starts and stops it, or one that has a monit file only.
+//! What a container runs, behind one interface: a process as BPM starts and stops it, or one that has a monit file
+//! only.
 
 pub mod bpm;
 pub mod monit;
@@ -16,7 +17,7 @@ use crate::failure::Result;
 pub enum Phase {
     /// It does not run yet.
     Starting,
-    /// It runs, under this number.
+    /// It runs, with this process ID.
     Running(Pid),
     /// It has ended, with this status.
     Ended(u8),

@@ -1,7 +1,8 @@
 //! A process as monit runs it: a start program, a pid file that names the process to follow, a stop program.
 //!
-//! Start programs have three styles: one that becomes the server, one that starts it in the background, and one whose server becomes a daemon. This
-//! program adopts orphans, so that all three are its descendants; the pid file decides which process is followed.
+//! Start programs have three styles: one that becomes the server, one that starts it in the background, and one whose
+//! server becomes a daemon. This program adopts orphans, so that all three are its descendants; the pid file decides
+//! which process is followed.
 
 use std::fs;
 use std::io::Read;
@@ -22,8 +23,8 @@ use crate::failure::{Doing, Failure, Result};
 use crate::launch::{Launch, Outputs};
 use crate::output::container::Container;
 use crate::output::relay::{Copy, Relay};
+use crate::output::say::say;
 use crate::places::Places;
-use crate::say::say;
 use crate::users;
 
 /// How often the pid file is read while something starts or stops.
@@ -55,7 +56,7 @@ enum Step {
 // === impl MonitProcess ===
 
 impl MonitProcess {
-    /// As its description says.
+    /// Creates the process from its description.
     pub fn new(places: &Places, monit: &Monit, flags: &Flags) -> Result<Self> {
         let changes = Changes {
             user: users::of(monit.uid.as_deref(), monit.gid.as_deref())?,
@@ -143,7 +144,7 @@ impl MonitProcess {
         }
     }
 
-    /// For a process that was not a child of this program, the exit status is unknown.
+    /// Exit status of the process; unknown if it was not a child of this program.
     fn status(&self, pid: Pid) -> u8 {
         self.last.filter(|ended| ended.pid == pid).map_or(0, |ended| ended.code)
     }

@@ -46,3 +46,23 @@ fn files_of_jobs_are_sent_with_their_names_and_those_of_the_wrapper_are_not() {
     sidecar.says("five");
     assert_eq!(sidecar.output(), "j/access.log: five\n");
 }
+
+#[test]
+fn a_sidecar_that_starts_before_templates_are_rendered_knows_the_files_of_the_wrapper() {
+    let pod = Pod::new();
+    pod.job("first", "", json!({}));
+    let log = |name: &str, text: &str| {
+        let path = pod.path("vcap/sys/log").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    let mut sidecar = pod.start(&["logs"]);
+    log("first/access.log", "of the first\n");
+    sidecar.says("first/access.log: of the first\n");
+    pod.job("second", "", json!({}));
+    log("second/second.stdout.log", "sent by the process's container\n");
+    log("second/access.log", "of the second\n");
+    sidecar.says("second/access.log: of the second\n");
+    assert_eq!(sidecar.stop(), 0);
+    assert!(!sidecar.output().contains("sent by"), "{}", sidecar.output());
+}

@@ -1,4 +1,4 @@
-//! The process wrapper with real processes. What needs root is skipped without it, and says so.
+//! The process wrapper with real processes. Tests that need root are skipped without it, and print why.
 
 #![allow(
     clippy::unwrap_used,

@@ -177,7 +177,10 @@ fn events(pod: &Pod) -> Vec<String> {
 fn a_process_starts_after_the_one_it_depends_on_and_stops_before_it() {
     let pod = database_and_web();
     let mut web = pod.process("web");
-    until("web waits", || web.error().contains("waiting for 'database' to run"));
+    until("web waits", || {
+        web.error()
+            .contains("waiting for 'database', on which this process depends")
+    });
     assert!(web.error().contains("no process of this pod is 'unknown'"));
     assert_eq!(events(&pod), [""; 0]);
     let mut database = pod.process("database");
@@ -215,7 +218,11 @@ fn a_process_starts_again_after_the_one_it_depends_on() {
     until("web starts again", || events(&pod).len() == 5);
     assert_eq!(events(&pod)[3..], ["database starts", "web starts"]);
     // A container that stops alone does not wait for those that depend on it and go on.
-    let waits = |web: &Container| web.error().matches("waiting for 'database' to run").count();
+    let waits = |web: &Container| {
+        web.error()
+            .matches("waiting for 'database', on which this process depends")
+            .count()
+    };
     let before = waits(&web);
     assert_eq!(database.stop(), 143);
     until("web stops and waits", || waits(&web) > before);

@@ -1,4 +1,5 @@
-//! monit's port: what its clients, the galera-agent and the BOSH agent, send and read there, and what other processes of a pod may try.
+//! monit's port: what its clients, the galera-agent and the BOSH agent, send and read there, and what other processes
+//! of a pod may try.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -84,7 +85,7 @@ const RUNNING: [u16; 3] = [1, 0, 0];
 const STOPPED: [u16; 3] = [0, 0, 0];
 const NOT_RUNNING: [u16; 3] = [1, 512, 0];
 
-/// A job with a process that ends a second after it was told to.
+/// A job with a process that exits a second after it is stopped.
 fn slow_job() -> (Pod, Container) {
     let pod = Pod::new();
     pod.job(
@@ -103,7 +104,7 @@ fn a_process_is_stopped_and_started_as_by_the_galera_agent() {
     let monit = Monit::of(&pod);
     monit.reaches("db", RUNNING);
     assert!(monit.post("db", "action=stop").starts_with("HTTP/1.1 200 OK\r\n"));
-    // The answer does not wait; the status says what is pending.
+    // The response is immediate; the status contains the pending action.
     assert_eq!(monit.state("db"), [1, 0, 3]);
     // monit takes no other action before that; the same one again is harmless.
     assert!(monit.post("db", "action=start").starts_with("HTTP/1.1 503 "));
@@ -113,12 +114,12 @@ fn a_process_is_stopped_and_started_as_by_the_galera_agent() {
     assert!(monit.post("db", "action=start").starts_with("HTTP/1.1 200 "));
     monit.reaches("db", RUNNING);
     let starts = |count| until("a start", || container.output().lines().count() == count);
-    // A process that ends before its shell has set its trap prints nothing.
+    // A process that exits before its shell has set its trap has no output.
     starts(2);
     assert!(monit.post("db", "action=restart").starts_with("HTTP/1.1 200 "));
     starts(3);
     monit.reaches("db", RUNNING);
-    // The kubelet restarts containers, whatever monit is told.
+    // The kubelet restarts containers, regardless of requests to monit.
     assert!(monit.post("db", "action=unmonitor").starts_with("HTTP/1.1 200 "));
     assert_eq!(monit.state("db"), RUNNING);
     container.stop();

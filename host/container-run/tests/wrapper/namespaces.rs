@@ -69,7 +69,7 @@ fn a_full_disk_loses_output_and_nothing_else() {
     assert!(output.ends_with("the end\n"));
     assert_eq!(
         error
-            .matches("No space left on device (os error 28): output is not kept there")
+            .matches("No space left on device (os error 28): output is not stored there")
             .count(),
         1,
         "{error}"
@@ -129,7 +129,7 @@ fn it_runs_where_there_is_nothing_else() {
     std::fs::write(directory.path().join("dev/null"), "").unwrap();
     let description = json!({"version": 1, "job": "j", "processes": [
         {"name": "j", "executable": "/bin/container-run", "args": ["version"], "workdir": "/"}]});
-    // Without /proc it knows where it lies by its own name.
+    // Without /proc it determines its path from its own name.
     let place = directory.path().join("processes/j.json");
     std::fs::write(place, description.to_string()).unwrap();
     let output = Command::new("chroot")

@@ -34,7 +34,7 @@ fn output_is_in_files_that_are_appended_to_and_in_the_containers_log() {
 #[test]
 fn ten_megabytes_a_second_arrive_whole_in_both() {
     let pod = Pod::new();
-    // 40 MB, as fast as they are taken.
+    // 40 MB, as fast as they can be written.
     pod.job(
         "j",
         "yes 'a line of a log, of a usual length, is about this long, more or less' | head -c 40000000",
@@ -90,7 +90,7 @@ fn a_file_that_cannot_grow_loses_output_and_nothing_else() {
     assert_eq!(code, 0);
     assert_eq!(
         error
-            .matches("File too large (os error 27): output is not kept there")
+            .matches("File too large (os error 27): output is not stored there")
             .count(),
         1,
         "{error}"

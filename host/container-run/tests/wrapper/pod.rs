@@ -1,4 +1,5 @@
-//! A pod without containers: a directory with the files that the wrapper finds in one, and programs that run as its containers would.
+//! A pod without containers: a directory with the files that the wrapper finds in one, and programs that run as its
+//! containers would.
 
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
@@ -25,7 +26,7 @@ pub struct Container {
     error: PathBuf,
 }
 
-/// Whether this is root; says why a test does nothing where it is not.
+/// Whether the test runs as root; otherwise prints why it is skipped.
 pub fn is_root() -> bool {
     let root = rustix::process::geteuid().is_root();
     if !root {
@@ -55,6 +56,8 @@ impl Pod {
             fs::create_dir_all(pod.path(path)).unwrap();
         }
         let own = pod.path("container-run");
+        // As the kubelet makes it for the sidecar `logs`, which starts before the wrapper is installed.
+        fs::create_dir_all(own.join("logs")).unwrap();
         let made = Command::new(env!("CARGO_BIN_EXE_container-run"))
             .arg("install")
             .arg(&own)
@@ -172,7 +175,8 @@ impl Container {
         kill_process(self.pid(), signal).unwrap();
     }
 
-    /// On a busy machine, a program may not have begun when its test goes on. As the first process of a container it would not end by the signal.
+    /// On a busy machine, a program may not have started when its test continues. As the first process of a container
+    /// it would not end by the signal.
     fn handles_term(&self) -> bool {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
         let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
@@ -206,7 +210,7 @@ impl Container {
         status.code().unwrap_or_else(|| 128 + status.signal().unwrap())
     }
 
-    /// Tells it to stop once it handles the signal, and waits for its end.
+    /// Requests its stop as soon as it handles the signal, and waits until it has exited.
     pub fn stop(&mut self) -> i32 {
         until("a handler of TERM", || self.handles_term() || self.has_ended());
         self.signal(Signal::TERM);

@@ -108,7 +108,7 @@ fn a_limit_that_the_container_does_not_allow_fails_loudly() {
     assert!(
         container
             .error()
-            .contains("limits.open_files 1099511627776 is not possible here"),
+            .contains("limits.open_files 1099511627776 cannot be set here"),
         "{}",
         container.error()
     );

@@ -1,4 +1,5 @@
-//! Scripts one at a time: pre-start in its init container, errands, and the sidecar's post-start, post-deploy and post-stop.
+//! Scripts one at a time: pre-start in its init container, errands, and the sidecar's post-start, post-deploy and
+//! post-stop.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -71,7 +72,9 @@ fn a_script_that_failed_may_keep_its_container_for_a_while() {
         "--wait-after-failure",
         "3600",
     ]);
-    until("the failure", || container.error().contains("stays for 3600 seconds"));
+    until("the failure", || {
+        container.error().contains("continues to run for 3600 seconds")
+    });
     assert!(!container.has_ended());
     assert_eq!(container.stop(), 3);
 }

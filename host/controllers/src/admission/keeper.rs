@@ -150,8 +150,12 @@ impl Keeper {
             served: &self.served,
             material,
         });
-        let live: Vec<_> = live.iter().filter_map(|live| serde_json::to_value(live).ok()).collect();
-        for object in objects::plan(vec![wanted], &live).apply {
+        let value = |configuration| {
+            let flawed = |_| Error::flawed("ValidatingWebhookConfiguration", Some(&name), "is not JSON");
+            serde_json::to_value(configuration).map_err(flawed)
+        };
+        let live = live.as_ref().map(value).transpose()?;
+        for object in objects::plan(vec![value(&wanted)?], live.as_slice()).apply {
             let applied = self
                 .cluster
                 .apply_global::<ValidatingWebhookConfiguration>(MANAGER, &name, &object);

@@ -4,6 +4,7 @@
 //! A certificate is served only after its authority was published to the API server: a new authority is published beside the old one, and signs only
 //! after both have been in the configuration for a while.
 
+use crate::quarks_secret::member;
 use boson_credentials::{Cause, Issued, KeySize, Request, RsaKey, Source, System, generate};
 use boson_document::{Number, Tree};
 use k8s_openapi::ByteString;
@@ -167,10 +168,9 @@ fn pair(options: &Tree, signer: Option<&Tree>) -> Result<Pair, String> {
         signer,
     };
     let value = generate(&request, &Earlier(System::new())).map_err(|error| error.cause.to_string())?;
-    let text = |key: &str| value.str(key).unwrap_or_default().to_string();
     Ok(Pair {
-        certificate: text("certificate"),
-        key: text("private_key"),
+        certificate: member(&value, "certificate")?,
+        key: member(&value, "private_key")?,
     })
 }
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Our own limit, shorter than that of the API server, so that the answer can say that nothing was checked.
-const DEADLINE: Duration = Duration::from_millis(PATIENCE * 1000 - 700);
+const DEADLINE: Duration = Duration::from_millis(PATIENCE as u64 * 1000 - 700);
 /// How many checks run at a time; each may use the memory of several copies of a manifest.
 const PLACES: usize = 4;
 /// How often to check whether the namespace has a free place.
@@ -84,7 +84,9 @@ impl Reviewer {
     }
 
     async fn verdict(&self, request: &AdmissionRequest<DynamicObject>) -> Verdict {
-        let namespace = request.namespace.clone().unwrap_or_default();
+        let Some(namespace) = request.namespace.clone() else {
+            return Verdict::unchecked("unreadable", "the review has no namespace");
+        };
         if matches!(&self.served, Namespaces::Fixed(names) if !names.contains(&namespace)) {
             return Verdict::unchecked("elsewhere", "this operator does not serve the namespace");
         }

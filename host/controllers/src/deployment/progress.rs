@@ -4,9 +4,9 @@ use boson_api::deployment::Input;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// Written by the flow, read for the status.
+/// Written by the parts of a reconcile, read for the status.
 #[derive(Debug, Default)]
-pub(super) struct Progress {
+pub struct Progress {
     steps: AtomicI32,
     groups: OnceLock<i32>,
     wrote: AtomicBool,

@@ -7,7 +7,7 @@ use boson_pipeline::report::{self, Sources};
 
 /// What stopped it.
 #[derive(Debug)]
-pub(super) enum Stop {
+pub enum Stop {
     /// The user's input is wrong; retrying does not help before it is fixed.
     Wrong(Wrong),
     /// The cluster refuses the result. It is retried, because a watch event may not announce that the cause is resolved.
@@ -20,7 +20,7 @@ pub(super) enum Stop {
 
 /// What is wrong with a deployment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Wrong {
+pub struct Wrong {
     /// Code of the first error, as a condition's reason: `OpsMissingKey`.
     pub reason: String,
     /// All errors, each with its position.
@@ -31,12 +31,21 @@ pub(super) struct Wrong {
 
 impl Stop {
     /// These errors, with their positions in `sources`.
-    pub(super) fn wrong(diagnostics: Vec<Diagnostic>, sources: &Sources) -> Self {
+    pub fn wrong(diagnostics: Vec<Diagnostic>, sources: &Sources) -> Self {
         Self::Wrong(Wrong::of(diagnostics, sources))
     }
 
+    /// A state that only a defect of the operator explains. It is reported, because an empty name or owner would be written otherwise.
+    pub fn defect(what: &str) -> Self {
+        let error = Diagnostic::error("deployment-defect", format!("the operator has a defect: {what}"));
+        Self::wrong(
+            vec![error.help("please report it, with the log of the operator")],
+            &Sources::default(),
+        )
+    }
+
     /// Something in the cluster is in the way.
-    pub(super) fn taken(errors: Vec<Diagnostic>, sources: &Sources) -> Self {
+    pub fn taken(errors: Vec<Diagnostic>, sources: &Sources) -> Self {
         Self::Refused(Wrong::of(errors, sources))
     }
 }
@@ -45,12 +54,12 @@ impl Stop {
 
 impl Wrong {
     /// An error of the API server that a user or administrator has to resolve.
-    pub(super) fn refused(error: &client::Error) -> Self {
+    pub fn refused(error: &client::Error) -> Self {
         Self::of(vec![refusal(error)], &Sources::default())
     }
 
     /// These errors, with their positions in `sources`.
-    pub(super) fn of(diagnostics: Vec<Diagnostic>, sources: &Sources) -> Self {
+    pub fn of(diagnostics: Vec<Diagnostic>, sources: &Sources) -> Self {
         let errors: Vec<Diagnostic> = diagnostics.into_iter().filter(Diagnostic::is_error).collect();
         let first = errors.first().map_or("failed", |error| error.code.as_str());
         Self {
@@ -61,7 +70,7 @@ impl Wrong {
 }
 
 /// A refusal by the API server, and what to do about it.
-pub(super) fn refusal(error: &client::Error) -> Diagnostic {
+pub fn refusal(error: &client::Error) -> Diagnostic {
     match error.fault {
         client::Fault::Forbidden => Diagnostic::error("deployment-forbidden", error.to_string())
             .help("grant the permission in the role of the operator's account; the operator retries every 30 s"),

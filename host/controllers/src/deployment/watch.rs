@@ -1,8 +1,9 @@
 //! The watches of the controller: deployments, what they own, what they refer to, and what explains why a step is stuck.
 
-use super::Context;
-use super::pulls::Source;
-use super::snapshot::selector;
+use super::act::status::count;
+use super::context::Context;
+use super::memory::Source;
+use super::observe::snapshot::selector;
 use boson_api::BoshDeployment;
 use boson_cluster::cache::{Touched, follow};
 use boson_cluster::client::Kind;
@@ -34,10 +35,7 @@ pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Opti
     let forget = move |namespace: &str, name: &str| {
         let key = (namespace.into(), name.into());
         forgetting.memory.forget(&key);
-        forgetting.count(&key, None);
-        forgetting.rolls.release(&key);
-        forgetting.pulls.forget(namespace, name);
-        forgetting.garbage.forget(namespace, name);
+        count(&forgetting, &key, None);
     };
     let reconcile =
         |object: Arc<BoshDeployment>, context: Arc<Context>| async move { context.reconcile(&object).await };
@@ -80,7 +78,7 @@ fn touched(
                 if touched.place.kind == "Secret" {
                     let place = touched.place;
                     let source = Source::Secret(place.name);
-                    requeued.extend(context.pulling(Some(place.namespace), &source));
+                    requeued.extend(pulling(&context, Some(place.namespace), &source));
                 }
                 requeued.into_iter().map(Ok).collect()
             }
@@ -90,18 +88,14 @@ fn touched(
     })
 }
 
-// === impl Context ===
-
-impl Context {
-    /// The deployments that pull images with this object, which has changed. What failed is retried at once.
-    fn pulling(&self, namespace: Option<String>, source: &Source) -> Vec<ObjectRef<BoshDeployment>> {
-        let users = self.pulls.users(namespace, source);
-        for user in &users {
-            let namespace = user.namespace.clone().unwrap_or_default();
-            self.memory.retry(&(namespace, user.name.clone()));
-        }
-        users
+/// The deployments that pull images with this object, which has changed. What failed is retried at once.
+fn pulling(context: &Context, namespace: Option<String>, source: &Source) -> Vec<ObjectRef<BoshDeployment>> {
+    let users = context.memory.pulls.users(namespace, source);
+    for user in &users {
+        let namespace = user.namespace.clone().unwrap_or_default();
+        context.memory.schedule.retry(&(namespace, user.name.clone()));
     }
+    users
 }
 
 /// All deployments, each time that the plugins change: each reconcile resolves which plugins it uses.
@@ -137,7 +131,7 @@ fn others(context: &Arc<Context>, namespace: &Option<String>) -> impl Stream<Ite
     let accounts = accounts.flat_map(move |account| {
         let users = account.map(|account| {
             let source = Source::Account(account.name_any());
-            context.pulling(account.namespace(), &source)
+            pulling(&context, account.namespace(), &source)
         });
         stream::iter(match users {
             Ok(users) => users.into_iter().map(Ok).collect(),

@@ -1,15 +1,14 @@
 //! The writes of this controller, one per step.
 
 use super::account::{self, Account};
-use super::desired::{Setting, desired, name};
+use super::desired::{Fault, Setting, desired, name};
 use super::marks::{STARTED, TAKEN};
 use super::observe::Config;
 use boson_api::QuarksJob;
 use boson_api::job::Strategy;
-use boson_cluster::client::{Cluster, Error, FieldManager};
+use boson_cluster::client::{Cluster, Error, FieldManager, Identity};
 use boson_cluster::objects;
 use k8s_openapi::api::batch::v1::Job;
-use kube::ResourceExt;
 use serde_json::json;
 
 /// Who owns the fields that this controller sets.
@@ -36,14 +35,14 @@ pub(super) async fn create(
     number: i64,
     operator_image: &str,
 ) -> Result<Creation, Error> {
-    let namespace = object.namespace().unwrap_or_default();
+    let Identity { namespace, uid, .. } = Identity::of(object)?;
     let output = object
         .spec
         .output
         .as_ref()
         .is_some_and(|output| !output.output_map.is_empty());
     let account = match output {
-        true => match account::account(cluster, MANAGER, &namespace).await? {
+        true => match account::account(cluster, MANAGER, namespace).await? {
             Account::Named(name) => Some(name),
             Account::Missing(name) => {
                 return Ok(Creation::Waiting(format!(
@@ -57,20 +56,21 @@ pub(super) async fn create(
         operator_image,
         account: account.as_deref(),
     };
-    let digest = config.digest.as_deref().unwrap_or_default();
+    let name = name(object, number)?;
+    let digest = config.digest.as_deref();
+    let digest = digest.ok_or_else(|| Error::flawed("Job", Some(&name), "has no digest of its configuration"))?;
     let wanted = match desired(object, config.template.clone(), number, digest, &setting) {
         Ok(wanted) => wanted,
-        Err(why) => return Ok(Creation::Refused(why)),
+        Err(Fault::Template(why)) => return Ok(Creation::Refused(why)),
+        Err(Fault::Defect(error)) => return Err(error),
     };
     if cluster.create_any(MANAGER, &wanted).await? {
         tracing::info!(run = number, "created a Job");
         return Ok(Creation::Made);
     }
-    let name = name(object, number);
-    let found: Option<Job> = cluster.get(&namespace, &name).await?;
-    let uid = object.uid().unwrap_or_default();
+    let found: Option<Job> = cluster.get(namespace, &name).await?;
     match found {
-        Some(found) if !objects::has_owner(&found, &uid) => Ok(Creation::Refused(format!(
+        Some(found) if !objects::has_owner(&found, uid) => Ok(Creation::Refused(format!(
             "there is a Job '{name}' that belongs to another object"
         ))),
         Some(found) if found.metadata.deletion_timestamp.is_some() => {
@@ -85,7 +85,7 @@ pub(super) async fn create(
 /// # Errors
 /// See [`Error`]; a conflict when the QuarksJob has changed.
 pub(super) async fn turn(cluster: &Cluster, object: &QuarksJob, strategy: Strategy, number: i64) -> Result<(), Error> {
-    let taken = json!({"annotations": {TAKEN: name(object, number)}});
+    let taken = json!({"annotations": {TAKEN: name(object, number)?}});
     let members = json!({"metadata": taken, "spec": {"trigger": {"strategy": strategy}}});
     cluster.merge(MANAGER, object, members).await.map(drop)
 }
@@ -96,9 +96,8 @@ pub(super) async fn turn(cluster: &Cluster, object: &QuarksJob, strategy: Strate
 /// # Errors
 /// See [`Error`]; a conflict when the Job has changed.
 pub(super) async fn start(cluster: &Cluster, object: &QuarksJob, job: &Job) -> Result<(), Error> {
-    let now: Option<QuarksJob> = cluster
-        .get(&object.namespace().unwrap_or_default(), &object.name_any())
-        .await?;
+    let Identity { namespace, name, .. } = Identity::of(object)?;
+    let now: Option<QuarksJob> = cluster.get(namespace, name).await?;
     if now.is_none_or(|now| !is_current(object, &now)) {
         return Ok(());
     }

@@ -3,11 +3,13 @@
 //! Its name is derived from the UID of the QuarksJob and the number of the run, so that a run has one Job, whichever process creates it. It is
 //! created suspended, and starts after the run is recorded in the status.
 
-use super::marks::{CONFIG, QUARKS_JOB, RUN, TAKEN};
+use super::marks::{CONFIG, QUARKS_JOB, RUN, STARTED, TAKEN};
 use super::output;
+use super::template::{Pod, Template};
 use boson_api::{BoshDeployment, QuarksJob};
+use boson_cluster::client::{AnyObject, Error, Identity};
 use boson_cluster::objects;
-use boson_document::{Tree, json};
+use boson_document::json;
 use boson_manifest::names::{self, LABEL_LIMIT, Names};
 use boson_pipeline::plain::job::{Run, job};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
@@ -28,6 +30,27 @@ pub(super) struct Setting<'a> {
     pub account: Option<&'a str>,
 }
 
+/// Why there is no Job.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// The template, as its user wrote it.
+    Template(String),
+    /// The operator.
+    Defect(Error),
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Self::Defect(error)
+    }
+}
+
+impl From<&str> for Fault {
+    fn from(why: &str) -> Self {
+        Self::Template(why.into())
+    }
+}
+
 /// `template`: with the newest versions of Secrets. `digest`: of its configuration.
 ///
 /// # Errors
@@ -38,46 +61,62 @@ pub(super) fn desired(
     number: i64,
     digest: &str,
     setting: &Setting<'_>,
-) -> Result<Value, String> {
-    let owner = object.controller_owner_ref(&()).ok_or("it has no UID yet")?;
-    let mut asked = serde_json::to_value(object).map_err(|_| "it is not JSON")?;
-    asked["spec"]["template"] = Value::Object(template);
-    let pods = &mut asked["spec"]["template"]["spec"]["template"];
-    pods["metadata"]["annotations"][QUARKS_JOB] = object.name_any().into();
-    prepare(object, &mut pods["spec"], &owner, setting)?;
-    let waits = asked["spec"]["template"]["spec"]["suspend"] == true;
-    let tree = json::parse(&asked.to_string()).map_err(|_| "its template is not JSON")?;
-    let mut made = written(&job(&tree, &name(object, number), Run::Later))?;
-    let metadata = &mut made["metadata"];
-    if let Some(annotations) = metadata["annotations"].as_object_mut() {
-        annotations.retain(|key, _| !OWN.contains(&key.as_str()));
+) -> Result<Value, Fault> {
+    let owner = boson_cluster::client::owner(object)?;
+    let template: Result<Template, _> = serde_json::from_value(Value::Object(template));
+    // The error of the parser could quote a value.
+    let mut template = template.map_err(|_| "spec.template does not have the form of a Job's template")?;
+    let pods = &mut template.spec.template;
+    let annotations = pods
+        .metadata
+        .get_or_insert_default()
+        .annotations
+        .get_or_insert_default();
+    annotations.insert(QUARKS_JOB.into(), object.name_any().into());
+    prepare(object, &mut pods.spec, &owner, setting)?;
+    let waits = template.spec.suspend == Some(true);
+    let mut made = made(object, template, number)?;
+    for key in OWN {
+        made.set_annotation(key, None);
     }
-    metadata["annotations"][RUN] = number.to_string().into();
-    metadata["annotations"][CONFIG] = digest.into();
+    made.set_annotation(RUN, Some(&number.to_string()));
+    made.set_annotation(CONFIG, Some(digest));
     if waits {
         // Its user starts it.
-        metadata["annotations"][super::marks::STARTED] = "by-user".into();
+        made.set_annotation(STARTED, Some("by-user"));
     }
-    metadata["ownerReferences"] = serde_json::to_value([owner]).unwrap_or_default();
+    made.set_owner(&owner);
     Ok(made)
 }
 
+/// The Job of this template.
+fn made(object: &QuarksJob, template: Template, number: i64) -> Result<Value, Fault> {
+    let flawed = || Error::flawed(&QuarksJob::kind(&()), object.meta().name.as_deref(), "is not JSON");
+    let Ok(Value::Object(template)) = serde_json::to_value(template) else {
+        return Err(flawed().into());
+    };
+    let mut asked = object.clone();
+    asked.spec.template = template;
+    let text = serde_json::to_string(&asked).map_err(|_| flawed())?;
+    let tree = json::parse(&text).map_err(|_| "spec.template is nested too deeply")?;
+    let made = json::to_text(&job(&tree, &name(object, number)?, Run::Later));
+    serde_json::from_str(&made).map_err(|_| flawed().into())
+}
+
 /// Prepares the pod: no token unless requested, and with output the container that stores it.
-fn prepare(object: &QuarksJob, pod: &mut Value, owner: &OwnerReference, setting: &Setting<'_>) -> Result<(), String> {
-    let own = ["serviceAccountName", "serviceAccount"]
-        .iter()
-        .any(|key| pod[key].is_string());
+fn prepare(object: &QuarksJob, pod: &mut Pod, owner: &OwnerReference, setting: &Setting<'_>) -> Result<(), Fault> {
+    let own = pod.service_account_name.is_some() || pod.service_account.is_some();
     let kept = object
         .spec
         .output
         .as_ref()
         .filter(|output| !output.output_map.is_empty());
-    if pod["automountServiceAccountToken"].is_null() && (kept.is_some() || !own) {
-        pod["automountServiceAccountToken"] = false.into();
+    if pod.automount_service_account_token.is_none() && (kept.is_some() || !own) {
+        pod.automount_service_account_token = Some(false);
     }
     if let Some(asked) = kept {
         if let Some(account) = setting.account.filter(|_| !own) {
-            pod["serviceAccountName"] = account.into();
+            pod.service_account_name = Some(account.into());
         }
         // The Secrets of a conversion are the same in both modes, so they have no labels about pods.
         let asked = match of_conversion(object) {
@@ -85,10 +124,6 @@ fn prepare(object: &QuarksJob, pod: &mut Value, owner: &OwnerReference, setting:
             false => output::labelled(asked, pod),
         };
         output::add(pod, &asked, above(object).unwrap_or(owner), setting.operator_image)?;
-    }
-    // Indexing added missing members as null.
-    if let Some(members) = pod.as_object_mut() {
-        members.retain(|_, value| !value.is_null());
     }
     Ok(())
 }
@@ -107,22 +142,21 @@ pub(super) fn of_conversion(object: &QuarksJob) -> bool {
 }
 
 /// The name of a run's Job.
-pub(super) fn name(object: &QuarksJob, number: i64) -> String {
-    let uid = object.uid().unwrap_or_default();
+///
+/// # Errors
+/// [`boson_cluster::client::Fault::Flawed`]: without a UID, an earlier object of the same name could have this Job.
+pub(super) fn name(object: &QuarksJob, number: i64) -> Result<String, Error> {
+    let Identity { name, uid, .. } = Identity::of(object)?;
     let digest = objects::digest(&Value::Array(vec![uid.into(), number.into()]));
-    names::cut(&object.name_any(), &format!("-{}", &digest[..DIGITS]), LABEL_LIMIT)
-}
-
-fn written(tree: &Tree) -> Result<Value, String> {
-    serde_json::from_str(&json::to_text(tree)).map_err(|_| "its template is not JSON".to_string())
+    Ok(names::cut(name, &format!("-{}", &digest[..DIGITS]), LABEL_LIMIT))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::made::asked;
     use super::*;
-    use crate::output::{CONTAINER, ORDER, Order};
     use boson_manifest::labels;
+    use boson_output::{CONTAINER, ORDER, Order};
     use serde_json::json;
 
     fn of(spec: Value) -> Value {
@@ -143,11 +177,11 @@ mod tests {
         let made = of(spec(json!({"containers": [{"name": "c", "image": "i"}]})));
         assert_eq!(
             made["metadata"]["name"],
-            name(&asked(spec(json!({"containers": []}))), 3)
+            name(&asked(spec(json!({"containers": []}))), 3).unwrap()
         );
         assert_ne!(
             made["metadata"]["name"],
-            name(&asked(spec(json!({"containers": []}))), 4)
+            name(&asked(spec(json!({"containers": []}))), 4).unwrap()
         );
         assert_eq!(made["spec"]["suspend"], true);
         assert_eq!(made["metadata"]["annotations"][RUN], "3");
@@ -239,6 +273,41 @@ mod tests {
             account: None,
         };
         let error = desired(&object, object.spec.template.clone(), 1, "", &setting).unwrap_err();
-        assert!(error.contains("'d'"), "{error}");
+        assert!(
+            matches!(&error, Fault::Template(why) if why.contains("'d'")),
+            "{error:?}"
+        );
+    }
+
+    #[test]
+    fn a_template_of_another_form_is_reported_without_its_values() {
+        let object = asked(spec(
+            json!({"containers": [{"name": "c"}], "serviceAccountName": ["CANARY"]}),
+        ));
+        let setting = Setting {
+            operator_image: "",
+            account: None,
+        };
+        let error = desired(&object, object.spec.template.clone(), 1, "", &setting).unwrap_err();
+        assert!(
+            matches!(error, Fault::Template(_)) && !format!("{error:?}").contains("CANARY"),
+            "{error:?}"
+        );
+    }
+
+    #[test]
+    fn a_job_without_an_owner_is_a_defect() {
+        let mut object = asked(spec(json!({"containers": [{"name": "c"}]})));
+        object.metadata.uid = None;
+        let setting = Setting {
+            operator_image: "",
+            account: None,
+        };
+        let error = desired(&object, object.spec.template.clone(), 1, "", &setting).unwrap_err();
+        assert!(matches!(error, Fault::Defect(_)), "{error:?}");
+        assert_eq!(
+            name(&object, 1).unwrap_err().fault,
+            boson_cluster::client::Fault::Flawed("has no UID")
+        );
     }
 }

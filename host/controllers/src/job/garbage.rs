@@ -3,13 +3,12 @@
 use super::desired::{above, of_conversion};
 use boson_api::QuarksJob;
 use boson_api::job::{Output, PersistenceMethod};
-use boson_cluster::client::{Cluster, Error};
+use boson_cluster::client::{Cluster, Error, Identity};
 use boson_cluster::objects::used::Used;
 use boson_cluster::objects::versioned;
 use boson_manifest::labels::{self, secret_kind};
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::ResourceExt;
 use std::collections::BTreeSet;
 
 /// Deletes all versions but the newest, `keep` more, and those that workloads of the namespace refer to. Deletes nothing during a rollout of a
@@ -25,23 +24,23 @@ pub(super) async fn collect(cluster: &Cluster, object: &QuarksJob, keep: usize) 
     if of_conversion(object) {
         return Ok(());
     }
-    let namespace = object.namespace().unwrap_or_default();
-    let owner = above(object).map_or_else(|| object.uid().unwrap_or_default(), |above| above.uid.clone());
+    let Identity { namespace, uid, .. } = Identity::of(object)?;
+    let owner = above(object).map_or(uid, |above| above.uid.as_str());
     let label = format!("{}={}", labels::SECRET_KIND, secret_kind::VERSIONED);
-    let mut there = cluster.list_metadata::<Secret>(&namespace, &label).await?;
+    let mut there = cluster.list_metadata::<Secret>(namespace, &label).await?;
     let series = series(output, &there);
     there.retain(|meta| name(meta).is_some_and(|name| series.contains(name)));
-    let garbage = versioned::garbage(&there, &owner, &series, keep, |_| false);
+    let garbage = versioned::garbage(&there, owner, &series, keep, |_| false);
     if garbage.is_empty() {
         return Ok(());
     }
     let candidates = garbage.iter().filter_map(|meta| meta.name.as_deref());
-    let used = Used::of(cluster, &namespace, "", candidates).await?;
+    let used = Used::of(cluster, namespace, "", candidates).await?;
     if used.rolls {
         return Ok(());
     }
     for meta in garbage {
-        if !used.holds(meta.name.as_deref().unwrap_or_default()) {
+        if meta.name.as_deref().is_some_and(|name| !used.holds(name)) {
             cluster.delete(&versioned::around(meta)).await?;
         }
     }

@@ -11,6 +11,7 @@ mod output;
 mod plan;
 mod references;
 mod status;
+mod template;
 mod watch;
 
 #[cfg(test)]
@@ -21,13 +22,12 @@ mod tests;
 use act::{Creation, MANAGER};
 use boson_api::QuarksJob;
 use boson_api::job::QuarksJobStatus;
-use boson_cluster::client::{Cluster, Error, Events, Fault};
+use boson_cluster::client::{Cluster, Error, Events, Fault, Identity};
 use boson_cluster::namespaces::Scope;
 use boson_cluster::reconcile::Interest;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::runtime::controller::Action;
-use kube::{Resource, ResourceExt};
 use observe::{Observed, is_renewed, observe};
 use plan::{Step, plan};
 use status::State;
@@ -73,13 +73,13 @@ impl Context {
     /// # Errors
     /// A call to the API server that failed; the object is requeued.
     async fn reconcile(&self, cached: &QuarksJob) -> Result<Action, Error> {
-        let (namespace, name) = (cached.namespace().unwrap_or_default(), cached.name_any());
-        if cached.meta().deletion_timestamp.is_some() || !self.scope.holds(&namespace) {
-            self.interest.forget((&namespace, &name));
+        let Identity { namespace, name, .. } = Identity::of(cached)?;
+        if cached.metadata.deletion_timestamp.is_some() || !self.scope.holds(namespace) {
+            self.interest.forget((namespace, name));
             return Ok(Action::await_change());
         }
         for _ in 0..ROUNDS {
-            let object: Option<QuarksJob> = self.cluster.get(&namespace, &name).await?;
+            let object: Option<QuarksJob> = self.cluster.get(namespace, name).await?;
             let Some(object) = object.filter(|object| object.metadata.deletion_timestamp.is_none()) else {
                 return Ok(Action::await_change());
             };
@@ -97,7 +97,7 @@ impl Context {
     /// One step. None: plan again.
     async fn step(&self, object: &QuarksJob) -> Result<Option<Action>, Error> {
         let observed = observe(&self.cluster, &self.interest, object).await?;
-        match plan(object, &observed, &self.operator_image) {
+        match plan(object, &observed, &self.operator_image)? {
             Step::Create(number) => return self.create(object, &observed, number).await,
             Step::Turn(strategy, number) => act::turn(&self.cluster, object, strategy, number).await?,
             Step::Begin(number, digest) => {

@@ -4,7 +4,7 @@ use super::marks::{CONFIG, QUARKS_JOB, RUN};
 use super::references::{Kind, Reference, newest, references, renamed, topic};
 use boson_api::QuarksJob;
 use boson_api::job::Strategy;
-use boson_cluster::client::{Cluster, Error};
+use boson_cluster::client::{Cluster, Error, Identity};
 use boson_cluster::objects::{self, versioned};
 use boson_cluster::reconcile::Interest;
 use boson_manifest::labels::{self, secret_kind};
@@ -63,29 +63,27 @@ pub(super) fn made_from(job: &Job) -> Option<&str> {
 /// # Errors
 /// See [`Error`].
 pub(super) async fn observe(cluster: &Cluster, interest: &Interest, object: &QuarksJob) -> Result<Observed, Error> {
-    let namespace = object.namespace().unwrap_or_default();
-    let name = object.name_any();
+    let Identity { namespace, name, uid } = Identity::of(object)?;
     let references = references(&object.spec.template);
     let topics = references
         .iter()
-        .map(|one| (namespace.clone(), topic(one.kind, &one.name)));
-    interest.note((&namespace, &name), topics);
+        .map(|one| (namespace.to_string(), topic(one.kind, &one.name)));
+    interest.note((namespace, name), topics);
 
-    let label = format!("{}={}", labels::QUARKS_JOB_NAME, cut(&name, "", LABEL_LIMIT));
-    let uid = object.uid().unwrap_or_default();
-    let jobs: Vec<Job> = cluster.list(&namespace, &label).await?;
+    let label = format!("{}={}", labels::QUARKS_JOB_NAME, cut(name, "", LABEL_LIMIT));
+    let jobs: Vec<Job> = cluster.list(namespace, &label).await?;
     let mut observed = Observed {
-        jobs: jobs.into_iter().filter_map(|job| numbered(job, &uid)).collect(),
+        jobs: jobs.into_iter().filter_map(|job| numbered(job, uid)).collect(),
         ..Observed::default()
     };
     if is_wanted(object) || is_renewed(object) {
-        observed.config = Some(config(cluster, &namespace, object, references).await?);
+        observed.config = Some(config(cluster, namespace, object, references).await?);
     }
     if !observed.jobs.is_empty() || may_run(object, &observed) {
-        let pods: Vec<Pod> = cluster.list(&namespace, &label).await?;
+        let pods: Vec<Pod> = cluster.list(namespace, &label).await?;
         observed.pods = pods
             .into_iter()
-            .filter(|pod| pod.annotations().get(QUARKS_JOB) == Some(&name))
+            .filter(|pod| pod.annotations().get(QUARKS_JOB).is_some_and(|job| job == name))
             .collect();
     }
     Ok(observed)

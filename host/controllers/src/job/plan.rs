@@ -12,6 +12,7 @@ use super::observe::{Observed, is_renewed, made_from};
 use super::status::State;
 use boson_api::QuarksJob;
 use boson_api::job::{QuarksJobStatus, Strategy};
+use boson_cluster::client::Error;
 use k8s_openapi::api::batch::v1::Job;
 use kube::ResourceExt;
 
@@ -42,13 +43,16 @@ enum Ending {
 }
 
 /// `operator_image`: messages of its containers can be shown.
-pub(super) fn plan(object: &QuarksJob, observed: &Observed, operator_image: &str) -> Step {
+///
+/// # Errors
+/// See [`name`].
+pub(super) fn plan(object: &QuarksJob, observed: &Observed, operator_image: &str) -> Result<Step, Error> {
     let status = object.status.clone().unwrap_or_default();
     if let Some(job) = leftover(observed, &status) {
-        return Step::Delete(Box::new(job.clone()));
+        return Ok(Step::Delete(Box::new(job.clone())));
     }
     if status.runs > status.ended_runs {
-        return running(object, observed, &status, operator_image);
+        return Ok(running(object, observed, &status, operator_image));
     }
     idle(object, observed, &status)
 }
@@ -93,7 +97,7 @@ fn running(object: &QuarksJob, observed: &Observed, status: &QuarksJobStatus, op
     Step::Rest(State::Running(failure::waits(&observed.pods, job)))
 }
 
-fn idle(object: &QuarksJob, observed: &Observed, status: &QuarksJobStatus) -> Step {
+fn idle(object: &QuarksJob, observed: &Observed, status: &QuarksJobStatus) -> Result<Step, Error> {
     let strategy = object.spec.trigger.strategy;
     let digest = observed.config.as_ref().and_then(|config| config.digest.as_deref());
     let last = status.config_digest.as_deref();
@@ -107,27 +111,29 @@ fn idle(object: &QuarksJob, observed: &Observed, status: &QuarksJobStatus) -> St
     let next = status.runs + 1;
     if let Some(job) = observed.job(next) {
         // Even if the configuration has changed: if this Job were deleted while another operator resets the trigger, nothing would run.
-        let taken = object.annotations().get(TAKEN) == Some(&name(object, next));
-        return match turned.filter(|_| !taken) {
+        let taken = object.annotations().get(TAKEN) == Some(&name(object, next)?);
+        return Ok(match turned.filter(|_| !taken) {
             Some(turned) => Step::Turn(turned, next),
             None => Step::Begin(next, made_from(job).map(str::to_string)),
-        };
+        });
     }
     if let Some(why) = observed.config.as_ref().and_then(|config| config.refused.clone()) {
-        return Step::Rest(State::Refused(why));
+        return Ok(Step::Rest(State::Refused(why)));
     }
     let missing = observed.config.as_ref().map_or(&[][..], |config| &config.missing);
     if turned.is_none() && !renews {
-        return Step::Rest(State::Idle);
+        return Ok(Step::Rest(State::Idle));
     }
     if !missing.is_empty() {
-        return Step::Rest(State::Waiting(format!("waiting for {}", missing.join(", "))));
+        let waiting = format!("waiting for {}", missing.join(", "));
+        return Ok(Step::Rest(State::Waiting(waiting)));
     }
     // Its containers could write an older output after a newer one.
     if observed.pods.iter().any(failure::is_alive) {
-        return Step::Rest(State::Waiting("waiting for the pods of the previous run".into()));
+        let waiting = "waiting for the pods of the previous run".into();
+        return Ok(Step::Rest(State::Waiting(waiting)));
     }
-    Step::Create(next)
+    Ok(Step::Create(next))
 }
 
 fn ending(job: &Job) -> Option<Ending> {

@@ -84,10 +84,9 @@ pub(super) fn topic(kind: Kind, name: &str) -> String {
 type Visitor<'v> = dyn FnMut(Kind, &mut String, bool) + 'v;
 
 fn each(template: &mut Map<String, Value>, visit: &mut Visitor<'_>) {
-    let pod = template
-        .get_mut("spec")
-        .and_then(|spec| spec.get_mut("template")?.get_mut("spec"));
-    let Some(pod) = pod else { return };
+    let Some(pod) = boson_api::template::pod_mut(template) else {
+        return;
+    };
     for volume in items(pod, "volumes") {
         one(volume.get_mut("secret"), "secretName", Kind::Secret, visit);
         one(volume.get_mut("configMap"), "name", Kind::ConfigMap, visit);

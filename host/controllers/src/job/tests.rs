@@ -80,7 +80,7 @@ impl World {
             Step::Turn(strategy, number) if fresh => {
                 self.object
                     .annotations_mut()
-                    .insert(TAKEN.into(), name(object, *number));
+                    .insert(TAKEN.into(), name(object, *number).unwrap());
                 self.object.spec.trigger.strategy = *strategy;
                 self.touch();
                 return true;
@@ -118,7 +118,7 @@ impl World {
     fn suspended(&mut self, object: &QuarksJob, number: i64) -> Job {
         let value = json!({
             "metadata": {
-                "name": name(object, number), "uid": self.next(), "resourceVersion": self.next(), "annotations": {CONFIG: self.digest}
+                "name": name(object, number).unwrap(), "uid": self.next(), "resourceVersion": self.next(), "annotations": {CONFIG: self.digest}
             },
             "spec": {"suspend": true, "template": object.spec.template["spec"]["template"]}
         });
@@ -158,7 +158,7 @@ impl World {
         let mut did = Vec::new();
         for _ in 0..40 {
             let (object, observed) = (self.object.clone(), self.observed());
-            let step = plan(&object, &observed, "boson");
+            let step = plan(&object, &observed, "boson").unwrap();
             let landed = self.write(&object, &step);
             did.push(word(&step));
             if matches!(step, Step::Rest(_)) {
@@ -204,7 +204,7 @@ fn what_cannot_be_read_is_refused_and_starts_nothing() {
         ..Config::default()
     });
     assert_eq!(
-        plan(&world.object, &observed, "boson"),
+        plan(&world.object, &observed, "boson").unwrap(),
         Step::Rest(State::Refused("too many".into()))
     );
 }
@@ -297,7 +297,7 @@ impl Operator {
         match (self.object.take(), self.step.take()) {
             (None, _) => self.object = Some(world.object.clone()),
             (Some(object), None) => {
-                self.step = Some(plan(&object, &world.observed(), "boson"));
+                self.step = Some(plan(&object, &world.observed(), "boson").unwrap());
                 self.object = Some(object);
             }
             (Some(object), Some(step)) => {

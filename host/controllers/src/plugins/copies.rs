@@ -84,6 +84,5 @@ pub(crate) fn copies(
 
 /// Whether the deployment no longer mounts a copy. Older workloads may still mount it.
 pub(crate) fn is_unused(copy: &ConfigMap, copies: &Copies) -> bool {
-    let name = copy.metadata.name.as_deref().unwrap_or_default();
-    !copies.maps.iter().any(|map| map.metadata.name.as_deref() == Some(name))
+    !copies.maps.iter().any(|map| map.metadata.name == copy.metadata.name)
 }

@@ -117,6 +117,7 @@ impl Listing {
 }
 
 fn key(map: &PartialObjectMeta<ConfigMap>) -> Key {
+    // The API server gives each ConfigMap both.
     Key {
         namespace: map.metadata.namespace.clone().unwrap_or_default(),
         name: map.metadata.name.clone().unwrap_or_default(),

@@ -5,7 +5,7 @@
 //! for. After a lost race it is read again.
 
 use super::draft::{Draft, Value};
-use super::generate::generated;
+use super::generate::{generated, text};
 use super::keys::Keys;
 use super::plan::{Plan, Step};
 use super::recipe::Recipe;
@@ -40,7 +40,8 @@ pub(super) async fn act(context: &Context, object: &Arc<QuarksSecret>, plan: &Pl
         }
         Step::Replace(draft, old) => {
             let made = made(keys, object, draft).await?;
-            let mut next = secret::marked(object, &secret::unmarked((**old).clone()), &draft.marks);
+            let next = secret::marked(object, &secret::unmarked((**old).clone()), &draft.marks);
+            let mut next = next.map_err(Failure::Request)?;
             next.data = made.data;
             cluster.replace(MANAGER, &next).await?;
             counted(cluster, draft, object);
@@ -113,12 +114,12 @@ fn value(source: &System, name: &str, value: &Value) -> Result<Tree, String> {
             username,
             password,
         } => {
-            let text = |given: &Option<String>| match given {
+            let given = |given: &Option<String>| match given {
                 Some(given) => Ok(given.clone()),
-                None => generated(source, name, &password_recipe())
-                    .map(|value| value.as_str().unwrap_or_default().to_string()),
+                None => generated(source, name, &password_recipe()).and_then(|value| text(&value)),
             };
-            Ok(Tree::object().with(image::KEY, image::file(asked, &text(username)?, &text(password)?)))
+            let file = image::file(asked, &given(username)?, &given(password)?)?;
+            Ok(Tree::object().with(image::KEY, file))
         }
     }
 }

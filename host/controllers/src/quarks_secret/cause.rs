@@ -49,6 +49,14 @@ impl Cause {
 // === impl Trouble ===
 
 impl Trouble {
+    /// A defect of the operator.
+    pub fn defect(error: impl ToString) -> Self {
+        Self {
+            reason: "Defect",
+            message: error.to_string(),
+        }
+    }
+
     /// The request itself is wrong.
     pub fn bad_request(message: &str) -> Self {
         Self {

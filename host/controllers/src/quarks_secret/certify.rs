@@ -1,12 +1,12 @@
 //! Carries out the steps before a certificate from a CertificateSigningRequest can be written. See [`super::signing`].
 
-use super::generate::generated;
+use super::generate::{generated, member};
 use super::recipe::Recipe;
 use super::signer::{AUTHORITY_SECRET, OWN_SIGNER, Signer};
 use super::signing::{AUTHORITY, KEY, Prior};
 use super::{Failure, MANAGER, request, secret};
 use boson_api::QuarksSecret;
-use boson_cluster::client::{Cluster, Error};
+use boson_cluster::client::{Cluster, Error, Identity};
 use boson_credentials::{KeySize, RsaKey, System};
 use boson_document::json;
 use boson_pipeline::bundle::{MANAGED_BY, MANAGER as BOSON};
@@ -52,9 +52,9 @@ async fn keep_authority(cluster: &Cluster, signer: &Signer, old: Option<&Secret>
         kept_key: None,
     };
     let made = blocking(move || generated(&System::new(), OWN_SIGNER, &recipe)).await?;
-    let text = |key: &str| made.str(key).unwrap_or_default().to_string();
+    let text = |key: &str| member(&made, key).map_err(Failure::Request);
     let [certificate, key] = AUTHORITY;
-    let data = [(certificate, text("certificate")), (key, text("private_key"))];
+    let data = [(certificate, text("certificate")?), (key, text("private_key")?)];
     let secret = holding(&signer.namespace, AUTHORITY_SECRET, &data);
     match old {
         None => drop(cluster.create(MANAGER, &secret).await?),
@@ -83,10 +83,10 @@ async fn keep_key(
             .await?
         }
     };
-    let namespace = object.metadata.namespace.clone().unwrap_or_default();
-    let mut secret = holding(&namespace, &request::key_name(object), &[(KEY, key)]);
+    let namespace = Identity::of(&**object)?.namespace;
+    let mut secret = holding(namespace, &request::key_name(object)?, &[(KEY, key)]);
     // Deleted with the QuarksSecret.
-    secret.metadata.owner_references = secret::reference(object).map(|owner| vec![owner]);
+    secret.metadata.owner_references = Some(vec![secret::reference(object)?]);
     cluster.create(MANAGER, &secret).await?;
     Ok(())
 }
@@ -110,7 +110,7 @@ async fn approve(cluster: &Cluster, request: &CertificateSigningRequest) -> Resu
 async fn sign(cluster: &Cluster, request: &CertificateSigningRequest, recipe: &Recipe) -> Result<(), Failure> {
     let recipe = recipe.clone();
     let made = blocking(move || generated(&System::new(), OWN_SIGNER, &recipe)).await?;
-    let certificate = made.str("certificate").unwrap_or_default().as_bytes().to_vec();
+    let certificate = member(&made, "certificate").map_err(Failure::Request)?.into_bytes();
     let mut request = request.clone();
     request.status.get_or_insert_default().certificate = Some(ByteString(certificate));
     cluster.replace_part(MANAGER, "status", &request).await?;
@@ -119,12 +119,12 @@ async fn sign(cluster: &Cluster, request: &CertificateSigningRequest, recipe: &R
 
 /// Deletes the request first: without its key it would be useless.
 async fn clear(cluster: &Cluster, object: &QuarksSecret, key: bool) -> Result<(), Error> {
-    let request: Option<CertificateSigningRequest> = cluster.get_global(&request::name(object)).await?;
+    let request: Option<CertificateSigningRequest> = cluster.get_global(&request::name(object)?).await?;
     if let Some(request) = request {
         cluster.delete_global(&request).await?;
     }
-    let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
-    let secret: Option<Secret> = cluster.get(namespace, &request::key_name(object)).await?;
+    let namespace = Identity::of(object)?.namespace;
+    let secret: Option<Secret> = cluster.get(namespace, &request::key_name(object)?).await?;
     match secret {
         Some(secret) if key => cluster.delete(&secret).await,
         _ => Ok(()),

@@ -9,6 +9,7 @@ use super::secret::reference;
 use boson_api::conditions::Finding;
 use boson_api::secret::{Copy, SecretType};
 use boson_api::{ConditionStatus, QuarksSecret};
+use boson_cluster::client::{Error, Identity};
 use boson_manifest::labels;
 use k8s_openapi::api::core::v1::Secret;
 use std::collections::BTreeMap;
@@ -54,7 +55,7 @@ fn one(object: &QuarksSecret, secret: &Secret, copy: &Copy, there: &ObservedCopy
     if let Some(why) = &there.hidden {
         return Err(why.clone());
     }
-    let source = source(object);
+    let source = source(object).map_err(|error| error.to_string())?;
     let says = |annotations: Option<&BTreeMap<String, String>>| {
         annotations.and_then(|annotations| annotations.get(labels::SECRET_COPY_OF)) == Some(&source)
     };
@@ -68,7 +69,8 @@ fn one(object: &QuarksSecret, secret: &Secret, copy: &Copy, there: &ObservedCopy
         (Some(old), ..) => old,
         (None, None, _) => return Err(NOT_ALLOWED.into()),
         (None, Some(consent), None) => {
-            return Ok(Some(CopyStep::Create(Box::new(new(consent, secret, copy, source)))));
+            let new = new(consent, secret, copy, source).map_err(|error| error.to_string())?;
+            return Ok(Some(CopyStep::Create(Box::new(new))));
         }
         (None, Some(_), Some(_)) => {
             return Err("a Secret of that name exists and is not marked as this copy".into());
@@ -86,14 +88,13 @@ fn one(object: &QuarksSecret, secret: &Secret, copy: &Copy, there: &ObservedCopy
 }
 
 /// The value of the consent annotation.
-fn source(object: &QuarksSecret) -> String {
-    let meta = &object.metadata;
-    let part = |part: &Option<String>| part.clone().unwrap_or_default();
-    format!("{}/{}", part(&meta.namespace), part(&meta.name))
+fn source(object: &QuarksSecret) -> Result<String, Error> {
+    let Identity { namespace, name, .. } = Identity::of(object)?;
+    Ok(format!("{namespace}/{name}"))
 }
 
 /// The new copy. It is deleted with the object that allowed it.
-fn new(consent: &QuarksSecret, secret: &Secret, copy: &Copy, source: String) -> Secret {
+fn new(consent: &QuarksSecret, secret: &Secret, copy: &Copy, source: String) -> Result<Secret, Error> {
     let mut out = Secret {
         type_: secret.type_.clone(),
         data: secret.data.clone(),
@@ -107,6 +108,6 @@ fn new(consent: &QuarksSecret, secret: &Secret, copy: &Copy, source: String) -> 
         labels::secret_kind::GENERATED.to_string(),
     );
     out.metadata.labels = Some([generated].into());
-    out.metadata.owner_references = reference(consent).map(|owner| vec![owner]);
-    out
+    out.metadata.owner_references = Some(vec![reference(consent)?]);
+    Ok(out)
 }

@@ -60,7 +60,10 @@ pub fn derived(object: &QuarksSecret, observed: &Observed, secret: &Secret) -> R
             asked,
             username: Some(username),
             password: Some(password),
-        } => Tree::object().with(image::KEY, image::file(asked, username, password)),
+        } => {
+            let file = image::file(asked, username, password).map_err(Trouble::defect)?;
+            Tree::object().with(image::KEY, file)
+        }
         _ => return Ok(Some(draft)),
     };
     let data = secret.data.clone().unwrap_or_default();

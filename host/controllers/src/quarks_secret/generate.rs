@@ -1,6 +1,7 @@
 //! Generates a value from its recipe.
 
 use super::recipe::Recipe;
+use boson_cluster::client::Fault;
 use boson_credentials::{KeptKey, Request, System, generate};
 use boson_document::Tree;
 
@@ -21,4 +22,38 @@ pub(super) fn generated(source: &System, name: &str, recipe: &Recipe) -> Result<
         None => generate(&request, source),
     };
     made.map_err(|error| error.cause.to_string())
+}
+
+/// A text in a generated value.
+///
+/// # Errors
+/// It is missing: a defect. An empty text in its place would be a Secret that does not work.
+pub(crate) fn member(value: &Tree, key: &str) -> Result<String, String> {
+    let flawed = || format!("'{key}' of the generated value: {}", Fault::Flawed("is missing"));
+    value.str(key).map(str::to_string).ok_or_else(flawed)
+}
+
+/// The text that a generated password is.
+///
+/// # Errors
+/// It is no text: a defect.
+pub(super) fn text(value: &Tree) -> Result<String, String> {
+    let flawed = || format!("the generated password: {}", Fault::Flawed("is no text"));
+    value.as_str().map(str::to_string).ok_or_else(flawed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_generated_value_without_a_part_is_a_defect_and_not_empty() {
+        let value = Tree::object().with("certificate", "c");
+        assert_eq!(member(&value, "certificate").as_deref(), Ok("c"));
+        let error = member(&value, "private_key").unwrap_err();
+        assert!(
+            error.contains("'private_key'") && error.contains("operator-flawed-object"),
+            "{error}"
+        );
+    }
 }

@@ -25,7 +25,7 @@ pub fn after(object: &QuarksSecret, observed: &Observed, step: &Step) -> Option<
         Step::Mark(secret) => Some((**secret).clone()),
         Step::Create(draft) | Step::Recreate(draft, _) => Some(stored(made(object, draft))),
         Step::Replace(draft, old) => {
-            let mut next = secret::marked(object, &secret::unmarked((**old).clone()), &draft.marks);
+            let mut next = secret::marked(object, &secret::unmarked((**old).clone()), &draft.marks).unwrap();
             next.data = made(object, draft).data;
             Some(stored(next))
         }
@@ -60,7 +60,7 @@ fn made(object: &QuarksSecret, draft: &Draft) -> Secret {
             password,
         } => {
             let text = |given: &Option<String>| given.clone().unwrap_or_else(|| "generated".into());
-            let file = super::image::file(asked, &text(username), &text(password));
+            let file = super::image::file(asked, &text(username), &text(password)).unwrap();
             boson_document::Tree::object().with(super::image::KEY, file)
         }
     };

@@ -31,7 +31,7 @@ mod tests;
 
 use act::act;
 use boson_api::{BoshDeployment, QuarksSecret};
-use boson_cluster::client::{Cluster, Error, Events, Fault, FieldManager, Notice};
+use boson_cluster::client::{Cluster, Error, Events, Fault, FieldManager, Identity, Notice};
 use boson_cluster::namespaces::Scope;
 use boson_cluster::reconcile::Interest;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -45,6 +45,7 @@ use plan::{Plan, plan};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+pub(crate) use generate::member;
 pub(crate) use secret::retained_by;
 pub use signer::OWN_SIGNER;
 pub(crate) use signer::Signer;
@@ -95,17 +96,16 @@ impl Context {
 
     /// Reconciles one object. It comes from a cache, so it is read again first.
     pub async fn reconcile(&self, cached: Arc<QuarksSecret>) -> Result<Action, Error> {
-        let namespace = cached.metadata.namespace.clone().unwrap_or_default();
-        let name = cached.metadata.name.clone().unwrap_or_default();
-        if cached.metadata.deletion_timestamp.is_some() || !self.scope.holds(&namespace) {
-            self.interest.forget((&namespace, &name));
+        let Identity { namespace, name, .. } = Identity::of(&*cached)?;
+        if cached.metadata.deletion_timestamp.is_some() || !self.scope.holds(namespace) {
+            self.interest.forget((namespace, name));
             return Ok(Action::await_change());
         }
-        match self.settle(cached, &namespace, &name).await {
+        match self.settle(cached.clone(), namespace, name).await {
             // An object changed after it was read; the next reconcile decides from its new state.
             Err(error) if error.is_race() => Ok(Action::requeue(SOON)),
             Err(error) => {
-                self.complain(&namespace, &name, &error).await;
+                self.complain(namespace, name, &error).await;
                 Err(error)
             }
             done => done,
@@ -184,7 +184,7 @@ impl Context {
 
     /// Reconciles one ConfigMap that requests a rotation.
     pub async fn rotate(&self, map: &ConfigMap) -> Result<Action, Error> {
-        if !self.scope.holds(map.metadata.namespace.as_deref().unwrap_or_default()) {
+        if !self.scope.holds(Identity::of(map)?.namespace) {
             return Ok(Action::await_change());
         }
         match rotation::rotate(&self.cluster, map).await {

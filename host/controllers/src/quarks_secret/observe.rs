@@ -5,7 +5,7 @@ use super::signer::{self, AUTHORITY_SECRET, Signer};
 use boson_api::QuarksSecret;
 use boson_api::request::KeyReference;
 use boson_api::secret::SecretType;
-use boson_cluster::client::{Cluster, Error, Fault};
+use boson_cluster::client::{Cluster, Error, Fault, Identity};
 use boson_cluster::reconcile::Interest;
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service};
@@ -65,12 +65,11 @@ pub async fn observe(
     signer: &Signer,
     object: &QuarksSecret,
 ) -> Result<Observed, Error> {
-    let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
-    let name = object.metadata.name.as_deref().unwrap_or_default();
+    let Identity { namespace, name, .. } = Identity::of(object)?;
     let spec = &object.spec;
     let references: BTreeSet<String> = references(object).into_iter().map(|reference| reference.name).collect();
     let services = services(object);
-    note(interest, signer, object, &references, &services);
+    note(interest, signer, object, &references, &services)?;
 
     let mut observed = Observed::default();
     if spec.kind != SecretType::Copy {
@@ -102,9 +101,8 @@ fn note(
     object: &QuarksSecret,
     references: &BTreeSet<String>,
     services: &[String],
-) {
-    let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
-    let name = object.metadata.name.as_deref().unwrap_or_default();
+) -> Result<(), Error> {
+    let Identity { namespace, name, .. } = Identity::of(object)?;
     let spec = &object.spec;
     let here = references.iter().chain(services).chain([&spec.secret_name]);
     let here = here.map(|name| (namespace.to_string(), name.clone()));
@@ -112,17 +110,19 @@ fn note(
     let there =
         copies.flat_map(|copy| [copy.name.clone(), name.to_string()].map(|name| (copy.namespace.clone(), name)));
     let asked = signer::asked(object);
-    let meanwhile = asked.map(|_| (namespace.to_string(), request::key_name(object)));
+    let key = asked.map(|_| request::key_name(object)).transpose()?;
+    let meanwhile = key.map(|key| (namespace.to_string(), key));
     let authority = asked.filter(|_| signer.is_built_in());
     let authority = authority.map(|_| (signer.namespace.clone(), AUTHORITY_SECRET.to_string()));
     interest.note((namespace, name), here.chain(there).chain(meanwhile).chain(authority));
+    Ok(())
 }
 
 async fn read_request(cluster: &Cluster, signer: &Signer, object: &QuarksSecret) -> Result<ObservedRequest, Error> {
-    let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
+    let namespace = Identity::of(object)?.namespace;
     let mut observed = ObservedRequest {
         signer: signer.clone(),
-        key: cluster.get(namespace, &request::key_name(object)).await?,
+        key: cluster.get(namespace, &request::key_name(object)?).await?,
         request: None,
         authority: None,
         root: None,
@@ -131,7 +131,7 @@ async fn read_request(cluster: &Cluster, signer: &Signer, object: &QuarksSecret)
         // The operator has no permission for CertificateSigningRequests then.
         return Ok(observed);
     }
-    observed.request = cluster.get_global(&request::name(object)).await?;
+    observed.request = cluster.get_global(&request::name(object)?).await?;
     if signer.is_built_in() {
         observed.authority = cluster.get(&signer.namespace, AUTHORITY_SECRET).await?;
     } else if observed.request.as_ref().is_some_and(request::is_signed) {
@@ -241,7 +241,7 @@ mod tests {
                 namespace,
                 cluster_domain: "cluster.local".into(),
             };
-            note(&interest, &signer, object, &BTreeSet::new(), &[]);
+            note(&interest, &signer, object, &BTreeSet::new(), &[]).unwrap();
             interest.of::<QuarksSecret>("o", AUTHORITY_SECRET)
         };
         assert_eq!(

@@ -6,6 +6,7 @@
 use super::cause::Trouble;
 use super::observe::Observed;
 use boson_api::QuarksSecret;
+use boson_cluster::client::Identity;
 use boson_document::Tree;
 use k8s_openapi::api::core::v1::Service;
 
@@ -13,8 +14,11 @@ use k8s_openapi::api::core::v1::Service;
 pub fn of_services(services: &[Service], cluster_domain: &str) -> Vec<String> {
     let mut out = Vec::new();
     for service in services {
-        let name = service.metadata.name.as_deref().unwrap_or_default();
-        let namespace = service.metadata.namespace.as_deref().unwrap_or_default();
+        let meta = &service.metadata;
+        // Without either, it has no name in DNS.
+        let (Some(name), Some(namespace)) = (&meta.name, &meta.namespace) else {
+            continue;
+        };
         for suffix in suffixes(namespace, cluster_domain) {
             out.push(format!("{name}{suffix}"));
             out.push(format!("*.{name}{suffix}"));
@@ -29,7 +33,8 @@ pub fn of_services(services: &[Service], cluster_domain: &str) -> Vec<String> {
 /// # Errors
 /// The first such name, and what is allowed.
 pub fn check(object: &QuarksSecret, observed: &Observed, options: &Tree, cluster_domain: &str) -> Result<(), Trouble> {
-    let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
+    // With an empty one, names of other namespaces would pass.
+    let namespace = Identity::of(object).map_err(Trouble::defect)?.namespace;
     let suffixes = suffixes(namespace, cluster_domain);
     let addresses: Vec<String> = observed
         .services

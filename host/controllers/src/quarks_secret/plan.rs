@@ -132,10 +132,13 @@ fn ours(object: &QuarksSecret, observed: &Observed, secret: &Secret, now: System
             Err(trouble) => Some(trouble),
         },
     };
-    let marked = secret::marked(object, secret, &marks_of(object, observed));
-    let step = match (&trouble, signing::leftovers(observed)) {
-        (None, _) if marked != *secret => Step::Mark(Box::new(marked)),
-        (None, Some(leftovers)) => Step::Prior(Box::new(leftovers)),
+    let (marked, trouble) = match secret::marked(object, secret, &marks_of(object, observed)) {
+        Ok(marked) => (Some(marked), trouble),
+        Err(why) => (None, trouble.or_else(|| Some(Trouble::defect(why)))),
+    };
+    let step = match (&trouble, signing::leftovers(observed), marked) {
+        (None, _, Some(marked)) if marked != *secret => Step::Mark(Box::new(marked)),
+        (None, Some(leftovers), _) => Step::Prior(Box::new(leftovers)),
         // With the new annotations it would look as if the request was met.
         _ => Step::Keep,
     };

@@ -148,8 +148,11 @@ pub fn ignored(spec: &QuarksSecretSpec) -> Vec<&'static str> {
 pub fn service_names(services: &[Service]) -> Vec<String> {
     let mut out = Vec::new();
     for service in services {
-        let name = service.metadata.name.clone().unwrap_or_default();
-        let namespace = service.metadata.namespace.clone().unwrap_or_default();
+        let meta = &service.metadata;
+        // Without either, it has no name in DNS.
+        let (Some(name), Some(namespace)) = (&meta.name, &meta.namespace) else {
+            continue;
+        };
         out.extend([
             name.clone(),
             format!("{name}.{namespace}"),
@@ -187,7 +190,7 @@ pub fn add_names(options: &mut Tree, names: &[String]) {
 pub fn request_digest(object: &QuarksSecret) -> String {
     let asked = match recipe(&object.spec) {
         Some(recipe) => json::to_text(&recipe.options),
-        None => serde_json::to_string(&object.spec.request).unwrap_or_default(),
+        None => serde_json::json!(object.spec.request).to_string(),
     };
     let kind = type_name(object.spec.kind);
     match signer::asked(object) {

@@ -4,6 +4,7 @@ use super::cause::Trouble;
 use super::marks;
 use boson_api::QuarksSecret;
 use boson_api::request::{CertificateRequest, Usage};
+use boson_cluster::client::{Error, Identity};
 use boson_credentials::signing_request;
 use boson_document::Tree;
 use boson_pipeline::bundle::{MANAGED_BY, MANAGER as BOSON};
@@ -16,18 +17,22 @@ const NAME: usize = 120;
 
 /// Name of the request; the Secret with its key is called `<name>-csr-private-key`. It is unique: an earlier object of the same name had
 /// another one.
-pub fn name(object: &QuarksSecret) -> String {
-    let meta = &object.metadata;
-    let text = |text: &Option<String>| text.clone().unwrap_or_default();
-    let (namespace, name, uid) = (text(&meta.namespace), text(&meta.name), text(&meta.uid));
-    let digest: String = marks::digest(&[&namespace, &name, &uid]).chars().take(10).collect();
+///
+/// # Errors
+/// See [`Identity::of`].
+pub fn name(object: &QuarksSecret) -> Result<String, Error> {
+    let Identity { namespace, name, uid } = Identity::of(object)?;
+    let digest: String = marks::digest(&[namespace, name, uid]).chars().take(10).collect();
     let short: String = name.chars().take(NAME).collect();
-    format!("{namespace}-{}-{digest}", short.trim_end_matches(['-', '.']))
+    Ok(format!("{namespace}-{}-{digest}", short.trim_end_matches(['-', '.'])))
 }
 
 /// Name of the Secret with the key.
-pub fn key_name(object: &QuarksSecret) -> String {
-    format!("{}-csr-private-key", name(object))
+///
+/// # Errors
+/// See [`Identity::of`].
+pub fn key_name(object: &QuarksSecret) -> Result<String, Error> {
+    Ok(format!("{}-csr-private-key", name(object)?))
 }
 
 /// The desired request. The same key and options give an identical request.
@@ -44,14 +49,14 @@ pub fn wanted(
     let text = signing_request(options, key).map_err(|cause| Trouble::bad_request(&cause.to_string()))?;
     let days = asked.duration.filter(|days| *days > 0);
     let seconds = days.and_then(|days| i32::try_from(days.saturating_mul(86_400)).ok());
-    let place = |text: &Option<String>| text.clone().unwrap_or_default();
+    let place = Identity::of(object).map_err(Trouble::defect)?;
     let annotations = [
-        (marks::REQUEST_NAMESPACE.to_string(), place(&object.metadata.namespace)),
-        (marks::REQUEST_NAME.to_string(), place(&object.metadata.name)),
+        (marks::REQUEST_NAMESPACE.to_string(), place.namespace.to_string()),
+        (marks::REQUEST_NAME.to_string(), place.name.to_string()),
     ];
     Ok(CertificateSigningRequest {
         metadata: ObjectMeta {
-            name: Some(name(object)),
+            name: Some(name(object).map_err(Trouble::defect)?),
             labels: Some([(MANAGED_BY.to_string(), BOSON.to_string())].into()),
             annotations: Some(annotations.into()),
             ..ObjectMeta::default()

@@ -6,9 +6,9 @@
 use super::MANAGER;
 use super::marks::{self, digest};
 use boson_api::QuarksSecret;
-use boson_cluster::client::{Cluster, Error, Fault, Notice};
+use boson_cluster::client::{Cluster, Error, Fault, Identity, Notice};
 use boson_manifest::names::SUBDOMAIN_LIMIT;
-use boson_pipeline::bundle::kinds::NameRule;
+use boson_pipeline::name_rule::NameRule;
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -34,12 +34,12 @@ pub enum Asked {
     Refused(String),
 }
 
-/// The request in a ConfigMap. Pure.
-pub fn asked(map: &ConfigMap) -> Asked {
+/// The request in a ConfigMap with this UID. Pure.
+pub fn asked(map: &ConfigMap, uid: &str) -> Asked {
     let Some(list) = map.data.as_ref().and_then(|data| data.get(LIST)) else {
         return Asked::Nothing;
     };
-    let id = digest(&[map.metadata.uid.as_deref().unwrap_or_default(), list]);
+    let id = digest(&[uid, list]);
     let done = map
         .metadata
         .annotations
@@ -83,12 +83,12 @@ pub async fn rotate(cluster: &Cluster, map: &ConfigMap) -> Result<Option<Notice>
         reason: reason.into(),
         note,
     };
-    let (id, names) = match asked(map) {
+    let Identity { namespace, uid, .. } = Identity::of(map)?;
+    let (id, names) = match asked(map, uid) {
         Asked::Nothing => return Ok(None),
         Asked::Refused(why) => return Ok(Some(notice(true, "BadRotation", why))),
         Asked::Rotation { id, names } => (id, names),
     };
-    let namespace = map.metadata.namespace.as_deref().unwrap_or_default();
     let mut missing = Vec::new();
     for name in &names {
         match mark(cluster, namespace, name, &id).await {
@@ -129,15 +129,15 @@ async fn mark(cluster: &Cluster, namespace: &str, name: &str, id: &str) -> Resul
 mod tests {
     use super::*;
 
-    fn map(uid: &str, list: &str) -> ConfigMap {
-        let mut map = ConfigMap::default();
-        map.metadata.uid = Some(uid.into());
-        map.data = Some([(LIST.to_string(), list.to_string())].into());
-        map
+    fn map(list: &str) -> ConfigMap {
+        ConfigMap {
+            data: Some([(LIST.to_string(), list.to_string())].into()),
+            ..ConfigMap::default()
+        }
     }
 
-    fn id(map: &ConfigMap) -> String {
-        match asked(map) {
+    fn id(map: &ConfigMap, uid: &str) -> String {
+        match asked(map, uid) {
             Asked::Rotation { id, .. } => id,
             other => panic!("{other:?}"),
         }
@@ -145,18 +145,18 @@ mod tests {
 
     #[test]
     fn a_list_is_processed_once_and_a_changed_list_again() {
-        let mut first = map("1", r#"["a"]"#);
-        let done = id(&first);
+        let mut first = map(r#"["a"]"#);
+        let done = id(&first, "1");
         first.metadata.annotations = Some([(marks::ROTATED.to_string(), done.clone())].into());
-        assert_eq!(asked(&first), Asked::Nothing);
+        assert_eq!(asked(&first, "1"), Asked::Nothing);
         first.data = Some([(LIST.to_string(), r#"["a", "b"]"#.to_string())].into());
-        assert_ne!(id(&first), done);
-        assert_ne!(id(&map("2", r#"["a"]"#)), done, "created again, it is another rotation");
+        assert_ne!(id(&first, "1"), done);
+        assert_ne!(id(&map(r#"["a"]"#), "2"), done, "created again, it is another rotation");
     }
 
     #[test]
     fn an_invalid_list_is_reported() {
-        let why = |list: &str| match asked(&map("1", list)) {
+        let why = |list: &str| match asked(&map(list), "1") {
             Asked::Refused(why) => why,
             other => panic!("{other:?}"),
         };
@@ -166,12 +166,12 @@ mod tests {
         let many: Vec<String> = (0..250_000).map(|number| format!("a{number}")).collect();
         assert!(why(&json!(many).to_string()).contains("250000 names, more than 256;"));
         assert!(why(&json!(["ä".repeat(1 << 20)]).to_string()).len() < 1000);
-        assert_eq!(asked(&ConfigMap::default()), Asked::Nothing);
+        assert_eq!(asked(&ConfigMap::default(), "1"), Asked::Nothing);
     }
 
     #[test]
     fn a_name_is_rotated_once_however_often_it_is_listed() {
         let list = json!(vec!["a"; 250_000]).to_string();
-        assert!(matches!(asked(&map("1", &list)), Asked::Rotation { names, .. } if names.len() == 1));
+        assert!(matches!(asked(&map(&list), "1"), Asked::Rotation { names, .. } if names.len() == 1));
     }
 }

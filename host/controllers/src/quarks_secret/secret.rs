@@ -3,6 +3,7 @@
 use super::marks;
 use boson_api::QuarksSecret;
 use boson_api::secret::{ReclaimPolicy, SecretType};
+use boson_cluster::client::{Error, Identity, owner as owner_reference};
 use boson_document::{Tree, json};
 use boson_manifest::labels;
 use boson_pipeline::plain;
@@ -109,7 +110,7 @@ pub fn owner(object: &QuarksSecret, secret: &Secret) -> Owner {
 /// The value is too large for a Secret, or has a key that Kubernetes does not accept.
 pub fn filled(object: &QuarksSecret, value: &Tree, marks: &Marks) -> Result<Secret, String> {
     let empty = skeleton(object, value)?;
-    let mut secret = marked(object, &Secret::default(), marks);
+    let mut secret = marked(object, &Secret::default(), marks)?;
     secret.metadata.name = Some(object.spec.secret_name.clone());
     secret.metadata.namespace = object.metadata.namespace.clone();
     secret.type_ = Some(kubernetes_type(object.spec.kind).into());
@@ -118,9 +119,12 @@ pub fn filled(object: &QuarksSecret, value: &Tree, marks: &Marks) -> Result<Secr
 }
 
 /// The same Secret with the desired labels, annotations and owner. Those of others stay.
-pub fn marked(object: &QuarksSecret, secret: &Secret, new: &Marks) -> Secret {
+///
+/// # Errors
+/// They cannot be determined. Without them, the Secret would count as its user's.
+pub fn marked(object: &QuarksSecret, secret: &Secret, new: &Marks) -> Result<Secret, String> {
     let mut out = secret.clone();
-    let wanted = skeleton(object, &anything()).unwrap_or_default().metadata;
+    let wanted = skeleton(object, &anything())?.metadata;
     let labels = wanted.labels.unwrap_or_default();
     let mut annotations = wanted.annotations.unwrap_or_default();
     let names = Names {
@@ -132,7 +136,8 @@ pub fn marked(object: &QuarksSecret, secret: &Secret, new: &Marks) -> Secret {
         .get(marks::SET)
         .and_then(|text| serde_json::from_str::<Names>(text).ok());
     let before = before.unwrap_or_default();
-    annotations.insert(marks::SET.into(), serde_json::to_string(&names).unwrap_or_default());
+    let names = serde_json::to_string(&names).map_err(|_| "its labels are not JSON")?;
+    annotations.insert(marks::SET.into(), names);
     // Only if it is missing: the annotation was set when the value was generated.
     let mut remember = |key: &str, value: Option<&String>| {
         if let Some(value) = old_annotations.get(key).or(value) {
@@ -143,8 +148,8 @@ pub fn marked(object: &QuarksSecret, secret: &Secret, new: &Marks) -> Secret {
     remember(marks::SIGNED, new.signed.as_ref());
     out.metadata.labels = Some(overlaid(secret.metadata.labels.clone(), &before.labels, labels));
     out.metadata.annotations = Some(overlaid(Some(old_annotations), &before.annotations, annotations));
-    own(object, &mut out);
-    out
+    own(object, &mut out).map_err(|error| error.to_string())?;
+    Ok(out)
 }
 
 /// Removes the annotations about the source, before [`marked`] sets them again.
@@ -175,30 +180,35 @@ pub(crate) fn retained_by(meta: &ObjectMeta) -> Option<&str> {
 
 /// Sets the owner reference, or the annotation of a retained Secret. Its UID makes every adoption a write, so that a concurrent `host prune`, which
 /// read the Secret before, fails to delete it.
-fn own(object: &QuarksSecret, secret: &mut Secret) {
-    let (uid, name) = (object.metadata.uid.as_ref(), object.metadata.name.as_deref());
+fn own(object: &QuarksSecret, secret: &mut Secret) -> Result<(), Error> {
+    let Identity { name, uid, .. } = Identity::of(object)?;
     let mut owners = secret.metadata.owner_references.take().unwrap_or_default();
     let annotations = secret.metadata.annotations.get_or_insert_default();
-    let is_owner = owners.iter().any(|owner| Some(&owner.uid) == uid);
+    let is_owner = owners.iter().any(|owner| owner.uid == uid);
     match object.spec.reclaim_policy {
         ReclaimPolicy::Retain => {
-            owners.retain(|owner| Some(&owner.uid) != uid);
-            let by = format!("{}/{}", name.unwrap_or_default(), uid.map_or("", String::as_str));
-            annotations.insert(labels::RETAINED_BY.into(), by);
+            owners.retain(|owner| owner.uid != uid);
+            annotations.insert(labels::RETAINED_BY.into(), format!("{name}/{uid}"));
         }
         ReclaimPolicy::Delete => {
             annotations.remove(labels::RETAINED_BY);
-            owners.extend(reference(object).filter(|_| !is_owner));
+            if !is_owner {
+                owners.push(reference(object)?);
+            }
         }
     }
     secret.metadata.owner_references = (!owners.is_empty()).then_some(owners);
+    Ok(())
 }
 
 /// Owner and controller. It does not block the deletion of the owner: that would need permissions for finalizers.
-pub fn reference(object: &QuarksSecret) -> Option<OwnerReference> {
-    let mut owner = object.controller_owner_ref(&())?;
+///
+/// # Errors
+/// See [`owner_reference`].
+pub fn reference(object: &QuarksSecret) -> Result<OwnerReference, Error> {
+    let mut owner = owner_reference(object)?;
     owner.block_owner_deletion = Some(false);
-    Some(owner)
+    Ok(owner)
 }
 
 /// Built by the same function as on the command line.

@@ -74,7 +74,7 @@ pub fn prior(
     {
         let message = format!(
             "CertificateSigningRequest '{}' is not owned by this QuarksSecret",
-            request::name(object)
+            request::name(object).map_err(Trouble::defect)?
         );
         return Err(trouble("NameTaken", message));
     }

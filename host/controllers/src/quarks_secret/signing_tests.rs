@@ -313,7 +313,7 @@ fn names_of_requests_differ_where_objects_do() {
         object.metadata.namespace = Some(namespace.into());
         object.metadata.name = Some(name.into());
         object.metadata.uid = Some(uid.into());
-        request::name(&object)
+        request::name(&object).unwrap()
     };
     let long = "x".repeat(250);
     let all = [

@@ -1,17 +1,66 @@
 //! The claims of an instance group's pods. Kubernetes creates them from templates once and never changes them: this controller enlarges them, and
 //! reports what cannot be changed. Pure.
 
-use boson_cluster::objects::{self, drift};
+use boson_cluster::client::AnyObject;
+use boson_cluster::objects::drift;
 use boson_document::Tree;
 use boson_manifest::labels;
 use boson_pipeline::plain::stateful_set::stateful_sets;
-use serde_json::{Value, json};
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, PersistentVolumeClaimSpec, VolumeResourceRequirements};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use kube::ResourceExt;
+use kube::api::ObjectMeta;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// The resource that a claim requests.
+const STORAGE: &str = "storage";
+
+/// The claim templates of a desired StatefulSet. Its user wrote them, so they may have any form; the API server reports
+/// what is wrong.
+#[derive(Deserialize)]
+struct Desired {
+    spec: DesiredSpec,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct DesiredSpec {
+    #[serde(default)]
+    volume_claim_templates: Vec<Template>,
+}
+
+/// A claim template.
+#[derive(Deserialize)]
+struct Template {
+    metadata: ObjectMeta,
+    #[serde(default)]
+    spec: TemplateSpec,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TemplateSpec {
+    storage_class_name: Option<String>,
+    resources: Option<Resources>,
+}
+
+#[derive(Deserialize)]
+struct Resources {
+    requests: Option<Requests>,
+}
+
+#[derive(Deserialize)]
+struct Requests {
+    /// A quantity may be a number, too.
+    storage: Option<Value>,
+}
 
 /// How the existing claims differ from the desired ones.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Disks {
     /// To apply: claims with more storage than before.
-    pub raise: Vec<Value>,
+    pub raise: Vec<PersistentVolumeClaim>,
     /// Differences that cannot be resolved now, a sentence each.
     pub mismatches: Vec<String>,
     /// Whether one of them may resolve later.
@@ -22,28 +71,32 @@ pub(super) struct Disks {
 
 impl Disks {
     /// `wanted`: StatefulSets. `claims`: those of their pods, and any others.
-    pub fn of(wanted: &[Value], claims: &[Value]) -> Self {
+    pub fn of(wanted: &[Value], claims: &[PersistentVolumeClaim]) -> Self {
         let mut disks = Self::default();
         for set in wanted {
-            for template in list(&set["spec"]["volumeClaimTemplates"]) {
-                let start = format!("{}-{}-", name(template), name(set));
+            for template in templates(set) {
+                let Some((set, template_name)) = set.name().zip(template.metadata.name.as_deref()) else {
+                    continue;
+                };
+                let start = format!("{template_name}-{set}-");
                 let made = claims.iter().filter(|claim| {
-                    let ordinal = name(claim).strip_prefix(&start);
-                    ordinal.is_some_and(|ordinal| ordinal.parse::<u32>().is_ok()) && !objects::is_going(claim)
+                    let name = claim.metadata.name.as_deref();
+                    let ordinal = name.and_then(|name| name.strip_prefix(&start));
+                    ordinal.is_some_and(|ordinal| ordinal.parse::<u32>().is_ok())
+                        && claim.metadata.deletion_timestamp.is_none()
                 });
                 for claim in made {
-                    disks.compare(&template["spec"], claim);
+                    disks.compare(&template.spec, claim);
                 }
             }
         }
         disks
     }
 
-    fn compare(&mut self, wanted: &Value, claim: &Value) {
-        let storage = |spec: &Value| spec["resources"]["requests"]["storage"].as_str().map(str::to_string);
-        let class = |spec: &Value| spec["storageClassName"].as_str().map(str::to_string);
-        let (ours, theirs) = (class(wanted), class(&claim["spec"]));
-        let name = name(claim);
+    fn compare(&mut self, wanted: &TemplateSpec, claim: &PersistentVolumeClaim) {
+        let Some(spec) = &claim.spec else { return };
+        let (ours, theirs) = (wanted.storage_class_name.as_deref(), spec.storage_class_name.as_deref());
+        let name = claim.name_any();
         // No class means the default of the cluster, which the claim may have.
         if let (Some(ours), Some(theirs)) = (ours, theirs)
             && ours != theirs
@@ -52,17 +105,17 @@ impl Disks {
                 format!("'{name}' stays in StorageClass '{theirs}': a claim cannot move to another class ('{ours}')");
             self.mismatches.push(text);
         }
-        let (Some(ours), Some(theirs)) = (storage(wanted), storage(&claim["spec"])) else {
+        let (Some(ours), Some(theirs)) = (wanted.storage(), requested(spec)) else {
             return;
         };
-        let (Some(new), Some(old)) = (drift::quantity(&ours), drift::quantity(&theirs)) else {
+        let (Some(new), Some(old)) = (drift::quantity(ours), drift::quantity(theirs)) else {
             return;
         };
         if new < old {
             let text = format!("'{name}' stays at {theirs}: a claim cannot shrink (to {ours})");
             self.mismatches.push(text);
-        } else if new > old && claim["status"]["phase"] == "Bound" {
-            self.raise.push(raised(claim, &ours));
+        } else if new > old && phase(claim) == Some("Bound") {
+            self.raise.push(raised(claim, ours));
         } else if new > old {
             let text = format!("'{name}' gets {ours} once it is bound to a volume");
             self.mismatches.push(text);
@@ -71,20 +124,58 @@ impl Disks {
     }
 }
 
+// === impl TemplateSpec ===
+
+impl TemplateSpec {
+    fn storage(&self) -> Option<&str> {
+        let requests = self.resources.as_ref()?.requests.as_ref()?;
+        requests.storage.as_ref()?.as_str()
+    }
+}
+
+fn templates(wanted: &Value) -> Vec<Template> {
+    Desired::deserialize(wanted).map_or_else(|_| Vec::new(), |desired| desired.spec.volume_claim_templates)
+}
+
+/// Whether the pods of a desired StatefulSet have claims.
+pub(super) fn wants_claims(wanted: &Value) -> bool {
+    !templates(wanted).is_empty()
+}
+
+fn requested(spec: &PersistentVolumeClaimSpec) -> Option<&str> {
+    let requests = spec.resources.as_ref()?.requests.as_ref()?;
+    requests.get(STORAGE).map(|quantity| quantity.0.as_str())
+}
+
+fn phase(claim: &PersistentVolumeClaim) -> Option<&str> {
+    claim.status.as_ref()?.phase.as_deref()
+}
+
 /// Only the change, with the UID: a claim that was deleted meanwhile must not be created again.
-fn raised(claim: &Value, storage: &str) -> Value {
-    let metadata = &claim["metadata"];
-    json!({
-        "apiVersion": "v1", "kind": "PersistentVolumeClaim",
-        "metadata": {"name": metadata["name"], "namespace": metadata["namespace"], "uid": metadata["uid"]},
-        "spec": {"resources": {"requests": {"storage": storage}}}
-    })
+fn raised(claim: &PersistentVolumeClaim, storage: &str) -> PersistentVolumeClaim {
+    let requests = [(STORAGE.to_string(), Quantity(storage.into()))];
+    PersistentVolumeClaim {
+        metadata: ObjectMeta {
+            name: claim.metadata.name.clone(),
+            namespace: claim.metadata.namespace.clone(),
+            uid: claim.metadata.uid.clone(),
+            ..ObjectMeta::default()
+        },
+        spec: Some(PersistentVolumeClaimSpec {
+            resources: Some(VolumeResourceRequirements {
+                requests: Some(requests.into()),
+                ..VolumeResourceRequirements::default()
+            }),
+            ..PersistentVolumeClaimSpec::default()
+        }),
+        ..PersistentVolumeClaim::default()
+    }
 }
 
 /// The newest version of `set`, a QuarksStatefulSet, that has claims, even without StatefulSets.
-pub(super) fn version(set: &Tree, claims: &[Value]) -> Option<u32> {
-    let of = |claim: &Value| {
-        let owner = claim["metadata"]["labels"][labels::STATEFUL_SET_NAME].as_str()?;
+pub(super) fn version(set: &Tree, claims: &[PersistentVolumeClaim]) -> Option<u32> {
+    let of = |claim: &PersistentVolumeClaim| {
+        let owner = claim.labels().get(labels::STATEFUL_SET_NAME)?;
         let (_, version) = owner.rsplit_once("-v")?;
         let version = version.parse().ok()?;
         let sets = stateful_sets(set, version).ok()?;
@@ -94,18 +185,11 @@ pub(super) fn version(set: &Tree, claims: &[Value]) -> Option<u32> {
     claims.iter().filter_map(of).max()
 }
 
-fn name(object: &Value) -> &str {
-    object["metadata"]["name"].as_str().unwrap_or_default()
-}
-
-pub(super) fn list(value: &Value) -> &[Value] {
-    value.as_array().map(Vec::as_slice).unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use boson_document::json as tree;
+    use serde_json::json;
 
     fn set(storage: &str, class: Option<&str>) -> Value {
         let mut claim =
@@ -114,11 +198,15 @@ mod tests {
         json!({"metadata": {"name": "d-g-v1"}, "spec": {"volumeClaimTemplates": [claim]}})
     }
 
-    fn claim(name: &str, phase: &str) -> Value {
-        json!({
+    fn typed(claim: Value) -> PersistentVolumeClaim {
+        serde_json::from_value(claim).unwrap()
+    }
+
+    fn claim(name: &str, phase: &str) -> PersistentVolumeClaim {
+        typed(json!({
             "metadata": {"name": name, "namespace": "n", "uid": "1"},
             "spec": {"storageClassName": "fast", "resources": {"requests": {"storage": "1Gi"}}}, "status": {"phase": phase}
-        })
+        }))
     }
 
     #[test]
@@ -126,8 +214,16 @@ mod tests {
         let of = |storage: &str, phase: &str| Disks::of(&[set(storage, None)], &[claim("data-d-g-v1-0", phase)]);
         assert_eq!(of("1024Mi", "Bound"), Disks::default());
         let larger = of("2Gi", "Bound");
-        assert_eq!(larger.raise[0]["spec"]["resources"]["requests"]["storage"], "2Gi");
-        assert_eq!(larger.raise[0]["metadata"]["uid"], "1");
+        let raised = serde_json::to_value(&larger.raise).unwrap();
+        assert_eq!(
+            raised,
+            json!([{
+                "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+                "metadata": {"name": "data-d-g-v1-0", "namespace": "n", "uid": "1"},
+                "spec": {"resources": {"requests": {"storage": "2Gi"}}}
+            }]),
+            "and nothing else of it"
+        );
         assert!(larger.mismatches.is_empty() && !larger.waits);
         let smaller = of("512Mi", "Bound");
         assert!(smaller.raise.is_empty() && !smaller.waits);
@@ -137,6 +233,17 @@ mod tests {
         );
         let early = of("2Gi", "Pending");
         assert!(early.raise.is_empty() && early.waits && early.mismatches.len() == 1);
+    }
+
+    #[test]
+    fn a_template_that_is_none_is_left_to_the_api_server() {
+        for templates in [json!("x"), json!([1]), json!([{"metadata": {"name": 1}}]), json!(null)] {
+            let set = json!({"metadata": {"name": "d-g-v1"}, "spec": {"volumeClaimTemplates": templates}});
+            assert_eq!(Disks::of(&[set], &[claim("data-d-g-v1-0", "Bound")]), Disks::default());
+        }
+        let number = json!({"spec": {"volumeClaimTemplates": [
+            {"metadata": {"name": "data"}, "spec": {"resources": {"requests": {"storage": 5}}}}]}});
+        assert!(wants_claims(&number));
     }
 
     #[test]
@@ -153,7 +260,7 @@ mod tests {
     fn claims_tell_the_version_that_they_are_of() {
         let set =
             r#"{"metadata": {"name": "d-g"}, "spec": {"zones": ["a", "b"], "template": {"spec": {"template": {}}}}}"#;
-        let claim = |owner: &str| json!({"metadata": {"labels": {labels::STATEFUL_SET_NAME: owner}}});
+        let claim = |owner: &str| typed(json!({"metadata": {"labels": {labels::STATEFUL_SET_NAME: owner}}}));
         let claims = ["d-g-z0-v2", "d-g-z1-v3", "d-g-z2-v7", "d-g-v8", "d-gg-z0-v9", "x"].map(claim);
         assert_eq!(version(&tree::parse(set).unwrap(), &claims), Some(3));
         assert_eq!(version(&tree::parse(set).unwrap(), &[]), None);

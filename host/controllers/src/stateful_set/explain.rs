@@ -4,12 +4,12 @@
 use super::{Context, inspect};
 use crate::pod_problems;
 use boson_api::PodProblem;
-use boson_cluster::client::Error;
+use boson_cluster::client::{Error, Identity};
 use boson_manifest::labels;
+use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::jiff::Timestamp;
-use serde_json::Value;
 
 /// Problems of one QuarksStatefulSet that are reported.
 const PROBLEMS: usize = 10;
@@ -36,18 +36,16 @@ pub(super) struct Explanation {
 
 impl Context {
     /// Explains these StatefulSets.
-    pub(super) async fn explain(&self, live: &[&Value], namespace: &str) -> Result<Explanation, Error> {
+    pub(super) async fn explain(&self, live: &[&StatefulSet], namespace: &str) -> Result<Explanation, Error> {
         let mut found = Explanation::default();
         for set in live.iter().filter(|set| !inspect::is_ready(set)) {
-            let name = set["metadata"]["name"].as_str().unwrap_or_default();
+            let Identity { name, uid, .. } = Identity::of(*set)?;
             let selector = format!("{}={name}", labels::STATEFUL_SET_NAME);
             let pods: Vec<Pod> = self.cluster.list(namespace, &selector).await?;
             let problems = pod_problems::of_pods(&pods, &self.operator_image, Timestamp::now());
             found.problems.extend(problems);
-            let wanted = set["spec"]["replicas"].as_u64().unwrap_or(1);
-            if u64::try_from(pods.len()).is_ok_and(|count| count < wanted) {
+            if i32::try_from(pods.len()).is_ok_and(|count| count < inspect::replicas(set)) {
                 found.missing = true;
-                let uid = set["metadata"]["uid"].as_str().unwrap_or_default();
                 let fields = format!("regarding.uid={uid},reason={FAILED_CREATE}");
                 let events: Vec<Event> = self.cluster.list_with_fields(namespace, &fields).await?;
                 found.problems.extend(refused(&events));

@@ -1,33 +1,74 @@
-//! Reads a StatefulSet: its version, whether its pods have claims, and whether they are ready. Pure.
+//! Reads StatefulSets: versions, claims, and whether their pods are ready. Pure.
 
-use super::disks;
+use super::digest::Digest;
+use boson_cluster::client::{AnyObject, Error};
 use boson_manifest::labels;
+use k8s_openapi::api::apps::v1::StatefulSet;
+use kube::ResourceExt;
 use serde_json::Value;
 
 /// Annotation: digest of the template of the StatefulSet, without the number of pods.
 pub(super) const TEMPLATE: &str = "quarks.cloudfoundry.org/template-digest";
 
+/// The StatefulSets that a QuarksStatefulSet owns.
+#[derive(Debug, Default)]
+pub(super) struct Live {
+    /// As the API server sent them, to compare them: the type drops fields that it does not know.
+    pub objects: Vec<Value>,
+    /// The same, to read them.
+    pub sets: Vec<StatefulSet>,
+}
+
+// === impl Live ===
+
+impl Live {
+    /// # Errors
+    /// See [`AnyObject::typed`].
+    pub fn of(objects: Vec<Value>) -> Result<Self, Error> {
+        let sets = objects.iter().map(AnyObject::typed).collect::<Result<_, _>>()?;
+        Ok(Self { objects, sets })
+    }
+}
+
 /// The version that a StatefulSet is of.
-pub(super) fn version(stateful_set: &Value) -> Option<u32> {
-    annotation(stateful_set, labels::VERSION).parse().ok()
+pub(super) fn version(set: &StatefulSet) -> Option<u32> {
+    set.annotations().get(labels::VERSION)?.parse().ok()
 }
 
-/// An annotation; empty if there is none.
-pub(super) fn annotation<'v>(object: &'v Value, name: &str) -> &'v str {
-    object["metadata"]["annotations"][name].as_str().unwrap_or_default()
+/// Whether it was made from the template with this digest.
+pub(super) fn is_of_template(set: &StatefulSet, digest: &Digest) -> bool {
+    set.annotations()
+        .get(TEMPLATE)
+        .is_some_and(|recorded| digest.is(recorded))
 }
 
-/// Whether pods of this StatefulSet have claims.
-pub(super) fn has_claims(stateful_set: &Value) -> bool {
-    !disks::list(&stateful_set["spec"]["volumeClaimTemplates"]).is_empty()
+/// Whether its pods have claims.
+pub(super) fn has_claims(set: &StatefulSet) -> bool {
+    let spec = set.spec.as_ref();
+    spec.is_some_and(|spec| spec.volume_claim_templates.iter().flatten().next().is_some())
+}
+
+/// Whether it is being deleted.
+pub(super) fn is_going(set: &StatefulSet) -> bool {
+    set.metadata.deletion_timestamp.is_some()
+}
+
+/// How many pods it wants.
+pub(super) fn replicas(set: &StatefulSet) -> i32 {
+    set.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1)
+}
+
+/// Whether its controller has observed its present spec.
+pub(super) fn is_observed(set: &StatefulSet) -> bool {
+    let observed = set.status.as_ref().and_then(|status| status.observed_generation);
+    observed.unwrap_or(0) >= set.metadata.generation.unwrap_or(0)
 }
 
 /// All of its pods are ready and made from its present template.
-pub(super) fn is_ready(stateful_set: &Value) -> bool {
-    let number = |path: [&str; 2]| stateful_set[path[0]][path[1]].as_i64();
-    let wanted = number(["spec", "replicas"]).unwrap_or(1);
-    let observed = number(["status", "observedGeneration"]).unwrap_or(0);
-    let ready = number(["status", "readyReplicas"]).unwrap_or(0);
-    let updated = number(["status", "updatedReplicas"]).unwrap_or(0);
-    observed >= number(["metadata", "generation"]).unwrap_or(0) && ready == wanted && (updated == wanted || wanted == 0)
+pub(super) fn is_ready(set: &StatefulSet) -> bool {
+    let status = set.status.as_ref();
+    let ready = status.and_then(|status| status.ready_replicas).unwrap_or(0);
+    let updated = status.and_then(|status| status.updated_replicas).unwrap_or(0);
+    let wanted = replicas(set);
+    is_observed(set) && ready == wanted && (updated == wanted || wanted == 0)
 }

@@ -2,11 +2,13 @@
 //! their StatefulSet's version was made. In the template of a StatefulSet they would differ between pods, or replace all pods at each change of the
 //! manifest. Pure, but for the memory of what is labelled.
 
-use super::inspect::has_claims;
+use super::inspect::{has_claims, is_observed};
+use boson_cluster::client::pod_identity;
 use boson_manifest::labels;
+use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use serde_json::{Value, json};
+use kube::ResourceExt;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
@@ -25,8 +27,8 @@ pub(super) struct Labelled(Mutex<HashMap<Key, HashSet<String>>>);
 pub(super) struct Lacking {
     /// Its identity; nothing else of it is sent.
     pub pod: Pod,
-    /// The patch that adds them.
-    pub members: Value,
+    /// The labels.
+    pub labels: BTreeMap<&'static str, String>,
 }
 
 /// What pods of a StatefulSet lack.
@@ -70,17 +72,17 @@ pub(super) fn is_labelled(pod: &ObjectMeta) -> bool {
 }
 
 /// What pods of a StatefulSet lack. `pods`: all pods with its label.
-pub(super) fn step(set: &Value, pods: &[ObjectMeta]) -> Step {
+pub(super) fn step(set: &StatefulSet, pods: &[ObjectMeta]) -> Step {
     let mut step = Step::default();
     for pod in pods.iter().filter(|pod| pod.deletion_timestamp.is_none()) {
         let mut wanted = BTreeMap::new();
         if !is_labelled(pod) {
-            wanted.extend(ordinal(pod).map(|ordinal| (labels::POD_ORDINAL, ordinal)));
+            wanted.extend(ordinal(pod).map(|ordinal| (labels::POD_ORDINAL, ordinal.to_string())));
         }
-        let version = set["metadata"]["labels"][labels::DEPLOYMENT_VERSION].as_str();
+        let version = set.labels().get(labels::DEPLOYMENT_VERSION);
         if let Some(version) = version.filter(|_| label(pod, labels::DEPLOYMENT_VERSION).is_none()) {
             match is_of_template(set, pod) {
-                Some(true) => drop(wanted.insert(labels::DEPLOYMENT_VERSION, version)),
+                Some(true) => drop(wanted.insert(labels::DEPLOYMENT_VERSION, version.clone())),
                 // A pod of an earlier template, whose version is not known any more.
                 Some(false) => {}
                 None => step.again = true,
@@ -88,8 +90,8 @@ pub(super) fn step(set: &Value, pods: &[ObjectMeta]) -> Step {
         }
         if !wanted.is_empty() {
             step.lacking.push(Lacking {
-                pod: identity(pod),
-                members: json!({ "metadata": { "labels": wanted } }),
+                pod: pod_identity(pod),
+                labels: wanted,
             });
         }
     }
@@ -97,13 +99,13 @@ pub(super) fn step(set: &Value, pods: &[ObjectMeta]) -> Step {
 }
 
 /// Whether the pod was made from the present template of the StatefulSet. None: its controller has not seen that template yet.
-fn is_of_template(set: &Value, pod: &ObjectMeta) -> Option<bool> {
+fn is_of_template(set: &StatefulSet, pod: &ObjectMeta) -> Option<bool> {
     // Without claims, another template is another StatefulSet.
     if !has_claims(set) {
         return Some(true);
     }
-    let is_current = set["status"]["observedGeneration"] == set["metadata"]["generation"];
-    is_current.then(|| label(pod, REVISION) == set["status"]["updateRevision"].as_str())
+    let newest = set.status.as_ref().and_then(|status| status.update_revision.as_deref());
+    is_observed(set).then(|| label(pod, REVISION) == newest)
 }
 
 /// Kubernetes 1.28 and later set a label; the name ends in the ordinal in any case.
@@ -116,22 +118,10 @@ fn label<'p>(pod: &'p ObjectMeta, name: &str) -> Option<&'p str> {
     pod.labels.as_ref()?.get(name).map(String::as_str)
 }
 
-/// Without the version: a pod that starts changes its status all the time, and the UID is enough to patch no other one.
-fn identity(pod: &ObjectMeta) -> Pod {
-    Pod {
-        metadata: ObjectMeta {
-            name: pod.name.clone(),
-            namespace: pod.namespace.clone(),
-            uid: pod.uid.clone(),
-            ..ObjectMeta::default()
-        },
-        ..Pod::default()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::{Value, json};
 
     fn pod(name: &str, labels: &[(&str, &str)]) -> ObjectMeta {
         let labels = labels.iter().map(|(key, value)| (key.to_string(), value.to_string()));
@@ -143,19 +133,19 @@ mod tests {
         }
     }
 
-    fn set(claims: Value) -> Value {
-        json!({
+    fn set(claims: Value) -> StatefulSet {
+        let set = json!({
             "metadata": {"name": "s", "generation": 2, "labels": {labels::DEPLOYMENT_VERSION: "7"}},
             "spec": {"volumeClaimTemplates": claims},
-            "status": {"observedGeneration": 2, "updateRevision": "new"}
-        })
+            "status": {"replicas": 2, "observedGeneration": 2, "updateRevision": "new"}
+        });
+        serde_json::from_value(set).unwrap()
     }
 
-    fn of(set: &Value, pods: &[ObjectMeta]) -> Vec<String> {
+    fn of(set: &StatefulSet, pods: &[ObjectMeta]) -> Vec<String> {
         let step = step(set, pods);
         let lacking = step.lacking.iter().map(|one| {
-            let labels = one.members["metadata"]["labels"].as_object().unwrap();
-            let texts: Vec<&str> = labels.values().filter_map(Value::as_str).collect();
+            let texts: Vec<&str> = one.labels.values().map(String::as_str).collect();
             format!("{} {}", one.pod.metadata.name.as_deref().unwrap(), texts.join(","))
         });
         let again = step.again.then(|| "again".to_string());
@@ -186,14 +176,14 @@ mod tests {
         let mut set = set(json!([{"metadata": {"name": "data"}}]));
         let pods = [pod("s-0", &[(REVISION, "old")]), pod("s-1", &[(REVISION, "new")])];
         assert_eq!(of(&set, &pods), ["s-0 0", "s-1 7,1"]);
-        set["status"]["observedGeneration"] = 1.into();
+        set.status.as_mut().unwrap().observed_generation = Some(1);
         assert_eq!(of(&set, &pods), ["s-0 0", "s-1 1", "again"]);
     }
 
     #[test]
     fn a_stateful_set_of_an_earlier_operator_has_no_version() {
         let mut set = set(json!([]));
-        set["metadata"]["labels"] = json!({});
+        set.metadata.labels = None;
         assert_eq!(of(&set, &[pod("s-0", &[])]), ["s-0 0"]);
     }
 

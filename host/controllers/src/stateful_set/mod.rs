@@ -1,5 +1,6 @@
 //! The controller of QuarksStatefulSets: versioned StatefulSets, one per zone.
 
+mod digest;
 mod disks;
 mod explain;
 mod inspect;
@@ -11,21 +12,25 @@ mod versions;
 mod watch;
 
 use boson_api::{PodProblem, QuarksStatefulSet};
-use boson_cluster::client::{Cluster, Error, Events, Fault, FieldManager, resource};
+use boson_cluster::client::{AnyObject, Cluster, Error, Events, Fault, FieldManager, Identity, owner, resource};
 use boson_cluster::namespaces::Scope;
+use boson_cluster::objects::drift;
 use boson_cluster::objects::taken::Taken;
-use boson_cluster::objects::{self, drift};
 use boson_cluster::reconcile::Interest;
 use boson_manifest::labels;
+use boson_pipeline::Diagnostic;
 use disks::Disks;
-use k8s_openapi::api::core::v1::Pod;
+use inspect::Live;
+use k8s_openapi::api::apps::v1::StatefulSet;
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::ResourceExt;
+use kube::api::ObjectMeta;
 use kube::runtime::controller::Action;
-use kube::{Resource, ResourceExt};
 use labelled::Labelled;
 use lacking::Step;
 use plan::Plan;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::time::Duration;
 use versions::Versions;
 
@@ -93,6 +98,28 @@ impl From<Error> for Failure {
     }
 }
 
+impl From<Box<Diagnostic>> for Failure {
+    fn from(error: Box<Diagnostic>) -> Self {
+        Self::Trouble(Trouble(INVALID, error.message))
+    }
+}
+
+// === impl Failure ===
+
+impl Failure {
+    /// What a user has to resolve.
+    ///
+    /// # Errors
+    /// It is anything else.
+    fn trouble(self) -> Result<Trouble, Error> {
+        match self {
+            Self::Api(error) if error.is_lasting() => Ok(Trouble(REFUSED, error.to_string())),
+            Self::Api(error) => Err(error),
+            Self::Trouble(trouble) => Ok(trouble),
+        }
+    }
+}
+
 // === impl Context ===
 
 impl Context {
@@ -113,35 +140,31 @@ impl Context {
     /// # Errors
     /// A call to the API server that failed.
     async fn reconcile(&self, set: &QuarksStatefulSet) -> Result<Action, Error> {
-        let namespace = set.namespace().unwrap_or_default();
-        let owner = set.controller_owner_ref(&());
-        let Some(owner) = owner.filter(|_| set.meta().deletion_timestamp.is_none() && self.scope.holds(&namespace))
-        else {
+        let place = Identity::of(set)?;
+        if set.metadata.deletion_timestamp.is_some() || !self.scope.holds(place.namespace) {
             return Ok(Action::await_change());
-        };
-        let value = serde_json::to_value(set).unwrap_or_default();
-        let mut live = self.live(set, &namespace, &owner.uid).await?;
-        self.note(set, &namespace, &live);
-        let claims = self.claims(&live, &namespace).await?;
-        let reference = serde_json::to_value(&owner).unwrap_or_default();
-        let mut plan = plan::plan(&value, &live, &claims, &reference);
+        }
+        let owner = owner(set)?;
+        let mut live = self.live(set, place).await?;
+        self.note(place, &live.sets);
+        let claims = self.claims(&live.sets, place.namespace).await?;
+        let mut plan = plan::plan(set, &live, &claims, &owner);
         if let Ok(first) = &mut plan
-            && drift::settle(&self.cluster, MANAGER, &first.drifted, &mut live).await?
+            && drift::settle(&self.cluster, MANAGER, &first.drifted, &mut live.objects).await?
         {
+            live = Live::of(live.objects)?;
             let excess = std::mem::take(&mut first.excess);
-            plan = plan::plan(&value, &live, &claims, &reference).map(|plan| Plan { excess, ..plan });
+            plan = plan::plan(set, &live, &claims, &owner).map(|plan| Plan { excess, ..plan });
         }
         let done = match plan {
-            Ok(plan) => match self.act(set, &plan, &live, &claims, &owner).await {
-                Ok(done) => Ok(self.explained(done, &plan, &live, &namespace).await?),
-                Err(Failure::Api(error)) if error.is_lasting() => Err(Trouble(REFUSED, error.to_string())),
-                Err(Failure::Api(error)) => return Err(error),
-                Err(Failure::Trouble(trouble)) => Err(trouble),
+            Ok(plan) => match self.act((set, place), &plan, &live.sets, &claims, &owner).await {
+                Ok(done) => Ok(self.explained(done, &plan, &live.sets, place.namespace).await?),
+                Err(failure) => Err(failure.trouble()?),
             },
-            Err(error) => Err(Trouble(INVALID, error.message)),
+            Err(failure) => Err(failure.trouble()?),
         };
         self.report(set, &done).await?;
-        let unlabelled = self.label(set, &namespace, &live).await?;
+        let unlabelled = self.label(place, &live.sets).await?;
         Ok(match done {
             Ok(done) if done.missing => Action::requeue(MISSING),
             Ok(done) if !done.again && !unlabelled => Action::await_change(),
@@ -151,13 +174,12 @@ impl Context {
     }
 
     /// Labels the pods that lack labels. Whether the next reconcile must look again, though no pod may change until then.
-    async fn label(&self, set: &QuarksStatefulSet, namespace: &str, live: &[Value]) -> Result<bool, Error> {
-        let name = set.name_any();
-        let key = (namespace, name.as_str());
-        let names: Vec<&str> = live.iter().filter_map(|one| one["metadata"]["name"].as_str()).collect();
+    async fn label(&self, set: Identity<'_>, live: &[StatefulSet]) -> Result<bool, Error> {
+        let key = (set.namespace, set.name);
+        let names: Vec<&str> = names(live).collect();
         let mut again = false;
         for name in self.labelled.take(key, &names) {
-            let labelled = self.label_pods(namespace, live, name).await;
+            let labelled = self.label_pods(set.namespace, live, name).await;
             if !matches!(labelled, Ok(false)) {
                 self.labelled.lacks(key, name);
             }
@@ -166,15 +188,21 @@ impl Context {
         Ok(again)
     }
 
-    async fn label_pods(&self, namespace: &str, live: &[Value], name: &str) -> Result<bool, Error> {
+    async fn label_pods(&self, namespace: &str, live: &[StatefulSet], name: &str) -> Result<bool, Error> {
         let selector = format!("{}={name}", labels::STATEFUL_SET_NAME);
         let pods = self.cluster.list_metadata::<Pod>(namespace, &selector).await?;
-        let Some(set) = live.iter().find(|one| one["metadata"]["name"] == name) else {
+        let Some(set) = live.iter().find(|one| one.metadata.name.as_deref() == Some(name)) else {
             return Ok(false);
         };
         let mut step = labelled::step(set, &pods);
         for one in std::mem::take(&mut step.lacking) {
-            match self.cluster.merge(MANAGER, &one.pod, one.members).await {
+            let labels = one.labels.into_iter().map(|(key, value)| (key.to_string(), value));
+            let metadata = ObjectMeta {
+                labels: Some(labels.collect()),
+                ..ObjectMeta::default()
+            };
+            let members = json!({ "metadata": metadata });
+            match self.cluster.merge(MANAGER, &one.pod, members).await {
                 Ok(_) => {}
                 // Nothing else depends on these labels.
                 Err(error) if error.fault == Fault::Forbidden => tracing::warn!(%error, "pods get no labels"),
@@ -187,15 +215,12 @@ impl Context {
     }
 
     /// Adds why pods of the newest version are not ready.
-    async fn explained(&self, done: Done, plan: &Plan, live: &[Value], namespace: &str) -> Result<Done, Error> {
+    async fn explained(&self, done: Done, plan: &Plan, live: &[StatefulSet], namespace: &str) -> Result<Done, Error> {
         if done.ready {
             return Ok(done);
         }
-        let is_wanted = |one: &&Value| {
-            let mut wanted = plan.wanted.iter();
-            wanted.any(|wanted| wanted["metadata"]["name"] == one["metadata"]["name"])
-        };
-        let newest: Vec<&Value> = live.iter().filter(is_wanted).collect();
+        let is_wanted = |one: &&StatefulSet| plan.wanted.iter().any(|wanted| plan::is_named(one, wanted));
+        let newest: Vec<&StatefulSet> = live.iter().filter(is_wanted).collect();
         let explanation = self.explain(&newest, namespace).await?;
         Ok(Done {
             problems: explanation.problems,
@@ -205,55 +230,52 @@ impl Context {
     }
 
     /// Notes whose pods are its own.
-    fn note(&self, set: &QuarksStatefulSet, namespace: &str, live: &[Value]) {
-        let names = live.iter().filter_map(|one| one["metadata"]["name"].as_str());
-        let places = names.map(|name| (namespace.to_string(), name.to_string()));
-        self.interest.note((namespace, &set.name_any()), places);
+    fn note(&self, set: Identity<'_>, live: &[StatefulSet]) {
+        let places = names(live).map(|name| (set.namespace.to_string(), name.to_string()));
+        self.interest.note((set.namespace, set.name), places);
     }
 
     /// The StatefulSets that it owns.
-    async fn live(&self, set: &QuarksStatefulSet, namespace: &str, uid: &str) -> Result<Vec<Value>, Error> {
+    async fn live(&self, set: &QuarksStatefulSet, place: Identity<'_>) -> Result<Live, Error> {
         let deployment = set.labels().get(labels::DEPLOYMENT_NAME).map_or("", String::as_str);
         let labelled = format!("{}={deployment}", labels::DEPLOYMENT_NAME);
         // Without any, list the whole namespace: they may have another label, and would be created twice.
         for selector in [labelled.as_str(), ""] {
             let mut live = self
                 .cluster
-                .list_any(&resource("apps/v1", "StatefulSet"), namespace, selector)
+                .list_any(&resource("apps/v1", "StatefulSet"), place.namespace, selector)
                 .await?;
-            live.retain(|object| objects::is_owned(object, uid));
+            live.retain(|object| object.has_owner(place.uid));
             if !live.is_empty() {
-                return Ok(live);
+                return Live::of(live);
             }
         }
-        Ok(Vec::new())
+        Ok(Live::default())
     }
 
     /// Claims of the pods of these StatefulSets; without StatefulSets, all such claims.
-    async fn claims(&self, live: &[Value], namespace: &str) -> Result<Vec<Value>, Error> {
+    async fn claims(&self, live: &[StatefulSet], namespace: &str) -> Result<Vec<PersistentVolumeClaim>, Error> {
         if !live.is_empty() && !live.iter().any(inspect::has_claims) {
             return Ok(Vec::new());
         }
-        let names: Vec<&str> = live.iter().filter_map(|one| one["metadata"]["name"].as_str()).collect();
+        let names: Vec<&str> = names(live).collect();
         let selector = match names.as_slice() {
             [] => labels::STATEFUL_SET_NAME.to_string(),
             names => format!("{} in ({})", labels::STATEFUL_SET_NAME, names.join(",")),
         };
-        let kind = resource("v1", "PersistentVolumeClaim");
-        self.cluster.list_any(&kind, namespace, &selector).await
+        self.cluster.list(namespace, &selector).await
     }
 
     /// Carries out the plan, unless a name conflicts with an object of another owner.
     async fn act(
         &self,
-        set: &QuarksStatefulSet,
+        (set, place): (&QuarksStatefulSet, Identity<'_>),
         plan: &Plan,
-        live: &[Value],
-        claims: &[Value],
+        live: &[StatefulSet],
+        claims: &[PersistentVolumeClaim],
         owner: &OwnerReference,
     ) -> Result<Done, Failure> {
-        let namespace = set.namespace().unwrap_or_default();
-        let taken = Taken::find(&self.cluster, &namespace, plan.new_objects.iter(), owner).await?;
+        let taken = Taken::find(&self.cluster, place.namespace, plan.new_objects.iter(), owner).await?;
         if let Some(complaint) = taken.complaint() {
             return Err(Failure::Trouble(Trouble(NAME_TAKEN, complaint)));
         }
@@ -274,7 +296,7 @@ impl Context {
             self.cluster.apply_any(MANAGER, object).await?;
         }
         let settled = plan.apply.is_empty() && plan.renew.is_empty();
-        let equipping = settled && self.equip(live, &namespace, &mut disks).await?;
+        let equipping = settled && self.equip(live, place.namespace, &mut disks).await?;
         self.events.warn_of(set, drift::REMOVED, &removed).await;
         let written = [&plan.apply, &plan.delete].iter().any(|some| !some.is_empty());
         Ok(Done {
@@ -282,8 +304,8 @@ impl Context {
             // Its pods are about to be replaced.
             ready: plan.ready && removed.is_empty(),
             versions: plan.versions.clone(),
-            again: disks.waits || equipping || !plan.renew.is_empty() || live.iter().any(objects::is_going),
-            disks: plan.wanted.iter().any(inspect::has_claims).then_some(disks.mismatches),
+            again: disks.waits || equipping || !plan.renew.is_empty() || live.iter().any(inspect::is_going),
+            disks: plan.wanted.iter().any(disks::wants_claims).then_some(disks.mismatches),
             problems: Vec::new(),
             missing: false,
         })
@@ -293,7 +315,7 @@ impl Context {
     async fn grow(&self, mut disks: Disks) -> Result<Disks, Error> {
         let mut raised = Vec::new();
         for claim in std::mem::take(&mut disks.raise) {
-            match self.cluster.apply_any(MANAGER, &claim).await {
+            match self.cluster.apply(MANAGER, &claim).await {
                 Ok(_) => raised.push(claim),
                 Err(error) if error.is_lasting() => {
                     // Only the first line: the rest is a long difference of the claims.
@@ -311,11 +333,11 @@ impl Context {
     }
 
     /// Deletes a StatefulSet that will be created again, without its pods and claims.
-    async fn renew(&self, old: &Value, new: &Value) -> Result<(), Error> {
+    async fn renew(&self, old: &StatefulSet, new: &Value) -> Result<(), Error> {
         // First a dry run under a free name: if the new one were refused, its pods would have no controller.
-        let name = new["metadata"]["name"].as_str().unwrap_or_default();
+        let (_, _, name) = new.place()?;
         let mut trial = new.clone();
-        trial["metadata"]["name"] = format!("{name}-trial").into();
+        trial.set_name(&format!("{name}-trial"));
         let tried = self.cluster.try_any(MANAGER, &trial).await;
         tried.map_err(|error| Error {
             name: name.into(),
@@ -326,20 +348,17 @@ impl Context {
 
     /// Deletes the next pod that lacks a disk, if any; returns whether there is one. If the operator may not delete pods, `disks` names the pod for
     /// the user to delete.
-    async fn equip(&self, live: &[Value], namespace: &str, disks: &mut Disks) -> Result<bool, Error> {
+    async fn equip(&self, live: &[StatefulSet], namespace: &str, disks: &mut Disks) -> Result<bool, Error> {
         let mut any = false;
-        let unready = |set: &&Value| inspect::has_claims(set) && !inspect::is_ready(set) && !objects::is_going(set);
+        let unready =
+            |set: &&StatefulSet| inspect::has_claims(set) && !inspect::is_ready(set) && !inspect::is_going(set);
         for set in live.iter().filter(unready) {
-            let name = set["metadata"]["name"].as_str().unwrap_or_default();
-            let selector = format!("{}={name}", labels::STATEFUL_SET_NAME);
-            let pods = self
-                .cluster
-                .list_any(&resource("v1", "Pod"), namespace, &selector)
-                .await?;
+            let selector = format!("{}={}", labels::STATEFUL_SET_NAME, set.name_any());
+            let pods: Vec<Pod> = self.cluster.list(namespace, &selector).await?;
             let step = lacking::step(set, &pods);
             any |= step != Step::Done;
             if let Step::Delete(pod) = step {
-                match self.cluster.delete_any(pod).await {
+                match self.cluster.delete(pod).await {
                     Err(error) if error.fault == Fault::Forbidden => {
                         disks.mismatches.push(lacking::to_delete(pod, &error))
                     }
@@ -349,4 +368,8 @@ impl Context {
         }
         Ok(any)
     }
+}
+
+fn names(sets: &[StatefulSet]) -> impl Iterator<Item = &str> {
+    sets.iter().filter_map(|set| set.metadata.name.as_deref())
 }

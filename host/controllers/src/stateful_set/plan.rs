@@ -5,15 +5,21 @@
 //! claims, the version is kept and its pods roll in place, because a claim belongs to the name of a pod. Immutable fields of a StatefulSet, such as
 //! its claim templates, are changed by creating it again: its pods and claims stay, and are adopted by name.
 
-use super::disks;
-use super::inspect::{TEMPLATE, annotation, has_claims, is_ready, version};
+use super::digest::Digest;
+use super::inspect::{Live, TEMPLATE, has_claims, is_going, is_of_template, is_ready};
 use super::versions::Versions;
+use super::{Failure, disks};
+use boson_api::QuarksStatefulSet;
+use boson_cluster::client::{AnyObject, Error};
 use boson_cluster::objects;
 use boson_cluster::objects::drift::{Drifted, Excess};
 use boson_document::{Tree, json};
 use boson_manifest::labels;
-use boson_pipeline::Diagnostic;
 use boson_pipeline::plain::stateful_set::stateful_sets;
+use k8s_openapi::api::apps::v1::StatefulSet;
+use k8s_openapi::api::core::v1::PersistentVolumeClaim;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::{Resource, ResourceExt};
 use serde_json::{Value, json};
 
 /// Annotation: digest of the immutable fields of the StatefulSet, as written: the server adds defaults.
@@ -33,7 +39,7 @@ pub(super) struct Plan {
     /// Those of `apply` that do not exist yet.
     pub new_objects: Vec<Value>,
     /// StatefulSets to delete without their pods and claims, each with the one to create afterwards.
-    pub renew: Vec<(Value, Value)>,
+    pub renew: Vec<(StatefulSet, Value)>,
     /// To delete.
     pub delete: Vec<Value>,
     /// Whether all pods of the wanted version are ready.
@@ -42,31 +48,35 @@ pub(super) struct Plan {
     pub versions: Versions,
 }
 
-/// `set`: the QuarksStatefulSet. `live`: the StatefulSets that it owns. `claims`: those of the pods of such. `owner`: the reference to it.
+/// `live`: the StatefulSets that it owns. `claims`: those of the pods of such. `owner`: the reference to it.
 ///
 /// # Errors
 /// The template is missing, or the zones are invalid.
-pub(super) fn plan(set: &Value, live: &[Value], claims: &[Value], owner: &Value) -> Result<Plan, Box<Diagnostic>> {
-    let tree = json::parse(&set.to_string()).unwrap_or_default();
-    let digest = digest(set);
-    let claimed = live.is_empty().then(|| disks::version(&tree, claims)).flatten();
-    let version = Versions::wanted(set, live, claimed, &digest);
-    let wanted: Vec<Value> = stateful_sets(&tree, version)?
-        .into_iter()
-        .map(|made| finish(&made, set, &digest, (live, owner)))
-        .collect();
-    let mut plan = objects::plan(wanted.clone(), live);
+pub(super) fn plan(
+    set: &QuarksStatefulSet,
+    live: &Live,
+    claims: &[PersistentVolumeClaim],
+    owner: &OwnerReference,
+) -> Result<Plan, Failure> {
+    let (tree, digest) = (tree(set)?, Digest::of(&set.spec));
+    let claimed = live.sets.is_empty().then(|| disks::version(&tree, claims)).flatten();
+    let version = Versions::wanted(set, &live.sets, claimed, &digest);
+    let wanted = stateful_sets(&tree, version)?;
+    let wanted = wanted
+        .iter()
+        .map(|made| finish(made, set, &digest, (&live.sets, owner)));
+    let wanted = wanted.collect::<Result<Vec<Value>, Error>>()?;
+    let mut plan = objects::plan(wanted.clone(), &live.objects);
     let new_objects = plan.new_objects().cloned().collect();
-    let named = |object: &Value, other: &Value| object["metadata"]["name"] == other["metadata"]["name"];
-    let is_current = |one: &&Value| plan.delete.iter().all(|old| !named(old, one));
-    let current: Vec<&Value> = live.iter().filter(is_current).collect();
+    let is_current = |one: &&StatefulSet| plan.delete.iter().all(|old| !is_named(one, old));
+    let current: Vec<&StatefulSet> = live.sets.iter().filter(is_current).collect();
     let renew = renewed(&mut plan.apply, &current);
     let settled = plan.apply.is_empty() && renew.is_empty();
-    let ready = settled && current.iter().all(|one| is_ready(one) && !objects::is_going(one));
+    let ready = settled && current.iter().all(|one| is_ready(one) && !is_going(one));
     let last = if ready {
         Some(version)
     } else {
-        Versions::last_ready(set, live)
+        Versions::last_ready(set, &live.sets)
     };
     Ok(Plan {
         wanted,
@@ -77,30 +87,43 @@ pub(super) fn plan(set: &Value, live: &[Value], claims: &[Value], owner: &Value)
         renew,
         delete: superseded(plan.delete, version, last, ready),
         ready,
-        versions: Versions::after(set, version, digest, last),
+        versions: Versions::after(set, version, digest.text().into(), last),
     })
+}
+
+/// The QuarksStatefulSet in the form that the conversion to StatefulSets reads.
+fn tree(set: &QuarksStatefulSet) -> Result<Tree, Error> {
+    let tree = serde_json::to_string(set).ok().and_then(|text| json::parse(&text).ok());
+    let flawed = || Error::flawed(&QuarksStatefulSet::kind(&()), set.meta().name.as_deref(), "is not JSON");
+    tree.ok_or_else(flawed)
+}
+
+/// Whether both have the same name.
+pub(super) fn is_named(set: &StatefulSet, object: &Value) -> bool {
+    set.metadata.name.as_deref() == object.name()
 }
 
 /// The versions to delete. The last ready version stays until the wanted one is ready, and so do removed zones of the wanted version.
 fn superseded(mut others: Vec<Value>, wanted: u32, last: Option<u32>, ready: bool) -> Vec<Value> {
+    let version = |one: &Value| one.annotation(labels::VERSION)?.parse::<u32>().ok();
     let never_served = |one: &Value| version(one).is_some_and(|other| other != wanted && Some(other) != last);
     others.retain(|one| ready || never_served(one));
     others
 }
 
 /// Takes StatefulSets out of `apply` that must be created again. One that is being deleted is waited for.
-fn renewed(apply: &mut Vec<Value>, current: &[&Value]) -> Vec<(Value, Value)> {
+fn renewed(apply: &mut Vec<Value>, current: &[&StatefulSet]) -> Vec<(StatefulSet, Value)> {
     let mut renew = Vec::new();
     apply.retain(|wanted| {
-        let mut found = current
-            .iter()
-            .filter(|one| one["metadata"]["name"] == wanted["metadata"]["name"]);
-        let Some(found) = found.next() else { return true };
-        if objects::is_going(found) {
+        let Some(found) = current.iter().find(|one| is_named(one, wanted)) else {
+            return true;
+        };
+        if is_going(found) {
             return false;
         }
+        let fixed = found.annotations().get(FIXED).map(String::as_str);
         // Without claims, such a change is another version.
-        let fits = !has_claims(found) || annotation(found, FIXED) == annotation(wanted, FIXED);
+        let fits = !has_claims(found) || fixed == wanted.annotation(FIXED);
         if !fits {
             renew.push(((*found).clone(), wanted.clone()));
         }
@@ -109,69 +132,68 @@ fn renewed(apply: &mut Vec<Value>, current: &[&Value]) -> Vec<(Value, Value)> {
     renew
 }
 
-fn finish(made: &Tree, set: &Value, digest: &str, (live, owner): (&[Value], &Value)) -> Value {
-    let mut value: Value = serde_json::from_str(&json::to_text(made)).unwrap_or_default();
-    value["metadata"]["annotations"][TEMPLATE] = digest.into();
-    keep_deployment_version(&mut value, live);
-    value["metadata"]["annotations"][FIXED] = fixed(&value).into();
-    let deployment = set["metadata"]["labels"][labels::DEPLOYMENT_NAME].as_str();
-    objects::own(&mut value, deployment.unwrap_or_default(), owner);
-    value
+fn finish(
+    made: &Tree,
+    set: &QuarksStatefulSet,
+    digest: &Digest,
+    (live, owner): (&[StatefulSet], &OwnerReference),
+) -> Result<Value, Error> {
+    let flawed = |_| Error::flawed(&StatefulSet::kind(&()), set.meta().name.as_deref(), "is not JSON");
+    let mut value: Value = serde_json::from_str(&json::to_text(made)).map_err(flawed)?;
+    value.set_annotation(TEMPLATE, Some(digest.text()));
+    keep_deployment_version(&mut value, digest, live);
+    let fixed = fixed(&value);
+    value.set_annotation(FIXED, Some(&fixed));
+    // A QuarksStatefulSet of a user belongs to no deployment.
+    let deployment = set.labels().get(labels::DEPLOYMENT_NAME).map_or("", String::as_str);
+    objects::own(&mut value, deployment, owner);
+    Ok(value)
 }
 
 /// The label names the manifest from which the present template was made: scaling changes neither.
-fn keep_deployment_version(value: &mut Value, live: &[Value]) {
-    let mut found = live
-        .iter()
-        .filter(|one| one["metadata"]["name"] == value["metadata"]["name"]);
-    let Some(found) = found.find(|one| annotation(one, TEMPLATE) == annotation(value, TEMPLATE)) else {
-        return;
-    };
-    let version = found["metadata"]["labels"].get(labels::DEPLOYMENT_VERSION).cloned();
-    if let Some(all) = value["metadata"]["labels"].as_object_mut() {
-        match version {
-            Some(version) => all.insert(labels::DEPLOYMENT_VERSION.into(), version),
-            None => all.remove(labels::DEPLOYMENT_VERSION),
-        };
+fn keep_deployment_version(value: &mut Value, digest: &Digest, live: &[StatefulSet]) {
+    let mut found = live.iter().filter(|one| is_named(one, value));
+    if let Some(found) = found.find(|one| is_of_template(one, digest)) {
+        let version = found.labels().get(labels::DEPLOYMENT_VERSION).map(String::as_str);
+        value.set_label(labels::DEPLOYMENT_VERSION, version);
     }
 }
 
 /// Digest of the immutable fields of a StatefulSet.
 fn fixed(stateful_set: &Value) -> String {
     let keys = ["podManagementPolicy", "selector", "serviceName", "volumeClaimTemplates"];
-    let spec = &stateful_set["spec"];
-    objects::digest(&keys.iter().map(|key| json!([key, spec[key]])).collect())
-}
-
-/// Digest of everything that shapes pods and claims.
-fn digest(set: &Value) -> String {
-    let mut spec = set["spec"].clone();
-    if let Some(spec) = spec.as_object_mut() {
-        spec.remove("zoneReplicas");
-    }
-    if let Some(inner) = spec["template"]["spec"].as_object_mut() {
-        inner.remove("replicas");
-    }
-    objects::digest(&spec)
+    let field = |key| stateful_set.spec().and_then(|spec| spec.get(key));
+    objects::digest(&keys.iter().map(|key| json!([key, field(key)])).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use boson_cluster::client::Fault;
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+    use k8s_openapi::jiff::Timestamp;
 
-    fn set(image: &str, replicas: u32, claims: bool) -> Value {
+    fn set(image: &str, replicas: u32, claims: bool) -> QuarksStatefulSet {
         let claims = if claims {
             json!([{"metadata": {"name": "data"}}])
         } else {
             json!([])
         };
-        json!({
+        let set = json!({
             "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "QuarksStatefulSet",
             "metadata": {"name": "d-g", "namespace": "n", "labels": {labels::DEPLOYMENT_NAME: "d"}},
             "spec": {"zones": ["a", "b"], "template": {"metadata": {}, "spec": {
                 "replicas": replicas, "volumeClaimTemplates": claims,
                 "template": {"metadata": {}, "spec": {"containers": [{"name": "c", "image": image}]}}}}}
-        })
+        });
+        serde_json::from_value(set).unwrap()
+    }
+
+    fn owner() -> OwnerReference {
+        OwnerReference {
+            uid: "u".into(),
+            ..OwnerReference::default()
+        }
     }
 
     /// As the server has it, with this many ready pods.
@@ -179,7 +201,9 @@ mod tests {
         let one = |object: &Value| {
             let mut object = object.clone();
             object["metadata"]["generation"] = 1.into();
-            object["status"] = json!({"observedGeneration": 1, "readyReplicas": ready, "updatedReplicas": ready});
+            object["status"] = json!({
+                "replicas": ready, "observedGeneration": 1, "readyReplicas": ready, "updatedReplicas": ready
+            });
             object
         };
         plan.apply.iter().map(one).collect()
@@ -192,8 +216,23 @@ mod tests {
             .collect()
     }
 
-    fn of(set: &Value, live: &[Value]) -> Plan {
-        plan(set, live, &[], &json!({"uid": "u"})).unwrap()
+    fn of(set: &QuarksStatefulSet, live: &[Value]) -> Plan {
+        with(set, live, &[])
+    }
+
+    fn with(set: &QuarksStatefulSet, live: &[Value], claims: &[PersistentVolumeClaim]) -> Plan {
+        let live = Live::of(live.to_vec()).unwrap();
+        plan(set, &live, claims, &owner()).ok().unwrap()
+    }
+
+    #[test]
+    fn each_is_owned_and_one_that_is_unreadable_is_a_defect() {
+        let first = of(&set("i:1", 1, false), &[]);
+        assert_eq!(first.apply[0]["metadata"]["ownerReferences"], json!([owner()]));
+        let mut there = live(&first, 1);
+        there[1]["spec"]["replicas"] = "many".into();
+        let error = Live::of(there).unwrap_err();
+        assert_eq!((error.fault, error.name.as_str()), (Fault::Unreadable, "d-g-z1-v1"));
     }
 
     #[test]
@@ -241,7 +280,8 @@ mod tests {
         let mut there = live(&first, 0);
         there.extend(live(&of(&broken, &live(&first, 1)), 0));
         let mut recorded = fixed.clone();
-        recorded["status"] = json!({"version": 2, "templateDigest": "", "readyVersion": 1});
+        let status = json!({"version": 2, "templateDigest": "", "readyVersion": 1});
+        recorded.status = serde_json::from_value(status).unwrap();
         assert_eq!(names(&of(&recorded, &there).delete), ["d-g-z0-v2", "d-g-z1-v2"]);
         // After a revert, nothing has to start.
         let back = of(&good, &there);
@@ -257,7 +297,7 @@ mod tests {
             ["d-g-z0-v1", "d-g-z1-v1"]
         );
         let mut uneven = set("i:1", 1, false);
-        uneven["spec"]["zoneReplicas"] = json!([1, 0]);
+        uneven.spec.zone_replicas = vec![1, 0];
         let fewer = of(&uneven, &live(&first, 1)).apply;
         assert_eq!(names(&fewer), ["d-g-z1-v1"], "the other zone stays as it is");
         assert_eq!(fewer[0]["spec"]["replicas"], 0);
@@ -280,14 +320,14 @@ mod tests {
             json!([{"metadata": {"name": "data"}}, {"metadata": {"name": "more"}}]),
         ] {
             let mut changed = set("i:1", 1, true);
-            changed["spec"]["template"]["spec"]["volumeClaimTemplates"] = templates;
+            changed.spec.template["spec"]["volumeClaimTemplates"] = templates;
             let mut there = live(&first, 1);
             let plan = of(&changed, &there);
             assert!(plan.apply.is_empty() && plan.delete.is_empty() && !plan.ready);
-            let pairs: Vec<&Value> = plan.renew.iter().map(|(old, _)| &old["metadata"]["name"]).collect();
+            let pairs: Vec<String> = plan.renew.iter().map(|(old, _)| old.name_any()).collect();
             assert_eq!(pairs, ["d-g-z0-v1", "d-g-z1-v1"]);
             for one in &mut there {
-                one["metadata"]["deletionTimestamp"] = "now".into();
+                one["metadata"]["deletionTimestamp"] = json!(Time(Timestamp::UNIX_EPOCH));
             }
             let waiting = of(&changed, &there);
             assert!(waiting.apply.is_empty() && waiting.renew.is_empty() && !waiting.ready);
@@ -300,16 +340,11 @@ mod tests {
     #[test]
     fn a_deleted_stateful_set_is_created_again_for_its_remaining_claims() {
         let claim = json!({"metadata": {"labels": {labels::STATEFUL_SET_NAME: "d-g-z1-v4"}}});
-        let back = plan(
-            &set("i:1", 1, true),
-            &[],
-            std::slice::from_ref(&claim),
-            &json!({"uid": "u"}),
-        )
-        .unwrap();
+        let claims: [PersistentVolumeClaim; 1] = [serde_json::from_value(claim).unwrap()];
+        let back = with(&set("i:1", 1, true), &[], &claims);
         assert_eq!(names(&back.apply), ["d-g-z0-v4", "d-g-z1-v4"]);
         let there = live(&of(&set("i:1", 1, true), &[]), 1);
-        let other = plan(&set("i:2", 1, true), &there, &[claim], &json!({"uid": "u"})).unwrap();
+        let other = with(&set("i:2", 1, true), &there, &claims);
         assert_eq!(names(&other.apply), ["d-g-z0-v1", "d-g-z1-v1"]);
     }
 
@@ -317,7 +352,7 @@ mod tests {
     fn the_stateful_set_of_a_removed_zone_is_deleted() {
         let first = of(&set("i:1", 1, true), &[]);
         let mut fewer = set("i:1", 1, true);
-        fewer["spec"]["zones"] = json!(["a"]);
+        fewer.spec.zones.truncate(1);
         let there = live(&first, 1);
         let changed = of(&fewer, &there);
         let mut there = live(&changed, 1);

@@ -3,9 +3,10 @@
 //! The status records the newest version, the digest of its template, and the newest version whose pods were ever all ready. So a number is never
 //! reused for another template, even after all StatefulSets were deleted.
 
-use super::inspect::{TEMPLATE, annotation, has_claims, is_ready, version};
-use boson_cluster::objects;
-use serde_json::Value;
+use super::digest::Digest;
+use super::inspect::{has_claims, is_going, is_of_template, is_ready, version};
+use boson_api::QuarksStatefulSet;
+use k8s_openapi::api::apps::v1::StatefulSet;
 use std::collections::BTreeMap;
 
 /// The versions in the status of a QuarksStatefulSet.
@@ -22,18 +23,19 @@ pub(super) struct Versions {
 // === impl Versions ===
 
 impl Versions {
-    fn recorded(set: &Value) -> Option<Self> {
-        let status = &set["status"];
-        let number = |key: &str| status[key].as_u64().and_then(|number| u32::try_from(number).ok());
+    fn recorded(set: &QuarksStatefulSet) -> Option<Self> {
+        let status = set.status.as_ref()?;
+        let number = |version: Option<i64>| version.and_then(|version| u32::try_from(version).ok());
         Some(Self {
-            newest: number("version")?,
-            digest: status["templateDigest"].as_str().unwrap_or_default().into(),
-            ready: number("readyVersion"),
+            newest: number(status.version)?,
+            // Without one, no template is the recorded one.
+            digest: status.template_digest.clone().unwrap_or_default(),
+            ready: number(status.ready_version),
         })
     }
 
     /// The version that `set` requests. `claimed`: the newest version that has claims, if there is no StatefulSet.
-    pub fn wanted(set: &Value, live: &[Value], claimed: Option<u32>, digest: &str) -> u32 {
+    pub fn wanted(set: &QuarksStatefulSet, live: &[StatefulSet], claimed: Option<u32>, digest: &Digest) -> u32 {
         let recorded = Self::recorded(set);
         let numbers = [
             live.iter().filter_map(version).max(),
@@ -45,93 +47,103 @@ impl Versions {
         };
         let mut same = live.iter().filter(|one| version(one) == Some(newest)).peekable();
         let kept = match same.peek() {
-            Some(_) => same.any(|one| annotation(one, TEMPLATE) == digest || has_claims(one)),
+            Some(_) => same.any(|one| is_of_template(one, digest) || has_claims(one)),
             // It was deleted, or will be created again: with another number, pods would start with empty disks.
             None => {
                 claimed == Some(newest)
-                    || recorded.is_some_and(|recorded| recorded.newest == newest && recorded.digest == digest)
+                    || recorded.is_some_and(|recorded| recorded.newest == newest && digest.is(&recorded.digest))
             }
         };
         if kept {
             return newest;
         }
         // A reverted change: the old pods still run, and nothing has to start.
-        let mut before = live.iter().filter(|one| !objects::is_going(one));
-        let before = before.find(|one| annotation(one, TEMPLATE) == digest);
+        let mut before = live.iter().filter(|one| !is_going(one));
+        let before = before.find(|one| is_of_template(one, digest));
         before.and_then(version).unwrap_or_else(|| newest.saturating_add(1))
     }
 
     /// What to record for this wanted version.
-    pub fn after(set: &Value, wanted: u32, digest: String, ready: Option<u32>) -> Self {
+    pub fn after(set: &QuarksStatefulSet, wanted: u32, digest: String, ready: Option<u32>) -> Self {
         let recorded = Self::recorded(set).filter(|recorded| recorded.newest > wanted);
         let (newest, digest) = recorded.map_or((wanted, digest), |recorded| (recorded.newest, recorded.digest));
         Self { newest, digest, ready }
     }
 
     /// The newest version whose pods are or were all ready. If none is recorded or ready now, the one with the most ready pods.
-    pub fn last_ready(set: &Value, live: &[Value]) -> Option<u32> {
-        let mut versions: BTreeMap<u32, Vec<&Value>> = BTreeMap::new();
+    pub fn last_ready(set: &QuarksStatefulSet, live: &[StatefulSet]) -> Option<u32> {
+        let mut versions: BTreeMap<u32, Vec<&StatefulSet>> = BTreeMap::new();
         for (number, one) in live.iter().filter_map(|one| Some((version(one)?, one))) {
             versions.entry(number).or_default().push(one);
         }
         let recorded = Self::recorded(set).and_then(|recorded| recorded.ready);
-        let serves = |number: &u32, sets: &[&Value]| recorded == Some(*number) || sets.iter().all(|one| is_ready(one));
+        let serves =
+            |number: &u32, sets: &[&StatefulSet]| recorded == Some(*number) || sets.iter().all(|one| is_ready(one));
         let ready = versions.iter().rev().find(|(number, sets)| serves(number, sets));
         if let Some((number, _)) = ready {
             return Some(*number);
         }
-        let pods = |sets: &[&Value]| -> u64 {
-            sets.iter()
-                .filter_map(|one| one["status"]["readyReplicas"].as_u64())
-                .sum()
-        };
+        let ready = |one: &&StatefulSet| one.status.as_ref().and_then(|status| status.ready_replicas);
+        let pods = |sets: &[&StatefulSet]| -> i64 { sets.iter().filter_map(ready).map(i64::from).sum() };
         let most = versions.into_iter().map(|(number, sets)| (pods(&sets), number));
         most.max()
-            .filter(|(ready, _): &(u64, u32)| *ready > 0)
+            .filter(|(ready, _): &(i64, u32)| *ready > 0)
             .map(|(_, number)| number)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::inspect::TEMPLATE;
     use super::*;
     use boson_manifest::labels;
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+    use k8s_openapi::jiff::Timestamp;
     use serde_json::json;
 
-    fn one(version: u32, digest: &str, ready: u32) -> Value {
-        json!({
+    fn one(version: u32, digest: &str, ready: u32) -> StatefulSet {
+        let set = json!({
             "metadata": {"annotations": {labels::VERSION: version.to_string(), TEMPLATE: digest}},
-            "spec": {"replicas": 2}, "status": {"readyReplicas": ready, "updatedReplicas": ready}
-        })
+            "spec": {"replicas": 2}, "status": {"replicas": 2, "readyReplicas": ready, "updatedReplicas": ready}
+        });
+        serde_json::from_value(set).unwrap()
     }
 
-    fn set(version: u32, digest: &str, ready: Option<u32>) -> Value {
-        json!({"status": {"version": version, "templateDigest": digest, "readyVersion": ready}})
+    fn new() -> QuarksStatefulSet {
+        QuarksStatefulSet::new("d-g", serde_json::from_value(json!({"template": {}})).unwrap())
+    }
+
+    fn set(version: u32, digest: &str, ready: Option<u32>) -> QuarksStatefulSet {
+        let status = json!({"version": version, "templateDigest": digest, "readyVersion": ready});
+        QuarksStatefulSet {
+            status: serde_json::from_value(status).unwrap(),
+            ..new()
+        }
     }
 
     #[test]
     fn a_number_belongs_to_one_template() {
-        let none = Value::Null;
-        assert_eq!(Versions::wanted(&none, &[], None, "a"), 1);
-        assert_eq!(Versions::wanted(&none, &[one(3, "a", 0)], None, "a"), 3);
-        assert_eq!(Versions::wanted(&none, &[one(3, "a", 0)], None, "b"), 4);
+        let none = new();
+        assert_eq!(Versions::wanted(&none, &[], None, &"a".into()), 1);
+        assert_eq!(Versions::wanted(&none, &[one(3, "a", 0)], None, &"a".into()), 3);
+        assert_eq!(Versions::wanted(&none, &[one(3, "a", 0)], None, &"b".into()), 4);
         assert_eq!(
-            Versions::wanted(&set(7, "a", None), &[], None, "a"),
+            Versions::wanted(&set(7, "a", None), &[], None, &"a".into()),
             7,
             "it was deleted"
         );
-        assert_eq!(Versions::wanted(&set(7, "a", None), &[], None, "b"), 8);
+        assert_eq!(Versions::wanted(&set(7, "a", None), &[], None, &"b".into()), 8);
         let rest = [one(6, "old", 2)];
-        assert_eq!(Versions::wanted(&set(7, "a", None), &rest, None, "a"), 7);
-        assert_eq!(Versions::wanted(&set(7, "a", None), &rest, None, "b"), 8);
+        assert_eq!(Versions::wanted(&set(7, "a", None), &rest, None, &"a".into()), 7);
+        assert_eq!(Versions::wanted(&set(7, "a", None), &rest, None, &"b".into()), 8);
     }
 
     #[test]
     fn claims_keep_their_number() {
-        assert_eq!(Versions::wanted(&Value::Null, &[], Some(4), "a"), 4);
-        assert_eq!(Versions::wanted(&set(4, "a", None), &[], Some(4), "b"), 4);
+        assert_eq!(Versions::wanted(&new(), &[], Some(4), &"a".into()), 4);
+        assert_eq!(Versions::wanted(&set(4, "a", None), &[], Some(4), &"b".into()), 4);
         assert_eq!(
-            Versions::wanted(&set(7, "a", None), &[], Some(4), "a"),
+            Versions::wanted(&set(7, "a", None), &[], Some(4), &"a".into()),
             7,
             "it had no disks any more"
         );
@@ -140,14 +152,17 @@ mod tests {
     #[test]
     fn a_reverted_change_keeps_the_old_pods() {
         let live = [one(1, "a", 2), one(2, "b", 0)];
-        assert_eq!(Versions::wanted(&set(2, "b", Some(1)), &live, None, "a"), 1);
+        assert_eq!(Versions::wanted(&set(2, "b", Some(1)), &live, None, &"a".into()), 1);
         let mut going = live.clone();
-        going[0]["metadata"]["deletionTimestamp"] = "now".into();
-        assert_eq!(Versions::wanted(&set(2, "b", Some(1)), &going, None, "a"), 3);
+        going[0].metadata.deletion_timestamp = Some(Time(Timestamp::UNIX_EPOCH));
+        assert_eq!(Versions::wanted(&set(2, "b", Some(1)), &going, None, &"a".into()), 3);
         // The number of the reverted version is not reused for another template.
         let back = Versions::after(&set(2, "b", Some(1)), 1, "a".into(), Some(1));
         assert_eq!((back.newest, back.digest.as_str()), (2, "b"));
-        assert_eq!(Versions::wanted(&set(2, "b", Some(1)), &live[..1], None, "c"), 3);
+        assert_eq!(
+            Versions::wanted(&set(2, "b", Some(1)), &live[..1], None, &"c".into()),
+            3
+        );
     }
 
     #[test]
@@ -159,12 +174,12 @@ mod tests {
             Some(1),
             "v9 was deleted"
         );
-        assert_eq!(Versions::last_ready(&Value::Null, &live), Some(1));
+        assert_eq!(Versions::last_ready(&new(), &live), Some(1));
         let both = [one(1, "a", 2), one(2, "b", 2)];
         assert_eq!(Versions::last_ready(&set(2, "b", Some(1)), &both), Some(2));
         let neither = [one(1, "a", 0), one(2, "b", 0)];
-        assert_eq!(Versions::last_ready(&Value::Null, &neither), None);
+        assert_eq!(Versions::last_ready(&new(), &neither), None);
         let zones = [one(1, "a", 2), one(1, "a", 1), one(2, "b", 1)];
-        assert_eq!(Versions::last_ready(&Value::Null, &zones), Some(1));
+        assert_eq!(Versions::last_ready(&new(), &zones), Some(1));
     }
 }

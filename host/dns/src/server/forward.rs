@@ -1,10 +1,10 @@
 //! Forwards questions about all other names to the cluster's servers, or to those that the manifest names.
 //!
-//! As BOSH's server does, it asks the next server if one does not answer. Unlike BOSH's server, it accepts NXDOMAIN as an answer, and if no server
-//! answers it returns SERVFAIL: clients would cache an NXDOMAIN.
+//! As BOSH's server does, it asks the next server if one does not answer. Unlike BOSH's server, it accepts NXDOMAIN as
+//! an answer, and if no server answers it returns SERVFAIL: clients would cache an NXDOMAIN.
 
 use super::State;
-use super::listen::{read, write};
+use super::framing::{read, write};
 use crate::resolv_conf;
 use crate::wire::{Forward, Way};
 use std::hash::{BuildHasher, RandomState};
@@ -142,7 +142,7 @@ fn answers(answer: &[u8], question: &[u8]) -> bool {
     is_reply && answer.get(..2) == question.get(..2) && (same || without)
 }
 
-/// Where name, type and class of the first question end.
+/// End of name, type and class of the first question.
 fn name_end(packet: &[u8]) -> Option<usize> {
     let mut at = 12;
     loop {

@@ -1,10 +1,11 @@
 //! The server: it follows the EndpointSlices of a deployment, reads its zone again when it changes, and answers.
 //!
 //! # Guarantees
-//! While the API server is unavailable, or the zone's files cannot be read, the server answers from its last snapshot. The numbers of open questions
-//! and connections, and memory, are bounded.
+//! While the API server is unavailable, or the zone's files cannot be read, the server answers from its last snapshot.
+//! The numbers of open questions and connections, and memory, are bounded.
 
 mod forward;
+mod framing;
 mod listen;
 mod probe;
 mod reload;
@@ -87,7 +88,7 @@ pub struct Tally {
 // === impl State ===
 
 impl State {
-    /// With a zone, before any pod is known.
+    /// Creates the answers from a zone, before any pod is known.
     pub fn new(zone: Zone) -> Self {
         let state = Self::default();
         state.learn(|known| known.zone = Arc::new(zone));

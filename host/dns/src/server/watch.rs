@@ -59,7 +59,8 @@ fn take(event: Event<EndpointSlice>, listed: &mut HashMap<String, Slice>, state:
     }
 }
 
-/// What is needed of a slice. The Services of groups publish addresses that are not ready, so `serving` says whether a pod is ready.
+/// What is needed of a slice. The Services of groups publish addresses that are not ready, so `serving` is the
+/// condition for a ready pod.
 fn read(slice: &EndpointSlice) -> Option<Slice> {
     let service = slice.labels().get(SERVICE)?.clone();
     let mut endpoints = Vec::new();

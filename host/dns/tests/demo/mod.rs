@@ -6,7 +6,8 @@ use boson_dns::instances::{Endpoint, Slice, Snapshot};
 use boson_dns::zone::{AliasFiles, Zone};
 use std::net::IpAddr;
 
-/// Its zone document. `link`: nothing of ours has numbers of a director, so `g1` is the group web_ui, and `m3` its third instance.
+/// Its zone document. `link`: nothing of ours has numbers of a director, so `g1` is the group web_ui, and `m3` its
+/// third instance.
 pub const DOCUMENT: &str = r#"{"version": 1, "deployment": "demo", "namespace": "ns", "clusterDomain": "cluster.local", "spread": "total", "root": "bosh",
   "deployments": ["demo"], "networks": ["default"], "azs": ["z1", "z2"],
   "groups": [{"name": "web-ui", "azs": ["z1", "z2"], "instances": 3}, {"name": "db", "azs": ["z1"], "instances": 1},

@@ -1,4 +1,5 @@
-//! Users and groups of an image: `/etc/passwd` and `/etc/group` of the topmost layer that has them, with vcap where it is missing.
+//! Users and groups of an image: `/etc/passwd` and `/etc/group` of the topmost layer that has them, with vcap where it
+//! is missing.
 
 use boson_oci::Layer;
 use boson_pipeline::Diagnostic;
@@ -97,11 +98,11 @@ impl Accounts {
         ];
         let reported = found.into_iter().filter_map(|(id, what)| {
             let message = format!(
-                "{what} vcap of the stemcell's image '{name}' has the id {}, and not {ID}",
+                "{what} vcap of the stemcell image '{name}' has the ID {}, not {ID}",
                 id?
             );
             let warning = Diagnostic::warning("image-vcap", message);
-            Some(warning.help("processes run as 1000 unless quarks.run.security_context says otherwise"))
+            Some(warning.help("processes run as 1000 unless quarks.run.security_context sets another ID"))
         });
         reported.collect()
     }

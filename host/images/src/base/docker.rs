@@ -1,4 +1,5 @@
-//! Archives: of an OCI image layout, or what `docker save` writes. Both are uncompressed tars; one pass notes where their files are.
+//! Archives: of an OCI image layout, or what `docker save` writes. Both are uncompressed tars; one pass notes where
+//! their files are.
 
 use super::layout::{self, bytes, json};
 use super::{Part, Parts, bad, manifest_digest};
@@ -6,7 +7,7 @@ use boson_oci::{Section, media};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::paths::clean;
 use boson_releases::{Budget, Kind, Limits, each};
-use serde_json::Value;
+use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
@@ -17,6 +18,16 @@ use std::sync::Arc;
 const FILES: usize = 4096;
 /// Links that are followed from one name of a layer to its file.
 const LINKS: usize = 8;
+
+/// An image in `manifest.json`.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Saved {
+    /// Path of its configuration.
+    config: String,
+    /// Paths of its layers.
+    layers: Vec<String>,
+}
 
 enum Place {
     File { begin: u64, size: u64 },
@@ -40,7 +51,7 @@ pub(super) fn archive(path: &Path, name: &str) -> Result<Parts, Diagnostic> {
     match find("manifest.json") {
         Some(manifest) => saved(name, &find, &bytes(name, &manifest)?),
         None => Err(bad(name, "is not an archive of an image")
-            .help("expected what `docker save` or `skopeo copy .. oci-archive:FILE` writes")),
+            .help("expected an archive from `docker save` or `skopeo copy .. oci-archive:FILE`")),
     }
 }
 
@@ -99,18 +110,17 @@ fn find(places: &BTreeMap<String, Place>, file: &Arc<File>, path: &str) -> Optio
 
 /// The image of a `manifest.json`.
 fn saved(name: &str, find: &layout::Find<'_>, manifest: &[u8]) -> Result<Parts, Diagnostic> {
-    let document = json(name, manifest)?;
-    let image = match document.as_array().map(Vec::as_slice) {
-        Some([one]) => one,
-        _ => return Err(bad(name, "does not hold one image").help("save one image only")),
+    let images: Vec<Saved> = json(name, manifest)?;
+    let [image] = images.as_slice() else {
+        return Err(bad(name, "does not contain exactly one image").help("save one image only"));
     };
-    let file = |value: &Value| {
-        let path = clean(value.as_str().unwrap_or_default()).unwrap_or_default();
-        find(&path).ok_or_else(|| bad(name, &format!("lacks the file '{path}'")))
+    let file = |path: &String| {
+        let found = clean(path).ok().and_then(|path| find(&path));
+        found.ok_or_else(|| bad(name, &format!("lacks the file '{path}'")))
     };
-    let config = bytes(name, &file(&image["Config"])?)?;
+    let config = bytes(name, &file(&image.config)?)?;
     let mut layers = Vec::new();
-    for layer in image["Layers"].as_array().map_or(&[][..], Vec::as_slice) {
+    for layer in &image.layers {
         layers.push(Part {
             media_type: media::LAYER.to_owned(),
             digest: None,

@@ -3,7 +3,9 @@
 use super::{Part, Parts, bad, digest_of, manifest_digest};
 use boson_oci::{Section, path};
 use boson_pipeline::Diagnostic;
-use serde_json::Value;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -12,6 +14,36 @@ use std::sync::Arc;
 const DOCUMENT: u64 = 4 << 20;
 /// Most nested indexes.
 const INDEXES: usize = 3;
+
+/// Annotation of an attestation, which is listed beside the image that it is about.
+const ATTESTS: &str = "vnd.docker.reference.type";
+
+/// An index of images, or the manifest of one, which has layers.
+#[derive(Deserialize)]
+struct Document {
+    #[serde(default)]
+    manifests: Vec<Descriptor>,
+    config: Option<Descriptor>,
+    layers: Option<Vec<Descriptor>>,
+}
+
+/// What refers to a blob.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Descriptor {
+    digest: String,
+    #[serde(default)]
+    media_type: String,
+    platform: Option<Platform>,
+    #[serde(default)]
+    annotations: BTreeMap<String, String>,
+}
+
+#[derive(Deserialize)]
+struct Platform {
+    os: String,
+    architecture: String,
+}
 
 /// Finds the file at a path of the layout.
 pub(super) type Find<'f> = dyn Fn(&str) -> Option<Section> + 'f;
@@ -33,29 +65,38 @@ pub(super) fn directory(root: &Path, name: &str) -> Result<Parts, Diagnostic> {
 /// Reads the one image of a layout.
 pub(super) fn read(name: &str, find: &Find<'_>) -> Result<Parts, Diagnostic> {
     let index = find("index.json").ok_or_else(|| bad(name, "has no index.json"))?;
-    let mut document = json(name, &bytes(name, &index)?)?;
+    let mut document: Document = json(name, &bytes(name, &index)?)?;
     for _ in 0..INDEXES {
-        let picked = pick(name, &document)?;
+        let picked = pick(name, &document.manifests)?;
         let (digest, text) = blob(name, find, picked)?;
         document = json(name, &text)?;
-        if document.get("layers").is_some() {
-            return image(name, find, &document, digest);
+        if let Some(layers) = &document.layers {
+            return image(name, find, document.config.as_ref(), layers, digest);
         }
     }
-    Err(bad(name, "has indexes of indexes that end nowhere"))
+    Err(bad(name, "has endless indexes of indexes"))
 }
 
-fn image(name: &str, find: &Find<'_>, manifest: &Value, digest: String) -> Result<Parts, Diagnostic> {
-    let (_, config) = blob(name, find, &manifest["config"])?;
+fn image(
+    name: &str,
+    find: &Find<'_>,
+    config: Option<&Descriptor>,
+    listed: &[Descriptor],
+    digest: String,
+) -> Result<Parts, Diagnostic> {
+    let config = config.ok_or_else(|| bad(name, "has a manifest without a configuration"))?;
+    let (_, config) = blob(name, find, config)?;
     let mut layers = Vec::new();
-    for layer in manifest["layers"].as_array().map_or(&[][..], Vec::as_slice) {
+    for layer in listed {
         let (digest, content) = section(name, find, layer)?;
         let got = digest_of(&content).map_err(|error| bad(name, &format!("cannot be read: {error}")))?;
         if got != digest {
-            return Err(bad(name, "has a layer that is not what its digest says").help("it is damaged: get it again"));
+            return Err(
+                bad(name, "has a layer that does not match its digest").help("it is damaged: download it again")
+            );
         }
         layers.push(Part {
-            media_type: layer["mediaType"].as_str().unwrap_or_default().to_owned(),
+            media_type: layer.media_type.clone(),
             digest: Some(digest),
             content,
         });
@@ -64,20 +105,23 @@ fn image(name: &str, find: &Find<'_>, manifest: &Value, digest: String) -> Resul
 }
 
 /// The image for this platform, or the only one.
-fn pick<'d>(name: &str, index: &'d Value) -> Result<&'d Value, Diagnostic> {
-    let all = index["manifests"].as_array().map_or(&[][..], Vec::as_slice);
-    let images: Vec<&Value> = all
-        .iter()
-        .filter(|entry| {
-            entry["platform"]["os"] != "unknown" && entry["annotations"]["vnd.docker.reference.type"].is_null()
-        })
-        .collect();
-    let ours =
-        |entry: &&&Value| entry["platform"]["os"] == "linux" && entry["platform"]["architecture"] == architecture();
+fn pick<'d>(name: &str, all: &'d [Descriptor]) -> Result<&'d Descriptor, Diagnostic> {
+    let is_image = |entry: &&Descriptor| {
+        let platform = entry.platform.as_ref();
+        platform.is_none_or(|platform| platform.os != "unknown") && !entry.annotations.contains_key(ATTESTS)
+    };
+    let images: Vec<&Descriptor> = all.iter().filter(is_image).collect();
+    let ours = |entry: &&&Descriptor| {
+        let platform = entry.platform.as_ref();
+        platform.is_some_and(|platform| platform.os == "linux" && platform.architecture == architecture())
+    };
     match (images.as_slice(), images.iter().find(ours)) {
         ([one], _) | (_, Some(one)) => Ok(one),
         ([], _) => Err(bad(name, "holds no image")),
-        _ => Err(bad(name, "holds several images").help("make a layout of one image, for Linux on this architecture")),
+        _ => {
+            Err(bad(name, "holds several images")
+                .help("create a layout with one image, for Linux on this architecture"))
+        }
     }
 }
 
@@ -91,17 +135,19 @@ fn architecture() -> &'static str {
 }
 
 /// A small blob, checked.
-fn blob(name: &str, find: &Find<'_>, descriptor: &Value) -> Result<(String, Vec<u8>), Diagnostic> {
+fn blob(name: &str, find: &Find<'_>, descriptor: &Descriptor) -> Result<(String, Vec<u8>), Diagnostic> {
     let (digest, content) = section(name, find, descriptor)?;
     let bytes = bytes(name, &content)?;
     match manifest_digest(&bytes) == digest {
         true => Ok((digest, bytes)),
-        false => Err(bad(name, "has a document that is not what its digest says").help("it is damaged: get it again")),
+        false => {
+            Err(bad(name, "has a document that does not match its digest").help("it is damaged: download it again"))
+        }
     }
 }
 
-fn section(name: &str, find: &Find<'_>, descriptor: &Value) -> Result<(String, Section), Diagnostic> {
-    let digest = descriptor["digest"].as_str().unwrap_or_default();
+fn section(name: &str, find: &Find<'_>, descriptor: &Descriptor) -> Result<(String, Section), Diagnostic> {
+    let digest = descriptor.digest.as_str();
     let hex = digest.strip_prefix("sha256:").unwrap_or_default();
     // Other characters could form a path outside the layout.
     let is_digest = hex.len() == 64 && hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
@@ -124,6 +170,9 @@ pub(super) fn bytes(name: &str, section: &Section) -> Result<Vec<u8>, Diagnostic
 }
 
 /// A JSON document.
-pub(super) fn json(name: &str, bytes: &[u8]) -> Result<Value, Diagnostic> {
-    serde_json::from_slice(bytes).map_err(|_| bad(name, "has a document that is not JSON"))
+pub(super) fn json<T: DeserializeOwned>(name: &str, bytes: &[u8]) -> Result<T, Diagnostic> {
+    serde_json::from_slice(bytes).map_err(|error| match error.is_data() {
+        true => bad(name, "has a document of an unsupported form"),
+        false => bad(name, "has a document that is not JSON"),
+    })
 }

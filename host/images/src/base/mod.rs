@@ -1,4 +1,5 @@
-//! The image that a release's image is made on: a stemcell's, from an OCI layout, an archive of one, an archive of `docker save`, or a registry.
+//! The image that a release's image is made on: a stemcell's, from an OCI layout, an archive of one, an archive of
+//! `docker save`, or a registry.
 
 mod accounts;
 mod docker;
@@ -9,6 +10,7 @@ pub(crate) use accounts::Accounts;
 use crate::gzip::Pool;
 use boson_oci::{Layer, Section, digest, media};
 use boson_pipeline::Diagnostic;
+use serde::Deserialize;
 use serde_json::Value;
 use std::path::Path;
 
@@ -70,7 +72,7 @@ impl Base {
     pub fn of(name: &str, parts: Parts, place: &Path, pool: &Pool) -> Result<Self, Diagnostic> {
         let config: Value =
             serde_json::from_slice(&parts.config).map_err(|_| bad(name, "has a configuration that is not JSON"))?;
-        let diff_ids = diff_ids(&config);
+        let diff_ids = diff_ids(name, &config)?;
         if diff_ids.len() != parts.layers.len() {
             return Err(bad(name, "has a configuration that does not fit its layers"));
         }
@@ -117,7 +119,7 @@ fn layer(name: &str, part: Part, diff_id: String, place: &Path, pool: &Pool) -> 
                 .map_err(|error| crate::failure::unwritable(&error))?;
             match made.diff_id == diff_id {
                 true => Ok(made),
-                false => Err(bad(name, "has a layer that is not what its configuration says")),
+                false => Err(bad(name, "has a layer that does not match its configuration")),
             }
         }
         None => {
@@ -139,9 +141,21 @@ pub(crate) fn digest_of(section: &Section) -> std::io::Result<String> {
     Ok(out.finish().1)
 }
 
-fn diff_ids(config: &Value) -> Vec<String> {
-    let listed = config["rootfs"]["diff_ids"].as_array().map_or(&[][..], Vec::as_slice);
-    listed.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+/// The part of a configuration that names the layers. The rest goes into the image as it is.
+#[derive(Deserialize)]
+struct Configuration {
+    rootfs: Layers,
+}
+
+#[derive(Deserialize)]
+struct Layers {
+    diff_ids: Vec<String>,
+}
+
+fn diff_ids(name: &str, config: &Value) -> Result<Vec<String>, Diagnostic> {
+    let read = Configuration::deserialize(config);
+    let unreadable = |_| bad(name, "has a configuration that does not fit its layers");
+    read.map(|config| config.rootfs.diff_ids).map_err(unreadable)
 }
 
 /// The digest of a manifest.
@@ -150,5 +164,5 @@ pub(crate) fn manifest_digest(bytes: &[u8]) -> String {
 }
 
 pub(crate) fn bad(name: &str, what: &str) -> Diagnostic {
-    Diagnostic::error("image-base", format!("the stemcell's image '{name}' {what}")).in_document(name)
+    Diagnostic::error("image-base", format!("the stemcell image '{name}' {what}")).in_document(name)
 }

@@ -1,106 +1,62 @@
 //! Explanations of the diagnostics about objects that plugins return.
 
-use crate::codes::Code;
-
-/// Codes of the bundle.
-pub const CODES: &[Code] = &[
-    Code {
-        name: "bundle-duplicate-object",
-        title: "Two objects have the same kind and name",
-        explanation: "One of them would overwrite the other. Names are made from those of the deployment, its instance groups and \
-                      variables, lower case and with `-` for `_`: rename one of them. A hook that wants to change an object has to \
-                      patch it, not to add it again.",
-    },
-    Code {
-        name: "bundle-foreign-object",
-        title: "A plugin made an object that is not the deployment's",
-        explanation: "Namespace, the label `quarks.cloudfoundry.org/deployment-name`, owners and finalizers are set by the host. A \
-                      plugin leaves them out, or gives namespace and label as they are. Otherwise it could take over objects that belong to others.",
-    },
-    Code {
-        name: "bundle-identity-changed",
-        title: "A hook renamed an object",
-        explanation: "A patch may change everything but `apiVersion`, `kind` and `metadata.name`. To rename an object, remove it and \
-                      add another one.",
-    },
-    Code {
-        name: "bundle-invalid-data",
-        title: "The data of a Secret or ConfigMap is invalid",
-        explanation: "Keys are made of letters, digits, `-`, `_` and `.`; values are text. Those of a Secret's `data` and of \
-                      `binaryData` are base64; plain text of a Secret goes into `stringData`.",
-    },
-    Code {
-        name: "bundle-invalid-metadata",
-        title: "Kubernetes does not accept a label or annotation",
-        explanation: "Their names are at most 63 letters, digits, `-`, `_` and `.`, after an optional DNS name and `/`. Values of labels \
-                      follow the same rule, those of annotations are any text. Numbers and booleans have to be quoted.",
-    },
-    Code {
-        name: "bundle-invalid-name",
-        title: "Kubernetes does not accept a name",
-        explanation: "Names are lower-case letters, digits and `-`, with a letter or digit at both ends. Secrets and some others take \
-                      dots as well; Services begin with a letter and have at most 63 characters, StatefulSets at most 52, so that \
-                      their pods can be labelled.",
-    },
-    Code {
-        name: "bundle-kind-not-allowed",
-        title: "A plugin made an object of a kind that is not allowed",
-        explanation: "A conversion makes Secrets, ConfigMaps, Services, claims, workloads, network policies and the operator's own \
-                      kinds, in the `apiVersion` that the host knows. Roles, ServiceAccounts, webhooks, token Secrets and all that is \
-                      not in a namespace is refused: a plugin must not gain privileges through the objects that it returns.",
-    },
-    Code {
-        name: "bundle-label-conflict",
-        title: "Two plugins set one label to different values",
-        explanation: "Plugins of the stage `resources` run in order, each on what those before it have made, so the last one wins. If a plugin sets a label or an \
-                      annotation to another value than an earlier plugin did, the earlier value is lost. Let only one of them set it, or change their settings \
-                      or their order.",
-    },
-    Code {
-        name: "bundle-no-such-object",
-        title: "A hook changes an object that is not there",
-        explanation: "A patch or removal names an object by `apiVersion`, kind and name. No object has this name, or an earlier hook \
-                      has removed it.",
-    },
-    Code {
-        name: "bundle-not-json",
-        title: "An object holds what Kubernetes cannot store",
-        explanation: "Keys of objects are strings, and numbers are finite. A key such as `7:` or a number such as `.nan` comes from a \
-                      YAML document and cannot go into a Kubernetes object.",
-    },
-    Code {
-        name: "bundle-object-too-large",
-        title: "An object is too large",
-        explanation: "Kubernetes accepts 1 MiB of values in a Secret or ConfigMap, 256 KiB of annotations, and about 1.5 MB in all. Large \
-                      files do not belong into properties; put them into a release, or split the instance group.",
-    },
-    Code {
-        name: "bundle-patch-failed",
-        title: "The patch of a hook does not apply",
-        explanation: "Patches are lists of RFC 6902 operations. The message names the operation (counted from 0) and its path. `add` \
-                      needs the place above to exist, all others the place itself; `~1` in a path stands for `/`, `~0` for `~`.",
-    },
-    Code {
-        name: "bundle-privilege",
-        title: "A plugin asks for privileges that the deployment does not ask for",
-        explanation: "Pods get no more than what the deployment asks for: `unsafe.privileged`, `unsafe.host_pid_namespace` and \
-                      `capabilities` of bpm.yml, `run.capabilities` and `run.security_context` of the job property `quarks`, \
-                      `serviceAccountName`, `automountServiceAccountToken` and `disks` of `env.bosh.agent.settings`. Workloads that a \
-                      hook adds get nothing. Otherwise a plugin could take over nodes, or act in the cluster as any account. An \
-                      administrator allows more, for all pods, with `--allow-privilege FIELD` or `--allow-privilege FIELD=VALUE`: \
-                      `hostNetwork`, `hostPath=/dev/fuse`, `capabilities=NET_ADMIN`.",
-    },
-    Code {
-        name: "bundle-reserved-mark",
-        title: "A plugin sets a label or annotation of the operator",
-        explanation: "The operator acts on labels and annotations that begin with `quarks.cloudfoundry.org/`: a ConfigMap with the label \
-                      `quarks.cloudfoundry.org/plugin` is loaded as a plugin, for example. A plugin sets those that describe a deployment and \
-                      its groups, as the built-in rules do, and leaves out the others, in pod templates and in labels for generated \
-                      Secrets too.",
-    },
-    Code {
-        name: "bundle-too-many-objects",
-        title: "There are too many objects",
-        explanation: "A deployment of a thousand instance groups has fewer. Most often `instances` of a group has too many digits.",
-    },
-];
+boson_document::codes! {
+    BUNDLE_DUPLICATE_OBJECT = "bundle-duplicate-object", "Two objects have the same kind and name",
+        "One object would overwrite the other. Names of objects come from the names of the deployment, its instance \
+         groups and its variables, in lower case and with `-` in place of `_`: rename one of these. A resource \
+         plugin must patch an existing object instead of adding it again.";
+    BUNDLE_FOREIGN_OBJECT = "bundle-foreign-object", "A plugin returned an object that does not belong to the deployment",
+        "The host sets the namespace, the label `quarks.cloudfoundry.org/deployment-name`, owners and finalizers. A \
+         plugin omits them, or keeps namespace and label unchanged. Otherwise it could take over objects of other \
+         owners.";
+    BUNDLE_IDENTITY_CHANGED = "bundle-identity-changed", "A resource plugin renamed an object",
+        "A patch must not change `apiVersion`, `kind` and `metadata.name`. To rename an object, remove it and add \
+         another one.";
+    BUNDLE_INVALID_DATA = "bundle-invalid-data", "The data of a Secret or ConfigMap is invalid",
+        "Keys consist of letters, digits, `-`, `_` and `.`; values are text. Values of a Secret's `data` and of \
+         `binaryData` are base64. Put plain text of a Secret into `stringData`.";
+    BUNDLE_INVALID_METADATA = "bundle-invalid-metadata", "Kubernetes does not accept a label or annotation",
+        "A name has at most 63 letters, digits, `-`, `_` and `.`, after an optional DNS name and `/`. The same rule \
+         applies to values of labels; values of annotations are any text. Quote numbers and booleans.";
+    BUNDLE_INVALID_NAME = "bundle-invalid-name", "Kubernetes does not accept a name",
+        "Names consist of lower-case letters, digits and `-`, with a letter or digit at both ends. Secrets and some \
+         other kinds also accept dots. Names of Services begin with a letter and have at most 63 characters; names \
+         of StatefulSets have at most 52, because the labels of their pods contain them.";
+    BUNDLE_KIND_NOT_ALLOWED = "bundle-kind-not-allowed", "A plugin returned an object of a kind that is not allowed",
+        "A conversion creates Secrets, ConfigMaps, Services, claims, workloads, network policies and the operator's \
+         own kinds, in the `apiVersion` that the host knows. The host rejects Roles, ServiceAccounts, webhooks, \
+         token Secrets and objects without a namespace, because a plugin must not gain privileges through the \
+         objects that it returns.";
+    BUNDLE_LABEL_CONFLICT = "bundle-label-conflict", "Two plugins set a label to different values",
+        "Plugins of the stage `resources` run in order, each with the objects that those before it returned, so the \
+         last one wins. A plugin set a label or an annotation that an earlier plugin had set to another value. Let \
+         only one plugin set it, or change their settings or order.";
+    BUNDLE_NO_SUCH_OBJECT = "bundle-no-such-object", "A resource plugin changes an object that does not exist",
+        "A patch or removal identifies an object by `apiVersion`, kind and name. No object has this name, or an \
+         earlier plugin has removed it.";
+    BUNDLE_NOT_JSON = "bundle-not-json", "An object contains a value that Kubernetes cannot store",
+        "Keys of objects must be strings, and numbers must be finite. A key such as `7:` or a number such as `.nan` \
+         comes from a YAML document.";
+    BUNDLE_OBJECT_TOO_LARGE = "bundle-object-too-large", "An object is too large",
+        "Kubernetes accepts 1 MiB of values in a Secret or ConfigMap, 256 KiB of annotations, and about 1.5 MB in \
+         total. Move large files from properties into a release, or split the instance group.";
+    BUNDLE_PATCH_FAILED = "bundle-patch-failed", "A patch of a resource plugin cannot be applied",
+        "Patches are lists of RFC 6902 operations. The message names the operation (counted from 0) and its path. \
+         For `add`, the parent of the path must exist; for all other operations, the path itself. In a path, `~1` \
+         represents `/` and `~0` represents `~`.";
+    BUNDLE_PRIVILEGE = "bundle-privilege", "A plugin requests privileges that the deployment does not request",
+        "Pods get only the privileges that the deployment requests: `unsafe.privileged`, `unsafe.host_pid_namespace` \
+         and `capabilities` of bpm.yml, `run.capabilities` and `run.security_context` of the job property `quarks`, \
+         `serviceAccountName`, `automountServiceAccountToken` and `disks` of `env.bosh.agent.settings`. Workloads \
+         that a resource plugin adds get none. Otherwise a plugin could control nodes, or act in the cluster as any \
+         account. An administrator can allow more, for all pods, with `--allow-privilege FIELD` or \
+         `--allow-privilege FIELD=VALUE`: `hostNetwork`, `hostPath=/dev/fuse`, `capabilities=NET_ADMIN`.";
+    BUNDLE_RESERVED_MARK = "bundle-reserved-mark", "A plugin sets a reserved label or annotation",
+        "The operator acts on labels and annotations that begin with `quarks.cloudfoundry.org/`. For example, it \
+         loads a ConfigMap with the label `quarks.cloudfoundry.org/plugin` as a plugin. A plugin may set only those \
+         that describe a deployment and its groups, as the built-in rules do. This also applies to pod templates and \
+         to labels of generated Secrets.";
+    BUNDLE_TOO_MANY_OBJECTS = "bundle-too-many-objects", "The deployment has too many objects",
+        "A deployment of a thousand instance groups has fewer objects. Most often `instances` of a group has too \
+         many digits.";
+}

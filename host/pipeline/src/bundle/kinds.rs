@@ -1,21 +1,11 @@
 //! The kinds of objects that a conversion may create, and the rules for their names.
 
 use crate::Diagnostic;
+use crate::name_rule::NameRule;
 use crate::object::{fault, name};
 use boson_document::Tree;
 use boson_manifest::labels;
 use boson_manifest::names::{LABEL_LIMIT, STATEFUL_SET_LIMIT, SUBDOMAIN_LIMIT};
-
-/// The rule for names of a kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NameRule {
-    /// RFC 1123 subdomain: labels joined by dots.
-    Subdomain(usize),
-    /// RFC 1123 label: letters, digits, `-`.
-    Label(usize),
-    /// RFC 1035 label: the same, and a letter to begin with.
-    Service,
-}
 
 /// An object kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +26,8 @@ const fn kind(api_version: &'static str, kind: &'static str, names: NameRule) ->
     }
 }
 
-/// All allowed kinds. No Roles, ServiceAccounts or webhooks: a plugin must not gain permissions through the objects that it returns.
+/// All allowed kinds. No Roles, ServiceAccounts or webhooks: a plugin must not gain permissions through the objects
+/// that it returns.
 pub const KINDS: &[Kind] = &[
     // Both become part of longer names: a Job's pods, a StatefulSet's version.
     kind(labels::API_VERSION, "QuarksStatefulSet", NameRule::Label(LABEL_LIMIT)),
@@ -99,8 +90,7 @@ pub(crate) fn check(object: &Tree, is_of_host: bool) -> Result<(), Box<Diagnosti
         .chain(of_host)
         .find(|known| known.api_version == version && known.kind == kind);
     let Some(known) = known else {
-        let why =
-            format!("objects of apiVersion '{version}' and this kind are not among those that a conversion may make");
+        let why = format!("objects of apiVersion '{version}' and this kind are not allowed");
         return Err(fault(object, "bundle-kind-not-allowed", &why));
     };
     if let Err(why) = known.names.check(name(object)) {
@@ -118,41 +108,4 @@ pub(crate) fn check(object: &Tree, is_of_host: bool) -> Result<(), Box<Diagnosti
         ));
     }
     Ok(())
-}
-
-// === impl NameRule ===
-
-impl NameRule {
-    /// Checks a name.
-    ///
-    /// # Errors
-    /// The reason why the name is invalid.
-    pub fn check(self, name: &str) -> Result<(), String> {
-        let limit = match self {
-            Self::Subdomain(limit) | Self::Label(limit) => limit,
-            Self::Service => LABEL_LIMIT,
-        };
-        if name.len() > limit {
-            return Err(format!(
-                "its name has {} characters, and names of this kind have at most {limit}",
-                name.len()
-            ));
-        }
-        let good = match self {
-            Self::Subdomain(_) => name.split('.').all(is_label),
-            Self::Label(_) => is_label(name),
-            Self::Service => is_label(name) && name.starts_with(|c: char| c.is_ascii_lowercase()),
-        };
-        if good {
-            Ok(())
-        } else {
-            Err("its name is not valid for this kind".into())
-        }
-    }
-}
-
-fn is_label(text: &str) -> bool {
-    let end = |byte: Option<u8>| byte.is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
-    let inside = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
-    text.bytes().all(inside) && end(text.bytes().next()) && end(text.bytes().last())
 }

@@ -8,9 +8,11 @@ use boson_document::{Tree, json};
 
 /// Limit on all values of a Secret or ConfigMap together, in bytes, as in Kubernetes.
 pub const DATA_LIMIT: usize = 1 << 20;
-/// Limit on an object as JSON, in bytes. etcd refuses requests above 1.5 MiB, and the API server adds some bytes. A full Secret takes 4/3 as base64.
+/// Limit on an object as JSON, in bytes. etcd refuses requests above 1.5 MiB, and the API server adds some bytes. A
+/// full Secret takes 4/3 as base64.
 pub const OBJECT_LIMIT: usize = 1_500_000;
-/// Limit on the objects of a deployment; one with 1,000 groups has fewer. Keeps a runaway plugin from filling a cluster.
+/// Limit on the objects of a deployment; one with 1,000 groups has fewer. Keeps a runaway plugin from filling a
+/// cluster.
 pub const OBJECTS: usize = 20_000;
 /// Limit on all annotations of an object together, in bytes.
 pub const ANNOTATIONS_LIMIT: usize = 256 << 10;
@@ -22,7 +24,7 @@ pub(crate) fn check(object: &Tree) -> Result<(), Box<Diagnostic>> {
         let size = data_size(object, kind)?;
         if size > DATA_LIMIT {
             return too_large(format!(
-                "it holds {size} bytes, and objects of this kind hold at most {DATA_LIMIT}"
+                "it has {size} bytes, but objects of this kind may have at most {DATA_LIMIT}"
             ));
         }
     }
@@ -30,13 +32,13 @@ pub(crate) fn check(object: &Tree) -> Result<(), Box<Diagnostic>> {
         return Err(fault(
             object,
             "bundle-not-json",
-            "it holds a key or a number that YAML has and JSON lacks",
+            "it contains a key or a number that JSON cannot represent",
         ));
     }
     let size = json::to_text(object).len();
     if size > OBJECT_LIMIT {
         return too_large(format!(
-            "it has {size} bytes, and Kubernetes stores at most {OBJECT_LIMIT}"
+            "it has {size} bytes, but Kubernetes stores at most {OBJECT_LIMIT}"
         ));
     }
     check_metadata(object)?;
@@ -47,7 +49,7 @@ pub(crate) fn check(object: &Tree) -> Result<(), Box<Diagnostic>> {
         .sum();
     if size > ANNOTATIONS_LIMIT {
         return too_large(format!(
-            "its annotations have {size} bytes, and Kubernetes takes at most {ANNOTATIONS_LIMIT}"
+            "its annotations have {size} bytes, but Kubernetes accepts at most {ANNOTATIONS_LIMIT}"
         ));
     }
     Ok(())
@@ -61,7 +63,7 @@ fn check_metadata(object: &Tree) -> Result<(), Box<Diagnostic>> {
                 .as_str()
                 .is_some_and(|text| member == "annotations" || is_label_value(text));
             if !good || !is_qualified(key) {
-                let why = format!("Kubernetes does not take the {what} '{key}', or not with this value");
+                let why = format!("Kubernetes does not accept the {what} '{key}', or not with this value");
                 return Err(fault(object, "bundle-invalid-metadata", &why));
             }
         }
@@ -86,7 +88,7 @@ fn data_size(object: &Tree, kind: &str) -> Result<usize, Box<Diagnostic>> {
     for member in ["data", "stringData", "binaryData"] {
         for (key, value) in object.get(member).and_then(Tree::as_object).into_iter().flatten() {
             if !is_data_key(key) {
-                return Err(invalid(&format!("Kubernetes takes no key '{key}'")));
+                return Err(invalid(&format!("Kubernetes does not accept the key '{key}'")));
             }
             let text = value
                 .as_str()
@@ -103,7 +105,8 @@ fn data_size(object: &Tree, kind: &str) -> Result<usize, Box<Diagnostic>> {
     Ok(size)
 }
 
-/// At most 253 letters, digits, `-`, `_`, `.`; not `.`, `..` or anything that begins with `..`.
+/// Whether a Secret can have this key: at most 253 letters, digits, `-`, `_`, `.`, and not beginning with `..`, nor
+/// `.`.
 pub(crate) fn is_data_key(key: &str) -> bool {
     let inside = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     (1..=253).contains(&key.len()) && key.bytes().all(inside) && key != "." && !key.starts_with("..")

@@ -1,12 +1,13 @@
-//! The operator's labels and annotations. A plugin may set only those that the built-in plugins set. With the others it could make the operator load
-//! a ConfigMap as a plugin, use a Secret as a version, or rotate other Secrets.
+//! The operator's labels and annotations. A plugin may set only those that the built-in plugins set. With the others it
+//! could make the operator load a ConfigMap as a plugin, use a Secret as a version, or rotate other Secrets.
 
 use crate::Diagnostic;
 use crate::object::fault;
 use boson_document::Tree;
 use boson_manifest::labels;
 
-/// Checks all labels and annotations of an object and of its templates. `deployment`: the deployment that the object belongs to.
+/// Checks all labels and annotations of an object and of its templates. `deployment`: the deployment that the object
+/// belongs to.
 ///
 /// # Errors
 /// The first label or annotation that a plugin may not set.
@@ -40,8 +41,8 @@ fn find<'t>(tree: &'t Tree, deployment: &str) -> Option<(&'t str, Why)> {
     }
 }
 
-/// `labels`, `annotations`, and members such as `secretLabels`, which become labels of another object. Selectors are not included: they set no
-/// labels.
+/// `labels`, `annotations`, and members such as `secretLabels`, which become labels of another object. Selectors are
+/// not included: they set no labels.
 fn are_marks(member: &str) -> bool {
     let ends = |end: &str| member.strip_suffix(end).is_some_and(|rest| rest != "match");
     ["labels", "annotations", "Labels", "Annotations"].into_iter().any(ends)

@@ -1,9 +1,10 @@
-//! The objects of a conversion. Whatever a plugin returns is checked here before the host writes it.
+//! The objects of a conversion. The host checks every object that a plugin returns before it writes it.
 //!
 //! # Guarantees
-//! Every object is of an [allowed kind](kinds::KINDS), has a valid name that no other object of its kind has, belongs to the deployment by namespace
-//! and label, has no label or annotation that is reserved for the operator, gives its pods no [privileges](privileges) beyond the granted ones, and
-//! is within the [limits]. A call that fails changes nothing.
+//! Every object is of an [allowed kind](kinds::KINDS), has a valid name that no other object of its kind has, belongs
+//! to the deployment by namespace and label, has no label or annotation that is reserved for the operator, gives its
+//! pods no [privileges](privileges) beyond the granted ones, and is within the [limits]. A call that fails changes
+//! nothing.
 
 mod codes;
 pub mod kinds;
@@ -13,7 +14,7 @@ pub mod patch;
 pub mod privileges;
 mod writers;
 
-pub use codes::CODES;
+pub use codes::ALL as CODES;
 
 use crate::Diagnostic;
 use crate::object::{fault, name};
@@ -101,7 +102,8 @@ impl Bundle {
         Err(errors)
     }
 
-    /// Applies the edits of a plugin of the resources stage: patches, then removals, then additions. Warns if it overrides another plugin.
+    /// Applies the edits of a plugin of the resources stage: patches, then removals, then additions. Warns if it
+    /// overrides another plugin.
     ///
     /// # Errors
     /// Every fault of every edit.

@@ -1,7 +1,8 @@
 //! JSON Patch (RFC 6902) on a tree.
 //!
-//! Written by hand instead of using json-patch, which the tests compare with: json-patch rounds numbers, reorders members on removal, lets a patch of
-//! forty `copy` operations fill the memory, and panics while it undoes some failed patches.
+//! Written by hand instead of using json-patch, which the tests compare with: json-patch rounds numbers, reorders
+//! members on removal, lets a patch of forty `copy` operations fill the memory, and panics while it undoes some failed
+//! patches.
 
 use boson_document::{MAX_DEPTH, Map, Pointer, Tree, json};
 use std::fmt;
@@ -89,9 +90,9 @@ pub fn apply(tree: &mut Tree, patch: &Tree, budget: &mut Budget) -> Result<(), E
 
 fn apply_one(tree: &mut Tree, operation: &Tree, budget: &mut Budget) -> Result<(), &'static str> {
     let pointer = |member: &str| operation.str(member).and_then(pointer);
-    let path = pointer("path").ok_or("its path is no JSON pointer")?;
+    let path = pointer("path").ok_or("its path is not a JSON pointer")?;
     let value = || operation.get("value").ok_or("it has no value");
-    let from = || pointer("from").ok_or("its 'from' is no JSON pointer");
+    let from = || pointer("from").ok_or("its 'from' is not a JSON pointer");
     match operation.str("op").unwrap_or_default() {
         "add" => add(tree, &path, budget.grow(value()?.clone(), &path)?, budget),
         "remove" => remove(tree, &path, budget).map(|_| ()),
@@ -100,7 +101,7 @@ fn apply_one(tree: &mut Tree, operation: &Tree, budget: &mut Budget) -> Result<(
             Ok(())
         }
         "test" if same(find(tree, &path)?, value()?) => Ok(()),
-        "test" => Err("the test failed: the value is another one"),
+        "test" => Err("the test failed: the value differs"),
         "copy" => {
             let copy = find(tree, &from()?)?.clone();
             add(tree, &path, budget.grow(copy, &path)?, budget)
@@ -108,7 +109,7 @@ fn apply_one(tree: &mut Tree, operation: &Tree, budget: &mut Budget) -> Result<(
         "move" => {
             let from = from()?;
             if path != from && path.below(&from).is_some() {
-                return Err("nothing can be moved into itself");
+                return Err("a value cannot be moved into itself");
             }
             let moved = remove(tree, &from, budget)?;
             add(tree, &path, budget.grow(moved, &path)?, budget)
@@ -143,13 +144,19 @@ impl Budget {
     /// Charges the copying of a value.
     fn spend(&mut self, value: &Tree) -> Result<usize, &'static str> {
         let size = json::to_text(value).len();
-        self.bytes = self.bytes.checked_sub(size).ok_or("the patches take too much work")?;
+        self.bytes = self
+            .bytes
+            .checked_sub(size)
+            .ok_or("the patches need too much computation")?;
         Ok(size)
     }
 
     /// Charges the members or items that move.
     fn shift(&mut self, count: usize) -> Result<(), &'static str> {
-        self.shifts = self.shifts.checked_sub(count).ok_or("the patches take too much work")?;
+        self.shifts = self
+            .shifts
+            .checked_sub(count)
+            .ok_or("the patches need too much computation")?;
         Ok(())
     }
 }
@@ -162,7 +169,7 @@ fn depth(tree: &Tree) -> usize {
     }
 }
 
-const NOTHING: &str = "there is nothing at this place";
+const NOTHING: &str = "there is no value at this place";
 
 fn find<'t>(tree: &'t mut Tree, path: &Pointer) -> Result<&'t mut Tree, &'static str> {
     path.tokens()
@@ -197,7 +204,7 @@ fn add(tree: &mut Tree, path: &Pointer, value: Tree, budget: &mut Budget) -> Res
             budget.shift(items.len() - at)?;
             items.insert(at, value);
         }
-        Some(_) => return Err("what is above this place is neither an object nor a list"),
+        Some(_) => return Err("the parent of this place is neither an object nor a list"),
     }
     Ok(())
 }

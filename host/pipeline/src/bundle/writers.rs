@@ -1,5 +1,5 @@
-//! Records which hook wrote which label or annotation. Hooks run in order and the last one wins. Two hooks that set one label to different values are
-//! most often a mistake in their settings, so the user gets a warning.
+//! Records which hook wrote which label or annotation. Hooks run in order and the last one wins. Two hooks that set one
+//! label to different values are most often a mistake in their settings, so the user gets a warning.
 
 use super::Identity;
 use crate::Diagnostic;
@@ -23,7 +23,8 @@ struct Written {
 // === impl Writers ===
 
 impl Writers {
-    /// Records that the hook `by` turned `before` into `after`. Warns about labels that another hook had set to another value.
+    /// Records that the hook `by` turned `before` into `after`. Warns about labels that another hook had set to another
+    /// value.
     pub fn note(&mut self, object: &Identity, before: Option<&Tree>, after: &Tree, by: &str) -> Vec<Diagnostic> {
         let mut places = Vec::new();
         labels(after, &mut Pointer::root(), &mut places);

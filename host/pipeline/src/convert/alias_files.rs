@@ -1,5 +1,5 @@
-//! A job's `dns/aliases.json`: names of BOSH DNS that its templates define. In BOSH they apply to the instance that has the file. Here one
-//! configuration serves the whole deployment, so the aliases of all instances are merged.
+//! A job's `dns/aliases.json`: names of BOSH DNS that its templates define. In BOSH they apply to the instance that has
+//! the file. Here one configuration serves the whole deployment, so the aliases of all instances are merged.
 
 use crate::diagnostic::Diagnostic;
 use crate::release::Job;
@@ -42,7 +42,7 @@ pub(super) fn read(files: &[Rendered], diagnostics: &mut Vec<Diagnostic>) -> Opt
 fn one(text: &str) -> Result<Map, String> {
     let document = json::parse(text).map_err(|_| "it is no JSON".to_string())?;
     let Tree::Object(map) = document else {
-        return Err("it is no object of domains".into());
+        return Err("it is not an object of domains".into());
     };
     if map.len() > MOST {
         return Err(format!("it has more than {MOST} aliases"));
@@ -96,7 +96,7 @@ mod tests {
     fn a_file_with_which_bosh_dns_would_not_start_is_an_error() {
         for (text, why) in [
             ("{", "it is no JSON"),
-            ("[]", "it is no object of domains"),
+            ("[]", "it is not an object of domains"),
             (r#"{"a.b": []}"#, "the alias 'a.b' has no list of targets"),
             (r#"{"a.b": [1]}"#, "the alias 'a.b' has no list of targets"),
             (

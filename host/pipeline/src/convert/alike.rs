@@ -1,10 +1,11 @@
 //! Templates whose result is the same for every instance of a job: they are rendered only once.
 //!
-//! Of the data of a template, only `spec` and `index` differ between instances; properties and links do not. A template whose text has neither word,
-//! nor a word by which Ruby reaches objects that it does not name, does not depend on the instance. Most templates are of this kind: certificates,
-//! keys, scripts.
+//! Of the data of a template, only `spec` and `index` differ between instances; properties and links do not. A template
+//! whose text has neither word, nor a word by which Ruby reaches objects that it does not name, does not depend on the
+//! instance. Most templates are of this kind: certificates, keys, scripts.
 
-/// A template without any of these words does not depend on the instance. `self` and the like are listed because a name may be computed with them.
+/// A template without any of these words does not depend on the instance. `self` and the like are listed because a name
+/// may be computed with them.
 const TELLING: [&str; 10] = [
     "spec",
     "index",
@@ -23,8 +24,8 @@ pub fn may_differ(text: &str) -> bool {
     tags(text).any(|code| TELLING.iter().any(|word| code.contains(word)))
 }
 
-/// Words with which a template changes what all later templates see: classes of Ruby, of its libraries and of BOSH. A plain `class X` or `def x` ends
-/// with the template.
+/// Words with which a template changes what all later templates see: classes of Ruby, of its libraries and of BOSH. A
+/// plain `class X` or `def x` ends with the template.
 const REACHING: [&str; 21] = [
     "_eval",
     "_exec",

@@ -1,6 +1,6 @@
-//! The document of a group's Secret `<deployment>.bpm.<group>`: what the bpm stage needs of the files of the group's jobs, mainly their rendered
-//! bpm.yml. Written after templates are rendered, and read when objects are created. The files are stored as text, so that later diagnostics can name
-//! their lines.
+//! The document of a group's Secret `<deployment>.bpm.<group>`: what the bpm stage needs of the files of the group's
+//! jobs, mainly their rendered bpm.yml. Written after templates are rendered, and read when objects are created. The
+//! files are stored as text, so that later diagnostics can name their lines.
 
 #![allow(
     clippy::result_large_err,
@@ -98,10 +98,10 @@ fn read_copy(tree: &Tree, document: &Document, files: &mut Vec<Document>) -> Res
 fn foreign(document: &Document) -> Diagnostic {
     Diagnostic::error(
         "convert-foreign-document",
-        "it is not what rendering an instance group leaves",
+        "it does not have the structure of a rendered instance group",
     )
     .in_document(&document.name)
-    .help("delete this version of the Secret: it is made again")
+    .help("delete this version of the Secret: the operator creates it again")
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ pub fn of_job(failed: &JobErrors<'_>) -> Diagnostic {
     note(job(failed))
 }
 
-/// Not an error: each error has its own diagnostic.
+/// Creates a note, because each error has its own diagnostic.
 fn note(text: String) -> Diagnostic {
     let text = text.strip_prefix("- ").unwrap_or(&text);
     Diagnostic {

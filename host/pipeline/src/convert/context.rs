@@ -1,13 +1,12 @@
 //! The data of templates: the spec hash of one job on one instance, taken from the ig-resolved document.
 
 use boson_document::{Map, Tree};
-use std::collections::HashMap;
 
-/// Stands for the instance's address until its pod exists. Kubernetes expands it in `args` and `env`.
+/// Placeholder for the instance's address until its pod exists. Kubernetes expands it in `args` and `env`.
 pub const POD_IP: &str = "$(POD_IP)";
 
-/// The context of `job` (an entry of the resolved group's `jobs`) on its instance number `nth`, with `ip` as the pod's address. `None` if there is no
-/// such instance.
+/// The context of `job` (an entry of the resolved group's `jobs`) on its instance number `nth`, with `ip` as the pod's
+/// address. `None` if there is no such instance.
 pub fn context(job: &Tree, nth: usize, ip: &str) -> Option<Tree> {
     let quarks = job.get("properties")?.get("quarks")?;
     whole(job, quarks, quarks.items("instances").get(nth)?.clone(), ip)
@@ -35,17 +34,6 @@ pub fn instances(job: &Tree) -> usize {
     job.get("properties")
         .and_then(|properties| properties.get("quarks"))
         .map_or(0, |quarks| quarks.items("instances").len())
-}
-
-/// Instances in the largest zone of a resolved group, from which pods compute their index; `None` if the group has no job.
-pub fn replicas(document: &Tree) -> Option<u32> {
-    let job = document.items("instance_groups").first()?.items("jobs").first()?;
-    let quarks = job.get("properties")?.get("quarks")?;
-    let mut zones: HashMap<Option<&str>, u32> = HashMap::new();
-    for instance in quarks.items("instances") {
-        *zones.entry(instance.str("az")).or_default() += 1;
-    }
-    Some(zones.into_values().max().unwrap_or(0))
 }
 
 /// `spec.index` of the job's instance number `nth`.
@@ -107,20 +95,6 @@ mod tests {
         assert_eq!(context(&job, 1, "10.0.0.1"), None);
         assert_eq!((instances(&job), index(&job, 0)), (1, Some(0)));
         assert_eq!(hypothetical(&job, "10.0.0.1"), None);
-    }
-
-    #[test]
-    fn pods_count_with_the_instances_of_the_fullest_zone() {
-        let group = |instances: &str| {
-            let job = format!(r#"{{"properties": {{"quarks": {{"instances": [{instances}]}}}}}}"#);
-            parse(&format!(r#"{{"instance_groups": [{{"jobs": [{job}]}}]}}"#)).unwrap()
-        };
-        assert_eq!(replicas(&group("")), Some(0));
-        assert_eq!(replicas(&group(r#"{"az": "z1"}, {"az": "z2"}, {"az": "z1"}"#)), Some(2));
-        assert_eq!(
-            replicas(&parse(r#"{"instance_groups": [{"instances": 3, "jobs": []}]}"#).unwrap()),
-            None
-        );
     }
 
     #[test]

@@ -1,17 +1,18 @@
-//! Groups the rendered files of each job for the bpm stage: one copy of the bpm file for each different text, with its instances.
+//! Groups the rendered files of each job for the bpm stage: one copy of the bpm file for each different text, with its
+//! instances.
 
 use super::alias_files;
 use super::context;
-use super::rendering::{find, jobs};
 use crate::diagnostic::Diagnostic;
-use crate::release::{Job, Release};
+use crate::release::{self, Job, Release};
+use crate::resolved_document::jobs;
 use crate::stage::{BpmCopy, JobFiles, Rendered, ResolvedGroup};
 use crate::yaml;
 use boson_document::Tree;
 use std::collections::{BTreeSet, HashMap};
 
-/// The bpm files of a job: `spec.index` of each instance, and its rendered file. The key is the job's address in memory, which identifies it during a
-/// conversion.
+/// The bpm files of a job: `spec.index` of each instance, and its rendered file. The key is the job's address in
+/// memory, which identifies it during a conversion.
 pub(super) type BpmFiles = HashMap<*const Tree, Vec<(u32, Rendered)>>;
 
 /// The rendered alias files of a job, in the order of its instances, by the job's address in memory.
@@ -29,11 +30,11 @@ pub(super) fn collect(
     let mut all = Vec::new();
     for group in groups {
         let mut files = Vec::new();
-        for job in jobs(group) {
+        for job in jobs(&group.document) {
             let here = rendered.get(&std::ptr::from_ref(job)).map_or(&[][..], Vec::as_slice);
             let here = on_all(here, job);
             let copies = copies(&here, &group.name, &mut documents, diagnostics);
-            let found = find(releases, job);
+            let found = release::find_job(releases, job);
             let destinations: BTreeSet<&str> = found.into_iter().flat_map(Job::destinations).collect();
             files.push(JobFiles {
                 job: job.str("name").unwrap_or_default().to_string(),

@@ -1,4 +1,5 @@
-//! The fuel that rendering uses, by job, added up over the instances. Fuel does not depend on time, so the messages are the same on every machine.
+//! The fuel that rendering uses, by job, added up over the instances. Fuel does not depend on time, so the messages are
+//! the same on every machine.
 
 use crate::diagnostic::Diagnostic;
 
@@ -45,7 +46,7 @@ pub(super) fn warnings(costs: &[Cost<'_>]) -> Vec<Diagnostic> {
     let slow = costs.iter().filter(|cost| cost.fuel >= MUCH);
     let warning = |cost: &Cost<'_>| {
         Diagnostic::warning("render-slow", format!("Rendering {}", cost.described()))
-            .help("every conversion takes as long; look for what the job's templates compute")
+            .help("every conversion takes as long; check what the job's templates compute")
     };
     slow.map(warning).collect()
 }

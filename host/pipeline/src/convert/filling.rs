@@ -1,5 +1,6 @@
-//! Renders the templates of one job on one instance. One call renders them all. If that call breaks down (a template loops or uses all memory), each
-//! template is rendered alone, so that every error names its template and the other templates still report theirs.
+//! Renders the templates of one job on one instance. One call renders them all. If that call breaks down (a template
+//! loops or uses all memory), each template is rendered alone, so that every error names its template and the other
+//! templates still report theirs.
 
 use crate::diagnostic::Diagnostic;
 use crate::release::{Job, TemplateFile};

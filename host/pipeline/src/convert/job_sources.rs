@@ -1,5 +1,5 @@
-//! The job sources of an instance group as one compressed document, which its pods mount: then they render their templates without a container of a
-//! release image before it.
+//! The job sources of an instance group as one compressed document, which its pods mount: then they render their
+//! templates without a container of a release image before it.
 //!
 //! `{"<release>": {"<job>/job.MF": {"text": "..."}, "<job>/templates/bin/ctl": {"text": "...", "executable": true}}}`
 
@@ -25,7 +25,8 @@ const DIGITS: usize = 32;
 /// The job sources of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packed {
-    /// Identifies the content. It does not depend on the compression, which another version of this program may do in another way.
+    /// Identifies the content. It does not depend on the compression, which another version of this program may do in
+    /// another way.
     pub digest: String,
     /// The compressed document.
     pub bytes: Vec<u8>,
@@ -67,7 +68,8 @@ pub fn text(document: &Tree, releases: &[Release], room: &mut Room) -> Option<St
     (text.len() <= TEXT).then_some(text)
 }
 
-/// What [`text`] returned, as a Secret has it: compressed or not. `None`: it is damaged, or too large for a ConfigMap or for the deployment.
+/// What [`text`] returned, as a Secret has it: compressed or not. `None`: it is damaged, or too large for a ConfigMap
+/// or for the deployment.
 pub fn pack(stored: &[u8], room: &mut Room) -> Option<Packed> {
     let text = encoding::unpack(stored).ok()?;
     room.text = room.text.checked_sub(text.len())?;
@@ -104,7 +106,8 @@ fn files(job: &Job) -> Option<Vec<(String, Tree)>> {
     Some(files)
 }
 
-/// The files of each release in a document of [`pack`], below `jobs-src/<release>`. `directory`: where they are in messages.
+/// The files of each release in a document of [`pack`], below `jobs-src/<release>`. `directory`: where they are in
+/// messages.
 ///
 /// # Errors
 /// It is damaged.
@@ -128,7 +131,7 @@ pub fn read(bytes: &[u8], directory: &str) -> Result<BTreeMap<String, Files>, Da
     Ok(all)
 }
 
-/// Where the jobs of a release are.
+/// Path of the jobs of a release.
 pub fn root(release: &str) -> String {
     format!("jobs-src/{release}")
 }

@@ -1,5 +1,5 @@
-//! The results that one step of a conversion stores for the next: texts by key, each the data of a Secret. Both the operator and its pods write and
-//! read them here, so it does not matter which of them did a step.
+//! The results that one step of a conversion stores for the next: texts by key, each the data of a Secret. Both the
+//! operator and its pods write and read them here, so it does not matter which of them did a step.
 
 #![allow(
     clippy::result_large_err,
@@ -35,7 +35,7 @@ pub fn resolved(group: &ResolvedGroup) -> Texts {
     resolved::entries(group).into_iter().collect()
 }
 
-/// A group's rendered bpm, and its job sources if there is room for them in the same Secret.
+/// A group's rendered bpm, and its job sources if they fit into the same Secret.
 pub fn bpm(jobs: &[JobFiles], sources: Option<String>) -> Texts {
     let bpm = text(&bpm_document::write(jobs));
     let sources = sources.filter(|sources| {
@@ -46,7 +46,8 @@ pub fn bpm(jobs: &[JobFiles], sources: Option<String>) -> Texts {
     sources.into_iter().chain([(BPM.to_string(), bpm)]).collect()
 }
 
-/// Reads a document back. `name`: its name in diagnostics; `bytes`: content of the Secret or of a mounted file, compressed or not.
+/// Reads a document back. `name`: its name in diagnostics; `bytes`: content of the Secret or of a mounted file,
+/// compressed or not.
 ///
 /// # Errors
 /// It is not YAML, or damaged.
@@ -54,7 +55,7 @@ pub fn read(name: &str, bytes: &[u8]) -> Result<yaml::Document, Diagnostic> {
     let damaged = |_| {
         Diagnostic::error("convert-foreign-document", "its compressed text is damaged")
             .in_document(name)
-            .help("delete this version of the Secret: it is made again")
+            .help("delete this version of the Secret: the operator creates it again")
     };
     yaml::read_bytes(name, &encoding::unpack(bytes).map_err(damaged)?)
 }
@@ -112,9 +113,10 @@ mod tests {
     }
 
     proptest! {
-        // Both modes continue with the document that was read. Numbers that YAML spells in another way (`1e3`) get that spelling when they are first
-        // written; after that nothing changes: order, numbers, kinds of scalars, bytes. Integers of more than 64 bits are excluded: only JSON values
-        // have them, and the reader takes them as floats, as yaml.v2 does.
+        // Both modes continue with the document that was read. Numbers that YAML spells in another way (`1e3`) get that
+        // spelling when they are first written; after that nothing changes: order, numbers, kinds of scalars, bytes.
+        // Integers of more than 64 bits are excluded: only JSON values have them, and the reader takes them as floats,
+        // as yaml.v2 does.
         #[test]
         fn a_document_that_was_read_is_written_to_the_same_bytes_and_read_back_unchanged(tree in trees()) {
             let texts = manifest(&Tree::object().with("instance_groups", tree));

@@ -20,8 +20,8 @@ pub struct Documents<'a, D> {
     pub cloud_configs: &'a [D],
 }
 
-/// Applies the ops files, and adds the cloud configs. From then on, the manifest's name in `sources` means the result, whose parts are traced to their
-/// documents. Warnings are added to `said`, also if the step fails.
+/// Applies the ops files, and adds the cloud configs. From then on, the manifest's name in `sources` means the result,
+/// whose parts are traced to their documents. Warnings are added to `said`, also if the step fails.
 ///
 /// # Errors
 /// Of the ops stage; a manifest for `bosh create-env`; cloud configs that cannot be merged.

@@ -11,9 +11,10 @@
 //! | [`transform`] | objects | the same, checked, and changed by `resources` plugins |
 //! | [`crate::plain::lower`] | objects | objects that any cluster accepts |
 //!
-//! A driver calls the steps, and stores their results between them: the command line in memory ([`convert()`]), the operator in Secrets, the pods of a
-//! conversion in files. A step collects all errors that it can find. An error of one instance group does not affect the others: the operator applies
-//! what is left, the command line reports the errors of all steps at once.
+//! A driver calls the steps, and stores their results between them: the command line in memory ([`convert()`]), the
+//! operator in Secrets, the pods of a conversion in files. A step collects all errors that it can find. An error of one
+//! instance group does not affect the others: the operator applies what is left, the command line reports the errors of
+//! all steps at once.
 
 mod alias_files;
 mod alike;
@@ -39,7 +40,7 @@ mod rendering;
 pub mod selection;
 mod transform;
 
-pub use codes::CODES;
+pub use codes::ALL as CODES;
 pub use gather::gather;
 pub use merge::{Documents, apply, merge};
 pub use needed::{missing, releases, resolve_latest, specs};
@@ -104,7 +105,8 @@ pub struct Conversion {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failed;
 
-/// Converts a manifest and reports each step to `progress`. If a stage fails, the result holds all its errors and the warnings of the stages before.
+/// Converts a manifest and reports each step to `progress`. If a stage fails, the result holds all its errors and the
+/// warnings of the stages before.
 pub fn convert(stages: &dyn Stages, inputs: &Inputs<'_>, progress: &dyn Fn(&str)) -> Conversion {
     let mut run = Run {
         stages,

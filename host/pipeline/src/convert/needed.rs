@@ -13,13 +13,14 @@ const UNKNOWN_JOB: &str = "links-unknown-job";
 pub fn create_env(manifest: Named<'_>) -> Option<Diagnostic> {
     manifest.tree.get("cloud_provider")?;
     let message =
-        "this is a manifest for `bosh create-env`: it has 'cloud_provider', and makes one VM without a director";
-    let help = "give a deployment manifest, as `bosh deploy` takes it: with `stemcells` and `instance_groups`, without `cloud_provider`, `resource_pools` and `disk_pools`";
+        "this is a manifest for `bosh create-env`: it has 'cloud_provider', which creates one VM without a director";
+    let help = "use a manifest for `bosh deploy`: with `stemcells` and `instance_groups`, without `cloud_provider`, `resource_pools` and `disk_pools`";
     let error = Diagnostic::error("convert-create-env", message).in_document(manifest.name);
     Some(error.at(Pointer::root().at("cloud_provider")).help(help))
 }
 
-/// An error for every release that jobs need and that is not given. Call it before variables are generated: keys take time.
+/// An error for every release that jobs need and that is not given. Call it before variables are generated: keys take
+/// time.
 ///
 /// A manifest for `bosh create-env` is refused here, too, before any other check.
 pub fn missing(manifest: Named<'_>, releases: &[Release]) -> Vec<Diagnostic> {
@@ -51,7 +52,8 @@ pub fn missing(manifest: Named<'_>, releases: &[Release]) -> Vec<Diagnostic> {
     missing.into_iter().map(say).collect()
 }
 
-/// Names of the releases that the manifest's jobs are in, with the stemcell alias of the first group that has such a job.
+/// Names of the releases that the manifest's jobs are in, with the stemcell alias of the first group that has such a
+/// job.
 pub fn releases(manifest: &Tree) -> BTreeMap<&str, Option<&str>> {
     let mut found = BTreeMap::new();
     for (release, _) in used(manifest).into_keys() {
@@ -69,8 +71,8 @@ pub fn releases(manifest: &Tree) -> BTreeMap<&str, Option<&str>> {
     found
 }
 
-/// Specs of the jobs that the manifest uses. The others are left out: large releases have a hundred jobs, and each spec is parsed and serialized
-/// again on its way into the links stage.
+/// Specs of the jobs that the manifest uses. The others are left out: large releases have a hundred jobs, and each spec
+/// is parsed and serialized again on its way into the links stage.
 pub fn specs<'r>(manifest: Named<'_>, releases: &'r [Release]) -> Vec<JobSpec<'r>> {
     let mut specs = Vec::new();
     for (release, job) in used(manifest.tree).into_keys() {
@@ -108,8 +110,9 @@ pub fn suggest_jobs(errors: &mut [Diagnostic], manifest: Named<'_>, releases: &[
     }
 }
 
-/// Replaces `latest` and `<prefix>.latest` in the manifest's releases by the versions of the given releases, as a director does with uploaded ones.
-/// Reports each replacement. If a release has no known version, or one of another line, the text stays as it is.
+/// Replaces `latest` and `<prefix>.latest` in the manifest's releases by the versions of the given releases, as a
+/// director does with uploaded ones. Reports each replacement. If a release has no known version, or one of another
+/// line, the text stays as it is.
 pub fn resolve_latest(manifest_name: &str, manifest: &mut Tree, releases: &[Release]) -> Vec<Diagnostic> {
     let mut said = Vec::new();
     let listed = manifest.get_mut("releases").and_then(Tree::as_array_mut);
@@ -178,14 +181,15 @@ pub fn unused(manifest: Named<'_>, releases: &[Release]) -> Vec<Diagnostic> {
         let name = &release.name;
         let message = format!("release '{name}' is not used: no job of the manifest comes from it");
         let mut warning = Diagnostic::warning("release-unused", message)
-            .help("leave it out, or check its name: --release NAME=PATH calls it as the manifest does");
+            .help("remove the option, or use the name in the manifest: --release NAME=PATH");
         warning.place.document = Some(release.source.clone());
         warning
     };
     unused.map(say).collect()
 }
 
-/// Releases whose jobs never become containers: the links stage drops them with a warning, so their source is not needed.
+/// Releases whose jobs never become containers: the links stage drops them with a warning, so their source is not
+/// needed.
 const DNS_RELEASES: [&str; 2] = ["bosh-dns", "bosh-dns-aliases"];
 
 /// Release and job of every job of groups and addons, with the first place that names it.

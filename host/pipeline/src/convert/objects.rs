@@ -30,7 +30,8 @@ pub struct Objects {
     pub failed: Vec<(String, Vec<Diagnostic>)>,
 }
 
-/// Makes the objects of the deployment and of these groups. An error of one group does not affect the others. Warnings are added to `said`.
+/// Makes the objects of the deployment and of these groups. An error of one group does not affect the others. Warnings
+/// are added to `said`.
 pub fn objects(
     stages: &dyn Stages,
     deployment: &Deployment,
@@ -62,7 +63,8 @@ pub fn objects(
     made
 }
 
-/// The privileges that the pods of these groups may have: those that an administrator allows, and those that each group asks for.
+/// The privileges that the pods of these groups may have: those that an administrator allows, and those that each group
+/// asks for.
 pub fn granted<'g>(
     names: &Names,
     allowed: &Privileges,
@@ -99,15 +101,8 @@ fn of_group(stages: &dyn Stages, deployment: &Deployment, manifest: Named<'_>, g
     reply
 }
 
-/// The errors of a deployment and those of its groups. A fault that both report is reported once.
+/// The errors of a deployment, then those of its groups. Each mistake of a manifest has one stage that reports it.
 pub fn together(mut one: Vec<Diagnostic>, other: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    one.retain(|a| !other.iter().any(|b| same_fault(a, b)));
     one.extend(other);
     causes(one)
-}
-
-/// Whether two stages report the same fault of the manifest: `links-wrong-type` and `bpm-wrong-type` of one place.
-fn same_fault(one: &Diagnostic, other: &Diagnostic) -> bool {
-    let fault = |code: &str| code.split_once('-').map(|(_, fault)| fault.to_owned());
-    one.place == other.place && fault(&one.code) == fault(&other.code)
 }

@@ -18,8 +18,9 @@ pub fn of_group(manifest: &Tree, group: &str) -> String {
     index.map_or(root.clone(), |index| root.at(index)).to_string()
 }
 
-/// Moves diagnostics about a resolved group's jobs to the place of these jobs in the manifest: the resolved document has the jobs of addons after the
-/// group's own, and leaves some out. Diagnostics about the bpm.yml of an addon's job point to the addon as well: it is the same in all groups.
+/// Moves diagnostics about a resolved group's jobs to the place of these jobs in the manifest: the resolved document
+/// has the jobs of addons after the group's own, and leaves some out. Diagnostics about the bpm.yml of an addon's job
+/// point to the addon as well: it is the same in all groups.
 pub fn of_jobs(diagnostics: &mut [Diagnostic], manifest: Named<'_>, group: &Tree, pointer: &str, jobs: &[JobFiles]) {
     let origins: Vec<Origin> = jobs
         .iter()

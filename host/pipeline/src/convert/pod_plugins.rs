@@ -1,5 +1,5 @@
-//! Plugins for pods: each pod renders its templates again, with the same plugin as the conversion. The plugin comes from mounted ConfigMaps,
-//! whichever plugin created the pod.
+//! Plugins for pods: each pod renders its templates again, with the same plugin as the conversion. The plugin comes
+//! from mounted ConfigMaps, whichever plugin created the pod.
 
 use crate::stage::Stage;
 use boson_document::{Map, Tree};

@@ -1,6 +1,6 @@
-//! `env.bosh.agent.settings.preRenderOps`: operations of an instance group on what the conversion made of it. `instanceGroup` changes the resolved
-//! document, before templates are rendered; `bpm` changes the rendered bpm.yml of the group's jobs, in the document
-//! `{configs: {<job>: <bpm.yml>}}`. Both follow the rules of the ops stage.
+//! `env.bosh.agent.settings.preRenderOps`: operations of an instance group on what the conversion made of it.
+//! `instanceGroup` changes the resolved document, before templates are rendered; `bpm` changes the rendered bpm.yml of
+//! the group's jobs, in the document `{configs: {<job>: <bpm.yml>}}`. Both follow the rules of the ops stage.
 
 use super::places;
 use crate::diagnostic::Diagnostic;
@@ -9,7 +9,7 @@ use crate::yaml::{self, Document};
 use boson_document::{Pointer, Tree};
 use std::slice;
 
-/// Where an instance group has its operations.
+/// Path of the operations in an instance group.
 const SETTINGS: [&str; 5] = ["env", "bosh", "agent", "settings", "preRenderOps"];
 /// Member of the changed document with the rendered files, by job.
 const CONFIGS: &str = "configs";
@@ -63,8 +63,9 @@ pub fn to_groups(stages: &dyn Stages, groups: &mut [ResolvedGroup], manifest: Na
     Err(StageError::Input(errors))
 }
 
-/// Applies the operations on the rendered bpm.yml of a group's jobs. `documents`: the rendered files, which diagnostics name: one that changes is
-/// replaced. Places in the manifest are those of [`in_manifest`], which leads them to the group.
+/// Applies the operations on the rendered bpm.yml of a group's jobs. `documents`: the rendered files, which diagnostics
+/// name: one that changes is replaced. Places in the manifest are those of [`in_manifest`], which leads them to the
+/// group.
 ///
 /// # Errors
 /// The operations that fail.
@@ -91,7 +92,7 @@ pub fn to_bpm(
     let most = rendered.iter().map(Vec::len).max().unwrap_or(0);
     let mut said = Vec::new();
     for nth in 0..most.max(1) {
-        // Jobs whose instances agree have fewer files than others: their last one stands for all.
+        // Jobs whose instances agree have fewer files than others: their last one represents all.
         let pairs = jobs.iter().zip(&rendered);
         let configs = pairs.filter_map(|(job, copies)| {
             let copy = copies.get(nth).or(copies.last())?;
@@ -123,7 +124,8 @@ pub fn to_bpm(
     Ok(said)
 }
 
-/// One job's file on one pod, changed by the group's operations: `jobs` are the files of all jobs, by name. Nothing where the group has none.
+/// One job's file on one pod, changed by the group's operations: `jobs` are the files of all jobs, by name. Nothing
+/// where the group has none.
 ///
 /// # Errors
 /// The operations that fail.
@@ -165,8 +167,8 @@ pub fn are_in_pod(document: &Tree) -> bool {
     list(document, Part::Bpm).is_some()
 }
 
-/// Leads diagnostics about operations to the group's place in the manifest: until then, a group is named (`/instance_groups/name=web/..`), since a pod
-/// that works on one group does not know where it stands.
+/// Leads diagnostics about operations to the group's place in the manifest: until then, a group is named
+/// (`/instance_groups/name=web/..`), since a pod that works on one group does not know its position.
 pub fn in_manifest(diagnostics: &mut [Diagnostic], manifest: Named<'_>) {
     for one in diagnostics {
         let place = &mut one.place;
@@ -284,7 +286,7 @@ impl Operations<'_> {
             Diagnostic::warning("convert-pre-render-ops", text)
                 .in_document(self.manifest)
                 .at(self.at())
-                .help("give the processes of a job without bpm.yml in its property quarks.bpm")
+                .help("describe the processes of a job without bpm.yml in its property quarks.bpm")
         };
         names.into_iter().map(warn).collect()
     }

@@ -25,7 +25,8 @@ pub struct Rendered {
     pub documents: Vec<yaml::Document>,
 }
 
-/// Renders every template on every instance of these groups. An error of one group does not affect the others. Warnings are added to `said`.
+/// Renders every template on every instance of these groups. An error of one group does not affect the others. Warnings
+/// are added to `said`.
 ///
 /// # Errors
 /// The conversion ran out of fuel.

@@ -1,4 +1,5 @@
-//! Renders a deployment: the bpm templates, whose text shapes the pods, and all others, so that errors are found now rather than in a pod.
+//! Renders a deployment: the bpm templates, whose text shapes the pods, and all others, so that errors are found now
+//! rather than in a pod.
 
 use super::alias_files;
 use super::collected::{self, JobErrors};
@@ -9,7 +10,8 @@ use super::filling::{self, Filled};
 use super::parallel;
 use super::selection::{self, Selection, is_about};
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::release::{Job, Release};
+use crate::release::{self, Job, Release};
+use crate::resolved_document::jobs;
 use crate::scrub::Filter;
 use crate::stage::{JobFiles, Rendered, ResolvedGroup, Stages, Template};
 use crate::yaml;
@@ -17,7 +19,7 @@ use boson_document::{Tree, json};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Stands for the pod's address where a file is rendered only to find errors: BOSH's own placeholder.
+/// Placeholder for the pod's address in files that are rendered only to find errors; it is BOSH's.
 const ANY_IP: &str = "127.0.0.1";
 
 /// A job of a group and its release's files.
@@ -44,7 +46,7 @@ struct Outcome {
 
 /// Result of rendering all groups.
 pub(super) struct Rendering {
-    /// For each group its jobs, in order, or why it cannot be rendered.
+    /// The jobs of each group, in order, or the errors of the group.
     pub(super) groups: Vec<Result<Vec<JobFiles>, Failure>>,
     /// Warnings about the groups that can be rendered.
     pub(super) warnings: Vec<Diagnostic>,
@@ -90,8 +92,9 @@ impl From<Vec<Diagnostic>> for Failure {
     }
 }
 
-/// Renders every job of every group on every instance. `groups`: those of links.resolve, in order; the result has one entry for each. Of a group only
-/// the errors of its first failing instance are reported, as in BOSH. `filter`: what errors may quote.
+/// Renders every job of every group on every instance. `groups`: those of links.resolve, in order; the result has one
+/// entry for each. Of a group only the errors of its first failing instance are reported, as in BOSH. `filter`: what
+/// errors may quote.
 ///
 /// # Errors
 /// The conversion ran out of fuel.
@@ -149,7 +152,8 @@ impl<'a> Attempt<'a> {
         filter: Filter<'_>,
         threads: usize,
     ) -> Result<Self, Vec<Diagnostic>> {
-        // Once an instance of a group has failed, no later one is rendered: a template that loops would take its time on each.
+        // Once an instance of a group has failed, no later one is rendered: a template that loops would take its time
+        // on each.
         let failing: Vec<AtomicUsize> = (0..groups).map(|_| AtomicUsize::new(usize::MAX)).collect();
         let outcomes = parallel::map(&work, threads, |one| {
             let first = failing.get(one.group);
@@ -181,7 +185,8 @@ impl<'a> Attempt<'a> {
         costs::of(each.map(|(one, outcome)| (one.group_name, one.files.name.as_str(), outcome.fuel)))
     }
 
-    /// The diagnostics of the group's first failing instance, or of its first instance if none fails; and the jobs that fail.
+    /// The diagnostics of the group's first failing instance, or of its first instance if none fails; and the jobs that
+    /// fail.
     fn report(&self, group: usize) -> (Vec<Diagnostic>, Vec<JobErrors<'_>>) {
         let (mut diagnostics, mut failed) = (Vec::new(), Vec::new());
         let each = self.work.iter().zip(&self.outcomes);
@@ -265,13 +270,13 @@ impl Work<'_> {
 fn work<'a>(groups: &'a [ResolvedGroup], releases: &'a [Release]) -> Vec<Work<'a>> {
     let mut work = Vec::new();
     for (group, resolved) in groups.iter().enumerate() {
-        let jobs = jobs(resolved);
+        let jobs = jobs(&resolved.document);
         // Instance by instance, so that the first failing instance of the group is rendered first.
         let most = jobs.iter().map(context::instances).max().unwrap_or(0);
         let hypothetical = most == 0;
         for nth in 0..most.max(1) {
             for job in jobs {
-                if let Some(files) = find(releases, job)
+                if let Some(files) = release::find_job(releases, job)
                     && (hypothetical || nth < context::instances(job))
                 {
                     work.push(Work {
@@ -287,26 +292,6 @@ fn work<'a>(groups: &'a [ResolvedGroup], releases: &'a [Release]) -> Vec<Work<'a
         }
     }
     work
-}
-
-/// The jobs of a resolved group.
-pub fn jobs(group: &ResolvedGroup) -> &[Tree] {
-    group
-        .document
-        .items("instance_groups")
-        .first()
-        .map_or(&[], |group| group.items("jobs"))
-}
-
-/// The files of a job of a resolved group.
-pub fn find<'a>(releases: &'a [Release], job: &Tree) -> Option<&'a Job> {
-    let release = releases
-        .iter()
-        .find(|release| Some(release.name.as_str()) == job.str("release"))?;
-    release
-        .jobs
-        .iter()
-        .find(|files| Some(files.name.as_str()) == job.str("name"))
 }
 
 fn run(stages: &dyn Stages, filter: Filter<'_>, work: &Work<'_>) -> Outcome {
@@ -349,8 +334,8 @@ fn as_bpm(file: Rendered) -> Rendered {
     }
 }
 
-/// The rendered bpm file, after the templates that may affect it. A failure of those that occurs only because the pod's address is unknown is no
-/// error.
+/// The rendered bpm file, after the templates that may affect it. A failure of those that occurs only because the pod's
+/// address is unknown is no error.
 fn bpm_file(
     stages: &dyn Stages,
     filter: Filter<'_>,
@@ -402,7 +387,7 @@ fn explain_ip(said: &mut [Diagnostic], files: &Job) {
     for one in said.iter_mut().filter(|one| one.is_error() && one.help.is_none()) {
         if mentions_ip(files) {
             one.help = Some(
-                "bpm.yml shapes the pods before they exist: `spec.ip` is the text `$(POD_IP)` at first, and cannot be computed with"
+                "bpm.yml is rendered before the pods exist: `spec.ip` is the text `$(POD_IP)`, so templates cannot compute with it"
                     .to_string(),
             );
         }

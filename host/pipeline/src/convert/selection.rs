@@ -1,5 +1,5 @@
-//! Which templates of a job are rendered together, and on which instances: as few as possible, with the same result as rendering all of them, in
-//! order, on every instance.
+//! Which templates of a job are rendered together, and on which instances: as few as possible, with the same result as
+//! rendering all of them, in order, on every instance.
 
 use super::alike;
 use crate::diagnostic::Diagnostic;
@@ -19,8 +19,8 @@ pub(super) struct Selection<'t> {
 // === impl Selection ===
 
 impl<'t> Selection<'t> {
-    /// The selection for instance number `nth`. Names: of the job's templates, in order, and of `monit`. `hypothetical`: the group has no instances.
-    /// For `by_monit`, see [`by_monit`].
+    /// The selection for instance number `nth`. Names: of the job's templates, in order, and of `monit`.
+    /// `hypothetical`: the group has no instances. For `by_monit`, see [`by_monit`].
     pub fn of(
         job: &'t Job,
         (names, monit): (&'t [String], &'t str),
@@ -30,8 +30,8 @@ impl<'t> Selection<'t> {
     ) -> Self {
         let all = in_order(job, names, (monit, by_monit));
         let reaches = all.iter().any(|(_, one)| alike::may_reach_others(one.text));
-        // A template that does not fail on the first instance and does not depend on the instance fails on none, unless a template before it could
-        // depend on it.
+        // A template that does not fail on the first instance and does not depend on the instance fails on none, unless
+        // a template before it could depend on it.
         let is_needed = |one: &Template<'_>| nth == 0 || reaches || alike::may_differ(one.text);
         let mut selected = Self {
             others: Vec::new(),
@@ -72,7 +72,8 @@ pub(super) fn is_about(said: &Diagnostic, template: &str, job: &Job) -> bool {
     file.is_some_and(|file| said.place.document.as_deref() == Some(file.document_name.as_str()))
 }
 
-/// Whether a job of a resolved group runs by its monit file: the user asks for it, and nothing else describes its processes.
+/// Whether a job of a resolved group runs by its monit file: the user asks for it, and nothing else describes its
+/// processes.
 pub fn by_monit(job: &Tree, files: &Job) -> bool {
     let quarks = job.get("properties").and_then(|all| all.get("quarks"));
     let member = |key: &str| {

@@ -7,7 +7,8 @@ use crate::plain::active;
 use crate::stage::{Deployment, Stage, StageError, Stages};
 use boson_document::Tree;
 
-/// Runs the plugins in order, each on the result of the one before. Warnings are added to `said`, also if the step fails.
+/// Runs the plugins in order, each on the result of the one before. Warnings are added to `said`, also if the step
+/// fails.
 ///
 /// # Errors
 /// Objects that a plugin must not make; errors of the stage.

@@ -1,12 +1,13 @@
-//! Active pods: Services of a group with active/passive probes select the pods with a certain label. Neither the operator nor Kubernetes runs the
-//! probes yet, so no pod gets the label, and such Services would have no endpoints.
+//! Active pods: Services of a group with active/passive probes select the pods with a certain label. Neither the
+//! operator nor Kubernetes runs the probes yet, so no pod gets the label, and such Services would have no endpoints.
 
 use crate::object::fault;
 use crate::{Diagnostic, Severity};
 use boson_document::Tree;
 use boson_manifest::labels;
 
-/// Changes these Services to select all pods of their group. Returns a warning for each group that asks for something else.
+/// Changes these Services to select all pods of their group. Returns a warning for each group that asks for something
+/// else.
 pub fn lead_to_all(objects: &mut [Tree]) -> Vec<Diagnostic> {
     objects.iter_mut().for_each(without_active);
     objects
@@ -32,7 +33,7 @@ fn has_probes(object: &Tree) -> bool {
 }
 
 fn unheeded(object: &Tree) -> Diagnostic {
-    let why = "its active/passive probes are not run yet: Services lead to all of its pods";
+    let why = "its active/passive probes are not run yet: Services select all of its pods";
     Diagnostic {
         severity: Severity::Warning,
         ..*fault(object, "plain-active-passive", why)

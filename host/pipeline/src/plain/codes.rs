@@ -1,72 +1,40 @@
 //! Explanations of the diagnostics of the plain target.
 
-use crate::codes::Code;
-
-/// Codes of the plain target.
-pub const CODES: &[Code] = &[
-    Code {
-        name: "plain-active-passive",
-        title: "Active/passive probes have no effect yet",
-        explanation: "The probes are not run yet, with or without the operator, so it is unknown which pods of the group are active. Its Services select all of \
-                      its pods. A client that must reach the active pod has to find it itself, or the group must have one instance.",
-    },
-    Code {
-        name: "plain-invalid-key",
-        title: "A value has a key that Kubernetes does not take",
-        explanation: "The members of a variable's value become keys of its Secret: letters, digits, `-`, `_` and `.`. Rename the \
-                      member, and where it is used.",
-    },
-    Code {
-        name: "plain-invalid-object",
-        title: "An object of the operator is incomplete",
-        explanation: "A QuarksStatefulSet needs `spec.template`, a QuarksJob a `spec.trigger.strategy` of `manual`, `now`, `once` or \
-                      `done`. The built-in plugins make such objects; check the hooks and plugins that were added.",
-    },
-    Code {
-        name: "plain-invalid-value",
-        title: "A value lacks what its type needs",
-        explanation: "A Secret of type `kubernetes.io/tls` needs a certificate and its private key. Give both members in the \
-                      variable's value.",
-    },
-    Code {
-        name: "plain-invalid-zone",
-        title: "Nodes cannot have the name of a zone as label",
-        explanation: "Zones (`azs`) are matched with a label of the nodes: at most 63 letters, digits, `-`, `_` and `.`, each zone once. \
-                      `zoneReplicas` of a QuarksStatefulSet has a number for each zone, or is left out.",
-    },
-    Code {
-        name: "plain-missing-value",
-        title: "A variable has no value",
-        explanation: "Without the operator no values are generated in the cluster: each Secret is made now. Keep a store with \
-                      `--vars-store FILE`, or give the value with `-v` or `-l`.",
-    },
-    Code {
-        name: "plain-needs-operator",
-        title: "Something has no effect without the operator",
-        explanation: "Kubernetes alone does not copy Secrets between namespaces, or keep what a Job writes. Everything else works; with the operator these do too (`--target quarks`).",
-    },
-    Code {
-        name: "plain-no-name",
-        title: "There is no Kubernetes name for something",
-        explanation: "Names of Kubernetes objects hold lower-case letters, digits and `-`. Nothing is left of this one: rename the \
-                      instance group or the deployment.",
-    },
-    Code {
-        name: "plain-secret-too-large",
-        title: "A Secret would be too large",
-        explanation: "A Secret holds 1 MiB. The properties and links of one instance group have more even when they are compressed, or the \
-                      value of one variable has. Move large files into a release, or split the group.",
-    },
-    Code {
-        name: "plain-unknown-kind",
-        title: "An object of the operator has no plain form",
-        explanation: "QuarksStatefulSets, QuarksJobs and QuarksSecrets become plain objects. Others need the operator: \
-                      `--target quarks`.",
-    },
-    Code {
-        name: "plain-unsupported-secret",
-        title: "A Secret is made from others, in the cluster",
-        explanation: "Variables of the types `dockerconfigjson`, `templatedconfig` and `copy` refer to Secrets that exist in the \
-                      cluster; the operator puts them together. Make the Secret yourself, or use `--target quarks`.",
-    },
-];
+boson_document::codes! {
+    PLAIN_ACTIVE_PASSIVE = "plain-active-passive", "Active/passive probes have no effect yet",
+        "Neither the operator nor Kubernetes runs these probes yet, so it is unknown which pods of the group are \
+         active, and its Services select all pods. If clients must reach the active pod, they have to find it \
+         themselves, or the group must have one instance.";
+    PLAIN_INVALID_KEY = "plain-invalid-key", "A value has a key that Kubernetes does not accept",
+        "The members of a variable's value become keys of its Secret, which consist of letters, digits, `-`, `_` and \
+         `.`. Rename the member wherever it is used.";
+    PLAIN_INVALID_OBJECT = "plain-invalid-object", "An object of the operator is incomplete",
+        "A QuarksStatefulSet needs `spec.template`, a QuarksJob needs `spec.trigger.strategy` with the value \
+         `manual`, `now`, `once` or `done`. The built-in plugins create such objects: check the plugins that you \
+         added.";
+    PLAIN_INVALID_VALUE = "plain-invalid-value", "A value lacks members that its type needs",
+        "A Secret of type `kubernetes.io/tls` needs a certificate and its private key. Set both members in the \
+         variable's value.";
+    PLAIN_INVALID_ZONE = "plain-invalid-zone", "The name of a zone cannot be the value of a node label",
+        "Zones (`azs`) are compared with a label of the nodes. A name has at most 63 letters, digits, `-`, `_` and \
+         `.`, and each zone occurs once. `zoneReplicas` of a QuarksStatefulSet has a number for each zone, or is \
+         omitted.";
+    PLAIN_MISSING_VALUE = "plain-missing-value", "A variable has no value",
+        "Without the operator, no values are generated in the cluster, so the conversion must create each Secret \
+         with its value. Generate and store values with `--vars-store FILE`, or set the value with `-v` or `-l`.";
+    PLAIN_NEEDS_OPERATOR = "plain-needs-operator", "Something has no effect without the operator",
+        "Kubernetes alone does not copy Secrets between namespaces, and does not store the output of a Job. \
+         Everything else works. The operator supports both: `--target quarks`.";
+    PLAIN_NO_NAME = "plain-no-name", "A name has no characters that Kubernetes accepts",
+        "Names of Kubernetes objects consist of lower-case letters, digits and `-`. Rename the instance group or the \
+         deployment.";
+    PLAIN_SECRET_TOO_LARGE = "plain-secret-too-large", "A Secret would be too large",
+        "A Secret may have 1 MiB. The properties and links of one instance group exceed this even when they are \
+         compressed, or the value of one variable does. Move large files into a release, or split the group.";
+    PLAIN_UNKNOWN_KIND = "plain-unknown-kind", "An object of the operator has no plain form",
+        "QuarksStatefulSets, QuarksJobs and QuarksSecrets can be lowered to plain objects. Other kinds need the \
+         operator: `--target quarks`.";
+    PLAIN_UNSUPPORTED_SECRET = "plain-unsupported-secret", "A Secret depends on others in the cluster",
+        "Variables of the types `dockerconfigjson`, `templatedconfig` and `copy` refer to Secrets in the cluster, \
+         which the operator combines. Create the Secret yourself, or use `--target quarks`.";
+}

@@ -1,4 +1,5 @@
-//! The account of a deployment's DNS servers. With the operator, the operator creates it in each namespace; the plain target has to include it.
+//! The account of a deployment's DNS servers. With the operator, the operator creates it in each namespace; the plain
+//! target has to include it.
 //!
 //! # Guarantees
 //! It reads EndpointSlices of its namespace, nothing else: no Secret, no pod.

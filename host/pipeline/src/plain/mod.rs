@@ -1,7 +1,7 @@
 //! The plain target: the operator's objects are converted to objects that any cluster accepts.
 //!
-//! Each kind has its own pure plan function (what a controller would create from one object). [`lower`] applies them to a whole conversion and
-//! reports what has no effect without the operator.
+//! Each kind has its own pure plan function (what a controller would create from one object). [`lower`] applies them to
+//! a whole conversion and reports what has no effect without the operator.
 
 pub mod active;
 mod codes;
@@ -13,7 +13,7 @@ pub mod stateful_set;
 mod tags;
 mod zone;
 
-pub use codes::CODES;
+pub use codes::ALL as CODES;
 pub use tags::tags;
 
 use crate::object::{fault, name};
@@ -58,7 +58,7 @@ fn lower_one(object: &Tree, values: &Tree) -> Result<Vec<Tree>, Box<Diagnostic>>
         "QuarksSecret" => {
             let variable = secret::variable(object);
             let value = variable.and_then(|variable| values.get(variable));
-            let why = "there is no value of its variable to put into a Secret";
+            let why = "its variable has no value for a Secret";
             let value = value.ok_or_else(|| fault(object, "plain-missing-value", why))?;
             Ok(vec![secret::secret(object, value)?])
         }
@@ -80,7 +80,7 @@ fn unheeded(object: &Tree) -> Vec<Diagnostic> {
     let table: [(&[&str], &str); 2] = [
         (
             &["spec", "output", "outputMap"],
-            "what its containers write is not kept without the operator",
+            "the output of its containers is not stored without the operator",
         ),
         (
             &["spec", "copies"],

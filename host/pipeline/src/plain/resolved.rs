@@ -1,7 +1,7 @@
 //! The Secrets with the resolved documents of instance groups, which init containers render templates from.
 
-use crate::convert::context;
 use crate::object::metadata;
+use crate::resolved_document;
 use crate::stage::ResolvedGroup;
 use crate::{Diagnostic, yaml};
 use boson_document::Tree;
@@ -14,15 +14,17 @@ use std::slice;
 
 /// Key of the document in the Secret.
 pub const KEY: &str = "properties.yaml";
-/// Key of the number of instances in the largest zone. Pods read it from here, so that scaling changes nothing in their template but the Secret's
-/// version.
+/// Key of the number of instances in the largest zone. Pods read it from here, so that scaling changes nothing in their
+/// template but the Secret's version.
 pub const REPLICAS: &str = "replicas";
-/// Annotation of a pod template: digest of the data that its pods render. A change restarts them; a changed number of instances does not count.
+/// Annotation of a pod template: digest of the data that its pods render. A change restarts them; a changed number of
+/// instances does not count.
 pub const DIGEST: &str = "quarks.cloudfoundry.org/resolved-digest";
 
 /// The Secret of a group at one version.
 ///
-/// Its document is compressed if it is large. It is not marked as immutable: callers that store several versions do that.
+/// Its document is compressed if it is large. It is not marked as immutable: callers that store several versions do
+/// that.
 ///
 /// # Errors
 /// A group without a valid Kubernetes name, or more text than a Secret holds.
@@ -52,12 +54,13 @@ pub fn resolved_secret(names: &Names, group: &ResolvedGroup, version: u32) -> Re
 pub fn entries(group: &ResolvedGroup) -> Vec<(String, String)> {
     // Members keep their order: templates that iterate over a hash give the same text here and in the pod.
     let mut entries = vec![(KEY.into(), yaml::write_manifest(slice::from_ref(&group.document)))];
-    let replicas = context::replicas(&group.document);
+    let replicas = resolved_document::replicas(&group.document);
     entries.extend(replicas.map(|replicas| (REPLICAS.into(), replicas.to_string())));
     entries
 }
 
-/// Annotates the pods of StatefulSets that mount the Secret of one of these groups with the digest of the data that they render.
+/// Annotates the pods of StatefulSets that mount the Secret of one of these groups with the digest of the data that
+/// they render.
 ///
 /// Pods of Jobs are not annotated: a Job's template cannot be changed.
 ///
@@ -114,10 +117,10 @@ struct Rendered {
 // === impl Rendered ===
 
 impl Rendered {
-    /// A pod gets only its own instance, so more instances in its group restart no pod. Links hold the instances of their groups, so those changes
-    /// do.
+    /// A pod gets only its own instance, so more instances in its group restart no pod. Links hold the instances of
+    /// their groups, so those changes do.
     fn of(group: &ResolvedGroup) -> Self {
-        let (mut document, replicas) = (group.document.clone(), context::replicas(&group.document));
+        let (mut document, replicas) = (group.document.clone(), resolved_document::replicas(&group.document));
         let groups = document.get_mut("instance_groups").and_then(Tree::as_array_mut);
         for group in groups.into_iter().flatten() {
             remove(group, "instances");
@@ -134,7 +137,8 @@ impl Rendered {
         }
     }
 
-    /// For the zone number `zone`, from 0. Its first index depends on the number of instances in the largest zone.
+    /// Digest of the document for the zone number `zone`, from 0. Its first index depends on the number of instances in
+    /// the largest zone.
     fn digest(&self, zone: u32) -> String {
         let first = instances::index(zone.saturating_add(1), self.replicas, 0);
         let digest = Sha256::digest(format!("{first}\n{}", self.document));

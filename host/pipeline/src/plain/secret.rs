@@ -35,7 +35,7 @@ pub fn secret(object: &Tree, value: &Tree) -> Result<Tree, Box<Diagnostic>> {
     let labels = labels.with(labels::SECRET_KIND, labels::secret_kind::GENERATED);
     let mut annotations = annotations(object);
     if let Some(map) = annotations.as_object_mut() {
-        // It says when to generate a value, which does not describe the value.
+        // It controls when a value is generated, and does not describe the value.
         map.shift_remove(labels::UPDATE_MODE);
     }
     let annotations = merge(annotations, spec.get("secretAnnotations").unwrap_or(&Tree::Null));
@@ -52,7 +52,7 @@ pub fn secret(object: &Tree, value: &Tree) -> Result<Tree, Box<Diagnostic>> {
         return Err(fault(
             object,
             "plain-invalid-value",
-            &format!("its value has nothing for the key '{key}'"),
+            &format!("its value has no member for the key '{key}'"),
         ));
     }
     with_data(secret, &entries)
@@ -93,7 +93,7 @@ fn entries(object: &Tree, spec: &Tree, value: &Tree) -> Result<(&'static str, En
         "dockerconfigjson" | "templatedconfig" | "copy" => Err(fault(
             object,
             "plain-unsupported-secret",
-            "a Secret of this type is made from others in the cluster, by the operator",
+            "only the operator can create a Secret of this type, from others in the cluster",
         )),
         _ => Ok(("Opaque", members(value))),
     }
@@ -138,12 +138,12 @@ fn with_data(secret: Tree, entries: &[(String, String)]) -> Result<Tree, Box<Dia
         return Err(fault(
             &secret,
             "plain-invalid-key",
-            &format!("Kubernetes takes no key '{key}' in a Secret"),
+            &format!("Kubernetes does not accept the key '{key}' in a Secret"),
         ));
     }
     let size: usize = entries.iter().map(|(_, value)| value.len()).sum();
     if size > DATA_LIMIT {
-        let why = format!("it would hold {size} bytes, and a Secret holds at most {DATA_LIMIT}");
+        let why = format!("it would have {size} bytes, but a Secret may have at most {DATA_LIMIT}");
         return Err(fault(&secret, "plain-secret-too-large", &why));
     }
     Ok(secret.with("data", encoded(entries)))

@@ -1,4 +1,5 @@
-//! Tags of a deployment and its instance groups: annotations of all objects, Secrets between the steps of a conversion included.
+//! Tags of a deployment and its instance groups: annotations of all objects, Secrets between the steps of a conversion
+//! included.
 
 use crate::object::is_qualified;
 use boson_document::{Tree, go};
@@ -7,8 +8,8 @@ use std::collections::BTreeMap;
 
 /// Tags of the manifest, and over them those of an instance group.
 ///
-/// Tags that Kubernetes does not take are left out, as the bpm stage rejects them later; so are the operator's own annotations, and values that are
-/// placeholders.
+/// Tags that Kubernetes does not take are left out, as the bpm stage rejects them later; so are the operator's own
+/// annotations, and values that are placeholders.
 pub fn tags(manifest: &Tree, group: Option<&str>) -> BTreeMap<String, String> {
     let mut groups = manifest.items("instance_groups").iter();
     let group = group.and_then(|name| groups.find(|group| group.str("name") == Some(name)));

@@ -117,7 +117,8 @@ enum Rule {
     WhereSet,
 }
 
-/// Whether the template itself says where the number comes from. As text in the template, scaling would restart every pod.
+/// Whether the template itself contains the source of the number. As text in the template, scaling would restart every
+/// pod.
 fn knows_replicas(pod: &Tree) -> bool {
     let containers = ["initContainers", "containers"]
         .into_iter()

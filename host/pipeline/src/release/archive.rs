@@ -1,7 +1,8 @@
-//! A release tarball: `release.MF`, and `jobs/<job>.tgz` with `job.MF`, `monit` and templates. Final, dev and compiled releases alike.
+//! A release tarball: `release.MF`, and `jobs/<job>.tgz` with `job.MF`, `monit` and templates. Final, dev and compiled
+//! releases alike.
 //!
-//! Read in two steps, because only `release.MF` says which of the tarball's jobs count: first [`Manifest::read`], then [`read`] with the content of
-//! each job's tarball under `jobs/<job>/`.
+//! Read in two steps, because only the jobs in `release.MF` count: first [`Manifest::read`], then [`read`] with the
+//! content of each job's tarball under `jobs/<job>/`.
 
 use super::job::{self, Layout};
 use super::open;
@@ -41,7 +42,8 @@ pub struct Manifest {
 pub struct JobReference {
     /// Name of the job.
     pub name: String,
-    /// Digests of the job's tarball, as written: `<sha1>`, `sha256:<hex>`, or several separated by `;`. `None`: not given.
+    /// Digests of the job's tarball, as written: `<sha1>`, `sha256:<hex>`, or several separated by `;`. `None`: not
+    /// given.
     pub digest: Option<String>,
     /// Place of the entry in `release.MF`.
     pub pointer: Pointer,
@@ -62,8 +64,8 @@ pub struct PackageReference {
     pub pointer: Pointer,
 }
 
-/// Reads the release that `manifest` describes from `files`, where every job that could be unpacked is under `jobs/<job>/`. `failed`: jobs that could
-/// not be unpacked; their errors have been reported.
+/// Reads the release that `manifest` describes from `files`, where every job that could be unpacked is under
+/// `jobs/<job>/`. `failed`: jobs that could not be unpacked; their errors have been reported.
 ///
 /// # Errors
 /// All its faults.

@@ -1,241 +1,123 @@
-//! Explanations of the diagnostics about releases, both of the checks here and of the code that reads releases from disk.
+//! Explanations of the diagnostics about releases, both of the checks here and of the code that reads releases from
+//! disk.
 
-use crate::codes::Code;
-
-/// Codes of releases.
-pub const CODES: &[Code] = &[
-    Code {
-        name: "release-archive-bomb",
-        title: "An archive unpacks to far more than its size",
-        explanation: "Archives of releases shrink to a tenth at best. This one grows a hundredfold while it is unpacked, or is \
-                      made of hundreds of thousands of gzip members: it is damaged, or made to exhaust the disk or memory of its reader. It was not read further.",
-    },
-    Code {
-        name: "release-archive-damaged",
-        title: "An archive is cut off or damaged",
-        explanation: "The archive ends too early, or a checksum in it is wrong. Most often a download broke off. Get the file \
-                      again and compare its digest with the one that the release's author gives.",
-    },
-    Code {
-        name: "release-archive-entries",
-        title: "Too many files",
-        explanation: "An archive or directory has more entries than any release needs, or a link leads to a directory with \
-                      thousands of files. Check that the path is the release's own directory.",
-    },
-    Code {
-        name: "release-archive-entry",
-        title: "An archive holds something that releases do not have",
-        explanation: "Releases hold files, directories and links. Devices, named pipes, sparse files and headers of absurd size \
-                      are refused: no tool for building releases writes them.",
-    },
-    Code {
-        name: "release-archive-format",
-        title: "The file is no archive",
-        explanation: "A release is a gzip-compressed tar (`.tgz`) or a plain tar. The file is neither. A download that failed \
-                      often leaves an HTML page under the archive's name: check its first lines.",
-    },
-    Code {
-        name: "release-archive-link",
-        title: "A link in an archive leads out of it",
-        explanation: "Links are followed inside of an archive only. One that leads to the reader's own files is refused, since \
-                      it would bring them into the deployment.",
-    },
-    Code {
-        name: "release-archive-path",
-        title: "A path in an archive leads out of it",
-        explanation: "Paths in an archive are relative and do not climb with `..`. Other paths are meant to overwrite files of the user who \
-                      unpacks the archive. Get the release from its author.",
-    },
-    Code {
-        name: "release-archive-size",
-        title: "An archive is too large",
-        explanation: "Releases unpack to 8 GiB at most, and their jobs to 256 MiB. Jobs hold templates; large files belong in \
-                      packages, which are never read here.",
-    },
-    Code {
-        name: "release-digest",
-        title: "A part is not what its digest says",
-        explanation: "`release.MF` and image manifests name the digest of every part. This part has another one: it is damaged \
-                      or was changed after the release was made. Get it again; after a deliberate change, make the release anew.",
-    },
-    Code {
-        name: "release-empty",
-        title: "There are no jobs",
-        explanation: "The directory or image has a place for jobs, but no job in it: expected is `<job>/job.MF`, or \
-                      `<release>/<job>/job.MF`. With a name given, only the release of that name is looked for.",
-    },
-    Code {
-        name: "release-file-encoding",
-        title: "A file of a job is not UTF-8",
-        explanation: "Templates, `monit` and `properties_schema.json` are text in UTF-8. Convert the file, or put binary content \
-                      into a package.",
-    },
-    Code {
-        name: "release-file-kind",
-        title: "Something is not a plain file",
-        explanation: "A file of the release is a directory, a device, a socket or a named pipe. It was not opened.",
-    },
-    Code {
-        name: "release-file-missing",
-        title: "A file of the release is missing",
-        explanation: "The release needs this file, and it is not there. In a source directory, check that everything is checked \
-                      out, submodules included.",
-    },
-    Code {
-        name: "release-file-too-large",
-        title: "A file of a job is too large",
-        explanation: "Files of jobs are read up to 32 MiB. Templates have some kilobytes; large files belong in packages.",
-    },
-    Code {
-        name: "release-too-large",
-        title: "The jobs of a release take too much memory",
-        explanation: "Specs and templates of all jobs are in memory while a deployment is converted: a template twice, and a value of a spec takes a hundred \
-                      times the bytes of its text. A file that several templates link to counts for each of them.",
-    },
-    Code {
-        name: "release-total-too-large",
-        title: "The releases of a deployment take too much memory",
-        explanation: "Specs and templates of all releases are in memory while a deployment is converted, and what they may take together is bounded. The \
-                      message names the largest. Large files in a job's `templates` belong into a package.",
-    },
-    Code {
-        name: "release-identifier",
-        title: "A name has characters that BOSH does not take",
-        explanation: "Names of releases are made of letters, digits, `-`, `_`, `+` and `.`.",
-    },
-    Code {
-        name: "release-image",
-        title: "An image can't be read",
-        explanation: "Expected is an OCI image layout of one image, as a directory or as a plain tar, with layers compressed by \
-                      gzip or not at all. `skopeo copy docker://<image> oci:<directory>` creates one.",
-    },
-    Code {
-        name: "release-index",
-        title: "The index of final releases can't be read",
-        explanation: "The version of a source directory is the newest in `releases/<name>/index.yml`. That file can't be read, \
-                      so the version stays unknown. Nothing else depends on it.",
-    },
-    Code {
-        name: "release-job-archive",
-        title: "A job's tarball is missing",
-        explanation: "`release.MF` lists the job, but the release tarball has no `jobs/<job>.tgz`. Make the release again: \
-                      `bosh create-release --tarball`.",
-    },
-    Code {
-        name: "release-job-link",
-        title: "A job declares its links wrongly",
-        explanation: "`provides` and `consumes` of a job's spec are lists of `{name, type}`. A name may be given once in each. \
-                      `optional` is for `consumes` only.",
-    },
-    Code {
-        name: "release-job-manifest",
-        title: "A job has no spec",
-        explanation: "Every directory in `jobs` of a source directory is a job and has a file `spec`; in tarballs and images the \
-                      file is called `job.MF`.",
-    },
-    Code {
-        name: "release-job-name",
-        title: "A job is named in two ways",
-        explanation: "The `name` in a job's spec must be that of its directory, or the one in `release.MF`.",
-    },
-    Code {
-        name: "release-job-spec",
-        title: "A job's spec has the wrong form",
-        explanation: "In a job's spec `templates`, `properties` and `logs` are maps, `packages` is a list.",
-    },
-    Code {
-        name: "release-kind",
-        title: "The directory is no release",
-        explanation: "A release's source directory has a directory `jobs`; one that came from a release image has `jobs-src` or \
-                      `var/vcap/jobs-src`; an image layout has `oci-layout`; an unpacked tarball has `release.MF`. Check that \
-                      the path is the top of the release.",
-    },
-    Code {
-        name: "release-link-escapes",
-        title: "A link leads out of the release",
-        explanation: "Templates may be symbolic links to other files of the same release. This one leads to a file outside, \
-                      which the release would lack on any other machine. Put a copy of the file into the release.",
-    },
-    Code {
-        name: "release-link-loop",
-        title: "Links lead to each other",
-        explanation: "After 40 links there was still no file. Make the link lead to a file.",
-    },
-    Code {
-        name: "release-manifest",
-        title: "The release manifest is missing or wrong",
-        explanation: "A release tarball has a file `release.MF` that gives the release's name and version and lists its jobs and \
-                      packages. `bosh create-release --tarball` writes it. An archive of a source directory has none: unpack it \
-                      and give the directory.",
-    },
-    Code {
-        name: "release-monit-missing",
-        title: "A job has no monit file",
-        explanation: "BOSH refuses jobs without a file `monit`. An empty one says that the job runs no process.",
-    },
-    Code {
-        name: "release-name",
-        title: "The name of the release is unknown",
-        explanation: "A source directory tells its name in `config/final.yml`, as `name` or as `final_name`; a tarball in \
-                      `release.MF`. Images do not tell it. Where nothing does, give it on the command line: `--release NAME=PATH`.",
-    },
-    Code {
-        name: "release-not-compiled",
-        title: "A release has packages that are not compiled",
-        explanation: "`host image` puts packages into images as they are, and runs no `packaging` scripts. Have a director compile the release: \
-                      `bosh export-release NAME/VERSION OS/STEMCELL-VERSION` downloads a tarball with `compiled_packages`. For cf-deployment, \
-                      `operations/use-compiled-releases.yml` names releases that were compiled already.",
-    },
-    Code {
-        name: "release-package-archive",
-        title: "A package's tarball is missing",
-        explanation: "`release.MF` lists the package, but the release tarball has no `compiled_packages/<package>.tgz`. Export the release again: \
-                      `bosh export-release`.",
-    },
-    Code {
-        name: "release-package-missing",
-        title: "A job depends on a package that is not there",
-        explanation: "Every package that a job's spec lists has a directory in `packages`, or an entry in `release.MF`.",
-    },
-    Code {
-        name: "release-path",
-        title: "The path of a release can't be read",
-        explanation: "There is nothing at this path, or the system does not allow to read it, or it is neither a file nor a \
-                      directory.",
-    },
-    Code {
-        name: "release-path-depth",
-        title: "Directories are nested too deep",
-        explanation: "Directories of jobs are read 64 deep. No release needs more.",
-    },
-    Code {
-        name: "release-properties-schema",
-        title: "A job's properties schema is no JSON",
-        explanation: "`properties_schema.json` of a job is a JSON Schema, read as JSON: no comments, no trailing commas.",
-    },
-    Code {
-        name: "release-renamed",
-        title: "A release is given a name that is not its own",
-        explanation: "`--release NAME=PATH` calls the release NAME, whatever its `config/final.yml` or `release.MF` says: right for a fork \
-                      that the manifest lists under the old name, and wrong where the path belongs to another release.",
-    },
-    Code {
-        name: "release-several",
-        title: "There are several releases",
-        explanation: "The directory holds `jobs-src/<release>/<job>` for more than one release. Pick one: \
-                      `--release NAME=PATH`, once for each that is needed.",
-    },
-    Code {
-        name: "release-template-destination",
-        title: "A template has an unusual destination",
-        explanation: "In a job's spec, `templates` maps each file below the job's `templates` to its place below \
-                      `/var/vcap/jobs/<job>`. The place must not lead out of there, nor have characters such as line breaks or NUL in it; and two templates should not have the same one: \
-                      the later one wins.",
-    },
-    Code {
-        name: "release-template-missing",
-        title: "A template is missing",
-        explanation: "A job's spec lists a template that is not below the job's `templates`. Check the spelling, and that a link \
-                      does not lead to a file that was removed.",
-    },
-];
+boson_document::codes! {
+    RELEASE_ARCHIVE_BOMB = "release-archive-bomb", "An archive unpacks to far more than its size",
+        "Releases compress to a tenth of their size at best. This archive unpacks to a hundred times its size, or \
+         consists of hundreds of thousands of gzip members: it is damaged, or made to exhaust the disk or memory of \
+         its reader. The host stopped reading it.";
+    RELEASE_ARCHIVE_DAMAGED = "release-archive-damaged", "An archive is truncated or damaged",
+        "The archive ends too early, or one of its checksums is wrong. Most often a download was interrupted. \
+         Download the file again and compare its digest with the published one.";
+    RELEASE_ARCHIVE_ENTRIES = "release-archive-entries", "Too many files",
+        "An archive or directory has more entries than any release needs, or a link leads to a directory with \
+         thousands of files. Check that the path is the directory of the release.";
+    RELEASE_ARCHIVE_ENTRY = "release-archive-entry", "An archive contains an entry that releases do not have",
+        "Releases contain files, directories and links. The host rejects devices, named pipes, sparse files and \
+         oversized headers, because no tool for building releases writes them.";
+    RELEASE_ARCHIVE_FORMAT = "release-archive-format", "The file is not an archive",
+        "A release is a gzip-compressed tar (`.tgz`) or a plain tar. This file is neither. A failed download often \
+         leaves an HTML page under the name of the archive: check its first lines.";
+    RELEASE_ARCHIVE_LINK = "release-archive-link", "A link in an archive leads out of it",
+        "The host follows links only within an archive. It rejects a link to other files, because it would copy \
+         files of the reader into the deployment.";
+    RELEASE_ARCHIVE_PATH = "release-archive-path", "A path in an archive leads out of it",
+        "Paths in an archive must be relative and must not leave it with `..`. Other paths could overwrite files of \
+         the user who unpacks the archive. Get the release from its author.";
+    RELEASE_ARCHIVE_SIZE = "release-archive-size", "An archive is too large",
+        "Releases may unpack to at most 8 GiB, and their jobs to 256 MiB. Put large files into packages, which a \
+         conversion does not read.";
+    RELEASE_DIGEST = "release-digest", "A part does not match its digest",
+        "`release.MF` and image manifests contain the digest of every part. This part has another digest: it is \
+         damaged, or was changed after the release was created. Download it again; after a deliberate change, create \
+         the release again.";
+    RELEASE_EMPTY = "release-empty", "The release has no jobs",
+        "The directory or image has a place for jobs, but no job: expected `<job>/job.MF` or \
+         `<release>/<job>/job.MF`. With `--release NAME=PATH`, the host reads only the release NAME.";
+    RELEASE_FILE_ENCODING = "release-file-encoding", "A file of a job is not UTF-8",
+        "Templates, `monit` and `properties_schema.json` must be UTF-8 text. Convert the file, or move binary \
+         content into a package.";
+    RELEASE_FILE_KIND = "release-file-kind", "A path of the release is not a regular file",
+        "A directory, a device, a socket or a named pipe is in the place of a file. The host did not open it.";
+    RELEASE_FILE_MISSING = "release-file-missing", "A file of the release is missing",
+        "The release refers to this file, but it does not exist. In a source directory, check that everything is \
+         checked out, including submodules.";
+    RELEASE_FILE_TOO_LARGE = "release-file-too-large", "A file of a job is too large",
+        "Files of jobs may have at most 32 MiB. Move large files into packages.";
+    RELEASE_TOO_LARGE = "release-too-large", "The jobs of a release need too much memory",
+        "The specs and templates of all jobs are in memory during a conversion. A template counts twice, and a value \
+         of a spec counts a hundred times the size of its text. A file that several templates link to counts for \
+         each of them.";
+    RELEASE_TOTAL_TOO_LARGE = "release-total-too-large", "The releases of a deployment need too much memory",
+        "The specs and templates of all releases are in memory during a conversion, and their total is limited. The \
+         message names the largest releases. Move large files from `templates` of a job into a package.";
+    RELEASE_IDENTIFIER = "release-identifier", "A name contains characters that BOSH does not accept",
+        "Names of releases consist of letters, digits, `-`, `_`, `+` and `.`.";
+    RELEASE_IMAGE = "release-image", "An image cannot be read",
+        "Expected an OCI image layout with one image, as a directory or an uncompressed tar, with layers that are \
+         uncompressed or compressed with gzip. `skopeo copy docker://<image> oci:<directory>` creates one.";
+    RELEASE_INDEX = "release-index", "The index of final releases cannot be read",
+        "The version of a source directory is the newest one in `releases/<name>/index.yml`. Without that file the \
+         version is unknown, which has no other effect.";
+    RELEASE_JOB_ARCHIVE = "release-job-archive", "A job's tarball is missing",
+        "`release.MF` lists the job, but the release tarball has no `jobs/<job>.tgz`. Create the release again: \
+         `bosh create-release --tarball`.";
+    RELEASE_JOB_LINK = "release-job-link", "A job declares its links incorrectly",
+        "`provides` and `consumes` of a job's spec are lists of `{name, type}`. Each name may occur once in each \
+         list. `optional` applies to `consumes` only.";
+    RELEASE_JOB_MANIFEST = "release-job-manifest", "A job has no spec",
+        "Each directory in `jobs` of a source directory is a job, and needs a file `spec`. In tarballs and images \
+         this file is `job.MF`.";
+    RELEASE_JOB_NAME = "release-job-name", "A job has two names",
+        "The `name` in a job's spec must be the name of its directory, or the one in `release.MF`.";
+    RELEASE_JOB_SPEC = "release-job-spec", "A job's spec has the wrong structure",
+        "In a job's spec, `templates`, `properties` and `logs` are maps, and `packages` is a list.";
+    RELEASE_KIND = "release-kind", "The directory is not a release",
+        "A source directory contains a directory `jobs`; a directory from a release image contains `jobs-src` or \
+         `var/vcap/jobs-src`; an image layout contains `oci-layout`; an unpacked tarball contains `release.MF`. \
+         Check that the path is the top directory of the release.";
+    RELEASE_LINK_ESCAPES = "release-link-escapes", "A link leads out of the release",
+        "Templates may be symbolic links to other files of the same release. This link leads to a file outside of \
+         the release, which other machines do not have. Copy the file into the release.";
+    RELEASE_LINK_LOOP = "release-link-loop", "Symbolic links form a loop",
+        "After 40 links the host has not reached a file. Make the link point to a file.";
+    RELEASE_MANIFEST = "release-manifest", "The release manifest is missing or invalid",
+        "A release tarball contains a file `release.MF` with the name and version of the release, its jobs and its \
+         packages. `bosh create-release --tarball` writes it. An archive of a source directory has no such file: \
+         unpack it and use the directory.";
+    RELEASE_MONIT_MISSING = "release-monit-missing", "A job has no monit file",
+        "BOSH rejects jobs without a file `monit`. An empty file means that the job runs no process.";
+    RELEASE_NAME = "release-name", "The name of the release is unknown",
+        "A source directory has its name in `config/final.yml`, as `name` or `final_name`; a tarball has it in \
+         `release.MF`; images do not have it. If the name is unknown, set it on the command line: `--release \
+         NAME=PATH`.";
+    RELEASE_NOT_COMPILED = "release-not-compiled", "A release has packages that are not compiled",
+        "`host image` copies packages into images and does not run `packaging` scripts. Let a director compile the \
+         release: `bosh export-release NAME/VERSION OS/STEMCELL-VERSION` downloads a tarball with \
+         `compiled_packages`. For cf-deployment, `operations/use-compiled-releases.yml` lists compiled releases.";
+    RELEASE_PACKAGE_ARCHIVE = "release-package-archive", "A package's tarball is missing",
+        "`release.MF` lists the package, but the release tarball has no `compiled_packages/<package>.tgz`. Export \
+         the release again: `bosh export-release`.";
+    RELEASE_PACKAGE_MISSING = "release-package-missing", "A job depends on a missing package",
+        "Each package in a job's spec needs a directory in `packages`, or an entry in `release.MF`.";
+    RELEASE_PATH = "release-path", "The path of a release cannot be read",
+        "The path does not exist, cannot be read because of its permissions, or is neither a file nor a directory.";
+    RELEASE_PATH_DEPTH = "release-path-depth", "Directories are nested too deeply",
+        "Directories of jobs may be nested 64 levels deep.";
+    RELEASE_PROPERTIES_SCHEMA = "release-properties-schema", "A job's properties schema is not JSON",
+        "`properties_schema.json` of a job is a JSON Schema. Comments and trailing commas are not allowed.";
+    RELEASE_RENAMED = "release-renamed", "A release is used under another name",
+        "`--release NAME=PATH` uses the release under NAME, although `config/final.yml` or `release.MF` contains \
+         another name. This is correct for a fork that the manifest lists under the original name. Otherwise check \
+         the path.";
+    RELEASE_SEVERAL = "release-several", "The directory contains several releases",
+        "The directory contains `jobs-src/<release>/<job>` for more than one release. Select each release that you \
+         need: `--release NAME=PATH`.";
+    RELEASE_TEMPLATE_DESTINATION = "release-template-destination", "A template has an unusual destination",
+        "In a job's spec, `templates` maps each file in the job's directory `templates` to a path below \
+         `/var/vcap/jobs/<job>`. The path must not leave that directory, and must not contain line breaks or NUL. \
+         Two templates should not have the same path: the later one wins.";
+    RELEASE_TEMPLATE_MISSING = "release-template-missing", "A template is missing",
+        "A job's spec lists a template that is not in the job's directory `templates`. Check the spelling, and the \
+         target if it is a symbolic link.";
+}

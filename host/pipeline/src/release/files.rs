@@ -1,7 +1,7 @@
 //! The files of a release in memory: a tree of paths, its symbolic links, and the names that users know for them.
 //!
-//! Filled by the readers, whatever the format of the release; all other code only asks for paths. A path has no empty, `.` or `..` component and no
-//! leading `/`, so it cannot leave the tree, and links are followed only inside the tree.
+//! The readers of all formats of releases fill it; other code only reads files by path. A path has no empty, `.` or
+//! `..` component and no leading `/`, so it cannot leave the tree, and links are followed only inside the tree.
 
 use super::paths::{Naming, parent_length, push};
 use super::weight;
@@ -160,8 +160,9 @@ impl Files {
         }
     }
 
-    /// Like [`Self::file`], for a file from which data is built that stays in memory: `weight` computes the size of that data in bytes. The sizes of
-    /// the files alone say little: with links, a small release can name one file many times.
+    /// Like [`Self::file`], for a file from which data is built that stays in memory: `weight` computes the size of
+    /// that data in bytes. The sizes of the files alone say little: with links, a small release can name one file many
+    /// times.
     ///
     /// # Errors
     /// As [`Self::file`], and [`Fault::Excess`].

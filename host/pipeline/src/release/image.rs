@@ -1,4 +1,5 @@
-//! The `jobs-src` tree of release images: `jobs-src/<job>/job.MF`, or `jobs-src/<release>/<job>/job.MF` if it holds several releases.
+//! The `jobs-src` tree of release images: `jobs-src/<job>/job.MF`, or `jobs-src/<release>/<job>/job.MF` if it holds
+//! several releases.
 
 use super::files::Fault;
 use super::job::{self, Layout};
@@ -6,8 +7,8 @@ use super::{Files, Release, checked_name};
 use crate::diagnostic::Diagnostic;
 use crate::report::Sources;
 
-/// Reads every release in the tree at `root`. `name`: the name of the one release if the tree does not name releases, or the release to pick if it
-/// does. `known`: name and version, if the image has them.
+/// Reads every release in the tree at `root`. `name`: the name of the one release if the tree does not name releases,
+/// or the release to pick if it does. `known`: name and version, if the image has them.
 ///
 /// # Errors
 /// All their faults.
@@ -84,7 +85,8 @@ fn jobs_below<'f>(files: &'f Files, root: &str) -> Vec<&'f str> {
     files.names(root).into_iter().filter(has_manifest).collect()
 }
 
-/// A warning for each directory among the jobs that is not a job: otherwise a job whose manifest got lost would go unnoticed.
+/// A warning for each directory among the jobs that is not a job: otherwise a job whose manifest got lost would go
+/// unnoticed.
 fn no_jobs(files: &Files, root: &str, jobs: &[&str]) -> Vec<Diagnostic> {
     let others = files
         .names(root)
@@ -97,7 +99,7 @@ fn no_jobs(files: &Files, root: &str, jobs: &[&str]) -> Vec<Diagnostic> {
         .map(|(name, path)| {
             Diagnostic::warning("release-job-manifest", format!("Missing job manifest for '{name}'"))
                 .in_document(files.document(&path))
-                .help("a directory without `job.MF` is not taken as a job")
+                .help("a directory without `job.MF` is not a job")
         })
         .collect()
 }
@@ -114,10 +116,10 @@ fn nameless(files: &Files) -> Diagnostic {
     let source = files.naming().source();
     Diagnostic::error(
         "release-name",
-        format!("'{source}' does not tell the name of its release"),
+        format!("'{source}' does not contain the name of its release"),
     )
     .in_document(source)
-    .help("name the release on the command line: --release NAME=PATH")
+    .help("set the name of the release: --release NAME=PATH")
 }
 
 fn nothing(files: &Files, root: &str, name: Option<&str>) -> Diagnostic {

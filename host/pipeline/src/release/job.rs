@@ -21,7 +21,8 @@ pub enum Layout {
     Image,
 }
 
-/// Reads the job `name` from the directory `directory`. Unusual but valid parts are added to `warnings`, documents with errors to `sources`.
+/// Reads the job `name` from the directory `directory`. Unusual but valid parts are added to `warnings`, documents with
+/// errors to `sources`.
 ///
 /// # Errors
 /// All its faults.
@@ -241,7 +242,7 @@ impl Reader<'_> {
             Some(_) => format!("Template '{source}' of job '{name}' has a destination outside of the job's directory"),
             None => format!("Template '{source}' of job '{name}' has no destination"),
         };
-        let help = "give a path relative to /var/vcap/jobs/<job>, like `config/app.yml`";
+        let help = "use a path relative to /var/vcap/jobs/<job>, such as `config/app.yml`";
         self.errors.push(
             Diagnostic::error("release-template-destination", message)
                 .in_document(spec)
@@ -263,7 +264,7 @@ impl Reader<'_> {
             Err(Fault::Missing) if self.layout == Layout::Image || self.has_other_monit() => {}
             Err(Fault::Missing) => {
                 let message = format!("Job '{}' is missing monit file", self.name);
-                let help = "an empty file will do where the job runs nothing";
+                let help = "create an empty file if the job runs no process";
                 self.errors.push(
                     Diagnostic::error("release-monit-missing", message)
                         .in_document(&document)

@@ -1,7 +1,8 @@
-//! Releases: jobs, their specs and templates, from a source directory, a release tarball or the `jobs-src` tree of an image.
+//! Releases: jobs, their specs and templates, from a source directory, a release tarball or the `jobs-src` tree of an
+//! image.
 //!
-//! Pure: the reader of a release fills a [`Files`] tree and calls the function of its layout ([`source`], [`archive`], [`image`]). All faults of a
-//! release are reported at once, in BOSH's words where BOSH reports them.
+//! Pure: the reader of a release fills a [`Files`] tree and calls the function of its layout ([`source`], [`archive`],
+//! [`image`]). All faults of a release are reported at once, in BOSH's words where BOSH reports them.
 
 #![allow(
     clippy::result_large_err,
@@ -20,12 +21,13 @@ mod spec;
 pub mod version;
 mod weight;
 
-pub use codes::CODES;
+pub use codes::ALL as CODES;
 pub use files::{Entry, File, Files};
 pub use paths::Naming;
 pub use weight::check_all;
 
 use crate::diagnostic::Diagnostic;
+use crate::report::Sources;
 use crate::yaml::Document;
 use boson_document::Tree;
 
@@ -194,6 +196,34 @@ fn renamed(given: Option<&str>, own: &str, document: &str) -> Option<Diagnostic>
     let message = format!("The release '{own}' is taken as '{given}', which is not what it calls itself");
     let warning = Diagnostic::warning("release-renamed", message).in_document(document);
     Some(warning.help("a manifest that lists it under its own name does not find it now"))
+}
+
+// === impl Sources ===
+
+impl Sources {
+    /// Registers the specs, templates and monit files of releases.
+    pub fn add_releases(&mut self, releases: &[Release]) {
+        for job in releases.iter().flat_map(|release| &release.jobs) {
+            self.add_document(job.spec.clone(), false);
+            for file in &job.templates {
+                self.add_text(&file.document_name, &file.text);
+            }
+            if let Some(monit) = &job.monit {
+                self.add_text(&job.monit_document, monit);
+            }
+        }
+    }
+}
+
+/// The job of a release that an entry of a resolved document is about.
+pub fn find_job<'a>(releases: &'a [Release], job: &Tree) -> Option<&'a Job> {
+    let release = releases
+        .iter()
+        .find(|release| Some(release.name.as_str()) == job.str("release"))?;
+    release
+        .jobs
+        .iter()
+        .find(|files| Some(files.name.as_str()) == job.str("name"))
 }
 
 #[cfg(test)]

@@ -13,19 +13,26 @@ pub fn fault(files: &Files, path: &str, fault: &Fault) -> Diagnostic {
         Fault::Escapes(link) => {
             let link = files.document(link);
             Diagnostic::error("release-link-escapes", format!("'{link}' leads out of the release"))
-                .help("links are followed inside of a release only: put a copy of the file there, or move it into the release")
+                .help("links are followed only within a release: copy or move the file into the release")
         }
-        Fault::Loop => Diagnostic::error("release-link-loop", format!("'{document}' is a link that leads nowhere: too many links")),
-        Fault::Directory => Diagnostic::error("release-file-kind", format!("'{document}' is a directory, expected a file")),
+        Fault::Loop => Diagnostic::error(
+            "release-link-loop",
+            format!("'{document}' is a link that leads nowhere: too many links"),
+        ),
+        Fault::Directory => Diagnostic::error(
+            "release-file-kind",
+            format!("'{document}' is a directory, expected a file"),
+        ),
         Fault::Special => Diagnostic::error("release-file-kind", format!("'{document}' is not a plain file")),
         Fault::Excess => Diagnostic::error(
             "release-too-large",
-            format!("The jobs of the release take too much memory: there is no room for '{document}'"),
+            format!("The jobs of the release need too much memory: the limit is exceeded at '{document}'"),
         )
-        .help("jobs hold templates and specs; large files belong into packages"),
-        Fault::TooLarge(size) => {
-            Diagnostic::error("release-file-too-large", format!("'{document}' is too large: {size} bytes"))
-        }
+        .help("move large files from jobs into packages"),
+        Fault::TooLarge(size) => Diagnostic::error(
+            "release-file-too-large",
+            format!("'{document}' is too large: {size} bytes"),
+        ),
     }
     .in_document(document)
 }
@@ -50,6 +57,6 @@ pub fn text(files: &Files, path: &str, file: &File) -> Result<String, Diagnostic
         Diagnostic::error("release-file-encoding", format!("'{document}' is not UTF-8"))
             .in_document(document)
             .on_line(u32::try_from(line).unwrap_or(u32::MAX), None)
-            .help("a template is text: save it as UTF-8; binary files belong into a package")
+            .help("templates are text: save the file as UTF-8, or move binary files into a package")
     })
 }

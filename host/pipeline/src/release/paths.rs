@@ -46,7 +46,7 @@ pub(super) fn push(path: &mut String, part: &str) {
     path.push_str(part);
 }
 
-/// Where the path of the parent ends.
+/// Length of the path of the parent.
 pub(super) fn parent_length(path: &str) -> usize {
     path.rfind('/').unwrap_or(0)
 }

@@ -1,4 +1,5 @@
-//! A release's source directory: `jobs/<job>/{spec,monit,templates/...}`, `config/final.yml`, `releases/<name>/index.yml`.
+//! A release's source directory: `jobs/<job>/{spec,monit,templates/...}`, `config/final.yml`,
+//! `releases/<name>/index.yml`.
 
 use super::files::Fault;
 use super::job::{self, Layout};
@@ -13,8 +14,8 @@ use std::collections::HashSet;
 /// The file with the name.
 const CONFIG: &str = "config/final.yml";
 
-/// Reads a release from its source directory. Of `packages`, only the names are read (in the spec of each); of `releases`, only the indexes and names
-/// of files. Documents with errors are added to `sources`.
+/// Reads a release from its source directory. Of `packages`, only the names are read (in the spec of each); of
+/// `releases`, only the indexes and names of files. Documents with errors are added to `sources`.
 ///
 /// # Errors
 /// All its faults.
@@ -99,7 +100,8 @@ fn package_names(files: &Files, sources: &mut Sources) -> Result<Vec<String>, Ve
 fn package_name(files: &Files, directory: &str, sources: &mut Sources) -> Result<String, Diagnostic> {
     for file in ["spec.lock", "spec"] {
         let path = format!("packages/{directory}/{file}");
-        // It does not exist, or is behind a link into sources that are not checked out: the content of packages is not needed here.
+        // It does not exist, or is behind a link into sources that are not checked out: the content of packages is not
+        // needed here.
         let Ok(file) = files.file(&path) else { continue };
         let document = open::yaml(&files.document(&path), &file.bytes, sources)?;
         return Ok(document.tree.get("name").and_then(spec::text).unwrap_or_default());
@@ -107,7 +109,8 @@ fn package_name(files: &Files, directory: &str, sources: &mut Sources) -> Result
     Ok(directory.to_owned())
 }
 
-/// An error for each link in the directory `path` that cannot be followed: otherwise its target would be left out silently.
+/// An error for each link in the directory `path` that cannot be followed: otherwise its target would be left out
+/// silently.
 fn out_of_reach(files: &Files, path: &str) -> Vec<Diagnostic> {
     let links = files.names(path).into_iter().map(|name| format!("{path}/{name}"));
     let links = links.filter(|link| matches!(files.entry(link), Some(Entry::Link(_))));
@@ -135,7 +138,7 @@ fn configured_name(files: &Files, sources: &mut Sources) -> Result<String, Diagn
             format!("Expected non-empty 'name' in config '{document}'"),
         )
         .in_document(&document)
-        .help("name the release on the command line: --release NAME=PATH")
+        .help("set the name of the release: --release NAME=PATH")
     };
     let file = match files.file(CONFIG) {
         Ok(file) => file,
@@ -183,7 +186,7 @@ fn indexed_versions(files: &Files, path: &str, warnings: &mut Vec<Diagnostic>) -
                 .collect()
         }
         Err(error) => {
-            let message = format!("The version of the release stays unknown: {}", error.message);
+            let message = format!("The version of the release is unknown: {}", error.message);
             warnings.push(Diagnostic {
                 message,
                 ..Diagnostic {

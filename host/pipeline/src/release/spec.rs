@@ -1,4 +1,5 @@
-//! Checks of a job's `spec` (or `job.MF`) that a director performs when a release is uploaded, in its words; all of them at once.
+//! Checks of a job's `spec` (or `job.MF`) that a director performs when a release is uploaded, in its words; all of
+//! them at once.
 
 use crate::diagnostic::Diagnostic;
 use boson_document::{Pointer, Tree};

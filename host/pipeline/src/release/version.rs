@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-/// Compares `[release][-prerelease][+postrelease]`: two numbers by value, a number before a word, a prerelease before its release, a postrelease
-/// after it. Missing parts of the release count as 0.
+/// Compares `[release][-prerelease][+postrelease]`: two numbers by value, a number before a word, a prerelease before
+/// its release, a postrelease after it. Missing parts of the release count as 0.
 pub fn compare(a: &str, b: &str) -> Ordering {
     let (a, b) = (parts(a), parts(b));
     segments(a.release, b.release, true)

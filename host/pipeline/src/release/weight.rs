@@ -13,7 +13,7 @@ const NAMED: usize = 5;
 // === impl Release ===
 
 impl Release {
-    /// Its memory in bytes; an upper estimate.
+    /// Upper estimate of its memory in bytes.
     pub fn weight(&self) -> u64 {
         let jobs = self.jobs.iter().map(|job| {
             let texts = job.templates.iter().map(|file| file.text.len());
@@ -55,8 +55,7 @@ pub fn check_all(releases: &[Release], most: u64) -> Result<(), Diagnostic> {
         most / MIB,
         named.join(", ")
     );
-    Err(Diagnostic::error("release-total-too-large", message)
-        .help("jobs hold templates and specs; large files belong into packages"))
+    Err(Diagnostic::error("release-total-too-large", message).help("move large files from jobs into packages"))
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Makes foreign text harmless: characters that control a terminal, and those that hide or reorder text, become visible.
+//! Makes foreign text harmless: characters that control a terminal, and those that hide or reorder text, become
+//! visible.
 
 /// Limit on a text that is shown, in characters.
 const LONGEST: usize = 8192;

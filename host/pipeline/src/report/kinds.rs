@@ -1,7 +1,7 @@
 //! Groups diagnostics that differ only in a place or a name, so that a person reads them once.
 //!
-//! A large manifest has `vm_type` in every group: seventeen warnings of five lines each would hide the one that matters. Errors are grouped only if
-//! their messages are the same, since each has to be fixed.
+//! A large manifest has `vm_type` in every group: seventeen warnings of five lines each would hide the one that
+//! matters. Errors are grouped only if their messages are the same, since each has to be fixed.
 
 use crate::diagnostic::{Diagnostic, Severity};
 use indexmap::IndexMap;

@@ -1,7 +1,7 @@
 //! Diagnostics as text for people: what is wrong, file, line and column, the line itself, and the next step.
 //!
-//! Guarantees: of a document that was registered as secret, only places are shown, no text; no control character of a document, a plugin or a user
-//! reaches the terminal; every diagnostic has a limited number of columns per line.
+//! Guarantees: of a document that was registered as secret, only places are shown, no text; no control character of a
+//! document, a plugin or a user reaches the terminal; every diagnostic has a limited number of columns per line.
 
 mod clean;
 mod excerpt;
@@ -63,7 +63,8 @@ pub fn entries(diagnostics: &[Diagnostic], sources: &Sources) -> Vec<Entry> {
     diagnostics.iter().map(entry).collect()
 }
 
-/// The diagnostics for people, errors first, an empty line after each. Those that differ only in their place are shown once, with all places.
+/// The diagnostics for people, errors first, an empty line after each. Those that differ only in their place are shown
+/// once, with all places.
 pub fn text(diagnostics: &[Diagnostic], sources: &Sources, color: bool) -> String {
     let mut out = String::new();
     for kind in kinds::kinds(diagnostics) {
@@ -75,7 +76,8 @@ pub fn text(diagnostics: &[Diagnostic], sources: &Sources, color: bool) -> Strin
     out
 }
 
-/// Like [`text`], but with one entry for each kind of warnings and notes: its message, their number, and the first places.
+/// Like [`text`], but with one entry for each kind of warnings and notes: its message, their number, and the first
+/// places.
 pub fn summary(diagnostics: &[Diagnostic], sources: &Sources, color: bool) -> String {
     let (errors, others): (Vec<&Diagnostic>, Vec<&Diagnostic>) = diagnostics.iter().partition(|one| one.is_error());
     let errors: Vec<Diagnostic> = errors.into_iter().cloned().collect();

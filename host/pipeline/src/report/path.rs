@@ -5,7 +5,8 @@ use boson_document::{Pointer, Tree, escape, json};
 /// Longest name in a path, in characters.
 const LONGEST_NAME: usize = 64;
 
-/// A pointer in the notation of ops files, as far as it exists in the tree. `named`: items are written by name instead of number.
+/// A pointer in the notation of ops files, as far as it exists in the tree. `named`: items are written by name instead
+/// of number.
 pub(super) fn path(tree: &Tree, pointer: &Pointer, named: bool) -> Option<String> {
     if pointer.tokens().is_empty() {
         return None;

@@ -2,7 +2,6 @@
 
 use super::path::path;
 use crate::diagnostic::Diagnostic;
-use crate::release::Release;
 use crate::stage::Origin;
 use crate::yaml::{self, Document, Span};
 use boson_document::{Pointer, Tree};
@@ -16,12 +15,12 @@ pub struct Sources {
     results: HashMap<String, Derived>,
     main: Option<String>,
     /// Limit on their memory, if there is one.
-    room: Option<Room>,
+    limit: Option<Limit>,
 }
 
 /// Bytes of memory.
 #[derive(Clone, Copy, Debug)]
-struct Room {
+struct Limit {
     all: u64,
     left: u64,
 }
@@ -71,7 +70,7 @@ impl Sources {
     /// An empty set whose documents may use this much memory together, in bytes.
     pub fn within(bytes: u64) -> Self {
         Self {
-            room: Some(Room {
+            limit: Some(Limit {
                 all: bytes,
                 left: bytes,
             }),
@@ -79,19 +78,20 @@ impl Sources {
         }
     }
 
-    /// Reserves memory for a document that is about to be read. Registered documents stay in memory as long as this value.
+    /// Reserves memory for a document that is about to be read. Registered documents stay in memory as long as this
+    /// value.
     ///
     /// # Errors
     /// The limit for all documents, if there is not enough memory left.
     pub fn take(&mut self, bytes: u64) -> Result<(), u64> {
-        let Some(room) = &mut self.room else { return Ok(()) };
-        room.left = room.left.checked_sub(bytes).ok_or(room.all)?;
+        let Some(limit) = &mut self.limit else { return Ok(()) };
+        limit.left = limit.left.checked_sub(bytes).ok_or(limit.all)?;
         Ok(())
     }
 
     /// Limit on the memory of all documents, in bytes.
-    pub fn room(&self) -> u64 {
-        self.room.map_or(u64::MAX, |room| room.all)
+    pub fn limit(&self) -> u64 {
+        self.limit.map_or(u64::MAX, |limit| limit.all)
     }
 
     /// Registers a YAML document. If it is `secret`, diagnostics show places in it but no text.
@@ -110,19 +110,6 @@ impl Sources {
         self.documents.insert(name.to_string(), Source::Text(text.into()));
     }
 
-    /// Registers the specs, templates and monit files of releases.
-    pub fn add_releases(&mut self, releases: &[Release]) {
-        for job in releases.iter().flat_map(|release| &release.jobs) {
-            self.add_document(job.spec.clone(), false);
-            for file in &job.templates {
-                self.add_text(&file.document_name, &file.text);
-            }
-            if let Some(monit) = &job.monit {
-                self.add_text(&job.monit_document, monit);
-            }
-        }
-    }
-
     /// Registers a document that never was a text.
     pub fn add_tree(&mut self, name: &str, tree: &Tree) {
         if let Ok(document) = yaml::read(name, &yaml::write(tree)) {
@@ -131,8 +118,9 @@ impl Sources {
         }
     }
 
-    /// Registers the result of the ops stage for the document `base`. From now on, diagnostics about `name` (which may be `base` itself) are about
-    /// the result, and are shown at the place in the manifest or the ops file that the value comes from.
+    /// Registers the result of the ops stage for the document `base`. From now on, diagnostics about `name` (which may
+    /// be `base` itself) are about the result, and are shown at the place in the manifest or the ops file that the
+    /// value comes from.
     pub fn add_result(&mut self, name: &str, base: &str, tree: Tree, origins: &[Origin]) {
         let origins = origins.iter().filter_map(|origin| {
             let (pointer, source) = (Pointer::parse(&origin.pointer)?, Pointer::parse(&origin.source)?);
@@ -147,8 +135,8 @@ impl Sources {
         self.results.insert(name.to_string(), derived);
     }
 
-    /// Registers that `tree`, which a document or the ops stage's result of this name has become, contains unchanged parts of other documents: their
-    /// paths are those in their own document.
+    /// Registers that `tree`, which a document or the ops stage's result of this name has become, contains unchanged
+    /// parts of other documents: their paths are those in their own document.
     pub fn add_parts(&mut self, name: &str, tree: &Tree, origins: &[Origin]) {
         let derived = self.results.entry(name.to_string()).or_insert_with(|| Derived {
             base: name.to_string(),
@@ -204,7 +192,7 @@ impl Sources {
         found.into_iter()
     }
 
-    /// Where a diagnostic leads.
+    /// Resolves the place of a diagnostic.
     pub fn locate(&self, diagnostic: &Diagnostic) -> Located {
         let place = &diagnostic.place;
         // Not about a document: a flag, a plugin.

@@ -1,7 +1,8 @@
-//! What a template's exception may quote: the words of Ruby and BOSH, of the job's own files, of the public documents, names of properties, and the
-//! data of its instance. Everything else may be a property's value, or be computed from one.
+//! What a template's exception may quote: the words of Ruby and BOSH, of the job's own files, of the public documents,
+//! names of properties, and the data of its instance. Everything else may be a property's value, or be computed from
+//! one.
 
-use super::public::{holds, is_inner, words};
+use super::words::{holds, is_inner, words};
 use super::{Filter, INSTEAD};
 use crate::release::Job;
 use boson_document::Tree;
@@ -42,7 +43,8 @@ impl<'a> Exception<'a> {
         }
     }
 
-    /// The message with everything else redacted. Known secrets are redacted first, while they are whole: a word of one may be a public word.
+    /// The message with everything else redacted. Known secrets are redacted first, while they are whole: a word of one
+    /// may be a public word.
     pub fn clean(&self, message: &str) -> String {
         let message = self.filter.secrets.scrub_text(message, self.filter.sources);
         let mut out = String::with_capacity(message.len());

@@ -1,6 +1,7 @@
 //! Finds where messages repeat secrets, whole or in part (at least eight bytes).
 //!
-//! Messages are few and short, secrets may be many and long. So the windows of the messages are stored, and the secrets are read once.
+//! Messages are few and short, secrets may be many and long. So the windows of the messages are stored, and the secrets
+//! are read once.
 
 use super::views::{self, View};
 use std::collections::{BTreeSet, HashSet};
@@ -25,7 +26,8 @@ struct Windows {
     known: HashSet<u64>,
 }
 
-/// For each text the parts that repeat one of the secrets, which are [folded](views::folded); in order, without overlaps.
+/// For each text the parts that repeat one of the secrets, which are [folded](views::folded); in order, without
+/// overlaps.
 pub(super) fn find(secrets: &BTreeSet<Vec<u8>>, texts: &[&str]) -> Vec<Vec<Stretch>> {
     let mut found = Vec::new();
     let mut rest = texts;
@@ -104,7 +106,7 @@ fn stretches(view: &View, repeated: &HashSet<u64>, whole: &[&[u8]]) -> Vec<Stret
     found.into_iter().map(stretch).collect()
 }
 
-/// In order, with overlapping ones joined.
+/// Sorts the stretches, and joins overlapping ones.
 fn joined(mut all: Vec<Stretch>) -> Vec<Stretch> {
     all.sort_by_key(|one| (one.place.start, one.place.end));
     let mut joined: Vec<Stretch> = Vec::new();

@@ -1,15 +1,17 @@
 //! Removes secret values from messages, in two ways (decision 8).
 //!
-//! [`Secrets`] knows the values of variables, generated or given, and finds them in whatever form a message repeats them ([`views`], [`matches`]).
-//! [`Exception`] knows what a template's exception may quote, and removes the rest: it needs no list of secrets, and also covers values that were
-//! computed from one.
+//! [`Secrets`] knows the values of variables, generated or given, and finds them in every form in which a message can
+//! contain them ([`views`], [`matches`]). [`Exception`] knows what a template's exception may quote, and removes the
+//! rest: it needs no list of secrets, and also covers values that were computed from one.
 //!
-//! Neither removes what is [`Public`]: to redact a word that can be read in the manifest would only reveal that it is the secret.
+//! Neither removes what is [`Public`]: to redact a word that can be read in the manifest would only reveal that it is
+//! the secret.
 
 mod exception;
 mod matches;
 mod public;
 mod views;
+mod words;
 
 pub use exception::Exception;
 pub use public::Public;
@@ -68,7 +70,8 @@ pub struct Filter<'a> {
 impl Secrets {
     /// All texts in the values of variables: an object of name -> value.
     ///
-    /// A host or domain name is not a secret if the variable says that it is one: objects are named after it.
+    /// A host or domain name is not a secret if the name of the variable says that it is a host or domain: names of
+    /// objects contain it.
     pub fn of(values: &Tree) -> Self {
         let mut secrets = Self::default();
         match values {
@@ -86,7 +89,8 @@ impl Secrets {
         secrets
     }
 
-    /// All values in the properties of a document: it does not say which of them came from variables, so each may be a secret.
+    /// All values in the properties of a document: it does not say which of them came from variables, so each may be a
+    /// secret.
     pub fn suspected(document: &Tree) -> Self {
         let mut secrets = Self::default();
         secrets.suspect(document);
@@ -94,7 +98,8 @@ impl Secrets {
         secrets
     }
 
-    /// Removes names in this document: a deployment, a group or a zone with the same name as a value is not a secret, and objects have its name.
+    /// Removes names in this document: a deployment, a group or a zone with the same name as a value is not a secret,
+    /// and objects have its name.
     pub fn except_names(&mut self, document: &Tree) {
         match document {
             Tree::Array(items) => items.iter().for_each(|item| self.except_names(item)),
@@ -124,7 +129,7 @@ impl Secrets {
         self.texts.extend(others.texts);
     }
 
-    /// Without these texts, which are not secrets.
+    /// Removes these texts, which are not secrets.
     #[must_use]
     pub fn except<'t>(mut self, texts: impl IntoIterator<Item = &'t str>) -> Self {
         for text in texts {
@@ -133,7 +138,7 @@ impl Secrets {
         self
     }
 
-    /// Redacts the secrets in diagnostics. `sources` says which texts are public.
+    /// Redacts the secrets in diagnostics. `sources` contains the public texts.
     ///
     /// Of the host's own diagnostics only the message is checked: their help texts never quote a value.
     pub fn scrub(&self, mut diagnostics: Vec<Diagnostic>, sources: &Sources) -> Vec<Diagnostic> {

@@ -1,6 +1,7 @@
 //! Public texts: the documents of which excerpts may be shown, and the keys of the others.
 
 use super::exception;
+use super::words::{holds, is_inner, words};
 use crate::report::Sources;
 use std::cell::{Cell, OnceCell};
 use std::collections::HashSet;
@@ -30,8 +31,8 @@ impl<'a> Public<'a> {
 
     /// Whether this part of a message may stay, although it repeats a secret.
     ///
-    /// If it repeats only a part of a secret, its words have to be public, as words of our messages or in a document; a whole secret has to occur in
-    /// a document.
+    /// If it repeats only a part of a secret, its words have to be public, as words of our messages or in a document; a
+    /// whole secret has to occur in a document.
     pub(super) fn shows(&self, text: &str, place: &Range<usize>, whole: bool) -> bool {
         let phrase = &text[whole_words(text, place)];
         let mut words = words(phrase).peekable();
@@ -58,25 +59,6 @@ impl<'a> Public<'a> {
                 .chain(self.sources.keys())
                 .any(|text| holds(text, phrase))
     }
-}
-
-/// The words of a text: letters, digits and `_`.
-pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !is_inner(c)).filter(|word| !word.is_empty())
-}
-
-pub(super) fn is_inner(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
-}
-
-/// Whether the text contains the phrase as whole words.
-pub(super) fn holds(text: &str, phrase: &str) -> bool {
-    let (begins, ends) = (phrase.starts_with(is_inner), phrase.ends_with(is_inner));
-    text.match_indices(phrase).any(|(at, _)| {
-        let before = text[..at].chars().next_back().filter(|_| begins);
-        let after = text[at + phrase.len()..].chars().next().filter(|_| ends);
-        !before.is_some_and(is_inner) && !after.is_some_and(is_inner)
-    })
 }
 
 /// The range, extended to whole words at its ends.

@@ -1,8 +1,9 @@
-//! A message in the forms to which its readers could decode it: escapes of Ruby and JSON, of shells and URLs, entities, base64 and hexadecimal
-//! digits.
+//! A message in the forms to which its readers could decode it: escapes of Ruby and JSON, of shells and URLs, entities,
+//! base64 and hexadecimal digits.
 //!
-//! Every byte of a view has the position of the bytes in the message that it was decoded from, so that a secret found in a view can be cut out of the
-//! message. Case, white space, control characters, quotes and backslashes are ignored: escaping, folding and cleaning change them.
+//! Every byte of a view has the position of the bytes in the message that it was decoded from, so that a secret found
+//! in a view can be cut out of the message. Case, white space, control characters, quotes and backslashes are ignored:
+//! escaping, folding and cleaning change them.
 
 use std::ops::Range;
 
@@ -71,7 +72,7 @@ impl View {
         self.places[range.start].start..self.places[range.end - 1].end
     }
 
-    /// Without ignored characters, in lower case.
+    /// Removes ignored characters, and converts to lower case.
     fn folded(self) -> Self {
         let mut view = Self::default();
         let mut skip = false;
@@ -129,7 +130,8 @@ impl View {
         })
     }
 
-    /// `read` returns the replacement for the start of its argument, and the length of the replaced bytes. `None` if it never replaces anything.
+    /// `read` returns the replacement for the start of its argument, and the length of the replaced bytes. `None` if it
+    /// never replaces anything.
     fn replaced(&self, read: impl Fn(&[u8]) -> Option<(Vec<u8>, usize)>) -> Option<Self> {
         let (mut view, mut at, mut any) = (Self::default(), 0, false);
         while at < self.bytes.len() {
@@ -209,7 +211,8 @@ fn nibble(byte: u8) -> Option<u8> {
     char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
 }
 
-/// The meaning of the escape at the start of `rest`, and its length, as in Ruby and JSON; of unknown escapes the backslash is dropped.
+/// The meaning of the escape at the start of `rest`, and its length, as in Ruby and JSON; of unknown escapes the
+/// backslash is dropped.
 fn escape(rest: &[u8]) -> Option<(Vec<u8>, usize)> {
     let number = |digits: &[u8], radix| u32::from_str_radix(std::str::from_utf8(digits).ok()?, radix).ok();
     let text = |number: u32, length| Some((char::from_u32(number)?.to_string().into_bytes(), length));

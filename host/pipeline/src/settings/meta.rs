@@ -1,4 +1,5 @@
-//! Checks the schema of a plugin itself: a faulty schema is reported when the plugin is loaded, not when its first settings arrive.
+//! Checks the schema of a plugin itself: a faulty schema is reported when the plugin is loaded, not when its first
+//! settings arrive.
 
 use boson_document::{Pointer, Tree};
 

@@ -1,11 +1,12 @@
-//! Settings of a plugin, checked against the JSON Schema that it describes, before its first call. The schema is foreign text, so only a limited part
-//! of draft 2020-12 is supported: types, members, items, ranges and choices. Other keywords are named in a warning, not ignored silently.
+//! Settings of a plugin, checked against the JSON Schema that it describes, before its first call. The schema is
+//! foreign text, so only a limited part of draft 2020-12 is supported: types, members, items, ranges and choices. Other
+//! keywords are named in a warning, not ignored silently.
 
 mod codes;
 mod meta;
 mod schema;
 
-pub use codes::CODES;
+pub use codes::ALL as CODES;
 pub use meta::schema_fault;
 
 use crate::diagnostic::{Diagnostic, Place};
@@ -25,22 +26,23 @@ pub struct Settings {
     pub document: Document,
 }
 
-/// Settings that the host sets itself in some calls: a user's value would change the purpose of the call, or be overwritten silently.
+/// Settings that the host sets itself in some calls: a user's value would change the purpose of the call, or be
+/// overwritten silently.
 const HOST_SET: [(Stage, &str, &str); 2] = [
     (
         Stage::Variables,
         "rules",
-        "the command decides whose rules hold: `host interpolate` follows bosh's command line, a conversion the director",
+        "the command selects the rules: `host interpolate` follows bosh's command line, a conversion follows the director",
     ),
     (
         Stage::Links,
         "only",
-        "a conversion asks for the addresses of variables first, and then for everything",
+        "a conversion resolves the addresses for variables first, and then everything",
     ),
 ];
 
-/// Faults of the settings for the plugin of this stage and name, and the parts of its schema that were not checked. Values are not reported: they may
-/// be secrets.
+/// Faults of the settings for the plugin of this stage and name, and the parts of its schema that were not checked.
+/// Values are not reported: they may be secrets.
 pub fn check(settings: &Document, schema: &Tree, stage: Stage, plugin: &str) -> Vec<Diagnostic> {
     let mut diagnostics = host_set(settings, stage, plugin);
     let reserved: Vec<Place> = diagnostics.iter().map(|one| one.place.clone()).collect();
@@ -57,7 +59,7 @@ fn host_set(settings: &Document, stage: Stage, plugin: &str) -> Vec<Diagnostic> 
         Diagnostic::error("plugin-settings-reserved", message)
             .in_document(&settings.name)
             .at(Pointer::root().at(name))
-            .help(format!("leave it out: {why}"))
+            .help(format!("remove it: {why}"))
     };
     set.map(error).collect()
 }
@@ -144,21 +146,21 @@ mod tests {
         assert_eq!(diagnostics("1", schema), Vec::<String>::new());
         assert_eq!(
             diagnostics("2", schema),
-            [" settings of plugin 'p': it fits none of the forms that are possible here"]
+            [" settings of plugin 'p': it matches none of the allowed forms"]
         );
         assert_eq!(
             diagnostics("x", schema),
-            [" settings of plugin 'p': it has a form that is not possible here"]
+            [" settings of plugin 'p': it has a form that is not allowed here"]
         );
         assert_eq!(diagnostics("1", "true"), Vec::<String>::new());
         assert_eq!(
             diagnostics("1", "false"),
-            [" settings of plugin 'p': nothing is possible here"]
+            [" settings of plugin 'p': no value is allowed here"]
         );
         let both = r#"{"oneOf": [{"type": "integer"}, {"minimum": 5}]}"#;
         assert_eq!(
             diagnostics("7", both),
-            [" settings of plugin 'p': it fits several of the forms that exclude each other here"]
+            [" settings of plugin 'p': it matches several forms that exclude each other"]
         );
         assert_eq!(
             diagnostics("7", r#"{"allOf": [{"maximum": 5}]}"#),

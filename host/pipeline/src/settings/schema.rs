@@ -1,4 +1,5 @@
-//! Checks a document against a schema, keyword by keyword. Recursion follows both, and both have the depth limit of documents.
+//! Checks a document against a schema, keyword by keyword. Recursion follows both, and both have the depth limit of
+//! documents.
 
 use boson_document::{Map, Pointer, Tree, json};
 use std::collections::BTreeSet;
@@ -35,7 +36,7 @@ impl Checker {
     /// Checks the value against the schema.
     pub fn check(&mut self, value: &Tree, schema: &Tree) {
         match schema {
-            Tree::Bool(false) => self.fault("nothing is possible here"),
+            Tree::Bool(false) => self.fault("no value is allowed here"),
             Tree::Object(keywords) => {
                 // A value of the wrong type would fail everything else, too.
                 if !keywords.get("type").is_none_or(|wanted| self.has_type(value, wanted)) {
@@ -99,7 +100,7 @@ impl Checker {
                 .flatten()
                 .for_each(|one| self.check(value, one)),
             ("anyOf" | "oneOf", _) => self.choice(name, wanted, value),
-            ("not", _) if self.fits(value, wanted) => self.fault("it has a form that is not possible here"),
+            ("not", _) if self.fits(value, wanted) => self.fault("it has a form that is not allowed here"),
             ("not", _) => {}
             (other, _) if ANNOTATIONS.contains(&other) || is_for_another_type(other) => {}
             (other, _) => drop(self.unknown.insert(other.to_string())),
@@ -176,8 +177,8 @@ impl Checker {
             fitting += usize::from(self.fits(value, schema));
         }
         match (keyword, fitting) {
-            (_, 0) => self.fault("it fits none of the forms that are possible here"),
-            ("oneOf", 2..) => self.fault("it fits several of the forms that exclude each other here"),
+            (_, 0) => self.fault("it matches none of the allowed forms"),
+            ("oneOf", 2..) => self.fault("it matches several forms that exclude each other"),
             _ => {}
         }
     }

@@ -1,17 +1,15 @@
-//! Finds mistakes of a manifest that do not depend on the values of its variables, before any value is generated: keys take seconds, and a store is
-//! of no use if the manifest cannot be converted.
+//! Finds mistakes of a manifest that do not depend on the values of its variables, before any value is generated: keys
+//! take seconds, and a store is of no use if the manifest cannot be converted.
 
-use super::flow::{Inputs, Options};
 use super::generate::signer_name;
+use super::inputs::Inputs;
+use super::options::Options;
 use super::resolver::{self, references};
 use crate::diagnostic::Diagnostic;
 use crate::stage::{Definition, Named, StageError, Stages, VariablesPlan};
 use crate::yaml;
 use boson_document::Tree;
 use std::collections::HashSet;
-
-/// Checks the manifest for mistakes. Values that are not generated yet are texts that name them.
-pub type CheckAhead<'a> = dyn Fn(Named<'_>) -> Result<(), StageError> + 'a;
 
 /// The members of a value, by type; other types have none.
 const MEMBERS: [(&str, &[&str]); 4] = [
@@ -54,13 +52,14 @@ pub fn check(
                 ..document
             })
         }
-        // Whatever the error is, it will occur with the real values, too.
+        // Any error would occur with the real values, too.
         Err(StageError::Input(_)) => Ok(()),
         Err(error @ StageError::Plugin(_)) => Err(error),
     }
 }
 
-/// The errors of variables from whose options no value can be generated. Options with placeholders are checked once these have values.
+/// The errors of variables from whose options no value can be generated. Options with placeholders are checked once
+/// these have values.
 pub fn unsuitable(document: &str, inputs: &Inputs<'_>, plan: &VariablesPlan) -> Vec<Diagnostic> {
     let Some(generator) = inputs.generator.as_deref() else {
         return Vec::new();

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 /// Addresses of the links that variables consume, by the variable's name.
 pub type Addresses = BTreeMap<String, Consumed>;
 
-/// Asks the links stage for the addresses of the links that variables of this document consume. They are unknown before given values are put in: the
-/// deployment's name may be one.
+/// Asks the links stage for the addresses of the links that variables of this document consume. They are unknown before
+/// given values are put in: the deployment's name may be one.
 pub type AskAddresses<'a> = dyn Fn(Named<'_>) -> Reply<Addresses> + 'a;
 
 /// Addresses of the links that one variable consumes, in the form of the links stage (wildcards).

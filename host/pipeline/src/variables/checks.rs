@@ -1,6 +1,6 @@
 //! Variables without a value, and values that nothing uses.
 
-use super::flow::Check;
+use super::options::Check;
 use super::store::Store;
 use super::table::Table;
 use crate::diagnostic::Diagnostic;
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 /// Diagnostics about variables without a value. `known`: names of those that have one.
 pub fn missing(references: &[Reference], document: &str, check: Check, known: &BTreeSet<&str>) -> Vec<Diagnostic> {
-    let help = "define it in `variables`, or give it a value with -v, -l or --vars-store";
+    let help = "define it in `variables`, or set its value with -v, -l or --vars-store";
     let each = |reference: &Reference| {
         let message = format!("Failed to find variable '{}'", reference.name);
         let error = Diagnostic::error("variables-missing", message).in_document(document);
@@ -32,8 +32,8 @@ pub fn missing(references: &[Reference], document: &str, check: Check, known: &B
     }
 }
 
-/// Diagnostics about values that nothing refers to: one error about all of them, as in BOSH, or a warning about each given one (a generated value may
-/// be needed again).
+/// Diagnostics about values that nothing refers to: one error about all of them, as in BOSH, or a warning about each
+/// given one (a generated value may be needed again).
 pub fn unused(table: &Table, store: &Store, used: &BTreeSet<&str>, check: Check) -> Vec<Diagnostic> {
     let given: BTreeSet<&str> = table.names().filter(|name| !used.contains(name)).collect();
     match check {
@@ -44,7 +44,7 @@ pub fn unused(table: &Table, store: &Store, used: &BTreeSet<&str>, check: Check)
                     "variables-unused",
                     format!("Variable '{name}' has a value, but nothing refers to it"),
                 )
-                .help("check its name, or leave it out")
+                .help("check its name, or remove it")
             };
             given.iter().map(warn).collect()
         }
@@ -57,7 +57,7 @@ pub fn unused(table: &Table, store: &Store, used: &BTreeSet<&str>, check: Check)
             let message = format!("Expected to use variables:{}", listed(&all));
             vec![
                 Diagnostic::error("variables-unused", message)
-                    .help("leave these variables out, or the flag --var-errs-unused"),
+                    .help("remove these variables, or the flag --var-errs-unused"),
             ]
         }
     }

@@ -1,5 +1,5 @@
-//! CAs that sign each other, so that none of them can be generated first. Reported before anything is generated when another program generates the
-//! values, as in a cluster.
+//! CAs that sign each other, so that none of them can be generated first. Reported before anything is generated when
+//! another program generates the values, as in a cluster.
 
 use super::generate::signer_name;
 use crate::diagnostic::Diagnostic;

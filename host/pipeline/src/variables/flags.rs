@@ -47,8 +47,7 @@ pub fn unreadable_variable(path: &str, why: impl std::fmt::Display) -> Diagnosti
 
 /// The error for a `--var-file` that is not text.
 pub fn binary_variable(path: &str) -> Diagnostic {
-    unreadable_variable(path, "the file is not UTF-8")
-        .help("documents hold text: encode the file as base64 and decode it in the template")
+    unreadable_variable(path, "the file is not UTF-8").help("encode the file as base64 and decode it in the template")
 }
 
 /// The error for a `--vars-file` that cannot be read.
@@ -60,7 +59,8 @@ pub fn unreadable_variables_file(path: &str, why: impl std::fmt::Display) -> Dia
     Diagnostic::error("variables-unreadable-file", message).help("check the path")
 }
 
-/// Reads `-v name=value`. The value is YAML, but a string is taken as it is written, without its quotes, so that its line breaks are preserved.
+/// Reads `-v name=value`. The value is YAML, but a string is used as written, without its quotes, so that its line
+/// breaks are preserved.
 pub fn variable(argument: &str) -> Result<(String, Tree), Diagnostic> {
     let fail = |shown: &str, what: &str| Err(flag(format!("Expected var '{shown}' {what}"), "write -v NAME=VALUE"));
     let (name, value) = match argument.split_once('=') {
@@ -104,7 +104,7 @@ fn flag(message: String, help: &str) -> Diagnostic {
 fn wrapped(error: &Diagnostic, value: &str, context: &str) -> Diagnostic {
     let why = match error.code.as_str() {
         "yaml-anchor" => "unknown anchor referenced",
-        "yaml-tag" => "the tag does not fit the value",
+        "yaml-tag" => "the tag does not match the value",
         _ => error.message.trim_start_matches("yaml: "),
     };
     // For a text that ends too early, the error is on the line after the last one.
@@ -116,7 +116,7 @@ fn wrapped(error: &Diagnostic, value: &str, context: &str) -> Diagnostic {
     let message = format!("{context}: yaml: {line}{why}");
     flag(
         message,
-        "the value is read as YAML: put quotes around text with `: `, `#`, `[`, `{`, `*`, `&` or `!`",
+        "the value is YAML: quote text that contains `: `, `#`, `[`, `{`, `*`, `&` or `!`",
     )
 }
 

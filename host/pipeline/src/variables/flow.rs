@@ -1,13 +1,12 @@
 //! The flow of interpolation: plan, find or generate values, put them in, check.
 
-use super::ahead::{self, CheckAhead};
-use super::amend::{Addresses, AskAddresses};
+use super::ahead;
+use super::amend::Addresses;
 use super::checks;
-use super::generate::Generator;
 use super::given;
+use super::inputs::Inputs;
+use super::options::{Check, Options};
 use super::resolver::{self, Resolver};
-use super::store::Store;
-use super::table::Table;
 use super::update::{self, UpdateMode};
 use crate::diagnostic::Diagnostic;
 use crate::stage::{Definition, Named, Reference, Reply, StageError, Stages, Variable, VariableRules, VariablesPlan};
@@ -15,58 +14,13 @@ use crate::yaml;
 use boson_document::Tree;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// How to handle variables without a value, or values that nothing uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Check {
-    /// Nothing.
-    Ignore,
-    /// One error about all of them, as with `bosh interpolate --var-errs`.
-    Together,
-    /// One diagnostic about each: an error if it has no value, a warning if it has no use.
-    Each,
-}
-
-/// How variables are handled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Whose rules hold.
-    pub rules: VariableRules,
-    /// Whether given values are put in first, by the command line's rules, as in `bosh deploy`. Definitions of given variables then do not count as
-    /// variables of the deployment.
-    pub given_first: bool,
-    /// Whether a CA is generated before the certificates it signs, wherever it is defined. If not, the document's order applies, as in BOSH.
-    pub signers_first: bool,
-    /// Variables without a value.
-    pub missing: Check,
-    /// Values that nothing uses.
-    pub unused: Check,
-    /// Whether update modes affect the store. The bosh command line ignores them.
-    pub update_modes: bool,
-    /// Whether the result is for the stages that replace a director. Its keys are sorted then, as `bosh deploy` sends them.
-    pub sent: bool,
-}
-
-/// Sources of values.
-pub struct Inputs<'a> {
-    /// Given values.
-    pub table: &'a Table,
-    /// Generated values, old and new. To be written if it has changed, even if the flow fails.
-    pub store: &'a mut Store,
-    /// Generates values; `None`: nothing is generated.
-    pub generator: Option<&'a mut dyn Generator>,
-    /// Returns the addresses of links that variables consume; `None`: they are ignored.
-    pub addresses: Option<&'a AskAddresses<'a>>,
-    /// Checks the document before values are generated; `None`: no check.
-    pub check: Option<&'a CheckAhead<'a>>,
-}
-
 /// A document with its values.
 #[derive(Clone, Debug)]
 pub struct Interpolation {
     /// The result.
     pub document: Tree,
-    /// The variables that the document defines with a type, in its order; variables without a type get their values from elsewhere. Options have
-    /// their values, except for missing ones.
+    /// The variables that the document defines with a type, in its order; variables without a type get their values
+    /// from elsewhere. Options have their values, except for missing ones.
     pub variables: Vec<Variable>,
     /// The values of all that the document defines or refers to, by name.
     pub values: Tree,
@@ -74,53 +28,11 @@ pub struct Interpolation {
     pub missing: Vec<Reference>,
 }
 
-// === impl Inputs ===
-
-impl Inputs<'_> {
-    /// The value of a variable, if it has one before anything is generated.
-    pub fn value(&self, name: &str) -> Option<&Tree> {
-        self.table.get(name).or_else(|| self.store.get(name))
-    }
-}
-
-// === impl Options ===
-
-impl Options {
-    /// Options of `bosh interpolate`, with its flags `--var-errs` and `--var-errs-unused`.
-    pub fn interpolate(var_errs: bool, var_errs_unused: bool) -> Self {
-        let check = |flag| if flag { Check::Together } else { Check::Ignore };
-        let (missing, unused) = (check(var_errs), check(var_errs_unused));
-        Self {
-            rules: VariableRules::Cli,
-            given_first: false,
-            signers_first: false,
-            missing,
-            unused,
-            update_modes: false,
-            // The writer sorts them.
-            sent: false,
-        }
-    }
-
-    /// Options of a conversion: the director's rules, any order, every variable needs a value.
-    pub fn convert() -> Self {
-        Self {
-            rules: VariableRules::Director,
-            given_first: true,
-            signers_first: true,
-            missing: Check::Each,
-            unused: Check::Each,
-            update_modes: true,
-            sent: true,
-        }
-    }
-}
-
 /// Finds or generates values, and puts them into the document.
 ///
 /// # Errors
-/// Errors in definitions, placeholders, options or values. With the director's rules, all variables that cannot be generated are reported, otherwise
-/// only the first.
+/// Errors in definitions, placeholders, options or values. With the director's rules, all variables that cannot be
+/// generated are reported, otherwise only the first.
 pub fn interpolate(
     stages: &dyn Stages,
     document: Named<'_>,

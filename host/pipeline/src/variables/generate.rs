@@ -6,7 +6,8 @@ use boson_document::Tree;
 
 /// Generates values of variables.
 pub trait Generator {
-    /// Called once, before the first value is generated, with all variables that need one: keys can be generated in parallel.
+    /// Called once, before the first value is generated, with all variables that need one: keys can be generated in
+    /// parallel.
     ///
     /// # Errors
     /// No randomness.
@@ -14,7 +15,8 @@ pub trait Generator {
         Ok(())
     }
 
-    /// Checks what `generate` checks, without generating a value. `signer`: whether the CA that the options name will have a value.
+    /// Checks what `generate` checks, without generating a value. `signer`: whether the CA that the options name will
+    /// have a value.
     ///
     /// # Errors
     /// Those of `generate`.
@@ -27,8 +29,8 @@ pub trait Generator {
         Vec::new()
     }
 
-    /// Generates the value of a variable. `options` are those of the definition, placeholders replaced (null for none); `signer` is the value of the
-    /// CA that they name, if it has one.
+    /// Generates the value of a variable. `options` are those of the definition, placeholders replaced (null for none);
+    /// `signer` is the value of the CA that they name, if it has one.
     ///
     /// # Errors
     /// In BOSH's words, beginning with `Generating variable '<name>': `; also if the named CA has no value.

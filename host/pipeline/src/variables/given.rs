@@ -1,5 +1,5 @@
-//! What `bosh deploy` does before it sends the manifest: given values are put in by the command line's rules. Spaces in placeholders and indices of
-//! lists work for them, and placeholders in the values are left to the director.
+//! What `bosh deploy` does before it sends the manifest: given values are put in by the command line's rules. Spaces in
+//! placeholders and indices of lists work for them, and placeholders in the values are left to the director.
 
 use super::table::Table;
 use crate::stage::{Interpolated, Named, Reply, Stages, VariableRules};
@@ -7,7 +7,8 @@ use boson_document::{Map, Tree};
 
 const SECTION: &str = "variables";
 
-/// Puts given values into a manifest, except into its definitions: these do not change, so that their places stay the same.
+/// Puts given values into a manifest, except into its definitions: these do not change, so that their places stay the
+/// same.
 ///
 /// # Errors
 /// Errors of the variables stage.

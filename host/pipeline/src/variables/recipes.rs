@@ -1,5 +1,6 @@
-//! How values of the store were generated: type and options of each, with a digest of the value. Stored in a file beside the store, because the store
-//! has the format of the bosh command line. The update mode `converge` compares with them.
+//! How values of the store were generated: type and options of each, with a digest of the value. Stored in a file
+//! beside the store, because the store has the format of the bosh command line. The update mode `converge` compares
+//! with them.
 
 use crate::diagnostic::Diagnostic;
 use crate::yaml::Document;
@@ -28,7 +29,7 @@ impl Recipes {
                 Diagnostic::error("variables-malformed-file", message)
                     .in_document(&document.name)
                     .at("")
-                    .help("it is written by this program; delete it: values are kept then, whatever becomes of their options")
+                    .help("this program writes the file; if you delete it, existing values are retained even if their options change")
             })?,
         };
         Ok(Self {
@@ -52,7 +53,8 @@ impl Recipes {
         }
     }
 
-    /// Whether exactly this value was generated from another type or other options. For a value from elsewhere this is unknown: no.
+    /// Whether exactly this value was generated from another type or other options. For a value from elsewhere this is
+    /// unknown: no.
     pub fn differ(&self, name: &str, kind: &str, options: &Tree, value: &Tree) -> bool {
         let Some(held) = self.entries.get(name).filter(|held| made(held, value)) else {
             return false;
@@ -90,7 +92,7 @@ fn made(recipe: &Tree, value: &Tree) -> bool {
     recipe.str("value") == Some(digest(value).as_str())
 }
 
-/// Of the value, whatever the order of its members: people sort files.
+/// Digest of the value, independent of the order of its members, because users sort files.
 fn digest(value: &Tree) -> String {
     let mut value = value.clone();
     if let Tree::Object(members) = &mut value {

@@ -1,5 +1,5 @@
-//! Sources of given values, and their precedence: environment, then files of variables, then files as values, then flags; within one kind, the later
-//! one wins.
+//! Sources of given values, and their precedence: environment, then files of variables, then files as values, then
+//! flags; within one kind, the later one wins.
 
 use super::flags;
 use super::names;

@@ -1,8 +1,10 @@
-//! Interpolation in steps, for values that another program generates later, as in a cluster: first the values that the manifest needs, and when all
-//! exist, the result.
+//! Interpolation in steps, for values that another program generates later, as in a cluster: first the values that the
+//! manifest needs, and when all exist, the result.
 
-use super::flow::{self, Check, Inputs, Interpolation, Options};
+use super::flow::{self, Interpolation};
 use super::given;
+use super::inputs::Inputs;
+use super::options::{Check, Options};
 use super::resolver::references;
 use super::store::Store;
 use super::table::Table;
@@ -17,7 +19,8 @@ use std::collections::HashSet;
 pub struct Wanted {
     /// The manifest with the given values in place, except in its definitions.
     pub document: Tree,
-    /// Variables with a type and no given value, in the order of the manifest: these are to be generated. Given values are already in their options.
+    /// Variables with a type and no given value, in the order of the manifest: these are to be generated. Given values
+    /// are already in their options.
     pub variables: Vec<Variable>,
     /// Variables that are referred to and have neither a type nor a given value.
     pub implicit: Vec<Reference>,
@@ -88,7 +91,7 @@ fn generated_option(definition: &Definition, used: &str, document: &str) -> Diag
         .in_document(document)
         .at(&definition.pointer)
         .help(format!(
-            "write the value into the options, or give it to '{used}': the cluster generates each value by itself"
+            "write the value into the options, or set the value of '{used}': the cluster generates each value separately"
         ))
 }
 

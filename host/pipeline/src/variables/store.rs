@@ -1,5 +1,5 @@
-//! The store of generated values: a YAML file, name to value. Nothing is ever removed, and a value changes only if the variable's update mode asks
-//! for it.
+//! The store of generated values: a YAML file, name to value. Nothing is ever removed, and a value changes only if the
+//! variable's update mode asks for it.
 
 use super::names;
 use super::recipes::Recipes;
@@ -62,7 +62,8 @@ impl Store {
         self.generated.insert(name.to_string());
     }
 
-    /// Adds the generated values to the current content of the file, which another process may have changed: if both have a value, the file's wins.
+    /// Adds the generated values to the current content of the file, which another process may have changed: if both
+    /// have a value, the file's wins.
     #[must_use]
     pub fn onto(self, mut current: Self) -> Self {
         for name in &self.generated {
@@ -74,8 +75,8 @@ impl Store {
         current
     }
 
-    /// Whether a value was generated. Only then is the file to be written, even if the flow failed afterwards: the generated values would be lost
-    /// otherwise.
+    /// Whether a value was generated. Only then is the file to be written, even if the flow failed afterwards: the
+    /// generated values would be lost otherwise.
     pub fn changed(&self) -> bool {
         !self.generated.is_empty()
     }

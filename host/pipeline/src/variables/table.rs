@@ -24,7 +24,7 @@ impl Table {
         for (name, value) in dotted {
             if let Err(message) = insert(&mut folded, &name, value) {
                 let error = Diagnostic::error("variables-conflicting-names", message);
-                errors.push(error.help("give the variable one value, under one name"));
+                errors.push(error.help("set one value of the variable, with one name"));
             }
         }
         if errors.is_empty() {

@@ -48,7 +48,7 @@ impl UpdateMode {
                 Some("its options have changed")
             }
             Self::Converge if recipes.know(name, value) && signed_by_another(value, wanted.signer) => {
-                Some("its CA is another one now")
+                Some("its CA has changed")
             }
             Self::Converge => None,
         }
@@ -96,8 +96,8 @@ pub fn unknown(definitions: &[Definition], document: &str) -> Vec<Diagnostic> {
 
 /// Reports that a value was replaced: users of the old one have to know.
 pub fn remade(definition: &Definition, why: &str, document: &str) -> Diagnostic {
-    let message = format!("The value of variable '{}' was made anew: {why}", definition.name);
-    let warning = Diagnostic::warning("variables-made-anew", message)
+    let message = format!("The value of variable '{}' was regenerated: {why}", definition.name);
+    let warning = Diagnostic::warning("variables-regenerated", message)
         .in_document(document)
         .at(&definition.pointer);
     Diagnostic {

@@ -1,5 +1,5 @@
-//! Values given with `-v` that are not secrets: words, addresses, versions, typed on the command line for a variable whose name does not suggest a
-//! secret.
+//! Values given with `-v` that are not secrets: words, addresses, versions, typed on the command line for a variable
+//! whose name does not suggest a secret.
 
 use super::flags;
 use boson_document::Tree;

@@ -1,6 +1,6 @@
 //! Anchors and the cost of their aliases. Every alias becomes a copy, so the total size of all copies is limited.
 
-use super::reader::Node;
+use super::node::Node;
 use boson_document::Tree;
 use std::collections::HashMap;
 
@@ -33,7 +33,7 @@ struct Anchor {
 pub(super) enum Refused {
     /// The copies would be too large.
     Excessive,
-    /// The alias stands inside the anchor's value.
+    /// The alias is inside the anchor's value.
     Itself,
 }
 

@@ -41,7 +41,7 @@ impl<'t> Events<'t> {
     }
 }
 
-/// Where the parser found an error.
+/// Place of a parser error.
 pub(super) fn place(found: &ScanError) -> Span {
     Span {
         line: count(found.marker().line()),

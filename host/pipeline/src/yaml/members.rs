@@ -1,7 +1,7 @@
 //! A mapping that is being read: keys that are not strings, duplicate keys, members of merged mappings.
 
 use super::marks::{Mark, Span};
-use super::reader::{Kind, Node};
+use super::node::{Kind, Node};
 use super::value;
 use crate::diagnostic::Diagnostic;
 use boson_document::{Map, Tree, escape};
@@ -47,7 +47,8 @@ impl Members {
         Some(warning.help(format!("the first one is on line {}", first.line)))
     }
 
-    /// Adds the members of another mapping. As in yaml.v2 they override the members before `<<`, and the members after it override them.
+    /// Adds the members of another mapping. As in yaml.v2 they override the members before `<<`, and the members after
+    /// it override them.
     pub(super) fn merge(&mut self, tree: Tree, mark: Mark) {
         let Tree::Object(map) = tree else { return };
         for ((name, tree), mark) in map.into_iter().zip(mark.children) {

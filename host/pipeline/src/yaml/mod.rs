@@ -1,7 +1,8 @@
 //! YAML as BOSH's command line reads and writes it (gopkg.in/yaml.v2 2.4.0), with the place of every value.
 //!
-//! Differences from YAML 1.2, and so from most libraries, are in `scalar` (the meaning of a plain scalar) and in `reader` (merge keys, aliases, only
-//! the first document counts). Values that JSON lacks are escaped as in `boson_document::escape`.
+//! Differences from YAML 1.2, and so from most libraries, are in `scalar` (the meaning of a plain scalar) and in
+//! `reader` (merge keys, aliases, only the first document counts). Values that JSON lacks are escaped as in
+//! `boson_document::escape`.
 
 #![allow(
     clippy::result_large_err,
@@ -14,6 +15,7 @@ mod events;
 mod lines;
 mod marks;
 mod members;
+mod node;
 mod order;
 mod reader;
 mod relaxed;
@@ -27,7 +29,7 @@ mod weight;
 mod words;
 mod writer;
 
-pub use codes::CODES;
+pub use codes::ALL as CODES;
 pub use marks::{Mark, Span};
 pub use order::as_sent;
 pub use weight::weight;
@@ -58,13 +60,13 @@ pub struct Document {
 // === impl Document ===
 
 impl Document {
-    /// Where the value at this pointer begins; or the deepest part that exists, if the pointer goes further.
+    /// Place of the value at this pointer; or of the deepest part that exists, if the pointer is longer.
     pub fn place(&self, pointer: &Pointer) -> Span {
         self.marks.find(&self.tree, pointer).0.value
     }
 
-    /// Where the key of the member at this pointer is (or the value, if it is not a member); or the deepest part that exists, if the pointer goes
-    /// further.
+    /// Where the key of the member at this pointer is (or the value, if it is not a member); or the deepest part that
+    /// exists, if the pointer is further.
     pub fn key_place(&self, pointer: &Pointer) -> Span {
         self.marks.find(&self.tree, pointer).0.key
     }
@@ -78,8 +80,8 @@ impl Document {
 /// Reads the first document of a text. An empty text is null.
 ///
 /// # Errors
-/// One diagnostic, with line and column: `yaml-syntax`, `yaml-tag`, `yaml-key`, `yaml-merge`, `yaml-anchor`, `yaml-aliases`,
-/// `yaml-depth`, `yaml-size`, `yaml-control`.
+/// One diagnostic, with line and column: `yaml-syntax`, `yaml-tag`, `yaml-key`, `yaml-merge`, `yaml-anchor`,
+/// `yaml-aliases`, `yaml-depth`, `yaml-size`, `yaml-control`.
 pub fn read(name: &str, text: &str) -> Result<Document, Diagnostic> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let warning = syntax::check_text(name, text)?;

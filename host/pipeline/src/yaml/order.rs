@@ -1,4 +1,5 @@
-//! The order in which yaml.v2 writes keys: numbers and booleans by value, then null, then strings, with digits in them by value.
+//! The order in which yaml.v2 writes keys: numbers and booleans by value, then null, then strings, with digits in them
+//! by value.
 
 use boson_document::{Map, Tree, escape};
 use std::cmp::Ordering;
@@ -48,7 +49,8 @@ pub fn as_sent(tree: Tree) -> Tree {
     }
 }
 
-/// Not the standard library's sort: that may panic if an order is not total, and it is not proven that this one is.
+/// Sorts without the standard library's sort, which may panic if an order is not total; it is not proven that this one
+/// is.
 fn merge_sort<T>(members: &mut Vec<(Key<'_>, T)>) {
     if members.len() < 2 || members.windows(2).all(|pair| !less(&pair[1].0, &pair[0].0)) {
         return;
@@ -107,7 +109,7 @@ fn kind(key: &Tree) -> u8 {
     }
 }
 
-/// At the first difference: letters come after anything else, and runs of digits compare by value.
+/// Compares at the first difference: letters are greater than anything else, and runs of digits compare by value.
 fn natural(a: &str, b: &str) -> Ordering {
     let same = a.bytes().zip(b.bytes()).take_while(|(x, y)| x == y).count();
     let start = (0..=same)

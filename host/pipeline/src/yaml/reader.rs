@@ -4,6 +4,7 @@ use super::anchors::{self, Anchors, Size};
 use super::events::{self, Events};
 use super::marks::{Mark, Span};
 use super::members::Members;
+use super::node::{Kind, Node};
 use super::relaxed::Repairs;
 use super::syntax;
 use super::value;
@@ -63,23 +64,6 @@ impl From<Diagnostic> for Failure {
 }
 
 pub(super) type Read<T> = Result<T, Failure>;
-
-/// A value that was read.
-#[derive(Clone)]
-pub(super) struct Node {
-    pub(super) tree: Tree,
-    pub(super) mark: Mark,
-    pub(super) kind: Kind,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Scalar,
-    /// The key `<<`.
-    Merge,
-    List,
-    Mapping,
-}
 
 struct Reader<'t> {
     name: &'t str,

@@ -1,8 +1,8 @@
-//! Forms that YAML 1.1 allows and the parser, which reads YAML 1.2, does not: lines of a quoted or bracketed value that begin left of the value's
-//! indentation, and a tab after `key:`.
+//! Forms that YAML 1.1 allows and the parser, which reads YAML 1.2, does not: lines of a quoted or bracketed value that
+//! begin left of the value's indentation, and a tab after `key:`.
 //!
-//! Indentation means nothing inside such values, so the lines are indented and the text is read again. Only lines for which the parser itself
-//! reported such a value are changed; marks are moved back.
+//! Indentation means nothing inside such values, so the lines are indented and the text is read again. Only lines for
+//! which the parser itself reported such a value are changed; marks are moved back.
 
 use super::marks::Span;
 use super::syntax::count;
@@ -93,7 +93,7 @@ impl Repairs {
     }
 }
 
-/// Where a line, counted from 1, begins.
+/// Offset of the beginning of a line, counted from 1.
 fn offset_of(text: &str, line: usize) -> Option<usize> {
     match line.checked_sub(2) {
         None => Some(0),

@@ -16,7 +16,7 @@ pub enum Scalar {
     Float(f64),
     /// `<<`
     Merge,
-    /// Looks like a date. A string for readers without a type, but quoted when it is written.
+    /// A date. Readers without a type treat it as a string, but the writer quotes it.
     Timestamp,
     /// None of these.
     String,
@@ -94,7 +94,8 @@ fn number(text: &str, dated: bool) -> Scalar {
         .unwrap_or(Scalar::String)
 }
 
-/// Go's integers: `0x`, `0o`, `0b` or `0` before the digits sets the base. A number without a sign may need all 64 bits.
+/// Go's integers: `0x`, `0o`, `0b` or `0` before the digits sets the base. A number without a sign may need all 64
+/// bits.
 fn integer(text: &str) -> Option<String> {
     let (negative, digits) = match text.as_bytes().first()? {
         b'-' => (true, &text[1..]),
@@ -167,7 +168,7 @@ fn joined(text: &str) -> Option<Cow<'_, str>> {
     apart.then(|| Cow::Owned(text.replace('_', "")))
 }
 
-/// As Go's `FormatFloat(value, 'g', -1, 64)`, with infinities and NaN in YAML's spelling.
+/// Formats a float like Go's `FormatFloat(value, 'g', -1, 64)`, with infinities and NaN in YAML's spelling.
 pub fn format_float(value: f64) -> String {
     if value.is_nan() {
         return ".nan".into();

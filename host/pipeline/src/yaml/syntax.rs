@@ -35,7 +35,7 @@ pub(super) fn check_text(name: &str, text: &str) -> Result<Option<Diagnostic>, D
         .find(|(_, c)| matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}'));
     Ok(separator.map(|(offset, c)| {
         let message = format!(
-            "U+{:04X} is a line break for BOSH, and is taken for a character here",
+            "U+{:04X} is a line break for BOSH, but an ordinary character here",
             c as u32
         );
         at(
@@ -65,7 +65,7 @@ fn check_separators(name: &str, text: &str) -> Result<(), Diagnostic> {
 
 /// The error for more values than any manifest needs.
 pub(super) fn too_many(name: &str, at: Span) -> Diagnostic {
-    error(name, "yaml-size", at, "the document has too many values").help("keep data out of the manifest")
+    error(name, "yaml-size", at, "the document has too many values").help("move data from the manifest into a release")
 }
 
 fn is_control(c: char) -> bool {
@@ -84,7 +84,7 @@ pub(super) fn check_size(name: &str, bytes: usize) -> Result<(), Diagnostic> {
     )
     .in_document(name)
     .on_line(1, Some(1))
-    .help("keep data out of the manifest"))
+    .help("move data from the manifest into a release"))
 }
 
 /// The error for bytes that are not UTF-8 from `offset` on.
@@ -94,7 +94,7 @@ pub(super) fn not_utf8(name: &str, bytes: &[u8], offset: usize) -> Diagnostic {
     let help = if utf16 {
         "the file is UTF-16: save it as UTF-8"
     } else {
-        "save the file as UTF-8; binary content goes into a `!!binary` value, as base64"
+        "save the file as UTF-8; write binary content as base64 in a `!!binary` value"
     };
     Diagnostic::error("yaml-encoding", "the document is not UTF-8")
         .in_document(name)
@@ -129,7 +129,7 @@ pub(super) fn scan_error(name: &str, text: &str, found: &ScanError, at: Span) ->
     if info == "while parsing node, found unknown anchor" {
         let anchor = name_after(text, at);
         return error(name, "yaml-anchor", at, format!("unknown anchor '{anchor}' referenced"))
-            .help("an anchor (`&name`) stands before the aliases (`*name`) that use it, in the same document");
+            .help("an anchor (`&name`) must be before the aliases (`*name`) that refer to it, in the same document");
     }
     if info == "recursion limit exceeded" {
         return too_deep(name, at);
@@ -146,7 +146,7 @@ pub(super) fn scan_error(name: &str, text: &str, found: &ScanError, at: Span) ->
     }
 }
 
-/// Where a key without `:` begins; the parser notices it only at the next token.
+/// Place of a key without `:`, which the parser notices only at the next token.
 fn key_before(text: &str, at: Span) -> Span {
     let lines: Vec<&str> = text.lines().take(at.line as usize).collect();
     let begun = |line: &str, column: u32| line.chars().take(column.saturating_sub(1) as usize).any(|c| c != ' ');

@@ -1,6 +1,6 @@
 //! Builds a value from a scalar with its style and tag.
 
-use super::reader::Kind;
+use super::node::Kind;
 use super::scalar::{Scalar, format_float};
 use crate::diagnostic::Diagnostic;
 use base64::Engine;
@@ -60,7 +60,7 @@ fn binary(text: &str) -> Result<Tree, Diagnostic> {
         .map_err(|_| Diagnostic::error("yaml-tag", "!!binary value contains invalid base64 data"))?;
     String::from_utf8(bytes).map(Tree::String).map_err(|_| {
         Diagnostic::error("yaml-tag", "!!binary value is not UTF-8 text")
-            .help("documents hold text; leave binary content base64-encoded, as a string")
+            .help("keep binary content base64-encoded, as a string")
     })
 }
 
@@ -69,7 +69,7 @@ fn of_meaning(meaning: Scalar, text: Cow<'_, str>) -> (Tree, Kind) {
         Scalar::Null => Tree::Null,
         Scalar::Bool(value) => Tree::Bool(value),
         Scalar::Int(digits) => Number::new(&digits).map_or(Tree::Null, Tree::Number),
-        // An integer that is too large for 64 bits is read as a float; its text would look like an integer.
+        // An integer that is too large for 64 bits is read as a float; its text could be mistaken for an integer.
         Scalar::Float(value) => match Number::new(&text) {
             Some(number) if !number.is_integer() => Tree::Number(number),
             _ => float(value),

@@ -13,8 +13,9 @@ const MAX_SIMPLE_KEY: usize = 128;
 
 /// The text of a document, byte for byte as yaml.v2 writes it, and so as `bosh interpolate` prints it.
 ///
-/// Guarantees: reads back as the same document, by [`super::read`] and by yaml.v2 (except that a float without a fraction is written as an integer,
-/// as in yaml.v2). Not by Psych, which reads `1e+06` as a string and `1,000` as a number.
+/// Guarantees: reads back as the same document, by [`super::read`] and by yaml.v2 (except that a float without a
+/// fraction is written as an integer, as in yaml.v2). Not by Psych, which reads `1e+06` as a string and `1,000` as a
+/// number.
 pub fn write(tree: &Tree) -> String {
     let mut writer = Writer::new(Order::Sorted);
     writer.document(tree);

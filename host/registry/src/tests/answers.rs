@@ -31,7 +31,7 @@ async fn a_layer_is_what_its_manifest_says_or_is_not_kept() {
     for given in [other, longer, whole[..whole.len() - 512].to_vec(), Vec::new()] {
         let error = fetch_error(manifest(&[&whole]), given).await;
         assert_eq!(error.code, "image-registry", "{error:?}");
-        assert!(error.message.contains("not what its digest says"), "{error:?}");
+        assert!(error.message.contains("does not match its digest"), "{error:?}");
     }
 }
 
@@ -43,7 +43,10 @@ async fn a_manifest_of_an_index_is_the_one_that_was_asked_for() {
     );
     let error = fetch_error(index.into_bytes(), Vec::new()).await;
     assert_eq!(error.code, "image-registry", "{error:?}");
-    assert!(error.message.contains("a manifest that is not"), "{error:?}");
+    assert!(
+        error.message.contains("a manifest that does not match its digest"),
+        "{error:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -62,7 +65,7 @@ async fn a_manifest_that_never_ends_is_not_read() {
         let error = registry.fetch(&format!("{address}/nats:1"), None).await.unwrap_err();
         let wanted = match status {
             "200 OK" => "a manifest of more than 4 MiB",
-            _ => "answers with status 500",
+            _ => "responds with status 500",
         };
         assert!(error.message.contains(wanted), "{error:?}");
     }

@@ -2,7 +2,7 @@
 
 use super::server::{Request, layer, manifest, reply, serve};
 use super::{registry, sized};
-use crate::room::Sizes;
+use crate::space::Sizes;
 use std::fs;
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;

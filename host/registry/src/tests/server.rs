@@ -1,4 +1,4 @@
-//! A registry that gives whatever answers a test wants, byte by byte.
+//! A fake registry that sends the responses of a test, byte by byte.
 
 use sha2::{Digest, Sha256};
 use std::io::{BufRead, BufReader, Write};
@@ -13,7 +13,8 @@ pub struct Request {
     pub authorization: Option<String>,
 }
 
-/// Serves until the test's process ends; each connection has one request. `answer` writes the whole answer, head included.
+/// Serves until the test's process ends; each connection has one request. `answer` writes the whole answer, head
+/// included.
 pub fn serve(answer: impl Fn(&Request, &mut TcpStream, SocketAddr) + Clone + Send + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-/// A registry that wants a token, and gives these bytes for one.
+/// A registry that requires a token, and whose token server returns these bytes.
 fn asking(token: &'static [u8]) -> SocketAddr {
     serve(move |request, stream, address| match request.path.as_str() {
         "/v2/" => {
@@ -28,7 +28,7 @@ async fn what_is_no_token_ends_the_reading_of_the_image_only() {
         let registry = registry(address, cache.path());
         let error = registry.fetch(&format!("{address}/nats:1"), None).await.unwrap_err();
         assert_eq!(error.code, "image-registry", "{error:?}");
-        assert!(error.message.contains("gives no token"), "{error:?}");
+        assert!(error.message.contains("returned no usable token"), "{error:?}");
         assert!(!format!("{error:?}").contains("CANARY"));
     }
 }
@@ -50,7 +50,7 @@ async fn a_token_that_never_ends_is_not_read() {
         .fetch(&format!("{address}/nats:1"), None)
         .await
         .unwrap_err();
-    assert!(error.message.contains("gives no token"), "{error:?}");
+    assert!(error.message.contains("returned no usable token"), "{error:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -74,10 +74,7 @@ async fn a_registry_without_tls_may_not_name_any_token_server_without_tls() {
     let fetched = registry(address, cache.path()).fetch(&image, Some(&credentials)).await;
     let error = fetched.unwrap_err();
     assert_eq!(error.code, "image-registry");
-    assert!(
-        error.message.contains("names a token server that is asked without TLS"),
-        "{error:?}"
-    );
+    assert!(error.message.contains("names a token server without TLS"), "{error:?}");
     assert!(asked.lock().unwrap().is_empty(), "the password was sent");
     // A token server that is listed, too, is used.
     drop(

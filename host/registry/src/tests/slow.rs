@@ -34,7 +34,7 @@ fn an_image_that_does_not_end_is_given_up_and_so_is_the_thread_that_unpacks_it()
         .block_on(registry.fetch(&format!("{address}/nats:1"), None))
         .unwrap_err();
     assert_eq!(error.code, "image-registry", "{error:?}");
-    assert!(error.message.contains("did not give all of it"), "{error:?}");
+    assert!(error.message.contains("did not send all of it"), "{error:?}");
     heard.recv_timeout(Duration::from_secs(20)).unwrap();
     // It waits for threads that block.
     drop(runtime);

@@ -39,7 +39,7 @@ impl Tar {
         self
     }
 
-    /// An entry that says it has `size` bytes and has `content`.
+    /// An entry with this content whose header contains another size.
     pub fn raw(mut self, path: &str, kind: EntryType, size: u64, content: &[u8]) -> Self {
         let mut header = header(path, kind, size);
         header.set_cksum();

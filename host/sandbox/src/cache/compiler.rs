@@ -1,5 +1,5 @@
-//! Compiles a component in a separate process. Compilation is not covered by fuel: a hostile component can make a compiler use any amount of
-//! processor time and memory.
+//! Compiles a component in a separate process. Compilation is not covered by fuel: a hostile component can make a
+//! compiler use any amount of processor time and memory.
 
 use crate::error::{Failure, FailureKind};
 use std::fs::File;
@@ -9,8 +9,8 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// Processor time of one compilation, all threads together: unlike wall-clock time, this does not depend on the load of the machine. CRuby, the
-/// largest component known, takes 20 s.
+/// Processor time of one compilation, all threads together: unlike wall-clock time, this does not depend on the load of
+/// the machine. CRuby, the largest component known, takes 20 s.
 pub const CPU_LIMIT: Duration = Duration::from_secs(120);
 /// Bytes of machine code of one component. CRuby has 100 MB.
 pub const CODE_LIMIT: u64 = 384 << 20;
@@ -33,8 +33,8 @@ mod signal {
     pub const XFSZ: i32 = 25;
 }
 
-/// Runs `program` to compile a component into `code`. Its streams are read and written while it runs, so that it never waits for us. Only a limited
-/// part of its standard error is retained.
+/// Runs `program` to compile a component into `code`. Its streams are read and written while it runs, so that it never
+/// waits for us. Only a limited part of its standard error is retained.
 pub(super) fn run(
     program: &Path,
     deadline: Duration,
@@ -62,7 +62,7 @@ pub(super) fn run(
     match ended.map_err(failed)? {
         Some(status) if status.success() => Ok(()),
         Some(status) => Err(refused(reason(status, &last))),
-        None => Err(refused(format!("takes more than {} s to compile", deadline.as_secs()))),
+        None => Err(refused(format!("needs more than {} s to compile", deadline.as_secs()))),
     }
 }
 
@@ -108,9 +108,9 @@ fn last_line(mut stream: impl Read) -> String {
 fn reason(status: ExitStatus, last: &str) -> String {
     match (status.code(), status.signal()) {
         (Some(REFUSES), _) if !last.is_empty() => last.to_string(),
-        (_, Some(signal::XCPU)) => "takes too much processor time to compile".to_string(),
+        (_, Some(signal::XCPU)) => "needs too much processor time to compile".to_string(),
         (_, Some(signal::XFSZ)) => format!("has more than {} MiB of machine code", CODE_LIMIT >> 20),
-        (_, Some(signal::ABRT | signal::KILL)) => "takes too much memory to compile".to_string(),
+        (_, Some(signal::ABRT | signal::KILL)) => "needs too much memory to compile".to_string(),
         (_, Some(signal::SEGV)) => "is nested too deeply to be compiled".to_string(),
         (_, Some(signal)) => format!("cannot be compiled: signal {signal} ended the compiler"),
         (code, None) => format!(
@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn a_compiler_that_sleeps_is_ended() {
         let message = outcome("exec sleep 600", Duration::from_secs(1)).unwrap_err();
-        assert_eq!(message, "takes more than 1 s to compile");
+        assert_eq!(message, "needs more than 1 s to compile");
     }
 
     #[test]
@@ -170,10 +170,10 @@ mod tests {
                 "exit 101",
                 "cannot be compiled: the compiler ended with code 101 and without a reason",
             ),
-            ("kill -ABRT $$", "takes too much memory to compile"),
-            ("kill -KILL $$", "takes too much memory to compile"),
+            ("kill -ABRT $$", "needs too much memory to compile"),
+            ("kill -KILL $$", "needs too much memory to compile"),
             ("kill -SEGV $$", "is nested too deeply to be compiled"),
-            ("kill -XCPU $$", "takes too much processor time to compile"),
+            ("kill -XCPU $$", "needs too much processor time to compile"),
             ("kill -XFSZ $$", "has more than 384 MiB of machine code"),
         ] {
             assert_eq!(outcome(&format!("{panic} {end}"), LONG).unwrap_err(), reason);

@@ -1,21 +1,37 @@
 //! Loads machine code, and finds it beside the components of an installation.
 
-use crate::engine::Sandbox;
+use crate::error::{Failure, FailureKind};
+use crate::sealed;
 use std::fs::{self, File};
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use std::io::{Read, Seek, Write};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
+use wasmtime::Engine;
 use wasmtime::component::Component;
+
+/// Compiles a component to machine code.
+///
+/// # Errors
+/// Not a valid component, or not a sealed one of one stage.
+pub(crate) fn compile(engine: &Engine, name: &str, component: &[u8]) -> Result<Vec<u8>, Failure> {
+    // First, because compiling a component that is refused anyway can take minutes.
+    sealed::check(name, component)?;
+    let code = engine.precompile_component(component);
+    code.map_err(|error| {
+        let message = format!("is not a valid component: {error:#}");
+        Failure::new(FailureKind::Refused, name, message)
+    })
+}
 
 /// Machine code beside a built-in plugin: `<stage>.wasm` -> `<stage>.<engine>.cwasm`. The engine's hash is part of the name, so that code of another
 /// version is ignored, not refused.
-pub(crate) fn beside(sandbox: &Sandbox, component: &Path) -> PathBuf {
-    component.with_extension(format!("{:016x}.cwasm", engine_hash(sandbox)))
+pub(crate) fn beside(engine: &Engine, component: &Path) -> PathBuf {
+    component.with_extension(format!("{:016x}.cwasm", engine_hash(engine)))
 }
 
 /// Loads machine code from the installation.
-pub(crate) fn load(sandbox: &Sandbox, file: &Path) -> Option<Component> {
+pub(crate) fn load(engine: &Engine, file: &Path) -> Option<Component> {
     if !file.exists() {
         return None;
     }
@@ -24,7 +40,7 @@ pub(crate) fn load(sandbox: &Sandbox, file: &Path) -> Option<Component> {
         reason = "the file is part of the installation, see the documentation of `cache`"
     )]
     // SAFETY: only users who can replace this binary can write the file.
-    let component = unsafe { Component::deserialize_file(&sandbox.engine, file) };
+    let component = unsafe { Component::deserialize_file(engine, file) };
     component
         .inspect_err(
             |error| tracing::warn!(path = %file.display(), %error, "machine code does not load; compiling again"),
@@ -34,11 +50,11 @@ pub(crate) fn load(sandbox: &Sandbox, file: &Path) -> Option<Component> {
 
 /// Maps machine code of an open file: one of our store, or one that our compiler has just written. Takes the open file and not its path, so that the
 /// checked file is the mapped one.
-pub(super) fn map(sandbox: &Sandbox, file: &File) -> wasmtime::Result<Component> {
+pub(super) fn map(engine: &Engine, file: &File) -> wasmtime::Result<Component> {
     let handle = format!("/proc/self/fd/{}", file.as_raw_fd());
     #[allow(unsafe_code, reason = "only this user can have written the file, see `store`")]
     // SAFETY: the store checks owner and mode of what it opens; drafts are new files that only this process and its compiler have open.
-    let mapped = unsafe { Component::deserialize_file(&sandbox.engine, handle) };
+    let mapped = unsafe { Component::deserialize_file(engine, handle) };
     if mapped.is_ok() {
         return mapped;
     }
@@ -48,18 +64,18 @@ pub(super) fn map(sandbox: &Sandbox, file: &File) -> wasmtime::Result<Component>
     file.read_to_end(&mut code)?;
     #[allow(unsafe_code, reason = "the same file")]
     // SAFETY: as above.
-    let copied = unsafe { Component::deserialize(&sandbox.engine, &code) };
+    let copied = unsafe { Component::deserialize(engine, &code) };
     copied
 }
 
 /// Version and settings of the compiler.
-pub(super) fn engine_hash(sandbox: &Sandbox) -> u64 {
+pub(super) fn engine_hash(engine: &Engine) -> u64 {
     #[allow(
         deprecated,
         reason = "SipHasher::new() is stable over processes, which the default hasher does not promise"
     )]
     let mut hasher = std::hash::SipHasher::new();
-    sandbox.engine.precompile_compatibility_hash().hash(&mut hasher);
+    engine.precompile_compatibility_hash().hash(&mut hasher);
     hasher.finish()
 }
 

@@ -1,36 +1,37 @@
 //! Machine code: compiled once, cached by digest of the component and of the engine.
 //!
-//! Machine code is as powerful as the host itself, so it is read from two places only: a directory of our own (see [`store`]), and the installation's
-//! plugin folder, which is trusted as the binary beside it is. Never from a path that a user gives.
+//! Machine code is as powerful as the host itself, so it is read from two places only: a directory of our own (see
+//! [`store`]), and the installation's plugin folder, which is trusted as the binary beside it is. Never from a path
+//! that a user gives.
 
 mod compiler;
 mod machine_code;
 mod store;
 
 pub use compiler::{CODE_LIMIT, CPU_LIMIT};
-pub(crate) use machine_code::{beside, load, write_whole};
+pub(crate) use machine_code::{beside, compile, load, write_whole};
 
-use crate::engine::Sandbox;
+use crate::digest::Digest;
 use crate::error::{Failure, FailureKind};
-use crate::limits;
-use crate::plugin::Digest;
-use boson_budget::Class;
+use crate::limits::{self, Limits};
+use boson_budget::{Budget, Class};
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 use store::Store;
+use wasmtime::Engine;
 use wasmtime::component::Component;
 
-/// Bytes of machine code that a directory holds. CRuby, the largest component known, has 100 MB; with [`CODE_LIMIT`] of a draft beside it, this
-/// fits the operator's volume of 1 GiB.
+/// Bytes of machine code that a directory holds. CRuby, the largest component known, has 100 MB; with [`CODE_LIMIT`] of
+/// a draft beside it, this fits the operator's volume of 1 GiB.
 const BOUND: u64 = 512 << 20;
 
 /// The part of machine code that the system cannot reclaim: measured for CRuby, under a hundredth.
 const KEPT_OF_FILE: u64 = 32;
 
-/// Where machine code is cached, and how foreign components are compiled.
+/// Cache of machine code, and compiler of foreign components.
 pub struct Cache {
     store: Option<Store>,
     /// The directory that cannot be used, and why.
@@ -39,17 +40,25 @@ pub struct Cache {
     deadline: Duration,
 }
 
+/// A component to compile.
+pub(crate) struct Uncompiled<'a> {
+    /// Name for messages.
+    pub name: &'a str,
+    pub digest: Digest,
+    pub bytes: &'a [u8],
+}
+
 // === impl Cache ===
 
 impl Cache {
-    /// `directory`: created with mode 0700 where missing; one that others can write to is not used. `compiler`: a program that is called as
-    /// `<compiler> compile-plugin`, reads a component from standard input, writes machine code to standard output and limits itself to
-    /// [`CPU_LIMIT`]; without one, this process compiles.
+    /// `directory`: created with mode 0700 where missing; one that others can write to is not used. `compiler`: a
+    /// program that is called as `<compiler> compile-plugin`, reads a component from standard input, writes machine
+    /// code to standard output and limits itself to [`CPU_LIMIT`]; without one, this process compiles.
     pub fn new(directory: Option<PathBuf>, compiler: Option<PathBuf>) -> Self {
         Self::bounded(directory, compiler, BOUND, 2 * CPU_LIMIT)
     }
 
-    /// The same with a bound in bytes for the directory, and a wall-clock limit for one compilation.
+    /// Creates a cache with a size limit of the directory in bytes, and a wall-clock limit of one compilation.
     pub fn bounded(directory: Option<PathBuf>, compiler: Option<PathBuf>, bound: u64, deadline: Duration) -> Self {
         let (store, refused) = match directory.map(|path| (Store::open(&path, bound), path)) {
             Some((Ok(store), _)) => (Some(store), None),
@@ -69,8 +78,8 @@ impl Cache {
         Self::new(None, None)
     }
 
-    /// Bytes of memory that so much machine code takes for as long as it is loaded. The system can reclaim pages of a file on a disk; changed pages,
-    /// and the engine's data about functions, remain.
+    /// Bytes of memory that so much machine code takes for as long as it is loaded. The system can reclaim pages of a
+    /// file on a disk; changed pages, and the engine's data about functions, remain.
     pub(crate) fn weight(&self, code: u64) -> u64 {
         match self.store.as_ref().is_some_and(Store::is_on_disk) {
             true => code / KEPT_OF_FILE,
@@ -79,23 +88,25 @@ impl Cache {
     }
 
     /// The component's machine code, if it is cached.
-    pub(crate) fn cached(&self, sandbox: &Sandbox, digest: &Digest) -> Option<Component> {
-        let file = self.store.as_ref()?.get(&file_name(sandbox, digest))?;
-        let loaded = machine_code::map(sandbox, &file);
+    pub(crate) fn cached(&self, engine: &Engine, digest: &Digest) -> Option<Component> {
+        let file = self.store.as_ref()?.get(&file_name(engine, digest))?;
+        let loaded = machine_code::map(engine, &file);
         loaded
             .inspect_err(|error| tracing::warn!(%digest, %error, "cached machine code does not load; compiling again"))
             .ok()
     }
 
-    /// Compiles a component and passes it to `check`; caches its machine code if the check succeeds. Nothing of a failed component is stored.
+    /// Compiles a component and passes it to `check`; caches its machine code if the check succeeds. Nothing of a
+    /// failed component is stored.
     pub(crate) fn compile<T>(
         &self,
-        sandbox: &Sandbox,
-        name: &str,
-        digest: &Digest,
-        bytes: &[u8],
+        engine: &Engine,
+        limits: &Limits,
+        budget: &Budget,
+        component: &Uncompiled<'_>,
         check: impl FnOnce(Component) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
+        let Uncompiled { name, digest, bytes } = component;
         // Only now: an installation's plugins have their machine code beside them, and in a pod there may be no writable directory.
         if let Some((path, error)) = &self.refused {
             tracing::warn!(path = %path.display(), %error, "the cache directory cannot be used; {name} is compiled every time");
@@ -116,7 +127,6 @@ impl Cache {
         };
         match &self.compiler {
             Some(program) => {
-                let budget = sandbox.budget();
                 let memory = memory_of_compiling(bytes).min(budget.most(Class::Compiling));
                 let share = budget.hold(Class::Compiling, &"".into(), memory);
                 let compiled = compiler::run(program, self.deadline, name, bytes, &file);
@@ -124,12 +134,12 @@ impl Cache {
                 drop(share);
                 compiled?;
             }
-            None => (&file).write_all(&sandbox.compile(name, bytes)?).map_err(failed)?,
+            None => (&file).write_all(&compile(engine, name, bytes)?).map_err(failed)?,
         }
-        let component = machine_code::map(sandbox, &file).map_err(|error| unfit(sandbox, name, &error))?;
+        let component = machine_code::map(engine, &file).map_err(|error| unfit(limits, name, &error))?;
         let checked = check(component)?;
         if let Some(draft) = draft
-            && let Err(error) = draft.keep(&file_name(sandbox, digest))
+            && let Err(error) = draft.keep(&file_name(engine, digest))
         {
             tracing::warn!(%error, "compiled code is not cached");
         }
@@ -137,9 +147,9 @@ impl Cache {
     }
 
     /// Removes the cached code of a component.
-    pub(crate) fn forget(&self, sandbox: &Sandbox, digest: &Digest) {
+    pub(crate) fn forget(&self, engine: &Engine, digest: &Digest) {
         if let Some(store) = &self.store {
-            store.remove(&file_name(sandbox, digest));
+            store.remove(&file_name(engine, digest));
         }
     }
 }
@@ -150,12 +160,12 @@ fn memory_of_compiling(component: &[u8]) -> u64 {
 }
 
 /// Machine code that the engine refuses: compiled without fault, so it is about the engine's limits.
-fn unfit(sandbox: &Sandbox, name: &str, error: &wasmtime::Error) -> Failure {
-    let exceeded = limits::exceeded(&sandbox.limits, error);
+fn unfit(limits: &Limits, name: &str, error: &wasmtime::Error) -> Failure {
+    let exceeded = limits::exceeded(limits, error);
     let message = exceeded.unwrap_or_else(|| format!("does not fit the sandbox: {error:#}"));
     Failure::new(FailureKind::Refused, name, message)
 }
 
-fn file_name(sandbox: &Sandbox, digest: &Digest) -> String {
-    format!("{}-{:016x}.cwasm", digest.hex(), machine_code::engine_hash(sandbox))
+fn file_name(engine: &Engine, digest: &Digest) -> String {
+    format!("{}-{:016x}.cwasm", digest.hex(), machine_code::engine_hash(engine))
 }

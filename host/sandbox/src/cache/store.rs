@@ -1,9 +1,10 @@
 //! A directory of our own with machine code, and a bound on its size.
 //!
 //! # Guarantees
-//! The directory is opened once and checked through its handle: it belongs to this user, and no other user can write to it. All later access uses
-//! that handle, so renaming or replacing the path has no effect. A file is used only if this user owns it and no other user can write to it. A
-//! process that is killed leaves at most a draft, which the next one removes.
+//! The directory is opened once and checked through its handle: it belongs to this user, and no other user can write to
+//! it. All later access uses that handle, so renaming or replacing the path has no effect. A file is used only if this
+//! user owns it and no other user can write to it. A process that is killed leaves at most a draft, which the next one
+//! removes.
 
 use super::machine_code::scratch_name;
 use rustix::fs::{
@@ -46,7 +47,8 @@ pub(super) struct Draft<'s> {
 // === impl Store ===
 
 impl Store {
-    /// Creates the directory where it is missing, and removes drafts of processes that no longer run. `bound`: bytes of all machine code in it.
+    /// Creates the directory where it is missing, and removes drafts of processes that no longer run. `bound`: bytes of
+    /// all machine code in it.
     pub(super) fn open(path: &Path, bound: u64) -> Result<Self> {
         fs::DirBuilder::new().mode(0o700).recursive(true).create(path)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -113,7 +115,7 @@ impl Store {
         Ok(openat(&self.directory, name, flags, mode)?)
     }
 
-    /// Removes the least recently used code, until there is room for so many bytes.
+    /// Evicts the least recently used code until this many bytes fit.
     fn make_room(&self, bytes: u64) -> Result<()> {
         let mut held: Vec<_> = self.names()?.into_iter().filter_map(|name| self.age(name)).collect();
         held.sort();
@@ -183,7 +185,7 @@ fn only_ours(stat: &Stat) -> Result<()> {
 // === impl Draft ===
 
 impl Draft<'_> {
-    /// To be written.
+    /// The file to write to.
     pub(super) fn file(&self) -> &File {
         &self.file
     }

@@ -57,7 +57,7 @@ struct Reading<'a> {
     processes: Vec<Process>,
 }
 
-/// One error for each field that differs, whatever the number of copies.
+/// Reports one error for each field that differs, for any number of copies.
 fn compare(job: &str, first: &Reading<'_>, others: &[Reading<'_>], report: &mut Report) {
     let names = |reading: &Reading<'_>| {
         let names = reading.processes.iter().map(|process| process.name.clone());
@@ -66,7 +66,7 @@ fn compare(job: &str, first: &Reading<'_>, others: &[Reading<'_>], report: &mut 
     let (same, different): (Vec<_>, Vec<_>) = others.iter().partition(|other| names(first) == names(other));
     if let Some(other) = different.first() {
         let between = between(first, different.iter().copied());
-        let text = format!("Job '{job}' has not the same processes in its bpm.yml {between}");
+        let text = format!("Job '{job}' does not have the same processes in its bpm.yml {between}");
         report.error(
             codes::INSTANCES_DIFFER,
             Place::new(&other.copy.document_name, "/processes"),
@@ -101,7 +101,7 @@ fn tell(
     let (name, between) = (&first.processes[index].name, between(first, others.iter().copied()));
     let text = format!("Job '{job}', process '{name}': '{field}' of bpm.yml differs {between}");
     report.error(codes::INSTANCES_DIFFER, &place, text).help(
-        "All pods of an instance group are made from one template: make this independent of the instance, or set it in the job property quarks.bpm.",
+        "All pods of an instance group have the same template: make this independent of the instance, or set it in the job property quarks.bpm.",
     );
 }
 

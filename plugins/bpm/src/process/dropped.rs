@@ -38,7 +38,7 @@ pub fn warn(process: &Process, report: &mut Report) {
                 (
                     "mount_only",
                     volume.mount_only,
-                    "a volume's directory is made where it is missing",
+                    "missing directories of volumes are created",
                 ),
             ];
             for (key, _, why) in settings.into_iter().filter(|(_, given, _)| *given) {

@@ -70,7 +70,7 @@ fn claim(group: &Group, size: u64) -> Tree {
     spec
 }
 
-/// Where neither size is given, a claim of the predecessor's size.
+/// Default size of an ephemeral claim in MiB: that of the predecessor.
 const EPHEMERAL_CLAIM: u64 = 10_240;
 
 /// The volume of ephemeral data.

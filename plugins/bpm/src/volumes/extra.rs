@@ -5,13 +5,13 @@ use super::claims::claim_templates;
 use crate::codes;
 use crate::group::Group;
 use boson_document::{Report, Tree};
+use boson_manifest::group::SETTINGS;
 use std::collections::HashSet;
 
 /// Checks that mounts of extra disks name a volume of the pod, and that no volume is given twice.
 pub fn check(group: &Group, volumes: &Volumes, report: &mut Report) {
-    let place = ["env", "bosh", "agent", "settings", "disks"]
-        .iter()
-        .fold(group.place.clone(), |place, key| place.at(key));
+    let settings = SETTINGS.iter().fold(group.place.clone(), |place, key| place.at(key));
+    let place = settings.at("disks");
     let name = |tree: &Tree| tree.str("name").unwrap_or_default().to_string();
     let templates: Vec<Tree> = claim_templates(group)
         .into_iter()
@@ -23,7 +23,7 @@ pub fn check(group: &Group, volumes: &Volumes, report: &mut Report) {
             report.error(
                 codes::SETTINGS,
                 &place,
-                format!("The pod has two volumes called '{known}'"),
+                format!("The pod has two volumes with the name '{known}'"),
             );
         }
     }
@@ -34,7 +34,7 @@ pub fn check(group: &Group, volumes: &Volumes, report: &mut Report) {
             report.error(
                 codes::SETTINGS,
                 &place,
-                format!("The pod has no volume called '{}'", name(mount)),
+                format!("The pod has no volume with the name '{}'", name(mount)),
             );
         }
         if mount.str("mountPath").is_none() {

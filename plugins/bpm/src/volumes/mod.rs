@@ -13,6 +13,7 @@
 
 mod claims;
 mod extra;
+pub mod podinfo;
 mod site;
 
 pub use claims::{claim_templates, claims};
@@ -23,9 +24,8 @@ use crate::group::{Group, Lifecycle};
 use crate::job::Job;
 use crate::object::object;
 use crate::process::{Process, Volume, clean};
-use crate::scripts;
 use crate::settings::ExtraDisk;
-use crate::wrapper::{HOME, VOLUME};
+use crate::wrapper::{HOME, LOGS, VOLUME};
 use boson_document::{Report, Tree, json};
 use boson_manifest::names::container;
 use claims::{claim_name, ephemeral, errand_claim, extra_claim};
@@ -78,7 +78,7 @@ impl Volumes {
             Site::There(Some(why)) => warn(why),
             Site::Elsewhere => {
                 if unrestricted {
-                    warn("begins as an empty directory of the pod, not the node's");
+                    warn("is an empty directory of the pod, not of the node");
                 }
                 let name = format!("volume-{}", self.own.len());
                 self.own.entry(clean(&volume.path)).or_insert(name);
@@ -102,7 +102,7 @@ impl Volumes {
             let source = object! { "claimName" => claim };
             out.push(object! { "name" => persistent_name(group), "persistentVolumeClaim" => source });
         }
-        out.extend(scripts::podinfo(group));
+        out.extend(podinfo::volume(group));
         out.extend(self.own.values().map(|name| empty(name)));
         out.extend(extra_volumes(group));
         out
@@ -229,7 +229,7 @@ pub fn base(group: &Group, jobs_read_only: bool) -> Vec<Tree> {
     out
 }
 
-/// More mounts of a container with the process wrapper.
+/// Additional mounts of a container with the process wrapper.
 fn wrapper() -> Vec<Tree> {
     // Processes of vcap must not be able to replace programs that run as root.
     vec![
@@ -240,7 +240,8 @@ fn wrapper() -> Vec<Tree> {
     ]
 }
 
-/// Files of names that template-render writes. The kubelet does not write its own /etc/hosts over a mounted one. Scripts may add lines, as on a VM.
+/// Files of names that template-render writes. The kubelet does not write its own /etc/hosts over a mounted one.
+/// Scripts may add lines, as on a VM.
 fn names(read_only: bool) -> Vec<Tree> {
     vec![
         mount(VOLUME, "/etc/hosts", Some("etc/hosts"), read_only),
@@ -248,11 +249,12 @@ fn names(read_only: bool) -> Vec<Tree> {
     ]
 }
 
-/// Mounts of the container that shows log files.
+/// Mounts of the container that shows log files. It truncates large ones. The kubelet makes the directory of its state.
 pub fn of_logs() -> Vec<Tree> {
     vec![
         mount(VOLUME, HOME, None, true),
-        mount("sys-dir", "/var/vcap/sys", None, true),
+        mount(VOLUME, LOGS, Some("logs"), false),
+        mount("sys-dir", "/var/vcap/sys", None, false),
     ]
 }
 

@@ -5,7 +5,7 @@ use crate::group::Group;
 use crate::job::Job;
 use crate::process::{Process, Volume, clean};
 
-/// Where a path of a process is.
+/// Location of a path of a process.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Site {
     /// In this volume, below its root.
@@ -16,8 +16,8 @@ pub enum Site {
     Elsewhere,
 }
 
-const OUTSIDE: &str = "is not mounted: it is no path that a container can mount";
-const SYSTEM: &str = "is not mounted: it is the image's, not the node's";
+const OUTSIDE: &str = "is not mounted: containers cannot mount this path";
+const SYSTEM: &str = "is not mounted: it is that of the image, not of the node";
 const IMAGE: &str = "is not writable: it is part of the image";
 const SHARED: &str = "is not writable: all containers of the pod share it";
 const NO_STORE: &str = "is not mounted: the instance group has no persistent disk";
@@ -33,7 +33,7 @@ pub fn paths(process: &Process) -> impl Iterator<Item = (&Volume, bool)> {
     additional.chain(process.unrestricted_volumes.iter().map(|volume| (volume, true)))
 }
 
-/// Where a volume is.
+/// Location of a volume.
 pub fn site(group: &Group, job: &Job, volume: &Volume, unrestricted: bool) -> Site {
     let path = clean(&volume.path);
     if path == "/" || !path.starts_with('/') || path.contains([':', '\0']) {

@@ -1,4 +1,5 @@
-//! What is in the image: a layer that changes with this machine's packages, one that changes with the rules, and one with the programs.
+//! What is in the image: a layer that changes with this machine's packages, one that changes with the rules, and one
+//! with the programs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use super::{ImageArguments, libraries};
 
 /// Who runs in the image: `vcap`, as in BOSH.
 pub(super) const USER: &str = "1000";
-/// Where the program is. It looks for its plugins in `../share/boson/plugins`.
+/// Directory of the program, which reads its plugins from `../share/boson/plugins`.
 pub(super) const HOST: &str = "/usr/bin/host";
 /// The process wrapper, which an init container copies into the pod.
 const CONTAINER_RUN: &str = "usr/bin/container-run";

@@ -51,7 +51,7 @@ impl Entries {
 // === impl Layer ===
 
 impl Layer {
-    /// Writes the entries to a file without a name, which lies in `place`.
+    /// Writes the entries to an unnamed file in `place`.
     pub(super) fn write(entries: &Entries, place: &Path) -> Result<Self> {
         let file = tempfile::tempfile_in(place).with_context(|| format!("writing to {}", place.display()))?;
         let mut archive = Builder::new(Digesting::new(file));

@@ -5,7 +5,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-/// Their paths, the dynamic linker's among them. The image has them in the same places, where that linker searches by default.
+/// Their paths, the dynamic linker's among them. The image has them in the same places, where that linker searches by
+/// default.
 pub(super) fn of(program: &Path) -> Result<Vec<PathBuf>> {
     let output = Command::new("ldd").arg(program).output().context("ldd is missing")?;
     if !output.status.success() {

@@ -1,5 +1,6 @@
-//! `boson-build image`: the operator's image, made of what was built and of this machine's shared libraries, without a container engine. The same
-//! files give the same bytes: no time, user or order of this machine gets in. It is a tar of an OCI image layout that `docker load` takes as well.
+//! `boson-build image`: the operator's image, made of what was built and of this machine's shared libraries, without a
+//! container engine. The same files give the same bytes: no time, user or order of this machine gets in. It is a tar of
+//! an OCI image layout that `docker load` takes as well.
 
 mod contents;
 mod layer;
@@ -27,7 +28,8 @@ pub(crate) struct ImageArguments {
     /// The built-in plugins and their machine code (`host plugin precompile`).
     #[arg(long, value_name = "DIR", default_value_os_t = crate::target().join("plugins"))]
     plugins: PathBuf,
-    /// Certificates of authorities that the operator trusts; where there is no such file, it trusts those that it is given only.
+    /// Certificates of authorities that the operator trusts; where there is no such file, it trusts those that it is
+    /// given only.
     #[arg(long, value_name = "PATH", default_value = "/etc/ssl/certs/ca-certificates.crt")]
     certificates: PathBuf,
     /// The name under which the image is loaded.
@@ -53,8 +55,8 @@ pub(crate) fn make(arguments: &ImageArguments) -> Result<()> {
     Ok(())
 }
 
-/// Writes the tar and gives the digest of the image's manifest. Layers are not compressed: the tool that pushes the image compresses them, and
-/// whoever loads it need not unpack them twice.
+/// Writes the tar and gives the digest of the image's manifest. Layers are not compressed: the tool that pushes the
+/// image compresses them, and so that tools need not unpack them twice.
 fn pack(name: &str, layers: Vec<Layer>, file: File) -> Result<String> {
     name.rsplit_once(':').context("the image's name has no tag")?;
     let diffs: Vec<&str> = layers.iter().map(|layer| layer.digest.as_str()).collect();

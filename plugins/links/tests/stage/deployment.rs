@@ -38,6 +38,12 @@ impl Case {
         self
     }
 
+    /// Without this top-level key of the manifest.
+    pub fn without(mut self, key: &str) -> Self {
+        self.manifest.as_object_mut().unwrap().remove(key);
+        self
+    }
+
     /// A job of the release `r`: its spec but for the name.
     pub fn job(self, name: &str, spec: Value) -> Self {
         self.job_of("r", name, spec)
@@ -76,7 +82,8 @@ impl Case {
         self.resolve().unwrap_or_else(|diagnostics| panic!("{diagnostics:#?}"))
     }
 
-    /// Pointer (with the document, where it is not the manifest) and message of all errors, but for the text that collects those of links.
+    /// Pointer (with the document, where it is not the manifest) and message of all errors, but for the text that
+    /// collects those of links.
     pub fn errors(&self) -> Vec<(String, String)> {
         reported(&self.resolve().expect_err("it should not resolve"), Severity::Error)
     }

@@ -244,6 +244,54 @@ fn what_bosh_refuses_is_refused_in_its_words() {
 }
 
 #[test]
+fn what_bosh_refuses_of_releases_and_addons_is_refused_in_its_words() {
+    for (key, value, place, message) in [
+        (
+            "releases",
+            json!(null),
+            "",
+            "Property 'releases' value (nil) did not match the required type 'Array'",
+        ),
+        (
+            "releases",
+            json!([null]),
+            "/0",
+            "Object (nil) did not match the required type 'Hash'",
+        ),
+        (
+            "releases",
+            json!([{"name": null, "version": "1"}]),
+            "/0/name",
+            "Property 'name' value (nil) did not match the required type 'String'",
+        ),
+        (
+            "releases",
+            json!([{"version": "1"}]),
+            "/0",
+            "Required property 'name' was not specified in object ({\"version\" => \"1\"})",
+        ),
+        (
+            "addons",
+            json!([{"name": "a", "jobs": {}}]),
+            "/0/jobs",
+            "Property 'jobs' value ({}) did not match the required type 'Array'",
+        ),
+        (
+            "addons",
+            json!([{"name": "a", "include": []}]),
+            "/0/include",
+            "Property 'include' value ([]) did not match the required type 'Hash'",
+        ),
+    ] {
+        let case = Case::new(json!([])).key(key, value);
+        assert_eq!(case.errors(), [(format!("/{key}{place}"), message.to_string())]);
+    }
+    let message = "Required property 'releases' was not specified in object ({\"name\" => \"manifest\", \"instance_groups\" => []})";
+    let case = Case::new(json!([])).without("releases");
+    assert_eq!(case.errors(), [(String::new(), message.to_string())]);
+}
+
+#[test]
 fn names_of_groups_and_releases_are_unique() {
     let groups = json!([group("a_b", json!([])), group("A-b", json!([]))]);
     let case = Case::new(groups).key(

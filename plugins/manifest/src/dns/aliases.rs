@@ -184,7 +184,7 @@ pub fn alias_fault(name: &str) -> Option<&'static str> {
         return Some("is empty or longer than 253 characters");
     }
     if !name.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\') {
-        return Some("holds characters that names of DNS cannot have");
+        return Some("contains characters that are not allowed in DNS names");
     }
     let label = |label: &str| !label.is_empty() && label.len() <= 63;
     (!name.split('.').all(label)).then_some("has a label that is empty or longer than 63 characters")

@@ -3,7 +3,9 @@
 use super::aliases::{Recursion, alias_fault};
 use super::server::{Handler, Server};
 use super::{Aliases, GroupNames, Place, ROOT, Zone, is_release};
+use crate::group::InstanceGroup;
 use crate::instances::{Layout, Spread};
+use crate::members::unreported;
 use crate::names::{Names, label};
 use boson_document::{Map, Pointer, Tree};
 use std::net::{IpAddr, SocketAddr};
@@ -93,24 +95,23 @@ fn push_new(all: &mut Vec<String>, name: String) {
 }
 
 fn groups(manifest: &Tree, zone: &mut Zone) {
-    for group in manifest.items("instance_groups") {
-        let texts = |key: &str| group.items(key).iter().filter_map(Tree::as_str);
-        for az in texts("azs") {
-            push_new(&mut zone.azs, az.to_string());
+    let unreported = &mut unreported();
+    for group in InstanceGroup::all(manifest) {
+        let azs = group.azs(unreported);
+        for az in &azs {
+            push_new(&mut zone.azs, az.clone());
         }
-        let networks = group.items("networks").iter().filter_map(|network| network.str("name"));
-        networks.for_each(|name| push_new(&mut zone.networks, label(name)));
-        let Some(name) = group.str("name") else { continue };
+        group
+            .networks()
+            .for_each(|name| push_new(&mut zone.networks, label(name)));
         // Pods of errands have no Services, so they have no names.
-        if !matches!(group.str("lifecycle"), None | Some("service")) {
-            continue;
+        if group.is_service() {
+            zone.groups.push(GroupNames {
+                azs,
+                instances: group.instances(unreported).unwrap_or_default(),
+                name: group.name,
+            });
         }
-        let instances = group.get("instances").and_then(Tree::as_i64).unwrap_or(0);
-        zone.groups.push(GroupNames {
-            name: name.to_string(),
-            azs: texts("azs").map(String::from).collect(),
-            instances: u32::try_from(instances).unwrap_or(0),
-        });
     }
     push_new(&mut zone.networks, "default".into());
 }
@@ -242,12 +243,12 @@ fn define(aliases: Vec<(String, Vec<String>, Pointer)>, place: &Pointer, collect
             .or(faulty.map(|fault| ("its target", fault)))
         {
             Some((name, fault)) => {
-                collected.error(&at, format!("The alias '{domain}' cannot be: {name} {fault}"));
+                collected.error(&at, format!("The alias '{domain}' is invalid: {name} {fault}"));
             }
             None if targets.is_empty() => collected.error(&at, format!("The alias '{domain}' has no targets")),
             None => {
                 if !collected.zone.aliases.define(&domain, targets) {
-                    let message = format!("The alias '{domain}' is defined before: this definition has no effect");
+                    let message = format!("The alias '{domain}' is already defined: this definition has no effect");
                     collected.warning(&at, message);
                 }
             }
@@ -258,15 +259,14 @@ fn define(aliases: Vec<(String, Vec<String>, Pointer)>, place: &Pointer, collect
 /// `aliases` of provided links.
 fn link_aliases(request: Request<'_>, collected: &mut Collected) {
     let files = collected.zone.aliases.clone();
-    for (number, group) in request.manifest.items("instance_groups").iter().enumerate() {
-        let place = Pointer::root().at("instance_groups").at(number).at("jobs");
-        for (index, job) in group.items("jobs").iter().enumerate() {
+    for group in InstanceGroup::all(request.manifest) {
+        for (place, job) in group.jobs(&mut unreported()) {
             let provides = job.get("provides").and_then(Tree::as_object);
             for (link, given) in provides.into_iter().flatten() {
-                let place = place.at(index).at("provides").at(link).at("aliases");
+                let place = place.at("provides").at(link).at("aliases");
                 for (nth, alias) in given.items("aliases").iter().enumerate() {
                     collected.wanted = true;
-                    link_alias(request, group, alias, &files, &place.at(nth), collected);
+                    link_alias(request, &group, alias, &files, &place.at(nth).pointer, collected);
                 }
             }
         }
@@ -275,13 +275,13 @@ fn link_aliases(request: Request<'_>, collected: &mut Collected) {
 
 fn link_alias(
     request: Request<'_>,
-    group: &Tree,
+    group: &InstanceGroup<'_>,
     alias: &Tree,
     files: &Aliases,
     place: &Pointer,
     collected: &mut Collected,
 ) {
-    let (Some(domain), Some(name)) = (alias.str("domain"), group.str("name")) else {
+    let Some(domain) = alias.str("domain") else {
         return collected.error(place, "An alias of a link has no 'domain'".into());
     };
     if let Some(fault) = alias_fault(domain) {
@@ -294,7 +294,7 @@ fn link_alias(
         _ => 0,
     };
     let deployment = label(request.deployment);
-    let below = format!("{}.*.{deployment}.{ROOT}", label(name));
+    let below = format!("{}.*.{deployment}.{ROOT}", label(&group.name));
     let made = match alias.str("placeholder_type") {
         Some("uuid") => of_members(request, group, domain, &below),
         _ => vec![(domain.to_string(), format!("q-s{health}.{below}"))],
@@ -311,21 +311,12 @@ fn link_alias(
 }
 
 /// One alias for each member of the group: the first `_` of the domain stands for its id.
-fn of_members(request: Request<'_>, group: &Tree, domain: &str, below: &str) -> Vec<(String, String)> {
-    let azs: Vec<String> = group
-        .items("azs")
-        .iter()
-        .filter_map(Tree::as_str)
-        .map(String::from)
-        .collect();
+fn of_members(request: Request<'_>, group: &InstanceGroup<'_>, domain: &str, below: &str) -> Vec<(String, String)> {
+    let unreported = &mut unreported();
     let layout = Layout {
-        group: group.str("name").unwrap_or_default(),
-        azs: &azs,
-        instances: group
-            .get("instances")
-            .and_then(Tree::as_i64)
-            .and_then(|count| u32::try_from(count).ok())
-            .unwrap_or(0),
+        group: &group.name,
+        azs: &group.azs(unreported),
+        instances: group.instances(unreported).unwrap_or_default(),
         spread: request.spread,
     };
     if layout.count() > MOST_PLACEHOLDERS {
@@ -557,10 +548,10 @@ mod tests {
                 ),
                 format!("e {p}/aliases/empty.s The alias 'empty.s' has no targets"),
                 format!(
-                    "e {p}/aliases/bad..s The alias 'bad..s' cannot be: bad..s has a label that is empty or longer than 63 characters"
+                    "e {p}/aliases/bad..s The alias 'bad..s' is invalid: bad..s has a label that is empty or longer than 63 characters"
                 ),
                 format!("e {q}/aliases/1 The alias 'q.s' has no targets"),
-                format!("w {q}/aliases/2 The alias 'b.s' is defined before: this definition has no effect"),
+                format!("w {q}/aliases/2 The alias 'b.s' is already defined: this definition has no effect"),
                 "e  The alias 'a.s' refers to itself".into(),
             ]
         );

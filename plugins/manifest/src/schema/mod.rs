@@ -35,6 +35,8 @@ pub struct Key {
     pub required: bool,
     /// How it is handled.
     pub fate: Fate,
+    /// A reader of this crate checks that the key is there and its type, so the table does not.
+    pub read: bool,
 }
 
 /// The codes of the stage that applies the tables.

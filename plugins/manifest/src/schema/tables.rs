@@ -9,6 +9,7 @@ const fn used(path: &'static str, kind: Type) -> Key {
         kind,
         required: false,
         fate: Fate::Used,
+        read: false,
     }
 }
 
@@ -18,6 +19,7 @@ const fn needed(path: &'static str, kind: Type) -> Key {
         kind,
         required: true,
         fate: Fate::Used,
+        read: false,
     }
 }
 
@@ -27,6 +29,7 @@ const fn warned(path: &'static str, kind: Type, why: &'static str) -> Key {
         kind,
         required: false,
         fate: Fate::Warned(why),
+        read: false,
     }
 }
 
@@ -36,7 +39,13 @@ const fn refused(path: &'static str, text: &'static str) -> Key {
         kind: Type::Any,
         required: false,
         fate: Fate::Refused(text),
+        read: false,
     }
+}
+
+/// A key that a reader checks: [`crate::release`], [`crate::group`], [`crate::job`] or [`crate::addons`].
+const fn read(key: Key) -> Key {
+    Key { read: true, ..key }
 }
 
 const FEATURE: &str = "the director feature does not exist in Kubernetes";
@@ -56,11 +65,11 @@ pub const MANIFEST: &[Key] = &[
     warned("features.use_link_dns_names", Type::Any, FEATURE),
     warned("features.randomize_az_placement", Type::Any, FEATURE),
     warned("features.use_tmpfs_config", Type::Any, FEATURE),
-    needed("releases", Type::Array),
-    needed("releases[].name", Type::String),
-    needed("releases[].version", Type::String),
+    read(needed("releases", Type::Array)),
+    read(needed("releases[].name", Type::String)),
+    read(needed("releases[].version", Type::String)),
     used("releases[].url", Type::String),
-    warned("releases[].sha1", Type::String, "the registry vouches for its images"),
+    warned("releases[].sha1", Type::String, "releases come from a registry"),
     used("releases[].stemcell", Type::Hash),
     needed("releases[].stemcell.os", Type::String),
     needed("releases[].stemcell.version", Type::String),
@@ -78,7 +87,7 @@ pub const MANIFEST: &[Key] = &[
     warned(
         "stemcells[].name",
         Type::String,
-        "images are named by a stemcell's 'os'",
+        "names of images contain the 'os' of a stemcell",
     ),
     needed("stemcells[].version", Type::String),
     used("update", Type::Hash),
@@ -93,13 +102,13 @@ pub const MANIFEST: &[Key] = &[
         Type::String,
         "zones are deployed at the same time",
     ),
-    used("instance_groups", Type::Array),
-    used("addons", Type::Array),
-    needed("addons[].name", Type::String),
-    used("addons[].jobs", Type::Array),
-    used("addons[].properties", Type::Hash),
-    used("addons[].include", Type::Hash),
-    used("addons[].exclude", Type::Hash),
+    read(used("instance_groups", Type::Array)),
+    read(used("addons", Type::Array)),
+    read(needed("addons[].name", Type::String)),
+    read(used("addons[].jobs", Type::Array)),
+    read(used("addons[].properties", Type::Hash)),
+    read(used("addons[].include", Type::Hash)),
+    read(used("addons[].exclude", Type::Hash)),
     used("addons[].include.deployments", Type::Any),
     used("addons[].include.instance_groups", Type::Any),
     used("addons[].include.jobs", Type::Any),
@@ -125,7 +134,7 @@ pub const MANIFEST: &[Key] = &[
     warned(
         "variables[].update",
         Type::Any,
-        "values do not follow the stemcell; 'update_mode' says when another one is made",
+        "values do not depend on the stemcell; 'update_mode' determines when they are regenerated",
     ),
     used("tags", Type::Hash),
     // The host adds it: see `cloud`.
@@ -167,11 +176,11 @@ pub const MANIFEST: &[Key] = &[
 
 /// An instance group of the resolved document. Its jobs are checked [at their places in the manifest](JOB).
 pub const GROUP: &[Key] = &[
-    needed("name", Type::String),
-    needed("instances", Type::Integer),
-    used("jobs", Type::Array),
-    used("azs", Type::Array),
-    used("lifecycle", Type::String),
+    read(needed("name", Type::String)),
+    read(needed("instances", Type::Integer)),
+    read(used("jobs", Type::Array)),
+    read(used("azs", Type::Array)),
+    read(used("lifecycle", Type::String)),
     used("stemcell", Type::String),
     warned(
         "vm_type",
@@ -189,18 +198,14 @@ pub const GROUP: &[Key] = &[
         "persistent_disks",
         "Key 'persistent_disks' is not supported: use 'persistent_disk' and 'persistent_disk_type'",
     ),
-    warned(
-        "networks",
-        Type::Array,
-        "all instances are in the network of the cluster",
-    ),
+    warned("networks", Type::Array, "all instances use the network of the cluster"),
     used("networks[].name", Type::String),
     used("networks[].default", Type::Array),
     used("networks[].nic_group", Type::String),
     warned(
         "networks[].static_ips",
         Type::Any,
-        "instances have DNS names, and addresses that the cluster chooses",
+        "the cluster assigns the addresses of instances; use their DNS names",
     ),
     used("update", Type::Hash),
     used("update.canaries", Type::String),
@@ -217,18 +222,18 @@ pub const GROUP: &[Key] = &[
     warned(
         "migrated_from",
         Type::Array,
-        "instances of another group are not taken over",
+        "instances of other groups are not migrated",
     ),
     used("env", Type::Hash),
     warned(
         "env.persistent_disk_fs",
         Type::Any,
-        "the StorageClass decides on the file system",
+        "the StorageClass determines the file system",
     ),
     warned(
         "env.persistent_disk_mount_options",
         Type::Any,
-        "the StorageClass decides on the mount options",
+        "the StorageClass determines the mount options",
     ),
     used("env.bosh", Type::Hash),
     used("env.bosh.agent", Type::Hash),
@@ -253,12 +258,8 @@ pub const GROUP: &[Key] = &[
     warned("env.bosh.agent.*", Type::Any, AGENT),
     warned("env.bosh.*", Type::Any, AGENT),
     used("tags", Type::Hash),
-    warned("state", Type::Any, "instances are started and stopped by Kubernetes"),
-    warned(
-        "instance_states",
-        Type::Any,
-        "instances are started and stopped by Kubernetes",
-    ),
+    warned("state", Type::Any, "Kubernetes starts and stops instances"),
+    warned("instance_states", Type::Any, "Kubernetes starts and stops instances"),
     refused("properties", PROPERTIES),
     refused(
         "template",
@@ -283,12 +284,12 @@ pub const ANSWERED_BY_CLOUD_CONFIG: &[&str] = &["vm_type", "vm_extensions", "net
 
 /// A job of an instance group or an addon.
 pub const JOB: &[Key] = &[
-    needed("name", Type::String),
-    needed("release", Type::String),
-    used("properties", Type::Hash),
+    read(needed("name", Type::String)),
+    read(needed("release", Type::String)),
+    read(used("properties", Type::Hash)),
     used("consumes", Type::Any),
     used("provides", Type::Any),
-    used("custom_provider_definitions", Type::Array),
+    read(used("custom_provider_definitions", Type::Array)),
 ];
 
 /// The job property `quarks`, older name `bosh_containerization`.
@@ -301,7 +302,7 @@ pub const QUARKS: &[Key] = &[
     warned(
         "run.scaling",
         Type::Any,
-        "the number of instances is the instance group's",
+        "the instance group sets the number of instances",
     ),
     used("run.capabilities", Type::Array),
     used("run.memory", Type::Integer),

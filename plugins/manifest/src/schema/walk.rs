@@ -69,7 +69,7 @@ impl Walk<'_> {
                 }
             }
         }
-        for key in self.schema.keys.iter().filter(|key| key.required) {
+        for key in self.schema.keys.iter().filter(|key| key.required && !key.read) {
             let below = key.path.strip_prefix(prefix).filter(|name| !name.contains(['.', '[']));
             if let Some(name) = below.filter(|name| !map.contains_key(*name)) {
                 self.report
@@ -90,22 +90,24 @@ impl Walk<'_> {
             );
         }
         if key.kind.takes(value) {
-            self.below(key.path, value, place);
-        } else {
+            self.below(key, value, place);
+        } else if !key.read {
             self.report
                 .error(self.schema.codes.wrong_type, place, key.kind.mismatch(&name, value));
         }
     }
 
     /// What is below a key that has the right type.
-    fn below(&mut self, path: &str, value: &Tree, place: &Place) {
-        let (members, items) = (format!("{path}."), format!("{path}[]."));
+    fn below(&mut self, key: &'static Key, value: &Tree, place: &Place) {
+        let (members, items) = (format!("{}.", key.path), format!("{}[].", key.path));
         let table = self.schema.keys;
         let has = |prefix: &str| table.iter().any(|key| key.path.starts_with(prefix));
         match value {
             Tree::Object(_) if has(&members) => self.object(&members, value, place),
             Tree::Array(list) if has(&items) => {
-                for (index, item) in list.iter().enumerate() {
+                // The reader of a list reports items that are no objects.
+                let is_checked = |item: &Tree| !key.read || Type::Hash.takes(item);
+                for (index, item) in list.iter().enumerate().filter(|(_, item)| is_checked(item)) {
                     self.object(&items, item, &place.at(index));
                 }
             }

@@ -283,7 +283,7 @@ fn an_operations_own_words_are_its_advice() {
     assert!(failed[0].message.starts_with("Error 'operation [0] in ops.yml failed'"));
     assert_eq!(
         failed[0].help.as_deref(),
-        Some("the ops file says: Apply 'base.yml' first.")
+        Some("message of the ops file: Apply 'base.yml' first.")
     );
     let plain = r#"[{"type": "remove", "path": "/x", "error": " "}]"#;
     let failed = apply(tree("{}"), DOCUMENT, vec![file(plain)]).unwrap_err();

@@ -176,7 +176,8 @@ fn load(engine: &Engine, path: &Path) -> Result<Component> {
         std::fs::write(&compiled, engine.precompile_component(&bytes)?)?;
     }
     #[allow(unsafe_code, reason = "machine code that this test has just written itself")]
-    // SAFETY: the file is the output of `precompile_component` for this engine; no other program writes into the target folder.
+    // SAFETY: the file is the output of `precompile_component` for this engine; no other program writes into the target
+    // folder.
     unsafe {
         Component::deserialize_file(engine, &compiled)
     }

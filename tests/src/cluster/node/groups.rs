@@ -28,7 +28,8 @@ impl Groups {
     pub(in crate::cluster) fn named(name: &str) -> Result<Self> {
         let unified = Path::new("/sys/fs/cgroup");
         if unified.join("cgroup.controllers").exists() {
-            // At the top: in version 2 a group with controllers can have no processes, and the test's group has processes.
+            // At the top: in version 2 a group with controllers can have no processes, and the test's group has
+            // processes.
             let path = unified.join(name);
             let kind = "unified".to_string();
             return Ok(Self {
@@ -50,7 +51,7 @@ impl Groups {
         Ok(Self { all })
     }
 
-    /// Only those that count memory.
+    /// Keeps only the control groups that count memory.
     pub(in crate::cluster) fn of_memory(mut self) -> Self {
         let counts = |group: &Group| group.kind == "unified" || group.kind.split(',').any(|kind| kind == "memory");
         self.all.retain(counts);

@@ -1,4 +1,5 @@
-//! The only connection between a node and this machine: a pair of interfaces, one at each end. It is removed with the node.
+//! The only connection between a node and this machine: a pair of interfaces, one at each end. It is removed with the
+//! node.
 
 use anyhow::{Result, bail, ensure};
 use std::net::Ipv4Addr;
@@ -13,7 +14,8 @@ pub(super) struct Link {
 // === impl Link ===
 
 impl Link {
-    /// Creates a pair between this machine and the network of a process. Its name tells nodes of other tests that the number is in use.
+    /// Creates a pair between this machine and the network of a process. Its name shows nodes of other tests that the
+    /// number is in use.
     pub(super) fn claim(process: u32) -> Result<Self> {
         let process = process.to_string();
         for link in (0..=u8::MAX).map(|number| Self { number }) {

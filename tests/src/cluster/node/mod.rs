@@ -1,8 +1,10 @@
-//! A node that runs real pods: containerd, kubelet and kube-proxy in their own PID, mount, network, host name and control group namespaces. It needs
-//! root, and the Debian packages that `.ci/setup` installs. The node can reach only this machine.
+//! A node that runs real pods: containerd, kubelet and kube-proxy in their own PID, mount, network, host name and
+//! control group namespaces. It needs root, and the Debian packages that `.ci/setup` installs. The node can reach only
+//! this machine.
 //!
 //! # Guarantees
-//! The node ends with its first process, which ends with the test process, even if that is killed. No mount, interface or route is left behind.
+//! The node ends with its first process, which ends with the test process, even if that is killed. No mount, interface
+//! or route is left behind.
 
 mod groups;
 mod link;

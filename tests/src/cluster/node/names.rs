@@ -1,4 +1,5 @@
-//! The cluster's DNS: Services by their full names. A real server would be one more program to build; this one asks the API server for each query.
+//! The cluster's DNS: Services by their full names. A real server would be one more program to build; this one asks the
+//! API server for each query.
 
 use anyhow::{Context, Result};
 use std::net::{Ipv4Addr, UdpSocket};

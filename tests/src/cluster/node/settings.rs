@@ -64,7 +64,8 @@ disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapsho
     )
 }
 
-/// A pair of interfaces for each pod: with a bridge, connections between pods through a Service would depend on a kernel module.
+/// A pair of interfaces for each pod: with a bridge, connections between pods through a Service would depend on a
+/// kernel module.
 fn network(link: Link) -> String {
     format!(
         r#"{{"cniVersion": "0.4.0", "name": "pods", "plugins": [{{"type": "ptp", "ipMasq": false, "mtu": 1500, "ipam": {{"type": "host-local",

@@ -5,7 +5,7 @@ use crate::shared_cluster::connection;
 use crate::stage::Stage;
 use boson_api::job::{Output, OutputSecret};
 use boson_cluster::client::{Cluster, Connection};
-use boson_controllers::output::{Failure, get_pod, keep, secrets};
+use boson_output::{Failure, get_pod, keep, secrets};
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::{ListParams, PostParams};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// The API server as the account of output pods.
 async fn as_account(stage: &Stage) -> Cluster {
-    let Connection::File { path, .. } = connection() else {
+    let Connection::File { path: Some(path), .. } = connection() else {
         unreachable!("tests have a kubeconfig")
     };
     let file = Kubeconfig::read_from(path).unwrap();

@@ -1,7 +1,7 @@
 //! Faults while a pod starts and stops: whatever is killed, the deployment becomes ready again, its disk loses no note, and drain scripts run to
 //! their end in a pod that Kubernetes stops gracefully. On its own cluster, because daemons of the node and the API server are killed.
 
-use super::running::{check_drain, check_start, check_stop};
+use super::lifecycle::{check_drain, check_start, check_stop};
 use super::survives::{CHANGE, Lifecycle};
 use anyhow::{Context, Result, ensure};
 use boson_tests::cluster::{Cluster, own_with_node};

@@ -24,7 +24,7 @@ fn a_message_sent_to_one_broker_by_tls_arrives_at_the_other() {
     }
 }
 
-/// The deployment of `tests/releases/bus`.
+/// The deployment of `tests/fixtures/releases/bus`.
 struct Bus {
     stage: Stage,
     mode: &'static str,
@@ -35,7 +35,7 @@ struct Bus {
 impl Bus {
     fn new(cluster: &'static Cluster, name: &str, mode: &'static str) -> Result<Self> {
         let stage = Stage::with_pods(cluster, name)?;
-        let release = root().join("tests/releases/bus");
+        let release = root().join("tests/fixtures/releases/bus");
         stage.registry.push_release("bus:busybox-1-1", &release)?;
         let image = format!("{}/bosh/bus:busybox-1-1", stage.registry.host());
         cluster.load_image(&Image::release(&image, &release)?.installed("/usr/bin/openssl")?)?;
@@ -43,7 +43,7 @@ impl Bus {
     }
 
     fn deploy(&self) -> Result<()> {
-        let manifest = fs::read_to_string(root().join("tests/releases/bus/manifest.yml"))?;
+        let manifest = fs::read_to_string(root().join("tests/fixtures/releases/bus/manifest.yml"))?;
         let registry = format!("{}/bosh", self.stage.registry.host());
         let deployment = json!({
             "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": "bus"},
@@ -65,7 +65,7 @@ impl Bus {
         let names = self
             .stage
             .kubectl(&["get", "pods", "--selector", selector, "--output", path])?;
-        ensure!(names == "template-render logs", "{names}");
+        ensure!(names == "logs template-render", "{names}");
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 mod carried;
 mod conversion;
 mod faults;
+mod lifecycle;
 mod messaging;
 mod names;
 mod outputs;

@@ -1,11 +1,10 @@
 //! Processes and scripts of jobs in real pods: they start in BOSH's order, as the users that BOSH runs them as, and restart after a failure.
 
-use super::survives::CLAIMS;
+use super::lifecycle::{CLAIMS, check_start, check_stop, release};
 use anyhow::{Context, Result, ensure};
 use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, with_node};
-use boson_tests::{host, root};
-use std::path::Path;
+use boson_tests::host;
 use std::time::{Duration, Instant};
 
 /// Timeout of pods on a busy machine.
@@ -24,30 +23,11 @@ fn everything_that_bosh_starts_runs_in_its_order_and_as_its_user() {
     }
     no_secret_is_in_a_workload(&stage).unwrap();
     logs_are_those_of_kubectl_and_of_bosh(&stage).unwrap();
+    a_large_log_file_is_rotated(&stage).unwrap();
     a_killed_process_starts_again(&stage).unwrap();
     monits_port_stops_and_starts_a_process_of_another_container(&stage).unwrap();
     a_deleted_pod_stops_in_order_and_finds_its_disk_again(&stage).unwrap();
     an_errand_gives_its_exit_status_and_log(&stage).unwrap();
-}
-
-/// Every line once, and those that wait for others after them.
-pub fn check_start(notes: &[String], index: usize) -> Result<()> {
-    let at = |start: &str| {
-        let found = notes.iter().position(|line| line.starts_with(start));
-        found.with_context(|| format!("no '{start}' in {notes:#?}"))
-    };
-    ensure!(notes[0] == "first pre-start 0 server", "{notes:#?}");
-    let starts = at("first starts 1000 --word ")?;
-    let expected = format!(" --index {index} hello /var/vcap/data/first /var/vcap/data/first/tmp");
-    ensure!(notes[starts].ends_with(&expected), "{notes:#?}");
-    // CAP_NET_BIND_SERVICE is number 10.
-    let second = at("second starts 1000 CapAmb: 0000000000000400")?;
-    ensure!(at("second hook 0")? < second, "{notes:#?}");
-    let post_start = at("first post-start 0 /usr/sbin:/usr/bin:/sbin:/bin")?;
-    for start in [starts, second, at("by-monit starts 0")?] {
-        ensure!(start < post_start, "{notes:#?}");
-    }
-    Ok(())
 }
 
 /// The word is in an argument of bpm.yml.
@@ -75,6 +55,26 @@ fn logs_are_those_of_kubectl_and_of_bosh(stage: &Stage) -> Result<()> {
         let log = stage.kubectl(&["logs", "lifecycle-server-v1-0", "--container", "logs"])?;
         Ok(log.contains("a line of first"))
     })
+}
+
+/// More than the size at which `logs` rotates a file.
+fn a_large_log_file_is_rotated(stage: &Stage) -> Result<()> {
+    const FILE: &str = "/var/vcap/sys/log/first/large.log";
+    let script = format!("dd if=/dev/zero of={FILE} bs=1000000 count=60 2>&1");
+    stage.inside(0, "first-server", &script)?;
+    stage.until("a rotated file", || {
+        let sizes = stage.inside(0, "first-server", &format!("stat -c %s {FILE} {FILE}.1 || true"))?;
+        Ok(sizes.split_whitespace().eq(["0", "60000000"]))
+    })?;
+    // A restarted sidecar does not send everything again.
+    let state = stage.inside(0, "first-server", "ls /container-run/logs")?;
+    ensure!(state.trim() == "sent", "the state of the sidecar is '{state}'");
+    let log = stage.kubectl(&["logs", "lifecycle-server-v1-0", "--container", "logs"])?;
+    ensure!(
+        !log.contains("stdout of first"),
+        "the output of a process is sent twice"
+    );
+    Ok(())
 }
 
 fn a_killed_process_starts_again(stage: &Stage) -> Result<()> {
@@ -141,36 +141,6 @@ fn a_deleted_pod_stops_in_order_and_finds_its_disk_again(stage: &Stage) -> Resul
     check_stop(stop)
 }
 
-/// A graceful stop of a pod, from its first to its last line.
-pub fn check_stop(stop: &[String]) -> Result<()> {
-    let mut stopped = check_drain(stop)?;
-    ensure!(stop[2].ends_with(" pid there"), "{stop:#?}");
-    stopped.sort_unstable();
-    ensure!(
-        stopped == ["by-monit stops 0", "first stops 1000", "second stops 1000"],
-        "{stop:#?}"
-    );
-    Ok(())
-}
-
-/// The scripts of a graceful stop, of which some processes may not be left to see the end. Returns the lines between drain and post-stop.
-pub fn check_drain(stop: &[String]) -> Result<Vec<&str>> {
-    let expected = [
-        "first pre-stop 0 /",
-        "first drain 0 job_shutdown hash_unchanged pid there",
-        "first drain 0 job_check_status hash_unchanged pid",
-    ];
-    let (drain, rest) = stop.split_at_checked(expected.len()).context("too few lines")?;
-    let as_expected = drain
-        .iter()
-        .zip(expected)
-        .all(|(line, expected)| line.starts_with(expected));
-    ensure!(as_expected, "{stop:#?}");
-    let (last, stopped) = rest.split_last().with_context(|| format!("no end in {stop:#?}"))?;
-    ensure!(last.starts_with("first post-stop 0 /"), "{stop:#?}");
-    Ok(stopped.iter().map(String::as_str).collect())
-}
-
 fn an_errand_gives_its_exit_status_and_log(stage: &Stage) -> Result<()> {
     let run = r#"{"spec": {"suspend": false}}"#;
     stage.kubectl(&["patch", "job", "lifecycle-check", "--patch", run])?;
@@ -192,7 +162,7 @@ fn an_errand_gives_its_exit_status_and_log(stage: &Stage) -> Result<()> {
     })
 }
 
-/// A namespace with the release of `tests/releases/lifecycle`.
+/// A namespace with the release of `tests/fixtures/releases/lifecycle`.
 struct Stage {
     cluster: &'static Cluster,
     namespace: String,
@@ -281,9 +251,4 @@ impl Stage {
         let text = self.inside(pod, "by-monit-by-monit", &format!("cat {NOTES}"))?;
         Ok(text.lines().map(String::from).collect())
     }
-}
-
-pub fn release() -> std::path::PathBuf {
-    let path: &Path = &root();
-    path.join("tests/releases/lifecycle")
 }

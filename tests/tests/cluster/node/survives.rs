@@ -1,7 +1,7 @@
 //! A deployment with disks: health checks act on its pods, and the data on its disks and its generated password survive a rolling change, and
 //! deletion and re-creation of the deployment.
 
-use super::running::{check_start, check_stop, release};
+use super::lifecycle::{CLAIMS, check_start, check_stop, release};
 use crate::operator::{Stage, config_map, is};
 use anyhow::{Context, Result, ensure};
 use boson_tests::cluster::image::Image;
@@ -11,8 +11,6 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The claims of the deployment of `tests/releases/lifecycle`, without the pod's number.
-pub const CLAIMS: &str = "server-pvc-lifecycle-server-v1";
 /// Timeout of pods on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(900);
 /// One probe fails while a file exists; the other fails once, and deletes its file.
@@ -141,7 +139,7 @@ fn restarts(pod: &Value, container: &str) -> Option<u64> {
     all.iter().find(|status| status["name"] == container)?["restartCount"].as_u64()
 }
 
-/// The deployment of `tests/releases/lifecycle`, by an operator.
+/// The deployment of `tests/fixtures/releases/lifecycle`, by an operator.
 pub struct Lifecycle {
     pub stage: Stage,
     instances: usize,

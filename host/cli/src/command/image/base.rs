@@ -1,5 +1,6 @@
 //! The stemcell's image, read only when a release needs it: not if the registry has all images.
 
+use super::blocking::blocking;
 use crate::output::Bar;
 use boson_images::{Base, Part, Parts, Pool};
 use boson_pipeline::Diagnostic;
@@ -37,7 +38,7 @@ impl Lazy {
         read.await.cloned()
     }
 
-    /// Its name, where it is in a registry.
+    /// Reference of the image, if it is in a registry.
     pub fn reference(&self) -> Option<&str> {
         (!Path::new(&self.image).exists()).then_some(self.image.as_str())
     }
@@ -46,11 +47,11 @@ impl Lazy {
         bar.phase("stemcell", None);
         let (image, place, pool) = (self.image.clone(), self.cache.join("layers"), pool.clone());
         let base = match self.reference() {
-            None => super::making::blocking(move || Base::read(Path::new(&image), &place, &pool)).await?,
+            None => blocking(move || Base::read(Path::new(&image), &place, &pool)).await?,
             Some(image) if !has_registry(image) => return Err(missing(image)),
             Some(_) => {
                 let parts = self.pulled(bar).await?;
-                super::making::blocking(move || Base::of(&image, parts, &place, &pool)).await?
+                blocking(move || Base::of(&image, parts, &place, &pool)).await?
             }
         };
         Ok(Arc::new(base))
@@ -58,7 +59,7 @@ impl Lazy {
 
     async fn pulled(&self, bar: &Bar) -> Result<Parts, Diagnostic> {
         let image = self.image.clone();
-        let credentials = super::making::blocking(move || docker_credentials(&image)).await?;
+        let credentials = blocking(move || docker_credentials(&image)).await?;
         let place = self.cache.join("stemcells");
         let tell = |bytes: u64| bar.advance(bytes);
         let pulled = self.transfer.pull(&self.image, credentials.as_ref(), &place, &tell);
@@ -77,9 +78,9 @@ fn has_registry(image: &str) -> bool {
 }
 
 fn missing(image: &str) -> Diagnostic {
-    let message = format!("there is no image '{image}', and no such file");
+    let message = format!("there is neither an image nor a file '{image}'");
     Diagnostic::error("image-missing", message)
-        .help("--stemcell-image is a path, or a name with its registry, as in docker.io/library/ubuntu:22.04")
+        .help("set --stemcell-image to a path, or to a name with its registry, such as docker.io/library/ubuntu:22.04")
 }
 
 fn parts(pulled: Pulled) -> Parts {

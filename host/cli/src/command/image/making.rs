@@ -1,5 +1,6 @@
 //! Builds and delivers one image.
 
+use super::blocking::{blocking, interrupted};
 use super::selection::{From, Selected};
 use super::{Report, base};
 use crate::output::{Bar, Bars};
@@ -151,13 +152,13 @@ fn opened(plan: &Plan, sources: &mut Sources) -> Result<Opened, Vec<Diagnostic>>
             "image-unnamed",
             format!("the image of '{}' has no name: {why}", plan.path.display()),
         );
-        vec![error.help("say what the image is built on: --stemcell OS/VERSION")]
+        vec![error.help("name the stemcell: --stemcell OS/VERSION")]
     };
     let stemcell = plan.stemcell.clone().or_else(|| own.clone());
     let stemcell = stemcell.ok_or_else(|| unnamed("its packages name no stemcell"))?;
     if let Some(own) = own.filter(|own| *own != stemcell) {
         let message = format!(
-            "packages of release '{}' were compiled for {}, and the image is named by {}",
+            "packages of release '{}' were compiled for {}, but the name of the image contains {}",
             compiled.release().name,
             own.text(),
             stemcell.text()
@@ -179,7 +180,7 @@ fn opened(plan: &Plan, sources: &mut Sources) -> Result<Opened, Vec<Diagnostic>>
 
 fn other_version(wanted: &boson_images::Wanted, found: &str) -> Diagnostic {
     let message = format!(
-        "the tarball of release '{}' holds version {found}, but the manifest wants {}",
+        "the tarball of release '{}' contains version {found}, but the manifest wants {}",
         wanted.release, wanted.version
     );
     Diagnostic::error("image-version-differs", message).help("correct `version`, `url`, or the path of --release")
@@ -257,16 +258,4 @@ async fn push(site: &Site, image: &Image, bar: &Bar) -> Result<(), Diagnostic> {
 async fn credentials(name: &str) -> Result<Option<Credentials>, Diagnostic> {
     let name = name.to_owned();
     blocking(move || docker_credentials(&name)).await
-}
-
-/// Work for the disk or a processor.
-pub async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Diagnostic> + Send + 'static,
-) -> Result<T, Diagnostic> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|_| Err(interrupted()))
-}
-
-fn interrupted() -> Diagnostic {
-    Diagnostic::error("image-unwritable", "making the image was interrupted").help("try again")
 }

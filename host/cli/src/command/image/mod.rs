@@ -6,13 +6,14 @@
 )]
 
 mod base;
+mod blocking;
 mod making;
 mod selection;
 
 use crate::command::variables::VariableArguments;
 use crate::exit::Failed;
 use crate::output::{self, Bars, Color};
-use crate::plugins::PluginArguments;
+use crate::plugin_arguments::PluginArguments;
 use crate::registries::{AuthorityArguments, WithoutTlsArguments};
 use boson_images::{Downloads, Pool};
 use boson_pipeline::Diagnostic;
@@ -27,11 +28,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const EXAMPLES: &str = "\
-Releases are compiled: what `bosh export-release` makes, or what operations/use-compiled-releases.yml of cf-deployment names. A stemcell's image is an
-OCI image layout, an archive of an image (not compressed), or a name in a registry. Credentials come from docker's configuration.
+Releases must be compiled, by `bosh export-release` or as in operations/use-compiled-releases.yml of cf-deployment. A stemcell image is an OCI
+image layout, an uncompressed archive of an image, or a name in a registry. Credentials come from docker's configuration.
 
-An image is named as pods look for it: <registry>/<release>:<os>-<stemcell version>-<release version>. Each line of the output is one image with the
-digest of its manifest.
+The name of an image is <registry>/<release>:<os>-<stemcell version>-<release version>. Each line of the output is one image with the digest of
+its manifest.
 
 Examples:
   host image nats-56.26.0-ubuntu-jammy-1.585.tgz --stemcell-image stemcell.tar --out nats.tar
@@ -39,43 +40,45 @@ Examples:
   host image --manifest cf-deployment.yml -o operations/use-compiled-releases.yml --stemcell-image r.example/stemcells/jammy:1.585 \\
     --registry r.example/cf";
 
-/// Make images of compiled releases
+/// Build images of compiled releases
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 #[command(group(clap::ArgGroup::new("from").required(true).args(["tarball", "manifest"])))]
 #[command(group(clap::ArgGroup::new("to").required(true).multiple(true).args(["registry", "out"])))]
 #[command(mut_arg("registry_ca", |ca| ca.help("Additional CA certificate for registries and release servers: a PEM file")))]
 pub struct ImageArguments {
-    /// The tarball of a compiled release
+    /// Tarball of a compiled release
     #[arg(value_name = "RELEASE")]
     tarball: Option<PathBuf>,
-    /// Make the images of all releases of this deployment; `-` for standard input
+    /// Build the images of all releases of this manifest; `-` for standard input
     #[arg(long, value_name = "FILE")]
     manifest: Option<PathBuf>,
     #[command(flatten)]
     variables: VariableArguments,
-    /// Take this tarball instead of downloading the release
+    /// Use this tarball instead of downloading the release
     #[arg(long = "release", value_name = "[NAME=]PATH", requires = "manifest")]
     releases: Vec<String>,
-    /// The image to build on: an OCI image layout, an archive of an image, or a name in a registry
+    /// Base image: an OCI image layout, an archive of an image, or a name in a registry
     #[arg(long, value_name = "IMAGE")]
     stemcell_image: String,
-    /// What the image is named by [default: what the packages were compiled for]
+    /// Stemcell in the name of the image [default: the stemcell that the packages were compiled for]
     #[arg(long, value_name = "OS/VERSION", conflicts_with = "manifest", value_parser = stemcell)]
     stemcell: Option<boson_images::Stemcell>,
-    /// Registry and organization: push images there, or name them by it with --out
+    /// Registry and organization in the names of images; push the images there unless --out is set
     #[arg(long, value_name = "URL")]
     registry: Option<String>,
-    /// Write to disk: FILE.tar is an archive, anything else a directory with an OCI image layout; with --manifest a directory of archives
+    /// Write to disk: FILE.tar is an archive, anything else a directory with an OCI image layout; with --manifest a
+    /// directory of archives
     #[arg(long, value_name = "PATH")]
     out: Option<PathBuf>,
-    /// Make images that the registry has already, and push them again
+    /// Build and push images even if the registry already has them
     #[arg(long)]
     force: bool,
-    /// How many releases to process at once
+    /// Number of releases to process at the same time
     #[arg(long, value_name = "COUNT", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=16))]
     parallel: u8,
-    /// Directory for downloads, layers of stemcells and layers in the making [default: boson/images in the user's cache directory]
+    /// Cache directory for downloads, layers of stemcells and unfinished layers [default: boson/images in the user's
+    /// cache directory]
     #[arg(long, value_name = "DIR", env = "BOSON_IMAGES_CACHE")]
     cache: Option<PathBuf>,
     #[command(flatten)]
@@ -87,7 +90,7 @@ pub struct ImageArguments {
 }
 
 fn stemcell(text: &str) -> Result<boson_images::Stemcell, String> {
-    boson_images::Stemcell::parse(text).ok_or_else(|| "a stemcell is OS/VERSION, as in ubuntu-jammy/1.585".to_owned())
+    boson_images::Stemcell::parse(text).ok_or_else(|| "expected OS/VERSION, such as ubuntu-jammy/1.585".to_owned())
 }
 
 /// Diagnostics, and the documents that they are about.
@@ -217,12 +220,13 @@ fn placed(mut report: Report, selected: &Selected) -> Report {
 /// The cache directory, for its owner only.
 fn cache(arguments: &ImageArguments) -> Result<PathBuf, Diagnostic> {
     let directory = arguments.cache.clone().or_else(user_cache).ok_or_else(|| {
-        Diagnostic::error("image-cache", "there is no home directory for a cache").help("name a directory: --cache DIR")
+        Diagnostic::error("image-cache", "there is no home directory for the cache")
+            .help("choose a directory: --cache DIR")
     })?;
     let unusable = |error: std::io::Error| {
         let message = format!("'{}' cannot be used as a cache: {error}", directory.display());
         Diagnostic::error("image-cache", message)
-            .help("is its disk full, or read-only? --cache names another directory")
+            .help("check whether its disk is full or read-only, or choose another directory with --cache")
     };
     for place in [directory.clone(), directory.join("layers")] {
         let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(place);

@@ -1,7 +1,7 @@
 //! Which images to build, and where their releases are.
 
 use super::ImageArguments;
-use crate::command::convert::split_release;
+use crate::command::releases;
 use crate::command::variables::{self, Asked};
 use crate::plugins;
 use boson_document::Pointer;
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 pub struct Selected {
     /// Name of the release, for progress.
     pub title: String,
-    /// Where the release is.
+    /// Source of the release.
     pub from: From,
     /// Place in the manifest, for errors.
     pub place: Option<(String, Pointer)>,
@@ -29,7 +29,7 @@ pub struct Selected {
     pub registry: Option<String>,
 }
 
-/// Where a release is.
+/// Source of a release.
 pub enum From {
     /// A file.
     Path(PathBuf),
@@ -37,7 +37,7 @@ pub enum From {
     Web(String, Option<String>),
 }
 
-/// All of them.
+/// The selected releases.
 pub struct Selection {
     pub all: Vec<Selected>,
     pub warnings: Vec<Diagnostic>,
@@ -92,10 +92,7 @@ fn of_manifest(arguments: &ImageArguments, path: &Path, sources: &mut Sources) -
             }
         };
         if matches!(from, From::Web(_, None)) {
-            let message = format!(
-                "release '{}' has no 'sha1': what is downloaded is not verified",
-                one.release
-            );
+            let message = format!("release '{}' has no 'sha1': the download is not verified", one.release);
             warnings.push(
                 Diagnostic::warning("image-unverified", message)
                     .in_document(&place.0)
@@ -127,7 +124,7 @@ fn given(releases: &[String]) -> Result<BTreeMap<String, PathBuf>, Vec<Diagnosti
     for text in releases {
         let (name, path) = match Path::new(text).exists() {
             true => (None, text.clone()),
-            false => split_release(text),
+            false => releases::split(text),
         };
         let path = PathBuf::from(path);
         let name = match name {
@@ -142,12 +139,12 @@ fn given(releases: &[String]) -> Result<BTreeMap<String, PathBuf>, Vec<Diagnosti
     Ok(given)
 }
 
-/// With a misspelt name, the release would be downloaded instead.
+/// Errors for names in `--release` that the manifest does not have: otherwise the release would be downloaded.
 fn unknown(given: &BTreeMap<String, PathBuf>, all: &[Wanted]) -> Vec<Diagnostic> {
     let is_unknown = |name: &&String| all.iter().all(|one| one.release != **name);
     let error = |name: &String| {
         let message = format!("the manifest has no release '{name}', which --release names");
-        Diagnostic::error("image-no-release", message).help("check the spelling, or leave it out")
+        Diagnostic::error("image-no-release", message).help("check the spelling, or remove the option")
     };
     given.keys().filter(is_unknown).map(error).collect()
 }
@@ -155,5 +152,5 @@ fn unknown(given: &BTreeMap<String, PathBuf>, all: &[Wanted]) -> Vec<Diagnostic>
 fn no_release(wanted: &Wanted) -> Diagnostic {
     let name = &wanted.release;
     let message = format!("release '{name}' has no 'url' to download it from");
-    Diagnostic::error("image-no-release", message).help(format!("give its tarball: --release {name}=PATH"))
+    Diagnostic::error("image-no-release", message).help(format!("use a local tarball: --release {name}=PATH"))
 }

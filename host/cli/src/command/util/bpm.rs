@@ -1,10 +1,12 @@
-//! `host util bpm`: renders the templates of an instance group, and outputs the files that shape its pods; the job bpm-configs runs it.
+//! `host util bpm`: renders the templates of an instance group, and outputs the files that shape its pods; the job
+//! bpm-configs runs it.
 
 use super::leaving::{Leaving, Outcome};
 use super::mounted;
 use crate::exit::Failed;
 use crate::output::Color;
-use crate::plugins::{self, PluginArguments};
+use crate::plugin_arguments::PluginArguments;
+use crate::plugins;
 use boson_pipeline::convert::job_sources::{self, Room};
 use boson_pipeline::convert::{self, Failure, Origin, kept, pre_render_ops};
 use boson_pipeline::report::Sources;
@@ -32,7 +34,7 @@ pub struct BpmArguments {
     /// Directory with `jobs-src/<release>/<job>`
     #[arg(long, value_name = "DIR", default_value = boson_manifest::copier::RELEASES)]
     releases: PathBuf,
-    /// The instance group
+    /// Name of the instance group
     #[arg(long, value_name = "NAME")]
     group: String,
     #[command(flatten)]

@@ -25,7 +25,7 @@ fn serves(text: &str) -> Result<(), Box<Diagnostic>> {
     };
     let host = env!("CARGO_PKG_VERSION");
     let text: String = text.chars().take(20).collect();
-    let message = format!("this pod was made for version '{text}' of the pod contract, and host {host} serves {ours}");
+    let message = format!("this pod needs version '{text}' of the pod contract, but host {host} supports {ours}");
     let error = Diagnostic::error("pod-contract", message);
     Err(Box::new(
         error.help("set `--operator-image` to an image of the operator's version"),
@@ -35,7 +35,7 @@ fn serves(text: &str) -> Result<(), Box<Diagnostic>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arguments::Arguments;
+    use crate::command::arguments::Arguments;
     use clap::{Arg, CommandFactory};
 
     const FILE: &str = "../../docs/reference/pod-contract.md";

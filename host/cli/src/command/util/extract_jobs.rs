@@ -1,4 +1,5 @@
-//! `host util extract-jobs`: copies the job sources of a release image. Either this program is in the image, or the image's files are mounted.
+//! `host util extract-jobs`: copies the job sources of a release image. Either this program is in the image, or the
+//! image's files are mounted.
 
 use crate::exit::Failed;
 use anyhow::{Context, ensure};
@@ -14,10 +15,10 @@ const DEEPEST: usize = 64;
 /// Links are copied as links: readers of the copy do not follow links out of it
 #[derive(Args, Debug)]
 pub struct ExtractJobsArguments {
-    /// The image's job sources
+    /// Directory of the job sources in the image
     #[arg(long, value_name = "DIR", default_value = copier::SOURCE)]
     from: PathBuf,
-    /// The directory to copy to
+    /// Copy to this directory
     #[arg(long, value_name = "DIR")]
     to: PathBuf,
 }
@@ -31,7 +32,7 @@ pub fn run(arguments: &ExtractJobsArguments) -> Result<(), Failed> {
 fn ensure_directory(path: &Path) -> anyhow::Result<()> {
     ensure!(
         path.is_dir(),
-        "there is no directory '{}': is it the image of a release?",
+        "there is no directory '{}': check that this is the image of a release",
         path.display()
     );
     Ok(())

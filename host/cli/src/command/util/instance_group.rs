@@ -1,11 +1,13 @@
-//! `host util instance-group`: binds properties and resolves links of an instance group; the job data-gathering runs it.
+//! `host util instance-group`: binds properties and resolves links of an instance group; the job data-gathering runs
+//! it.
 
 use super::leaving::{Leaving, Outcome};
 use super::mounted;
 use crate::command::instances::InstancesArgument;
 use crate::exit::Failed;
 use crate::output::Color;
-use crate::plugins::{self, PluginArguments};
+use crate::plugin_arguments::PluginArguments;
+use crate::plugins;
 use boson_pipeline::convert::{self, kept, pre_render_ops};
 use boson_pipeline::report::Sources;
 use boson_pipeline::stage::{Deployment, Named};
@@ -16,7 +18,7 @@ use std::path::PathBuf;
 /// All groups are resolved, since links connect them; the output is that of one group
 #[derive(Args, Debug)]
 pub struct InstanceGroupArguments {
-    /// The manifest with all values: `manifest.yaml` of its Secret
+    /// Manifest with all values: `manifest.yaml` of its Secret
     #[arg(long, value_name = "FILE")]
     manifest: PathBuf,
     /// Name of the manifest in errors
@@ -28,7 +30,7 @@ pub struct InstanceGroupArguments {
     /// Directory with `jobs-src/<release>/<job>`
     #[arg(long, value_name = "DIR", default_value = boson_manifest::copier::RELEASES)]
     releases: PathBuf,
-    /// The instance group
+    /// Name of the instance group
     #[arg(long, value_name = "NAME")]
     group: String,
     #[command(flatten)]
@@ -45,7 +47,7 @@ struct DeploymentArguments {
     /// Name of the deployment
     #[arg(long, value_name = "NAME")]
     deployment: String,
-    /// Its namespace
+    /// Namespace of the deployment
     #[arg(long, value_name = "NAMESPACE")]
     namespace: String,
     /// Domain of the cluster
@@ -54,10 +56,10 @@ struct DeploymentArguments {
     /// Image with this program
     #[arg(long, value_name = "REFERENCE")]
     operator_image: String,
-    /// Registry in place of each release's url
+    /// Use this registry instead of the url of each release
     #[arg(long, value_name = "REGISTRY")]
     registry: Option<String>,
-    /// What `instances` of a group means
+    /// Meaning of `instances` of a group
     #[arg(long, value_enum, default_value_t)]
     instances: InstancesArgument,
     /// Run jobs without bpm information by their monit files

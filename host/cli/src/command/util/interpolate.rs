@@ -4,7 +4,8 @@ use super::leaving::{Leaving, Outcome};
 use super::mounted;
 use crate::exit::Failed;
 use crate::output::{self, Color};
-use crate::plugins::{self, PluginArguments};
+use crate::plugin_arguments::PluginArguments;
+use crate::plugins;
 use boson_pipeline::convert::kept;
 use boson_pipeline::report::Sources;
 use boson_pipeline::stage::Named;
@@ -16,7 +17,7 @@ use std::path::PathBuf;
 /// Values are files: `<values>/given/<variable>/<key>`, and likewise `implicit`, `implicit-json` and `generated`
 #[derive(Args, Debug)]
 pub struct InterpolateArguments {
-    /// The manifest, ops applied: `manifest.yaml` of its Secret
+    /// Manifest after ops files: `manifest.yaml` of its Secret
     #[arg(long, value_name = "FILE")]
     manifest: PathBuf,
     /// Name of the manifest in errors
@@ -25,7 +26,7 @@ pub struct InterpolateArguments {
     /// Folder with the values of variables
     #[arg(long, value_name = "DIR")]
     values: PathBuf,
-    /// Digest of manifest and values that this run is for; with others it ends with code 75
+    /// Expected digest of manifest and values; exit with code 75 if they differ
     #[arg(long, value_name = "DIGEST")]
     inputs: Option<String>,
     #[command(flatten)]

@@ -9,7 +9,7 @@ use boson_pipeline::report::Sources;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-/// Where they are.
+/// Location of the job sources.
 pub enum JobSources {
     /// In `jobs-src/<release>` of this directory.
     Copied(PathBuf),
@@ -20,7 +20,7 @@ pub enum JobSources {
 // === impl JobSources ===
 
 impl JobSources {
-    /// Those in `file`, or else in `directory`.
+    /// Opens the job sources in `file`, or otherwise in `directory`.
     ///
     /// # Errors
     /// The file cannot be read, or all errors in it.
@@ -59,7 +59,7 @@ impl JobSources {
 
 fn damaged(file: &Path) -> Diagnostic {
     let name = files::name(file);
-    Diagnostic::error("input-damaged", format!("'{name}' does not hold job sources"))
+    Diagnostic::error("input-damaged", format!("'{name}' does not contain job sources"))
         .in_document(name)
         .help("delete its ConfigMap: the operator then creates it again")
 }

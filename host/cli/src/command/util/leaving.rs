@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 /// Options for the results of a container.
 #[derive(Args, Clone, Debug)]
 pub struct Leaving {
-    /// File for the output: a JSON object of texts
+    /// Write the output to this file: a JSON object of strings
     #[arg(long, value_name = "FILE", default_value = boson_in_pod::OUTPUT)]
     output: PathBuf,
-    /// File for errors and warnings, for the operator
+    /// Write errors and warnings for the operator to this file
     #[arg(long, value_name = "FILE", default_value = boson_in_pod::TERMINATION_LOG)]
     report: PathBuf,
     /// Size limit of the report in bytes: the kubelet truncates longer messages
@@ -29,8 +29,8 @@ pub type Outcome = Result<Texts, Vec<Diagnostic>>;
 // === impl Leaving ===
 
 impl Leaving {
-    /// Writes the output, or errors. `warnings` are reported in both cases. `manifest`: the document whose lines only the operator knows, so the
-    /// operator adds the places in it.
+    /// Writes the output, or errors. `warnings` are reported in both cases. `manifest`: the document whose lines only
+    /// the operator knows, so the operator adds the places in it.
     pub fn leave(
         &self,
         outcome: Outcome,

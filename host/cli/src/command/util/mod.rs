@@ -1,4 +1,5 @@
-//! `host util`: commands that the pods of a deployment run. Not for users, but documented because manifests contain them.
+//! `host util`: commands that the pods of a deployment run. Not for users, but documented because manifests contain
+//! them.
 
 mod bpm;
 mod contract;

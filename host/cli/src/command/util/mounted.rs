@@ -1,4 +1,5 @@
-//! The inputs of a conversion job's containers: documents that may be compressed, the values of variables, the releases.
+//! The inputs of a conversion job's containers: documents that may be compressed, the values of variables, the
+//! releases.
 
 use crate::files;
 use boson_in_pod::{Held, Origin, Values};
@@ -63,7 +64,8 @@ fn entries(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>, Vec<Diagnostic>> 
     names.into_iter().map(entry).collect()
 }
 
-/// The names in a folder, sorted, without the kubelet's own entries, which begin with `..`. Empty if there is no such folder.
+/// The names in a folder, sorted, without the kubelet's own entries, which begin with `..`. Empty if there is no such
+/// folder.
 fn names(folder: &Path) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     let entries = match fs::read_dir(folder) {

@@ -1,10 +1,11 @@
-//! `host util persist-output`: makes Secrets from the output files of the other containers of its pod, when each container has ended.
+//! `host util persist-output`: makes Secrets from the output files of the other containers of its pod, when each
+//! container has ended.
 
 use crate::exit::{self, Failed};
 use crate::output::{self, Color};
 use anyhow::Context;
 use boson_cluster::client::{Cluster, Connection, Fault, connect};
-use boson_controllers::output::{DIRECTORY, End, FILE_LIMIT, Failure, Order, ends, get_pod, keep, secrets};
+use boson_output::{DIRECTORY, End, FILE_LIMIT, Failure, Order, ends, get_pod, keep, secrets};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::{self, Sources};
 use clap::Args;
@@ -24,7 +25,7 @@ const MESSAGE: usize = 4096;
 /// Every option is read from the environment, as the operator gives it to its container
 #[derive(Args, Debug)]
 pub struct PersistOutputArguments {
-    /// Which Secret is made from which file, and its owner
+    /// Secrets to create from files, and their owner
     #[arg(long, value_name = "JSON", env = "BOSON_OUTPUT", hide_env_values = true)]
     order: String,
     /// Namespace of this pod
@@ -36,7 +37,7 @@ pub struct PersistOutputArguments {
     /// Directory with a directory for each container
     #[arg(long, value_name = "DIR", default_value = DIRECTORY)]
     directory: PathBuf,
-    /// Errors are also written to this file; the operator shows them
+    /// Write errors for the operator to this file, too
     #[arg(long, value_name = "FILE", default_value = "/dev/termination-log")]
     message_file: PathBuf,
 }
@@ -69,7 +70,8 @@ pub fn run(arguments: &PersistOutputArguments, color: Color) -> Result<(), Faile
     }
 }
 
-/// For the operator. Outside of a pod there is no such file, and the message is on standard error anyway.
+/// Writes the message to the file for the operator. Ignores errors: outside of a pod the file does not exist, and
+/// standard error has the message, too.
 fn leave(file: &Path, message: &str) {
     let mut end = message.len().min(MESSAGE);
     while !message.is_char_boundary(end) {
@@ -82,7 +84,10 @@ fn leave(file: &Path, message: &str) {
 
 async fn persist(arguments: &PersistOutputArguments) -> Result<(), Stop> {
     let order: Order = serde_json::from_str(&arguments.order).map_err(|_| {
-        let error = Diagnostic::error("output-order", "the order in BOSON_OUTPUT is not one of this program's");
+        let error = Diagnostic::error(
+            "output-order",
+            "the instructions in BOSON_OUTPUT are not valid for this program",
+        );
         Stop::Wrong(Box::new(error.help("use an operator and an image of the same version")))
     })?;
     let client = connect(&Connection::Default)
@@ -95,7 +100,7 @@ async fn persist(arguments: &PersistOutputArguments) -> Result<(), Stop> {
         .map_err(Stop::Other)?;
     tokio::select! {
         done = all(arguments, &cluster, &order) => done,
-        _ = stop.recv() => Err(Stop::Other(anyhow::anyhow!("the pod was stopped before all of its containers had"))),
+        _ = stop.recv() => Err(Stop::Other(anyhow::anyhow!("the pod was stopped before all of its containers had ended"))),
     }
 }
 
@@ -152,7 +157,7 @@ async fn container_output(
             if failed {
                 continue;
             }
-            let error = Diagnostic::error("output-missing", format!("the container ended and left no {place}"));
+            let error = Diagnostic::error("output-missing", format!("the container ended without writing {place}"));
             return Err(Stop::Wrong(Box::new(
                 error.help(format!("write it to {DIRECTORY}/{name}")),
             )));

@@ -54,7 +54,7 @@ pub fn write(directory: &Path, manifest: &Tree, index: u32, ip: &str) -> Result<
             let server = server(manifest, zone)?;
             let answered = upcheck::wait(server, UPCHECK);
             let said = answered.err().map(|error| {
-                let message = format!("the DNS of the deployment does not answer yet at {server}: {error}");
+                let message = format!("the DNS of the deployment does not respond yet at {server}: {error}");
                 Diagnostic::warning("pod-dns", message)
                     .help("see `kubectl get pods -l app.kubernetes.io/component=dns`")
             });
@@ -139,7 +139,7 @@ fn server(manifest: &Tree, zone: &Zone) -> Result<SocketAddr, Box<Diagnostic>> {
             Err(error) => error.to_string(),
         };
         if began.elapsed() >= LOOKUP {
-            let message = format!("the cluster's DNS does not know '{address}', the DNS of the deployment: {why}");
+            let message = format!("the cluster's DNS cannot resolve '{address}', the DNS of the deployment: {why}");
             let help = "check that the Service exists and that pods reach the cluster's DNS: names and aliases of BOSH DNS need both";
             return Err(Box::new(Diagnostic::error("pod-dns", message).help(help)));
         }

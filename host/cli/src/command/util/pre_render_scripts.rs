@@ -1,7 +1,8 @@
-//! `host util pre-render-scripts`: writes the pre-render scripts of an instance group's jobs as files, for the init containers that run them.
+//! `host util pre-render-scripts`: writes the pre-render scripts of an instance group's jobs as files, for the init
+//! containers that run them.
 
-use crate::command::inputs;
 use crate::exit::{self, Failed};
+use crate::inputs;
 use crate::output::{self, Color};
 use crate::storage::below::{self, Below};
 use boson_document::Tree;
@@ -17,7 +18,7 @@ pub struct PreRenderScriptsArguments {
     /// The resolved instance group: `properties.yaml` of its Secret, compressed or not
     #[arg(long, env = "BOSH_MANIFEST_PATH")]
     manifest: PathBuf,
-    /// The volume of the job sources: scripts go to `pre-render/<job>` in it
+    /// Volume of the job sources; scripts are written to `pre-render/<job>` in it
     #[arg(long, env = "JOBS_DIR", default_value = boson_manifest::copier::RELEASES)]
     releases: PathBuf,
 }

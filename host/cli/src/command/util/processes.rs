@@ -1,4 +1,5 @@
-//! The files that the process wrapper reads in a pod: the processes of each job, from the rendered files, and the instance's own files.
+//! The files that the process wrapper reads in a pod: the processes of each job, from the rendered files, and the
+//! instance's own files.
 
 use crate::storage::below::{self, Below};
 use anyhow::{Context, Result, ensure};
@@ -16,8 +17,8 @@ use std::process::Command;
 /// Files of an instance, as BOSH's agent leaves them.
 const INSTANCE: [&str; 4] = ["id", "az", "name", "deployment"];
 
-/// The processes of a job on this pod, as text for the wrapper. `job`: of the resolved group; `(name, tree)`: its [`description`]; `context`: the
-/// context of its templates.
+/// The processes of a job on this pod, as text for the wrapper. `job`: of the resolved group; `(name, tree)`: its
+/// [`description`]; `context`: the context of its templates.
 ///
 /// # Errors
 /// BPM would refuse it.
@@ -153,7 +154,7 @@ pub fn install(program: &Path, wrapper: &Path, jobs: &Path) -> Result<()> {
 /// # Errors
 /// The disk is full, or something is in the way.
 pub fn directory(path: &Path) -> Result<()> {
-    let context = || format!("cannot make the directory '{}'", path.display());
+    let context = || format!("cannot create the directory '{}'", path.display());
     let missing = |part: &&Path| !part.as_os_str().is_empty() && !part.exists();
     let there: Vec<&Path> = path.ancestors().take_while(missing).collect();
     fs::DirBuilder::new()

@@ -3,11 +3,12 @@
 use super::job_sources::JobSources;
 use super::pod_names;
 use super::processes::{self, Written};
-use crate::command::inputs;
 use crate::command::render::files_of;
 use crate::exit::{self, Failed};
+use crate::inputs;
 use crate::output::{self, Color};
-use crate::plugins::{self, PluginArguments};
+use crate::plugin_arguments::PluginArguments;
+use crate::plugins;
 use crate::storage::below::{self, Below};
 use boson_document::Tree;
 use boson_manifest::instances;
@@ -20,7 +21,7 @@ use boson_pipeline::release::Job;
 use boson_pipeline::report::Sources;
 use boson_pipeline::scrub::Secrets;
 use boson_pipeline::stage::Named;
-use boson_pipeline::{Diagnostic, Stage};
+use boson_pipeline::{Diagnostic, Stage, resolved_document};
 use boson_sandbox::Plugins;
 use clap::Args;
 use std::path::PathBuf;
@@ -34,31 +35,31 @@ pub struct TemplateRenderArguments {
     /// Directory with `jobs-src/<release>/<job>`
     #[arg(long, env = "JOBS_DIR", default_value = "/var/vcap/all-releases")]
     releases: PathBuf,
-    /// The job sources as one file, used in place of the directory
+    /// Read the job sources from this file instead of the directory
     #[arg(long, value_name = "FILE")]
     job_sources: Option<PathBuf>,
     /// Directory for rendered jobs
     #[arg(long, env = "OUTPUT_DIR", default_value = "/var/vcap/jobs")]
     out: PathBuf,
-    /// The zone's number, from 1
+    /// Number of the zone, from 1
     #[arg(long, env = "AZ_INDEX", default_value_t = 1)]
     az_index: u32,
     /// Instances in the fullest zone [default: those of the manifest]
     #[arg(long, env = "REPLICAS")]
     replicas: Option<u32>,
-    /// The pod's number in its StatefulSet, from 0
+    /// Ordinal of the pod in its StatefulSet, from 0
     #[arg(long, env = "POD_ORDINAL", default_value_t = 0)]
     ordinal: u32,
-    /// The pod's address
+    /// IP address of the pod
     #[arg(long, env = "POD_IP")]
     ip: String,
     /// Directory of the process wrapper and of the files that it reads
     #[arg(long, env = "CONTAINER_RUN_DIR")]
     wrapper: Option<PathBuf>,
-    /// The process wrapper's program, to install in its directory
+    /// Install this program as process wrapper
     #[arg(long, value_name = "PROGRAM", requires = "wrapper")]
     install: Option<PathBuf>,
-    /// A directory to create for the processes; may be given more than once
+    /// Create this directory for the processes; repeat it for several
     #[arg(long, value_name = "PATH")]
     directory: Vec<PathBuf>,
     #[command(flatten)]
@@ -76,7 +77,7 @@ pub fn run(arguments: &TemplateRenderArguments, color: Color) -> Result<(), Fail
     Ok(())
 }
 
-/// The instance group of the manifest and this pod's place in it.
+/// Name of the instance group of the manifest and this pod's place in it.
 struct Pod<'a> {
     manifest: &'a Tree,
     group: &'a str,
@@ -135,7 +136,10 @@ fn write(arguments: &TemplateRenderArguments, rendered: &Rendered) -> anyhow::Re
 
 fn pod<'a>(arguments: &TemplateRenderArguments, manifest: &'a Tree, releases: JobSources) -> Pod<'a> {
     let group = manifest.items("instance_groups").first();
-    let replicas = arguments.replicas.or_else(|| context::replicas(manifest)).unwrap_or(1);
+    let replicas = arguments
+        .replicas
+        .or_else(|| resolved_document::replicas(manifest))
+        .unwrap_or(1);
     Pod {
         manifest,
         group: group.and_then(|group| group.str("name")).unwrap_or_default(),

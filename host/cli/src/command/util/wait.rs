@@ -17,26 +17,27 @@ use tokio::time::{sleep, timeout};
 const ATTEMPT: Duration = Duration::from_secs(5);
 /// Pause between two attempts.
 const AGAIN: Duration = Duration::from_secs(1);
-/// How long a group's first instance must not exist until the group counts as one without instances: Services are made one after the other, and DNS
-/// servers remember for up to 30 seconds that a name did not exist.
+/// How long a group's first instance must not exist until the group counts as one without instances: Services are made
+/// one after the other, and DNS servers remember for up to 30 seconds that a name did not exist.
 const NO_INSTANCES: Duration = Duration::from_secs(60);
 /// How long the deployment's DNS may be silent until the cluster's DNS decides alone.
 const SILENT: Duration = Duration::from_secs(60);
 /// Port of DNS.
 const PORT: u16 = 53;
-/// Where the addresses of the cluster's DNS are.
+/// File with the addresses of the cluster's DNS.
 const RESOLV_CONF: &str = "/etc/resolv.conf";
 
 /// Wait for Services
 #[derive(Args, Debug)]
 pub struct WaitArguments {
-    /// Names to look up; with :PORT, to connect to
+    /// Wait until this name resolves; with :PORT, until a connection succeeds
     #[arg(required = true, value_name = "NAME[:PORT]")]
     names: Vec<String>,
-    /// Give up after so many seconds
+    /// Fail after this time, in seconds
     #[arg(long, value_name = "SECONDS", env = "WAIT_TIMEOUT", default_value_t = 1800)]
     timeout: u64,
-    /// NAME is the Service of an instance group, and this the address of its first instance: do not wait if the group has no instances
+    /// Address of the first instance, if NAME is the Service of an instance group: do not wait if the group has no
+    /// instances
     #[arg(long, value_name = "NAME")]
     first_instance: Option<String>,
     /// Address of the deployment's DNS
@@ -101,7 +102,7 @@ async fn is_there(arguments: &WaitArguments, name: &str, group: &mut Group) -> b
     timeout(ATTEMPT, is_up).await.unwrap_or(false)
 }
 
-/// Its first address.
+/// The first address of a name.
 async fn resolves(name: &str) -> Option<SocketAddr> {
     lookup_host((name, PORT)).await.ok().and_then(|mut found| found.next())
 }

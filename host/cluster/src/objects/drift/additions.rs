@@ -3,6 +3,7 @@
 //! Fields that a mutating webhook or a default adds to our own request have no other manager, so they never count as a change by others.
 
 use super::lists::PROTOCOL;
+use crate::client::{AnyObject, ManagedFields};
 use serde_json::{Map, Value};
 use std::fmt;
 
@@ -51,20 +52,14 @@ impl Foreign {
     /// `live`: the object on the server. `wanted`: the object as written.
     pub fn of(live: &Value, wanted: &Value) -> Self {
         let mut found = Self::default();
-        for entry in live["metadata"]["managedFields"].as_array().into_iter().flatten() {
-            let text = |key: &str| entry[key].as_str().unwrap_or_default();
-            if text("manager").starts_with(OURS) || !text("subresource").is_empty() {
-                continue;
-            }
-            let Some(fields) = entry["fieldsV1"].as_object() else {
-                continue;
-            };
+        let is_foreign = |one: &ManagedFields<'_>| !one.manager.starts_with(OURS) && !one.of_subresource;
+        for managed in live.managed_fields().filter(is_foreign) {
             let mut walk = Walk {
-                manager: text("manager"),
+                manager: managed.manager,
                 path: Vec::new(),
                 found: &mut found,
             };
-            walk.all(fields, live, wanted);
+            walk.all(managed.fields, live, wanted);
         }
         // The last items of lists first.
         found.additions.sort_unstable_by(|one, other| other.cmp(one));
@@ -117,12 +112,17 @@ impl Walk<'_> {
             match key.split_once(':') {
                 Some(("f", name)) => self.member(name, inner, live, wanted),
                 Some(("k", keys)) => {
-                    let keys: Map<String, Value> = serde_json::from_str(keys).unwrap_or_default();
+                    // Without keys, any item would be the one.
+                    let Ok(keys) = serde_json::from_str::<Map<String, Value>>(keys) else {
+                        continue;
+                    };
                     let words: Vec<String> = keys.values().map(word).collect();
                     self.item(inner, live, wanted, &words.join(" "), |item| has_keys(item, &keys));
                 }
                 Some(("v", value)) => {
-                    let value: Value = serde_json::from_str(value).unwrap_or_default();
+                    let Ok(value) = serde_json::from_str::<Value>(value) else {
+                        continue;
+                    };
                     self.item(inner, live, wanted, &word(&value), |item| *item == value);
                 }
                 // The container itself.
@@ -243,6 +243,17 @@ mod tests {
         }
         // Set by a webhook, without a manager.
         assert_eq!(Foreign::of(&live, &wanted), Foreign::default());
+    }
+
+    #[test]
+    fn an_item_whose_keys_cannot_be_read_is_no_addition() {
+        let live = pods(&["A", "B"], json!({}));
+        for key in ["k:{", "v:{"] {
+            let fields = in_container(json!({"f:env": {key: {".": {}}}}));
+            let live = with(live.clone(), "kubectl-edit", fields);
+            assert_eq!(Foreign::of(&live, &pods(&["A", "B"], json!({}))), Foreign::default());
+            assert_eq!(Foreign::of(&live, &pods(&["B"], json!({}))), Foreign::default());
+        }
     }
 
     #[test]

@@ -2,8 +2,9 @@
 //! not, and repeating the write would be useless.
 
 use super::Addition;
-use crate::client::{Cluster, Error, FieldManager};
-use serde_json::{Map, Value};
+use crate::client::{AnyObject, Cluster, Error, FieldManager};
+use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// Reason of the events about removed additions.
 pub const REMOVED: &str = "ChangeRemoved";
@@ -41,8 +42,8 @@ pub async fn settle(
     for Drifted { wanted, live: found } in drifted {
         match cluster.try_any(manager, wanted).await {
             Ok(result) if is_same(&result, found) => {
-                let same = |one: &&mut Value| one["metadata"]["uid"] == found["metadata"]["uid"];
-                live.iter_mut().filter(same).for_each(|one| overlay(one, wanted));
+                let same = |one: &&mut Value| one.uid() == found.uid();
+                live.iter_mut().filter(same).for_each(|one| one.overlay(wanted));
                 any = true;
             }
             Ok(_) => {}
@@ -72,42 +73,25 @@ pub async fn remove(cluster: &Cluster, manager: FieldManager, excess: &[Excess])
             Err(error) => return Err(error),
         }
         cluster.remove_any(manager, live, &pointers, false).await?;
-        let (kind, name) = (text(&live["kind"]), text(&live["metadata"]["name"]));
+        let (resource, _, name) = live.place()?;
         let additions: Vec<String> = additions.iter().map(ToString::to_string).collect();
-        removed.push(format!("removed from {kind} '{name}': {}", additions.join(", ")));
+        removed.push(format!(
+            "removed from {} '{name}': {}",
+            resource.kind,
+            additions.join(", ")
+        ));
     }
     Ok(removed)
 }
 
 /// Whether both are the same, except for server-managed metadata and status.
 fn is_same(one: &Value, other: &Value) -> bool {
-    let metadata = |object: &Value| {
-        ["labels", "annotations", "ownerReferences", "finalizers"].map(|key| object["metadata"][key].clone())
-    };
     // As maps: the answer has the members in another order.
-    let content = |object: &Value| -> Map<String, Value> {
-        let members = object.as_object().into_iter().flatten();
-        let members = members.filter(|(key, _)| !["metadata", "status"].contains(&key.as_str()));
+    let content = |object: &'_ Value| -> BTreeMap<String, Value> {
+        let members = object.content();
         members.map(|(key, value)| (key.clone(), value.clone())).collect()
     };
-    metadata(one) == metadata(other) && content(one) == content(other)
-}
-
-fn overlay(live: &mut Value, wanted: &Value) {
-    for (key, value) in wanted.as_object().into_iter().flatten() {
-        if key != "metadata" {
-            live[key] = value.clone();
-        }
-    }
-    for key in ["labels", "annotations"] {
-        for (name, value) in wanted["metadata"][key].as_object().into_iter().flatten() {
-            live["metadata"][key][name] = value.clone();
-        }
-    }
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
+    one.marks() == other.marks() && content(one) == content(other)
 }
 
 #[cfg(test)]
@@ -133,7 +117,7 @@ mod tests {
         result["spec"]["image"] = "i".into();
         assert!(!is_same(&result, &live));
         let mut noted = live.clone();
-        overlay(&mut noted, &wanted);
+        noted.overlay(&wanted);
         assert!(holds(&noted, &wanted) && !Foreign::of(&noted, &wanted).changed);
         assert_eq!(noted["metadata"]["uid"], "u");
     }

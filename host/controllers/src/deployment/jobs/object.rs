@@ -1,8 +1,11 @@
 //! The QuarksJobs of a conversion: three objects, each with the pods that do one step. Pure.
 
-use super::super::secrets::Whose;
-use super::pod::{self, PodPlugins};
+use super::pod::{self, Command, PodPlugins};
 use crate::conversion::ReleaseImage;
+use crate::deployment::plan::documents::Whose;
+use crate::deployment::stop::Stop;
+use boson_api::QuarksJob;
+use boson_api::job::{Output, OutputSecret, PersistenceMethod, QuarksJobSpec, Strategy, Trigger};
 use boson_cluster::objects;
 use boson_cluster::objects::versioned::Series;
 use boson_in_pod::Held;
@@ -13,19 +16,31 @@ use boson_manifest::names;
 use boson_pipeline::bundle::{MANAGED_BY, MANAGER};
 use boson_pipeline::convert::kept;
 use boson_pipeline::stage::Deployment;
-use serde_json::{Value, json};
+use k8s_openapi::api::batch::v1::{
+    JobSpec, JobTemplateSpec, PodFailurePolicy, PodFailurePolicyOnExitCodesRequirement,
+    PodFailurePolicyOnPodConditionsPattern, PodFailurePolicyRule,
+};
+use k8s_openapi::api::core::v1::{
+    Container, PodSpec, PodTemplateSpec, ProjectedVolumeSource, SecretProjection, Volume, VolumeProjection,
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// Annotation of the pods and of their output: digest of everything that the run depends on.
-pub(in super::super) const INPUTS: &str = "quarks.cloudfoundry.org/inputs-digest";
+pub const INPUTS: &str = "quarks.cloudfoundry.org/inputs-digest";
 
 /// Bytes of termination messages that the kubelet keeps for all containers of a pod together.
 const MESSAGES: usize = 12 << 10;
 /// How often a pod is retried that failed for an external reason, such as a lost node or a lack of memory.
-const TRIES: u32 = 3;
+const TRIES: i32 = 3;
+/// Exit codes of a wrong input: the next pod would fail, too.
+const WRONG_INPUT: [i32; 3] = [2, boson_in_pod::REPORTED as i32, 70];
+/// The file with the output of a container.
+const OUTPUT: &str = "output.json";
 
 /// What all three have in common.
-pub(in super::super) struct Site<'a> {
+pub struct Site<'a> {
     pub whose: Whose<'a>,
     pub deployment: &'a Deployment,
     /// The name of the manifest in diagnostics.
@@ -38,57 +53,61 @@ pub(in super::super) struct Site<'a> {
 
 /// A desired QuarksJob.
 #[derive(Clone, Debug)]
-pub(in super::super) struct Job {
+pub struct Job {
     pub name: String,
-    pub object: Value,
+    pub object: QuarksJob,
     /// See [`INPUTS`].
     pub digest: String,
 }
 
-/// An instance group, and the series of its document.
-pub(in super::super) struct Group<'a> {
+/// An instance group to resolve, and the series of its resolved document.
+pub struct Gathering<'a> {
     pub name: &'a str,
     pub series: &'a Series,
-    /// Secret with its resolved document; none if the job creates that.
-    pub resolved: Option<&'a str>,
+}
+
+/// An instance group to render, and the series of its rendered BPM configuration.
+pub struct Rendering<'a> {
+    pub name: &'a str,
+    pub series: &'a Series,
+    /// Secret with its resolved document.
+    pub resolved: &'a str,
 }
 
 /// Puts the values of variables into the manifest. `inputs`: of [`boson_in_pod::digest`].
-pub(in super::super) fn interpolation(site: &Site<'_>, with_ops: &str, inputs: &str, series: &Series) -> Job {
+pub fn interpolation(site: &Site<'_>, with_ops: &str, inputs: &str, series: &Series) -> Result<Job, Stop> {
     let folder = "/var/run/secrets/with-ops";
     let mut arguments = site.arguments(&format!("--manifest={folder}/{}", kept::MANIFEST));
     arguments.push(format!("--inputs={inputs}"));
     let draft = Draft {
         name: site.whose.names.variable_interpolation(),
         init: Vec::new(),
-        containers: vec![pod::Container {
+        commands: vec![Command {
             name: "interpolate".into(),
             command: "interpolate",
             arguments,
             mounts: vec![pod::mount("with-ops", folder), pod::mount(VALUES, VALUES_AT)],
         }],
-        volumes: vec![
-            pod::secret("with-ops", with_ops, kept::MANIFEST),
-            values(site.values, false),
-        ],
+        volumes: vec![pod::secret("with-ops", with_ops, kept::MANIFEST)],
+        values: values(site.values, false),
         outputs: vec![series],
     };
     draft.job(site)
 }
 
 /// Resolves instance groups.
-pub(in super::super) fn gathering(
+pub fn gathering(
     site: &Site<'_>,
     desired: &str,
-    groups: &[Group<'_>],
+    groups: &[Gathering<'_>],
     releases: &[ReleaseImage],
-) -> Job {
+) -> Result<Job, Stop> {
     let folder = "/var/run/secrets/desired-manifest";
-    let container = |group: &Group<'_>| {
+    let command = |group: &Gathering<'_>| {
         let mut arguments = site.arguments(&format!("--manifest={folder}/{}", kept::MANIFEST));
         arguments.push(format!("--group={}", group.name));
         arguments.extend(site.of_deployment());
-        pod::Container {
+        Command {
             name: names::container(&["group", group.name]),
             command: "instance-group",
             arguments,
@@ -101,25 +120,25 @@ pub(in super::super) fn gathering(
     };
     let mut volumes = vec![pod::secret("desired-manifest", desired, kept::MANIFEST)];
     volumes.extend(pod::volumes_of_copiers());
-    volumes.push(values(site.values, true));
     let draft = Draft {
         name: site.whose.names.data_gathering(),
         init: pod::copiers(&site.deployment.operator_image, releases),
-        containers: groups.iter().map(container).collect(),
+        commands: groups.iter().map(command).collect(),
         volumes,
+        values: values(site.values, true),
         outputs: groups.iter().map(|group| group.series).collect(),
     };
     draft.job(site)
 }
 
 /// Renders the templates of instance groups.
-pub(in super::super) fn rendering(site: &Site<'_>, groups: &[Group<'_>], releases: &[ReleaseImage]) -> Job {
+pub fn rendering(site: &Site<'_>, groups: &[Rendering<'_>], releases: &[ReleaseImage]) -> Result<Job, Stop> {
     let folder = "/var/run/secrets/ig-resolved";
     let volume = |nth: usize| format!("ig-resolved-{nth}");
-    let container = |(nth, group): (usize, &Group<'_>)| {
+    let command = |(nth, group): (usize, &Rendering<'_>)| {
         let mut arguments = site.arguments(&format!("--resolved={folder}/{}", kept::RESOLVED));
         arguments.push(format!("--group={}", group.name));
-        pod::Container {
+        Command {
             name: names::container(&["group", group.name]),
             command: "bpm",
             arguments,
@@ -131,16 +150,15 @@ pub(in super::super) fn rendering(site: &Site<'_>, groups: &[Group<'_>], release
         }
     };
     let secrets = groups.iter().enumerate();
-    let secrets =
-        secrets.map(|(nth, group)| pod::secret(&volume(nth), group.resolved.unwrap_or_default(), kept::RESOLVED));
-    let mut volumes: Vec<Value> = secrets.collect();
+    let secrets = secrets.map(|(nth, group)| pod::secret(&volume(nth), group.resolved, kept::RESOLVED));
+    let mut volumes: Vec<Volume> = secrets.collect();
     volumes.extend(pod::volumes_of_copiers());
-    volumes.push(values(site.values, true));
     let draft = Draft {
         name: site.whose.names.bpm_configs(),
         init: pod::copiers(&site.deployment.operator_image, releases),
-        containers: groups.iter().enumerate().map(container).collect(),
+        commands: groups.iter().enumerate().map(command).collect(),
         volumes,
+        values: values(site.values, true),
         outputs: groups.iter().map(|group| group.series).collect(),
     };
     draft.job(site)
@@ -152,16 +170,26 @@ const VALUES_AT: &str = "/var/run/secrets/values";
 
 /// A file for each key, so that Secrets do not conflict. `optional`: a step that needs the values only to keep them out of messages runs without a
 /// missing one.
-fn values(held: &[Held], optional: bool) -> Value {
+fn values(held: &[Held], optional: bool) -> Volume {
     let source = |held: &Held| {
-        let items = held
-            .data
-            .keys()
-            .map(|key| json!({ "key": key, "path": held.path(key) }));
-        json!({ "secret": { "name": held.secret, "items": items.collect::<Vec<_>>(), "optional": optional } })
+        let items = held.data.keys().map(|key| pod::item(key, held.path(key)));
+        VolumeProjection {
+            secret: Some(SecretProjection {
+                name: held.secret.clone(),
+                items: Some(items.collect()),
+                optional: Some(optional),
+            }),
+            ..VolumeProjection::default()
+        }
     };
-    let sources: Vec<Value> = held.iter().map(source).collect();
-    json!({ "name": VALUES, "projected": { "defaultMode": pod::READABLE, "sources": sources } })
+    Volume {
+        name: VALUES.into(),
+        projected: Some(ProjectedVolumeSource {
+            default_mode: Some(pod::READABLE),
+            sources: Some(held.iter().map(source).collect()),
+        }),
+        ..Volume::default()
+    }
 }
 
 // === impl Site ===
@@ -199,10 +227,10 @@ impl Site<'_> {
         arguments
     }
 
-    fn labels(&self) -> BTreeMap<&'static str, String> {
+    fn labels(&self) -> BTreeMap<String, String> {
         [
-            (labels::DEPLOYMENT_NAME, self.whose.names.deployment()),
-            (MANAGED_BY, MANAGER.to_string()),
+            (labels::DEPLOYMENT_NAME.to_string(), self.whose.names.deployment()),
+            (MANAGED_BY.to_string(), MANAGER.to_string()),
         ]
         .into()
     }
@@ -211,250 +239,134 @@ impl Site<'_> {
 /// The parts of a QuarksJob.
 struct Draft<'a> {
     name: String,
-    init: Vec<Value>,
-    containers: Vec<pod::Container>,
-    volumes: Vec<Value>,
-    /// By container.
+    init: Vec<Container>,
+    commands: Vec<Command>,
+    volumes: Vec<Volume>,
+    /// The volume with the values.
+    values: Volume,
+    /// By command.
     outputs: Vec<&'a Series>,
 }
 
 // === impl Draft ===
 
 impl Draft<'_> {
-    fn job(mut self, site: &Site<'_>) -> Job {
-        self.volumes.push(pod::scratch(pod::SCRATCH));
-        self.volumes.extend(site.plugins.volumes.iter().cloned());
-        // The QuarksJob controller adds one more container, which stores the output.
-        let limit = MESSAGES / (self.init.len() + self.containers.len() + 1);
-        let image = &site.deployment.operator_image;
-        let containers = self.containers.iter();
-        let containers: Vec<Value> = containers
-            .map(|container| container.object(image, limit.min(boson_in_pod::MOST), &site.plugins))
-            .collect();
-        let pull: Vec<Value> = site.pull.iter().map(|name| json!({ "name": name })).collect();
-        let pods = pod::spec(self.init, containers, &self.volumes, &pull);
-        let outputs = self.containers.iter().zip(&self.outputs);
-        let outputs: BTreeMap<&str, Value> = outputs
-            .map(|(container, series)| (container.name.as_str(), json!({ "output.json": output(series) })))
-            .collect();
-        let mut spec = json!({
-            "trigger": { "strategy": "once" },
-            "output": { "outputType": "json", "outputMap": outputs },
-            "template": { "spec": {
-                "backoffLimit": TRIES,
-                // With a wrong input, the next pod would fail, too.
-                "podFailurePolicy": { "rules": [
-                    { "action": "FailJob", "onExitCodes": { "operator": "In", "values": [2, boson_in_pod::REPORTED, 70] } },
-                    { "action": "Ignore", "onPodConditions": [{ "type": "DisruptionTarget", "status": "True" }] },
-                ] },
-                "template": { "metadata": { "labels": site.labels() }, "spec": pods },
-            } },
-        });
-        let digest = digest(&spec);
-        spec["template"]["spec"]["template"]["metadata"]["annotations"] =
-            json!({ INPUTS: digest, labels::DEPLOYMENT: site.deployment.name });
-        for container in &self.containers {
-            // Names the run that created or confirmed a version, so that an older version is never mistaken for it.
-            spec["output"]["outputMap"][&container.name]["output.json"]["secretAnnotations"] =
-                json!({ INPUTS: digest });
-        }
-        let owner = serde_json::to_value(site.whose.owner).unwrap_or_default();
-        let object = json!({
-            "apiVersion": labels::API_VERSION,
-            "kind": "QuarksJob",
-            "metadata": {
-                "name": self.name,
-                "namespace": site.whose.namespace,
-                "labels": site.labels(),
-                "ownerReferences": [owner],
+    fn job(self, site: &Site<'_>) -> Result<Job, Stop> {
+        // Without the list of values: their content already counts through the documents, or through an argument.
+        let undated = serde_json::to_value(self.spec(site, None)?);
+        let digest = objects::digest(&undated.map_err(|_| unwritable(&self.name))?);
+        let object = QuarksJob {
+            metadata: ObjectMeta {
+                name: Some(self.name.clone()),
+                namespace: Some(site.whose.namespace.into()),
+                labels: Some(site.labels()),
+                owner_references: Some(vec![site.whose.owner.clone()]),
+                ..ObjectMeta::default()
             },
-            "spec": spec,
-        });
-        Job {
+            spec: self.spec(site, Some(&digest))?,
+            status: None,
+        };
+        Ok(Job {
             name: self.name,
             object,
             digest,
-        }
+        })
     }
-}
 
-fn output(series: &Series) -> Value {
-    json!({
-        "name": series.name,
-        "versioned": true,
-        "persistencemethod": "one-to-one",
-        "secretLabels": series.labels,
-    })
-}
-
-/// A digest of the spec without the list of values: their content already counts through the documents, or through an argument.
-fn digest(spec: &Value) -> String {
-    let mut spec = spec.clone();
-    let volumes = spec.pointer_mut("/template/spec/template/spec/volumes");
-    if let Some(volumes) = volumes.and_then(Value::as_array_mut) {
-        volumes.retain(|volume| volume["name"] != VALUES);
-    }
-    objects::digest(&spec)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use boson_in_pod::Origin;
-    use boson_manifest::names::Names;
-    use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-
-    fn with(change: impl FnOnce(&mut Deployment, &mut Vec<Held>, &mut Vec<ReleaseImage>)) -> [Job; 3] {
-        let mut deployment = Deployment {
-            name: "nats".into(),
-            namespace: "n".into(),
-            cluster_domain: "cluster.local".into(),
-            operator_image: "boson:1".into(),
-            registry: None,
-            spread: Spread::Total,
-            monit: false,
+    /// The specification of the run with this digest; none: what the digest is made from.
+    fn spec(&self, site: &Site<'_>, digest: Option<&str>) -> Result<QuarksJobSpec, Stop> {
+        let annotations = |digest: &str| -> BTreeMap<String, String> {
+            [(INPUTS, digest), (labels::DEPLOYMENT, &site.deployment.name)]
+                .map(|(key, value)| (key.to_string(), value.to_string()))
+                .into()
         };
-        let mut held = vec![Held {
-            origin: Origin::Generated,
-            variable: "pw".into(),
-            secret: "nats.var-pw".into(),
-            data: [("password".to_string(), b"marker".to_vec())].into(),
-        }];
-        let mut releases = vec![ReleaseImage {
-            release: "messaging".into(),
-            image: "r/messaging:1".into(),
-            as_root: true,
-            pull: Vec::new(),
-        }];
-        change(&mut deployment, &mut held, &mut releases);
-        let (names, owner) = (
-            Names::new("nats", "n", "cluster.local").unwrap(),
-            OwnerReference::default(),
-        );
-        let site = Site {
-            whose: Whose {
-                names: &names,
-                namespace: "n",
-                owner: &owner,
+        let pods = PodTemplateSpec {
+            metadata: Some(ObjectMeta {
+                labels: Some(site.labels()),
+                annotations: digest.map(annotations),
+                ..ObjectMeta::default()
+            }),
+            spec: Some(self.pods(site, digest.is_some())),
+        };
+        let outputs = self.commands.iter().zip(&self.outputs);
+        let outputs = outputs.map(|(command, series)| {
+            let files = [(OUTPUT.to_string(), output(series, digest))];
+            (command.name.clone(), files.into())
+        });
+        Ok(QuarksJobSpec {
+            trigger: Trigger {
+                strategy: Strategy::Once,
             },
-            deployment: &deployment,
-            manifest: "configmap/m/manifest",
-            values: &held,
-            pull: vec!["nats.release-messaging".into()],
-            plugins: PodPlugins::default(),
-        };
-        let (resolved, bpm) = (
-            site.whose.resolved("broker").unwrap(),
-            site.whose.bpm("broker").unwrap(),
-        );
-        let group = |series, resolved| Group {
-            name: "broker",
-            series,
-            resolved,
-        };
-        [
-            interpolation(&site, "nats.with-ops", "abc", &site.whose.desired()),
-            gathering(&site, "nats.desired-manifest-v1", &[group(&resolved, None)], &releases),
-            rendering(&site, &[group(&bpm, Some("nats.ig-resolved.broker-v2"))], &releases),
-        ]
+            template: template(pods).ok_or_else(|| unwritable(&self.name))?,
+            update_on_config_change: false,
+            output: Some(Output {
+                output_map: outputs.collect(),
+                ..Output::default()
+            }),
+        })
     }
 
-    #[test]
-    fn each_step_has_its_names_mounts_and_output() {
-        let jobs = with(|_, _, _| {});
-        let names = jobs.each_ref().map(|job| job.name.as_str());
-        assert_eq!(
-            names,
-            ["var-interpolation-nats", "data-gathering-nats", "bpm-configs-nats"]
-        );
-        for (job, container, output) in [
-            (&jobs[0], "interpolate", "nats.desired-manifest"),
-            (&jobs[1], "group-broker", "nats.ig-resolved.broker"),
-            (&jobs[2], "group-broker", "nats.bpm.broker"),
-        ] {
-            let kept = &job.object["spec"]["output"]["outputMap"][container]["output.json"];
-            assert_eq!(kept["name"], output, "{}", job.name);
-            assert_eq!(kept["secretLabels"][labels::DEPLOYMENT_NAME], "nats");
-            let text = job.object.to_string();
-            assert!(!text.contains("marker"), "a value: {text}");
-            assert!(text.contains("nats.var-pw"), "{text}");
-        }
-        assert!(jobs[2].object.to_string().contains("nats.ig-resolved.broker-v2"));
-        let copiers = &jobs[1].object["spec"]["template"]["spec"]["template"]["spec"]["initContainers"];
-        assert_eq!(copiers[0]["name"], "container-run-copier");
-        assert_eq!(copiers[1]["name"], "spec-copier-messaging");
-        assert_eq!(copiers[1]["image"], "r/messaging:1");
+    fn pods(&self, site: &Site<'_>, with_values: bool) -> PodSpec {
+        let mut volumes = self.volumes.clone();
+        volumes.extend(with_values.then(|| self.values.clone()));
+        volumes.push(pod::scratch(pod::SCRATCH));
+        volumes.extend(site.plugins.volumes.iter().cloned());
+        // The QuarksJob controller adds one more container, which stores the output.
+        let limit = MESSAGES / (self.init.len() + self.commands.len() + 1);
+        let (image, limit) = (&site.deployment.operator_image, limit.min(boson_in_pod::MOST));
+        let containers = self.commands.iter();
+        let containers = containers.map(|command| command.container(image, limit, &site.plugins));
+        pod::spec(self.init.clone(), containers.collect(), volumes, &site.pull)
     }
+}
 
-    #[test]
-    fn where_no_job_needs_root_pods_of_the_conversion_are_within_the_restricted_profile() {
-        for job in with(|_, _, releases| releases[0].as_root = false) {
-            let pods = &job.object["spec"]["template"]["spec"]["template"]["spec"];
-            let all = ["containers", "initContainers"].into_iter();
-            for container in all.flat_map(|kind| pods[kind].as_array().into_iter().flatten()) {
-                let context = &container["securityContext"];
-                assert_eq!(context["runAsNonRoot"], true, "{container:#}");
-                assert_eq!(context["capabilities"]["drop"], json!(["ALL"]));
-                assert_ne!(context["runAsUser"], 0);
-            }
-        }
+fn unwritable(name: &str) -> Stop {
+    Stop::defect(&format!("QuarksJob '{name}' is no JSON object"))
+}
+
+fn template(pods: PodTemplateSpec) -> Option<Map<String, Value>> {
+    let wrong_input = PodFailurePolicyRule {
+        action: "FailJob".into(),
+        on_exit_codes: Some(PodFailurePolicyOnExitCodesRequirement {
+            operator: "In".into(),
+            values: WRONG_INPUT.into(),
+            ..PodFailurePolicyOnExitCodesRequirement::default()
+        }),
+        ..PodFailurePolicyRule::default()
+    };
+    let lost_node = PodFailurePolicyRule {
+        action: "Ignore".into(),
+        on_pod_conditions: Some(vec![PodFailurePolicyOnPodConditionsPattern {
+            type_: "DisruptionTarget".into(),
+            status: "True".into(),
+        }]),
+        ..PodFailurePolicyRule::default()
+    };
+    let template = JobTemplateSpec {
+        metadata: None,
+        spec: Some(JobSpec {
+            backoff_limit: Some(TRIES),
+            pod_failure_policy: Some(PodFailurePolicy {
+                rules: vec![wrong_input, lost_node],
+            }),
+            template: pods,
+            ..JobSpec::default()
+        }),
+    };
+    match serde_json::to_value(template) {
+        Ok(Value::Object(template)) => Some(template),
+        _ => None,
     }
+}
 
-    #[test]
-    fn our_containers_have_no_privileges_and_all_have_limits() {
-        for job in with(|_, _, _| {}) {
-            let pods = &job.object["spec"]["template"]["spec"]["template"]["spec"];
-            assert_eq!(pods["automountServiceAccountToken"], false);
-            assert_eq!(pods["securityContext"]["seccompProfile"]["type"], "RuntimeDefault");
-            for container in pods["containers"].as_array().unwrap() {
-                let context = &container["securityContext"];
-                assert_eq!(context["readOnlyRootFilesystem"], true);
-                assert_eq!(context["runAsNonRoot"], true);
-                assert_eq!(context["allowPrivilegeEscalation"], false);
-                assert_eq!(context["capabilities"]["drop"], json!(["ALL"]));
-            }
-            let all = ["containers", "initContainers"].into_iter();
-            for container in all.flat_map(|kind| pods[kind].as_array().into_iter().flatten()) {
-                for limit in ["memory", "cpu"] {
-                    assert!(container["resources"]["limits"][limit].is_string(), "{container:#}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn only_steps_whose_inputs_change_have_another_digest() {
-        let base = with(|_, _, _| {}).map(|job| job.digest);
-        let changed = |jobs: [Job; 3]| {
-            let mut jobs = jobs.into_iter().zip(&base);
-            [(); 3].map(|()| jobs.next().is_some_and(|(job, base)| job.digest != *base))
-        };
-        assert_eq!(changed(with(|_, _, _| {})), [false; 3]);
-        assert_eq!(
-            changed(with(|_, _, releases| releases[0].image = "r/messaging:2".into())),
-            [false, true, true]
-        );
-        assert_eq!(
-            changed(with(|deployment, _, _| deployment.operator_image = "boson:2".into())),
-            [true; 3]
-        );
-        assert_eq!(
-            changed(with(|deployment, _, _| deployment.registry = Some("r2".into()))),
-            [false, true, false]
-        );
-        assert_eq!(
-            changed(with(|deployment, _, _| deployment.spread = Spread::PerZone)),
-            [false, true, false]
-        );
-        // One more value: its effect is covered by the digest of the inputs, and by the documents.
-        assert_eq!(
-            changed(with(|_, held, _| held.push(Held {
-                origin: Origin::Given,
-                variable: "x".into(),
-                secret: "mine".into(),
-                data: [("password".to_string(), b"y".to_vec())].into(),
-            }))),
-            [false; 3]
-        );
+/// `digest`: names the run that created or confirmed a version, so that an older version is never mistaken for it.
+fn output(series: &Series, digest: Option<&str>) -> OutputSecret {
+    let annotation = digest.map(|digest| (INPUTS.to_string(), digest.to_string()));
+    OutputSecret {
+        name: series.name.clone(),
+        versioned: true,
+        persistence_method: PersistenceMethod::OneToOne,
+        secret_labels: series.labels.clone(),
+        secret_annotations: annotation.into_iter().collect(),
     }
 }

@@ -12,7 +12,7 @@ const REFUSED: &str = "Refused";
 
 /// What to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Todo {
+pub enum Todo {
     /// Apply it: it does not exist, or has ended with other inputs.
     Make,
     /// Delete it: it runs with other inputs, and must not write after the next one.
@@ -26,7 +26,7 @@ pub(super) enum Todo {
 }
 
 /// What to do. `live`: the existing QuarksJob. `digest`: the digest of the present inputs.
-pub(super) fn todo(live: Option<&QuarksJob>, digest: &str) -> Todo {
+pub fn todo(live: Option<&QuarksJob>, digest: &str) -> Todo {
     let Some(live) = live else { return Todo::Make };
     if live.metadata.deletion_timestamp.is_some() {
         return Todo::Wait;
@@ -65,12 +65,12 @@ fn ended(job: &QuarksJob) -> Option<Result<(), String>> {
 }
 
 /// Whether all Secrets are output of the run with these inputs.
-pub(super) fn are_of_run<'s>(mut secrets: impl Iterator<Item = &'s Secret>, digest: &str) -> bool {
+pub fn are_of_run<'s>(mut secrets: impl Iterator<Item = &'s Secret>, digest: &str) -> bool {
     secrets.all(|secret| secret.annotations().get(INPUTS).map(String::as_str) == Some(digest))
 }
 
 /// Whether something of an earlier run may still write: a Job that has not ended, or a running pod.
-pub(super) fn lingers(jobs: &[Value], pods: &[Pod], digest: &str) -> bool {
+pub fn lingers(jobs: &[Value], pods: &[Pod], digest: &str) -> bool {
     let annotated = |annotations: Option<&str>| annotations != Some(digest);
     let mut jobs = jobs.iter().filter(|job| {
         let pods = &job["spec"]["template"]["metadata"]["annotations"][INPUTS];

@@ -1,161 +1,282 @@
 //! The pods of a conversion job: our containers, without privileges, and containers that copy job sources from release images. Pure.
 
 use crate::conversion::ReleaseImage;
+use crate::deployment::stop::Stop;
+use boson_document::{Tree, json};
 use boson_manifest::{contract, copier, names, wrapper};
-use serde_json::{Value, json};
+use boson_pipeline::Stage;
+use boson_pipeline::convert::pod_plugins::PodPlugin;
+use k8s_openapi::api::core::v1::{
+    Capabilities, Container, EmptyDirVolumeSource, EnvVar, KeyToPath, LocalObjectReference, PodSecurityContext,
+    PodSpec, ResourceRequirements, SeccompProfile, SecretVolumeSource, SecurityContext, Volume, VolumeMount,
+};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
 
 /// Writable volume that lives as long as the pod.
-pub(super) const SCRATCH: &str = "tmp";
+pub const SCRATCH: &str = "tmp";
 /// Volume with the job sources of all releases.
-pub(super) const RELEASES: &str = "all-releases";
+pub const RELEASES: &str = "all-releases";
 /// Mode of Secrets' files: the pod's group may read them.
-pub(super) const READABLE: i32 = 0o440;
+pub const READABLE: i32 = 0o440;
+/// User and group of the pods.
+const VCAP: i64 = 1000;
 
-/// What a container needs to run the plugins of the deployment.
+/// What a container needs to run the plugins of the deployment that are not in its image.
 #[derive(Clone, Debug, Default)]
-pub(in super::super) struct PodPlugins {
+pub struct PodPlugins {
     /// For the command.
     pub arguments: Vec<String>,
-    pub volumes: Vec<Value>,
-    pub mounts: Vec<Value>,
+    pub volumes: Vec<Volume>,
+    pub mounts: Vec<VolumeMount>,
 }
 
-/// A container of the operator image.
-pub(super) struct Container {
+/// A container that runs a command of the operator image.
+pub struct Command {
+    /// Name of the container.
     pub name: String,
     /// Subcommand of `host util`.
     pub command: &'static str,
     pub arguments: Vec<String>,
-    pub mounts: Vec<Value>,
+    pub mounts: Vec<VolumeMount>,
 }
 
-// === impl Container ===
+// === impl PodPlugins ===
 
-impl Container {
+impl PodPlugins {
+    /// For pods that run this stage.
+    ///
+    /// # Errors
+    /// A volume or mount is not one of Kubernetes.
+    pub fn of(plugins: &[PodPlugin], stage: Stage) -> Result<Self, Stop> {
+        let mut all = Self::default();
+        for plugin in plugins.iter().filter(|plugin| plugin.stage == stage) {
+            all.arguments.extend(plugin.arguments());
+            all.volumes.push(typed(&plugin.volume())?);
+            all.mounts.push(typed(&plugin.mount())?);
+        }
+        Ok(all)
+    }
+}
+
+fn typed<T: DeserializeOwned>(tree: &Tree) -> Result<T, Stop> {
+    serde_json::from_str(&json::to_text(tree)).map_err(|_| Stop::defect("pods cannot mount a plugin"))
+}
+
+// === impl Command ===
+
+impl Command {
     /// `report`: most bytes of its termination message.
-    pub(super) fn object(&self, image: &str, report: usize, plugins: &PodPlugins) -> Value {
+    pub fn container(&self, image: &str, report: usize, plugins: &PodPlugins) -> Container {
         let mut arguments = self.arguments.clone();
         arguments.push(format!("--report-limit={report}"));
         arguments.extend(plugins.arguments.iter().cloned());
         let mut mounts = self.mounts.clone();
-        mounts.push(json!({ "name": SCRATCH, "mountPath": "/tmp" }));
+        mounts.push(writable(SCRATCH, "/tmp"));
         mounts.extend(plugins.mounts.iter().cloned());
-        json!({
-            "name": self.name,
-            "image": image,
-            "command": ["host", "util", self.command],
-            "args": arguments.iter().map(|text| literal(text)).collect::<Vec<_>>(),
-            "env": [
+        Container {
+            name: self.name.clone(),
+            image: Some(image.into()),
+            command: Some(["host", "util", self.command].map(String::from).into()),
+            args: Some(arguments.iter().map(|text| literal(text)).collect()),
+            env: Some(vec![
                 // Nothing else of the file system can be written.
-                { "name": "XDG_CACHE_HOME", "value": "/tmp/cache" },
-                { "name": contract::VARIABLE, "value": contract::COMMON.to_string() },
-            ],
-            "resources": {
-                "requests": { "cpu": "50m", "memory": "64Mi" },
-                "limits": { "cpu": "2", "memory": "2Gi" },
-            },
-            "securityContext": {
-                "allowPrivilegeEscalation": false,
-                "capabilities": { "drop": ["ALL"] },
-                "readOnlyRootFilesystem": true,
-                "runAsNonRoot": true,
-            },
-            "volumeMounts": mounts,
-        })
+                variable("XDG_CACHE_HOME", "/tmp/cache".into()),
+                variable(contract::VARIABLE, contract::COMMON.to_string()),
+            ]),
+            resources: Some(resources(["50m", "64Mi"], ["2", "2Gi"])),
+            security_context: Some(SecurityContext {
+                read_only_root_filesystem: Some(true),
+                ..within_restricted()
+            }),
+            volume_mounts: Some(mounts),
+            ..Container::default()
+        }
     }
 }
 
 /// Copies the process wrapper from the operator's image to a volume, then the job sources of each release image.
-pub(super) fn copiers(image: &str, releases: &[ReleaseImage]) -> Vec<Value> {
-    let wrapper = json!({
-        "name": wrapper::COPIER,
-        "image": image,
-        "command": [wrapper::IN_IMAGE, "install", wrapper::HOME],
-        "resources": resources_of_copier(),
-        "securityContext": within_restricted(),
-        "volumeMounts": [{ "name": wrapper::VOLUME, "mountPath": wrapper::HOME }],
-    });
-    let mut all = vec![wrapper];
-    all.extend(releases.iter().map(copier));
-    all
+pub fn copiers(image: &str, releases: &[ReleaseImage]) -> Vec<Container> {
+    let wrapper = Container {
+        name: wrapper::COPIER.into(),
+        image: Some(image.into()),
+        command: Some([wrapper::IN_IMAGE, "install", wrapper::HOME].map(String::from).into()),
+        resources: Some(resources_of_copier()),
+        security_context: Some(within_restricted()),
+        volume_mounts: Some(vec![writable(wrapper::VOLUME, wrapper::HOME)]),
+        ..Container::default()
+    };
+    std::iter::once(wrapper).chain(releases.iter().map(copier)).collect()
 }
 
 /// Volumes of [`copiers`].
-pub(super) fn volumes_of_copiers() -> [Value; 2] {
+pub fn volumes_of_copiers() -> [Volume; 2] {
     [scratch(RELEASES), scratch(wrapper::VOLUME)]
 }
 
-fn resources_of_copier() -> Value {
-    json!({
-        "requests": { "cpu": "10m", "memory": "16Mi" },
-        "limits": { "cpu": "1", "memory": "256Mi" },
-    })
+fn resources_of_copier() -> ResourceRequirements {
+    resources(["10m", "16Mi"], ["1", "256Mi"])
 }
 
-fn within_restricted() -> Value {
-    json!({ "allowPrivilegeEscalation": false, "runAsNonRoot": true, "capabilities": { "drop": ["ALL"] } })
+/// Requests and limits, each of cpu and memory.
+fn resources(requests: [&str; 2], limits: [&str; 2]) -> ResourceRequirements {
+    let amounts = |[cpu, memory]: [&str; 2]| -> BTreeMap<String, Quantity> {
+        [("cpu", cpu), ("memory", memory)]
+            .map(|(name, amount)| (name.to_string(), Quantity(amount.into())))
+            .into()
+    };
+    ResourceRequirements {
+        requests: Some(amounts(requests)),
+        limits: Some(amounts(limits)),
+        ..ResourceRequirements::default()
+    }
+}
+
+fn within_restricted() -> SecurityContext {
+    SecurityContext {
+        allow_privilege_escalation: Some(false),
+        run_as_non_root: Some(true),
+        capabilities: Some(Capabilities {
+            drop: Some(vec!["ALL".into()]),
+            ..Capabilities::default()
+        }),
+        ..SecurityContext::default()
+    }
 }
 
 /// Copies the job sources of a release image. As root, like in the pods of the deployment, because the image decides who may read them; as vcap if
 /// all its jobs declare that they need no root.
-fn copier(release: &ReleaseImage) -> Value {
+fn copier(release: &ReleaseImage) -> Container {
     let target = literal(&copier::target(&release.release));
+    let command = copier::command(&target).into_iter();
     let security = match release.as_root {
-        true => json!({ "allowPrivilegeEscalation": false, "runAsUser": 0, "runAsGroup": 0 }),
+        true => SecurityContext {
+            allow_privilege_escalation: Some(false),
+            run_as_user: Some(0),
+            run_as_group: Some(0),
+            ..SecurityContext::default()
+        },
         false => within_restricted(),
     };
-    json!({
-        "name": names::container(&["spec-copier", &release.release]),
-        "image": release.image,
-        "command": copier::command(&target),
-        "resources": resources_of_copier(),
-        "securityContext": security,
+    Container {
+        name: names::container(&["spec-copier", &release.release]),
+        image: Some(release.image.clone()),
+        command: Some(command.map(str::to_string).collect()),
+        resources: Some(resources_of_copier()),
+        security_context: Some(security),
         // It has no access to secrets, so its output may be reported.
-        "terminationMessagePolicy": "FallbackToLogsOnError",
-        "volumeMounts": [
+        termination_message_policy: Some("FallbackToLogsOnError".into()),
+        volume_mounts: Some(vec![
             mount(wrapper::VOLUME, wrapper::HOME),
-            { "name": RELEASES, "mountPath": copier::RELEASES },
-        ],
-    })
+            writable(RELEASES, copier::RELEASES),
+        ]),
+        ..Container::default()
+    }
 }
 
-/// `spec` of the pods.
-pub(super) fn spec(init: Vec<Value>, containers: Vec<Value>, volumes: &[Value], pull: &[Value]) -> Value {
-    json!({
-        "restartPolicy": "Never",
-        "automountServiceAccountToken": false,
-        "enableServiceLinks": false,
-        "imagePullSecrets": pull,
-        "securityContext": {
-            "runAsUser": 1000,
-            "runAsGroup": 1000,
-            "fsGroup": 1000,
-            "seccompProfile": { "type": "RuntimeDefault" },
-        },
-        "initContainers": init,
-        "containers": containers,
-        "volumes": volumes,
-    })
+/// The pods. `pull`: names of Secrets.
+pub fn spec(init: Vec<Container>, containers: Vec<Container>, volumes: Vec<Volume>, pull: &[String]) -> PodSpec {
+    let pull = pull.iter().map(|name| LocalObjectReference { name: name.clone() });
+    PodSpec {
+        restart_policy: Some("Never".into()),
+        automount_service_account_token: Some(false),
+        enable_service_links: Some(false),
+        image_pull_secrets: Some(pull.collect()),
+        security_context: Some(PodSecurityContext {
+            run_as_user: Some(VCAP),
+            run_as_group: Some(VCAP),
+            fs_group: Some(VCAP),
+            seccomp_profile: Some(SeccompProfile {
+                type_: "RuntimeDefault".into(),
+                ..SeccompProfile::default()
+            }),
+            ..PodSecurityContext::default()
+        }),
+        init_containers: Some(init),
+        containers,
+        volumes: Some(volumes),
+        ..PodSpec::default()
+    }
 }
 
 /// A read-only mount.
-pub(super) fn mount(volume: &str, path: &str) -> Value {
-    json!({ "name": volume, "mountPath": path, "readOnly": true })
+pub fn mount(volume: &str, path: &str) -> VolumeMount {
+    VolumeMount {
+        read_only: Some(true),
+        ..writable(volume, path)
+    }
+}
+
+fn writable(volume: &str, path: &str) -> VolumeMount {
+    VolumeMount {
+        name: volume.into(),
+        mount_path: path.into(),
+        ..VolumeMount::default()
+    }
 }
 
 /// A volume with one key of a Secret.
-pub(super) fn secret(volume: &str, name: &str, key: &str) -> Value {
-    json!({ "name": volume, "secret": {
-        "secretName": name, "defaultMode": READABLE, "items": [{ "key": key, "path": key }],
-    } })
+pub fn secret(volume: &str, name: &str, key: &str) -> Volume {
+    Volume {
+        name: volume.into(),
+        secret: Some(SecretVolumeSource {
+            secret_name: Some(name.into()),
+            default_mode: Some(READABLE),
+            items: Some(vec![item(key, key.into())]),
+            ..SecretVolumeSource::default()
+        }),
+        ..Volume::default()
+    }
+}
+
+/// A key of a Secret, as the file `path`.
+pub fn item(key: &str, path: String) -> KeyToPath {
+    KeyToPath {
+        key: key.into(),
+        path,
+        ..KeyToPath::default()
+    }
 }
 
 /// An empty volume.
-pub(super) fn scratch(volume: &str) -> Value {
-    json!({ "name": volume, "emptyDir": {} })
+pub fn scratch(volume: &str) -> Volume {
+    Volume {
+        name: volume.into(),
+        empty_dir: Some(EmptyDirVolumeSource::default()),
+        ..Volume::default()
+    }
+}
+
+fn variable(name: &str, value: String) -> EnvVar {
+    EnvVar {
+        name: name.into(),
+        value: Some(value),
+        ..EnvVar::default()
+    }
 }
 
 /// Kubernetes replaces `$(NAME)` in commands.
 fn literal(text: &str) -> String {
     text.replace('$', "$$")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pods_mount_the_plugins_of_their_stage() {
+        let plugin = |stage| PodPlugin {
+            stage,
+            config_maps: vec!["d.plugin-0".into()],
+            component: true,
+        };
+        let plugins = PodPlugins::of(&[plugin(Stage::Links), plugin(Stage::Render)], Stage::Links).unwrap();
+        assert_eq!((plugins.volumes.len(), plugins.mounts.len()), (1, 1));
+        assert_eq!(plugins.volumes[0].name, plugins.mounts[0].name);
+        let sources = plugins.volumes[0].projected.as_ref().unwrap().sources.as_ref().unwrap();
+        assert_eq!(sources[0].config_map.as_ref().unwrap().name, "d.plugin-0");
+        assert_eq!(plugins.mounts[0].read_only, Some(true));
+    }
 }

@@ -18,7 +18,7 @@ const STUCK: [&str; 7] = [
 ];
 
 /// The newest pod of a run.
-pub(super) fn newest<'p>(pods: &'p [Pod], digest: &str) -> Option<&'p Pod> {
+pub fn newest<'p>(pods: &'p [Pod], digest: &str) -> Option<&'p Pod> {
     let of_run = pods
         .iter()
         .filter(|pod| pod.annotations().get(INPUTS).map(String::as_str) == Some(digest));
@@ -28,7 +28,7 @@ pub(super) fn newest<'p>(pods: &'p [Pod], digest: &str) -> Option<&'p Pod> {
 /// The errors of a pod that has not succeeded; none while it may still succeed without a change.
 ///
 /// `has_failed`: whether the job has given up.
-pub(super) fn errors(pod: &Pod, has_failed: bool) -> Vec<Diagnostic> {
+pub fn errors(pod: &Pod, has_failed: bool) -> Vec<Diagnostic> {
     let stuck = unwell(pod);
     if !stuck.is_empty() {
         return stuck;
@@ -60,7 +60,7 @@ pub(super) fn errors(pod: &Pod, has_failed: bool) -> Vec<Diagnostic> {
 }
 
 /// The warnings of the containers of a successful run.
-pub(super) fn warnings(pod: &Pod) -> Vec<Diagnostic> {
+pub fn warnings(pod: &Pod) -> Vec<Diagnostic> {
     let reports = reports(ended(pod));
     let mut warnings: Vec<Diagnostic> = reports.flat_map(|(_, report)| report.diagnostics).collect();
     warnings.retain(|one| !one.is_error());
@@ -69,7 +69,7 @@ pub(super) fn warnings(pod: &Pod) -> Vec<Diagnostic> {
 }
 
 /// Why a pod cannot be scheduled; none if it is scheduled.
-pub(super) fn unplaced(pod: &Pod) -> Option<&str> {
+pub fn unplaced(pod: &Pod) -> Option<&str> {
     let conditions = pod.status.as_ref()?.conditions.as_ref()?;
     let unplaced = conditions
         .iter()

@@ -1,4 +1,5 @@
-//! Finds the privileges that a deployment asks for: in the bpm.yml of its jobs, in the job property `quarks`, and in the `env` of a group.
+//! Finds the privileges that a deployment asks for: in the bpm.yml of its jobs, in the job property `quarks`, and in
+//! the `env` of a group.
 
 use super::requested::{of_container, of_volume};
 use super::{Privilege, Privileges, capability};

@@ -1,5 +1,6 @@
-//! Privileges of pods beyond those that every pod has. A plugin decides how pods look, but must not thereby gain access to nodes or the cluster: a
-//! pod gets only what the deployment asks for (its bpm.yml, the job property `quarks`, the group's `env`) and what an administrator allows.
+//! Privileges of pods beyond those that every pod has. A plugin determines the content of pods, but must not thereby
+//! gain access to nodes or the cluster: a pod gets only what the deployment asks for (its bpm.yml, the job property
+//! `quarks`, the group's `env`) and what an administrator allows.
 
 mod granted;
 mod requested;
@@ -142,7 +143,7 @@ impl FromIterator<Privilege> for Privileges {
 // === impl GrantedPrivileges ===
 
 impl GrantedPrivileges {
-    /// Only the privileges that an administrator allows.
+    /// Starts with the privileges that an administrator allows.
     pub fn new(allowed: Privileges) -> Self {
         Self {
             allowed,
@@ -151,12 +152,12 @@ impl GrantedPrivileges {
         }
     }
 
-    /// Also lets the Deployment of this name use the account of the DNS servers.
+    /// Allows the Deployment with this name to use the ServiceAccount of the DNS servers.
     pub fn grant_dns(&mut self, deployment: String) {
         self.dns = Some(deployment);
     }
 
-    /// Also grants a workload the privileges that its group asks for.
+    /// Grants a workload the privileges that its group requests.
     pub fn grant(&mut self, workload: String, privileges: Privileges) {
         self.groups.insert(workload, privileges);
     }
@@ -195,12 +196,12 @@ fn may(group: &Privileges, request: &Request<'_>) -> bool {
 fn refusal(object: &Tree, Request { privilege, by }: &Request<'_>) -> Box<Diagnostic> {
     let who = match by {
         Asker::Pod => "its pods ask".to_string(),
-        Asker::Container(name) => format!("its container '{name}' asks"),
-        Asker::InitContainer(name) => format!("its init container '{name}' asks"),
+        Asker::Container(name) => format!("its container '{name}' requests"),
+        Asker::InitContainer(name) => format!("its init container '{name}' requests"),
     };
-    let why = format!("{who} for '{privilege}', which the deployment does not ask for");
+    let why = format!("{who} for '{privilege}', which the deployment does not request");
     let help = format!(
-        "ask for it in bpm.yml, the job property quarks.run or the group's env.bosh.agent.settings, or allow it with --allow-privilege {privilege}"
+        "request it in bpm.yml, the job property quarks.run or the group's env.bosh.agent.settings, or allow it with --allow-privilege {privilege}"
     );
     Box::new(fault(object, "bundle-privilege", &why).help(help))
 }

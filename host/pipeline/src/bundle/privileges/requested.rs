@@ -1,5 +1,5 @@
-//! Finds the privileges that a pod template asks for: everything that the Pod Security Standard `baseline` restricts, root, and accounts of the
-//! cluster.
+//! Finds the privileges that a pod template asks for: everything that the Pod Security Standard `baseline` restricts,
+//! root, and accounts of the cluster.
 
 use super::{Asker, Privilege, Request, capability};
 use boson_document::Tree;

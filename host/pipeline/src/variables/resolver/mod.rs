@@ -1,4 +1,5 @@
-//! Finds the value of each variable, or has it generated: the variables in its options come first, by `bosh interpolate`'s rules.
+//! Finds the value of each variable, or has it generated: the variables in its options come first, by `bosh
+//! interpolate`'s rules.
 
 mod making;
 
@@ -6,8 +7,9 @@ use crate::diagnostic::Diagnostic;
 use crate::stage::{Definition, Named, StageError, Stages, VariableRules, VariablesPlan};
 use crate::variables::amend::Addresses;
 use crate::variables::circle::recursion_help;
-use crate::variables::flow::{Inputs, Options};
 use crate::variables::generate::Generator;
+use crate::variables::inputs::Inputs;
+use crate::variables::options::Options;
 use crate::variables::store::Store;
 use crate::variables::table::Table;
 use crate::variables::update::UpdateMode;
@@ -193,7 +195,8 @@ impl<'a> Resolver<'a> {
             let state = self.resolve_within(root, path);
             match state.map_err(|error| within(error, &format!("Finding variable '{name}'")))? {
                 State::Found => drop(values.set(root, self.value(root).cloned())),
-                // BOSH generates from a placeholder that is left. The director has no such behaviour to be compatible with.
+                // BOSH generates from a placeholder that is left. The director has no such behaviour to be compatible
+                // with.
                 State::Blocked => all &= self.rules == VariableRules::Cli,
                 State::Missing => all = false,
             }
@@ -204,7 +207,7 @@ impl<'a> Resolver<'a> {
 
     /// The options with these values.
     fn put_in(&mut self, definition: &Definition, values: &Tree) -> Result<Option<Tree>, StageError> {
-        // Wrapped in a list, so that options are never taken for a document with a section `variables`.
+        // Wrapped in a list, so that options are never mistaken for a document with a section `variables`.
         let wrapped = Tree::Array(vec![definition.options.clone()]);
         let wrapped = Named {
             name: self.document,
@@ -274,7 +277,7 @@ fn relocated(error: StageError, definition: &Definition) -> StageError {
     }
 }
 
-/// From the list around the options to the definition in the document.
+/// Moves the place of a diagnostic from the list around the options to the definition in the document.
 fn relocate(mut diagnostic: Diagnostic, definition: &Definition) -> Diagnostic {
     let inner = diagnostic
         .place

@@ -1,0 +1,79 @@
+//! The command line. The options of a command are in the command's module.
+
+use super::{
+    completions, convert, dns, explain, image, interpolate, operator, plugin, prune, render, run_plugin, util, wait,
+};
+use crate::log::LogArguments;
+use crate::output::Color;
+use clap::builder::Styles;
+use clap::builder::styling::AnsiColor;
+use clap::{Parser, Subcommand};
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+/// Runs BOSH deployments on Kubernetes.
+#[derive(Parser, Debug)]
+#[command(name = "host", version, disable_version_flag = true, styles = STYLES, max_term_width = 110, propagate_version = true)]
+#[command(after_help = "Exit codes: 0 success, 1 errors in the input, 2 wrong usage, 70 a defect in this program.")]
+pub struct Arguments {
+    /// Color messages
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHEN",
+        default_value_t,
+        global = true,
+        display_order = 900
+    )]
+    pub color: Color,
+    #[command(flatten)]
+    pub log: LogArguments,
+    /// Print the version
+    #[arg(long, action = clap::ArgAction::Version, global = true, display_order = 900)]
+    pub version: Option<bool>,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Convert a BOSH deployment to Kubernetes resources
+    Convert(Box<convert::ConvertArguments>),
+    /// Apply ops files and variables to a manifest, as `bosh interpolate` does
+    #[command(visible_alias = "int")]
+    Interpolate(Box<interpolate::InterpolateArguments>),
+    /// Render the templates of a job
+    Render(Box<render::RenderArguments>),
+    /// Build images of compiled releases
+    Image(Box<image::ImageArguments>),
+    /// Run the operator in a cluster
+    Operator(Box<operator::OperatorArguments>),
+    /// Serve the names of BOSH DNS to a deployment's pods
+    #[command(subcommand)]
+    Dns(dns::DnsCommand),
+    /// Delete generated values of removed variables and deleted deployments
+    Prune(prune::PruneArguments),
+    /// Wait until a condition of a deployment is met
+    Wait(wait::WaitArguments),
+    /// Run one function of a plugin in the sandbox
+    RunPlugin(run_plugin::RunPluginArguments),
+    /// List, precompile and pack plugins
+    #[command(subcommand)]
+    Plugin(plugin::PluginCommand),
+    /// Explain a diagnostic code
+    Explain(explain::ExplainArguments),
+    /// Print a completion script for a shell
+    Completions(completions::CompletionsArguments),
+    /// Run a command of a deployment's pod
+    #[command(subcommand)]
+    Util(util::UtilCommand),
+    /// Compile a component from standard input to machine code on standard output; the sandbox runs this in a process
+    /// with its own limits
+    #[command(hide = true)]
+    CompilePlugin,
+}

@@ -1,0 +1,134 @@
+//! The name that the program was called by. `kubectl` finds its plugins by the names of programs: `kubectl boson` runs
+//! `kubectl-boson`, and asks `kubectl_complete-boson` for completions. Both are links to `host`.
+
+use super::arguments::Arguments;
+use clap::{Command, CommandFactory, FromArgMatches};
+use std::ffi::OsStr;
+use std::path::Path;
+
+/// How the program was called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Called {
+    /// As `host`, or by any other name.
+    Host,
+    /// As a plugin of kubectl.
+    Plugin,
+    /// By kubectl, to complete the words after `kubectl boson`.
+    Completion,
+}
+
+// === impl Called ===
+
+impl Called {
+    /// By the process's first argument.
+    pub fn now() -> Self {
+        Self::by(&std::env::args_os().next().unwrap_or_default())
+    }
+
+    fn by(program: &OsStr) -> Self {
+        match Path::new(program).file_name().and_then(OsStr::to_str) {
+            Some("kubectl-boson") => Self::Plugin,
+            Some("kubectl_complete-boson") => Self::Completion,
+            _ => Self::Host,
+        }
+    }
+
+    /// The program that a completion script of a shell is for.
+    pub fn program(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Plugin | Self::Completion => "kubectl-boson",
+        }
+    }
+
+    /// The command line, with this name in its usage and examples.
+    pub fn command(self) -> Command {
+        let command = Arguments::command();
+        match self {
+            Self::Host => command,
+            Self::Plugin | Self::Completion => {
+                let names: Vec<String> = command
+                    .get_subcommands()
+                    .map(|one| one.get_name().to_string())
+                    .collect();
+                renamed(command, &names)
+                    .bin_name("kubectl boson")
+                    .display_name("kubectl boson")
+            }
+        }
+    }
+
+    /// Parses the command line. Wrong usage ends the process with code 2.
+    pub fn parse(self) -> Arguments {
+        let matches = self.command().get_matches();
+        Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut self.command()).exit())
+    }
+}
+
+/// The command and all below it, with other examples.
+fn renamed(command: Command, names: &[String]) -> Command {
+    let examples = command.get_after_help().map(|text| example(&text.to_string(), names));
+    let command = match examples {
+        Some(text) => command.after_help(text),
+        None => command,
+    };
+    command.mut_subcommands(|one| renamed(one, names))
+}
+
+/// Replaces `host` wherever a command follows.
+fn example(text: &str, names: &[String]) -> String {
+    let mut text = format!(" {text}");
+    for name in names {
+        for space in [' ', '\n'] {
+            text = text.replace(&format!("{space}host {name}"), &format!("{space}kubectl boson {name}"));
+        }
+    }
+    text.split_off(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_name_decides() {
+        for (program, called) in [
+            ("/usr/bin/host", Called::Host),
+            ("kubectl-boson", Called::Plugin),
+            ("/opt/bin/kubectl-boson", Called::Plugin),
+            ("/opt/bin/kubectl_complete-boson", Called::Completion),
+            ("/opt/kubectl-boson/host", Called::Host),
+            ("", Called::Host),
+        ] {
+            assert_eq!(Called::by(OsStr::new(program)), called, "{program}");
+        }
+    }
+
+    /// The help of a command and of all below it.
+    fn help(command: &mut Command, all: &mut String) {
+        all.push_str(&command.render_long_help().to_string());
+        command.get_subcommands_mut().for_each(|one| help(one, all));
+    }
+
+    #[test]
+    fn all_help_has_the_name_of_the_plugin() {
+        let texts = [Called::Host, Called::Plugin].map(|called| {
+            let mut command = called.command();
+            command.build();
+            let mut all = String::new();
+            help(&mut command, &mut all);
+            all
+        });
+        let [host, plugin] = texts;
+        assert!(
+            host.contains("Usage: host wait ") && host.contains("  host wait nats"),
+            "{host}"
+        );
+        assert!(plugin.contains("Usage: kubectl boson wait "), "{plugin}");
+        assert!(plugin.contains("&& kubectl boson wait nats\n"), "{plugin}");
+        assert!(plugin.contains("Example: kubectl boson explain"), "{plugin}");
+        for name in ["host wait", "host convert", "host plugin", "kubectl-boson"] {
+            assert!(!plugin.contains(name), "{name}");
+        }
+    }
+}

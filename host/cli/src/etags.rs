@@ -1,0 +1,87 @@
+//! A cache of documents of web servers for conditional requests. Its size in bytes is limited; the oldest are evicted
+//! first.
+
+use reqwest::header::HeaderValue;
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+/// Size of the cache; manifests and ops files have some hundred KiB. A document that is not cached is downloaded again.
+const MOST: usize = 32 << 20;
+
+/// A document as it was last read.
+#[derive(Clone, Debug)]
+pub struct Cached {
+    /// The server's ETag of this content.
+    pub tag: HeaderValue,
+    /// The content.
+    pub bytes: Arc<[u8]>,
+}
+
+/// Documents by address.
+#[derive(Debug, Default)]
+pub struct Documents {
+    all: HashMap<String, Cached>,
+    /// Addresses in the order in which they were cached.
+    order: VecDeque<String>,
+    bytes: usize,
+}
+
+// === impl Documents ===
+
+impl Documents {
+    /// The one of this address.
+    pub fn get(&self, address: &str) -> Option<Cached> {
+        self.all.get(address).cloned()
+    }
+
+    /// Caches a document in place of the previous one.
+    pub fn store(&mut self, address: &str, cached: Cached) {
+        self.forget(address);
+        self.bytes += cached.bytes.len() + address.len();
+        self.all.insert(address.to_string(), cached);
+        self.order.push_back(address.to_string());
+        while self.bytes > MOST {
+            let Some(oldest) = self.order.front().cloned() else {
+                return;
+            };
+            self.forget(&oldest);
+        }
+    }
+
+    /// Forgets the one of this address.
+    pub fn forget(&mut self, address: &str) {
+        if let Some(old) = self.all.remove(address) {
+            self.bytes -= old.bytes.len() + address.len();
+            self.order.retain(|other| other != address);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cached(bytes: usize) -> Cached {
+        Cached {
+            tag: HeaderValue::from_static("x"),
+            bytes: vec![0; bytes].into(),
+        }
+    }
+
+    #[test]
+    fn the_size_is_limited_and_the_oldest_is_evicted() {
+        let mut documents = Documents::default();
+        for nth in 0..128 {
+            documents.store(&format!("a{nth}"), cached(4 << 20));
+            assert!(documents.bytes <= MOST);
+        }
+        assert!(documents.get("a0").is_none() && documents.get("a127").is_some());
+        assert_eq!(documents.all.len(), documents.order.len());
+        documents.store("a127", cached(1));
+        documents.store("large", cached(MOST));
+        assert!(
+            documents.all.is_empty() && documents.bytes == 0,
+            "too large to be cached"
+        );
+    }
+}

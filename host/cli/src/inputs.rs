@@ -1,0 +1,105 @@
+//! Reading the documents that commands take: YAML files, their warnings, and their registration for excerpts.
+
+use crate::files;
+use boson_document::Tree;
+use boson_pipeline::Diagnostic;
+use boson_pipeline::encoding;
+use boson_pipeline::report::Sources;
+use boson_pipeline::yaml::{self, Document};
+use std::path::Path;
+
+/// Reads a YAML file whose text may be shown.
+///
+/// # Errors
+/// The file cannot be read, or is not YAML.
+pub fn yaml_file(path: &Path, sources: &mut Sources) -> Result<Document, Box<Diagnostic>> {
+    read(path, sources, false)
+}
+
+/// Reads a YAML file that holds secrets: messages name places in it, and show nothing of it.
+///
+/// # Errors
+/// As [`yaml_file`].
+pub fn secret_file(path: &Path, sources: &mut Sources) -> Result<Document, Box<Diagnostic>> {
+    read(path, sources, true)
+}
+
+/// The content of a YAML or JSON file.
+///
+/// # Errors
+/// As [`yaml_file`].
+pub fn document(path: &Path, sources: &mut Sources) -> Result<Tree, Box<Diagnostic>> {
+    Ok(secret_file(path, sources)?.tree)
+}
+
+/// The content of a file of a Secret that is mounted in a pod, which may be compressed.
+///
+/// # Errors
+/// As [`yaml_file`], and `input-damaged`.
+pub fn mounted(path: &Path, sources: &mut Sources) -> Result<Tree, Box<Diagnostic>> {
+    let (bytes, name) = (files::read(path)?, files::name(path));
+    let bytes = encoding::unpack(&bytes).map_err(|_| {
+        Diagnostic::error(
+            "input-damaged",
+            format!("'{name}' is compressed and cannot be unpacked"),
+        )
+        .in_document(&name)
+        .help("it is truncated, or too large when unpacked")
+    })?;
+    let document = yaml::read_bytes(&name, &bytes)?;
+    sources.add_document(document.clone(), true);
+    Ok(document.tree)
+}
+
+fn read(path: &Path, sources: &mut Sources, secret: bool) -> Result<Document, Box<Diagnostic>> {
+    text(&files::name(path), files::read(path)?, sources, secret)
+}
+
+/// The document of a text that holds secrets: messages name places in it, and show nothing of it.
+///
+/// # Errors
+/// It is not YAML.
+pub fn secret_text(name: &str, bytes: Vec<u8>, sources: &mut Sources) -> Result<Document, Box<Diagnostic>> {
+    text(name, bytes, sources, true)
+}
+
+fn text(name: &str, bytes: Vec<u8>, sources: &mut Sources, secret: bool) -> Result<Document, Box<Diagnostic>> {
+    let weight = yaml::weight(&bytes);
+    if let Err(error) = weigh(name, weight, sources) {
+        // If this document alone has too many values, the reader reports that.
+        let alone = (weight > sources.limit()).then(|| yaml::read_bytes(name, &bytes).err());
+        return Err(alone.flatten().map_or(error, Box::new));
+    }
+    match yaml::read_bytes(name, &bytes) {
+        Ok(document) => {
+            sources.add_document(document.clone(), secret);
+            Ok(document)
+        }
+        Err(diagnostic) => {
+            // Registered, so that errors can show an excerpt.
+            if !secret && let Ok(text) = String::from_utf8(bytes) {
+                sources.add_text(name, &text);
+            }
+            Err(Box::new(diagnostic))
+        }
+    }
+}
+
+/// Code of files that are too large together.
+pub const TOTAL: &str = "input-total-too-large";
+
+/// Adds the memory of a file to the total of all given files, which is limited, too.
+///
+/// # Errors
+/// The total exceeds the limit.
+pub fn weigh(name: &str, bytes: u64, sources: &mut Sources) -> Result<(), Box<Diagnostic>> {
+    sources.take(bytes).map_err(|most| {
+        let message = format!(
+            "'{name}' exceeds the memory for input files: all of them may use {} MiB, and this one needs {} MiB",
+            most >> 20,
+            bytes.div_ceil(1 << 20)
+        );
+        let error = Diagnostic::error(TOTAL, message).in_document(name);
+        Box::new(error.help("use fewer or smaller files, or raise --max-memory"))
+    })
+}

@@ -1,0 +1,80 @@
+//! Options about plugins.
+
+use crate::memory::Memory;
+use boson_pipeline::Stage;
+use boson_pipeline::bundle::privileges::{Privilege, Privileges};
+use clap::Args;
+use std::path::PathBuf;
+
+/// Options about plugins that several commands have.
+#[derive(Args, Clone, Debug, Default)]
+pub struct PluginArguments {
+    /// Use this component for a stage instead of the built-in rule; for `resources`, run it in addition, in the given order. FILE may be a directory
+    /// with the parts of a component. NAME is its name in messages and in --plugin-settings [default: the name of the file]. The variable has one
+    /// plugin per line
+    #[arg(long = "plugin", value_name = "STAGE[:NAME]=FILE", value_parser = replacement, env = "BOSON_PLUGIN", value_delimiter = '\n', help_heading = "Plugins")]
+    pub replacements: Vec<Replacement>,
+    /// Settings for the plugin of a stage: a YAML or JSON file. NAME selects one of several plugins of `resources`
+    #[arg(long = "plugin-settings", value_name = "STAGE[:NAME]=FILE", value_parser = replacement, env = "BOSON_PLUGIN_SETTINGS", value_delimiter = '\n', help_heading = "Plugins")]
+    pub settings: Vec<Replacement>,
+    /// Take the built-in plugins from this directory (`ops.wasm`, ...) instead of the installation's
+    #[arg(long, value_name = "DIR", env = "BOSON_PLUGINS_DIR", help_heading = "Plugins")]
+    pub plugins_dir: Option<PathBuf>,
+    /// Memory limit of this process as a Kubernetes quantity (2Gi); plugin calls, compilation, documents and releases share it [default: the limit of
+    /// its container, or half of the machine's memory]
+    #[arg(long, value_name = "SIZE", env = "BOSON_MAX_MEMORY", help_heading = "Plugins")]
+    pub max_memory: Option<Memory>,
+}
+
+/// The option for privileges of pods that plugins make.
+#[derive(Args, Clone, Debug, Default)]
+pub struct PrivilegeArguments {
+    /// Allow this privilege for pods even if the deployment does not request it: `hostNetwork`, `capabilities=NET_ADMIN`
+    #[arg(
+        long = "allow-privilege",
+        value_name = "FIELD[=VALUE]",
+        env = "BOSON_ALLOWED_PRIVILEGES",
+        value_delimiter = ',',
+        help_heading = "Plugins"
+    )]
+    allowed: Vec<Privilege>,
+}
+
+impl PrivilegeArguments {
+    /// All of them.
+    pub fn privileges(&self) -> Privileges {
+        self.allowed.iter().cloned().collect()
+    }
+}
+
+/// `STAGE[:NAME]=FILE`.
+#[derive(Clone, Debug)]
+pub struct Replacement {
+    /// For this stage.
+    pub stage: Stage,
+    /// Name of the plugin.
+    pub name: Option<String>,
+    /// This file.
+    pub file: PathBuf,
+}
+
+fn replacement(text: &str) -> Result<Replacement, String> {
+    let Some((stage, file)) = text.split_once('=') else {
+        return Err("expected STAGE=FILE or STAGE:NAME=FILE".to_string());
+    };
+    let (stage, name) = match stage.split_once(':') {
+        Some((_, "")) => return Err("the name after the colon is missing".to_string()),
+        Some((stage, name)) => (stage, Some(name.to_string())),
+        None => (stage, None),
+    };
+    let names = Stage::ALL.map(Stage::name).join(", ");
+    let stage = Stage::named(stage).ok_or(format!("unknown stage '{stage}'; the stages are {names}"))?;
+    match file.is_empty() {
+        true => Err("the name of the file is missing".to_string()),
+        false => Ok(Replacement {
+            stage,
+            name,
+            file: file.into(),
+        }),
+    }
+}

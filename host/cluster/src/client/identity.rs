@@ -1,0 +1,82 @@
+//! What identifies an object of a known kind. The API server gives each object all of it, so a missing part is a
+//! defect. Nothing must be written for such an object: what depends on it would have no owner, or a wrong one.
+
+use super::{Error, Kind};
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+
+/// Where an object is, and which of those that have been there it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity<'o> {
+    /// Its namespace.
+    pub namespace: &'o str,
+    /// Its name.
+    pub name: &'o str,
+    /// Its UID.
+    pub uid: &'o str,
+}
+
+// === impl Identity ===
+
+impl<'o> Identity<'o> {
+    /// The identity of an object that was read.
+    ///
+    /// # Errors
+    /// [`super::Fault::Flawed`]: a part is missing.
+    pub fn of<K: Kind>(object: &'o K) -> Result<Self, Error> {
+        let meta = object.meta();
+        let lacks = |what| move || Error::flawed(&K::kind(&()), meta.name.as_deref(), what);
+        Ok(Self {
+            namespace: meta.namespace.as_deref().ok_or_else(lacks("has no namespace"))?,
+            name: meta.name.as_deref().ok_or_else(lacks("has no name"))?,
+            uid: meta.uid.as_deref().ok_or_else(lacks("has no UID"))?,
+        })
+    }
+}
+
+/// The pod with nothing but its identity, to patch its labels or annotations. It has no resource version: the status of a pod changes often, and the
+/// UID is enough to patch no other one.
+pub fn pod_identity(meta: &ObjectMeta) -> Pod {
+    Pod {
+        metadata: ObjectMeta {
+            name: meta.name.clone(),
+            namespace: meta.namespace.clone(),
+            uid: meta.uid.clone(),
+            ..ObjectMeta::default()
+        },
+        ..Pod::default()
+    }
+}
+
+/// The reference to an object as owner and controller.
+///
+/// # Errors
+/// [`super::Fault::Flawed`]: it has no name or UID.
+pub fn owner<K: Kind>(object: &K) -> Result<OwnerReference, Error> {
+    let name = object.meta().name.as_deref();
+    let reference = object.controller_owner_ref(&());
+    reference.ok_or_else(|| Error::flawed(&K::kind(&()), name, "has no name or UID"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::Fault;
+    use k8s_openapi::api::core::v1::Secret;
+
+    #[test]
+    fn an_object_without_name_namespace_or_uid_is_a_defect() {
+        let mut secret = Secret::default();
+        let lacks = |secret: &Secret| Identity::of(secret).unwrap_err().fault;
+        assert_eq!(lacks(&secret), Fault::Flawed("has no namespace"));
+        secret.metadata.namespace = Some("n".into());
+        assert_eq!(lacks(&secret), Fault::Flawed("has no name"));
+        secret.metadata.name = Some("s".into());
+        assert_eq!(lacks(&secret), Fault::Flawed("has no UID"));
+        assert_eq!(owner(&secret).unwrap_err().fault, Fault::Flawed("has no name or UID"));
+        secret.metadata.uid = Some("u".into());
+        let identity = Identity::of(&secret).unwrap();
+        assert_eq!((identity.namespace, identity.name, identity.uid), ("n", "s", "u"));
+        assert_eq!(owner(&secret).unwrap().uid, "u");
+    }
+}

@@ -1,0 +1,309 @@
+//! The members that objects of all kinds have, for code that handles objects of any kind as JSON. Each key is spelled
+//! only here: a typo in a key would read as a missing member.
+
+use super::Error;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::core::ApiResource;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+const API_VERSION: &str = "apiVersion";
+const KIND: &str = "kind";
+const METADATA: &str = "metadata";
+const SPEC: &str = "spec";
+const STATUS: &str = "status";
+const NAME: &str = "name";
+const NAMESPACE: &str = "namespace";
+const UID: &str = "uid";
+const RESOURCE_VERSION: &str = "resourceVersion";
+const DELETION_TIMESTAMP: &str = "deletionTimestamp";
+const LABELS: &str = "labels";
+const ANNOTATIONS: &str = "annotations";
+const OWNER_REFERENCES: &str = "ownerReferences";
+const FINALIZERS: &str = "finalizers";
+const MANAGED_FIELDS: &str = "managedFields";
+
+/// Fields of an object that one manager has set.
+#[derive(Clone, Copy, Debug)]
+pub struct ManagedFields<'v> {
+    /// The manager.
+    pub manager: &'v str,
+    /// Whether they belong to a subresource, such as the status.
+    pub of_subresource: bool,
+    /// The fields, in the format `FieldsV1`.
+    pub fields: &'v Map<String, Value>,
+}
+
+/// An object of any kind, as JSON.
+pub trait AnyObject {
+    /// Its apiVersion.
+    fn api_version(&self) -> Option<&str>;
+    /// Its kind.
+    fn kind(&self) -> Option<&str>;
+    /// Its name.
+    fn name(&self) -> Option<&str>;
+    /// Its namespace.
+    fn namespace(&self) -> Option<&str>;
+    /// Its UID.
+    fn uid(&self) -> Option<&str>;
+    /// The version that was read.
+    fn resource_version(&self) -> Option<&str>;
+    /// Whether it is being deleted.
+    fn is_going(&self) -> bool;
+    /// The value of a label.
+    fn label(&self, key: &str) -> Option<&str>;
+    /// The value of an annotation.
+    fn annotation(&self, key: &str) -> Option<&str>;
+    /// Whether the object with this UID is one of its owners.
+    fn has_owner(&self, uid: &str) -> bool;
+    /// Who has set which of its fields.
+    fn managed_fields(&self) -> impl Iterator<Item = ManagedFields<'_>>;
+    /// Its spec.
+    fn spec(&self) -> Option<&Value>;
+    /// Its members except for metadata and status.
+    fn content(&self) -> impl Iterator<Item = (&String, &Value)>;
+    /// Its labels, annotations, owners and finalizers: the metadata that is not managed by the API server.
+    fn marks(&self) -> [Option<&Value>; 4];
+
+    /// The object as a type of its kind. The type drops fields that it does not know: read it, and write the JSON.
+    ///
+    /// # Errors
+    /// [`super::Fault::Unreadable`]: it does not have the form of the kind.
+    fn typed<K: DeserializeOwned>(&self) -> Result<K, Error>;
+    /// Its kind, namespace and name, for a call.
+    ///
+    /// # Errors
+    /// [`super::Fault::Flawed`]: it lacks one of them.
+    fn place(&self) -> Result<(ApiResource, &str, &str), Error>;
+
+    /// Sets its kind. Lists leave it out of their items.
+    fn set_kind(&mut self, resource: &ApiResource);
+    /// Sets its name.
+    fn set_name(&mut self, name: &str);
+    /// Sets the version that must not have changed.
+    fn set_resource_version(&mut self, version: Option<&str>);
+    /// Sets the UID that it must have.
+    fn set_uid(&mut self, uid: Option<&str>);
+    /// Sets a label, or removes it.
+    fn set_label(&mut self, key: &str, value: Option<&str>);
+    /// Sets an annotation, or removes it.
+    fn set_annotation(&mut self, key: &str, value: Option<&str>);
+    /// Sets its only owner.
+    fn set_owner(&mut self, owner: &OwnerReference);
+    /// Replaces all members except for metadata by those of `other`, and adds the labels and annotations of `other`.
+    fn overlay(&mut self, other: &Value);
+}
+
+impl AnyObject for Value {
+    fn api_version(&self) -> Option<&str> {
+        text(self, API_VERSION)
+    }
+
+    fn kind(&self) -> Option<&str> {
+        text(self, KIND)
+    }
+
+    fn name(&self) -> Option<&str> {
+        text(self.get(METADATA)?, NAME)
+    }
+
+    fn namespace(&self) -> Option<&str> {
+        text(self.get(METADATA)?, NAMESPACE)
+    }
+
+    fn uid(&self) -> Option<&str> {
+        text(self.get(METADATA)?, UID)
+    }
+
+    fn resource_version(&self) -> Option<&str> {
+        text(self.get(METADATA)?, RESOURCE_VERSION)
+    }
+
+    fn is_going(&self) -> bool {
+        let time = self
+            .get(METADATA)
+            .and_then(|metadata| text(metadata, DELETION_TIMESTAMP));
+        time.is_some()
+    }
+
+    fn label(&self, key: &str) -> Option<&str> {
+        text(self.get(METADATA)?.get(LABELS)?, key)
+    }
+
+    fn annotation(&self, key: &str) -> Option<&str> {
+        text(self.get(METADATA)?.get(ANNOTATIONS)?, key)
+    }
+
+    fn has_owner(&self, uid: &str) -> bool {
+        items(self.get(METADATA), OWNER_REFERENCES).any(|owner| text(owner, UID) == Some(uid))
+    }
+
+    fn managed_fields(&self) -> impl Iterator<Item = ManagedFields<'_>> {
+        items(self.get(METADATA), MANAGED_FIELDS).filter_map(|entry| {
+            Some(ManagedFields {
+                manager: text(entry, "manager")?,
+                of_subresource: text(entry, "subresource").is_some_and(|name| !name.is_empty()),
+                fields: entry.get("fieldsV1")?.as_object()?,
+            })
+        })
+    }
+
+    fn spec(&self) -> Option<&Value> {
+        self.get(SPEC)
+    }
+
+    fn content(&self) -> impl Iterator<Item = (&String, &Value)> {
+        let members = self.as_object().into_iter().flatten();
+        members.filter(|(key, _)| ![METADATA, STATUS].contains(&key.as_str()))
+    }
+
+    fn marks(&self) -> [Option<&Value>; 4] {
+        let metadata = self.get(METADATA);
+        [LABELS, ANNOTATIONS, OWNER_REFERENCES, FINALIZERS]
+            .map(|key| metadata?.get(key).filter(|value| !value.is_null()))
+    }
+
+    fn typed<K: DeserializeOwned>(&self) -> Result<K, Error> {
+        K::deserialize(self).map_err(|_| Error::unreadable(self))
+    }
+
+    fn place(&self) -> Result<(ApiResource, &str, &str), Error> {
+        let lacks = |what| move || Error::flawed(self.kind().unwrap_or("object"), self.name(), what);
+        let api_version = self.api_version().ok_or_else(lacks("has no apiVersion"))?;
+        let kind = self.kind().ok_or_else(lacks("has no kind"))?;
+        let namespace = self.namespace().ok_or_else(lacks("has no namespace"))?;
+        let name = self.name().ok_or_else(lacks("has no name"))?;
+        Ok((super::resource(api_version, kind), namespace, name))
+    }
+
+    fn set_kind(&mut self, resource: &ApiResource) {
+        set(self, &[API_VERSION], resource.api_version.as_str().into());
+        set(self, &[KIND], resource.kind.as_str().into());
+    }
+
+    fn set_name(&mut self, name: &str) {
+        set(self, &[METADATA, NAME], name.into());
+    }
+
+    fn set_resource_version(&mut self, version: Option<&str>) {
+        set(self, &[METADATA, RESOURCE_VERSION], version.into());
+    }
+
+    fn set_uid(&mut self, uid: Option<&str>) {
+        set(self, &[METADATA, UID], uid.into());
+    }
+
+    fn set_label(&mut self, key: &str, value: Option<&str>) {
+        set_or_remove(self, &[METADATA, LABELS], key, value);
+    }
+
+    fn set_annotation(&mut self, key: &str, value: Option<&str>) {
+        set_or_remove(self, &[METADATA, ANNOTATIONS], key, value);
+    }
+
+    fn set_owner(&mut self, owner: &OwnerReference) {
+        set(self, &[METADATA, OWNER_REFERENCES], json!([owner]));
+    }
+
+    fn overlay(&mut self, other: &Value) {
+        for (key, value) in other.as_object().into_iter().flatten() {
+            if key != METADATA {
+                set(self, &[key], value.clone());
+            }
+        }
+        for list in [LABELS, ANNOTATIONS] {
+            let entries = other.get(METADATA).and_then(|metadata| metadata.get(list)?.as_object());
+            for (key, value) in entries.into_iter().flatten() {
+                set(self, &[METADATA, list, key], value.clone());
+            }
+        }
+    }
+}
+
+fn text<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
+    value.get(key)?.as_str()
+}
+
+fn items<'v>(value: Option<&'v Value>, key: &str) -> impl Iterator<Item = &'v Value> {
+    let items = value.and_then(|value| value.get(key)?.as_array());
+    items.into_iter().flatten()
+}
+
+/// Sets a member of nested objects; other values on the path are replaced.
+fn set(value: &mut Value, path: &[&str], what: Value) {
+    let Some((first, rest)) = path.split_first() else {
+        *value = what;
+        return;
+    };
+    if !value.is_object() {
+        *value = Value::Object(Map::new());
+    }
+    if let Value::Object(members) = value {
+        set(members.entry(*first).or_insert(Value::Null), rest, what);
+    }
+}
+
+fn set_or_remove(value: &mut Value, path: &[&str; 2], key: &str, entry: Option<&str>) {
+    let [parent, list] = *path;
+    if let Some(entry) = entry {
+        return set(value, &[parent, list, key], entry.into());
+    }
+    let entries = value
+        .get_mut(parent)
+        .and_then(|parent| parent.get_mut(list)?.as_object_mut());
+    if let Some(entries) = entries {
+        entries.remove(key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::Fault;
+    use k8s_openapi::api::core::v1::Service;
+
+    #[test]
+    fn an_object_without_a_part_that_calls_need_is_a_defect() {
+        let whole = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a", "namespace": "n"}});
+        let (resource, namespace, name) = whole.place().unwrap();
+        assert_eq!((resource.plural.as_str(), namespace, name), ("services", "n", "a"));
+        for (parent, part, lacks) in [
+            ("", "apiVersion", "has no apiVersion"),
+            ("", "kind", "has no kind"),
+            ("/metadata", "name", "has no name"),
+            ("/metadata", "namespace", "has no namespace"),
+        ] {
+            let mut flawed = whole.clone();
+            flawed
+                .pointer_mut(parent)
+                .unwrap()
+                .as_object_mut()
+                .unwrap()
+                .remove(part);
+            let error = flawed.place().unwrap_err();
+            assert_eq!(error.fault, Fault::Flawed(lacks));
+            assert!(error.to_string().contains("operator-flawed-object"), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_object_of_another_form_is_unreadable() {
+        let service =
+            json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}, "spec": {"clusterIP": 1}});
+        let error = service.typed::<Service>().unwrap_err();
+        assert_eq!((error.fault, error.name.as_str()), (Fault::Unreadable, "a"));
+        assert!(json!({"kind": "Pod", "apiVersion": "v1"}).typed::<Service>().is_err());
+    }
+
+    #[test]
+    fn labels_and_annotations_are_set_and_removed() {
+        let mut object = json!({"kind": "K", "metadata": {"annotations": null}});
+        object.set_label("a", None);
+        assert_eq!(object.label("a"), None);
+        object.set_label("a", Some("b"));
+        object.set_annotation("c", Some("d"));
+        assert_eq!((object.label("a"), object.annotation("c")), (Some("b"), Some("d")));
+        object.set_label("a", None);
+        assert_eq!(object.label("a"), None);
+    }
+}

@@ -1,0 +1,97 @@
+//! Stores the documents between the steps of a conversion: each step creates a version of a Secret, unless the newest one has the same content.
+
+use super::preflight::not_of_others;
+use crate::deployment::context::MANAGER;
+use crate::deployment::manifest::Manifest;
+use crate::deployment::observe;
+use crate::deployment::plan::documents::{Document, content, is_up_to_date};
+use crate::deployment::plan::provenance;
+use crate::deployment::plan::stored::Stored;
+use crate::deployment::reconcile::Reconcile;
+use crate::deployment::stop::Stop;
+use boson_cluster::client::Created;
+use boson_cluster::objects::versioned::{Content, Next, Series};
+use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use std::collections::BTreeMap;
+
+/// Applies a Secret of this deployment if the cluster has none or a different one.
+pub async fn apply(run: &Reconcile<'_>, wanted: &Secret) -> Result<(), Stop> {
+    let name = wanted.metadata.name.as_deref();
+    let name = name.ok_or_else(|| Stop::defect("a Secret has no name"))?;
+    let live = observe::secret(run, name).await?;
+    not_of_others(run, live.as_ref())?;
+    if !live.is_some_and(|live| is_up_to_date(wanted, &live)) {
+        run.progress.writes();
+        run.context.cluster.apply(MANAGER, wanted).await?;
+    }
+    Ok(())
+}
+
+/// Stores each document, as a new version if its text has changed. `existing`: all versions.
+pub async fn store(
+    run: &Reconcile<'_>,
+    documents: Vec<Document<'_>>,
+    manifest: &Manifest,
+    existing: &[ObjectMeta],
+) -> Result<Vec<Stored>, Stop> {
+    // Texts that are too large are reported before anything is written.
+    let (mut contents, mut errors) = (Vec::new(), Vec::new());
+    for document in documents {
+        match content(&document.series.name, document.texts) {
+            Ok(content) => contents.push((document.series, content, document.annotations)),
+            Err(error) => errors.push(error),
+        }
+    }
+    if !errors.is_empty() {
+        return Err(manifest.fail(errors));
+    }
+    let mut stored = Vec::new();
+    for (series, content, annotations) in contents {
+        let secret = version(run, series, existing, content, annotations).await?;
+        stored.push(Stored::new(series, secret)?);
+    }
+    Ok(stored)
+}
+
+/// The version with this content; creates it if needed, with these annotations.
+async fn version(
+    run: &Reconcile<'_>,
+    series: &Series,
+    existing: &[ObjectMeta],
+    content: Content,
+    annotations: BTreeMap<String, String>,
+) -> Result<Secret, Stop> {
+    let changed = || Stop::Waiting(format!("the new version of {}", series.name));
+    let greatest = match series.greatest(existing) {
+        None => None,
+        // It was deleted meanwhile; its number must not be reused, so list again.
+        Some(name) => Some(observe::secret(run, name).await?.ok_or_else(changed)?),
+    };
+    let mut secret = match series.next(greatest.as_ref(), content) {
+        Next::Keep(_, secret) => return Ok(*secret),
+        Next::Make(_, secret) => secret,
+    };
+    secret.metadata.annotations.get_or_insert_default().extend(annotations);
+    let Some(name) = secret.metadata.name.clone() else {
+        return Err(Stop::defect(&format!("a new version of {} has no name", series.name)));
+    };
+    run.progress.writes();
+    match run.context.cluster.create(MANAGER, &*secret).await? {
+        Created::Made(made) => Ok(made),
+        // Another process was faster, or an earlier try succeeded: read again.
+        Created::Exists => {
+            not_of_others(run, observe::secret(run, &name).await?.as_ref())?;
+            Err(changed())
+        }
+    }
+}
+
+/// Sets annotations of a document: its tags, and that it is made from the present desired manifest.
+pub async fn stamp(run: &Reconcile<'_>, one: &Stored, annotations: &BTreeMap<String, String>) -> Result<(), Stop> {
+    if let Some(members) = provenance::stamp(&one.secret, annotations) {
+        run.progress.writes();
+        run.context.cluster.merge(MANAGER, &one.secret, members).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,38 @@
+//! Emits the events of a deployment. Nothing depends on an event: one that is lost is only logged.
+
+use crate::deployment::context::Context;
+use crate::deployment::plan::events;
+use crate::deployment::status::Observed;
+use boson_api::BoshDeployment;
+use boson_cluster::client::Notice;
+use boson_pipeline::Diagnostic;
+
+/// Emits an event for everything that is wrong.
+pub async fn emit(context: &Context, object: &BoshDeployment, observed: &Observed) {
+    for notice in events::wrong(observed) {
+        send(context, object, &notice).await;
+    }
+}
+
+/// Emits each warning once: the status holds a digest of those that were emitted. Returns the new digest.
+pub async fn warn(context: &Context, object: &BoshDeployment, warnings: &[Diagnostic]) -> Option<String> {
+    let warned = events::digest(warnings);
+    if object.status.as_ref().and_then(|status| status.warned.as_ref()) == warned.as_ref() {
+        return warned;
+    }
+    for warning in warnings {
+        if !send(context, object, &events::warning(warning)).await {
+            return None;
+        }
+    }
+    warned
+}
+
+/// Emits one event. Returns whether it succeeded.
+pub async fn send(context: &Context, object: &BoshDeployment, notice: &Notice) -> bool {
+    let sent = context.events.emit(object, notice).await;
+    if let Err(error) = &sent {
+        tracing::warn!(%error, "an event was lost");
+    }
+    sent.is_ok()
+}

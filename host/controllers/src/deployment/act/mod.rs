@@ -1,0 +1,72 @@
+//! Writes to the cluster: the only part with effects. No object is written before a dry run of all of them.
+
+mod dns;
+pub mod documents;
+pub mod events;
+pub mod garbage;
+mod job_sources;
+pub mod plugins;
+pub mod post_deploy;
+mod preflight;
+pub mod status;
+pub mod variables;
+mod write;
+
+pub use write::{apply, apply_typed, delete, delete_typed};
+
+use super::context::MANAGER;
+use super::manifest::Manifest;
+use super::plan::{Applying, Retaining};
+use super::reconcile::Reconcile;
+use super::stop::Stop;
+use boson_api::secret::ReclaimPolicy;
+use boson_cluster::client::Error;
+use boson_cluster::objects::Plan;
+use boson_cluster::objects::drift;
+use preflight::preflight;
+
+/// Marks generated values as retained. The deployment then waits for that.
+pub async fn retain(run: &Reconcile<'_>, plan: &Retaining) -> Result<Stop, Error> {
+    for object in &plan.secrets.apply {
+        apply(run, object).await?;
+    }
+    variables::set_policy(run, &plan.removed, ReclaimPolicy::Retain).await?;
+    Ok(Stop::Waiting("the generated values to be retained".into()))
+}
+
+/// Creates, changes and deletes what differs. Objects that this deployment does not own are left alone.
+pub async fn act(run: &Reconcile<'_>, plan: &Applying, manifest: &Manifest) -> Result<(), Stop> {
+    job_sources::tag(run, &plan.job_sources.tag).await?;
+    preflight(run, plan, manifest).await?;
+    take_back(run, &plan.objects).await?;
+    if plan.has_dns {
+        dns::make_account(run).await?;
+    }
+    // What pods mount must exist before they start.
+    let created = job_sources::create(run, &plan.job_sources.create).await;
+    created.map_err(|stop| manifest.or_refused(stop))?;
+    for objects in plan.in_order() {
+        let written = write::all(run, &plan.objects, &objects).await.map_err(Stop::from);
+        written.map_err(|stop| manifest.or_refused(stop))?;
+    }
+    for object in &plan.objects.delete {
+        delete(run, object).await?;
+    }
+    variables::set_policy(run, &plan.unretained, ReclaimPolicy::Delete).await?;
+    if let Some(change) = &plan.change {
+        tracing::info!(change = change.note, "changed the deployment");
+        events::send(run.context, run.object, change).await;
+    }
+    Ok(())
+}
+
+/// Removes what other writers added to our lists and maps.
+async fn take_back(run: &Reconcile<'_>, plan: &Plan) -> Result<(), Error> {
+    let removed = drift::remove(&run.context.cluster, MANAGER, &plan.excess).await?;
+    if !removed.is_empty() {
+        run.progress.writes();
+    }
+    let events = &run.context.events;
+    events.warn_of(run.object, drift::REMOVED, &removed).await;
+    Ok(())
+}

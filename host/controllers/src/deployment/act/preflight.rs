@@ -1,0 +1,92 @@
+//! What is checked before anything is written: name conflicts, a dry run of all objects, quotas. A change that is applied only in part would leave
+//! neither the old state nor the new one.
+
+use super::write::CALLS;
+use crate::deployment::context::MANAGER;
+use crate::deployment::manifest::Manifest;
+use crate::deployment::observe;
+use crate::deployment::plan::{Applying, quota};
+use crate::deployment::reconcile::Reconcile;
+use crate::deployment::stop::{Stop, refusal};
+use boson_cluster::objects::Plan;
+use boson_cluster::objects::taken::{Taken, Whose, whose};
+use boson_pipeline::Diagnostic;
+use boson_pipeline::report::Sources;
+use futures::{FutureExt, StreamExt, stream};
+use k8s_openapi::api::core::v1::Secret;
+use serde_json::{Value, json};
+
+/// Fails if the plan cannot be carried out as a whole.
+pub async fn preflight(run: &Reconcile<'_>, plan: &Applying, manifest: &Manifest) -> Result<(), Stop> {
+    vacant(run, plan.objects.new_objects()).await?;
+    if let Some(name) = plan.leaving() {
+        return Err(Stop::Waiting(format!("Service '{name}' to be deleted")));
+    }
+    accepted(run, &plan.objects, manifest).await?;
+    within_quotas(run, plan, manifest).await
+}
+
+/// Fails if an object that is about to be created has a name conflict.
+pub async fn vacant<'o>(run: &Reconcile<'_>, objects: impl Iterator<Item = &'o Value>) -> Result<(), Stop> {
+    let taken = Taken::find(&run.context.cluster, run.namespace, objects, &run.owner).await?;
+    if let Some(complaint) = taken.complaint() {
+        return Err(name_taken(complaint));
+    }
+    match taken.leaving.as_slice() {
+        [] => Ok(()),
+        leaving => Err(Stop::Waiting(format!("{} to be deleted", leaving.join(", ")))),
+    }
+}
+
+/// A dry run of all objects.
+async fn accepted(run: &Reconcile<'_>, plan: &Plan, manifest: &Manifest) -> Result<(), Stop> {
+    // The API server would refuse replacements while the old objects exist.
+    let asked = plan.apply.iter().filter(|object| plan.replaced(object).is_none());
+    let asked: Vec<_> = asked
+        .map(|object| run.context.cluster.try_any(MANAGER, object).boxed())
+        .collect();
+    let answers: Vec<_> = stream::iter(asked).buffered(CALLS).collect().await;
+    let mut refusals = Vec::new();
+    for error in answers.into_iter().filter_map(Result::err) {
+        match error.is_lasting() {
+            true => refusals.push(refusal(&error)),
+            false => return Err(error.into()),
+        }
+    }
+    match refusals.is_empty() {
+        true => Ok(()),
+        false => Err(manifest.refused(refusals)),
+    }
+}
+
+/// Refuses new objects that are together too many for a quota.
+async fn within_quotas(run: &Reconcile<'_>, plan: &Applying, manifest: &Manifest) -> Result<(), Stop> {
+    let config_map = json!({"apiVersion": "v1", "kind": "ConfigMap"});
+    let more = std::iter::repeat_n(&config_map, plan.job_sources.create.len());
+    let new: Vec<&Value> = plan.objects.new_objects().chain(more).collect();
+    if new.is_empty() {
+        return Ok(());
+    }
+    let exceeded = quota::exceeded(&observe::quotas(run).await?, &new);
+    match exceeded.is_empty() {
+        true => Ok(()),
+        false => Err(manifest.refused(exceeded)),
+    }
+}
+
+/// Fails if a Secret that is about to be written exists and is not owned by this deployment.
+pub fn not_of_others(run: &Reconcile<'_>, secret: Option<&Secret>) -> Result<(), Stop> {
+    let Some(secret) = secret else { return Ok(()) };
+    let name = secret.metadata.name.as_deref().unwrap_or_default();
+    match whose(&secret.metadata, &run.owner, &run.names.deployment()) {
+        Whose::Ours => Ok(()),
+        Whose::Leaving => Err(Stop::Waiting(format!("Secret '{name}' to be deleted"))),
+        Whose::Other(other) => Err(name_taken(format!("there is already Secret '{name}' ({other})"))),
+    }
+}
+
+fn name_taken(complaint: String) -> Stop {
+    let error = Diagnostic::error("deployment-name-taken", complaint)
+        .help("delete it, or give the deployment or the instance group another name; the operator retries every 30 s");
+    Stop::taken(vec![error], &Sources::default())
+}

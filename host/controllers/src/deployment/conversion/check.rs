@@ -1,0 +1,137 @@
+//! Checks a BOSHDeployment before it is stored: its documents, its ops files, and every check of the manifest that needs no release. It calls the
+//! same functions as the controller, and writes nothing.
+
+use super::merge;
+use super::variables::{Depth, asked};
+use crate::deployment::context::Context;
+use crate::deployment::inputs;
+use crate::deployment::observe;
+use crate::deployment::progress::Progress;
+use crate::deployment::reconcile::Reconcile;
+use crate::deployment::stop::Stop;
+use boson_api::BoshDeployment;
+use boson_cluster::client::Error;
+use boson_in_pod::Values;
+use boson_pipeline::Diagnostic;
+use boson_pipeline::report::{self, Sources};
+
+/// Not errors yet: a missing object may be the next one in the same `kubectl apply`, and a web server may be available again later.
+const LATER: &[&str] = &["deployment-not-found", "deployment-no-value", "deployment-url-unread"];
+
+/// The result of a check.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Checked {
+    /// All errors with their positions, as in the condition of the deployment.
+    pub wrong: Option<String>,
+    /// What has no effect, and what is still missing; a sentence each.
+    pub warnings: Vec<String>,
+}
+
+// === impl Context ===
+
+impl Context {
+    /// Checks a deployment as it is about to be stored.
+    ///
+    /// # Errors
+    /// A call to the API server that failed.
+    pub(crate) async fn check(&self, mut object: BoshDeployment, namespace: &str) -> Result<Checked, Error> {
+        // A new object may have no UID yet; nothing that refers to it is written.
+        object.metadata.uid.get_or_insert_default();
+        let progress = Progress::default();
+        let active = match observe::plugins::resolve(self, &object, namespace) {
+            Some(resolution) => resolution.active,
+            None => Err(Stop::Waiting("the plugins".into())),
+        };
+        let checked = match active.and_then(|active| Reconcile::new(self, &object, namespace, active, &progress)) {
+            Ok(run) => check(&run).await,
+            Err(stop) => Err(stop),
+        };
+        match checked {
+            Ok(warnings) => Ok(Checked { wrong: None, warnings }),
+            Err(Stop::Wrong(wrong) | Stop::Refused(wrong)) => Ok(Checked {
+                wrong: Some(wrong.message),
+                warnings: Vec::new(),
+            }),
+            Err(Stop::Waiting(what)) => Ok(Checked {
+                wrong: None,
+                warnings: vec![format!("not checked completely: that needs {what}")],
+            }),
+            Err(Stop::Api(error)) => Err(error),
+        }
+    }
+}
+
+async fn check(run: &Reconcile<'_>) -> Result<Vec<String>, Stop> {
+    let mut read = inputs::documents(run).await?;
+    let (later, wrong) = parted(std::mem::take(&mut read.errors));
+    if !wrong.is_empty() {
+        return Err(Stop::wrong(wrong, &read.sources));
+    }
+    if !later.is_empty() {
+        return Ok(sentences(&later, &read.sources));
+    }
+    let stages = run.plugins.stages.clone();
+    let manifest = merge(stages.clone(), read.whole()?).await?;
+    let (given, errors) = inputs::given_so_far(run, stages.clone(), &manifest).await?;
+    let (later, wrong) = parted(errors);
+    if !wrong.is_empty() {
+        return Err(manifest.fail(wrong));
+    }
+    if !later.is_empty() {
+        let said = [manifest.warnings, later].concat();
+        return Ok(sentences(&said, &manifest.sources));
+    }
+    let given = Values::of(&given).map_err(|errors| manifest.fail(errors))?.given;
+    let asked = asked(run, stages, manifest, &given, Depth::Manifest).await?;
+    let manifest = asked.manifest;
+    let said = [manifest.warnings, asked.warnings].concat();
+    let said = manifest.secrets.scrub(said, &manifest.sources);
+    Ok(sentences(&said, &manifest.sources))
+}
+
+/// What may be missing only for now, and what is wrong.
+fn parted(errors: Vec<Diagnostic>) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
+    errors
+        .into_iter()
+        .partition(|error| LATER.contains(&error.code.as_str()))
+}
+
+/// Each in one sentence, with its position.
+fn sentences(diagnostics: &[Diagnostic], sources: &Sources) -> Vec<String> {
+    let entries = report::entries(diagnostics, sources).into_iter();
+    let sentence = |entry: report::Entry| {
+        let numbers = [entry.line, entry.line.and(entry.column)];
+        let numbers = numbers.into_iter().flatten().map(|number| format!(":{number}"));
+        match entry.file {
+            Some(file) => format!("{file}{}: {}", numbers.collect::<String>(), entry.message),
+            None => entry.message,
+        }
+    };
+    entries.map(sentence).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_object_is_no_error() {
+        let errors = ["deployment-not-found", "ops-missing-key", "deployment-no-value"];
+        let (later, wrong) = parted(errors.map(|code| Diagnostic::error(code, "x")).into());
+        let codes = |all: Vec<Diagnostic>| all.into_iter().map(|one| one.code).collect::<Vec<_>>();
+        assert_eq!(codes(later), ["deployment-not-found", "deployment-no-value"]);
+        assert_eq!(codes(wrong), ["ops-missing-key"]);
+    }
+
+    #[test]
+    fn a_sentence_begins_with_its_position() {
+        let placed = Diagnostic::warning("x", "no effect")
+            .in_document("m")
+            .on_line(3, Some(7));
+        let nowhere = Diagnostic::warning("x", "no place");
+        assert_eq!(
+            sentences(&[placed, nowhere], &Sources::default()),
+            ["m:3:7: no effect", "no place"]
+        );
+    }
+}

@@ -1,0 +1,69 @@
+//! The last steps: the objects of the deployment.
+
+use super::owned::owned;
+use super::work::{Gathered, THREADS};
+use crate::deployment::manifest::{Manifest, SharedStages, blocking, unnamed};
+use crate::deployment::plan::held_back::HeldBack;
+use crate::deployment::plan::job_sources::JobSources;
+use crate::deployment::reconcile::Reconcile;
+use crate::deployment::stop::Stop;
+use boson_pipeline::convert::{self, Group, pod_plugins};
+use boson_pipeline::plain;
+use boson_pipeline::stage::Variable;
+use serde_json::Value;
+
+/// The objects of the deployment, with its label and owner reference. Groups that cannot be converted are held back.
+pub async fn objects(
+    run: &Reconcile<'_>,
+    stages: SharedStages,
+    mut manifest: Manifest,
+    variables: Vec<Variable>,
+    gathered: Vec<Gathered>,
+    held_back: &mut HeldBack,
+) -> Result<(Manifest, Vec<Value>), Stop> {
+    let deployment = run.deployment.clone();
+    let in_pods = run.copies.plugins.clone();
+    let granted = convert::granted(
+        &run.names,
+        &run.context.conversion.allowed,
+        gathered.iter().map(Gathered::ready),
+    );
+    let (manifest, failed, result) = blocking(move || {
+        let mut said = Vec::new();
+        let ready: Vec<Group<'_>> = gathered.iter().map(Gathered::ready).collect();
+        let of_deployment = (manifest.named(), variables.as_slice());
+        let made = convert::objects(&*stages, &deployment, of_deployment, &ready, THREADS, &mut said);
+        // Errors of the whole deployment are reported together with those of groups. If no group is left, the conversion fails, too.
+        let is_lost = !made.failed.is_empty() && made.failed.len() == ready.len();
+        let (failed, result) = if is_lost || !made.errors.is_empty() {
+            let of_groups = made.failed.into_iter().flat_map(|(_, errors)| errors);
+            (Vec::new(), Err(convert::together(made.errors, of_groups.collect())))
+        } else {
+            let mut objects = made.objects;
+            pod_plugins::give(&mut objects, &in_pods);
+            let objects = convert::transform(&*stages, &deployment, objects, granted, &mut said);
+            (made.failed, objects)
+        };
+        manifest.warnings.extend(said);
+        (manifest, failed, result)
+    })
+    .await?;
+    let objects = result.map_err(|errors| manifest.fail(errors))?;
+    for (group, errors) in failed {
+        held_back.add([group], manifest.wrong_with(errors));
+    }
+    let objects = owned(run, objects, &manifest)?;
+    Ok((manifest, objects))
+}
+
+/// The job sources of all groups that have some.
+pub fn job_sources(run: &Reconcile<'_>, manifest: &Manifest, gathered: &mut [Gathered]) -> Result<JobSources, Stop> {
+    let mut sources = JobSources::default();
+    for one in gathered {
+        let Some(packed) = one.sources.take() else { continue };
+        let (group, tags) = (&one.group.name, plain::tags(&manifest.tree, Some(&one.group.name)));
+        let added = sources.add(run.whose(), group, &one.resolved, packed, tags);
+        added.map_err(|error| manifest.one(unnamed(&error)))?;
+    }
+    Ok(sources)
+}

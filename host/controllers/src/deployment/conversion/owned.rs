@@ -1,0 +1,27 @@
+//! Objects of the deployment, as the API server gets them: with its label and its owner reference. Pure.
+
+use crate::deployment::manifest::Manifest;
+use crate::deployment::reconcile::Reconcile;
+use crate::deployment::stop::Stop;
+use boson_cluster::objects;
+use boson_document::{Tree, json};
+use boson_pipeline::Diagnostic;
+use serde_json::Value;
+
+/// These objects, marked as the deployment's own.
+///
+/// # Errors
+/// A plugin returned an object that JSON cannot represent.
+pub fn owned(run: &Reconcile<'_>, objects: Vec<Tree>, manifest: &Manifest) -> Result<Vec<Value>, Stop> {
+    let one = |object: Tree| {
+        let mut value: Value = serde_json::from_str(&json::to_text(&object)).map_err(|_| {
+            manifest.one(Diagnostic::error(
+                "deployment-malformed-object",
+                "an object holds a number that JSON has not",
+            ))
+        })?;
+        objects::own(&mut value, &run.names.deployment(), &run.owner);
+        Ok(value)
+    };
+    objects.into_iter().map(one).collect()
+}

@@ -1,0 +1,40 @@
+//! Pull Secrets for the pods of a conversion, from the credentials of releases in the manifest.
+
+use super::owned::owned;
+use crate::deployment::act;
+use crate::deployment::inputs;
+use crate::deployment::manifest::{Manifest, SharedStages, blocking};
+use crate::deployment::observe;
+use crate::deployment::reconcile::Reconcile;
+use crate::deployment::stop::Stop;
+use boson_pipeline::bundle::Bundle;
+use boson_pipeline::stage::Named;
+
+/// Applies the pull Secrets early: pods of the conversion need them before the objects of the deployment exist.
+pub async fn apply(run: &Reconcile<'_>, stages: &SharedStages, manifest: &Manifest) -> Result<(), Stop> {
+    if !manifest.tree.items("releases").iter().any(inputs::has_credentials) {
+        return Ok(());
+    }
+    let (stages, deployment) = (stages.clone(), run.deployment.clone());
+    let (name, tree) = (manifest.name.clone(), manifest.tree.clone());
+    let made = blocking(move || {
+        let named = Named {
+            name: &name,
+            tree: &tree,
+        };
+        stages.convert_deployment(&deployment, named, &[])
+    });
+    let (objects, _) = made.await?.map_err(|error| manifest.wrong(error))?;
+    let secrets = objects
+        .into_iter()
+        .filter(|object| object.str("kind") == Some("Secret"));
+    let mut bundle = Bundle::new(&run.deployment);
+    let checked = bundle.add(secrets.collect(), "bpm");
+    checked.map_err(|errors| manifest.fail(errors))?;
+    let wanted = owned(run, bundle.into_objects(), manifest)?;
+    let mut live = observe::of_kind(run, "v1", "Secret").await?;
+    for object in observe::difference(run, wanted, &mut live).await?.apply {
+        act::apply(run, &object).await?;
+    }
+    Ok(())
+}

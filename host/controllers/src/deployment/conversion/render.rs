@@ -1,0 +1,146 @@
+//! The step that renders templates. A group that cannot be rendered is held back; the others continue.
+
+use super::work::{Gathered, THREADS, Work, series};
+use crate::deployment::act;
+use crate::deployment::inputs;
+use crate::deployment::jobs;
+use crate::deployment::manifest::{Manifest, SharedStages, blocking};
+use crate::deployment::plan::documents::Document;
+use crate::deployment::plan::held_back::HeldBack;
+use crate::deployment::plan::stored::Stored;
+use crate::deployment::reconcile::Reconcile;
+use crate::deployment::stop::Stop;
+use boson_api::deployment::ConversionMode;
+use boson_cluster::objects::versioned::Series;
+use boson_pipeline::convert::job_sources::{self, Room};
+use boson_pipeline::convert::kept::{self, Texts};
+use boson_pipeline::convert::{self, Failure, Origin, bpm_document};
+use boson_pipeline::release::Release;
+use boson_pipeline::stage::ResolvedGroup;
+use boson_pipeline::{Diagnostic, Stage};
+use std::sync::Arc;
+
+/// A document for each group; none if the group cannot be rendered.
+type Each = Vec<Option<Stored>>;
+
+/// The rendered BPM configuration of every group. All other templates are rendered, too, to find errors early.
+pub async fn render(
+    run: &Reconcile<'_>,
+    stages: &SharedStages,
+    manifest: Manifest,
+    gathered: Vec<Gathered>,
+    work: &mut Work,
+    held_back: &mut HeldBack,
+) -> Result<(Manifest, Vec<Gathered>), Stop> {
+    let names: Vec<String> = gathered.iter().map(|one| one.group.name.clone()).collect();
+    let series = series(&names, &manifest, |group| run.whose().bpm(group))?;
+    let (mut manifest, stored) = match run.mode {
+        ConversionMode::InProcess => here(run, stages, manifest, (&gathered, &series), work, held_back).await?,
+        ConversionMode::Jobs => in_pods(run, manifest, (&gathered, &series), work, held_back).await?,
+    };
+    // The versions that pods of a group use are retained while the group is held back.
+    work.series.extend(series.iter().map(|series| series.name.clone()));
+    let (mut rendered, mut room) = (Vec::new(), Room::default());
+    for (mut to, one) in gathered.into_iter().zip(stored) {
+        let Some(one) = one else { continue };
+        work.stamp(run, &one, &work.annotations(&manifest, &to.group.name))
+            .await?;
+        let document = kept::read(&one.name, one.bytes(kept::BPM)).map_err(|error| manifest.one(error))?;
+        let (jobs, files) = bpm_document::read(&document).map_err(|error| manifest.one(error))?;
+        to.jobs = jobs;
+        to.sources = one
+            .find(job_sources::KEY)
+            .and_then(|stored| job_sources::pack(stored, &mut room));
+        for file in files {
+            manifest.sources.add_document(file, true);
+        }
+        rendered.push(to);
+    }
+    Ok((manifest, rendered))
+}
+
+async fn here(
+    run: &Reconcile<'_>,
+    stages: &SharedStages,
+    manifest: Manifest,
+    (gathered, series): (&[Gathered], &[Series]),
+    work: &Work,
+    held_back: &mut HeldBack,
+) -> Result<(Manifest, Each), Stop> {
+    let releases = inputs::releases(run, &manifest).await?;
+    let resolved = gathered.iter().map(|one| one.group.clone()).collect();
+    let (manifest, rendered) = templates(stages.clone(), manifest, resolved, releases).await?;
+    if !rendered.is_empty() && rendered.iter().all(Result::is_err) {
+        let errors = rendered.into_iter().filter_map(Result::err).flatten();
+        return Err(manifest.fail(errors.collect()));
+    }
+    let (mut documents, mut is_rendered) = (Vec::new(), Vec::new());
+    for ((one, series), rendered) in gathered.iter().zip(series).zip(rendered) {
+        let name = &one.group.name;
+        is_rendered.push(rendered.is_ok());
+        match rendered {
+            Ok(texts) => documents.push(Document {
+                series,
+                texts,
+                annotations: work.annotations(&manifest, name),
+            }),
+            Err(errors) => held_back.add([name.clone()], manifest.wrong_with(errors)),
+        }
+    }
+    let stored = act::documents::store(run, documents, &manifest, &work.existing).await?;
+    let mut stored = stored.into_iter();
+    let each = is_rendered.into_iter();
+    let each = each.map(|is_rendered| is_rendered.then(|| stored.next()).flatten());
+    Ok((manifest, each.collect()))
+}
+
+async fn in_pods(
+    run: &Reconcile<'_>,
+    mut manifest: Manifest,
+    (gathered, series): (&[Gathered], &[Series]),
+    work: &Work,
+    held_back: &mut HeldBack,
+) -> Result<(Manifest, Each), Stop> {
+    let releases = inputs::images(run, &manifest)?;
+    let groups = gathered.iter().zip(series).map(|(one, series)| jobs::Rendering {
+        name: &one.group.name,
+        series,
+        resolved: &one.resolved,
+    });
+    let groups: Vec<_> = groups.collect();
+    let site = work.site(run, Stage::Render, &manifest).await?;
+    let job = jobs::rendering(&site, &groups, &releases)?;
+    let left = jobs::output_by_group(run, &job, series, &mut manifest).await?;
+    let failed = gathered.iter().zip(&left.stored).filter(|(_, stored)| stored.is_none());
+    if let Some(wrong) = left.wrong {
+        held_back.add(failed.map(|(one, _)| one.group.name.clone()), wrong);
+    }
+    Ok((manifest, left.stored))
+}
+
+/// Renders the templates of all groups. Returns for each group what the next step reads, or its errors.
+async fn templates(
+    stages: SharedStages,
+    mut manifest: Manifest,
+    groups: Vec<ResolvedGroup>,
+    releases: Arc<Vec<Release>>,
+) -> Result<(Manifest, Vec<Result<Texts, Vec<Diagnostic>>>), Stop> {
+    blocking(move || {
+        let (mut said, origin) = (Vec::new(), Origin::Manifest(manifest.named()));
+        let how = (manifest.filter(), THREADS);
+        let rendered = convert::render(&*stages, origin, &groups, &releases, how, &mut said);
+        let rendered = rendered.map_err(|errors| manifest.fail(errors))?.groups;
+        manifest.warnings.extend(said);
+        let mut room = Room::default();
+        let texts = groups.iter().zip(rendered).map(|(group, jobs)| {
+            let jobs = jobs.map_err(Failure::into_diagnostics)?;
+            Ok(kept::bpm(
+                &jobs,
+                job_sources::text(&group.document, &releases, &mut room),
+            ))
+        });
+        let texts = texts.collect();
+        Ok((manifest, texts))
+    })
+    .await?
+}

@@ -1,0 +1,153 @@
+//! The step before values exist: which variables need one. Checks the manifest as far as that is possible without values.
+
+use super::owned::owned;
+use crate::deployment::inputs;
+use crate::deployment::manifest::{Manifest, SharedStages, blocking};
+use crate::deployment::reconcile::Reconcile;
+use crate::deployment::stop::Stop;
+use boson_api::deployment::ConversionMode;
+use boson_document::Tree;
+use boson_pipeline::bundle::Bundle;
+use boson_pipeline::scrub::Secrets;
+use boson_pipeline::stage::{Deployment, Named, Variable};
+use boson_pipeline::variables::{self, Table};
+use boson_pipeline::{Diagnostic, Stage, StageError, Stages, convert};
+use serde_json::Value;
+
+/// What a manifest needs before it can be converted.
+pub struct Asked {
+    pub manifest: Manifest,
+    /// Variables that need a value.
+    pub variables: Vec<Variable>,
+    /// A QuarksSecret for each.
+    pub secrets: Vec<Value>,
+    /// Reported only by checks: the desired manifest gives the same warnings again.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// How much the checks of a manifest read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// Only the manifest, for an answer within the time limit of a webhook.
+    Manifest,
+    /// Also the releases, if the manifest has errors: links may have more.
+    Releases,
+}
+
+/// The result of the checks.
+struct Checked {
+    variables: Vec<Variable>,
+    objects: Vec<Tree>,
+    warnings: Vec<Diagnostic>,
+    /// The plugin that made the objects.
+    plugin: String,
+}
+
+/// Errors of the checks.
+struct Refused {
+    errors: Vec<Diagnostic>,
+    /// The manifest with the given values, if the checks came that far.
+    document: Option<Tree>,
+}
+
+/// The QuarksSecrets to apply, after the checks of the manifest that need no values.
+pub async fn asked(
+    run: &Reconcile<'_>,
+    stages: SharedStages,
+    mut manifest: Manifest,
+    given: &Table,
+    depth: Depth,
+) -> Result<Asked, Stop> {
+    // The checked document holds given values, and checks may quote what they refuse.
+    manifest.secrets.add(Secrets::of(&given.to_tree()));
+    let (deployment, given, own) = (run.deployment.clone(), given.clone(), stages.clone());
+    let (manifest, result) = blocking(move || {
+        let result = checked(&*own, &manifest, &deployment, &given);
+        (manifest, result)
+    })
+    .await?;
+    let Checked {
+        variables,
+        objects,
+        warnings,
+        plugin,
+    } = match result {
+        Ok(checked) => checked,
+        Err(Refused { errors, document }) => {
+            return Err(refused(run, stages, manifest, errors, document, depth).await);
+        }
+    };
+    let secrets = objects
+        .into_iter()
+        .filter(|object| object.str("kind") == Some("QuarksSecret"));
+    let mut bundle = Bundle::new(&run.deployment);
+    let checked = bundle.add(secrets.collect(), &plugin);
+    checked.map_err(|errors| manifest.fail(errors))?;
+    let secrets = owned(run, bundle.into_objects(), &manifest)?;
+    Ok(Asked {
+        manifest,
+        variables,
+        secrets,
+        warnings,
+    })
+}
+
+/// All errors that can be found before values exist: those of the checks, and those of links. Both are reported at once, as `host convert` does.
+async fn refused(
+    run: &Reconcile<'_>,
+    stages: SharedStages,
+    mut manifest: Manifest,
+    errors: Vec<Diagnostic>,
+    document: Option<Tree>,
+    depth: Depth,
+) -> Stop {
+    let is_deep = depth == Depth::Releases && run.mode == ConversionMode::InProcess;
+    let Some(document) = document.filter(|_| is_deep) else {
+        return manifest.fail(errors);
+    };
+    manifest.tree = document;
+    // Without releases, their images are reported after these errors are fixed.
+    let Ok(releases) = inputs::releases(run, &manifest).await else {
+        return manifest.fail(errors);
+    };
+    let deployment = run.deployment.clone();
+    let all = blocking(move || {
+        let gathered = convert::gather(&*stages, &deployment, manifest.named(), &releases);
+        let more = gathered.err().map(StageError::into_diagnostics).unwrap_or_default();
+        manifest.fail(convert::together(errors, more))
+    });
+    all.await.unwrap_or_else(|stop| stop)
+}
+
+/// The checks of a manifest that need no values. Errors of the deployment's own objects leave a document whose links can be checked, too.
+fn checked(
+    stages: &dyn Stages,
+    manifest: &Manifest,
+    deployment: &Deployment,
+    given: &Table,
+) -> Result<Checked, Refused> {
+    let wanted = variables::wanted(stages, manifest.named(), given);
+    let (wanted, mut warnings) = wanted.map_err(|error| Refused {
+        errors: error.into_diagnostics(),
+        document: None,
+    })?;
+    let named = Named {
+        name: &manifest.name,
+        tree: &wanted.document,
+    };
+    match stages.convert_deployment(deployment, named, &wanted.variables) {
+        Ok((objects, said)) => {
+            warnings.extend(said);
+            Ok(Checked {
+                variables: wanted.variables,
+                objects,
+                warnings,
+                plugin: stages.called(Stage::Bpm, 0),
+            })
+        }
+        Err(error) => Err(Refused {
+            errors: error.into_diagnostics(),
+            document: Some(wanted.document),
+        }),
+    }
+}

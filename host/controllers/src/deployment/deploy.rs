@@ -1,0 +1,181 @@
+//! From the inputs of a deployment to its objects in the cluster: the same steps as `host convert`, but with a Secret after each step, and stopping
+//! where the cluster has to do something first.
+
+use super::act;
+use super::conversion::variables::{Depth, asked};
+use super::conversion::{self, Work, traced};
+use super::inputs;
+use super::manifest::{Manifest, SharedStages};
+use super::observe;
+use super::plan::causes::Causes;
+use super::plan::held_back::HeldBack;
+use super::plan::{self, Applying, Desired, Live, Plan, Rules};
+use super::reconcile::Reconcile;
+use super::status::Done;
+use super::stop::Stop;
+use boson_api::deployment::ConversionMode;
+use boson_document::Tree;
+use boson_in_pod::Values;
+use boson_pipeline::stage::Variable;
+use serde_json::Value;
+use std::time::Instant;
+
+/// The desired manifest, and what the steps after it need.
+struct Prepared {
+    manifest: Manifest,
+    variables: Vec<Variable>,
+    /// Variables that the manifest no longer has.
+    removed: Vec<String>,
+    work: Work,
+}
+
+/// Converts and applies the deployment.
+pub async fn deploy(run: &Reconcile<'_>) -> Result<Done, Stop> {
+    let stages = traced(run.plugins.stages.clone());
+    let Prepared {
+        manifest,
+        variables,
+        removed,
+        mut work,
+    } = prepare(run, &stages).await?;
+    let (manifest, desired) = convert(run, stages, manifest, variables, &mut work).await?;
+    act::plugins::copy(run).await?;
+    let applied = apply(run, &desired, &manifest).await?;
+    // List again to include new versions; else the oldest would stay until the next change.
+    let existing = match run.progress.has_written() {
+        true => observe::documents(run).await?,
+        false => work.existing,
+    };
+    act::garbage::collect(run, &work.series, existing, &applied.wanted).await?;
+    let mut warnings = run.plugins.warnings.clone();
+    warnings.extend(manifest.secrets.scrub(manifest.warnings, &manifest.sources));
+    Ok(Done {
+        groups: groups(&applied.wanted),
+        held_back: desired.held_back.wrong(),
+        outdated: applied.outdated,
+        removed,
+        warnings,
+    })
+}
+
+/// The desired manifest: with ops, and with the values of all variables. Waits until all values exist.
+async fn prepare(run: &Reconcile<'_>, stages: &SharedStages) -> Result<Prepared, Stop> {
+    let documents = inputs::documents(run).await?.whole()?;
+    let manifest = conversion::merge(stages.clone(), documents).await?;
+    run.progress.counted(services(&manifest.tree));
+    let mut held = inputs::given(run, stages.clone(), &manifest).await?;
+    let given = Values::of(&held).map_err(|errors| manifest.fail(errors))?.given;
+    let with_ops = run.whose().with_ops(&manifest.tree);
+    act::documents::apply(run, &with_ops.map_err(|error| manifest.one(error))?).await?;
+    let asked = asked(run, stages.clone(), manifest, &given, Depth::Releases).await?;
+    let (mut manifest, variables) = (asked.manifest, asked.variables);
+    let removed = act::variables::request(run, &manifest, asked.secrets).await?;
+    held.extend(inputs::generated(run, &variables).await?);
+    let values = Values::of(&held).map_err(|errors| manifest.fail(errors))?;
+    manifest.secrets.add(values.secrets());
+    let mut work = Work::new(held, values, observe::documents(run).await?);
+    if run.mode == ConversionMode::Jobs {
+        act::plugins::copy(run).await?;
+    }
+    let mut manifest = conversion::interpolate(run, stages, manifest, &mut work).await?;
+    manifest.secrets.except_names(&manifest.tree);
+    run.progress.done(1);
+    Ok(Prepared {
+        manifest,
+        variables,
+        removed,
+        work,
+    })
+}
+
+/// The desired objects.
+async fn convert(
+    run: &Reconcile<'_>,
+    stages: SharedStages,
+    manifest: Manifest,
+    variables: Vec<Variable>,
+    work: &mut Work,
+) -> Result<(Manifest, Desired), Stop> {
+    let (manifest, gathered) = conversion::gather(run, &stages, manifest, work).await?;
+    run.progress.done(2);
+    let mut held_back = HeldBack::default();
+    let rendered = conversion::render(run, &stages, manifest, gathered, work, &mut held_back);
+    let (manifest, mut rendered) = rendered.await?;
+    run.progress.done(3);
+    let sources = conversion::job_sources(run, &manifest, &mut rendered)?;
+    let made = conversion::objects(run, stages, manifest, variables, rendered, &mut held_back);
+    let (manifest, objects) = made.await?;
+    let desired = Desired {
+        objects,
+        manifest: work.desired.clone(),
+        sources,
+        held_back,
+    };
+    Ok((manifest, desired))
+}
+
+/// Observes the objects in the cluster, plans the way to the desired ones, and acts. Returns what was done.
+async fn apply(run: &Reconcile<'_>, desired: &Desired, manifest: &Manifest) -> Result<Applying, Stop> {
+    let mut live = observe::live(run, &desired.objects).await?;
+    let plan = match settled(run, desired, &mut live).await? {
+        Plan::Retain(retaining) => return Err(act::retain(run, &retaining).await?),
+        Plan::Apply(plan) if has_place(run, &plan) => plan,
+        Plan::Apply(_) => {
+            live.may_roll = false;
+            match settled(run, desired, &mut live).await? {
+                Plan::Retain(retaining) => return Err(act::retain(run, &retaining).await?),
+                Plan::Apply(plan) => plan,
+            }
+        }
+    };
+    act::act(run, &plan, manifest).await?;
+    Ok(*plan)
+}
+
+/// The plan, without objects that another write would not change.
+async fn settled(run: &Reconcile<'_>, desired: &Desired, live: &mut Live) -> Result<Plan, Stop> {
+    let rules = Rules {
+        names: &run.names,
+        mode: run.mode,
+        retain: run.object.spec.retain(),
+        operator_image: &run.deployment.operator_image,
+        causes: Causes {
+            status: run.object.status.as_ref(),
+            generation: run.object.metadata.generation,
+            inputs: run.progress.inputs(),
+            plugins: &run.plugins.uses,
+        },
+    };
+    let plan = plan::plan(desired, live, &rules);
+    Ok(match observe::settle(run, plan.drifted(), &mut live.objects).await? {
+        true => plan::plan(desired, live, &rules).with_excess_of(plan),
+        false => plan,
+    })
+}
+
+/// Takes a place for the group that rolls, if any. False: another deployment has taken it since the cluster was observed.
+fn has_place(run: &Reconcile<'_>, plan: &Applying) -> bool {
+    let Some(group) = &plan.rolls else { return true };
+    let (image, most) = (&run.deployment.operator_image, run.context.conversion.roll_outdated);
+    let has_place = run.context.memory.rollouts.take(run.key(), most, Instant::now());
+    if has_place {
+        tracing::info!(group, image, "the operator rolls an instance group to its own image");
+    }
+    has_place
+}
+
+/// How many instance groups of a manifest are services.
+fn services(manifest: &Tree) -> i32 {
+    let lifecycle = |group: &Tree| group.str("lifecycle").unwrap_or("service") == "service";
+    let services = manifest
+        .items("instance_groups")
+        .iter()
+        .filter(|group| lifecycle(group));
+    i32::try_from(services.count()).unwrap_or(i32::MAX)
+}
+
+/// How many of these objects are instance groups that are services.
+fn groups(objects: &[Value]) -> i32 {
+    let sets = objects.iter().filter(|object| object["kind"] == "QuarksStatefulSet");
+    i32::try_from(sets.count()).unwrap_or(i32::MAX)
+}

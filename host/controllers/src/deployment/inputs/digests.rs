@@ -1,0 +1,102 @@
+//! The inputs of a deployment, each with a digest that reveals no value. The digests show what caused a change, and let clients wait for one. Pure.
+
+use boson_api::deployment::{Input, InputKind};
+use boson_cluster::objects;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+/// Digits of a digest: it distinguishes states, and protects nothing.
+const DIGITS: usize = 16;
+
+/// The present state of something that the specification refers to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// `configmap/scale`.
+    pub name: String,
+    /// None if it does not exist.
+    pub digest: Option<String>,
+    /// Whether it is on a web server.
+    pub is_url: bool,
+}
+
+/// The digest of public content.
+pub fn of_bytes(bytes: &[u8]) -> String {
+    cut(objects::hexadecimal(&Sha256::digest(bytes)))
+}
+
+/// The digest of a Secret, which reveals nothing about its content.
+pub fn of_secret(meta: &ObjectMeta) -> String {
+    cut(objects::digest(&json!([meta.uid, meta.resource_version])))
+}
+
+fn cut(mut digits: String) -> String {
+    digits.truncate(DIGITS);
+    digits
+}
+
+/// The value of a variable, in this Secret.
+pub fn variable(name: &str, meta: &ObjectMeta) -> Input {
+    Input {
+        kind: InputKind::Variable,
+        name: name.into(),
+        digest: of_secret(meta),
+    }
+}
+
+/// A document.
+pub fn document(kind: InputKind, source: &Source) -> Input {
+    Input {
+        kind,
+        name: source.name.clone(),
+        digest: source.digest.clone().unwrap_or_default(),
+    }
+}
+
+/// One digest of all that users edit: documents in their order, and given Secrets.
+pub fn digest(sources: &[Source]) -> String {
+    let one = |source: &Source| -> Value {
+        // Clients cannot know what a web server answers to the operator.
+        let digest = source.digest.as_ref().filter(|_| !source.is_url);
+        json!([source.name, digest])
+    };
+    objects::digest(&sources.iter().map(one).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_digest_stands_for_content_order_and_absence_but_not_for_what_a_server_answers() {
+        let source = |name: &str, digest: Option<&str>| Source {
+            name: name.into(),
+            digest: digest.map(str::to_string),
+            is_url: name.starts_with("https:"),
+        };
+        let (a, b) = (source("configmap/a", Some("1")), source("configmap/b", Some("1")));
+        let base = digest(&[a.clone(), b.clone()]);
+        assert_eq!(base, digest(&[a.clone(), b.clone()]));
+        for other in [
+            vec![b.clone(), a.clone()],
+            vec![a.clone(), source("configmap/b", Some("2"))],
+            vec![a.clone(), source("configmap/b", None)],
+            vec![a],
+        ] {
+            assert_ne!(base, digest(&other), "{other:?}");
+        }
+        let url = |content| digest(&[source("https://h/m", Some(content))]);
+        assert_eq!(url("1"), url("2"));
+    }
+
+    #[test]
+    fn the_digest_of_a_secret_is_that_of_its_version() {
+        let meta = |version: &str| ObjectMeta {
+            uid: Some("u".into()),
+            resource_version: Some(version.into()),
+            ..ObjectMeta::default()
+        };
+        assert_ne!(of_secret(&meta("1")), of_secret(&meta("2")));
+        assert_eq!(of_secret(&meta("1")).len(), DIGITS);
+    }
+}

@@ -1,0 +1,13 @@
+//! The memory that inputs may use, as a share of the budget of all namespaces.
+
+use crate::deployment::manifest::blocking;
+use crate::deployment::stop::Stop;
+use boson_budget::{Budget, Class, Share};
+use std::sync::Arc;
+
+/// Waits for a share of the budget, outside the threads of the runtime.
+pub async fn hold(budget: &Budget, class: Class, namespace: &str, bytes: u64) -> Result<Share, Stop> {
+    let (budget, holder): (_, Arc<str>) = (budget.clone(), namespace.into());
+    let share = blocking(move || budget.hold(class, &holder, bytes)).await?;
+    share.map_err(|excess| Stop::Waiting(format!("memory: {excess}")))
+}

@@ -1,0 +1,16 @@
+//! Reads what a deployment is made from: the documents that users wrote, the values of variables, and releases from their images.
+
+pub mod digests;
+mod documents;
+mod memory;
+mod pull_secrets;
+mod references;
+mod releases;
+mod sizes;
+mod variables;
+
+pub use documents::{Documents, read as documents};
+pub use pull_secrets::{has_credentials, names_in_pods as pull_secrets};
+pub use references::digest_now;
+pub use releases::{images, read as releases};
+pub use variables::{generated, given, given_so_far};

@@ -1,0 +1,150 @@
+//! Pull Secrets: the operator reads images with the same Secrets as the pods of the deployment. Like the kubelet, it uses those that the group names
+//! and those of its ServiceAccount, and ignores missing ones.
+
+use crate::conversion::PullSecret;
+use crate::deployment::memory::Source;
+use crate::deployment::observe;
+use crate::deployment::reconcile::Reconcile;
+use crate::deployment::stop::Stop;
+use boson_document::{Pointer, Tree};
+use boson_manifest::names;
+use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// Key of a pull Secret.
+const CONFIG: &str = ".dockerconfigjson";
+/// Key of the older form, which lacks the outermost member.
+const OLD_CONFIG: &str = ".dockercfg";
+/// The ServiceAccount of pods by default.
+const DEFAULT_ACCOUNT: &str = "default";
+
+/// The contents of all pull Secrets that exist, those that groups name first.
+pub async fn contents(run: &Reconcile<'_>, manifest: &Tree) -> Result<Vec<PullSecret>, Stop> {
+    let mut contents = Vec::new();
+    for name in names(run, manifest).await? {
+        contents.extend(observe::secret(run, &name).await?.and_then(content));
+    }
+    Ok(contents)
+}
+
+/// Names of the Secrets that pods of the conversion pull release images with: those of releases with credentials, those that agent settings name,
+/// and those of the ServiceAccounts of the deployment's pods. The pods of the conversion run as another account.
+pub async fn names_in_pods(run: &Reconcile<'_>, manifest: &Tree) -> Result<Vec<String>, Stop> {
+    let releases = manifest.items("releases").iter();
+    let with_credentials = releases.filter(|release| has_credentials(release));
+    let releases = with_credentials.filter_map(|release| release.str("name"));
+    let mut all: Vec<String> = releases
+        .filter_map(|name| run.names.release_credentials(name).ok())
+        .collect();
+    all.extend(names(run, manifest).await?);
+    Ok(in_pods(all))
+}
+
+/// Names of the Secrets that the deployment's own pods pull with, those that groups name first. They and the accounts are remembered.
+async fn names(run: &Reconcile<'_>, manifest: &Tree) -> Result<Vec<String>, Stop> {
+    let (mut names, accounts) = wanted(manifest);
+    let mut sources: BTreeSet<Source> = accounts.iter().cloned().map(Source::Account).collect();
+    for account in accounts {
+        let found: Option<ServiceAccount> = run.context.cluster.get(run.namespace, &account).await?;
+        let references = found.and_then(|account| account.image_pull_secrets).unwrap_or_default();
+        for reference in references {
+            if !names.contains(&reference.name) {
+                names.push(reference.name);
+            }
+        }
+    }
+    sources.extend(names.iter().cloned().map(Source::Secret));
+    // Remembered before they are read, so that no change is lost.
+    run.context.memory.pulls.remember(run.key(), sources);
+    Ok(names)
+}
+
+/// Whether the manifest gives a release credentials for its image.
+pub fn has_credentials(release: &Tree) -> bool {
+    release
+        .get("credentials")
+        .is_some_and(|credentials| !credentials.is_null())
+}
+
+/// The Secrets that groups name, in their order, and the ServiceAccounts that they run as.
+fn wanted(manifest: &Tree) -> (Vec<String>, BTreeSet<String>) {
+    let (mut secrets, mut accounts) = (Vec::new(), BTreeSet::new());
+    let place = Pointer::from(["env", "bosh", "agent", "settings"].map(String::from).to_vec());
+    // A placeholder without a value is no name.
+    let is_name = |name: &str| !name.is_empty() && names::subdomain(name) == name;
+    for group in manifest.items("instance_groups") {
+        let settings = place.find(group).unwrap_or(&Tree::Null);
+        let named = settings.items("imagePullSecrets").iter();
+        for name in named
+            .filter_map(|reference| reference.str("name"))
+            .filter(|name| is_name(name))
+        {
+            if !secrets.iter().any(|known| known == name) {
+                secrets.push(name.to_string());
+            }
+        }
+        let account = settings.str("serviceAccountName").unwrap_or(DEFAULT_ACCOUNT);
+        if is_name(account) {
+            accounts.insert(account.to_string());
+        }
+    }
+    (secrets, accounts)
+}
+
+/// Sorted, because the order of the Secrets of a ServiceAccount is arbitrary, and a conversion job reruns when its pod template changes.
+fn in_pods(names: Vec<String>) -> Vec<String> {
+    BTreeSet::from_iter(names).into_iter().collect()
+}
+
+/// The docker config in a pull Secret.
+fn content(secret: Secret) -> Option<PullSecret> {
+    let mut data = secret.data?;
+    if let Some(config) = data.remove(CONFIG) {
+        return Some(PullSecret(config.0));
+    }
+    let auths: Value = serde_json::from_slice(&data.remove(OLD_CONFIG)?.0).ok()?;
+    let config = serde_json::json!({ "auths": auths });
+    Some(PullSecret(config.to_string().into_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boson_document::json;
+    use k8s_openapi::ByteString;
+
+    #[test]
+    fn groups_name_secrets_and_accounts() {
+        let manifest = json::parse(
+            r#"{"instance_groups": [
+                {"name": "a", "env": {"bosh": {"agent": {"settings": {"imagePullSecrets": [{"name": "x"}, {"name": "y"}], "serviceAccountName": "s"}}}}},
+                {"name": "b", "env": {"bosh": {"agent": {"settings": {"imagePullSecrets": [{"name": "x"}]}}}}},
+                {"name": "c"},
+                {"name": "d", "env": {"bosh": {"agent": {"settings": {"imagePullSecrets": [{"name": "((p))"}], "serviceAccountName": "((a))"}}}}}]}"#,
+        )
+        .unwrap();
+        let (secrets, accounts) = wanted(&manifest);
+        assert_eq!(secrets, ["x", "y"]);
+        assert_eq!(accounts.into_iter().collect::<Vec<_>>(), ["default", "s"]);
+    }
+
+    #[test]
+    fn pods_pull_with_the_same_in_one_order() {
+        let all = ["b", "d.release-r", "a", "b"].map(String::from);
+        assert_eq!(in_pods(all.into()), ["a", "b", "d.release-r"]);
+    }
+
+    #[test]
+    fn both_forms_of_a_docker_config_are_read() {
+        let secret = |key: &str, text: &str| Secret {
+            data: Some([(key.to_string(), ByteString(text.into()))].into()),
+            ..Secret::default()
+        };
+        let text = |key: &str, text: &str| content(secret(key, text)).map(|found| String::from_utf8(found.0).unwrap());
+        assert_eq!(text(CONFIG, r#"{"auths":{}}"#).as_deref(), Some(r#"{"auths":{}}"#));
+        let wrapped = text(OLD_CONFIG, r#"{"r":{"auth":"YTpi"}}"#);
+        assert_eq!(wrapped.as_deref(), Some(r#"{"auths":{"r":{"auth":"YTpi"}}}"#));
+        assert_eq!(text("other", "{}"), None);
+    }
+}

@@ -1,0 +1,144 @@
+//! The documents that a BOSHDeployment refers to: its manifest, its ops files and its cloud configs. `reading` reads them.
+
+use super::digests::{self, Source};
+use crate::conversion::Web;
+use boson_api::{BoshDeploymentSpec, ReferenceType, ResourceReference};
+use boson_cluster::client::{Cluster, Error};
+use boson_pipeline::Diagnostic;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+
+/// Key of a manifest.
+const MANIFEST: &str = "manifest";
+/// Key of an ops file.
+const OPS: &str = "ops";
+
+/// Key of a cloud config.
+const CLOUD_CONFIG: &str = "cloud-config";
+
+/// A document that was found.
+pub struct Found {
+    /// Its name in diagnostics: `configmap/scale/ops`.
+    pub name: String,
+    pub bytes: Vec<u8>,
+    pub secret: bool,
+    pub digest: String,
+}
+
+/// The references in order, each with the key of its document and its JSON pointer.
+pub fn references(spec: &BoshDeploymentSpec) -> impl Iterator<Item = (&ResourceReference, &'static str, String)> {
+    let ops = spec.ops.iter().enumerate();
+    let first = spec.cloud_config.iter();
+    let more = spec.cloud_configs.iter().enumerate();
+    std::iter::once((&spec.manifest, MANIFEST, "/spec/manifest".to_string()))
+        .chain(ops.map(|(nth, one)| (one, OPS, format!("/spec/ops/{nth}"))))
+        .chain(first.map(|one| (one, CLOUD_CONFIG, "/spec/cloudConfig".to_string())))
+        .chain(more.map(|(nth, one)| (one, CLOUD_CONFIG, format!("/spec/cloudConfigs/{nth}"))))
+}
+
+pub fn source(reference: &ResourceReference, digest: Option<String>) -> Source {
+    let kind = match reference.kind {
+        ReferenceType::Configmap => "configmap/",
+        ReferenceType::Secret => "secret/",
+        ReferenceType::Url => "",
+    };
+    Source {
+        // A query may hold a token.
+        name: format!("{kind}{}", without_query(&reference.name)),
+        digest,
+        is_url: reference.kind == ReferenceType::Url,
+    }
+}
+
+/// The present state of the Secrets of `spec.vars`.
+pub async fn given(cluster: &Cluster, namespace: &str, spec: &BoshDeploymentSpec) -> Result<Vec<Source>, Error> {
+    let mut given = Vec::new();
+    for variable in &spec.vars {
+        let secret: Option<Secret> = cluster.get(namespace, &variable.secret).await?;
+        given.push(Source {
+            name: format!("{} secret/{}", variable.name, variable.secret),
+            digest: secret.map(|secret| digests::of_secret(&secret.metadata)),
+            is_url: false,
+        });
+    }
+    Ok(given)
+}
+
+/// The present digest of everything that a specification refers to. The status has the same once the operator has read it.
+pub async fn digest_now(cluster: &Cluster, namespace: &str, spec: &BoshDeploymentSpec) -> Result<String, Error> {
+    let mut all = Vec::new();
+    for (reference, key, _) in references(spec) {
+        let found = match reference.kind {
+            ReferenceType::Url => None,
+            _ => find(cluster, namespace, reference, key).await?.ok(),
+        };
+        all.push(source(reference, found.map(|found| found.digest)));
+    }
+    all.extend(given(cluster, namespace, spec).await?);
+    Ok(digests::digest(&all))
+}
+
+pub async fn fetch(web: &dyn Web, url: &str) -> Result<Found, Diagnostic> {
+    let bytes = web.document(url).await?;
+    Ok(Found {
+        digest: digests::of_bytes(&bytes),
+        bytes,
+        // A query may hold a token, and conditions quote names.
+        name: without_query(url).to_string(),
+        secret: false,
+    })
+}
+
+fn without_query(url: &str) -> &str {
+    url.split(['?', '#']).next().unwrap_or_default()
+}
+
+pub async fn find(
+    cluster: &Cluster,
+    namespace: &str,
+    reference: &ResourceReference,
+    key: &str,
+) -> Result<Result<Found, Diagnostic>, Error> {
+    let name = &reference.name;
+    let (kind, data) = match reference.kind {
+        ReferenceType::Configmap => {
+            let object: Option<ConfigMap> = cluster.get(namespace, name).await?;
+            let entry = |object| {
+                let bytes = config_map_entry(object, key)?;
+                Some((digests::of_bytes(&bytes), bytes))
+            };
+            ("ConfigMap", object.map(entry))
+        }
+        ReferenceType::Secret => {
+            let object: Option<Secret> = cluster.get(namespace, name).await?;
+            let entry = |object: Secret| {
+                let bytes = object.data.unwrap_or_default().remove(key)?.0;
+                Some((digests::of_secret(&object.metadata), bytes))
+            };
+            ("Secret", object.map(entry))
+        }
+        // The caller fetches those.
+        ReferenceType::Url => ("url", None),
+    };
+    Ok(match data {
+        Some(Some((digest, bytes))) => Ok(Found {
+            name: format!("{}/{name}/{key}", kind.to_lowercase()),
+            digest,
+            bytes,
+            secret: reference.kind == ReferenceType::Secret,
+        }),
+        Some(None) => Err(
+            Diagnostic::error("deployment-no-key", format!("{kind} '{name}' has no key '{key}'"))
+                .help(format!("put the document under the key '{key}'")),
+        ),
+        None => Err(Diagnostic::error(
+            "deployment-not-found",
+            format!("there is no {kind} '{name}' in this namespace"),
+        )
+        .help("create it; the deployment then continues automatically")),
+    })
+}
+
+fn config_map_entry(object: ConfigMap, key: &str) -> Option<Vec<u8>> {
+    let text = object.data.unwrap_or_default().remove(key).map(String::into_bytes);
+    text.or_else(|| object.binary_data.unwrap_or_default().remove(key).map(|bytes| bytes.0))
+}

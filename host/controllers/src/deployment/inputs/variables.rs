@@ -1,0 +1,130 @@
+//! Values of variables: those given by users, and those generated in the cluster.
+
+use super::digests;
+use crate::deployment::manifest::{Manifest, SharedStages, blocking, unnamed};
+use crate::deployment::observe;
+use crate::deployment::plan::variables::{State, state};
+use crate::deployment::reconcile::Reconcile;
+use crate::deployment::stop::Stop;
+use boson_api::QuarksSecret;
+use boson_document::{Tree, closest, did_you_mean};
+use boson_in_pod::{Held, Origin, Values, secrets};
+use boson_pipeline::Diagnostic;
+use boson_pipeline::report::Sources;
+use boson_pipeline::stage::{Named, Variable};
+use boson_pipeline::variables;
+
+/// The values given by the user: `spec.vars`, and the Secrets of implicit variables.
+pub async fn given(run: &Reconcile<'_>, stages: SharedStages, manifest: &Manifest) -> Result<Vec<Held>, Stop> {
+    let (held, errors) = given_so_far(run, stages, manifest).await?;
+    match errors.is_empty() {
+        true => Ok(held),
+        false => Err(manifest.fail(errors)),
+    }
+}
+
+/// The given values that exist, and what is wrong with the others.
+pub async fn given_so_far(
+    run: &Reconcile<'_>,
+    stages: SharedStages,
+    manifest: &Manifest,
+) -> Result<(Vec<Held>, Vec<Diagnostic>), Stop> {
+    let (mut held, mut errors) = (Vec::new(), Vec::new());
+    for variable in &run.object.spec.vars {
+        match observe::secret(run, &variable.secret).await? {
+            Some(secret) => {
+                run.progress.uses([digests::variable(&variable.name, &secret.metadata)]);
+                held.push(Held::whole(Origin::Given, &variable.name, &secret));
+            }
+            None => errors.push(missing(&variable.secret, &variable.name, None)),
+        }
+    }
+    let table = match Values::of(&held) {
+        Ok(values) => values.given,
+        Err(more) => return Err(manifest.fail(errors.into_iter().chain(more).collect())),
+    };
+    let known: Vec<String> = table.names().map(str::to_string).collect();
+    let known = || defined(&manifest.tree).chain(known.iter().map(String::as_str));
+    let (name, tree) = (manifest.name.clone(), manifest.tree.clone());
+    let wanted = blocking(move || {
+        let named = Named {
+            name: &name,
+            tree: &tree,
+        };
+        variables::wanted(&*stages, named, &table).map(|(wanted, _)| wanted.implicit)
+    });
+    for reference in wanted.await?.map_err(|error| manifest.wrong(error))? {
+        let (variable, key) = secrets::implicit(&reference.name);
+        let secret = run
+            .names
+            .implicit_variable(variable)
+            .map_err(|error| manifest.one(unnamed(&error)))?;
+        match observe::secret(run, &secret).await? {
+            Some(found) => match secrets::of_implicit(&found, key) {
+                Ok(_) => {
+                    run.progress.uses([digests::variable(variable, &found.metadata)]);
+                    held.push(Held::implicit(&reference.name, key, &found));
+                }
+                Err(error) => errors.push(error),
+            },
+            None => errors.push(
+                missing(&secret, variable, closest(variable, known()))
+                    .in_document(&manifest.name)
+                    .at(&reference.pointer),
+            ),
+        }
+    }
+    Ok((held, errors))
+}
+
+/// The generated values, once all exist.
+pub async fn generated(run: &Reconcile<'_>, variables: &[Variable]) -> Result<Vec<Held>, Stop> {
+    let (mut held, mut waiting, mut failed) = (Vec::new(), Vec::new(), Vec::new());
+    for variable in variables {
+        let name = run.names.variable(&variable.name);
+        let name = name.map_err(|error| Stop::wrong(vec![unnamed(&error)], &Sources::default()))?;
+        let asked: Option<QuarksSecret> = run.context.cluster.get(run.namespace, &name).await?;
+        let secret = observe::secret(run, &name).await?;
+        match (state(asked.as_ref(), secret.is_some()), secret) {
+            (State::Generated, Some(secret)) => {
+                run.progress.uses([digests::variable(&variable.name, &secret.metadata)]);
+                held.push(Held::whole(Origin::Generated, &variable.name, &secret));
+            }
+            (State::Waiting(Some(why)), _) => waiting.push(format!("{} ({why})", variable.name)),
+            (State::Failed(why), _) => failed.push(no_value(&variable.name, &name, &why)),
+            (State::Waiting(None) | State::Generated, _) => waiting.push(variable.name.clone()),
+        }
+    }
+    if !failed.is_empty() {
+        // Not `Waiting`, which would promise that the value arrives without a change.
+        return Err(Stop::taken(failed, &Sources::default()));
+    }
+    match waiting.is_empty() {
+        true => Ok(held),
+        false => Err(Stop::Waiting(format!("the values of {}", waiting.join(", ")))),
+    }
+}
+
+/// The value of a variable cannot be generated.
+fn no_value(variable: &str, quarks_secret: &str, why: &str) -> Diagnostic {
+    let message = format!("variable '{variable}' has no value: {why}");
+    Diagnostic::error("deployment-variable", message).help(format!(
+        "see the conditions of QuarksSecret '{quarks_secret}'; the deployment continues automatically"
+    ))
+}
+
+/// Names of the variables that the manifest defines.
+fn defined(manifest: &Tree) -> impl Iterator<Item = &str> {
+    let definitions = manifest.items("variables").iter();
+    definitions.filter_map(|definition| definition.str("name"))
+}
+
+/// `near`: the name that the manifest may have meant.
+fn missing(secret: &str, variable: &str, near: Option<&str>) -> Diagnostic {
+    let help = "create it; the deployment then continues automatically";
+    Diagnostic::error(
+        "deployment-no-value",
+        format!("there is no Secret '{secret}' with the value of variable '{variable}'"),
+    )
+    .help(near.map_or_else(|| help.to_string(), |near| did_you_mean(near, help)))
+}

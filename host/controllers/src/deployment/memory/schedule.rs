@@ -1,0 +1,257 @@
+//! The snapshot and outcome of the last conversion of each deployment: while nothing has changed since, there is nothing to convert.
+//!
+//! Held in memory only. A new process converts each deployment once, because its plugins may differ.
+
+use super::{Key, WAIT};
+use boson_cluster::cache::Digest;
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// After a conversion, further changes wait until they pause.
+const CALM: Duration = Duration::from_secs(3);
+/// A pause.
+const PAUSE: Duration = Duration::from_millis(700);
+/// The longest delay, for changes that never pause.
+const LONGEST: Duration = Duration::from_secs(10);
+/// This many failures in a row are retried after the usual wait; further ones back off.
+const QUICK: u32 = 10;
+/// The longest pause between two tries.
+const SLOW: Duration = Duration::from_secs(300);
+
+/// The last conversion of each deployment.
+#[derive(Debug, Default)]
+pub struct Schedule {
+    deployments: Mutex<HashMap<Key, Remembered>>,
+}
+
+#[derive(Debug, Default)]
+struct Remembered {
+    last: Option<Last>,
+    /// A newer snapshot that waits for a pause in changes: its digest, since when, and when the first change came.
+    other: Option<(Digest, Instant, Instant)>,
+    /// Resource version of the object before its status was replaced: a reconcile with this version is outdated.
+    replaced: Option<String>,
+}
+
+/// How the last conversion ended.
+#[derive(Clone, Copy, Debug)]
+struct Last {
+    /// Digest of the snapshot.
+    observed: Digest,
+    /// When that was.
+    at: Instant,
+    /// How often the conversion of this snapshot has failed; 0: it succeeded.
+    failures: u32,
+}
+
+/// What to do about a deployment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Due {
+    /// Nothing has changed since a successful conversion.
+    Nothing,
+    /// Convert.
+    Now,
+    /// Requeue after this time: changes are still arriving.
+    In(Duration),
+}
+
+/// The pause after so many failures: half a minute for the first five minutes, then doubling.
+fn again(failures: u32) -> Duration {
+    let doubled = failures.saturating_sub(QUICK).min(4);
+    (WAIT * 2_u32.pow(doubled)).min(SLOW)
+}
+
+fn due_in(rest: Duration) -> Due {
+    match rest {
+        Duration::ZERO => Due::Now,
+        rest => Due::In(rest),
+    }
+}
+
+// === impl Schedule ===
+
+impl Schedule {
+    /// What to do for a snapshot with this digest.
+    ///
+    /// A first change is converted at once. Only changes soon after a conversion wait for a pause.
+    pub fn due(&self, key: &Key, observed: Digest, now: Instant) -> Due {
+        let mut deployments = self.deployments.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(known) = deployments.get_mut(key) else {
+            return Due::Now;
+        };
+        let Some(last) = known.last else { return Due::Now };
+        let passed = now.saturating_duration_since(last.at);
+        if last.observed == observed {
+            known.other = None;
+            return match last.failures {
+                0 => Due::Nothing,
+                // Retried although the snapshot is the same: what it does not cover may have changed, such as an image or a quota.
+                failures => due_in(again(failures).saturating_sub(passed)),
+            };
+        }
+        if known.other.is_none() && (passed >= CALM || last.failures > 0) {
+            return Due::Now;
+        }
+        let (digest, since, first) = known.other.unwrap_or((observed, now, now));
+        let since = if digest == observed { since } else { now };
+        known.other = Some((observed, since, first));
+        let until = (since + PAUSE).min(first + LONGEST);
+        due_in(until.saturating_duration_since(now))
+    }
+
+    /// The conversion of this snapshot has succeeded.
+    pub fn good(&self, key: &Key, observed: Digest, now: Instant) {
+        self.ended(key, |_| {
+            Some(Last {
+                observed,
+                at: now,
+                failures: 0,
+            })
+        });
+    }
+
+    /// The conversion of this snapshot has failed. Returns when to retry.
+    pub fn bad(&self, key: &Key, observed: Digest, now: Instant) -> Duration {
+        let mut failures = 1;
+        self.ended(key, |last| {
+            let before = last.filter(|last| last.observed == observed);
+            failures = before.map_or(0, |last| last.failures).saturating_add(1);
+            Some(Last {
+                observed,
+                at: now,
+                failures,
+            })
+        });
+        again(failures)
+    }
+
+    /// Forgets the last outcome, so that the next reconcile converts.
+    pub fn open(&self, key: &Key) {
+        self.ended(key, |_| None);
+    }
+
+    /// Forgets a failed outcome, so that the next reconcile converts.
+    pub fn retry(&self, key: &Key) {
+        self.ended(key, |last| last.filter(|last| last.failures == 0));
+    }
+
+    fn ended(&self, key: &Key, last: impl FnOnce(Option<Last>) -> Option<Last>) {
+        let mut deployments = self.deployments.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = deployments.entry(key.clone()).or_default();
+        known.last = last(known.last);
+        known.other = None;
+    }
+
+    /// The deployment is deleted.
+    pub fn forget(&self, key: &Key) {
+        self.deployments
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(key);
+    }
+
+    /// The status of this version of the object was replaced.
+    pub fn replaced(&self, key: &Key, version: Option<String>) {
+        let mut deployments = self.deployments.lock().unwrap_or_else(PoisonError::into_inner);
+        deployments.entry(key.clone()).or_default().replaced = version;
+    }
+
+    /// Whether the status of this version was replaced since: the watch event with the new version is on its way.
+    pub fn is_replaced(&self, key: &Key, version: Option<&String>) -> bool {
+        let deployments = self.deployments.lock().unwrap_or_else(PoisonError::into_inner);
+        let replaced = deployments.get(key).and_then(|known| known.replaced.as_ref());
+        replaced.is_some() && replaced == version
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key() -> Key {
+        ("n".into(), "d".into())
+    }
+
+    fn digest(text: &str) -> Digest {
+        Digest::of_bytes(text.as_bytes())
+    }
+
+    #[test]
+    fn what_never_succeeded_is_always_due() {
+        let schedule = Schedule::default();
+        let now = Instant::now();
+        assert_eq!(schedule.due(&key(), digest("a"), now), Due::Now);
+        schedule.good(&key(), digest("a"), now);
+        assert_eq!(schedule.due(&key(), digest("a"), now), Due::Nothing);
+        schedule.open(&key());
+        assert_eq!(schedule.due(&key(), digest("a"), now), Due::Now);
+    }
+
+    #[test]
+    fn a_change_is_due_at_once_and_those_that_follow_wait_for_a_pause() {
+        let schedule = Schedule::default();
+        let start = Instant::now();
+        schedule.good(&key(), digest("0"), start);
+        let later = start + CALM;
+        assert_eq!(schedule.due(&key(), digest("1"), later), Due::Now);
+        schedule.good(&key(), digest("1"), later);
+        let step = PAUSE / 2;
+        for nth in 2..12_u32 {
+            let due = schedule.due(&key(), digest(&nth.to_string()), later + step * nth);
+            assert_eq!(due, Due::In(PAUSE), "{nth}");
+        }
+        let last = later + step * 11;
+        assert_eq!(schedule.due(&key(), digest("11"), last + step), Due::In(step));
+        assert_eq!(schedule.due(&key(), digest("11"), last + PAUSE), Due::Now);
+    }
+
+    #[test]
+    fn changes_that_never_pause_are_not_put_off_for_ever() {
+        let schedule = Schedule::default();
+        let start = Instant::now();
+        schedule.good(&key(), digest("0"), start);
+        let step = Duration::from_millis(500);
+        let waited =
+            (1..100_u32).find(|nth| schedule.due(&key(), digest(&nth.to_string()), start + step * *nth) == Due::Now);
+        assert_eq!(waited, Some(21));
+    }
+
+    #[test]
+    fn what_fails_waits_longer_and_longer_unless_something_changes() {
+        let schedule = Schedule::default();
+        let mut now = Instant::now();
+        let mut pauses = Vec::new();
+        for _ in 0..15 {
+            let pause = schedule.bad(&key(), digest("a"), now);
+            assert_eq!(schedule.due(&key(), digest("a"), now + pause / 2), Due::In(pause / 2));
+            assert_eq!(schedule.due(&key(), digest("b"), now), Due::Now);
+            now += pause;
+            assert_eq!(schedule.due(&key(), digest("a"), now), Due::Now);
+            pauses.push(pause.as_secs());
+        }
+        assert_eq!(pauses[..10], [30; 10]);
+        assert_eq!(pauses[10..], [60, 120, 240, 300, 300]);
+        assert_eq!(schedule.bad(&key(), digest("b"), now), WAIT, "another mistake");
+        schedule.good(&key(), digest("b"), now);
+        assert_eq!(schedule.bad(&key(), digest("b"), now), WAIT);
+    }
+
+    #[test]
+    fn a_replaced_version_stays_known_while_the_outcome_is_open() {
+        let schedule = Schedule::default();
+        schedule.replaced(&key(), Some("7".into()));
+        schedule.open(&key());
+        assert!(schedule.is_replaced(&key(), Some(&"7".into())));
+    }
+
+    #[test]
+    fn what_is_deleted_is_forgotten() {
+        let schedule = Schedule::default();
+        schedule.good(&key(), digest("a"), Instant::now());
+        schedule.replaced(&key(), Some("7".into()));
+        assert!(schedule.is_replaced(&key(), Some(&"7".into())) && !schedule.is_replaced(&key(), Some(&"8".into())));
+        schedule.forget(&key());
+        assert!(schedule.deployments.lock().unwrap().is_empty());
+    }
+}

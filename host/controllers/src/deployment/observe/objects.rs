@@ -1,0 +1,95 @@
+//! The objects of a deployment in the cluster.
+
+use crate::deployment::observe::rollouts;
+use crate::deployment::plan::Live;
+use crate::deployment::plan::retention::{needs_claims, stays};
+use crate::deployment::reconcile::Reconcile;
+use crate::plugins::{self, COPY};
+use boson_cluster::client::{Error, Fault, resource};
+use boson_cluster::objects;
+use boson_manifest::labels::{self, secret_kind};
+use boson_pipeline::bundle::kinds::KINDS;
+use boson_pipeline::bundle::{MANAGED_BY, MANAGER};
+use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Secret};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde_json::Value;
+
+/// Everything that a plan depends on.
+pub async fn live(run: &Reconcile<'_>, desired: &[Value]) -> Result<Live, Error> {
+    let mut objects = Vec::new();
+    for kind in KINDS {
+        objects.extend(of_kind(run, kind.api_version, kind.kind).await?);
+    }
+    let mut live = Live {
+        objects,
+        has_claims: false,
+        job_sources: Vec::new(),
+        may_roll: rollouts::has_place(run.context, &run.key()),
+    };
+    // Most deployments need not list them.
+    if needs_claims(desired, &live.objects, run.object.spec.retain()) {
+        live.has_claims = has_claims(run).await?;
+    }
+    live.job_sources = job_sources(run).await?;
+    Ok(live)
+}
+
+/// The objects of a kind that belong to this deployment: those that it owns, and claims.
+pub async fn of_kind(run: &Reconcile<'_>, api_version: &str, kind: &str) -> Result<Vec<Value>, Error> {
+    let (resource, labels) = (
+        resource(api_version, kind),
+        format!("{},{MANAGED_BY}={MANAGER}", run.selector()),
+    );
+    let mut found = run.context.cluster.list_any(&resource, run.namespace, &labels).await?;
+    found.retain(|object| kind == "PersistentVolumeClaim" || objects::is_owned(object, &run.owner.uid));
+    Ok(found)
+}
+
+/// The metadata of all existing versions of its documents. Not their data: they may be many, and large.
+pub async fn documents(run: &Reconcile<'_>) -> Result<Vec<ObjectMeta>, Error> {
+    let labels = format!("{},{}={}", run.selector(), labels::SECRET_KIND, secret_kind::VERSIONED);
+    let cluster = &run.context.cluster;
+    cluster.list_metadata::<Secret>(run.namespace, &labels).await
+}
+
+/// Whether the deployment, or an earlier one of its name, has claims.
+pub async fn has_claims(run: &Reconcile<'_>) -> Result<bool, Error> {
+    let cluster = &run.context.cluster;
+    let labels = run.selector();
+    let claims = cluster.list_metadata::<PersistentVolumeClaim>(run.namespace, &labels);
+    Ok(claims.await?.iter().any(stays))
+}
+
+/// The metadata of its ConfigMaps with job sources.
+pub async fn job_sources(run: &Reconcile<'_>) -> Result<Vec<ObjectMeta>, Error> {
+    let labels = format!("{},{}=true", run.selector(), labels::JOB_SOURCES);
+    let cluster = &run.context.cluster;
+    let mut all = cluster.list_metadata::<ConfigMap>(run.namespace, &labels).await?;
+    all.retain(|meta| meta.deletion_timestamp.is_none() && objects::names_owner(meta, &run.owner.uid));
+    Ok(all)
+}
+
+/// Copies of plugins that the deployment no longer mounts.
+pub async fn unused_plugins(run: &Reconcile<'_>) -> Result<Vec<ConfigMap>, Error> {
+    let labels = format!("{},{COPY}=true", run.selector());
+    let mut all: Vec<ConfigMap> = run.context.cluster.list(run.namespace, &labels).await?;
+    all.retain(|copy| objects::has_owner(copy, &run.owner.uid) && plugins::is_unused(copy, &run.copies));
+    Ok(all)
+}
+
+/// The quotas of the namespace; none if the operator may not read them. The API server still enforces them, object by object.
+pub async fn quotas(run: &Reconcile<'_>) -> Result<Vec<Value>, Error> {
+    let quotas = resource("v1", "ResourceQuota");
+    match run.context.cluster.list_any(&quotas, run.namespace, "").await {
+        Err(error) if error.fault == Fault::Forbidden => {
+            tracing::warn!(%error, "quotas are not checked before objects are written");
+            Ok(Vec::new())
+        }
+        quotas => quotas,
+    }
+}
+
+/// A Secret of the namespace.
+pub async fn secret(run: &Reconcile<'_>, name: &str) -> Result<Option<Secret>, Error> {
+    run.context.cluster.get(run.namespace, name).await
+}

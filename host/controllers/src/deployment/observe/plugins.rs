@@ -1,0 +1,84 @@
+//! The resolved plugins of one deployment: those of the installation, and those from ConfigMaps.
+
+use crate::conversion::Chosen;
+use crate::deployment::context::Context;
+use crate::deployment::memory::WAIT;
+use crate::deployment::reconcile::ActivePlugins;
+use crate::deployment::stop::Stop;
+use crate::plugins::{Asking, Fault, Selection, Waiting, select};
+use boson_api::BoshDeployment;
+use boson_pipeline::report::Sources;
+use kube::ResourceExt;
+use std::sync::Arc;
+
+/// The result of the selection.
+pub struct Resolution {
+    /// What is wrong with plugins that are refused.
+    pub faults: Vec<Fault>,
+    /// Names of plugins that are being loaded.
+    pub loading: Vec<String>,
+    /// The plugins to use, or why the deployment cannot be converted now.
+    pub active: Result<ActivePlugins, Stop>,
+}
+
+/// Resolves the plugins of a deployment; none while they are not listed or loaded yet, which is not reported.
+pub fn resolve(context: &Context, object: &BoshDeployment, namespace: &str) -> Option<Resolution> {
+    let registry = context.plugins.now();
+    if !registry.covered.contains(namespace) {
+        return None;
+    }
+    let name = object.name_any();
+    let choices = object.spec.conversion.as_ref().map(|conversion| &conversion.plugins);
+    let used = object.status.as_ref().map(|status| &status.plugins);
+    let asking = Asking {
+        namespace,
+        name: &name,
+        choices: choices.map(Vec::as_slice).unwrap_or_default(),
+        used: used.map(Vec::as_slice).unwrap_or_default(),
+        operator_namespace: &context.plugins.operator_namespace,
+    };
+    let selection = select(&registry, &asking, &context.conversion.plugin_host.built_in());
+    // After a restart the plugins in use are loaded again; the status reports that only if it takes long.
+    let again = |one: &Waiting| asking.used.iter().any(|used| used.name == one.name) && one.since.elapsed() < WAIT;
+    if !selection.waiting.is_empty() && selection.waiting.iter().all(again) {
+        return None;
+    }
+    let resolution = active(context, selection, namespace);
+    // A plugin that was removed meanwhile is no error of this deployment; its watch event requeues the deployment.
+    let outdated = resolution.active.is_err() && !Arc::ptr_eq(&registry, &context.plugins.now());
+    (!outdated).then_some(resolution)
+}
+
+fn active(context: &Context, selection: Selection, namespace: &str) -> Resolution {
+    let mut faults = selection.faults;
+    let loading = selection.waiting.iter().map(|one| one.name.clone()).collect();
+    let wrong = |errors| Stop::wrong(errors, &Sources::default());
+    let active = if !selection.errors.is_empty() {
+        faults.extend(
+            selection
+                .errors
+                .iter()
+                .map(|error| Fault::one("spec.conversion.plugins", error)),
+        );
+        Err(wrong(selection.errors))
+    } else if let [first, ..] = selection.waiting.as_slice() {
+        Err(Stop::Waiting(format!("plugin '{}', which is being loaded", first.name)))
+    } else {
+        let chosen: Vec<Chosen> = selection.chosen.iter().map(|pick| pick.chosen.clone()).collect();
+        match context.conversion.plugin_host.with(&chosen, namespace) {
+            Ok(resolved) => Ok(ActivePlugins {
+                resolved,
+                picks: selection.chosen,
+            }),
+            Err(errors) => {
+                faults.push(Fault::of("spec.conversion.plugins", &errors, &Sources::default()));
+                Err(wrong(errors))
+            }
+        }
+    };
+    Resolution {
+        faults,
+        loading,
+        active,
+    }
+}

@@ -1,0 +1,81 @@
+//! Which instance groups of a deployment are ready, and the results of its errands.
+
+use super::plugins::Resolution;
+use crate::deployment::context::Context;
+use crate::deployment::status::{Errands, Observed, Outcome, STEPS};
+use boson_api::{BoshDeployment, QuarksJob, QuarksStatefulSet};
+use boson_cluster::cache::{Says, Trouble};
+use boson_cluster::client::{Error, Kind};
+use boson_cluster::objects;
+use boson_manifest::labels;
+use boson_manifest::names::Names;
+use kube::{Resource, ResourceExt};
+
+/// How many instance groups are ready, and what is wrong with the others, by name.
+type Readiness = (i32, Vec<(String, Trouble)>);
+
+/// The observed state where no input and no object has changed: only readiness can differ.
+pub async fn unchanged(
+    context: &Context,
+    object: &BoshDeployment,
+    namespace: &str,
+    resolution: Resolution,
+) -> Result<Observed, Error> {
+    let status = object.status.as_ref();
+    let uid = object.uid().unwrap_or_default();
+    let (ready, troubles) = ready(context.cache.says("QuarksStatefulSet", &uid));
+    let errands = match context.cache.has("QuarksJob", &uid) {
+        true => errands(context, object, namespace).await?,
+        false => Errands::default(),
+    };
+    Ok(Observed {
+        steps: STEPS,
+        errands: Some(errands),
+        ready,
+        troubles,
+        warned: status.and_then(|status| status.warned.clone()),
+        plugins: resolution.active.map(|active| active.resolved.uses).unwrap_or_default(),
+        faults: resolution.faults,
+        loading: resolution.loading,
+        ..Observed::ended(object.meta().generation, Outcome::Applied)
+    })
+}
+
+/// How many groups are ready, and what is wrong with the others.
+pub async fn groups(context: &Context, object: &BoshDeployment, namespace: &str) -> Result<Readiness, Error> {
+    let sets: Vec<QuarksStatefulSet> = owned(context, object, namespace).await?;
+    Ok(ready(sets.iter().map(|set| (set.name_any(), Says::of(set)))))
+}
+
+/// Its errands: all of its QuarksJobs except those of the conversion.
+pub async fn errands(context: &Context, object: &BoshDeployment, namespace: &str) -> Result<Errands, Error> {
+    let Ok(names) = Names::new(&object.name_any(), namespace, &context.conversion.cluster_domain) else {
+        return Ok(Errands::default());
+    };
+    let jobs: Vec<QuarksJob> = owned(context, object, namespace).await?;
+    let errands = jobs.iter().filter(|job| !names.is_conversion(&job.name_any()));
+    Ok(Errands::of(errands))
+}
+
+/// The objects of one kind that the deployment owns.
+async fn owned<K: Kind>(context: &Context, object: &BoshDeployment, namespace: &str) -> Result<Vec<K>, Error> {
+    // A deployment whose name is invalid has no objects.
+    let Ok(names) = Names::new(&object.name_any(), namespace, &context.conversion.cluster_domain) else {
+        return Ok(Vec::new());
+    };
+    let labels = format!("{}={}", labels::DEPLOYMENT_NAME, names.deployment());
+    let mut found: Vec<K> = context.cluster.list(namespace, &labels).await?;
+    let uid = object.meta().uid.as_deref().unwrap_or_default();
+    found.retain(|one| objects::has_owner(one, uid));
+    Ok(found)
+}
+
+fn ready(says: impl IntoIterator<Item = (String, Says)>) -> Readiness {
+    let (mut ready, mut troubles) = (0_i32, Vec::new());
+    for (name, says) in says {
+        ready = ready.saturating_add(says.ready.into());
+        troubles.extend(says.trouble.map(|trouble| (name, trouble)));
+    }
+    troubles.sort_by(|(one, _), (other, _)| one.cmp(other));
+    (ready, troubles)
+}

@@ -1,0 +1,47 @@
+//! What a deployment has postponed until its pods are ready: garbage, and instance groups with an older operator image. Both are polled, because a
+//! rollout changes only the status of an object.
+
+use crate::deployment::context::Context;
+use crate::deployment::memory::Key;
+use boson_api::BoshDeployment;
+use boson_cluster::client::Error;
+use boson_cluster::objects::used;
+use boson_manifest::labels;
+use boson_manifest::names::Names;
+use kube::ResourceExt;
+use std::time::Instant;
+
+/// Whether garbage was left for later and can be collected now.
+pub async fn has_free_garbage(context: &Context, key: &Key) -> Result<bool, Error> {
+    // Whether the name is valid does not depend on namespace or cluster domain.
+    let Ok(names) = Names::new(&key.1, "", "") else {
+        return Ok(false);
+    };
+    if !context.memory.postponed.holds(key) {
+        return Ok(false);
+    }
+    let labels = format!("{}={}", labels::DEPLOYMENT_NAME, names.deployment());
+    Ok(!used::rolls(&context.cluster, &key.0, &labels).await?)
+}
+
+/// Whether a group with an older image may roll now.
+pub fn can_roll(context: &Context, object: &BoshDeployment, key: &Key) -> bool {
+    let groups = || {
+        context
+            .cache
+            .says("QuarksStatefulSet", &object.uid().unwrap_or_default())
+    };
+    rolls_later(context, object) && groups().iter().all(|(_, says)| says.ready) && has_place(context, key)
+}
+
+/// Whether the deployment may roll a group: only some do at a time.
+pub fn has_place(context: &Context, key: &Key) -> bool {
+    let most = context.conversion.roll_outdated;
+    context.memory.rollouts.is_free(key, most, Instant::now())
+}
+
+/// Whether the deployment has groups that have yet to roll.
+pub fn rolls_later(context: &Context, object: &BoshDeployment) -> bool {
+    let status = object.status.as_ref();
+    context.conversion.roll_outdated > 0 && status.is_some_and(|status| !status.outdated_groups.is_empty())
+}

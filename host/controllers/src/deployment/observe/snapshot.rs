@@ -1,0 +1,156 @@
+//! A snapshot of a deployment's inputs and objects, from the cache: no call to the API server.
+
+use super::plugins::Resolution;
+use crate::deployment::context::Context;
+use boson_api::{BoshDeployment, BoshDeploymentSpec, ReferenceType};
+use boson_cluster::cache::{Digest, Digests, Selector};
+use boson_cluster::client::written::Written;
+use boson_manifest::names::Names;
+use kube::{Resource, ResourceExt};
+use std::time::Duration;
+
+/// How long a reconcile waits for the cache to be filled. Without the cache everything works, but costs more.
+const FILLED: Duration = Duration::from_secs(5);
+
+/// The state of everything that a deployment depends on.
+#[derive(Debug)]
+pub struct Snapshot {
+    pub selector: Selector,
+    pub digests: Digests,
+    /// What else shapes the conversion: the specification, the resolved plugins, settings of the operator.
+    settings: Vec<u8>,
+}
+
+/// Which objects a deployment depends on; none if its name is invalid.
+pub fn selector(object: &BoshDeployment) -> Option<Selector> {
+    let name = object.name_any();
+    let names = Names::new(&name, "", "").ok()?;
+    let spec = &object.spec;
+    let mut refers = Vec::new();
+    for reference in spec.documents() {
+        let kind = match reference.kind {
+            ReferenceType::Configmap => "ConfigMap",
+            ReferenceType::Secret => "Secret",
+            ReferenceType::Url => continue,
+        };
+        refers.push((kind, reference.name.clone()));
+    }
+    refers.extend(spec.vars.iter().map(|variable| ("Secret", variable.secret.clone())));
+    let with_ops = names.with_ops();
+    Some(Selector {
+        namespace: object.namespace()?,
+        uid: object.uid()?,
+        label: names.deployment(),
+        refers,
+        variables: format!("{}var-", with_ops.strip_suffix("with-ops")?),
+    })
+}
+
+// === impl Snapshot ===
+
+impl Snapshot {
+    /// One digest of all of it.
+    pub fn digest(&self) -> Digest {
+        self.digest_of(&self.digests)
+    }
+
+    /// The snapshot after these writes.
+    pub fn after(mut self, written: &[Written]) -> Self {
+        self.digests = self.selector.after(self.digests, written);
+        self
+    }
+
+    fn digest_of(&self, digests: &Digests) -> Digest {
+        let mut bytes = self.settings.clone();
+        for ((kind, name), digest) in digests {
+            for part in [kind.as_bytes(), name.as_bytes(), digest.bytes()] {
+                bytes.extend_from_slice(part);
+                bytes.push(0);
+            }
+        }
+        Digest::of_bytes(&bytes)
+    }
+}
+
+/// The present snapshot; none if the cache cannot tell.
+pub async fn snapshot(context: &Context, object: &BoshDeployment, resolution: &Resolution) -> Option<Snapshot> {
+    if !context.cache.is_filled(FILLED).await {
+        return None;
+    }
+    if on_the_web(&object.spec) {
+        // A web server sends no event when a document changes.
+        return None;
+    }
+    let own = resolution.active.as_ref().ok()?;
+    let faults: Vec<_> = resolution.faults.iter().map(|fault| &fault.message).collect();
+    let selector = selector(object)?;
+    let conversion = &context.conversion;
+    let settings = serde_json::json!([
+        selector.uid,
+        object.meta().generation,
+        own.resolved.digest,
+        faults,
+        conversion.cluster_domain,
+        conversion.operator_image
+    ]);
+    Some(Snapshot {
+        digests: context.cache.digests(&selector),
+        selector,
+        settings: settings.to_string().into_bytes(),
+    })
+}
+
+/// Whether any of the documents is on a web server, which sends no event when it changes.
+pub fn on_the_web(spec: &BoshDeploymentSpec) -> bool {
+    spec.documents().any(|reference| reference.kind == ReferenceType::Url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boson_cluster::cache::Place;
+    use serde_json::json;
+
+    fn deployment(manifest: &str) -> BoshDeployment {
+        serde_json::from_value(json!({
+            "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment",
+            "metadata": {"name": "nats", "namespace": "n", "uid": "u"},
+            "spec": {
+                "manifest": {"type": manifest, "name": "m"}, "ops": [{"type": "secret", "name": "o"}],
+                "cloudConfig": {"type": "configmap", "name": "c"}, "cloudConfigs": [{"type": "secret", "name": "d"}],
+                "vars": [{"name": "x", "secret": "mine"}]
+            }
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_deployment_depends_on_what_it_refers_to_and_on_the_values_of_its_variables() {
+        let selector = selector(&deployment("configmap")).unwrap();
+        let matches = |kind, name: &str, homes: &[&str]| {
+            let place = Place {
+                kind,
+                namespace: "n".into(),
+                name: name.into(),
+            };
+            let homes: Vec<String> = homes.iter().map(|home| (*home).to_string()).collect();
+            selector.matches(&place, &homes)
+        };
+        for (kind, name, wanted) in [
+            ("ConfigMap", "m", true),
+            ("Secret", "m", false),
+            ("Secret", "o", true),
+            ("ConfigMap", "c", true),
+            ("Secret", "d", true),
+            ("Secret", "mine", true),
+            ("Secret", "nats.var-password", true),
+            ("Secret", "nats.var-implicit-domain", true),
+            ("Secret", "nats.with-ops", false),
+            ("Secret", "other.var-password", false),
+        ] {
+            assert_eq!(matches(kind, name, &[]), wanted, "{name}");
+        }
+        assert!(matches("Service", "any", &["u"]) && matches("PersistentVolumeClaim", "any", &["n/nats"]));
+        assert!(!matches("Service", "any", &["v"]) && !matches("PersistentVolumeClaim", "any", &["m/nats"]));
+    }
+}

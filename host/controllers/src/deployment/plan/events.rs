@@ -1,0 +1,105 @@
+//! The events of a deployment: what is wrong, and what in its manifest has no effect. Pure.
+
+use crate::deployment::status::{Observed, Outcome, REFUSED};
+use crate::stateful_set;
+use boson_api::conditions;
+use boson_cluster::cache::Trouble;
+use boson_cluster::client::Notice;
+use boson_cluster::objects;
+use boson_pipeline::Diagnostic;
+use serde_json::Value;
+
+/// An event for everything that is wrong: the outcome, instance groups, plugins.
+pub fn wrong(observed: &Observed) -> Vec<Notice> {
+    let wrong = match &observed.outcome {
+        Outcome::Partly(wrong) | Outcome::Wrong(wrong) | Outcome::Refused(wrong) => {
+            Some((wrong.reason.clone(), wrong.message.clone()))
+        }
+        Outcome::Applied | Outcome::Waiting(_) => None,
+    };
+    let worth = |(_, trouble): &&(String, Trouble)| stateful_set::is_worth_an_event(&trouble.reason);
+    let troubles = observed.troubles.iter().filter(worth).map(|(group, trouble)| {
+        let reason = match stateful_set::is_refusal(&trouble.reason) {
+            true => REFUSED,
+            false => trouble.reason.as_str(),
+        };
+        (reason.to_string(), format!("{group}: {}", trouble.message))
+    });
+    let faults = observed.faults.iter();
+    let faults = faults.map(|fault| (fault.reason.clone(), fault.message.clone()));
+    let notice = |(reason, note): (String, String)| Notice {
+        warning: true,
+        reason: reason.into(),
+        note,
+    };
+    wrong.into_iter().chain(troubles).chain(faults).map(notice).collect()
+}
+
+/// One digest of the events about these warnings; none without a warning.
+pub fn digest(warnings: &[Diagnostic]) -> Option<String> {
+    let notes: Vec<Value> = warnings.iter().map(|one| warning(one).note.into()).collect();
+    (!notes.is_empty()).then(|| objects::digest(&Value::Array(notes)))
+}
+
+/// The event about a warning.
+pub fn warning(warning: &Diagnostic) -> Notice {
+    let place = warning.place.document.as_deref().unwrap_or_default();
+    let pointer = warning.place.pointer.as_deref().unwrap_or_default();
+    Notice {
+        warning: true,
+        reason: conditions::reason(&warning.code).into(),
+        note: format!("{} ({place}{pointer})", warning.message),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::deployment::stop::Wrong;
+    use crate::plugins::Fault;
+
+    #[test]
+    fn what_is_wrong_comes_before_groups_and_plugins_and_a_group_that_only_starts_is_no_event() {
+        let trouble = |reason: &str| Trouble {
+            reason: reason.into(),
+            message: "no".into(),
+        };
+        let wrong_with = Wrong {
+            reason: "OpsMissingKey".into(),
+            message: "no such key".into(),
+        };
+        let observed = Observed {
+            troubles: vec![
+                ("d-a".into(), trouble("Refused")),
+                ("d-b".into(), trouble(crate::pod_problems::NOT_READY)),
+            ],
+            faults: vec![Fault {
+                reason: "PluginRefused".into(),
+                message: "imports a function".into(),
+            }],
+            ..Observed::ended(Some(1), Outcome::Wrong(wrong_with))
+        };
+        let of = |observed: &Observed| -> Vec<String> {
+            let notices = wrong(observed).into_iter();
+            notices.map(|one| format!("{} {}", one.reason, one.note)).collect()
+        };
+        assert_eq!(
+            of(&observed),
+            [
+                "OpsMissingKey no such key",
+                "GroupsRefused d-a: no",
+                "PluginRefused imports a function"
+            ]
+        );
+        let waiting = Observed::ended(Some(1), Outcome::Waiting("an answer".into()));
+        assert_eq!(of(&waiting), [""; 0]);
+    }
+
+    #[test]
+    fn the_same_warnings_have_the_same_digest() {
+        let warning = |text: &str| Diagnostic::warning("a-b", text);
+        assert_eq!(digest(&[]), None);
+        assert_eq!(digest(&[warning("x")]), digest(&[warning("x")]));
+        assert_ne!(digest(&[warning("x")]), digest(&[warning("y")]));
+    }
+}

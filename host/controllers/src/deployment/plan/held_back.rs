@@ -1,0 +1,87 @@
+//! Instance groups that cannot be converted. Each keeps the objects of an earlier conversion, if any, and does not affect the other groups.
+
+use crate::deployment::stop::Wrong;
+use boson_manifest::labels;
+use boson_manifest::names::{LABEL_LIMIT, cut, label};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// The groups, and what is wrong with them.
+#[derive(Debug, Default)]
+pub struct HeldBack {
+    groups: BTreeSet<String>,
+    wrong: Vec<Wrong>,
+}
+
+// === impl HeldBack ===
+
+impl HeldBack {
+    /// Holds these groups back for one cause.
+    pub fn add(&mut self, groups: impl IntoIterator<Item = String>, wrong: Wrong) {
+        self.groups.extend(groups);
+        if !self.wrong.contains(&wrong) {
+            self.wrong.push(wrong);
+        }
+    }
+
+    /// Whether the object belongs to one of the groups.
+    pub fn owns(&self, object: &Value) -> bool {
+        let group = object["metadata"]["labels"][labels::INSTANCE_GROUP_NAME].as_str();
+        group.is_some_and(|group| {
+            self.groups
+                .iter()
+                .any(|held| cut(&label(held), "", LABEL_LIMIT) == group)
+        })
+    }
+
+    /// One text for all of them; none where no group is held back.
+    pub fn wrong(&self) -> Option<Wrong> {
+        let first = self.wrong.first()?;
+        let names: Vec<String> = self.groups.iter().map(|group| format!("'{group}'")).collect();
+        let what = match names.as_slice() {
+            [one] => format!("instance group {one} is held back"),
+            all => format!("instance groups {} are held back", all.join(", ")),
+        };
+        let messages: Vec<&str> = self.wrong.iter().map(|wrong| wrong.message.as_str()).collect();
+        Some(Wrong {
+            reason: first.reason.clone(),
+            message: format!("{what}; the other groups are applied\n{}", messages.join("\n")),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn wrong(message: &str) -> Wrong {
+        Wrong {
+            reason: "RenderFailed".into(),
+            message: message.into(),
+        }
+    }
+
+    #[test]
+    fn objects_of_a_group_that_is_held_back_are_known_by_their_label() {
+        let mut held = HeldBack::default();
+        held.add(["Web_UI".to_string()], wrong("no"));
+        let object = |group: &str| json!({"metadata": {"labels": {labels::INSTANCE_GROUP_NAME: group}}});
+        assert!(held.owns(&object(&label("Web_UI"))));
+        assert!(!held.owns(&object("db")) && !held.owns(&json!({"metadata": {}})));
+    }
+
+    #[test]
+    fn the_message_names_the_groups_and_each_cause_once() {
+        let mut held = HeldBack::default();
+        assert_eq!(held.wrong(), None);
+        held.add(["web".to_string()], wrong("first"));
+        held.add(["db".to_string()], wrong("second"));
+        held.add(["api".to_string()], wrong("first"));
+        let text = held.wrong().unwrap().message;
+        assert_eq!(
+            text,
+            "instance groups 'api', 'db', 'web' are held back; the other groups are applied\nfirst\nsecond"
+        );
+    }
+}

@@ -1,0 +1,199 @@
+//! Decides what to write for a deployment: a pure function of what the conversion made, of the objects in the cluster, and of settings.
+
+pub mod causes;
+pub mod change;
+pub mod documents;
+pub mod events;
+pub mod garbage;
+pub mod held_back;
+pub mod init_containers;
+pub mod job_sources;
+pub mod manifest_version;
+pub mod operator_image;
+pub mod post_deploy;
+pub mod provenance;
+pub mod quota;
+pub mod retention;
+pub mod stored;
+pub mod variables;
+
+#[cfg(test)]
+mod tests;
+
+use boson_api::deployment::{ConversionMode, Retain};
+use boson_api::{OutdatedGroup, QuarksSecret};
+use boson_cluster::client::Notice;
+use boson_cluster::objects;
+use boson_cluster::objects::drift::Drifted;
+use boson_manifest::dns::ACCOUNT;
+use boson_manifest::names::Names;
+use causes::Causes;
+use held_back::HeldBack;
+use job_sources::JobSources;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde_json::Value;
+
+/// Kinds whose objects become pods.
+const WORKLOADS: [&str; 6] = [
+    "QuarksStatefulSet",
+    "QuarksJob",
+    "StatefulSet",
+    "Deployment",
+    "Job",
+    "CronJob",
+];
+
+/// What the conversion made.
+pub struct Desired {
+    pub objects: Vec<Value>,
+    /// Name of the Secret with the desired manifest.
+    pub manifest: String,
+    pub sources: JobSources,
+    /// Groups without objects, because they cannot be converted.
+    pub held_back: HeldBack,
+}
+
+/// The state in the cluster.
+#[derive(Debug, Default)]
+pub struct Live {
+    /// The objects of the deployment.
+    pub objects: Vec<Value>,
+    /// Whether claims hold its data; false if [`retention::needs_claims`] is.
+    pub has_claims: bool,
+    /// Its ConfigMaps with job sources.
+    pub job_sources: Vec<ObjectMeta>,
+    /// Whether it may roll a group to the operator's image now.
+    pub may_roll: bool,
+}
+
+/// Settings of the deployment and of the operator.
+pub struct Rules<'a> {
+    pub names: &'a Names,
+    pub mode: ConversionMode,
+    pub retain: Retain,
+    pub operator_image: &'a str,
+    /// What may have caused a change.
+    pub causes: Causes<'a>,
+}
+
+/// What to do.
+pub enum Plan {
+    /// Mark generated values as retained. Everything else waits for that: see [`retention`].
+    Retain(Retaining),
+    /// Lead to the desired objects.
+    Apply(Box<Applying>),
+}
+
+/// Generated values to mark as retained.
+pub struct Retaining {
+    /// QuarksSecrets to apply.
+    pub secrets: objects::Plan,
+    /// QuarksSecrets of variables that the manifest no longer has.
+    pub removed: Vec<QuarksSecret>,
+}
+
+/// The way to the desired objects.
+pub struct Applying {
+    /// All desired objects, as they are written.
+    pub wanted: Vec<Value>,
+    /// How they differ from those in the cluster.
+    pub objects: objects::Plan,
+    /// ConfigMaps that the pods mount.
+    pub job_sources: job_sources::Difference,
+    /// Whether the deployment has DNS servers, which need a ServiceAccount.
+    pub has_dns: bool,
+    /// QuarksSecrets of variables that the manifest no longer has, whose values need not be retained.
+    pub unretained: Vec<QuarksSecret>,
+    /// Groups that keep an older operator image.
+    pub outdated: Vec<OutdatedGroup>,
+    /// The group that gets the operator's image now.
+    pub rolls: Option<String>,
+    /// The event about the change; none if no object changes.
+    pub change: Option<Notice>,
+}
+
+/// Decides.
+pub fn plan(desired: &Desired, live: &Live, rules: &Rules<'_>) -> Plan {
+    let mut wanted = desired.objects.clone();
+    // In the other mode these jobs are leftovers, to be deleted.
+    let is_known = |object: &&Value| rules.mode == ConversionMode::InProcess || !is_conversion_job(object, rules.names);
+    let mut there: Vec<Value> = live.objects.iter().filter(is_known).cloned().collect();
+    let retention = retention::decide(&mut wanted, &there, rules.retain, live.has_claims);
+    if retention.is_first {
+        let secrets = wanted.into_iter().filter(retention::is_secret).collect();
+        return Plan::Retain(Retaining {
+            secrets: objects::plan(secrets, &there),
+            removed: retention.removed,
+        });
+    }
+    // Groups that are held back keep their present objects.
+    there.retain(|object| !desired.held_back.owns(object));
+    manifest_version::keep(&mut wanted, &there);
+    let known: Vec<String> = live.job_sources.iter().filter_map(|meta| meta.name.clone()).collect();
+    let pods = operator_image::Pods {
+        image: rules.operator_image,
+        sources: &desired.sources,
+        existing: &known,
+        may_roll: live.may_roll,
+    };
+    let images = operator_image::keep(&mut wanted, &there, &pods);
+    let job_sources = desired.sources.difference(&wanted, &live.job_sources);
+    manifest_version::renew(&mut wanted, &there, &desired.manifest);
+    let objects = objects::plan(wanted.clone(), &there);
+    Plan::Apply(Box::new(Applying {
+        change: change::notice(&objects, &there, &rules.causes),
+        has_dns: wanted.iter().any(is_dns_server),
+        objects,
+        wanted,
+        job_sources,
+        unretained: retention.removed,
+        outdated: images.outdated,
+        rolls: images.rolls,
+    }))
+}
+
+// === impl Plan ===
+
+impl Plan {
+    /// The objects that changed after they were written. After dry runs of them, plan again: see [`objects::drift`].
+    pub fn drifted(&self) -> &[Drifted] {
+        match self {
+            Self::Retain(retaining) => &retaining.secrets.drifted,
+            Self::Apply(applying) => &applying.objects.drifted,
+        }
+    }
+
+    /// With the additions by others that an earlier plan found. Dry runs hide them.
+    pub fn with_excess_of(mut self, earlier: Self) -> Self {
+        if let (Self::Apply(now), Self::Apply(earlier)) = (&mut self, earlier) {
+            now.objects.excess = earlier.objects.excess;
+        }
+        self
+    }
+}
+
+// === impl Applying ===
+
+impl Applying {
+    /// The objects to write: first what pods mount, then what starts pods.
+    pub fn in_order(&self) -> [Vec<&Value>; 2] {
+        let starts_pods = |object: &&Value| WORKLOADS.iter().any(|kind| object["kind"] == *kind);
+        let (workloads, others) = self.objects.apply.iter().partition(starts_pods);
+        [others, workloads]
+    }
+
+    /// Name of a Service that is still being deleted and must be created again.
+    pub fn leaving(&self) -> Option<&str> {
+        let leaving = self.objects.replace.iter().find(|old| objects::is_going(old))?;
+        leaving["metadata"]["name"].as_str()
+    }
+}
+
+fn is_conversion_job(object: &Value, names: &Names) -> bool {
+    let name = object["metadata"]["name"].as_str();
+    object["kind"] == "QuarksJob" && name.is_some_and(|name| names.is_conversion(name))
+}
+
+fn is_dns_server(object: &Value) -> bool {
+    object["kind"] == "Deployment" && object["spec"]["template"]["spec"]["serviceAccountName"] == ACCOUNT
+}

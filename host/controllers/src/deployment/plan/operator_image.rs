@@ -1,0 +1,331 @@
+//! Pods keep the operator image that they were created with until something else changes them: an upgrade of the operator restarts no pod. If
+//! configured to, the operator rolls one instance group of a deployment at a time. In the same way pods keep how they get their job sources: see
+//! [`init_containers`]. Pure.
+
+use super::init_containers::{self, PODS};
+use super::job_sources::JobSources;
+use boson_api::OutdatedGroup;
+use boson_cluster::objects;
+use boson_manifest::labels;
+use serde_json::Value;
+
+/// An object whose pods would get a newer operator image or other init containers if they were created now, and no other change.
+struct Outdated {
+    /// Its index among the wanted objects.
+    at: usize,
+    /// The wanted object, as its pods are now.
+    kept: Value,
+    /// Whether it is a service. An errand that has ended does not run again for a new image.
+    runs: bool,
+    /// Its group, if the image is older.
+    group: Option<OutdatedGroup>,
+}
+
+/// A wanted object, with all init containers that its pods may have.
+struct Forms<'a> {
+    /// As new pods are created.
+    new: &'a Value,
+    /// With containers that copy job sources.
+    long: &'a Value,
+    /// Names of the ConfigMaps with job sources that exist.
+    sources: &'a [String],
+}
+
+// === impl Forms ===
+
+impl Forms<'_> {
+    /// All of them, the preferred one first. `found`: the existing object.
+    fn all(&self, found: &Value) -> Vec<Value> {
+        let mut all = vec![self.new.clone(), self.long.clone()];
+        // Sources that an earlier version of the operator stored in another way, or that no longer fit into the Secret.
+        let present = init_containers::mounted(found).filter(|name| self.sources.iter().any(|known| known == name));
+        let mut short = self.long.clone();
+        if present.is_some_and(|name| init_containers::shorten(&mut short, name)) {
+            all.push(short);
+        }
+        all
+    }
+}
+
+/// How the pods of a deployment start.
+pub struct Pods<'a> {
+    /// The operator's own image.
+    pub image: &'a str,
+    /// The job sources of its groups.
+    pub sources: &'a JobSources,
+    /// Names of the ConfigMaps with job sources that exist.
+    pub existing: &'a [String],
+    /// Whether one group may get the operator's image now.
+    pub may_roll: bool,
+}
+
+/// Which groups have an older image.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Images {
+    /// Groups that keep theirs.
+    pub outdated: Vec<OutdatedGroup>,
+    /// The group that gets the operator's image.
+    pub rolls: Option<String>,
+}
+
+/// Gives pods their job sources. Keeps the old operator image, and the way to get job sources, in objects that would change only in them, except
+/// for one that may roll now.
+pub fn keep(wanted: &mut [Value], live: &[Value], pods: &Pods<'_>) -> Images {
+    let long = wanted.to_vec();
+    for object in wanted.iter_mut() {
+        if let Some(name) = pods.sources.of(object) {
+            init_containers::shorten(object, name);
+        }
+    }
+    let forms = wanted.iter().zip(&long).map(|(new, long)| Forms {
+        new,
+        long,
+        sources: pods.existing,
+    });
+    let mut outdated = outdated(&forms.collect::<Vec<_>>(), live, pods.image);
+    let mut images = Images::default();
+    let first = outdated.iter().position(|one| one.runs && one.group.is_some());
+    if let Some(first) = first.filter(|_| pods.may_roll && all_ready(live)) {
+        images.rolls = outdated.remove(first).group.map(|group| group.name);
+    }
+    for one in outdated {
+        if let Some(object) = wanted.get_mut(one.at) {
+            *object = one.kept;
+        }
+        images.outdated.extend(one.group.filter(|_| one.runs));
+    }
+    images
+}
+
+/// Whether the pods of all instance groups are ready.
+fn all_ready(live: &[Value]) -> bool {
+    let mut sets = live.iter().filter(|object| object["kind"] == "QuarksStatefulSet");
+    sets.all(|set| {
+        set["status"]["ready"] == true && set["status"]["observedGeneration"] == set["metadata"]["generation"]
+    })
+}
+
+fn outdated(wanted: &[Forms<'_>], live: &[Value], image: &str) -> Vec<Outdated> {
+    let wanted = wanted.iter().enumerate();
+    let starting = wanted.filter(|(_, forms)| starts_pods(forms.new));
+    starting.filter_map(|(at, forms)| one(at, forms, live, image)).collect()
+}
+
+fn one(at: usize, forms: &Forms<'_>, live: &[Value], image: &str) -> Option<Outdated> {
+    let found = live.iter().find(|found| is_same(found, forms.new))?;
+    for (nth, mut kept) in forms.all(found).into_iter().enumerate() {
+        let old = keep_image(&mut kept, found, image);
+        // Exactly what was written last.
+        if found["metadata"]["annotations"][objects::DIGEST] != objects::digest(&kept) {
+            continue;
+        }
+        return (nth > 0 || old.is_some()).then(|| Outdated {
+            at,
+            kept,
+            runs: forms.new["kind"] == "QuarksStatefulSet",
+            group: old.map(|image| OutdatedGroup {
+                name: group(forms.new),
+                image,
+            }),
+        });
+    }
+    None
+}
+
+/// Whether a change of its template starts new pods. A manual errand gets the new image with its next run.
+fn starts_pods(object: &Value) -> bool {
+    match object["kind"].as_str() {
+        Some("QuarksStatefulSet") => true,
+        Some("QuarksJob") => object["spec"]["updateOnConfigChange"] == true,
+        _ => false,
+    }
+}
+
+fn is_same(one: &Value, other: &Value) -> bool {
+    one["kind"] == other["kind"] && one["metadata"]["name"] == other["metadata"]["name"]
+}
+
+fn group(object: &Value) -> String {
+    let metadata = &object["metadata"];
+    let label = metadata["labels"][labels::INSTANCE_GROUP_NAME].as_str();
+    label.or(metadata["name"].as_str()).unwrap_or_default().into()
+}
+
+/// Gives the containers of `object` that run the operator image the images that they have in `found`. Returns the first image that differs.
+fn keep_image(object: &mut Value, found: &Value, image: &str) -> Option<String> {
+    let mut old = None;
+    for list in ["initContainers", "containers"] {
+        let there = found.pointer(PODS).and_then(|pods| pods[list].as_array());
+        let containers = object.pointer_mut(PODS).and_then(|pods| pods[list].as_array_mut());
+        for container in containers.into_iter().flatten() {
+            if !is_operators(container, image) {
+                continue;
+            }
+            let mut there = there.into_iter().flatten();
+            let Some(there) = there.find(|there| there["name"] == container["name"]) else {
+                continue;
+            };
+            if let Some(other) = there["image"].as_str().filter(|other| container["image"] != *other) {
+                old.get_or_insert_with(|| other.to_string());
+                container["image"] = other.into();
+            }
+        }
+    }
+    old
+}
+
+/// Recognized by its command, too: a plugin of the stage resources may have set a mirror.
+fn is_operators(container: &Value, image: &str) -> bool {
+    let command = container["command"].as_array();
+    let util =
+        command.is_some_and(|words| matches!(words.as_slice(), [host, util, ..] if host == "host" && util == "util"));
+    util || container["image"] == image
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boson_manifest::{copier, wrapper};
+    use serde_json::json;
+
+    fn object(kind: &str, image: &str, command: &str) -> Value {
+        let containers = json!([{"name": "app", "image": "release:1", "command": [command]}]);
+        let init = json!([{"name": "copier", "image": "release:1"}, {"name": "template-render", "image": image}]);
+        json!({
+            "kind": kind, "metadata": {"name": "d-web", "labels": {labels::INSTANCE_GROUP_NAME: "web"}},
+            "spec": {"updateOnConfigChange": true,
+                "template": {"spec": {"template": {"spec": {"initContainers": init, "containers": containers}}}}}
+        })
+    }
+
+    fn stored(object: Value) -> Value {
+        let mut live = objects::plan(vec![object], &[]).apply.remove(0);
+        live["metadata"]["generation"] = 3.into();
+        live["status"] = json!({"ready": true, "observedGeneration": 3});
+        live
+    }
+
+    fn kept(wanted: &Value, live: &Value) -> Vec<(String, Value)> {
+        let forms = Forms {
+            new: wanted,
+            long: wanted,
+            sources: &[],
+        };
+        let outdated = outdated(&[forms], std::slice::from_ref(live), "host:2");
+        let image = |group: Option<OutdatedGroup>| group.map_or_else(String::new, |group| group.image);
+        outdated.into_iter().map(|one| (image(one.group), one.kept)).collect()
+    }
+
+    #[test]
+    fn objects_that_differ_by_the_operators_image_only_keep_it() {
+        for kind in ["QuarksStatefulSet", "QuarksJob"] {
+            let old = object(kind, "host:1", "run");
+            let live = stored(old.clone());
+            assert_eq!(
+                kept(&object(kind, "host:2", "run"), &live),
+                [("host:1".to_string(), old)]
+            );
+            assert_eq!(
+                kept(&object(kind, "host:2", "run --more"), &live),
+                [],
+                "it rolls for another reason"
+            );
+        }
+        let new = object("QuarksStatefulSet", "host:2", "run");
+        assert_eq!(kept(&new, &stored(new.clone())), []);
+        let by_hand = |image| {
+            let mut errand = object("QuarksJob", image, "run");
+            errand["spec"]["updateOnConfigChange"] = false.into();
+            errand
+        };
+        assert_eq!(kept(&by_hand("host:2"), &stored(by_hand("host:1"))), []);
+    }
+
+    /// With init containers that copy job sources.
+    fn copying(image: &str, command: &str) -> Value {
+        let mut object = object("QuarksStatefulSet", image, command);
+        let install = json!({"name": "container-run-copier", "image": image, "command": wrapper::install()});
+        let copier =
+            json!({"name": "spec-copier-r", "image": "release:1", "command": copier::command(&copier::target("r"))});
+        let renderer =
+            json!({"name": "template-render", "image": image, "command": ["host", "util", "template-render"]});
+        object.pointer_mut(PODS).unwrap()["initContainers"] = json!([install, copier, renderer]);
+        object
+    }
+
+    fn short(image: &str, command: &str, sources: &str) -> Value {
+        let mut object = copying(image, command);
+        assert!(init_containers::shorten(&mut object, sources));
+        object
+    }
+
+    #[test]
+    fn pods_keep_how_they_get_their_job_sources_until_something_else_changes() {
+        let of = |new: &Value, live: Value, sources: &[&str]| -> Vec<(Option<String>, Value)> {
+            let sources: Vec<String> = sources.iter().map(|name| (*name).to_string()).collect();
+            let forms = Forms {
+                new,
+                long: &copying("host:2", "run"),
+                sources: &sources,
+            };
+            let outdated = outdated(&[forms], &[stored(live)], "host:2").into_iter();
+            outdated
+                .map(|one| (one.group.map(|group| group.image), one.kept))
+                .collect()
+        };
+        let new = short("host:2", "run", "s-1");
+        assert_eq!(of(&new, new.clone(), &["s-1"]), [], "nothing changes");
+        let old = short("host:1", "run", "s-1");
+        assert_eq!(
+            of(&new, old.clone(), &["s-1"]),
+            [(Some("host:1".to_string()), old)],
+            "a new image"
+        );
+        // An operator of before there were job sources: `host:1` does not know them.
+        let old = copying("host:1", "run");
+        assert_eq!(of(&new, old.clone(), &[]), [(Some("host:1".to_string()), old)]);
+        let old = copying("host:2", "run");
+        assert_eq!(
+            of(&new, old.clone(), &[]),
+            [(None, old.clone())],
+            "its sources were not stored"
+        );
+        assert_eq!(
+            of(&old, new.clone(), &["s-1"]),
+            [(None, new.clone())],
+            "its sources are not stored any more"
+        );
+        assert_eq!(of(&old, new.clone(), &[]), [], "the sources were deleted");
+        let packed = short("host:2", "run", "s-0");
+        assert_eq!(
+            of(&new, packed.clone(), &["s-0"]),
+            [(None, packed)],
+            "packed in another way"
+        );
+        assert_eq!(of(&new, copying("host:1", "other"), &[]), [], "it changes anyway");
+    }
+
+    #[test]
+    fn a_mirror_of_the_image_is_known_by_its_command() {
+        let at = "/spec/template/spec/template/spec/initContainers/1/command";
+        let mirrored = |image: &str| {
+            let mut object = object("QuarksStatefulSet", image, "run");
+            let container = at.strip_suffix("/command").unwrap();
+            object.pointer_mut(container).unwrap()["command"] = json!(["host", "util", "template-render"]);
+            object
+        };
+        let kept = kept(&mirrored("mirror/host:2"), &stored(mirrored("mirror/host:1")));
+        assert_eq!(kept[0].0, "mirror/host:1");
+    }
+
+    #[test]
+    fn a_group_rolls_when_all_are_ready() {
+        let ready = stored(object("QuarksStatefulSet", "host:1", "run"));
+        let mut other = ready.clone();
+        assert!(all_ready(&[ready.clone(), other.clone()]));
+        other["metadata"]["generation"] = 4.into();
+        assert!(!all_ready(&[ready.clone(), other.clone()]));
+        other["status"] = json!({"ready": false, "observedGeneration": 4});
+        assert!(!all_ready(&[ready, other]));
+    }
+}

@@ -1,0 +1,118 @@
+//! Checks whether the new objects of a deployment together fit the quotas of its namespace. The API server checks each object alone, so it might
+//! accept three of five Services. Pure.
+
+use boson_cluster::client::resource;
+use boson_cluster::objects::drift::quantity;
+use boson_pipeline::Diagnostic;
+use serde_json::Value;
+
+/// One object, in the unit of [`quantity`].
+const ONE: i128 = 1000;
+/// Kinds that a quota may name without `count/`.
+const PLAIN: [&str; 4] = ["configmaps", "persistentvolumeclaims", "secrets", "services"];
+
+/// An error for each limit that the objects exceed.
+pub fn exceeded(quotas: &[Value], new: &[&Value]) -> Vec<Diagnostic> {
+    let mut errors = Vec::new();
+    for quota in quotas {
+        let name = quota["metadata"]["name"].as_str().unwrap_or_default();
+        for (key, hard) in quota["status"]["hard"].as_object().into_iter().flatten() {
+            let needed: i128 = new.iter().map(|object| needs(key, object)).sum();
+            let amount = |value: &Value| value.as_str().and_then(quantity);
+            let used = &quota["status"]["used"][key];
+            let (Some(most), Some(now)) = (amount(hard), amount(used)) else {
+                continue;
+            };
+            if needed > 0 && now + needed > most {
+                let [most, now, needed] = [most, now, needed].map(|amount| amount / ONE);
+                let text =
+                    format!("the quota '{name}' limits {key} to {most}: {now} are used, {needed} more are needed");
+                errors.push(
+                    Diagnostic::error("deployment-quota-exceeded", text)
+                        .help("raise the quota, or delete what uses it; the operator retries every 30 s"),
+                );
+            }
+        }
+    }
+    errors
+}
+
+/// How much an object uses of what this key of a quota limits.
+fn needs(key: &str, object: &Value) -> i128 {
+    let text = |key: &str| object[key].as_str().unwrap_or_default();
+    let of = resource(text("apiVersion"), text("kind"));
+    let counted = match of.group.as_str() {
+        "" => format!("count/{}", of.plural),
+        group => format!("count/{}.{group}", of.plural),
+    };
+    let kind = object["spec"]["type"].as_str().unwrap_or_default();
+    let is_core = of.group.is_empty();
+    match key {
+        "services.loadbalancers" if is_core && of.plural == "services" && kind == "LoadBalancer" => ONE,
+        "services.nodeports" if is_core && of.plural == "services" => {
+            let ports = object["spec"]["ports"].as_array().map_or(0, Vec::len);
+            let has_node_ports = ["LoadBalancer", "NodePort"].contains(&kind);
+            i128::try_from(ports).map_or(0, |ports| if has_node_ports { ports * ONE } else { 0 })
+        }
+        "requests.storage" if is_core && of.plural == "persistentvolumeclaims" => {
+            let storage = object["spec"]["resources"]["requests"]["storage"].as_str();
+            storage.and_then(quantity).unwrap_or(0)
+        }
+        _ if key == counted => ONE,
+        _ if is_core && key == of.plural && PLAIN.contains(&key) => ONE,
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn quota(hard: Value, used: Value) -> Value {
+        json!({"metadata": {"name": "q"}, "status": {"hard": hard, "used": used}})
+    }
+
+    #[test]
+    fn objects_are_counted_together() {
+        let service = json!({"apiVersion": "v1", "kind": "Service", "spec": {"type": "ClusterIP"}});
+        let group = json!({"apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "QuarksStatefulSet"});
+        let new = [&service, &service, &group];
+        let of = |hard: Value, used: Value| -> Vec<String> {
+            let errors = exceeded(&[quota(hard, used)], &new);
+            errors.into_iter().map(|error| error.message).collect()
+        };
+        assert_eq!(
+            of(json!({"services": "3"}), json!({"services": "2"})),
+            ["the quota 'q' limits services to 3: 2 are used, 2 more are needed"]
+        );
+        assert_eq!(
+            of(json!({"count/services": "4"}), json!({"count/services": "2"})),
+            [""; 0]
+        );
+        let key = "count/quarksstatefulsets.quarks.cloudfoundry.org";
+        assert_eq!(of(json!({key: "1"}), json!({key: "1"})).len(), 1);
+        assert_eq!(
+            of(
+                json!({"secrets": "1", "pods": "0"}),
+                json!({"secrets": "1", "pods": "0"})
+            ),
+            [""; 0]
+        );
+        assert_eq!(
+            of(json!({"services": "0"}), json!({})),
+            [""; 0],
+            "it is not computed yet"
+        );
+    }
+
+    #[test]
+    fn some_objects_use_more_than_one_unit() {
+        let service = json!({"apiVersion": "v1", "kind": "Service", "spec": {"type": "NodePort", "ports": [{}, {}]}});
+        assert_eq!(needs("services.nodeports", &service), 2 * ONE);
+        assert_eq!(needs("services.loadbalancers", &service), 0);
+        let claim = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+            "spec": {"resources": {"requests": {"storage": "1Ki"}}}});
+        assert_eq!(needs("requests.storage", &claim), 1024 * ONE);
+    }
+}

@@ -1,0 +1,256 @@
+//! Whether the generated values are retained when the deployment is deleted. Its claims stay, and their data is useless without the values. Pure.
+//!
+//! # Guarantees
+//! A claim is created only after every generated value of the deployment was marked as retained and has no owner. So values survive even if no
+//! operator runs when the deployment is deleted, and no finalizer delays the deletion of a deployment or a namespace.
+//!
+//! # Assumptions
+//! Claims carry the deployment's label, as those of instance groups do.
+
+use boson_api::QuarksSecret;
+use boson_api::deployment::Retain;
+use boson_api::secret::ReclaimPolicy;
+use boson_cluster::objects;
+use boson_document::Tree;
+use kube::api::ObjectMeta;
+use serde_json::Value;
+
+/// The keys that request a persistent disk for an instance group.
+const DISKS: [&str; 3] = ["persistent_disk", "persistent_disk_type", "persistent_disk_pool"];
+
+/// What to do with generated values.
+#[derive(Debug, Default)]
+pub struct Retention {
+    /// QuarksSecrets that the manifest no longer has and that still have another policy.
+    pub removed: Vec<QuarksSecret>,
+    /// Whether values have yet to be marked as retained, before anything else is written.
+    pub is_first: bool,
+}
+
+/// Decides the policy, now that all objects are known, and sets it in the wanted QuarksSecrets. `has_claims`: whether claims exist; it counts only if
+/// [`needs_claims`].
+pub fn decide(wanted: &mut [Value], live: &[Value], retain: Retain, has_claims: bool) -> Retention {
+    // Wanted ones count, too: live may be empty because a deleted deployment of this name was just garbage-collected, and a QuarksSecret that is
+    // created again without the policy would take over the retained Secret and delete it later.
+    if !live.iter().chain(&*wanted).any(is_secret) {
+        return Retention::default();
+    }
+    let policy = decided(retain, has_claims || ask_for_claims(wanted, live));
+    set(wanted, policy);
+    let others = others(live, policy);
+    let is_removed = |other: &&Value| !wanted.iter().any(|one| is_secret(one) && is_same(one, other));
+    let removed = others.iter().filter(is_removed).cloned();
+    Retention {
+        removed: removed.filter_map(|one| serde_json::from_value(one).ok()).collect(),
+        is_first: policy == ReclaimPolicy::Retain && !others.is_empty(),
+    }
+}
+
+/// Whether the policy depends on claims that may exist.
+pub fn needs_claims(wanted: &[Value], live: &[Value], retain: Retain) -> bool {
+    let has_secrets = live.iter().chain(wanted).any(is_secret);
+    retain == Retain::WithClaims && has_secrets && !ask_for_claims(wanted, live)
+}
+
+/// A live group that is held back is not among the wanted objects, and may create its first claim at any time.
+fn ask_for_claims(wanted: &[Value], live: &[Value]) -> bool {
+    asks_for_claims(wanted) || asks_for_claims(live)
+}
+
+/// Whether a claim outlives the deployment. One with an owner, such as the ephemeral volume of a pod, is deleted with it.
+pub(crate) fn stays(claim: &ObjectMeta) -> bool {
+    claim.deletion_timestamp.is_none() && claim.owner_references.iter().flatten().next().is_none()
+}
+
+pub fn decided(retain: Retain, holds_data: bool) -> ReclaimPolicy {
+    match retain {
+        Retain::Always => ReclaimPolicy::Retain,
+        Retain::WithClaims if holds_data => ReclaimPolicy::Retain,
+        Retain::WithClaims | Retain::Never => ReclaimPolicy::Delete,
+    }
+}
+
+/// The policy of the existing QuarksSecrets, if any: a variable that is added gets the same.
+pub fn known(retain: Retain, live: &[Value]) -> Option<ReclaimPolicy> {
+    match retain {
+        Retain::Always | Retain::Never => Some(decided(retain, false)),
+        Retain::WithClaims if live.is_empty() => None,
+        Retain::WithClaims => Some(decided(
+            retain,
+            live.iter().any(|one| policy(one) == ReclaimPolicy::Retain),
+        )),
+    }
+}
+
+fn policy(secret: &Value) -> ReclaimPolicy {
+    match secret["spec"]["reclaimPolicy"] == ReclaimPolicy::Retain.as_str() {
+        true => ReclaimPolicy::Retain,
+        false => ReclaimPolicy::Delete,
+    }
+}
+
+/// Sets the policy of all QuarksSecrets among these.
+pub fn set(objects: &mut [Value], policy: ReclaimPolicy) {
+    for object in objects.iter_mut().filter(|object| is_secret(object)) {
+        object["spec"]["reclaimPolicy"] = policy.as_str().into();
+    }
+}
+
+/// The QuarksSecrets with another policy.
+fn others(live: &[Value], wanted: ReclaimPolicy) -> Vec<Value> {
+    let secrets = live
+        .iter()
+        .filter(|object| is_secret(object) && !objects::is_going(object));
+    secrets.filter(|object| policy(object) != wanted).cloned().collect()
+}
+
+pub fn is_secret(object: &Value) -> bool {
+    object["kind"] == "QuarksSecret"
+}
+
+fn is_same(one: &Value, other: &Value) -> bool {
+    one["metadata"]["name"] == other["metadata"]["name"]
+}
+
+/// Whether a manifest requests a disk. Plugins and agent settings may request one, too.
+pub fn asks_for_disks(manifest: &Tree) -> bool {
+    let groups = manifest.items("instance_groups").iter();
+    let mut keys = groups.flat_map(|group| DISKS.iter().filter_map(|key| group.get(key)));
+    keys.any(|value| value.as_i64() != Some(0) && *value != Tree::Null)
+}
+
+/// Whether claims are among the objects, or will be created for them.
+fn asks_for_claims(objects: &[Value]) -> bool {
+    let has_templates = |templates: &Value| templates.as_array().is_some_and(|templates| !templates.is_empty());
+    objects.iter().any(|object| match object["kind"].as_str() {
+        Some("PersistentVolumeClaim") => true,
+        Some("StatefulSet") => has_templates(&object["spec"]["volumeClaimTemplates"]),
+        Some("QuarksStatefulSet") => has_templates(&object["spec"]["template"]["spec"]["volumeClaimTemplates"]),
+        _ => false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boson_document::json::parse;
+    use serde_json::json;
+
+    fn secret(name: &str, policy: Option<&str>) -> Value {
+        let mut secret = json!({"apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "QuarksSecret",
+            "metadata": {"name": name}, "spec": {"type": "password", "secretName": name}});
+        if let Some(policy) = policy {
+            secret["spec"]["reclaimPolicy"] = policy.into();
+        }
+        secret
+    }
+
+    #[test]
+    fn claims_decide_unless_the_specification_does() {
+        use ReclaimPolicy::{Delete, Retain as Keep};
+        for (retain, with, without) in [
+            (Retain::WithClaims, Keep, Delete),
+            (Retain::Always, Keep, Keep),
+            (Retain::Never, Delete, Delete),
+        ] {
+            assert_eq!(
+                (decided(retain, true), decided(retain, false)),
+                (with, without),
+                "{retain:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_added_variable_gets_the_policy_of_the_others_and_the_first_are_guessed() {
+        use ReclaimPolicy::{Delete, Retain as Keep};
+        let live = [secret("a", Some("Delete")), secret("b", Some("Retain"))];
+        assert_eq!(
+            known(Retain::WithClaims, &live),
+            Some(Keep),
+            "an earlier write may have been interrupted"
+        );
+        assert_eq!(known(Retain::WithClaims, &live[..1]), Some(Delete));
+        // An operator that knew no policy.
+        assert_eq!(known(Retain::WithClaims, &[secret("a", None)]), Some(Delete));
+        assert_eq!(known(Retain::WithClaims, &[]), None);
+        assert_eq!(known(Retain::Never, &live), Some(Delete));
+        assert_eq!(known(Retain::Always, &[]), Some(Keep));
+    }
+
+    #[test]
+    fn disks_in_a_manifest_and_claims_among_objects_are_found() {
+        let asks = |group: &str| asks_for_disks(&parse(&format!(r#"{{"instance_groups": [{{}}, {group}]}}"#)).unwrap());
+        assert!(asks(r#"{"persistent_disk": 1024}"#) && asks(r#"{"persistent_disk_type": "large"}"#));
+        assert!(!asks(r#"{"persistent_disk": 0}"#) && !asks(r#"{"name": "a"}"#));
+        let templates = json!([{"metadata": {"name": "c"}}]);
+        let group = |templates: &Value| json!({"kind": "QuarksStatefulSet", "spec": {"template": {"spec": {"volumeClaimTemplates": templates}}}});
+        assert!(asks_for_claims(&[secret("a", None), group(&templates)]));
+        assert!(asks_for_claims(&[json!({"kind": "PersistentVolumeClaim"})]));
+        assert!(asks_for_claims(&[
+            json!({"kind": "StatefulSet", "spec": {"volumeClaimTemplates": templates}})
+        ]));
+        assert!(!asks_for_claims(&[
+            secret("a", None),
+            group(&json!([])),
+            group(&Value::Null)
+        ]));
+    }
+
+    #[test]
+    fn only_what_has_another_policy_is_written() {
+        let mut live = vec![
+            secret("a", Some("Retain")),
+            secret("b", Some("Delete")),
+            secret("c", None),
+            json!({"kind": "Service"}),
+        ];
+        let names = |live: &[Value], policy| {
+            let others = others(live, policy).into_iter();
+            others.map(|one| one["metadata"]["name"].clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&live, ReclaimPolicy::Retain), ["b", "c"]);
+        assert_eq!(names(&live, ReclaimPolicy::Delete), ["a"]);
+        set(&mut live, ReclaimPolicy::Retain);
+        assert!(names(&live, ReclaimPolicy::Retain).is_empty() && live[3] == json!({"kind": "Service"}));
+    }
+
+    #[test]
+    fn values_are_retained_before_anything_else_is_written() {
+        let service = json!({"kind": "Service", "metadata": {"name": "s"}});
+        let live = [secret("a", Some("Delete")), secret("old", Some("Delete"))];
+        let of = |retain, has_claims| {
+            let mut wanted = vec![secret("a", None), service.clone()];
+            let retention = decide(&mut wanted, &live, retain, has_claims);
+            (retention.is_first, wanted[0]["spec"]["reclaimPolicy"].clone())
+        };
+        assert_eq!(of(Retain::WithClaims, true), (true, "Retain".into()));
+        assert_eq!(of(Retain::WithClaims, false), (false, "Delete".into()));
+        assert_eq!(of(Retain::Always, false), (true, "Retain".into()));
+        let kept = [secret("a", Some("Retain"))];
+        let again = decide(&mut [secret("a", None)], &kept, Retain::Always, false);
+        assert!(!again.is_first && again.removed.is_empty());
+        let free = decide(&mut [secret("b", None)], &kept, Retain::Never, false);
+        assert!(!free.is_first, "they are released last");
+        assert_eq!(free.removed[0].metadata.name.as_deref(), Some("a"));
+    }
+
+    #[test]
+    fn claims_are_listed_only_if_they_decide() {
+        let secrets = [secret("a", None)];
+        let claim = [json!({"kind": "PersistentVolumeClaim"})];
+        assert!(needs_claims(&secrets, &[], Retain::WithClaims) && needs_claims(&[], &secrets, Retain::WithClaims));
+        assert!(!needs_claims(&secrets, &[], Retain::Never) && !needs_claims(&secrets, &[], Retain::Always));
+        assert!(!needs_claims(&secrets, &claim, Retain::WithClaims) && !needs_claims(&[], &[], Retain::WithClaims));
+    }
+
+    #[test]
+    fn a_claim_with_an_owner_does_not_stay() {
+        let mut claim = ObjectMeta::default();
+        assert!(stays(&claim));
+        claim.owner_references = Some(vec![]);
+        assert!(stays(&claim));
+        claim.owner_references = Some(vec![Default::default()]);
+        assert!(!stays(&claim));
+    }
+}

@@ -1,0 +1,128 @@
+//! The conditions of a deployment. Pure.
+//!
+//! They never contradict each other: Ready implies Applied, and Applied implies Converted.
+
+use super::errands::Errands;
+use super::outcome::{Observed, Outcome, STEPS};
+use crate::plugins::Fault;
+use crate::stateful_set;
+use ConditionStatus::{False, True, Unknown};
+use boson_api::conditions::Finding;
+use boson_api::deployment::DeploymentState;
+use boson_api::{BoshDeploymentStatus, ConditionStatus};
+
+/// Condition: the result of all errands that were started, automatic or manual. It exists only if there are any.
+pub const ERRANDS: &str = "ErrandsSucceeded";
+/// Reason: the StatefulSets of instance groups are refused.
+pub const REFUSED: &str = "GroupsRefused";
+/// Reason: errands have failed.
+const FAILED: &str = "ErrandsFailed";
+
+/// All conditions. `status`: the new status, complete except for its conditions.
+pub fn findings(observed: &Observed, status: &BoshDeploymentStatus) -> Vec<Finding> {
+    let message = status.message.as_deref().unwrap_or_default();
+    let is_converted = observed.steps == STEPS;
+    let converted = match &observed.outcome {
+        Outcome::Partly(wrong) | Outcome::Wrong(wrong) => finding("Converted", False, &wrong.reason, message),
+        _ if is_converted => finding("Converted", True, "Converted", "the manifest was converted"),
+        Outcome::Refused(wrong) => finding("Converted", False, &wrong.reason, message),
+        _ => finding("Converted", Unknown, "Waiting", message),
+    };
+    let applied = match &observed.outcome {
+        Outcome::Applied => finding("Applied", True, "Applied", "all objects match the manifest"),
+        Outcome::Partly(_) => finding(
+            "Applied",
+            Unknown,
+            "PartlyConverted",
+            "the objects of all other instance groups match the manifest",
+        ),
+        Outcome::Refused(wrong) => finding("Applied", False, &wrong.reason, message),
+        Outcome::Wrong(_) => finding(
+            "Applied",
+            Unknown,
+            "NotConverted",
+            "the objects, if any, are those of an earlier manifest",
+        ),
+        Outcome::Waiting(_) if is_converted => finding("Applied", Unknown, "Waiting", message),
+        Outcome::Waiting(_) => finding("Applied", Unknown, "Waiting", "the manifest is not converted yet"),
+    };
+    let all = [
+        converted,
+        applied,
+        ready(observed, status),
+        healthy(&observed.faults, &observed.loading),
+    ];
+    let errands = observed.errands.as_ref().and_then(errands);
+    all.into_iter().chain(errands).collect()
+}
+
+fn finding(kind: &'static str, status: ConditionStatus, reason: &str, message: &str) -> Finding {
+    Finding {
+        kind,
+        status,
+        reason: reason.to_string().into(),
+        message: message.into(),
+    }
+}
+
+fn ready(observed: &Observed, status: &BoshDeploymentStatus) -> Finding {
+    let message = status.message.as_deref().unwrap_or_default();
+    let no = |reason: &str| finding("Ready", False, reason, message);
+    match &observed.outcome {
+        Outcome::Waiting(_) => return no("Waiting"),
+        Outcome::Partly(wrong) | Outcome::Wrong(wrong) | Outcome::Refused(wrong) => return no(&wrong.reason),
+        Outcome::Applied => {}
+    }
+    let has_failed = |errands: &Errands| !errands.auto.failed.is_empty();
+    let mut troubles = observed.troubles.iter();
+    if status.state == Some(DeploymentState::Deployed) {
+        finding("Ready", True, "Deployed", "all instance groups are ready")
+    } else if troubles.any(|(_, trouble)| stateful_set::is_refusal(&trouble.reason)) {
+        no(REFUSED)
+    } else if observed.errands.as_ref().is_some_and(has_failed) {
+        no(FAILED)
+    } else if status.total_instance_groups == status.deployed_instance_groups {
+        no("ErrandsNotCompleted")
+    } else {
+        no("GroupsNotReady")
+    }
+}
+
+fn errands(errands: &Errands) -> Option<Finding> {
+    let all = errands.all();
+    if all.started == 0 {
+        return None;
+    }
+    let (running, failed) = (all.running(), all.failed.len());
+    Some(if failed > 0 {
+        let mut parts = vec![format!("{failed} of {} errands failed", all.started)];
+        parts.extend(all.failed);
+        finding(ERRANDS, False, FAILED, &parts.join("; "))
+    } else if running > 0 {
+        let message = format!("waiting for {running} of {} errands", all.started);
+        finding(ERRANDS, Unknown, "Running", &message)
+    } else {
+        finding(
+            ERRANDS,
+            True,
+            "Succeeded",
+            "all errands that were started have succeeded",
+        )
+    })
+}
+
+/// Whether all plugins selected for the deployment can be used.
+fn healthy(faults: &[Fault], loading: &[String]) -> Finding {
+    let kind = "PluginsHealthy";
+    match faults {
+        [] if !loading.is_empty() => {
+            let message = format!("being loaded: {}", loading.join(", "));
+            finding(kind, Unknown, "PluginLoading", &message)
+        }
+        [] => finding(kind, True, "Healthy", "all plugins are in use"),
+        [first, ..] => {
+            let messages: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
+            finding(kind, False, &first.reason, &messages.join("\n"))
+        }
+    }
+}

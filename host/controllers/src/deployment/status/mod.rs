@@ -1,0 +1,13 @@
+//! The status of a deployment, from the state that a reconcile observed. Pure: `act` writes it.
+
+mod after;
+mod conditions;
+mod errands;
+mod outcome;
+mod unserved;
+
+pub use after::{after, created};
+pub use conditions::REFUSED;
+pub use errands::Errands;
+pub use outcome::{Done, Observed, Outcome, STEPS};
+pub use unserved::unserved;

@@ -1,0 +1,198 @@
+//! How a reconcile of a deployment ended, and the state that it observed.
+
+use super::errands::Errands;
+use crate::deployment::progress::Progress;
+use crate::deployment::stop::{Stop, Wrong};
+use crate::plugins::Fault;
+use boson_api::deployment::{Input, PluginUse};
+use boson_api::{BoshDeploymentStatus, OutdatedGroup};
+use boson_cluster::cache::Trouble;
+use boson_cluster::client::Error;
+use boson_pipeline::Diagnostic;
+
+/// Steps of a conversion.
+pub const STEPS: i32 = 3;
+
+/// A conversion whose objects were applied.
+pub struct Done {
+    /// How many of the desired objects are instance groups that are services.
+    pub groups: i32,
+    /// What is wrong with the instance groups that cannot be converted.
+    pub held_back: Option<Wrong>,
+    /// Groups whose pods keep an older operator image.
+    pub outdated: Vec<OutdatedGroup>,
+    /// Variables that the manifest no longer has; their values are retained.
+    pub removed: Vec<String>,
+    /// What has no effect, as `host convert` prints it.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// The state that a reconcile observed.
+#[derive(Clone, Debug)]
+pub struct Observed {
+    pub generation: Option<i64>,
+    /// How the reconcile ended.
+    pub outcome: Outcome,
+    /// Whether it wrote something.
+    pub wrote: bool,
+    /// How many of the [`STEPS`] are completed.
+    pub steps: i32,
+    /// Errands that were started, and their results; none: unknown.
+    pub errands: Option<Errands>,
+    /// How many instance groups are services; none: not known yet.
+    pub groups: Option<i32>,
+    /// How many of them are ready.
+    pub ready: i32,
+    /// Why the others are not, by name.
+    pub troubles: Vec<(String, Trouble)>,
+    /// Digest of the documents and given values; none if they were not read.
+    pub inputs_digest: Option<String>,
+    /// What the objects are made from; none if that has not changed.
+    pub inputs: Option<Vec<Input>>,
+    /// Groups whose pods keep an older operator image; none: unknown.
+    pub outdated: Option<Vec<OutdatedGroup>>,
+    /// Variables that the manifest no longer has; none: unknown.
+    pub removed: Option<Vec<String>>,
+    /// The version for which post-deploy scripts were started now.
+    pub post_deploy: Option<String>,
+    /// Digest of the warnings that were emitted as events.
+    pub warned: Option<String>,
+    pub plugins: Vec<PluginUse>,
+    /// What is wrong with plugins that are refused.
+    pub faults: Vec<Fault>,
+    /// Names of plugins that are being loaded.
+    pub loading: Vec<String>,
+}
+
+/// How a reconcile ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All objects are up to date.
+    Applied,
+    /// Some instance groups cannot be converted; the objects of all others are up to date.
+    Partly(Wrong),
+    /// Something is missing that arrives without a change by the user.
+    Waiting(String),
+    /// The user's input is wrong.
+    Wrong(Wrong),
+    /// The cluster refuses the converted objects.
+    Refused(Wrong),
+}
+
+// === impl Observed ===
+
+impl Observed {
+    /// A reconcile that ended like this; all else is unknown.
+    pub fn ended(generation: Option<i64>, outcome: Outcome) -> Self {
+        Self {
+            generation,
+            outcome,
+            wrote: false,
+            steps: 0,
+            errands: None,
+            groups: None,
+            ready: 0,
+            troubles: Vec::new(),
+            inputs_digest: None,
+            inputs: None,
+            outdated: None,
+            removed: None,
+            post_deploy: None,
+            warned: None,
+            plugins: Vec::new(),
+            faults: Vec::new(),
+            loading: Vec::new(),
+        }
+    }
+
+    /// After a conversion, as far as the conversion itself knows it.
+    ///
+    /// # Errors
+    /// A call to the API server failed that is repeated.
+    pub fn after(generation: Option<i64>, result: Result<Done, Stop>, progress: &Progress) -> Result<Self, Error> {
+        let known = |outcome| Self {
+            wrote: progress.has_written(),
+            steps: progress.steps(),
+            groups: progress.groups(),
+            inputs_digest: progress.inputs_digest(),
+            ..Self::ended(generation, outcome)
+        };
+        let outcome = match result {
+            Ok(done) => {
+                let outcome = done.held_back.map_or(Outcome::Applied, Outcome::Partly);
+                let groups = match outcome {
+                    Outcome::Applied => Some(done.groups),
+                    // Groups that are held back count, too.
+                    _ => progress.groups(),
+                };
+                return Ok(Self {
+                    steps: STEPS,
+                    groups,
+                    inputs: Some(progress.inputs()),
+                    outdated: Some(done.outdated),
+                    removed: Some(done.removed),
+                    ..known(outcome)
+                });
+            }
+            Err(Stop::Waiting(what)) => Outcome::Waiting(what),
+            Err(Stop::Wrong(wrong)) => Outcome::Wrong(wrong),
+            Err(Stop::Refused(wrong)) => Outcome::Refused(wrong),
+            Err(Stop::Api(error)) if error.is_lasting() => Outcome::Refused(Wrong::refused(&error)),
+            Err(Stop::Api(error)) => return Err(error),
+        };
+        Ok(known(outcome))
+    }
+
+    /// The state last observed, with the outcome of this reconcile, which ended before its first step.
+    pub fn as_before(
+        old: &BoshDeploymentStatus,
+        generation: Option<i64>,
+        outcome: Outcome,
+        faults: Vec<Fault>,
+    ) -> Self {
+        Self {
+            ready: old.deployed_instance_groups.unwrap_or(0),
+            warned: old.warned.clone(),
+            faults,
+            ..Self::ended(generation, outcome)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn done(held_back: Option<Wrong>) -> Result<Done, Stop> {
+        Ok(Done {
+            groups: 2,
+            held_back,
+            outdated: Vec::new(),
+            removed: vec!["old".into()],
+            warnings: Vec::new(),
+        })
+    }
+
+    #[test]
+    fn what_a_conversion_made_is_known_only_once_it_was_applied() {
+        let progress = Progress::default();
+        progress.counted(3);
+        progress.done(1);
+        let after = |result| Observed::after(Some(1), result, &progress).unwrap();
+        let applied = after(done(None));
+        assert_eq!((applied.steps, applied.groups), (STEPS, Some(2)));
+        assert_eq!(applied.removed, Some(vec!["old".to_string()]));
+        let wrong = Wrong {
+            reason: "X".into(),
+            message: "no".into(),
+        };
+        let partly = after(done(Some(wrong.clone())));
+        assert_eq!(
+            (partly.steps, partly.groups),
+            (STEPS, Some(3)),
+            "held back groups count"
+        );
+        let stopped = after(Err(Stop::Wrong(wrong)));
+        assert_eq!((stopped.steps, stopped.groups, stopped.removed), (1, Some(3), None));
+    }
+}

@@ -1,0 +1,51 @@
+//! Rules for names of objects.
+
+use boson_manifest::names::LABEL_LIMIT;
+
+/// The rule for names of a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameRule {
+    /// RFC 1123 subdomain: labels joined by dots.
+    Subdomain(usize),
+    /// RFC 1123 label: letters, digits, `-`.
+    Label(usize),
+    /// RFC 1035 label: the same, and a letter to begin with.
+    Service,
+}
+
+// === impl NameRule ===
+
+impl NameRule {
+    /// Checks a name.
+    ///
+    /// # Errors
+    /// The reason why the name is invalid.
+    pub fn check(self, name: &str) -> Result<(), String> {
+        let limit = match self {
+            Self::Subdomain(limit) | Self::Label(limit) => limit,
+            Self::Service => LABEL_LIMIT,
+        };
+        if name.len() > limit {
+            return Err(format!(
+                "its name has {} characters, and names of this kind have at most {limit}",
+                name.len()
+            ));
+        }
+        let good = match self {
+            Self::Subdomain(_) => name.split('.').all(is_label),
+            Self::Label(_) => is_label(name),
+            Self::Service => is_label(name) && name.starts_with(|c: char| c.is_ascii_lowercase()),
+        };
+        if good {
+            Ok(())
+        } else {
+            Err("its name is not valid for this kind".into())
+        }
+    }
+}
+
+fn is_label(text: &str) -> bool {
+    let end = |byte: Option<u8>| byte.is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+    let inside = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+    text.bytes().all(inside) && end(text.bytes().next()) && end(text.bytes().last())
+}

@@ -1,0 +1,91 @@
+//! The description that a plugin gives of itself.
+
+use crate::account::Account;
+use crate::bindings::exports::boson;
+use crate::engine::Sandbox;
+use crate::error::{Failure, FailureKind};
+use crate::plugin::Plugin;
+use crate::reply::REQUIRED;
+use boson_document::{Tree, json};
+use boson_pipeline::{Stage, settings};
+
+/// A diagnostic code that a plugin documents.
+#[derive(Clone, Debug)]
+pub struct Code {
+    /// `ops-missing-key`
+    pub name: String,
+    /// One line.
+    pub title: String,
+    /// Markdown.
+    pub explanation: String,
+}
+
+/// The description of a plugin.
+#[derive(Clone, Debug)]
+pub struct Description {
+    /// Name.
+    pub name: String,
+    /// Semantic version.
+    pub version: String,
+    /// JSON Schema of its settings.
+    pub settings_schema: Tree,
+    /// Its diagnostics.
+    pub codes: Vec<Code>,
+}
+
+// === impl Plugin ===
+
+impl Plugin {
+    /// Calls `describe`.
+    ///
+    /// # Errors
+    /// The plugin failed, or reports another stage than it exports.
+    pub fn describe(&self, sandbox: &Sandbox) -> Result<Description, Failure> {
+        macro_rules! describe {
+            ($interface:path) => {{
+                use $interface as interface;
+                let (result, _) = sandbox.call(self, &Account::unbounded(), |store, instance| {
+                    let guest = interface::GuestIndices::new(&self.pre)?.load(&mut *store, instance)?;
+                    guest.call_describe(store)
+                });
+                result?
+            }};
+        }
+        let said = match self.stage {
+            Stage::Ops => describe!(boson::ops::operations),
+            Stage::Variables => describe!(boson::variables::interpolation),
+            Stage::Links => describe!(boson::links::resolution),
+            Stage::Render => describe!(boson::render::templates),
+            Stage::Bpm => describe!(boson::bpm::conversion),
+            Stage::Resources => describe!(boson::resources::transformation),
+        };
+        let malformed = |message: String| self.failure(FailureKind::Malformed, message);
+        if let Some((name, _)) = said.extensions.iter().find(|(name, _)| name.starts_with(REQUIRED)) {
+            return Err(malformed(format!("requires '{name}', which this host does not know")));
+        }
+        if said.stage != self.stage.name() {
+            return Err(malformed(format!(
+                "describes itself as a plugin of stage '{}' but exports '{}'",
+                said.stage, self.stage
+            )));
+        }
+        let settings_schema = json::parse(&said.settings_schema)
+            .map_err(|error| malformed(format!("has a settings schema that is not JSON: {error}")))?;
+        if let Some(fault) = settings::schema_fault(&settings_schema) {
+            return Err(malformed(format!(
+                "has a settings schema that is not a JSON Schema: {fault}"
+            )));
+        }
+        let codes = said.codes.into_iter().map(|code| Code {
+            name: code.name,
+            title: code.title,
+            explanation: code.explanation,
+        });
+        Ok(Description {
+            name: said.name,
+            version: said.version,
+            settings_schema,
+            codes: codes.collect(),
+        })
+    }
+}

@@ -1,0 +1,178 @@
+//! Loads components: from the installation, from a file, or from bytes.
+
+use crate::cache::{self, Uncompiled};
+use crate::component;
+use crate::digest::Digest;
+use crate::engine::Sandbox;
+use crate::error::{Failure, FailureKind};
+use crate::plugin::{Plugin, Source};
+use boson_pipeline::Stage;
+use boson_pipeline::packed::MAX_COMPONENT;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use wasmtime::Engine;
+use wasmtime::component::{Component, Linker};
+
+// === impl Sandbox ===
+
+impl Sandbox {
+    /// Loads a plugin of the installation. Its machine code is beside it if the build precompiled it.
+    ///
+    /// # Errors
+    /// As [`Sandbox::load`].
+    pub fn load_built_in(&self, stage: Stage, path: &Path) -> Result<Plugin, Failure> {
+        let source = Source::BuiltIn(path.to_path_buf());
+        let code = cache::beside(&self.engine, path);
+        if newer(&code, path)
+            && let Some(component) = cache::load(&self.engine, &code)
+        {
+            let digest = digest_beside(path).map_or_else(|| read(path).map(|bytes| Digest::of(&bytes)), Ok)?;
+            return self.prepare(stage.name().to_string(), component, digest, source);
+        }
+        self.load(stage.name(), &read(path)?, source)
+    }
+
+    /// Loads a component from a file that the user named.
+    ///
+    /// # Errors
+    /// As [`Sandbox::load`], and a file that cannot be read.
+    pub fn load_file(&self, path: &Path) -> Result<Plugin, Failure> {
+        let name = path.file_name().map_or_else(
+            || path.display().to_string(),
+            |name| name.to_string_lossy().into_owned(),
+        );
+        self.load(&name, &read(path)?, Source::File(path.to_path_buf()))
+    }
+
+    /// Loads a component: checked, then compiled or taken from the cache.
+    ///
+    /// # Errors
+    /// [`FailureKind::Refused`], with the reason.
+    pub fn load(&self, name: &str, bytes: &[u8], source: Source) -> Result<Plugin, Failure> {
+        let digest = Digest::of(bytes);
+        let is_foreign = !matches!(source, Source::BuiltIn(_));
+        self.load_as(name, bytes, digest, source).map_err(|failure| Failure {
+            digest: is_foreign.then_some(digest),
+            ..failure
+        })
+    }
+
+    fn load_as(&self, name: &str, bytes: &[u8], digest: Digest, source: Source) -> Result<Plugin, Failure> {
+        let refused = |message: &str| Err(Failure::new(FailureKind::Refused, name, message));
+        if Engine::detect_precompiled(bytes).is_some() {
+            return refused("is machine code; use the WebAssembly component that it was compiled from");
+        }
+        match bytes.get(..8) {
+            Some([0, b'a', b's', b'm', 0x0d, 0, 1, 0]) => {}
+            Some([0, b'a', b's', b'm', 1, 0, 0, 0]) => {
+                return refused("is a core module; create a component from it (`wasm-tools component new`)");
+            }
+            _ => return refused("is not a WebAssembly component"),
+        }
+        let prepare = |component| self.prepare(name.to_string(), component, digest, source);
+        if let Some(component) = self.cache.cached(&self.engine, &digest) {
+            return prepare(component);
+        }
+        let new = Uncompiled { name, digest, bytes };
+        self.cache
+            .compile(&self.engine, &self.limits, &self.budget, &new, |component| {
+                let plugin = prepare(component)?;
+                // A component that cannot be instantiated is refused now, not in every deployment that uses it.
+                self.instantiate(&plugin)?;
+                Ok(plugin)
+            })
+    }
+
+    /// Bytes of memory that a plugin's machine code takes for as long as any copy of the plugin is there.
+    pub fn code_weight(&self, plugin: &Plugin) -> u64 {
+        let code = plugin.pre.component().image_range();
+        let bytes = (code.end as usize).saturating_sub(code.start as usize);
+        self.cache.weight(bytes as u64)
+    }
+
+    /// Removes the machine code of a component from the cache: it was refused, or is no longer used.
+    pub fn forget(&self, digest: &Digest) {
+        self.cache.forget(&self.engine, digest);
+    }
+
+    /// Writes machine code beside a built-in plugin, so that loading it takes a millisecond. True if there was none yet.
+    ///
+    /// # Errors
+    /// A component that is refused, or a folder that cannot be written to.
+    pub fn precompile(&self, path: &Path) -> Result<bool, Failure> {
+        let name = path.display().to_string();
+        let bytes = read(path)?;
+        let (code_file, digest_file) = (cache::beside(&self.engine, path), path.with_extension("sha256"));
+        let digest = Digest::of(&bytes).hex();
+        if newer(&code_file, path) && std::fs::read_to_string(&digest_file).is_ok_and(|kept| kept.trim() == digest) {
+            return Ok(false);
+        }
+        let code = self.compile(&name, &bytes)?;
+        let io = |error: std::io::Error| {
+            Failure::new(FailureKind::Refused, &name, format!("cannot be precompiled: {error}"))
+        };
+        remove_stale(path).map_err(io)?;
+        cache::write_whole(&code_file, &code).map_err(io)?;
+        cache::write_whole(&digest_file, digest.as_bytes()).map_err(io)?;
+        Ok(true)
+    }
+
+    fn prepare(&self, name: String, component: Component, digest: Digest, source: Source) -> Result<Plugin, Failure> {
+        let stage = component::check(&self.engine, &name, &component)?;
+        let pre = Linker::new(&self.engine).instantiate_pre(&component).map_err(|error| {
+            let message = format!("does not fit the sandbox: {error:#}");
+            Failure::new(FailureKind::Refused, &name, message)
+        })?;
+        Ok(Plugin {
+            stage,
+            digest,
+            source,
+            settings: "{}".to_string(),
+            pre,
+            name,
+        })
+    }
+}
+
+/// The content of a component's file, which may be endless, such as a device.
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    let refused = |what: String| Failure::new(FailureKind::Refused, &path.display().to_string(), what);
+    let mut bytes = Vec::new();
+    let bound = u64::try_from(MAX_COMPONENT).unwrap_or(u64::MAX).saturating_add(1);
+    File::open(path)
+        .and_then(|file| file.take(bound).read_to_end(&mut bytes))
+        .map_err(|error| refused(format!("cannot be read: {error}")))?;
+    match bytes.len() > MAX_COMPONENT {
+        true => Err(refused(format!("has more than {} MiB", MAX_COMPONENT >> 20))),
+        false => Ok(bytes),
+    }
+}
+
+/// Code that is older than its component is of an earlier one.
+fn newer(code: &Path, component: &Path) -> bool {
+    let time = |path: &Path| std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
+    time(code)
+        .zip(time(component))
+        .is_some_and(|(code, component)| code >= component)
+}
+
+fn digest_beside(path: &Path) -> Option<Digest> {
+    let text = std::fs::read_to_string(path.with_extension("sha256")).ok()?;
+    Digest::parse(text.trim())
+}
+
+/// Code of other engine versions or older builds of the plugin.
+fn remove_stale(path: &Path) -> std::io::Result<()> {
+    let (Some(folder), Some(stem)) = (path.parent(), path.file_stem().and_then(|stem| stem.to_str())) else {
+        return Ok(());
+    };
+    for entry in std::fs::read_dir(folder)? {
+        let file = entry?.path();
+        let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if name.starts_with(&format!("{stem}.")) && name.ends_with(".cwasm") {
+            std::fs::remove_file(&file)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,99 @@
+//! An instance group, as its objects are made of it.
+
+use crate::cloud::Cloud;
+use crate::job::Job;
+use crate::metadata::Metadata;
+use crate::ports::Port;
+use crate::request::Deployment;
+use crate::settings::Settings;
+use crate::waiting::Wait;
+use boson_document::{Map, Place};
+pub use boson_manifest::group::Lifecycle;
+use boson_manifest::names::Names;
+
+/// Disks of a group, sizes in MiB.
+#[derive(Clone, Debug, Default)]
+pub struct Disks {
+    /// The persistent disk.
+    pub persistent: Option<u64>,
+    /// Its StorageClass; none: the cluster's default.
+    pub class: Option<String>,
+    /// The ephemeral disk.
+    pub ephemeral: Option<u64>,
+}
+
+/// An instance group.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// The deployment.
+    pub deployment: Deployment,
+    /// Names of its objects.
+    pub names: Names,
+    /// Name, as in the manifest.
+    pub name: String,
+    /// Name, as part of Kubernetes names and as a label value.
+    pub slug: String,
+    /// Where it is in the manifest.
+    pub place: Place,
+    /// What runs it.
+    pub lifecycle: Lifecycle,
+    /// Its zones; none: anywhere.
+    pub zones: Vec<String>,
+    /// Instances in each zone, or anywhere: the first has most. Empty where the report says why.
+    pub replicas: Vec<u32>,
+    /// Its settings from the cloud config.
+    pub cloud: Cloud,
+    /// Labels and annotations of its objects, pods and claims.
+    pub metadata: Metadata,
+    /// Annotations that drive updates.
+    pub rollout: Map,
+    /// Its disks.
+    pub disks: Disks,
+    /// CPUs of the group's VM.
+    pub cpu: Option<u64>,
+    /// Memory of the group's VM, MiB.
+    pub ram: Option<u64>,
+    /// `env.bosh.agent.settings`.
+    pub settings: Settings,
+    /// Its jobs that become containers or contribute files.
+    pub jobs: Vec<Job>,
+    /// How many containers run processes.
+    pub processes: usize,
+    /// Ports of all jobs.
+    pub ports: Vec<Port>,
+    /// Names of pull Secrets of its releases.
+    pub pull_secrets: Vec<String>,
+    /// Name of the Secret with the resolved document.
+    pub resolved_secret: String,
+    /// What its pods wait for.
+    pub waits: Vec<Wait>,
+}
+
+// === impl Group ===
+
+impl Group {
+    /// Instances in the fullest zone: what indexes are counted with.
+    pub fn fullest(&self) -> u32 {
+        self.replicas.first().copied().unwrap_or(0)
+    }
+
+    /// Do all zones have the same number of instances?
+    pub fn is_even(&self) -> bool {
+        self.replicas.iter().all(|count| *count == self.fullest())
+    }
+
+    /// Zone, from 0, and ordinal in it of every pod, in the order of their indexes.
+    pub fn pods(&self) -> impl Iterator<Item = (u32, u32)> {
+        (0..)
+            .zip(&self.replicas)
+            .flat_map(|(zone, count)| (0..*count).map(move |ordinal| (zone, ordinal)))
+    }
+
+    /// Jobs that have a container for their scripts.
+    pub fn jobs_with_sidecar(&self) -> impl Iterator<Item = &Job> {
+        let service = self.lifecycle == Lifecycle::Service;
+        self.jobs
+            .iter()
+            .filter(move |job| service && job.scripts.beside_processes())
+    }
+}

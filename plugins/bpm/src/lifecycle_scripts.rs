@@ -1,0 +1,157 @@
+//! Containers of a job's lifecycle scripts, and warnings for scripts that do not run.
+//!
+//! `pre-start` is an init container. All others run in a sidecar of their job, beside its processes: see `container-run scripts`.
+
+use crate::codes;
+use crate::environment::{environment, passed};
+use crate::group::{Group, Lifecycle};
+use crate::job::Job;
+use crate::object::{compact, object};
+use crate::scripts::Scripts;
+use crate::volumes::{self, Volumes, mount, podinfo};
+use crate::wrapper::{self, Command, PROGRAM, Wrapped};
+use crate::{resources, security};
+use boson_document::{Report, Tree, json};
+use boson_manifest::names;
+
+/// Warns of scripts of a job that do not run.
+pub fn warn(job: &Job, group: &Group, report: &mut Report) {
+    if group.lifecycle == Lifecycle::Service {
+        return;
+    }
+    let has = job.scripts;
+    let scripts = [
+        (has.post_start, "post-start"),
+        (has.pre_stop, "pre-stop"),
+        (has.drain, "drain"),
+        (has.post_stop, "post-stop"),
+        (has.post_deploy, "post-deploy"),
+    ];
+    for (_, name) in scripts.into_iter().filter(|(given, _)| *given) {
+        let text = format!(
+            "Script 'bin/{name}' of job '{}' is not run: an errand begins and ends with its own program",
+            job.name
+        );
+        report.warning(codes::SCRIPT, &job.place, text);
+    }
+}
+
+/// The processes and scripts of a pod that wait for each other when it starts and stops.
+#[derive(Clone, Debug)]
+pub struct Members {
+    /// `<job>/<process>` of all processes.
+    processes: Vec<String>,
+    /// Jobs with scripts that run when the pod stops.
+    scripts: Vec<String>,
+}
+
+// === impl Members ===
+
+impl Members {
+    /// Of a group's pods.
+    pub fn of(group: &Group) -> Self {
+        let of_job = |job: &Job| -> Vec<String> {
+            let processes = job.processes.iter();
+            processes
+                .map(|process| format!("{}/{}", job.name, process.name))
+                .collect()
+        };
+        let stopping = group.jobs_with_sidecar().filter(|job| job.scripts.stopping());
+        // Every container lists them: without a script that needs them, a group of many processes would take quadratic time.
+        let is_needed = group.jobs_with_sidecar().next().is_some();
+        let jobs = group.jobs.iter().filter(|_| is_needed);
+        Self {
+            processes: jobs.flat_map(of_job).collect(),
+            scripts: stopping.map(|job| job.name.clone()).collect(),
+        }
+    }
+
+    /// The command of a process, which waits for the scripts before it stops.
+    pub fn stopping(&self, command: Command, group: &Group) -> Command {
+        let command = command.with("--grace", grace(group).unwrap_or(DEFAULT_GRACE));
+        if self.scripts.is_empty() {
+            return command;
+        }
+        command
+            .with("--members", self.processes.join(","))
+            .with("--scripts", self.scripts.join(","))
+    }
+}
+
+/// Kubernetes' default grace period in seconds.
+const DEFAULT_GRACE: i64 = 30;
+/// Grace period of a pod with drain scripts, for which BOSH waits without limit.
+const GRACE_WITH_DRAIN: i64 = 600;
+/// Grace period of a pod with scripts after its processes have stopped.
+const GRACE_WITH_POST_STOP: i64 = 120;
+
+/// `terminationGracePeriodSeconds` of the group's pods; none: Kubernetes' own.
+pub fn grace(group: &Group) -> Option<i64> {
+    let given = group
+        .settings
+        .pod
+        .get("terminationGracePeriodSeconds")
+        .and_then(Tree::as_i64);
+    let any = |has: fn(&Scripts) -> bool| group.jobs_with_sidecar().any(|job| has(&job.scripts));
+    if given.is_some() {
+        given
+    } else if any(|scripts| scripts.pre_stop || scripts.drain) {
+        Some(GRACE_WITH_DRAIN)
+    } else {
+        any(|scripts| scripts.post_stop).then_some(GRACE_WITH_POST_STOP)
+    }
+}
+
+/// The sidecar of a job's scripts: runs beside the processes, as BOSH's agent does.
+pub fn sidecar(group: &Group, volumes: &Volumes, job: &Job) -> Tree {
+    let members = Members::of(group);
+    let mut command = wrapper::command("scripts", Wrapped::job(job))
+        .with("--members", members.processes.join(","))
+        .with("--scripts", members.scripts.join(","))
+        .with("--grace", grace(group).unwrap_or(DEFAULT_GRACE))
+        .with("--persistent-disk-mb", group.disks.persistent.unwrap_or(0));
+    if let Some(condition) = job.quarks.condition.as_ref().filter(|_| job.scripts.post_start) {
+        command = command.with("--condition", json::to_text(condition));
+    }
+    let mut mounts = volumes.of_job(group, job);
+    if job.scripts.post_deploy {
+        command = command.with("--post-deploy", format!("{}/{}", podinfo::DIRECTORY, podinfo::FILE));
+        mounts.push(mount(podinfo::VOLUME, podinfo::DIRECTORY, None, true));
+    }
+    let command = command.passing(&passed(job));
+    let ready = object! { "exec" => object! { "command" => vec![PROGRAM, "ready", "--job", &job.name] }, "periodSeconds" => 2_i64 };
+    compact(object! {
+        "name" => names::container(&["bosh-scripts", &job.name]),
+        "image" => job.image.as_str(),
+        "restartPolicy" => "Always",
+        "command" => command.list(),
+        "env" => environment(group, job),
+        "readinessProbe" => job.scripts.post_start.then_some(ready),
+        "resources" => resources::of_sidecar(group),
+        "volumeMounts" => mounts,
+        "securityContext" => security::of_root(Some(job)),
+    })
+}
+
+/// The sidecar that shows the log files of the pod's jobs. It is the first init container: Kubernetes stops sidecars in reverse order, so it also sends
+/// what other sidecars log while they stop.
+pub fn logs(group: &Group) -> Tree {
+    compact(object! {
+        "name" => "logs",
+        "image" => group.deployment.operator_image.as_str(),
+        "restartPolicy" => "Always",
+        "command" => wrapper::command_in_image("logs", Wrapped::pod()).list(),
+        "resources" => resources::of_logs(),
+        "volumeMounts" => volumes::of_logs(),
+        "securityContext" => security::of_plain(),
+    })
+}
+
+/// The command of the init container of a pre-start script. `debug`: a failed script waits for an hour, so that it can be inspected.
+pub fn pre_start(job: &Job) -> Vec<String> {
+    let mut command = wrapper::command("script", Wrapped::job(job)).with("--name", "pre-start");
+    if job.quarks.debug {
+        command = command.with("--wait-after-failure", 3600);
+    }
+    command.passing(&passed(job)).list()
+}

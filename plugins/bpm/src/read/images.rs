@@ -1,0 +1,114 @@
+//! Checks that all releases of a group have images.
+
+use crate::codes;
+use crate::group::Group;
+use crate::job::Job;
+use crate::request::GroupRequest;
+use boson_document::{Code, Report, Tree, ruby};
+use boson_manifest::images;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// Reports one error for a group with any number of jobs. Errors of an entry of `releases` or `stemcells` are reported
+/// by the checks of the manifest; the group's error refers to them.
+pub fn check(group: &Group, request: &GroupRequest, report: &mut Report) {
+    let mut seen = HashSet::new();
+    let lacking: Vec<&Job> = group
+        .jobs
+        .iter()
+        .filter(|job| job.image_error.is_some() && seen.insert(job.release.as_str()))
+        .collect();
+    if lacking.is_empty() {
+        return;
+    }
+    if let Some(alias) = unknown_stemcell(&request.group) {
+        let text = format!(
+            "Instance group '{}' references an unknown stemcell '{alias}'",
+            group.name
+        );
+        report.error(codes::NO_IMAGE, group.place.at("stemcell"), text);
+        return;
+    }
+    let mut causes: BTreeMap<Cause, Vec<&str>> = BTreeMap::new();
+    for job in lacking {
+        let cause = cause(job, request);
+        causes.entry(cause).or_default().push(&job.release);
+    }
+    for (cause, releases) in causes {
+        let text = format!(
+            "Instance group '{}' has no images of the releases {}: {}",
+            group.name,
+            releases.join(", "),
+            cause.why()
+        );
+        let error = report.error(codes::GROUP_IMAGES, &group.place, text);
+        if let Some(code) = cause.code() {
+            error.follows(code);
+        }
+    }
+}
+
+/// Why a release has no image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Cause<'a> {
+    NoUrl,
+    LatestVersion,
+    /// The group's own error, with its text.
+    Own(&'a str),
+}
+
+// === impl Cause ===
+
+impl Cause<'_> {
+    fn why(self) -> String {
+        match self {
+            Self::NoUrl => "they have no 'url' that names a registry".into(),
+            Self::LatestVersion => "they, or their stemcell, have no exact version".into(),
+            Self::Own(why) => why.into(),
+        }
+    }
+
+    /// The code under which the cause itself is reported.
+    fn code(self) -> Option<&'static Code> {
+        match self {
+            Self::NoUrl => Some(codes::NO_IMAGE),
+            Self::LatestVersion => Some(codes::LATEST),
+            Self::Own(_) => None,
+        }
+    }
+}
+
+fn cause<'a>(job: &'a Job, request: &GroupRequest) -> Cause<'a> {
+    let listed: HashMap<&str, &Tree> = request
+        .group
+        .items("releases")
+        .iter()
+        .filter_map(|release| Some((release.str("name")?, release)))
+        .collect();
+    let registry = request.deployment.registry.as_deref();
+    let release = listed.get(job.release.as_str());
+    match release {
+        Some(release) if images::url(release, registry).is_none() => Cause::NoUrl,
+        Some(release) if !images::has_exact_image(release, registry) => Cause::LatestVersion,
+        Some(release) if release.get("stemcell").is_none() && is_latest(&request.group) => Cause::LatestVersion,
+        _ => Cause::Own(job.image_error.as_deref().unwrap_or_default()),
+    }
+}
+
+/// Whether the group's stemcell lacks an exact version. The resolved document lists no other.
+fn is_latest(document: &Tree) -> bool {
+    let mut versions = document
+        .items("stemcells")
+        .iter()
+        .filter_map(|stemcell| ruby::member(stemcell, "version"));
+    versions.any(|version| images::is_latest(&version))
+}
+
+/// The alias of the group's stemcell, where no stemcell has it.
+fn unknown_stemcell(document: &Tree) -> Option<&str> {
+    let alias = document.items("instance_groups").first()?.str("stemcell")?;
+    let known = document
+        .items("stemcells")
+        .iter()
+        .any(|stemcell| stemcell.str("alias") == Some(alias));
+    (!known).then_some(alias)
+}

@@ -1,0 +1,103 @@
+//! The operations of an ops file, read and checked before any is applied.
+
+use crate::definition::{Definition, decode, unused};
+use crate::failure::Failure;
+use crate::path::Path;
+use crate::{codes, redacted};
+use boson_document::{Diagnostic, Pointer, Tree};
+
+/// One operation, ready to be applied.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Operation {
+    /// Where.
+    pub path: Path,
+    /// What.
+    pub action: Action,
+    /// The ops file's own message for a failed operation.
+    pub error: Option<String>,
+}
+
+/// What an operation does at its path.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// Sets, inserts or appends the value.
+    Replace(Tree),
+    /// Removes the value.
+    Remove,
+    /// Compares with the value.
+    Test(Tree),
+    /// Checks that nothing is there.
+    TestAbsent,
+}
+
+/// Reads the operations of a file. Warnings about parts without effect are added to `warnings`.
+///
+/// # Errors
+/// All parts of a wrong type, or else the first operation whose definition is wrong: as BOSH reports them.
+pub fn read(name: &str, operations: Tree, warnings: &mut Vec<Diagnostic>) -> Result<Vec<Operation>, Vec<Diagnostic>> {
+    let definitions = decode(name, operations)?;
+    let mut out = Vec::with_capacity(definitions.len());
+    for (position, definition) in definitions.into_iter().enumerate() {
+        warnings.extend(unused(name, position, &definition));
+        out.push(check(definition, name, position).map_err(|diagnostic| vec![diagnostic])?);
+    }
+    Ok(out)
+}
+
+/// The name of a failed operation: BOSH's words for the position and the file.
+pub fn label(name: &str, position: usize) -> String {
+    format!("operation [{position}] in {name} failed")
+}
+
+fn check(definition: Definition, name: &str, position: usize) -> Result<Operation, Diagnostic> {
+    let fault = match definition.kind.as_str() {
+        "replace" | "remove" | "test" => fault(&definition),
+        _ => Some((Failure::new(codes::UNKNOWN_TYPE, ""), "type")),
+    };
+    if let Some((failure, part)) = fault {
+        return Err(diagnostic(&definition, failure, part, name, position));
+    }
+    let path = Path::parse(definition.path.as_deref().unwrap_or_default()).map_err(|failure| {
+        let failure = Failure::new(failure.code, format!("Invalid path: {}", failure.message));
+        diagnostic(&definition, failure, "path", name, position)
+    })?;
+    let error = definition.error.filter(|error| !error.trim().is_empty());
+    let value = definition.value.unwrap_or_default();
+    let action = match definition.kind.as_str() {
+        "replace" => Action::Replace(value),
+        "remove" => Action::Remove,
+        _ if definition.absent == Some(true) => Action::TestAbsent,
+        _ => Action::Test(value),
+    };
+    Ok(Operation { path, action, error })
+}
+
+/// The error in the definition, and the part of the operation that has it.
+fn fault(definition: &Definition) -> Option<(Failure, &'static str)> {
+    let fault = |code, message: &str, part| Some((Failure::new(code, message), part));
+    match (definition.kind.as_str(), &definition.path, &definition.value) {
+        (_, None, _) => fault(codes::MISSING_PATH, "Missing path", ""),
+        ("replace", _, None) => fault(codes::MISSING_VALUE, "Missing value", ""),
+        ("remove", _, Some(_)) => fault(codes::VALUE_NOT_ALLOWED, "Cannot specify value", "value"),
+        ("test", _, None) if definition.absent.is_none() => fault(codes::MISSING_VALUE, "Missing value or absent", ""),
+        _ => None,
+    }
+}
+
+fn diagnostic(definition: &Definition, failure: Failure, part: &str, name: &str, position: usize) -> Diagnostic {
+    let subject = match definition.kind.as_str() {
+        "replace" => format!("Replace operation [{position}]: {}", failure.message),
+        "remove" => format!("Remove operation [{position}]: {}", failure.message),
+        "test" => format!("Test operation [{position}]: {}", failure.message),
+        other => format!("Unknown operation [{position}] with type '{other}'"),
+    };
+    let shown = redacted::json(definition, &label(name, position));
+    let mut at = Pointer::root().at(position);
+    // Without a part, the place is the whole operation.
+    let missing = part.is_empty() || (part == "type" && definition.kind.is_empty());
+    if !missing {
+        at.push(part);
+    }
+    let message = format!("Building ops: {subject} within\n{shown}");
+    Diagnostic::error(failure.code, message).in_document(name).at(at)
+}

@@ -1,0 +1,167 @@
+//! The files beside docs/examples/cf-deployment convert a manifest in the shape of cf-deployment's, and the conversion leaves out none of its instance
+//! groups, jobs and addons.
+
+#![allow(clippy::unwrap_used, reason = "in the functions that tests share, too")]
+
+use boson_tests::{host, root};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+/// Jobs whose programs or files others use. The jobs `*-buildpack` are more of them.
+const WITHOUT_PROCESSES: [&str; 5] = ["bosh-dns-aliases", "bpm", "cf-cli-8-linux", "cfdot", "silk-cni"];
+/// Agents that ops/errands.yml removes from errands.
+const AGENTS: [&str; 4] = [
+    "loggregator_agent",
+    "loggr-forwarder-agent",
+    "loggr-syslog-agent",
+    "prom_scraper",
+];
+
+/// A job of a release, as the manifest uses it.
+#[derive(Default)]
+struct Job {
+    provides: BTreeSet<String>,
+    consumes: BTreeSet<String>,
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn has_process(job: &str) -> bool {
+    !WITHOUT_PROCESSES.contains(&job) && !job.ends_with("-buildpack")
+}
+
+/// All releases, each with its jobs.
+fn releases(manifest: &Value) -> BTreeMap<String, BTreeMap<String, Job>> {
+    let mut releases: BTreeMap<String, BTreeMap<String, Job>> = BTreeMap::new();
+    let owners = list(&manifest["instance_groups"])
+        .iter()
+        .chain(list(&manifest["addons"]));
+    for used in owners.flat_map(|owner| list(&owner["jobs"])) {
+        let release = releases.entry(text(&used["release"]).into()).or_default();
+        let job = release.entry(text(&used["name"]).into()).or_default();
+        for (key, links) in [("provides", &mut job.provides), ("consumes", &mut job.consumes)] {
+            links.extend(
+                used[key]
+                    .as_object()
+                    .into_iter()
+                    .flat_map(|links| links.keys().cloned()),
+            );
+        }
+    }
+    releases
+}
+
+/// A release directory of jobs with one process each, whose argument differs between instances.
+fn write_release(directory: &Path, name: &str, jobs: &BTreeMap<String, Job>) {
+    let links =
+        |names: &BTreeSet<String>| -> Value { names.iter().map(|name| json!({"name": name, "type": name})).collect() };
+    for (job, used) in jobs {
+        let place = directory.join("jobs").join(job);
+        fs::create_dir_all(place.join("templates")).unwrap();
+        let mut templates = json!({"given.json": "config/given.json"});
+        fs::write(place.join("templates/given.json"), "<%= p('given', nil).to_json %>\n").unwrap();
+        fs::write(place.join("monit"), "").unwrap();
+        if has_process(job) {
+            templates["bpm.yml"] = "config/bpm.yml".into();
+            let bpm = format!("processes:\n- name: {job}\n  executable: /bin/{job}\n  args: [\"<%= spec.id %>\"]\n");
+            fs::write(place.join("templates/bpm.yml"), bpm).unwrap();
+        }
+        let spec = json!({
+            "name": job, "templates": templates, "packages": [], "properties": {"given": {}},
+            "provides": links(&used.provides), "consumes": links(&used.consumes)
+        });
+        fs::write(place.join("spec"), spec.to_string()).unwrap();
+    }
+    fs::create_dir_all(directory.join("config")).unwrap();
+    fs::write(directory.join("config/final.yml"), format!("name: {name}\n")).unwrap();
+}
+
+/// The jobs with processes that pods of a group must run.
+fn expected(manifest: &Value, group: &Value) -> BTreeSet<String> {
+    let is_errand = group["lifecycle"] == "errand";
+    let own = list(&group["jobs"]).iter().map(|job| text(&job["name"]));
+    let addons = list(&manifest["addons"]).iter().flat_map(|addon| list(&addon["jobs"]));
+    let agents = addons
+        .map(|job| text(&job["name"]))
+        .filter(|name| !is_errand || !AGENTS.contains(name));
+    own.chain(agents)
+        .filter(|job| has_process(job))
+        .map(String::from)
+        .collect()
+}
+
+/// The jobs whose processes the containers of a pod run.
+fn jobs_of(pod: &Value) -> BTreeSet<String> {
+    let job = |container: &Value| {
+        let words: Vec<&str> = list(&container["command"]).iter().map(text).collect();
+        let at = words.iter().position(|word| *word == "--job")?;
+        words.get(at + 1).map(ToString::to_string)
+    };
+    list(&pod["containers"]).iter().filter_map(job).collect()
+}
+
+#[test]
+fn every_group_job_and_addon_of_its_shape_is_converted() {
+    let example = root().join("docs/examples/cf-deployment");
+    let directory = tempfile::tempdir().unwrap();
+    let copied = std::process::Command::new("cp")
+        .args(["-r"])
+        .arg(example.join("."))
+        .arg(directory.path())
+        .status();
+    assert!(copied.unwrap().success());
+    let manifest = fs::read_to_string(root().join("tests/cf-deployment/manifest.yml")).unwrap();
+    fs::write(directory.path().join("cf-deployment.yml"), &manifest).unwrap();
+    let manifest: Value = serde_yaml::from_str(&manifest).unwrap();
+    let mut arguments: Vec<String> = ["convert", "cf-deployment.yml", "--target", "quarks"]
+        .map(String::from)
+        .into();
+    for variable in [
+        "system_domain=cf.example.com",
+        "storage_class=standard",
+        "zone1=eu-1a",
+        "zone2=eu-1b",
+    ] {
+        arguments.extend(["-v".into(), variable.into()]);
+    }
+    for (name, jobs) in releases(&manifest) {
+        // Its aliases are read from the manifest.
+        if name != "bosh-dns-aliases" {
+            write_release(&directory.path().join("releases").join(&name), &name, &jobs);
+            arguments.extend(["--release".into(), format!("releases/{name}")]);
+        }
+    }
+    let ran = host(directory.path(), &arguments).unwrap();
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let objects: Vec<Value> = serde_yaml::Deserializer::from_str(&ran.stdout)
+        .map(|document| Value::deserialize(document).unwrap())
+        .collect();
+    for group in list(&manifest["instance_groups"]) {
+        let (name, kind) = match group["lifecycle"] == "errand" {
+            true => (text(&group["name"]), "QuarksJob"),
+            false => (text(&group["name"]), "QuarksStatefulSet"),
+        };
+        let is_of_group = |object: &&Value| {
+            object["kind"] == kind
+                && object["metadata"]["labels"]["quarks.cloudfoundry.org/instance-group-name"] == name
+        };
+        let object = objects
+            .iter()
+            .find(is_of_group)
+            .unwrap_or_else(|| panic!("no {kind} of '{name}'"));
+        let pod = &object["spec"]["template"]["spec"]["template"]["spec"];
+        assert_eq!(jobs_of(pod), expected(&manifest, group), "jobs of '{name}'");
+    }
+    let warnings: BTreeSet<&str> = ran.stderr.lines().filter(|line| line.starts_with("warning")).collect();
+    eprintln!("{}", ran.stderr);
+    assert!(warnings.len() < 10, "{warnings:#?}");
+}
