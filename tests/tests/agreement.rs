@@ -1,5 +1,5 @@
-//! The processes for which the conversion creates containers are those that the pods find in the files that they render; and generated values are
-//! only in Secrets.
+//! The processes for which the conversion creates containers are those that the pods find in the files that they
+//! render; and generated values are only in Secrets.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,5 +1,5 @@
-//! Malicious release tarballs, given to `host convert`: each is refused with a code and the entry's name, with no output and no file written. A good
-//! tarball is tested first, so that the bad ones fail for the tested reason.
+//! Malicious release tarballs, given to `host convert`: each is refused with a code and the entry's name, with no
+//! output and no file written. A good tarball is tested first, so that the bad ones fail for the tested reason.
 
 #![allow(clippy::unwrap_used, reason = "in the functions that tests share, too")]
 

@@ -1,4 +1,5 @@
-//! The budgets of a conversion: the fuel of all its calls together, and the memory that the calls of several conversions share.
+//! The budgets of a conversion: the fuel of all its calls together, and the memory that the calls of several
+//! conversions share.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

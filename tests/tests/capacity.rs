@@ -1,4 +1,5 @@
-//! The limit on the parts of a component: enough for those of Python and for composed ones, and the same for both allocators of the engine.
+//! The limit on the parts of a component: enough for those of Python and for composed ones, and the same for both
+//! allocators of the engine.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 

@@ -1,5 +1,5 @@
-//! The files beside docs/examples/cf-deployment convert a manifest in the shape of cf-deployment's, and the conversion leaves out none of its instance
-//! groups, jobs and addons.
+//! The files beside docs/examples/cf-deployment convert a manifest in the shape of cf-deployment's, and the conversion
+//! leaves out none of its instance groups, jobs and addons.
 
 #![allow(clippy::unwrap_used, reason = "in the functions that tests share, too")]
 

@@ -1,5 +1,5 @@
-//! Released folders of `wit/` never change. They are listed in `wit/released`: `<folder> <sha256>`; a line is added with each tag. Before the first
-//! tag the list is empty, and the contract may still change.
+//! Released folders of `wit/` never change. They are listed in `wit/released`: `<folder> <sha256>`; a line is added
+//! with each tag. Before the first tag the list is empty, and the contract may still change.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 

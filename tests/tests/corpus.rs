@@ -1,4 +1,5 @@
-//! Compares the answers of `host` with BOSH's, recorded in `tests/corpus`; with CORPUS set, with the `*.jsonl` files of that folder.
+//! Compares the answers of `host` with BOSH's, recorded in `tests/corpus`; with CORPUS set, with the `*.jsonl` files of
+//! that folder.
 
 #![allow(clippy::unwrap_used, reason = "in the functions that tests share, too")]
 

@@ -1,4 +1,5 @@
-//! The ops files of docs/examples/cf-deployment: they apply to the entries that their paths name, also after cf-deployment's own ops files.
+//! The ops files of docs/examples/cf-deployment: they apply to the entries that their paths name, also after
+//! cf-deployment's own ops files.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says so")]
 

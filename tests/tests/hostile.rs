@@ -15,7 +15,8 @@ const EVIL: &[(&str, &str)] = &[(
 )];
 const FIND: &str = r#"{"document": {"a": 1}, "document-name": "m.yml", "path": "/a"}"#;
 
-/// A component of the ops world whose `find` has this body; the results are at 0 for `describe`, `find` and `apply` alike.
+/// A component of the ops world whose `find` has this body; the results are at 0 for `describe`, `find` and `apply`
+/// alike.
 fn plugin(scratch: &Path, find: &str, extra: &str) -> PathBuf {
     let text = format!(
         r#"(module

@@ -1,5 +1,5 @@
-//! Inputs that cannot be stored in a repository: files that are too large, that never end, that are not files. Each is refused by name, quickly, with
-//! exit code 1 and no output. Small inputs are golden cases.
+//! Inputs that cannot be stored in a repository: files that are too large, that never end, that are not files. Each is
+//! refused by name, quickly, with exit code 1 and no output. Small inputs are golden cases.
 
 #![allow(clippy::unwrap_used, reason = "in the functions that tests share, too")]
 

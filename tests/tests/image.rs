@@ -1,5 +1,5 @@
-//! `boson-build image`: the content of the image, and that the same files give the same bytes. The program and the plugins are made up here; tests on
-//! a cluster show whether the real ones run in it.
+//! `boson-build image`: the content of the image, and that the same files give the same bytes. The program and the
+//! plugins are made up here; tests on a cluster show whether the real ones run in it.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

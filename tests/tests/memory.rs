@@ -1,4 +1,5 @@
-//! Memory of the command line: input that is small on disk and large in memory is refused by name, in a container of 2 GiB as anywhere else.
+//! Memory of the command line: input that is small on disk and large in memory is refused by name, in a container of 2
+//! GiB as anywhere else.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,5 @@
-//! Replies of foreign plugins: a reply that breaks the contract is refused with the plugin's name; texts of a reply are shown without values.
+//! Replies of foreign plugins: a reply that breaks the contract is refused with the plugin's name; texts of a reply are
+//! shown without values.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -93,7 +94,8 @@ const FINE: Said = Said {
     extensions: &[],
 };
 
-/// Writes a plugin of a stage whose function always gives the same reply. `functions`: name, number of parameters, words of the result.
+/// Writes a plugin of a stage whose function always gives the same reply. `functions`: name, number of parameters,
+/// words of the result.
 fn write(folder: &Path, stage: &str, interface: &str, mut image: Image, functions: &[(&str, usize, Vec<u32>)]) {
     let mut text = String::new();
     let mut function = |name: &str, parameters: usize, at: u32| {

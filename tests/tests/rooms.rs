@@ -213,7 +213,8 @@ fn closure(from: &str, direct: &BTreeMap<&str, Vec<&str>>, name_of: &BTreeMap<&s
     seen.into_iter().map(|id| name_of[id].to_string()).collect()
 }
 
-/// All dependencies of a package that is built alone. `cargo metadata` has those of the whole workspace, where other crates add features.
+/// All dependencies of a package that is built alone. `cargo metadata` has those of the whole workspace, where other
+/// crates add features.
 fn needs_alone(package: &str) -> BTreeSet<String> {
     let output = Command::new(env!("CARGO"))
         .args(["tree", "--edges", "normal", "--prefix", "none", "--format", "{p}"])
@@ -319,8 +320,8 @@ fn features(edges: &str) -> BTreeMap<String, BTreeSet<String>> {
     features
 }
 
-/// `make demo` builds only the programs, and `make test` the tests, too. If a dependency of tests selected another feature, `make test` would compile
-/// wasmtime and kube a second time.
+/// `make demo` builds only the programs, and `make test` the tests, too. If a dependency of tests selected another
+/// feature, `make test` would compile wasmtime and kube a second time.
 #[test]
 fn tests_select_no_features_that_programs_do_not_have() {
     let (of_programs, of_all) = (features("normal,build"), features("normal,build,dev"));

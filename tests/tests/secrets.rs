@@ -1,5 +1,5 @@
-//! No message reveals the value of a variable, whatever a template does with it: on the command line, and in the log and report of a pod, from which
-//! the operator creates conditions and events.
+//! No message reveals the value of a variable, whatever a template does with it: on the command line, and in the log
+//! and report of a pod, from which the operator creates conditions and events.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,5 @@
-//! The file of `--vars-store`: the printed values are the stored ones, whatever runs at the same time, and whatever the path is.
+//! The file of `--vars-store`: the printed values are the stored ones, whatever runs at the same time, and whatever the
+//! path is.
 
 #![allow(clippy::unwrap_used, reason = "in the functions that tests share, too")]
 

@@ -1,5 +1,5 @@
-//! Conditions in the standard Kubernetes form: `kubectl wait --for=condition=Ready` reads these. Setting a condition without a change leaves the
-//! status as it is.
+//! Conditions in the standard Kubernetes form: `kubectl wait --for=condition=Ready` reads these. Setting a condition
+//! without a change leaves the status as it is.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use schemars::JsonSchema;
@@ -31,7 +31,8 @@ pub struct Condition {
     /// When the status last changed from one value to another.
     #[schemars(schema_with = "crate::schema::date_time")]
     pub last_transition_time: Time,
-    /// The metadata.generation that the condition is about. If it is less than the present one, the condition is out of date.
+    /// The metadata.generation that the condition is about. If it is less than the present one, the condition is out of
+    /// date.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub observed_generation: Option<i64>,
@@ -104,7 +105,8 @@ pub fn set(conditions: &mut Vec<Condition>, finding: Finding, generation: Option
     }
 }
 
-/// The code of a diagnostic as the reason of a condition, which must not contain `-`: `ops-missing-key` as `OpsMissingKey`.
+/// The code of a diagnostic as the reason of a condition, which must not contain `-`: `ops-missing-key` as
+/// `OpsMissingKey`.
 pub fn reason(code: &str) -> String {
     let word = |word: &str| {
         let mut letters = word.chars();

@@ -42,8 +42,8 @@ pub struct BoshDeploymentSpec {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 256), extend("x-kubernetes-list-type" = "atomic"))]
     pub ops: Vec<ResourceReference>,
-    /// The cloud config, in BOSH's format: what AZs, VM types, VM extensions and disk types of the manifest stand for. A ConfigMap or Secret holds
-    /// it under the key 'cloud-config'.
+    /// The cloud config, in BOSH's format: what AZs, VM types, VM extensions and disk types of the manifest stand for.
+    /// A ConfigMap or Secret holds it under the key 'cloud-config'.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cloud_config: Option<ResourceReference>,
     /// More cloud configs, merged with the first as a director merges them.
@@ -116,8 +116,8 @@ pub struct VariableReference {
     /// The variable, as the manifest names it.
     #[schemars(length(min = 1, max = 253))]
     pub name: String,
-    /// Name of the Secret with the value. A simple value is under the key 'password', a structured one under the keys of its parts, such as
-    /// 'certificate' and 'private_key'.
+    /// Name of the Secret with the value. A simple value is under the key 'password', a structured one under the keys
+    /// of its parts, such as 'certificate' and 'private_key'.
     #[schemars(length(min = 1, max = 253), regex(pattern = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"))]
     pub secret: String,
 }
@@ -125,8 +125,8 @@ pub struct VariableReference {
 /// Retention of generated values.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Variables {
-    /// Whether generated values are retained when the BOSHDeployment is deleted, so that a later one of the same name has the same values. 'host
-    /// prune' deletes them.
+    /// Whether generated values are retained when the BOSHDeployment is deleted, so that a later one of the same name
+    /// has the same values. 'host prune' deletes them.
     #[serde(default)]
     pub retain: Retain,
 }
@@ -134,8 +134,8 @@ pub struct Variables {
 /// Which generated values outlive the BOSHDeployment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Retain {
-    /// All, if the deployment has PersistentVolumeClaims or its instance groups request some: claims stay, and their data may be useless without the
-    /// values.
+    /// All, if the deployment has PersistentVolumeClaims or its instance groups request some: claims stay, and their
+    /// data may be useless without the values.
     #[default]
     WithClaims,
     /// All.
@@ -154,17 +154,18 @@ pub struct Conversion {
     /// What 'instances' of an instance group means.
     #[serde(default)]
     pub instances: Instances,
-    /// Whether jobs that start processes but have no bpm.yml run by their monit files. The job property 'quarks.monit: true' sets it for one job.
+    /// Whether jobs that start processes but have no bpm.yml run by their monit files. The job property 'quarks.monit:
+    /// true' sets it for one job.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub monit: bool,
-    /// Plugins to use in place of the built-in ones, or after them. A stage has one plugin, except 'resources': its plugins run in the order given
-    /// here.
+    /// Plugins to use in place of the built-in ones, or after them. A stage has one plugin, except 'resources': its
+    /// plugins run in the order given here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 32), extend("x-kubernetes-list-type" = "atomic"))]
     #[x_kube(validation = Rule::new("self.all(p, p.stage == 'resources' || self.filter(q, q.stage == p.stage).size() == 1)").message("a stage other than 'resources' must have one plugin"))]
     pub plugins: Vec<PluginChoice>,
-    /// Registry and organization of all release images, such as 'registry.example.com/bosh', without https://. It replaces the url of each release in
-    /// the manifest.
+    /// Registry and organization of all release images, such as 'registry.example.com/bosh', without https://. It
+    /// replaces the url of each release in the manifest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(
         length(min = 1, max = 1024),
@@ -254,8 +255,9 @@ pub struct BoshDeploymentStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub observed_generation: Option<i64>,
-    /// Digest of the manifest, the ops files and the Secrets of spec.vars that the conditions are about: it changes after an edit of a ConfigMap is
-    /// processed. 'host wait' compares it with the present documents. The content of URLs is not included.
+    /// Digest of the manifest, the ops files and the Secrets of spec.vars that the conditions are about: it changes
+    /// after an edit of a ConfigMap is processed. 'host wait' compares it with the present documents. The content of
+    /// URLs is not included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inputs_digest: Option<String>,
     /// The inputs of the objects when they were last applied: by name, never with a value.
@@ -277,7 +279,8 @@ pub struct BoshDeploymentStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
     pub outdated_groups: Vec<OutdatedGroup>,
-    /// Variables that the manifest no longer has. Their values are retained until the deployment is deleted, or until 'host prune'.
+    /// Variables that the manifest no longer has. Their values are retained until the deployment is deleted, or until
+    /// 'host prune'.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "set"))]
     pub removed_variables: Vec<String>,
@@ -330,7 +333,8 @@ pub struct Input {
     pub kind: InputKind,
     /// Its reference, such as 'configmap/scale'; for a variable, its name.
     pub name: String,
-    /// Digest of its content. For a Secret only of its UID and resourceVersion: a short value could be guessed from its digest.
+    /// Digest of its content. For a Secret only of its UID and resourceVersion: a short value could be guessed from its
+    /// digest.
     pub digest: String,
 }
 

@@ -66,11 +66,13 @@ use std::collections::BTreeMap;
 pub struct QuarksJobSpec {
     /// When to run.
     pub trigger: Trigger,
-    /// The Job: see 'kubectl explain cronjob.spec.jobTemplate'. Pods with the label 'delete: pod' are deleted after a success.
+    /// The Job: see 'kubectl explain cronjob.spec.jobTemplate'. Pods with the label 'delete: pod' are deleted after a
+    /// success.
     #[schemars(schema_with = "crate::schema::job_template")]
     pub template: Map<String, Value>,
-    /// Whether to rerun when the template changes, or a ConfigMap or Secret that it refers to, or when a versioned Secret has a newer version, which
-    /// the rerun uses. Only with the strategies once and done. A run in progress is cancelled.
+    /// Whether to rerun when the template changes, or a ConfigMap or Secret that it refers to, or when a versioned
+    /// Secret has a newer version, which the rerun uses. Only with the strategies once and done. A run in progress is
+    /// cancelled.
     #[serde(default)]
     pub update_on_config_change: bool,
     /// How to store the files that containers write to /mnt/quarks.
@@ -81,8 +83,8 @@ pub struct QuarksJobSpec {
 /// When to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Trigger {
-    /// manual: only after a user sets it to now. now: at once; the operator sets it back to manual. once: at once; when the run has started, the
-    /// operator sets it to done.
+    /// manual: only after a user sets it to now. now: at once; the operator sets it back to manual. once: at once; when
+    /// the run has started, the operator sets it to done.
     pub strategy: Strategy,
 }
 
@@ -137,8 +139,8 @@ pub struct OutputSecret {
     /// Whether each change creates a new, immutable Secret, whose name ends in -v1, -v2 and so on.
     #[serde(default)]
     pub versioned: bool,
-    /// one-to-one: the file is a JSON object of strings and becomes one Secret. fan-out: each member is such an object, encoded as a string, and
-    /// becomes a Secret whose name ends in the name of the member.
+    /// one-to-one: the file is a JSON object of strings and becomes one Secret. fan-out: each member is such an object,
+    /// encoded as a string, and becomes a Secret whose name ends in the name of the member.
     #[serde(default, rename = "persistencemethod")]
     pub persistence_method: PersistenceMethod,
     /// Labels for this Secret.

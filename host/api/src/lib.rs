@@ -1,7 +1,8 @@
-//! The custom resources, as Rust types: the schemas under `crds/` are generated from them. Types and validation; no client, so nothing here reads or
-//! writes an object.
+//! The custom resources, as Rust types: the schemas under `crds/` are generated from them. Types and validation; no
+//! client, so nothing here reads or writes an object.
 //!
-//! Field names are those of the predecessor, quarks-operator. `kubectl explain` shows the comments on fields, so they are written for users.
+//! Field names are those of the predecessor, quarks-operator. `kubectl explain` shows the comments on fields, so they
+//! are written for users.
 
 #![allow(
     clippy::duplicated_attributes,

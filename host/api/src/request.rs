@@ -116,7 +116,8 @@ pub struct CertificateRequest {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 32), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
     pub service_ref: Vec<ServiceReference>,
-    /// Whether to use the address of the first of these Services as common name, because the signer of EKS drops alternative names.
+    /// Whether to use the address of the first of these Services as common name, because the signer of EKS drops
+    /// alternative names.
     #[serde(default, rename = "activateEKSWorkaroundForSAN")]
     pub activate_eks_workaround_for_san: bool,
     /// Validity in days. Default (or 0): 365.
@@ -150,7 +151,8 @@ pub struct CertificateRequest {
     /// Whether it signs itself without being a CA.
     #[serde(default, skip_serializing_if = "is_false")]
     pub self_sign: bool,
-    /// Usages of its key, in BOSH's terms. Default: key_cert_sign and crl_sign for a CA, else digital_signature and key_encipherment.
+    /// Usages of its key, in BOSH's terms. Default: key_cert_sign and crl_sign for a CA, else digital_signature and
+    /// key_encipherment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 9), extend("x-kubernetes-list-type" = "atomic"))]
     pub key_usage: Vec<KeyUsage>,
@@ -317,7 +319,8 @@ pub struct ImageCredentials {
 /// Templates that contain values of other Secrets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TemplatedConfig {
-    /// Language of the templates: helm. It supports '{{ .Values.NAME }}' with the functions quote, b64enc, b64dec, trim, upper and lower after '|'.
+    /// Language of the templates: helm. It supports '{{ .Values.NAME }}' with the functions quote, b64enc, b64dec,
+    /// trim, upper and lower after '|'.
     #[serde(rename = "type")]
     pub kind: TemplateType,
     /// The template of each key of the Secret.

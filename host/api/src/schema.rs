@@ -1,8 +1,8 @@
 //! Parts of schemas that Rust types cannot express: embedded Kubernetes objects, times, maps of strings.
 //!
-//! The schema of a whole Job or StatefulSet is not repeated here: it has half a megabyte, it would be out of date with every release of Kubernetes,
-//! and the API server checks the created object anyway. Only errors that would be found too late then (a template without pods, a negative number of
-//! replicas) are checked here.
+//! The schema of a whole Job or StatefulSet is not repeated here: it has half a megabyte, it would be out of date with
+//! every release of Kubernetes, and the API server checks the created object anyway. Only errors that would be found
+//! too late then (a template without pods, a negative number of replicas) are checked here.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,

@@ -71,12 +71,14 @@ pub struct QuarksSecretSpec {
     /// Options of the type, in the member of its name. The defaults are those of BOSH.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Request>,
-    /// Copies of the Secret for other namespaces. Each namespace must allow its copy: by a QuarksSecret of type copy with the name of this object, or
-    /// by a Secret with the name of the copy; either needs the annotation quarks.cloudfoundry.org/secret-copy-of: NAMESPACE/NAME of this object.
+    /// Copies of the Secret for other namespaces. Each namespace must allow its copy: by a QuarksSecret of type copy
+    /// with the name of this object, or by a Secret with the name of the copy; either needs the annotation
+    /// quarks.cloudfoundry.org/secret-copy-of: NAMESPACE/NAME of this object.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["namespace", "name"]))]
     pub copies: Vec<Copy>,
-    /// Whether the Secret is deleted with this object. For variables of a BOSHDeployment, the operator sets it by spec.variables.retain.
+    /// Whether the Secret is deleted with this object. For variables of a BOSHDeployment, the operator sets it by
+    /// spec.variables.retain.
     #[serde(default)]
     pub reclaim_policy: ReclaimPolicy,
     /// Labels for the Secret.

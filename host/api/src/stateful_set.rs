@@ -72,13 +72,14 @@ pub struct QuarksStatefulSetSpec {
     /// The StatefulSet of each zone: see 'kubectl explain statefulset'.
     #[schemars(schema_with = "crate::schema::stateful_set_template")]
     pub template: Map<String, Value>,
-    /// Zones. Each has its own StatefulSet on the nodes of that zone. Without zones there is one StatefulSet, on any nodes.
+    /// Zones. Each has its own StatefulSet on the nodes of that zone. Without zones there is one StatefulSet, on any
+    /// nodes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64), inner(length(min = 1, max = 63)), extend("x-kubernetes-list-type" = "atomic"))]
     #[x_kube(validation = Rule::new("self.all(z, self.filter(o, o == z).size() == 1)").message("list each zone once"))]
     pub zones: Vec<String>,
-    /// Number of pods of each zone, in the order of 'zones', if it is not 'replicas' of the template for all. The variable REPLICAS of containers is
-    /// the greatest of these.
+    /// Number of pods of each zone, in the order of 'zones', if it is not 'replicas' of the template for all. The
+    /// variable REPLICAS of containers is the greatest of these.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64), inner(range(min = 0)), extend("x-kubernetes-list-type" = "atomic"))]
     pub zone_replicas: Vec<i32>,
@@ -93,8 +94,8 @@ pub struct QuarksStatefulSetSpec {
     /// Whether pods restart when a ConfigMap or Secret that they use changes. It has no effect yet.
     #[serde(default)]
     pub update_on_config_change: bool,
-    /// Commands by container name: a pod whose command succeeds is active (label quarks.cloudfoundry.org/pod-active). They are not run yet: no pod
-    /// gets the label, and Services of a deployment select all pods.
+    /// Commands by container name: a pod whose command succeeds is active (label quarks.cloudfoundry.org/pod-active).
+    /// They are not run yet: no pod gets the label, and Services of a deployment select all pods.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     #[schemars(schema_with = "crate::schema::probes")]
     pub active_passive_probes: Map<String, Value>,
@@ -126,11 +127,12 @@ pub struct QuarksStatefulSetStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub version: Option<i64>,
-    /// Digest of the template of the newest version, without the number of pods. The same template keeps its version, even if its StatefulSets were
-    /// deleted.
+    /// Digest of the template of the newest version, without the number of pods. The same template keeps its version,
+    /// even if its StatefulSets were deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub template_digest: Option<String>,
-    /// The newest version whose pods were all ready at some time. It is kept until all pods of a newer version are ready.
+    /// The newest version whose pods were all ready at some time. It is kept until all pods of a newer version are
+    /// ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub ready_version: Option<i64>,

@@ -9,9 +9,9 @@ use std::path::PathBuf;
 /// Options about plugins that several commands have.
 #[derive(Args, Clone, Debug, Default)]
 pub struct PluginArguments {
-    /// Use this component for a stage instead of the built-in rule; for `resources`, run it in addition, in the given order. FILE may be a directory
-    /// with the parts of a component. NAME is its name in messages and in --plugin-settings [default: the name of the file]. The variable has one
-    /// plugin per line
+    /// Use this component for a stage instead of the built-in rule; for `resources`, run it in addition, in the given
+    /// order. FILE may be a directory with the parts of a component. NAME is its name in messages and in
+    /// --plugin-settings [default: the name of the file]. The variable has one plugin per line
     #[arg(long = "plugin", value_name = "STAGE[:NAME]=FILE", value_parser = replacement, env = "BOSON_PLUGIN", value_delimiter = '\n', help_heading = "Plugins")]
     pub replacements: Vec<Replacement>,
     /// Settings for the plugin of a stage: a YAML or JSON file. NAME selects one of several plugins of `resources`
@@ -20,8 +20,8 @@ pub struct PluginArguments {
     /// Take the built-in plugins from this directory (`ops.wasm`, ...) instead of the installation's
     #[arg(long, value_name = "DIR", env = "BOSON_PLUGINS_DIR", help_heading = "Plugins")]
     pub plugins_dir: Option<PathBuf>,
-    /// Memory limit of this process as a Kubernetes quantity (2Gi); plugin calls, compilation, documents and releases share it [default: the limit of
-    /// its container, or half of the machine's memory]
+    /// Memory limit of this process as a Kubernetes quantity (2Gi); plugin calls, compilation, documents and releases
+    /// share it [default: the limit of its container, or half of the machine's memory]
     #[arg(long, value_name = "SIZE", env = "BOSON_MAX_MEMORY", help_heading = "Plugins")]
     pub max_memory: Option<Memory>,
 }
@@ -29,7 +29,8 @@ pub struct PluginArguments {
 /// The option for privileges of pods that plugins make.
 #[derive(Args, Clone, Debug, Default)]
 pub struct PrivilegeArguments {
-    /// Allow this privilege for pods even if the deployment does not request it: `hostNetwork`, `capabilities=NET_ADMIN`
+    /// Allow this privilege for pods even if the deployment does not request it: `hostNetwork`,
+    /// `capabilities=NET_ADMIN`
     #[arg(
         long = "allow-privilege",
         value_name = "FIELD[=VALUE]",

@@ -1,5 +1,5 @@
-//! Access to the cluster: what every controller needs to read, watch and write objects, and to run. It contains nothing that only one controller
-//! decides.
+//! Access to the cluster: what every controller needs to read, watch and write objects, and to run. It contains nothing
+//! that only one controller decides.
 //!
 //! | module | content |
 //! |---|---|

@@ -1,4 +1,5 @@
-//! The metrics. Labels have only values from fixed lists: names chosen by users would create a series each, and reveal the names.
+//! The metrics. Labels have only values from fixed lists: names chosen by users would create a series each, and reveal
+//! the names.
 
 mod process;
 mod tally;

@@ -1,7 +1,7 @@
 //! `/live`, `/ready` and `/metrics`, over plain HTTP.
 //!
-//! Each part of the operator reports its own state. `/ready` succeeds when all caches are filled and the API server has answered. `/live` succeeds
-//! until a part ends that should run for ever; then only a restart helps.
+//! Each part of the operator reports its own state. `/ready` succeeds when all caches are filled and the API server has
+//! answered. `/live` succeeds until a part ends that should run for ever; then only a restart helps.
 
 use crate::metrics::Metrics;
 use http_body_util::Full;
@@ -61,7 +61,8 @@ impl Health {
         parts.insert(part.into(), Part { state, trouble: None });
     }
 
-    /// Reports a trouble of a part that an administrator has to fix. It counts until the next [`Health::set`] of the part, or for a while.
+    /// Reports a trouble of a part that an administrator has to fix. It counts until the next [`Health::set`] of the
+    /// part, or for a while.
     pub fn trouble(&self, part: &str, words: String) {
         let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
         let state = parts.get(part).map_or(State::Starting, |part| part.state);

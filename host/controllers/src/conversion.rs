@@ -1,4 +1,5 @@
-//! What the controllers need from crates that they must not depend on: running plugins, reading release images and web pages.
+//! What the controllers need from crates that they must not depend on: running plugins, reading release images and web
+//! pages.
 
 use boson_api::PluginUse;
 use boson_document::Tree;
@@ -12,15 +13,16 @@ use std::sync::Arc;
 pub trait PluginHost: Send + Sync + 'static {
     /// The built-in plugins, which are used by default.
     fn built_in(&self) -> Vec<PluginUse>;
-    /// Loads a component: unpacks, checks and compiles it, and validates its settings by its schema. One at a time. Returns its description.
+    /// Loads a component: unpacks, checks and compiles it, and validates its settings by its schema. One at a time.
+    /// Returns its description.
     ///
     /// # Errors
     /// Why it is refused. Codes begin with `plugin-`.
     fn load(&self, package: Package) -> BoxFuture<'_, Result<PluginUse, Vec<Diagnostic>>>;
     /// Unloads all components but these, by digest.
     fn keep(&self, digests: &BTreeSet<String>);
-    /// The plugins for one conversion in `namespace`, with the chosen ones in place of the built-in ones, or after them. Their calls share the fuel
-    /// of one conversion, and the memory and the places of the namespace.
+    /// The plugins for one conversion in `namespace`, with the chosen ones in place of the built-in ones, or after
+    /// them. Their calls share the fuel of one conversion, and the memory and the places of the namespace.
     ///
     /// # Errors
     /// A component is not loaded, or settings violate its schema.

@@ -1,4 +1,5 @@
-//! The operator: the controllers of the custom resources. They use the API server through `boson_cluster`, and never wasmtime.
+//! The operator: the controllers of the custom resources. They use the API server through `boson_cluster`, and never
+//! wasmtime.
 //!
 //! Each controller has a folder: `observe` reads, `plan` decides and is pure, `act` writes. [`run()`] runs them all.
 

@@ -1,8 +1,8 @@
 //! Why pods are not ready: the reports of scheduler and kubelet, one text for each cause. Pure.
 //!
-//! A container that crashes alternates between waiting, running and terminated. All three give the same problem here, because each change of the
-//! text would be a write and an event. The output of a container is quoted only where it runs the operator's own image, whose messages hold no
-//! secret values.
+//! A container that crashes alternates between waiting, running and terminated. All three give the same problem here,
+//! because each change of the text would be a write and an event. The output of a container is quoted only where it
+//! runs the operator's own image, whose messages hold no secret values.
 
 use boson_api::PodProblem;
 use k8s_openapi::api::core::v1::{ContainerState, ContainerStateTerminated, ContainerStatus, Pod};
@@ -20,7 +20,8 @@ const STABLE: SignedDuration = SignedDuration::from_mins(10);
 /// Longest text of kubelet or runtime.
 const TEXT: usize = 300;
 
-/// The problems of all pods that are not ready, sorted by pod. `operator_image`: messages of its containers can be shown.
+/// The problems of all pods that are not ready, sorted by pod. `operator_image`: messages of its containers can be
+/// shown.
 pub(crate) fn of_pods(pods: &[Pod], operator_image: &str, now: Timestamp) -> Vec<PodProblem> {
     let mut pods: Vec<&Pod> = pods.iter().filter(|pod| !is_ready(pod)).collect();
     pods.retain(|pod| pod.metadata.deletion_timestamp.is_none());

@@ -1,5 +1,5 @@
-//! What `host prune` deletes: generated values of variables that the manifest no longer has, and those that were retained after the deletion of their
-//! deployment, unless another object still refers to them.
+//! What `host prune` deletes: generated values of variables that the manifest no longer has, and those that were
+//! retained after the deletion of their deployment, unless another object still refers to them.
 
 use crate::deployment::{stays, variable_of};
 use crate::quarks_secret::retained_by;
@@ -97,7 +97,8 @@ impl Leftover {
 // === impl Pruning ===
 
 impl Pruning {
-    /// Finds the removed variables in the status of a deployment, or the retained values of a deleted one, and everything that may refer to them.
+    /// Finds the removed variables in the status of a deployment, or the retained values of a deleted one, and
+    /// everything that may refer to them.
     ///
     /// # Errors
     /// See [`PruneError`].
@@ -131,8 +132,8 @@ impl Pruning {
         })
     }
 
-    /// Deletes one, if it has not changed. The QuarksSecret first: else the operator would generate the value again. If this is interrupted, the next
-    /// run finds only the Secret.
+    /// Deletes one, if it has not changed. The QuarksSecret first: else the operator would generate the value again. If
+    /// this is interrupted, the next run finds only the Secret.
     ///
     /// # Errors
     /// See [`Error`].
@@ -175,8 +176,8 @@ impl Pruning {
     }
 }
 
-/// The values that are no longer requested: of variables that `deployment` no longer has, and retained ones without a QuarksSecret. `secrets`: the
-/// generated ones with the label of the deployment.
+/// The values that are no longer requested: of variables that `deployment` no longer has, and retained ones without a
+/// QuarksSecret. `secrets`: the generated ones with the label of the deployment.
 fn candidates(deployment: Option<&BoshDeployment>, secrets: Vec<ObjectMeta>, all: Vec<QuarksSecret>) -> Vec<Leftover> {
     let status = deployment.and_then(|deployment| deployment.status.as_ref());
     let removed = status.map_or(&[][..], |status| &status.removed_variables);

@@ -34,8 +34,8 @@ pub struct Config {
     pub spare_keys: usize,
     /// How manifests are converted.
     pub conversion: Conversion,
-    /// Name of the CertificateSigningRequest signer for certificates with `signerType: cluster`; it may be [`crate::OWN_SIGNER`]. None: such
-    /// certificates are refused, and the operator needs no permission for requests.
+    /// Name of the CertificateSigningRequest signer for certificates with `signerType: cluster`; it may be
+    /// [`crate::OWN_SIGNER`]. None: such certificates are refused, and the operator needs no permission for requests.
     pub signer: Option<String>,
     /// Settings of the validating webhook; none: there is no webhook.
     pub admission: Option<admission::Settings>,
@@ -52,13 +52,15 @@ pub enum RunError {
     LeaseLost,
 }
 
-/// Runs until `stop`, and then finishes the reconciles in progress. `client`: from [`boson_cluster::client::connect`], because it must not retry calls.
+/// Runs until `stop`, and then finishes the reconciles in progress. `client`: from [`boson_cluster::client::connect`],
+/// because it must not retry calls.
 ///
 /// # Guarantees
 /// Afterwards nothing is written any more, and the lease is released.
 ///
 /// # Errors
-/// See [`RunError`]. It is no error if the cluster is unavailable or has no custom resource definitions yet: the operator waits for them.
+/// See [`RunError`]. It is no error if the cluster is unavailable or has no custom resource definitions yet: the
+/// operator waits for them.
 pub async fn run(
     client: kube::Client,
     config: Config,
@@ -207,7 +209,8 @@ async fn controllers(config: &Config, cluster: Cluster, scope: Scope, running: R
     }
 }
 
-/// The places in which deployments are converted: few, because each may hold the memory of a conversion and keeps a core busy.
+/// The places in which deployments are converted: few, because each may hold the memory of a conversion and keeps a
+/// core busy.
 fn turns(config: &Config) -> Turns {
     let at_a_time = |most: u16| usize::from(config.concurrency.clamp(1, most));
     match &config.namespaces {

@@ -1,11 +1,13 @@
-//! Fair shares of the places in which deployments are converted or reviewed. A namespace never holds all of them, and of those that wait, the one
-//! that holds fewer places is next, so a namespace with many deployments does not delay the others.
+//! Fair shares of the places in which deployments are converted or reviewed. A namespace never holds all of them, and
+//! of those that wait, the one that holds fewer places is next, so a namespace with many deployments does not delay the
+//! others.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A namespace that asked and got no place counts as waiting for this long. It asks again at shorter intervals, unless its deployment is deleted.
+/// A namespace that asked and got no place counts as waiting for this long. It asks again at shorter intervals, unless
+/// its deployment is deleted.
 const WAITS: Duration = Duration::from_secs(3);
 
 /// Places, shared by namespaces. Copies share them, too.
@@ -53,7 +55,8 @@ impl Turns {
         }
     }
 
-    /// A place for this namespace, unless it holds its share already, no place is free, or another namespace with fewer places waits.
+    /// A place for this namespace, unless it holds its share already, no place is free, or another namespace with fewer
+    /// places waits.
     pub(crate) fn take(&self, namespace: &str, now: Instant) -> Option<Turn> {
         let mut state = self.state();
         let held = state.held_by(namespace);

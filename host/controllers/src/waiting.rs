@@ -1,7 +1,7 @@
 //! `host wait`: waits until a condition of a deployment holds for its present specification and documents.
 //!
-//! `kubectl wait` cannot do that: an edit of a ConfigMap does not change the generation of the BOSHDeployment, so old conditions look current.
-//! `status.inputsDigest` tells which documents they are about.
+//! `kubectl wait` cannot do that: an edit of a ConfigMap does not change the generation of the BOSHDeployment, so old
+//! conditions look current. `status.inputsDigest` tells which documents they are about.
 
 use crate::deployment::digest_now;
 use boson_api::{BoshDeployment, Condition, ConditionStatus};

@@ -1,4 +1,5 @@
-//! The input of `host util persist-output`. It is passed in the environment, so that the ServiceAccount needs no permission to read a QuarksJob.
+//! The input of `host util persist-output`. It is passed in the environment, so that the ServiceAccount needs no
+//! permission to read a QuarksJob.
 
 use boson_api::job::Output;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;

@@ -1,8 +1,8 @@
 //! Diagnostics: errors and warnings as data. Text is made at the edge (`report`).
 //!
-//! A stage makes a [`boson_document::Diagnostic`], whose code is a constant of its own table and whose place is a pointer. What arrives here, through
-//! the contract or in the report of a pod, is located further: it has a code of any plugin as text, perhaps a line and column of a text file, and the
-//! plugin that reported it. That is [`Diagnostic`].
+//! A stage makes a [`boson_document::Diagnostic`], whose code is a constant of its own table and whose place is a
+//! pointer. What arrives here, through the contract or in the report of a pod, is located further: it has a code of any
+//! plugin as text, perhaps a line and column of a text file, and the plugin that reported it. That is [`Diagnostic`].
 
 pub use boson_document::Severity;
 

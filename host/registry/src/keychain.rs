@@ -34,7 +34,8 @@ struct Answer {
     secret: Option<String>,
 }
 
-/// The credentials for `image` in `$DOCKER_CONFIG/config.json`, else in `~/.docker/config.json`; `None` if there are none. It blocks.
+/// The credentials for `image` in `$DOCKER_CONFIG/config.json`, else in `~/.docker/config.json`; `None` if there are
+/// none. It blocks.
 ///
 /// # Errors
 /// `image-credentials`: the file is not a configuration, or a helper that it names fails.
@@ -69,7 +70,8 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// The helper for an image, and its name for the registry: a helper for this registry takes precedence over the one for all.
+/// The helper for an image, and its name for the registry: a helper for this registry takes precedence over the one for
+/// all.
 fn helper(helpers: &Helpers, image: &str) -> Option<(String, String)> {
     let image: Reference = image.parse().ok()?;
     let server = match image.registry() {

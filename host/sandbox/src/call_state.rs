@@ -19,7 +19,8 @@ pub(crate) struct CallState {
     pub share: Share,
 }
 
-/// Raised from the limiter, so that a call ends at a request for too much memory instead of handling the failure itself.
+/// Raised from the limiter, so that a call ends at a request for too much memory instead of handling the failure
+/// itself.
 #[derive(Debug)]
 pub(crate) struct TooMuch(pub &'static str);
 

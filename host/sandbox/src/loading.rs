@@ -96,7 +96,8 @@ impl Sandbox {
         self.cache.forget(&self.engine, digest);
     }
 
-    /// Writes machine code beside a built-in plugin, so that loading it takes a millisecond. True if there was none yet.
+    /// Writes machine code beside a built-in plugin, so that loading it takes a millisecond. True if there was none
+    /// yet.
     ///
     /// # Errors
     /// A component that is refused, or a folder that cannot be written to.

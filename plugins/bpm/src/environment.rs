@@ -6,7 +6,8 @@ use crate::object::object;
 use boson_document::Tree;
 use boson_manifest::labels;
 
-/// Variables of every container that runs something of a job. `$(POD_IP)` refers to the first, so that it must come before all others.
+/// Variables of every container that runs something of a job. `$(POD_IP)` refers to the first, so that it must come
+/// before all others.
 pub fn common(group: &Group) -> Vec<Tree> {
     let mut out = vec![
         field("POD_IP", "status.podIP"),
@@ -50,7 +51,8 @@ pub fn replicas(group: &Group, name: &str) -> Tree {
 /// Variables with the zone, which are added per StatefulSet: see the documentation of this crate.
 const OF_ZONE: [&str; 3] = ["KUBE_AZ", "BOSH_AZ", "CF_OPERATOR_AZ"];
 
-/// Variables of the container that are passed to processes and scripts of the job. The wrapper sets all others, as under BPM.
+/// Variables of the container that are passed to processes and scripts of the job. The wrapper sets all others, as
+/// under BPM.
 pub fn passed(job: &Job) -> Vec<String> {
     let common = ["POD_IP", "POD_ORDINAL", "AZ_INDEX", "REPLICAS"]
         .into_iter()
@@ -61,8 +63,8 @@ pub fn passed(job: &Job) -> Vec<String> {
     names.into_iter().map(String::from).collect()
 }
 
-/// The environment of a container that runs something of a job. Values of `quarks.envs` may be secret, so they are in no workload: the wrapper reads
-/// them from the pod's files. Kubernetes expands references to other variables.
+/// The environment of a container that runs something of a job. Values of `quarks.envs` may be secret, so they are in
+/// no workload: the wrapper reads them from the pod's files. Kubernetes expands references to other variables.
 pub fn environment(group: &Group, job: &Job) -> Vec<Tree> {
     let own = job.quarks.envs.iter().filter(|env| is_of_container(env));
     // Two entries of one name would be refused.

@@ -1,5 +1,5 @@
-//! Init containers, in order: the sidecar for log files; then those that bring the process wrapper, copy the releases' templates, change and render
-//! them, and run pre-start scripts; then the other sidecars.
+//! Init containers, in order: the sidecar for log files; then those that bring the process wrapper, copy the releases'
+//! templates, change and render them, and run pre-start scripts; then the other sidecars.
 
 use crate::environment::{environment, field, ordinal, replicas, text};
 use crate::group::Group;

@@ -1,6 +1,7 @@
 //! Containers of a job's lifecycle scripts, and warnings for scripts that do not run.
 //!
-//! `pre-start` is an init container. All others run in a sidecar of their job, beside its processes: see `container-run scripts`.
+//! `pre-start` is an init container. All others run in a sidecar of their job, beside its processes: see `container-run
+//! scripts`.
 
 use crate::codes;
 use crate::environment::{environment, passed};
@@ -57,7 +58,8 @@ impl Members {
                 .collect()
         };
         let stopping = group.jobs_with_sidecar().filter(|job| job.scripts.stopping());
-        // Every container lists them: without a script that needs them, a group of many processes would take quadratic time.
+        // Every container lists them: without a script that needs them, a group of many processes would take quadratic
+        // time.
         let is_needed = group.jobs_with_sidecar().next().is_some();
         let jobs = group.jobs.iter().filter(|_| is_needed);
         Self {
@@ -133,8 +135,8 @@ pub fn sidecar(group: &Group, volumes: &Volumes, job: &Job) -> Tree {
     })
 }
 
-/// The sidecar that shows the log files of the pod's jobs. It is the first init container: Kubernetes stops sidecars in reverse order, so it also sends
-/// what other sidecars log while they stop.
+/// The sidecar that shows the log files of the pod's jobs. It is the first init container: Kubernetes stops sidecars in
+/// reverse order, so it also sends what other sidecars log while they stop.
 pub fn logs(group: &Group) -> Tree {
     compact(object! {
         "name" => "logs",
@@ -147,7 +149,8 @@ pub fn logs(group: &Group) -> Tree {
     })
 }
 
-/// The command of the init container of a pre-start script. `debug`: a failed script waits for an hour, so that it can be inspected.
+/// The command of the init container of a pre-start script. `debug`: a failed script waits for an hour, so that it can
+/// be inspected.
 pub fn pre_start(job: &Job) -> Vec<String> {
     let mut command = wrapper::command("script", Wrapped::job(job)).with("--name", "pre-start");
     if job.quarks.debug {

@@ -1,7 +1,8 @@
 //! Addons, and which groups they apply to, by BOSH's placement rules.
 //!
-//! An addon applies to a group that its `include` matches and its `exclude` does not. Within a list of a filter any entry is enough; of several lists
-//! all must match. An `include` without requirements matches every group, also errands; an `exclude` without requirements matches none.
+//! An addon applies to a group that its `include` matches and its `exclude` does not. Within a list of a filter any
+//! entry is enough; of several lists all must match. An `include` without requirements matches every group, also
+//! errands; an `exclude` without requirements matches none.
 
 use crate::members::{self, Members};
 use crate::types::Type;

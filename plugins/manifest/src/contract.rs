@@ -1,13 +1,15 @@
-//! The contract between an operator and the image that its pods run: the commands of `host util` with their options and variables, and the documents
-//! that they read and write. Pods keep the image that they were created with, so an operator meets images of other versions.
+//! The contract between an operator and the image that its pods run: the commands of `host util` with their options and
+//! variables, and the documents that they read and write. Pods keep the image that they were created with, so an
+//! operator meets images of other versions.
 //!
-//! A variable of the pod has the contract version that it was created for. An image that does not serve that version reports an error and does
-//! nothing.
+//! A variable of the pod has the contract version that it was created for. An image that does not serve that version
+//! reports an error and does nothing.
 
-/// The newest version that `host util` serves: that of pods that mount their job sources. It changes with everything that an older image would not
-/// understand.
+/// The newest version that `host util` serves: that of pods that mount their job sources. It changes with everything
+/// that an older image would not understand.
 pub const VERSION: u32 = 3;
-/// The version of all other pods, which need nothing newer: so the upgrade that brought [`VERSION`] does not change them.
+/// The version of all other pods, which need nothing newer: so the upgrade that brought [`VERSION`] does not change
+/// them.
 pub const COMMON: u32 = 2;
 /// The oldest version that `host util` still serves.
 pub const OLDEST: u32 = 1;

@@ -14,7 +14,8 @@ pub fn url(release: &Tree, registry: Option<&str>) -> Option<String> {
     (!url.is_empty()).then(|| url.to_string())
 }
 
-/// Whether the release has a registry and an exact version, as an image name needs. The checks of releases report it if not.
+/// Whether the release has a registry and an exact version, as an image name needs. The checks of releases report it if
+/// not.
 pub fn has_exact_image(release: &Tree, registry: Option<&str>) -> bool {
     let latest = |tree: &Tree| text(tree, "version").is_none_or(|version| is_latest(&version));
     url(release, registry).is_some() && !latest(release) && !release.get("stemcell").is_some_and(latest)

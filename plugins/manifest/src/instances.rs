@@ -1,7 +1,8 @@
 //! Instances of a group over its AZs: how many each has, and the index, id and address of each instance.
 //!
-//! `instances` is the total over the AZs, as in BOSH; the first AZs get what is left over. The index counts as if every AZ had as many
-//! replicas as the fullest, so that a pod knows it from its zone and ordinal alone, and an index may be unused.
+//! `instances` is the total over the AZs, as in BOSH; the first AZs get what is left over. The index counts as if every
+//! AZ had as many replicas as the fullest, so that a pod knows it from its zone and ordinal alone, and an index may be
+//! unused.
 
 use crate::names::{NameError, Names};
 use crate::redacted;
@@ -137,7 +138,8 @@ impl Layout<'_> {
     }
 }
 
-/// `spec.index` of the replica number `ordinal` (from 0) in the AZ number `az_index` (from 1), where the fullest AZ has `replicas`.
+/// `spec.index` of the replica number `ordinal` (from 0) in the AZ number `az_index` (from 1), where the fullest AZ has
+/// `replicas`.
 pub fn index(az_index: u32, replicas: u32, ordinal: u32) -> u32 {
     az_index
         .saturating_sub(1)

@@ -45,8 +45,8 @@ impl<'a> Job<'a> {
         self.members.object("properties", report)
     }
 
-    /// Whether its pods need nothing of its release: the process wrapper takes the place of BPM, also for the command `bpm`, and the servers of the
-    /// deployment that of BOSH DNS.
+    /// Whether its pods need nothing of its release: the process wrapper takes the place of BPM, also for the command
+    /// `bpm`, and the servers of the deployment that of BOSH DNS.
     pub fn is_built_in(&self) -> bool {
         (self.name == "bpm" && self.release == "bpm") || dns::is_release(&self.release)
     }

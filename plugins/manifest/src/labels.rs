@@ -8,8 +8,8 @@ pub const API_VERSION: &str = "quarks.cloudfoundry.org/v1alpha1";
 /// How domains below [`GROUP`] end.
 pub const SUBDOMAINS: &str = ".quarks.cloudfoundry.org";
 
-/// Labels and annotations that rules, and users through them, set on objects of a deployment. All others of [`GROUP`] are the operator's own: it
-/// acts upon them.
+/// Labels and annotations that rules, and users through them, set on objects of a deployment. All others of [`GROUP`]
+/// are the operator's own: it acts upon them.
 pub const SET_BY_RULES: &[&str] = &[
     DEPLOYMENT_NAME,
     DEPLOYMENT,

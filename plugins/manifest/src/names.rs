@@ -1,8 +1,9 @@
 //! Names of Kubernetes objects: sanitized, cut to their limits, and checked for conflicts.
 //!
-//! A [`Names`] knows the deployment and gives the name of everything made for it. A name over its limit keeps its first characters and ends in the
-//! md5 of the whole. Sanitizing removes differences (`a_b` and `a-b` get the same name): code that makes objects from several inputs
-//! [claims](Taken::claim) each name, so that a conflict is an error and not a lost object.
+//! A [`Names`] knows the deployment and gives the name of everything made for it. A name over its limit keeps its first
+//! characters and ends in the md5 of the whole. Sanitizing removes differences (`a_b` and `a-b` get the same name):
+//! code that makes objects from several inputs [claims](Taken::claim) each name, so that a conflict is an error and not
+//! a lost object.
 
 use md5::{Digest, Md5};
 use std::collections::HashMap;
@@ -88,7 +89,8 @@ impl fmt::Display for NameError {
 
 impl std::error::Error for NameError {}
 
-/// A DNS label of any text: `_` to `-`, lower case, nothing outside `[a-z0-9-]`, no `-` at either end. May be empty; not cut.
+/// A DNS label of any text: `_` to `-`, lower case, nothing outside `[a-z0-9-]`, no `-` at either end. May be empty;
+/// not cut.
 pub fn label(text: &str) -> String {
     canonical(text).trim_matches('-').to_string()
 }
@@ -131,8 +133,8 @@ pub fn cut(base: &str, ending: &str, limit: usize) -> String {
     format!("{start}{}{ending}", &digest[..DIGEST.min(space)])
 }
 
-/// What [`cut`] gives for a name with another ending and limit, from what it gave at [`LABEL_LIMIT`]: a name is cut once, however many
-/// objects are named after it.
+/// What [`cut`] gives for a name with another ending and limit, from what it gave at [`LABEL_LIMIT`]: a name is cut
+/// once, however many objects are named after it.
 pub fn cut_again(name: &str, ending: &str, limit: usize) -> String {
     let space = limit.saturating_sub(ending.len());
     let start = LABEL_LIMIT - DIGEST;

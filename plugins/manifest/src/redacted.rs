@@ -1,7 +1,8 @@
 //! Values in messages, in the format of Ruby's `inspect`, with `...` in place of values that may be secret or long.
 //!
-//! The policy of decision 8, which all messages about a manifest share: keys are shown, and scalars only of members that describe the structure of a
-//! deployment. Where a scalar came from does not matter, because a manifest contains passwords once its variables are replaced.
+//! The policy of decision 8, which all messages about a manifest share: keys are shown, and scalars only of members
+//! that describe the structure of a deployment. Where a scalar came from does not matter, because a manifest contains
+//! passwords once its variables are replaced.
 
 use boson_document::{Map, Tree};
 

@@ -1,12 +1,12 @@
-//! Which Services the pods of an instance group wait for before they start: those of the annotation `wait-for`, and by `update.serial` that of an
-//! earlier instance group.
+//! Which Services the pods of an instance group wait for before they start: those of the annotation `wait-for`, and by
+//! `update.serial` that of an earlier instance group.
 
 use crate::labels::WAIT_FOR;
 use crate::names::Names;
 use boson_document::{Tree, json};
 
-/// Key of a resolved document: names of the instance groups that the group waits for. Whether a Service belongs to an instance group cannot be determined
-/// from a single group.
+/// Key of a resolved document: names of the instance groups that the group waits for. Whether a Service belongs to an
+/// instance group cannot be determined from a single group.
 pub const RESOLVED_KEY: &str = "wait_for";
 
 /// An instance group of the manifest, in its place.
@@ -14,7 +14,8 @@ pub const RESOLVED_KEY: &str = "wait_for";
 pub struct Member<'a> {
     /// Name.
     pub name: &'a str,
-    /// `update.serial`, its own or the manifest's. Only what is written counts: by BOSH's default, all groups would wait.
+    /// `update.serial`, its own or the manifest's. Only what is written counts: by BOSH's default, all groups would
+    /// wait.
     pub serial: Option<bool>,
     /// It runs all the time, so others can wait for it, and it can wait.
     pub is_service: bool,
@@ -24,8 +25,8 @@ pub struct Member<'a> {
     pub settings: Option<&'a Tree>,
 }
 
-/// For each group the groups that it waits for. A serial group waits for the last one before it that has ports; a group that is explicitly not serial
-/// waits for the last serial one with ports.
+/// For each group the groups that it waits for. A serial group waits for the last one before it that has ports; a group
+/// that is explicitly not serial waits for the last serial one with ports.
 pub fn groups<'a>(all: &[Member<'a>], names: &Names) -> Vec<Vec<&'a str>> {
     let (mut last, mut barrier) = (None, None);
     let mut waits = Vec::with_capacity(all.len());
@@ -54,7 +55,8 @@ pub fn groups<'a>(all: &[Member<'a>], names: &Names) -> Vec<Vec<&'a str>> {
     waits
 }
 
-/// The Services of the annotation in `env.bosh.agent.settings`, each `<service>` or `<service>.<namespace>`. None where there is no annotation.
+/// The Services of the annotation in `env.bosh.agent.settings`, each `<service>` or `<service>.<namespace>`. None where
+/// there is no annotation.
 ///
 /// # Errors
 /// What is wrong with it.

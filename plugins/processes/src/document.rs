@@ -1,4 +1,5 @@
-//! `/container-run/processes/<job>.json`: the description of a job for the process wrapper, written in the pod. Format 1.
+//! `/container-run/processes/<job>.json`: the description of a job for the process wrapper, written in the pod. Format
+//! 1.
 //!
 //! | member | |
 //! |---|---|

@@ -657,7 +657,8 @@ fn large_documents_pass() {
     );
 }
 
-// Row of docs/differences.md: a template that never ends (the golden cases `templates/*-beside-others` check that it is named).
+// Row of docs/differences.md: a template that never ends (the golden cases `templates/*-beside-others` check that it is
+// named).
 #[test]
 fn what_never_ends_runs_out_of_fuel_and_what_never_stops_growing_out_of_memory() {
     let endless = renderer().render_with(&[("app/file", "<% loop { } %>")], CONTEXT, 1_000_000_000);

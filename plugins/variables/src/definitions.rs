@@ -1,4 +1,5 @@
-//! Entries of the `variables` section, and the section as `bosh interpolate` reads it: name, type and options, scalars as texts, nothing else checked.
+//! Entries of the `variables` section, and the section as `bosh interpolate` reads it: name, type and options, scalars
+//! as texts, nothing else checked.
 
 use crate::{codes, limit};
 use boson_document::{Diagnostic, Map, Pointer, Report, Tree, go};

@@ -21,7 +21,8 @@ use std::path::{Path, PathBuf};
 const FOLDERS: [&str; 3] = ["host", "plugins", "tests"];
 
 /// Crates whose circles are being removed: nothing may be added here. Typed and untyped objects of the cluster's client
-/// use each other, as do a job's desired state and its output, the rules of bpm, and the reader and the tree of documents.
+/// use each other, as do a job's desired state and its output, the rules of bpm, and the reader and the tree of
+/// documents.
 const OPEN: [&str; 4] = [
     "host/cluster/src",
     "host/controllers/src",

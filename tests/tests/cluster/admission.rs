@@ -1,4 +1,5 @@
-//! The webhook from the user's view: `kubectl apply` reports errors, and nothing is blocked while the operator is unavailable.
+//! The webhook from the user's view: `kubectl apply` reports errors, and nothing is blocked while the operator is
+//! unavailable.
 
 use crate::operator::{PATIENCE, Stage, config_map};
 use boson_tests::cluster::{Answer, free_port};

@@ -1,5 +1,5 @@
-//! Bad input, one operator for all of it: each mistake is reported in a condition and an event that name it, writes no object, reveals no value, and
-//! is no longer reported once it is fixed.
+//! Bad input, one operator for all of it: each mistake is reported in a condition and an event that name it, writes no
+//! object, reveals no value, and is no longer reported once it is fixed.
 
 use crate::desk::{Desk, Room, condition, is, small_release};
 use crate::hook;

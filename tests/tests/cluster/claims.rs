@@ -1,4 +1,5 @@
-//! Persistent disks of an instance group: its pods keep their claims through all changes. No pod runs here; the volumes exist beforehand.
+//! Persistent disks of an instance group: its pods keep their claims through all changes. No pod runs here; the volumes
+//! exist beforehand.
 
 use crate::desk::{Desk, PATIENCE, Room};
 use crate::small::Small;

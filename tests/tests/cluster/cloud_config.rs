@@ -1,4 +1,5 @@
-//! Cloud configs in a cluster: their settings reach the objects, a changed one is applied, and undefined names are refused.
+//! Cloud configs in a cluster: their settings reach the objects, a changed one is applied, and undefined names are
+//! refused.
 
 use crate::desk::{Desk, Room, condition, is};
 use serde_json::{Value, json};

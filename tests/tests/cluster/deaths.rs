@@ -1,4 +1,5 @@
-//! A whole deployment, with the operator dying at each write: before the request is sent, or after it succeeded but before the answer arrived.
+//! A whole deployment, with the operator dying at each write: before the request is sent, or after it succeeded but
+//! before the answer arrived.
 
 use crate::example::{Example, writes};
 use crate::line::{Death, Line};

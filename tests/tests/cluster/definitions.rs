@@ -1,4 +1,5 @@
-//! The CustomResourceDefinitions: accepted by the API server; they refuse invalid objects and accept those of users and of `host convert`.
+//! The CustomResourceDefinitions: accepted by the API server; they refuse invalid objects and accept those of users and
+//! of `host convert`.
 
 use crate::shared_cluster::{SharedCluster, documents, folder};
 

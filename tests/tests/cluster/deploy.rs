@@ -13,8 +13,8 @@ use std::collections::BTreeSet;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// Permissions that the audit log does not show: those that the operator grants to others, which it must have itself, and those for a signer, which
-/// the API server checks itself.
+/// Permissions that the audit log does not show: those that the operator grants to others, which it must have itself,
+/// and those for a signer, which the API server checks itself.
 const HELD: [&str; 5] = [
     "get pods",
     "approve signers.certificates.k8s.io",

@@ -1,5 +1,5 @@
-//! One `host operator` process for the rooms of a test: namespaces with deployments in them. Also a registry with the releases of the example and a
-//! small one.
+//! One `host operator` process for the rooms of a test: namespaces with deployments in them. Also a registry with the
+//! releases of the example and a small one.
 
 use crate::shared_cluster::SharedCluster;
 use boson_cluster::client::resource;

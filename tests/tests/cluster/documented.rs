@@ -1,5 +1,5 @@
-//! The documented example, as the deployment in the product's documents: every name and every state in them, and the same objects that the command
-//! line creates.
+//! The documented example, as the deployment in the product's documents: every name and every state in them, and the
+//! same objects that the command line creates.
 
 use crate::desk::{Desk, Room, is};
 use crate::shared_cluster::documents;
@@ -271,7 +271,8 @@ fn printed(room: &Room) -> BTreeMap<Key, Value> {
         .collect()
 }
 
-/// In the cluster, pods mount their job sources. The command line creates no ConfigMaps of them, and prints the containers that copy them.
+/// In the cluster, pods mount their job sources. The command line creates no ConfigMaps of them, and prints the
+/// containers that copy them.
 fn mount_job_sources(printed: &mut Value, there: &Value) {
     const PODS: &str = "/spec/template/spec/template/spec";
     let (Some(pods), Some(there)) = (printed.pointer_mut(PODS), there.pointer(PODS)) else {
@@ -303,9 +304,9 @@ fn mount_job_sources(printed: &mut Value, there: &Value) {
     contract.unwrap()["value"] = "3".into();
 }
 
-/// Removes members that exist only in the cluster: owners, the operator's and the API server's bookkeeping, and the status, which is no input. All
-/// other metadata and every other member must be in the output. Defaults of the server are ignored because only printed members are compared with the
-/// cluster, not the other way around.
+/// Removes members that exist only in the cluster: owners, the operator's and the API server's bookkeeping, and the
+/// status, which is no input. All other metadata and every other member must be in the output. Defaults of the server
+/// are ignored because only printed members are compared with the cluster, not the other way around.
 fn without_what_the_cluster_adds(object: &mut Value) {
     object.as_object_mut().unwrap().remove("status");
     let metadata = object["metadata"].as_object_mut().unwrap();

@@ -1,4 +1,5 @@
-//! The drivers of a conversion report the same errors for the same input: the command line, the operator, and the commands that pods run.
+//! The drivers of a conversion report the same errors for the same input: the command line, the operator, and the
+//! commands that pods run.
 
 use crate::modes;
 use crate::operator::{Stage, condition, config_map};
@@ -177,7 +178,8 @@ impl Case {
         Ok(errors(&ran.stderr))
     }
 
-    /// The errors of the commands of pods, one after the other as the operator runs them; `None` if the manifest has no pods yet.
+    /// The errors of the commands of pods, one after the other as the operator runs them; `None` if the manifest has no
+    /// pods yet.
     fn by_pods(&self, stage: &Stage) -> Result<Option<Errors>> {
         let scratch = tempfile::tempdir()?;
         let place = |name: &str| scratch.path().join(name);

@@ -103,7 +103,8 @@ fn change(it: &mut Installed) -> Result<()> {
 }
 
 fn roll(it: &mut Installed) -> Result<()> {
-    // There is no node. The cluster's own controller soon reverts this, so it is repeated until the operator noticed it.
+    // There is no node. The cluster's own controller soon reverts this, so it is repeated until the operator noticed
+    // it.
     let status = json!({"status": {"observedGeneration": 1, "replicas": 1, "readyReplicas": 1, "updatedReplicas": 1}})
         .to_string();
     it.until("the end of old versions", || {

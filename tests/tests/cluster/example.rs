@@ -1,4 +1,5 @@
-//! The documented example in its own namespace, with operators in this process: real plugins, and releases from their directories.
+//! The documented example in its own namespace, with operators in this process: real plugins, and releases from their
+//! directories.
 
 use crate::line::{AGENT, Death, Line};
 use crate::stage::{Operator, PATIENCE, Stage};
@@ -280,8 +281,8 @@ pub fn is_applied(deployment: &Value) -> bool {
         .all(|kind| of(kind).is_some_and(|one| one["status"] == "True" && &one["observedGeneration"] == generation))
 }
 
-/// Requests of operators in these namespaces, from the audit log: verb, resource and name, and the answer's code. Leases are left out: they are
-/// renewed on their own schedule.
+/// Requests of operators in these namespaces, from the audit log: verb, resource and name, and the answer's code.
+/// Leases are left out: they are renewed on their own schedule.
 pub fn writes(namespaces: &[&str]) -> Vec<(String, String, String, i64)> {
     let log = fs::read_to_string(boson_tests::cluster::shared().unwrap().audit_log()).unwrap();
     let mut writes = Vec::new();

@@ -1,4 +1,5 @@
-//! A plugin of the stage `resources` that adds an object of every kind that is allowed and that the built-in plugins do not create.
+//! A plugin of the stage `resources` that adds an object of every kind that is allowed and that the built-in plugins do
+//! not create.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,5 @@
-//! Counts the writes, then dies at each of them: before the request is sent, and after it succeeded but before the answer arrived.
+//! Counts the writes, then dies at each of them: before the request is sent, and after it succeeded but before the
+//! answer arrived.
 
 use crate::line::{Death, Line};
 use crate::stage::Stage;

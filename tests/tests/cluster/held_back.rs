@@ -1,5 +1,5 @@
-//! An instance group that cannot be converted keeps the objects of the previous conversion, is reported by name, and does not affect the other
-//! groups.
+//! An instance group that cannot be converted keeps the objects of the previous conversion, is reported by name, and
+//! does not affect the other groups.
 
 use crate::desk::{Desk, Room, condition, is};
 use serde_json::Value;

@@ -1,4 +1,5 @@
-//! A plugin of the resources stage that adds an invalid object: the first letter of the deployment's name selects which one.
+//! A plugin of the resources stage that adds an invalid object: the first letter of the deployment's name selects which
+//! one.
 
 use std::path::{Path, PathBuf};
 

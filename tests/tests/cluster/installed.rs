@@ -1,5 +1,5 @@
-//! An operator as `deploy/` installs it: the same account, RBAC rules and options. Only its process runs outside of the cluster, which has no nodes
-//! here.
+//! An operator as `deploy/` installs it: the same account, RBAC rules and options. Only its process runs outside of the
+//! cluster, which has no nodes here.
 
 use crate::extras;
 use crate::rbac::text;

@@ -1,5 +1,5 @@
-//! How pods get the templates that they render: from ConfigMaps, or from containers of their release images where that is not possible. No pod runs
-//! here.
+//! How pods get the templates that they render: from ConfigMaps, or from containers of their release images where that
+//! is not possible. No pod runs here.
 
 use crate::desk::{Desk, PATIENCE, Room, small_release};
 use crate::small::Small;

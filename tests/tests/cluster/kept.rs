@@ -1,4 +1,5 @@
-//! What a deployment retains and reads with: values of removed variables, `host prune`, pull Secrets, versions of Secrets.
+//! What a deployment retains and reads with: values of removed variables, `host prune`, pull Secrets, versions of
+//! Secrets.
 
 use crate::desk::{Desk, Room, condition, is};
 use crate::small::Small;
@@ -131,7 +132,8 @@ async fn images_are_read_with_the_pull_secrets_of_groups_and_accounts() {
     }
 }
 
-/// The pods of a conversion run with another account, and pull with the Secrets of the accounts of the deployment's pods.
+/// The pods of a conversion run with another account, and pull with the Secrets of the accounts of the deployment's
+/// pods.
 #[tokio::test(flavor = "multi_thread")]
 async fn pods_of_a_conversion_pull_with_the_secrets_of_accounts() {
     let desk = Desk::set("pod-pulls", false, &[]).await;
@@ -168,7 +170,8 @@ async fn pods_of_a_conversion_pull_with_the_secrets_of_accounts() {
     .await;
 }
 
-/// A group with claims rolls in place. While that is stuck, pods of its old revision may start again, and its spec does not name what they need.
+/// A group with claims rolls in place. While that is stuck, pods of its old revision may start again, and its spec does
+/// not name what they need.
 #[tokio::test(flavor = "multi_thread")]
 async fn versions_stay_until_a_stateful_set_has_rolled() {
     let desk = Desk::set("rolls", false, &[]).await;

@@ -1,5 +1,5 @@
-//! Tests against a real Kubernetes control plane (see `boson_tests::cluster`). Its programs come from `$KUBEBUILDER_ASSETS` or `.ci/kubernetes`; if
-//! they are missing these tests fail, they are never skipped.
+//! Tests against a real Kubernetes control plane (see `boson_tests::cluster`). Its programs come from
+//! `$KUBEBUILDER_ASSETS` or `.ci/kubernetes`; if they are missing these tests fail, they are never skipped.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,5 +1,5 @@
-//! What the operator writes onto pods: labels with their ordinal and the version of their deployment, and the annotation that starts post-deploy
-//! scripts. And tags, which are annotations of all objects. No pod runs here.
+//! What the operator writes onto pods: labels with their ordinal and the version of their deployment, and the
+//! annotation that starts post-deploy scripts. And tags, which are annotations of all objects. No pod runs here.
 
 use crate::desk::{Desk, PATIENCE, Room, small_release};
 use crate::small::Small;

@@ -1,5 +1,5 @@
-//! Memory: an operator in a container of 2 GiB stays within its limit whatever a namespace asks for, and continues to convert the deployments of
-//! another namespace.
+//! Memory: an operator in a container of 2 GiB stays within its limit whatever a namespace asks for, and continues to
+//! convert the deployments of another namespace.
 
 use crate::operator::{PATIENCE, Stage, condition, config_map, is};
 use crate::web::Server;
@@ -176,7 +176,8 @@ fn an_operator_stays_within_its_container_and_others_are_served() {
     let still = (0..8).filter(|nth| !is(&attack.get(&format!("eater-{nth}")), "Converted", "True"));
     let still = still.count();
     eprintln!("an edit takes {quiet:?}, and {attacked:?} under attack; {still} of 8 attackers are still at work");
-    // The machine may be busy with other tests; without fair turns, an edit waits for whole conversions of the attackers.
+    // The machine may be busy with other tests; without fair turns, an edit waits for whole conversions of the
+    // attackers.
     let most = quiet * 2 + Duration::from_secs(5);
     assert!(attacked < most, "an edit takes {attacked:?} under attack");
 

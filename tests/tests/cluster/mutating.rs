@@ -1,5 +1,5 @@
-//! A mutating webhook as clusters have them: it adds a variable, a toleration and a volume to pods and to their controllers, and changes images to
-//! those of a mirror. It changes each object only once.
+//! A mutating webhook as clusters have them: it adds a variable, a toleration and a volume to pods and to their
+//! controllers, and changes images to those of a mirror. It changes each object only once.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

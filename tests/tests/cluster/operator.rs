@@ -42,7 +42,8 @@ impl Stage {
         Self::set(shared()?, namespace, registry, more)
     }
 
-    /// With a memory limit for the operator, which also serves another namespace, by their labels; `None` if this user cannot set limits.
+    /// With a memory limit for the operator, which also serves another namespace, by their labels; `None` if this user
+    /// cannot set limits.
     pub fn limited(name: &str, bytes: u64, other: &str, more: &[&str]) -> Result<Option<Self>> {
         let Some(limit) = Limited::to(bytes)? else {
             return Ok(None);

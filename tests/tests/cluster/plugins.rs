@@ -150,7 +150,8 @@ impl Scene {
         })
     }
 
-    /// Every object of the deployment's namespace, by kind and name, with its version, without pods and Kubernetes' own objects.
+    /// Every object of the deployment's namespace, by kind and name, with its version, without pods and Kubernetes' own
+    /// objects.
     fn versions(&self) -> Result<BTreeMap<String, String>> {
         let kinds = "boshdeployments,quarkssecrets,quarksstatefulsets,quarksjobs,secrets,configmaps,services,statefulsets.apps,jobs.batch,events.events.k8s.io";
         let list = self.get(kinds)?;

@@ -1,5 +1,5 @@
-//! Generated values of deleted deployments: a deployment with claims retains them, whether or not an operator runs, and gets them back when it is
-//! recreated.
+//! Generated values of deleted deployments: a deployment with claims retains them, whether or not an operator runs, and
+//! gets them back when it is recreated.
 
 use crate::desk::{Desk, PATIENCE, Room, is};
 use crate::line::{Death, Line};
@@ -212,8 +212,8 @@ async fn claims_decide_unless_the_specification_does() {
     }
 }
 
-/// A disk that is added later: no claim exists before the values are retained. And without disk and claims, they are deleted with the deployment
-/// again.
+/// A disk that is added later: no claim exists before the values are retained. And without disk and claims, they are
+/// deleted with the deployment again.
 #[tokio::test(flavor = "multi_thread")]
 async fn values_are_retained_before_the_first_claim_is_made() {
     let desk = Desk::set("later", false, &[]).await;
@@ -330,7 +330,8 @@ async fn stored(stage: &Stage) -> BTreeMap<String, Secret> {
         .collect()
 }
 
-/// Created, marked as retained, deleted without an operator, created again: with a death in the second run. Returns the number of writes in that run.
+/// Created, marked as retained, deleted without an operator, created again: with a death in the second run. Returns the
+/// number of writes in that run.
 async fn three_lives(stage: &Stage, death: Death) -> usize {
     let names = ["root", "word"];
     let line = Line::default();

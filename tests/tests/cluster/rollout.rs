@@ -1,4 +1,5 @@
-//! Versions of an instance group: one that never becomes ready, and a StatefulSet that a user deletes. No pod runs here.
+//! Versions of an instance group: one that never becomes ready, and a StatefulSet that a user deletes. No pod runs
+//! here.
 
 use crate::desk::{Desk, PATIENCE, Room};
 use crate::small::Small;

@@ -1,4 +1,5 @@
-//! Certificates from CertificateSigningRequests: by the operator's own signer, and by a signer of Kubernetes with a user's approval.
+//! Certificates from CertificateSigningRequests: by the operator's own signer, and by a signer of Kubernetes with a
+//! user's approval.
 
 use crate::stage::Stage;
 use boson_cluster::namespaces::Namespaces;

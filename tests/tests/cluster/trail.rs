@@ -1,4 +1,5 @@
-//! Events of changes: one for each, with groups, versions and causes; and `host wait`, which knows to which generation the conditions belong.
+//! Events of changes: one for each, with groups, versions and causes; and `host wait`, which knows to which generation
+//! the conditions belong.
 
 use crate::example::{Example, until};
 use crate::operator::{Stage, config_map};

@@ -1,5 +1,5 @@
-//! Why an instance group is not ready: group, pod, container and reason in the condition of the deployment, in the status of its QuarksStatefulSet,
-//! and as an event.
+//! Why an instance group is not ready: group, pod, container and reason in the condition of the deployment, in the
+//! status of its QuarksStatefulSet, and as an event.
 
 use crate::desk::condition;
 use crate::example::{Example, until};

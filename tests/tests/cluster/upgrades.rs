@@ -35,7 +35,8 @@ fn of(sets: &[(&str, &str)]) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Waits for these StatefulSets, with these images, and these groups in the status. `ready`: meanwhile, pods become ready.
+/// Waits for these StatefulSets, with these images, and these groups in the status. `ready`: meanwhile, pods become
+/// ready.
 async fn comes(example: &Example, sets: &[(&str, &str)], outdated: Value, ready: bool) {
     let is = async || {
         if ready {

@@ -1,4 +1,5 @@
-//! Documents from web servers: read from allowed hosts, again when they change, and running objects are not changed while a server is unavailable.
+//! Documents from web servers: read from allowed hosts, again when they change, and running objects are not changed
+//! while a server is unavailable.
 
 use crate::operator::{PATIENCE, Stage, condition, is};
 use boson_tests::root;

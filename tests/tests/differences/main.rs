@@ -1,4 +1,5 @@
-//! Checks that each row of `docs/differences.md` about ops files and `host interpolate` holds: a test for each, in the order of the table.
+//! Checks that each row of `docs/differences.md` about ops files and `host interpolate` holds: a test for each, in the
+//! order of the table.
 
 #![allow(clippy::unwrap_used, reason = "in the functions that tests share, too")]
 

@@ -1,5 +1,5 @@
-//! `host image`, through the program: the content of the image, the same digest for the same input, that a registry gets only what it lacks, and
-//! refused input.
+//! `host image`, through the program: the content of the image, the same digest for the same input, that a registry
+//! gets only what it lacks, and refused input.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,5 @@
-//! A 16-byte digest of the state of an object: equal digests mean the same object in the same state, as far as controllers care.
+//! A 16-byte digest of the state of an object: equal digests mean the same object in the same state, as far as
+//! controllers care.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
@@ -13,7 +14,8 @@ pub struct Digest([u8; 16]);
 impl Digest {
     /// The digest of an object with this metadata.
     ///
-    /// If the server counts generations, a new status is not a new state: else each change of a pod would cost a conversion.
+    /// If the server counts generations, a new status is not a new state: else each change of a pod would cost a
+    /// conversion.
     pub fn of(meta: &ObjectMeta) -> Self {
         let state = match meta.generation {
             Some(generation) => json!([

@@ -1,4 +1,5 @@
-//! Fills the cache with a watch for each kind, of metadata only. Objects that deployments create are selected by their label.
+//! Fills the cache with a watch for each kind, of metadata only. Objects that deployments create are selected by their
+//! label.
 
 use super::selector::homes;
 use super::{Cache, Digest, Entry, Place, Says};

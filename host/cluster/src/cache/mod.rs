@@ -1,8 +1,8 @@
 //! The cache: a 16-byte digest of each object that a deployment owns or may refer to.
 //!
-//! It has no content: the operator must not hold the data or the secrets of a whole cluster. No decision to write or delete is based on it; it only
-//! shows that nothing has changed since the last successful conversion. One watch per kind fills it. The controller is requeued only after that, so a
-//! reconcile finds the change that caused it.
+//! It has no content: the operator must not hold the data or the secrets of a whole cluster. No decision to write or
+//! delete is based on it; it only shows that nothing has changed since the last successful conversion. One watch per
+//! kind fills it. The controller is requeued only after that, so a reconcile finds the change that caused it.
 
 mod digest;
 mod follow;
@@ -192,7 +192,8 @@ impl Cache {
         places.any(|place| place.kind == kind)
     }
 
-    /// Whether all kinds have been listed. Waits for that at most this long, and only once: a forbidden watch must not delay every reconcile.
+    /// Whether all kinds have been listed. Waits for that at most this long, and only once: a forbidden watch must not
+    /// delay every reconcile.
     pub async fn is_filled(&self, within: Duration) -> bool {
         let within = match self.waited.load(Ordering::Relaxed) {
             true => Duration::ZERO,

@@ -5,7 +5,8 @@ use kube::{Client, Config};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Longest silence on a connection. The server ends a silent watch after 290 s, so this is longer; calls have their own limit.
+/// Longest silence on a connection. The server ends a silent watch after 290 s, so this is longer; calls have their own
+/// limit.
 const SILENCE: Duration = Duration::from_secs(300);
 
 /// Where the credentials come from.

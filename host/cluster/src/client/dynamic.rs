@@ -94,8 +94,8 @@ impl Cluster {
         self.patch_any(manager, object, true).await
     }
 
-    /// Removes parts of an object that has not changed since it was read; returns the new object. `pointers`: JSON pointers, each valid after the
-    /// removals before it. `dry_run`: nothing is written.
+    /// Removes parts of an object that has not changed since it was read; returns the new object. `pointers`: JSON
+    /// pointers, each valid after the removals before it. `dry_run`: nothing is written.
     ///
     /// # Errors
     /// See [`Error`]; [`Fault::Conflict`] when the object has changed.
@@ -202,7 +202,8 @@ impl Cluster {
         self.delete_with(object.place()?, &parameters).await
     }
 
-    /// Deletes this object, even if its status has changed, but nothing that it owns. It exists until Kubernetes has orphaned its dependents.
+    /// Deletes this object, even if its status has changed, but nothing that it owns. It exists until Kubernetes has
+    /// orphaned its dependents.
     ///
     /// # Errors
     /// See [`Error`]; [`Fault::Conflict`] if it is another object. A missing object is no error.

@@ -1,6 +1,7 @@
 //! Errors of calls, as data, with texts that may be shown to anybody.
 //!
-//! The message of the server is shown only for kinds without secrets: it quotes values ("Invalid value: ..."), and so do messages of JSON parsers.
+//! The message of the server is shown only for kinds without secrets: it quotes values ("Invalid value: ..."), and so
+//! do messages of JSON parsers.
 
 use super::{AnyObject, Verb};
 use crate::codes::OPERATOR_FLAWED_OBJECT as FLAWED;
@@ -130,7 +131,8 @@ impl Error {
         Self::from_kube(&Subject::of::<K>(), Verb::List, "", error)
     }
 
-    /// A forbidden watch; none for other errors. A controller watches several kinds, and only the answer of the server names this one.
+    /// A forbidden watch; none for other errors. A controller watches several kinds, and only the answer of the server
+    /// names this one.
     pub fn of_watch(error: &watcher::Error) -> Option<Self> {
         let (verb, status): (_, &kube::core::Status) = match error {
             watcher::Error::InitialListFailed(kube::Error::Api(status)) => ("list", status),
@@ -191,7 +193,8 @@ impl Error {
         Self::of(&Subject::of::<K>(), Verb::Get, name, Fault::NotFound)
     }
 
-    /// Whether a user or administrator has to resolve it, so that it belongs into the status. An unavailable server is not such an error.
+    /// Whether a user or administrator has to resolve it, so that it belongs into the status. An unavailable server is
+    /// not such an error.
     pub fn is_lasting(&self) -> bool {
         matches!(self.fault, Fault::Refused(_) | Fault::Forbidden)
     }
@@ -290,7 +293,8 @@ impl fmt::Display for Fault {
     }
 }
 
-/// The message of the server for a refused object. If that could hold a value: only the names of the wrong fields, or of the exceeded quota.
+/// The message of the server for a refused object. If that could hold a value: only the names of the wrong fields, or
+/// of the exceeded quota.
 fn words(status: &kube::core::Status, shown: bool) -> Option<String> {
     if shown {
         return Some(status.message.clone());
@@ -306,7 +310,8 @@ fn words(status: &kube::core::Status, shown: bool) -> Option<String> {
     (!fields.is_empty()).then(|| fields.join(", "))
 }
 
-/// Whether "Forbidden" means a missing permission. Quotas, policies and webhooks use it, too, when they refuse an object.
+/// Whether "Forbidden" means a missing permission. Quotas, policies and webhooks use it, too, when they refuse an
+/// object.
 fn is_missing_permission(status: &kube::core::Status) -> bool {
     status.message.contains("User \"") || status.message.is_empty()
 }

@@ -1,7 +1,7 @@
 //! Events, as `kubectl describe` shows them below an object.
 //!
-//! The name of an event is derived from its content, so the same message about the same object is one event, however often and by whichever process
-//! it is emitted, until the API server deletes it (after an hour by default).
+//! The name of an event is derived from its content, so the same message about the same object is one event, however
+//! often and by whichever process it is emitted, until the API server deletes it (after an hour by default).
 
 use super::{Cluster, Error, FieldManager};
 use k8s_openapi::api::events::v1::Event;

@@ -34,8 +34,8 @@ impl<'o> Identity<'o> {
     }
 }
 
-/// The pod with nothing but its identity, to patch its labels or annotations. It has no resource version: the status of a pod changes often, and the
-/// UID is enough to patch no other one.
+/// The pod with nothing but its identity, to patch its labels or annotations. It has no resource version: the status of
+/// a pod changes often, and the UID is enough to patch no other one.
 pub fn pod_identity(meta: &ObjectMeta) -> Pod {
     Pod {
         metadata: ObjectMeta {

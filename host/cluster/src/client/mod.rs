@@ -1,7 +1,8 @@
-//! Calls to the API server, each bounded: 10 seconds for an answer, at most two more tries after an answer that says "not now".
+//! Calls to the API server, each bounded: 10 seconds for an answer, at most two more tries after an answer that says
+//! "not now".
 //!
-//! kube waits for ever and retries 15 times; a call without an answer would block its object until the operator restarts. All writes of all
-//! controllers use this module, so that they are counted and limited in one place.
+//! kube waits for ever and retries 15 times; a call without an answer would block its object until the operator
+//! restarts. All writes of all controllers use this module, so that they are counted and limited in one place.
 
 mod connect;
 mod dynamic;
@@ -42,7 +43,8 @@ use std::time::{Duration, Instant};
 /// Longest wait for one answer. Watches are bounded by kube's own idle timeout instead.
 pub const ANSWER: Duration = Duration::from_secs(10);
 
-/// The owner of the fields that an apply sets: one name per controller, so that two of them never take fields from each other unnoticed.
+/// The owner of the fields that an apply sets: one name per controller, so that two of them never take fields from each
+/// other unnoticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FieldManager(pub &'static str);
 
@@ -63,7 +65,8 @@ pub enum Verb {
 pub enum Created<K> {
     /// The object was created.
     Made(K),
-    /// An object of that name exists, of another owner or from an earlier try whose answer was lost. Read it, and check its owner.
+    /// An object of that name exists, of another owner or from an earlier try whose answer was lost. Read it, and check
+    /// its owner.
     Exists,
 }
 

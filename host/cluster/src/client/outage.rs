@@ -1,4 +1,5 @@
-//! Whether the API server answers at all: one log line when it stops and one when it is back, instead of one for each call.
+//! Whether the API server answers at all: one log line when it stops and one when it is back, instead of one for each
+//! call.
 
 use super::{Error, Fault};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -12,8 +12,8 @@ const LONGEST: Duration = Duration::from_secs(2);
 
 /// How long to wait before the next try, if there is one. `tries`: those that failed before this one.
 ///
-/// Only a quick answer that the server is busy is retried here. After [`super::ANSWER`] without one, the server is in trouble and needs the longer
-/// back-off of the object.
+/// Only a quick answer that the server is busy is retried here. After [`super::ANSWER`] without one, the server is in
+/// trouble and needs the longer back-off of the object.
 pub fn pause(fault: &Fault, tries: u32) -> Option<Duration> {
     let asked = match fault {
         Fault::Busy(asked) => *asked,

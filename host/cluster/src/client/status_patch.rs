@@ -1,5 +1,5 @@
-//! A status as a merge patch: members that it no longer has are set to null. Otherwise they would stay, and each reconcile would find the status
-//! wrong again.
+//! A status as a merge patch: members that it no longer has are set to null. Otherwise they would stay, and each
+//! reconcile would find the status wrong again.
 
 use kube::api::ObjectMeta;
 use serde::{Deserialize, Serialize};

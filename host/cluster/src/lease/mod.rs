@@ -1,12 +1,12 @@
 //! Leader election with a Lease: one of the running operators works, the others wait.
 //!
 //! # Guarantees
-//! A leader stops before another may start, if their clocks run at about the same rate; they need not show the same time. A process that ends
-//! normally releases the lease, so that the next one takes over at once.
+//! A leader stops before another may start, if their clocks run at about the same rate; they need not show the same
+//! time. A process that ends normally releases the lease, so that the next one takes over at once.
 //!
 //! # Caveats
-//! The guarantees of the controllers do not depend on this. A process that was frozen may continue and write once more. That does no harm, because
-//! writes name the version that they replace.
+//! The guarantees of the controllers do not depend on this. A process that was frozen may continue and write once more.
+//! That does no harm, because writes name the version that they replace.
 
 mod decision;
 #[cfg(test)]
@@ -79,8 +79,8 @@ struct Observed {
 // === impl Election ===
 
 impl Election {
-    /// Waits for the lease, then runs the work. `stop` ends the wait at once; the work must observe it itself, and is dropped after [`GRACE`]. When
-    /// the lease is lost, the work is dropped at once.
+    /// Waits for the lease, then runs the work. `stop` ends the wait at once; the work must observe it itself, and is
+    /// dropped after [`GRACE`]. When the lease is lost, the work is dropped at once.
     pub async fn lead<W, F>(&self, cluster: &Cluster, health: &Health, stop: impl Future<Output = ()>, work: F) -> End
     where
         F: FnOnce() -> W,

@@ -1,4 +1,5 @@
-//! A leader and a server whose answers are late or missing. In real time, because the tests are about timeouts of sockets.
+//! A leader and a server whose answers are late or missing. In real time, because the tests are about timeouts of
+//! sockets.
 
 use super::{ANSWER, BEAT, Election, End, GIVE_UP};
 use crate::client::Cluster;

@@ -1,4 +1,5 @@
-//! Resource usage of the process, with the metric names of Prometheus' own clients. Read at each scrape; on systems without `/proc` all stay 0.
+//! Resource usage of the process, with the metric names of Prometheus' own clients. Read at each scrape; on systems
+//! without `/proc` all stay 0.
 
 use super::Described;
 use prometheus_client::metrics::counter::Counter;

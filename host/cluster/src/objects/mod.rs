@@ -1,4 +1,5 @@
-//! The objects that a controller owns: what to write and what to delete, name conflicts, changes by others, and versions of Secrets.
+//! The objects that a controller owns: what to write and what to delete, name conflicts, changes by others, and
+//! versions of Secrets.
 
 pub mod account;
 pub mod drift;

@@ -1,7 +1,7 @@
 //! Plans the writes for the objects of a deployment. Pure.
 //!
-//! An object is written if its digest differs from the one that the last write stored in an annotation, or if [`super::drift`] finds changes by
-//! others.
+//! An object is written if its digest differs from the one that the last write stored in an annotation, or if
+//! [`super::drift`] finds changes by others.
 
 use super::drift::{Drifted, Excess, Foreign, holds};
 use crate::client::AnyObject;
@@ -43,7 +43,8 @@ pub struct Plan {
     pub replace: Vec<Value>,
 }
 
-/// `desired`: the objects of the deployment, without digest. `live`: our objects of the same kinds with the label of the deployment.
+/// `desired`: the objects of the deployment, without digest. `live`: our objects of the same kinds with the label of
+/// the deployment.
 pub fn plan(desired: Vec<Value>, live: &[Value]) -> Plan {
     let mut there: HashMap<Key, &Value> = live.iter().map(|object| (key(object), object)).collect();
     let mut plan = Plan::default();
@@ -72,8 +73,8 @@ pub fn plan(desired: Vec<Value>, live: &[Value]) -> Plan {
     plan
 }
 
-/// A trigger changes automatically (`once` becomes `done`) and by its user (`now`), so it is set only if the manifest has changed it. Otherwise the
-/// present value is written, with the resource version: else an errand might run twice.
+/// A trigger changes automatically (`once` becomes `done`) and by its user (`now`), so it is set only if the manifest
+/// has changed it. Otherwise the present value is written, with the resource version: else an errand might run twice.
 fn keep_trigger(object: &mut Value, found: Option<&Value>) {
     if object.kind() != Some("QuarksJob") {
         return;
@@ -184,7 +185,8 @@ pub fn names_owner(meta: &ObjectMeta, uid: &str) -> bool {
     owners.into_iter().any(|owner| owner.uid == uid)
 }
 
-/// Whether a Service must be created again: it gets a cluster IP only on creation, and an apply cannot add or remove it.
+/// Whether a Service must be created again: it gets a cluster IP only on creation, and an apply cannot add or remove
+/// it.
 fn is_other_service(there: &Value, wanted: &Value) -> bool {
     let is_headless = |service: &Value| text(service, CLUSTER_IP) == Some("None");
     wanted.kind() == Some("Service") && is_headless(there) != is_headless(wanted)

@@ -1,5 +1,5 @@
-//! Name conflicts. A controller checks for them before it creates objects: server-side apply would take over an existing object of another owner, and
-//! add an owner reference with which it is deleted.
+//! Name conflicts. A controller checks for them before it creates objects: server-side apply would take over an
+//! existing object of another owner, and add an owner reference with which it is deleted.
 
 use crate::client::{AnyObject, Cluster, Error};
 use boson_manifest::labels;

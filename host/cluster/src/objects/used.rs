@@ -81,7 +81,8 @@ fn may_roll(object: &Value) -> bool {
     object.kind() == Some(STATEFUL_SET.1) && object.typed().map_or(true, |set| is_rolling(&set))
 }
 
-/// Whether pods of an older revision of this StatefulSet may run or restart: its spec names only what the newest revision needs.
+/// Whether pods of an older revision of this StatefulSet may run or restart: its spec names only what the newest
+/// revision needs.
 fn is_rolling(set: &StatefulSet) -> bool {
     let status = set.status.as_ref();
     // A StatefulSet that its controller has not observed yet has no pods.

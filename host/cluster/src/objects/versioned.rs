@@ -1,4 +1,5 @@
-//! Versioned Secrets: `<series>-v<N>`, each immutable. The next version of a series, and which versions are garbage. Pure.
+//! Versioned Secrets: `<series>-v<N>`, each immutable. The next version of a series, and which versions are garbage.
+//! Pure.
 
 use super::names_owner;
 use boson_manifest::labels::{self, secret_kind};
@@ -97,7 +98,8 @@ impl Series {
         Next::Make(version, Box::new(self.secret(version, content)))
     }
 
-    /// The name of the version with the greatest number, of any owner. `there`: Secrets of the namespace, of any series.
+    /// The name of the version with the greatest number, of any owner. `there`: Secrets of the namespace, of any
+    /// series.
     pub fn greatest<'s>(&self, there: &'s [ObjectMeta]) -> Option<&'s str> {
         self.last(there)?.name.as_deref()
     }
@@ -143,11 +145,13 @@ impl Series {
     }
 }
 
-/// Versions that are no longer used. Of a series that the owner has: all but the newest and `keep` more, because pods that start from the outdated
-/// view of a controller must still find theirs. Of its other series: all. Versions of other owners are never garbage, whatever their labels: two
-/// deployments may have the same label, and any user may set labels.
+/// Versions that are no longer used. Of a series that the owner has: all but the newest and `keep` more, because pods
+/// that start from the outdated view of a controller must still find theirs. Of its other series: all. Versions of
+/// other owners are never garbage, whatever their labels: two deployments may have the same label, and any user may set
+/// labels.
 ///
-/// `owner`: a UID. `series`: names of those that it has. `is_used`: whether a workload mentions the Secret of this name.
+/// `owner`: a UID. `series`: names of those that it has. `is_used`: whether a workload mentions the Secret of this
+/// name.
 pub fn garbage<'s>(
     there: &'s [ObjectMeta],
     owner: &str,

@@ -1,7 +1,8 @@
-//! The back-off of an object after failures: from a second to five minutes, doubling, with a different jitter for each object.
+//! The back-off of an object after failures: from a second to five minutes, doubling, with a different jitter for each
+//! object.
 //!
-//! Failures are counted in memory only: after a restart each object gets a quick try. The count restarts with a new generation of the object, because
-//! the user may have fixed it.
+//! Failures are counted in memory only: after a restart each object gets a quick try. The count restarts with a new
+//! generation of the object, because the user may have fixed it.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -44,8 +45,8 @@ impl Backoff {
     }
 }
 
-/// Between half of the full pause and all of it. The fraction is derived from the key, so that objects that failed together (because the API server
-/// was unavailable) are not retried together.
+/// Between half of the full pause and all of it. The fraction is derived from the key, so that objects that failed
+/// together (because the API server was unavailable) are not retried together.
 fn pause(key: &str, failures: u32) -> Duration {
     let full = FIRST
         .saturating_mul(1_u32.checked_shl(failures).unwrap_or(u32::MAX))

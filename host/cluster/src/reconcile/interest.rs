@@ -1,6 +1,7 @@
 //! Which objects of a controller refer to which others, so that a change requeues exactly those.
 //!
-//! Stored by name, independent of any cache, because a controller most often waits for an object that does not exist yet.
+//! Stored by name, independent of any cache, because a controller most often waits for an object that does not exist
+//! yet.
 
 use kube::Resource;
 use kube::runtime::reflector::ObjectRef;

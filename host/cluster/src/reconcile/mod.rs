@@ -1,5 +1,5 @@
-//! Runs the reconciles of a controller: watches requeue objects, each object is reconciled by one task at a time, and a failure is retried after a
-//! back-off.
+//! Runs the reconciles of a controller: watches requeue objects, each object is reconciled by one task at a time, and a
+//! failure is retried after a back-off.
 
 mod backoff;
 mod interest;

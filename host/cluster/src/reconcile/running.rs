@@ -87,8 +87,9 @@ impl Running {
         Action::requeue(pause)
     }
 
-    /// Runs a controller until the operator ends. Counts each reconcile, and backs off after failures. `store`: its objects; `queue`: which of them
-    /// to reconcile now; `forget` is called for deleted objects, with namespace and name.
+    /// Runs a controller until the operator ends. Counts each reconcile, and backs off after failures. `store`: its
+    /// objects; `queue`: which of them to reconcile now; `forget` is called for deleted objects, with namespace and
+    /// name.
     pub async fn drive_queue<K, C, F>(
         &self,
         name: &'static str,
@@ -182,7 +183,8 @@ impl Running {
         tracing::debug!(outcome = outcome.0, seconds = took.as_secs_f64(), "reconciled");
     }
 
-    /// A watch failed; it is retried automatically. A forbidden watch makes the controller not ready, because it misses changes of a kind.
+    /// A watch failed; it is retried automatically. A forbidden watch makes the controller not ready, because it misses
+    /// changes of a kind.
     fn deaf(&self, controller: &'static str, namespace: &Option<String>, error: &watcher::Error) {
         match Error::of_watch(error) {
             Some(error) => {
@@ -200,7 +202,8 @@ impl Running {
 
     /// Ready as soon as the API server has listed its kind: the definition exists, and the operator may list it.
     ///
-    /// It does not wait for the cache of the controller: kube notifies only one waiter, which must be the controller itself.
+    /// It does not wait for the cache of the controller: kube notifies only one waiter, which must be the controller
+    /// itself.
     fn ready_when_listed<K: Kind + 'static>(&self, controller: &'static str, namespace: &Option<String>) {
         let (part, health) = (part(controller, namespace), self.health.clone());
         health.set(&part, State::Starting);

@@ -1,11 +1,14 @@
-//! The watches of a controller: they requeue an object when it changes, or when another object changes that concerns it.
+//! The watches of a controller: they requeue an object when it changes, or when another object changes that concerns
+//! it.
 //!
 //! # Guarantees
-//! Each watch recovers on its own: a failed or forbidden watch does not block the others. (With kube's builder, all would wait for one.) After each
-//! list all objects are reconciled, because a list after a gap does not show what was deleted meanwhile, or which objects that concerned.
+//! Each watch recovers on its own: a failed or forbidden watch does not block the others. (With kube's builder, all
+//! would wait for one.) After each list all objects are reconciled, because a list after a gap does not show what was
+//! deleted meanwhile, or which objects that concerned.
 //!
 //! # Caveats
-//! Lists are rare: one at the beginning, and one when a watch was interrupted for longer than the API server keeps events.
+//! Lists are rare: one at the beginning, and one when a watch was interrupted for longer than the API server keeps
+//! events.
 
 use crate::client::{Kind, api};
 use futures::stream::{self, BoxStream, Stream, StreamExt};
@@ -45,8 +48,8 @@ impl<K: Kind + Send + Sync + 'static> Watches<K> {
         }
     }
 
-    /// Also watches other objects in the same namespaces. `whom`: the objects that they concern. Only their metadata is watched, so the content of
-    /// all Secrets of a cluster is not transferred.
+    /// Also watches other objects in the same namespaces. `whom`: the objects that they concern. Only their metadata is
+    /// watched, so the content of all Secrets of a cluster is not transferred.
     #[must_use]
     pub fn and<O>(
         self,
@@ -120,7 +123,8 @@ fn foreign<K: Kind + Send + Sync + 'static, O: Send + 'static>(
     })
 }
 
-/// Those in this namespace. Others belong to another controller; they are not in this store, and would count as deleted.
+/// Those in this namespace. Others belong to another controller; they are not in this store, and would count as
+/// deleted.
 fn within<K: Kind + 'static>(here: &Option<String>, mut objects: Vec<ObjectRef<K>>) -> Vec<ObjectRef<K>> {
     objects.retain(|object| here.is_none() || object.namespace == *here);
     objects

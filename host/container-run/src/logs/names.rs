@@ -26,7 +26,8 @@ pub struct Names {
 // === impl Names ===
 
 impl Names {
-    /// By the descriptions of the pod's processes, which are written after this container has started and before any process starts.
+    /// By the descriptions of the pod's processes, which are written after this container has started and before any
+    /// process starts.
     pub fn new(places: &Places) -> Self {
         Self {
             descriptions: places.all_processes(),

@@ -1,4 +1,5 @@
-//! Maintains the objects that the webhook needs: the Secret with its certificates, and the ValidatingWebhookConfiguration.
+//! Maintains the objects that the webhook needs: the Secret with its certificates, and the
+//! ValidatingWebhookConfiguration.
 
 use super::configuration::{self, Inputs};
 use super::material::{self, Material, SETTLED, Step, made};
@@ -58,7 +59,8 @@ impl Keeper {
         }
     }
 
-    /// Keeps both up to date, for ever. Only the leader does this: two versions of the operator would overwrite each other.
+    /// Keeps both up to date, for ever. Only the leader does this: two versions of the operator would overwrite each
+    /// other.
     pub(crate) async fn keep(&self) {
         let mut changes = pin!(self.changes());
         loop {

@@ -1,8 +1,9 @@
-//! The TLS material of the webhook: its own certificate authority, the serving certificate, and when to replace which. Pure, except for [`made`].
+//! The TLS material of the webhook: its own certificate authority, the serving certificate, and when to replace which.
+//! Pure, except for [`made`].
 //!
 //! # Guarantees
-//! A certificate is served only after its authority was published to the API server: a new authority is published beside the old one, and signs only
-//! after both have been in the configuration for a while.
+//! A certificate is served only after its authority was published to the API server: a new authority is published
+//! beside the old one, and signs only after both have been in the configuration for a while.
 
 use crate::quarks_secret::member;
 use boson_credentials::{Cause, Issued, KeySize, Request, RsaKey, Source, System, generate};

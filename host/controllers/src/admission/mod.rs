@@ -1,13 +1,13 @@
-//! The validating webhook for BOSHDeployments: it reports errors when a deployment is written, in the same words as the conditions would later. Every
-//! process answers; the leader maintains certificates and configuration.
+//! The validating webhook for BOSHDeployments: it reports errors when a deployment is written, in the same words as the
+//! conditions would later. Every process answers; the leader maintains certificates and configuration.
 //!
 //! # Guarantees
-//! Nothing depends on it: an operator that is down, slow or without permissions accepts everything, and the controller reports the same errors in the
-//! conditions. A review writes nothing, and no answer holds a value of a variable.
+//! Nothing depends on it: an operator that is down, slow or without permissions accepts everything, and the controller
+//! reports the same errors in the conditions. A review writes nothing, and no answer holds a value of a variable.
 //!
 //! # Caveats
-//! A review reads ConfigMaps with the permissions of the operator. So a part of its address is secret and known only to the API server, and other
-//! requests are refused.
+//! A review reads ConfigMaps with the permissions of the operator. So a part of its address is secret and known only to
+//! the API server, and other requests are refused.
 
 mod configuration;
 mod keeper;

@@ -1,5 +1,5 @@
-//! One review: a request of the API server becomes a check, and its result the answer. A deployment that cannot be checked in time is allowed, with a
-//! warning.
+//! One review: a request of the API server becomes a check, and its result the answer. A deployment that cannot be
+//! checked in time is allowed, with a warning.
 
 use super::configuration::PATIENCE;
 use crate::deployment::{Checked, Context};

@@ -1,4 +1,5 @@
-//! The HTTPS server of the webhook: TLS with the newest certificate of the Secret, and limits for everything that a client could make large or slow.
+//! The HTTPS server of the webhook: TLS with the newest certificate of the Secret, and limits for everything that a
+//! client could make large or slow.
 
 use super::keeper::Keeper;
 use super::material::Material;

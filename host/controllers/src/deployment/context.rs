@@ -41,7 +41,8 @@ pub struct Conversion {
     pub cluster_domain: String,
     /// Image of the operator; init containers run it.
     pub operator_image: String,
-    /// How many deployments at a time may roll instance groups that have an older operator image; 0: such groups keep it.
+    /// How many deployments at a time may roll instance groups that have an older operator image; 0: such groups keep
+    /// it.
     pub roll_outdated: usize,
     /// How many unused versions of a Secret to retain beside the newest.
     pub keep_versions: usize,

@@ -1,5 +1,5 @@
-//! From the inputs of a deployment to its objects in the cluster: the same steps as `host convert`, but with a Secret after each step, and stopping
-//! where the cluster has to do something first.
+//! From the inputs of a deployment to its objects in the cluster: the same steps as `host convert`, but with a Secret
+//! after each step, and stopping where the cluster has to do something first.
 
 use super::act;
 use super::conversion::variables::{Depth, asked};
@@ -153,7 +153,8 @@ async fn settled(run: &Reconcile<'_>, desired: &Desired, live: &mut Live) -> Res
     })
 }
 
-/// Takes a place for the group that rolls, if any. False: another deployment has taken it since the cluster was observed.
+/// Takes a place for the group that rolls, if any. False: another deployment has taken it since the cluster was
+/// observed.
 fn has_place(run: &Reconcile<'_>, plan: &Applying) -> bool {
     let Some(group) = &plan.rolls else { return true };
     let (image, most) = (&run.deployment.operator_image, run.context.conversion.roll_outdated);

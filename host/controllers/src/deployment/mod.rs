@@ -1,9 +1,12 @@
-//! The controller of BOSHDeployments: from the manifest and what changes it to the objects of the deployment. A reconcile goes through these parts:
+//! The controller of BOSHDeployments: from the manifest and what changes it to the objects of the deployment. A
+//! reconcile goes through these parts:
 //!
 //! 1. `watch` requeues the deployments that a change concerns.
-//! 2. `observe` reads the state of the cluster; `memory` decides by its digest whether a conversion is due. `deploy` does the rest, up to `act`:
+//! 2. `observe` reads the state of the cluster; `memory` decides by its digest whether a conversion is due. `deploy`
+//!    does the rest, up to `act`:
 //! 3. `inputs` reads the documents, the values of variables and the releases.
-//! 4. `conversion` calls the steps of the conversion, in this process or as `jobs` in the cluster. Each step stores its result in Secrets.
+//! 4. `conversion` calls the steps of the conversion, in this process or as `jobs` in the cluster. Each step stores its
+//!    result in Secrets.
 //! 5. `plan` decides what to write. It is pure: no client, no clock, nothing to await.
 //! 6. `act` carries out the plan: nothing else writes to the cluster.
 //! 7. `status` computes the status and its conditions. It is pure, too.
@@ -88,7 +91,8 @@ impl Context {
             return Ok(Action::await_change());
         }
         let Some(resolution) = observe::plugins::resolve(self, object, &key.0) else {
-            // The plugins are not listed yet; their watch event requeues the deployment. A restart alone writes nothing.
+            // The plugins are not listed yet; their watch event requeues the deployment. A restart alone writes
+            // nothing.
             return Ok(Action::requeue(WAIT));
         };
         let snapshot = observe::snapshot::snapshot(self, object, &resolution).await;
@@ -124,7 +128,8 @@ impl Context {
         }
     }
 
-    /// Whether to convert now. No event announces that garbage can be collected, or that a group can roll: both are polled.
+    /// Whether to convert now. No event announces that garbage can be collected, or that a group can roll: both are
+    /// polled.
     async fn due(&self, object: &BoshDeployment, key: &Key, snapshot: Option<&Snapshot>) -> Result<Due, Error> {
         let due = snapshot.map_or(Due::Now, |snapshot| {
             self.memory.schedule.due(key, snapshot.digest(), Instant::now())
@@ -234,7 +239,8 @@ impl Context {
     }
 }
 
-/// Whether the conversion reached a state that only a change in the cluster can alter. What pods still work on can change without one.
+/// Whether the conversion reached a state that only a change in the cluster can alter. What pods still work on can
+/// change without one.
 fn ends(object: &BoshDeployment, outcome: &Outcome) -> bool {
     let mode = object.spec.conversion.as_ref().map(|conversion| conversion.mode);
     match outcome {

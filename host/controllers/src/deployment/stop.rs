@@ -10,7 +10,8 @@ use boson_pipeline::report::{self, Sources};
 pub enum Stop {
     /// The user's input is wrong; retrying does not help before it is fixed.
     Wrong(Wrong),
-    /// The cluster refuses the result. It is retried, because a watch event may not announce that the cause is resolved.
+    /// The cluster refuses the result. It is retried, because a watch event may not announce that the cause is
+    /// resolved.
     Refused(Wrong),
     /// Something is missing that arrives without a change by the user; the text completes "waiting for ...".
     Waiting(String),
@@ -35,7 +36,8 @@ impl Stop {
         Self::Wrong(Wrong::of(diagnostics, sources))
     }
 
-    /// A state that only a defect of the operator explains. It is reported, because an empty name or owner would be written otherwise.
+    /// A state that only a defect of the operator explains. It is reported, because an empty name or owner would be
+    /// written otherwise.
     pub fn defect(what: &str) -> Self {
         let error = Diagnostic::error("deployment-defect", format!("the operator has a defect: {what}"));
         Self::wrong(

@@ -1,4 +1,5 @@
-//! The watches of the controller: deployments, what they own, what they refer to, and what explains why a step is stuck.
+//! The watches of the controller: deployments, what they own, what they refer to, and what explains why a step is
+//! stuck.
 
 use super::act::status::count;
 use super::context::Context;
@@ -119,8 +120,8 @@ fn concerned(deployments: &[Arc<BoshDeployment>], touched: &Touched) -> Vec<Obje
     concerned.map(|deployment| ObjectRef::from_obj(&**deployment)).collect()
 }
 
-/// The deployments to requeue when a pod of their conversion changes (only pods report images that cannot be pulled), or a ServiceAccount that
-/// they pull images with.
+/// The deployments to requeue when a pod of their conversion changes (only pods report images that cannot be pulled),
+/// or a ServiceAccount that they pull images with.
 fn others(context: &Arc<Context>, namespace: &Option<String>) -> impl Stream<Item = Requeued> + Send + use<> {
     let client = context.cluster.client();
     let ours = watcher::Config::default().labels(labels::QUARKS_JOB_NAME);

@@ -1,7 +1,8 @@
-//! The ServiceAccount of pods that store output: one in each namespace, with a Role that allows it only to read pods and write Secrets.
+//! The ServiceAccount of pods that store output: one in each namespace, with a Role that allows it only to read pods
+//! and write Secrets.
 //!
-//! It may get and list Secrets, because the number of a new version follows from the existing ones. RBAC cannot restrict `create` by name. Only our
-//! own container mounts its token.
+//! It may get and list Secrets, because the number of a new version follows from the existing ones. RBAC cannot
+//! restrict `create` by name. Only our own container mounts its token.
 
 use boson_cluster::client::{Cluster, Error, FieldManager};
 use boson_cluster::objects::account::{Account as Made, rule};

@@ -90,8 +90,8 @@ pub(super) async fn turn(cluster: &Cluster, object: &QuarksJob, strategy: Strate
     cluster.merge(MANAGER, object, members).await.map(drop)
 }
 
-/// Starts the Job of a run, if the run is still in progress. Read again first: after the end of a run and the deletion of its Job, a slow process may
-/// have created this one.
+/// Starts the Job of a run, if the run is still in progress. Read again first: after the end of a run and the deletion
+/// of its Job, a slow process may have created this one.
 ///
 /// # Errors
 /// See [`Error`]; a conflict when the Job has changed.

@@ -1,7 +1,7 @@
 //! The Job of a run. Pure.
 //!
-//! Its name is derived from the UID of the QuarksJob and the number of the run, so that a run has one Job, whichever process creates it. It is
-//! created suspended, and starts after the run is recorded in the status.
+//! Its name is derived from the UID of the QuarksJob and the number of the run, so that a run has one Job, whichever
+//! process creates it. It is created suspended, and starts after the run is recorded in the status.
 
 use super::marks::{CONFIG, QUARKS_JOB, RUN, STARTED, TAKEN};
 use super::output;

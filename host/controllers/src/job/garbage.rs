@@ -11,8 +11,8 @@ use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use std::collections::BTreeSet;
 
-/// Deletes all versions but the newest, `keep` more, and those that workloads of the namespace refer to. Deletes nothing during a rollout of a
-/// StatefulSet: its older pods may need versions that its spec no longer names.
+/// Deletes all versions but the newest, `keep` more, and those that workloads of the namespace refer to. Deletes
+/// nothing during a rollout of a StatefulSet: its older pods may need versions that its spec no longer names.
 ///
 /// # Errors
 /// See [`Error`].

@@ -55,8 +55,8 @@ pub(crate) struct Context {
 // === impl Context ===
 
 impl Context {
-    /// `instance`: name of this process. `operator_image`: has `host util persist-output`. `keep_versions`: how many versions of output to retain
-    /// beside the newest.
+    /// `instance`: name of this process. `operator_image`: has `host util persist-output`. `keep_versions`: how many
+    /// versions of output to retain beside the newest.
     pub fn new(cluster: Cluster, scope: Scope, operator_image: String, keep_versions: usize, instance: &str) -> Self {
         Self {
             events: Events::new(cluster.clone(), MANAGER, instance),

@@ -154,7 +154,8 @@ async fn config(
     })
 }
 
-/// Computes the digest of everything that shapes a run as that of one JSON list, with only one content in memory at a time.
+/// Computes the digest of everything that shapes a run as that of one JSON list, with only one content in memory at a
+/// time.
 struct Whole {
     bytes: Sha256,
     is_first: bool,

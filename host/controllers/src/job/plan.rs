@@ -1,9 +1,10 @@
 //! Plans the next write, if any. Pure.
 //!
-//! A run has a number. Its Job is created suspended; then the trigger is reset; then the status counts the run; then the Job is started. Every write
-//! but the first requires the version of the QuarksJob or of the Job that was read, so of two operators one succeeds, and after a crash at any point
-//! the state shows how to continue. A started Job is deleted only after the status records the end of its run. So a Job that a slow process creates
-//! from outdated data is recognized as one of an ended run, and deleted before it starts.
+//! A run has a number. Its Job is created suspended; then the trigger is reset; then the status counts the run; then
+//! the Job is started. Every write but the first requires the version of the QuarksJob or of the Job that was read, so
+//! of two operators one succeeds, and after a crash at any point the state shows how to continue. A started Job is
+//! deleted only after the status records the end of its run. So a Job that a slow process creates from outdated data is
+//! recognized as one of an ended run, and deleted before it starts.
 
 use super::desired::name;
 use super::failure;
@@ -110,7 +111,8 @@ fn idle(object: &QuarksJob, observed: &Observed, status: &QuarksJobStatus) -> Re
     };
     let next = status.runs + 1;
     if let Some(job) = observed.job(next) {
-        // Even if the configuration has changed: if this Job were deleted while another operator resets the trigger, nothing would run.
+        // Even if the configuration has changed: if this Job were deleted while another operator resets the trigger,
+        // nothing would run.
         let taken = object.annotations().get(TAKEN) == Some(&name(object, next)?);
         return Ok(match turned.filter(|_| !taken) {
             Some(turned) => Step::Turn(turned, next),

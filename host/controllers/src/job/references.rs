@@ -1,4 +1,5 @@
-//! The ConfigMaps and Secrets that the template of a Job refers to, and the template with the newest versions of versioned Secrets. Pure.
+//! The ConfigMaps and Secrets that the template of a Job refers to, and the template with the newest versions of
+//! versioned Secrets. Pure.
 
 use boson_cluster::objects::versioned;
 use serde_json::{Map, Value};

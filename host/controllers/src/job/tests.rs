@@ -1,5 +1,5 @@
-//! Tests of runs from trigger to end, with a list as cluster: the steps of one operator, and that two operators, stopped or delayed at any point,
-//! start each run once.
+//! Tests of runs from trigger to end, with a list as cluster: the steps of one operator, and that two operators,
+//! stopped or delayed at any point, start each run once.
 
 use super::act::is_current;
 use super::desired::name;

@@ -1,5 +1,6 @@
-//! Copies of plugins for pods, which render templates again with the plugins of the conversion. A pod can mount only ConfigMaps of its own namespace,
-//! so the operator creates copies there. They are immutable and named by their content, so pods of an older version keep theirs. Pure.
+//! Copies of plugins for pods, which render templates again with the plugins of the conversion. A pod can mount only
+//! ConfigMaps of its own namespace, so the operator creates copies there. They are immutable and named by their
+//! content, so pods of an older version keep theirs. Pure.
 
 use super::marks::COPY;
 use super::selection::Pick;

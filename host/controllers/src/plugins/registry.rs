@@ -62,8 +62,8 @@ pub type Packed = Vec<BTreeMap<String, Vec<u8>>>;
 /// All plugins.
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
-    /// Namespaces whose plugins are all known, including those of the operator's namespace. Deployments of other namespaces must wait: to convert
-    /// them with the built-in plugins might change their objects.
+    /// Namespaces whose plugins are all known, including those of the operator's namespace. Deployments of other
+    /// namespaces must wait: to convert them with the built-in plugins might change their objects.
     pub covered: HashSet<String>,
     /// By ConfigMap.
     pub entries: BTreeMap<Key, Entry>,
@@ -72,7 +72,8 @@ pub struct Registry {
 // === impl Registry ===
 
 impl Registry {
-    /// Digests of the components that are in use or being loaded; the latter may be loaded before their entry is updated.
+    /// Digests of the components that are in use or being loaded; the latter may be loaded before their entry is
+    /// updated.
     pub fn digests(&self) -> BTreeSet<String> {
         let used = self.entries.values().filter_map(|entry| entry.good.as_ref());
         let loading = self.entries.values().filter(|entry| entry.is_loading());

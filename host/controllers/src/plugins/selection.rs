@@ -1,8 +1,9 @@
 //! Resolves which plugins a deployment uses, in which order, and which are refused and why. Pure.
 //!
-//! A plugin is for the deployments that its selector matches: of all namespaces if it is in the operator's namespace, else of its own. A stage has
-//! one plugin: the one in `spec.conversion.plugins`, else the one that selects the deployment, else the built-in one. Of two plugins for one stage,
-//! the older one is used and the other is refused. Plugins of `resources` run in their order, then those in `spec.conversion.plugins`, in that order.
+//! A plugin is for the deployments that its selector matches: of all namespaces if it is in the operator's namespace,
+//! else of its own. A stage has one plugin: the one in `spec.conversion.plugins`, else the one that selects the
+//! deployment, else the built-in one. Of two plugins for one stage, the older one is used and the other is refused.
+//! Plugins of `resources` run in their order, then those in `spec.conversion.plugins`, in that order.
 
 use super::document::PluginDocument;
 use super::fault::Fault;
@@ -139,7 +140,8 @@ impl<'a> Selecting<'a> {
         }
     }
 
-    /// After a restart the last working version is lost. Using the built-in plugin instead would change the objects, so the conversion stops.
+    /// After a restart the last working version is lost. Using the built-in plugin instead would change the objects, so
+    /// the conversion stops.
     fn hold(&mut self) {
         for used in self.asking.used {
             let is_built_in = |one: &PluginUse| one.stage == used.stage && one.name == used.name;

@@ -1,5 +1,6 @@
-//! Keeps the registry up to date: reads what is new, and loads one plugin at a time, because a compilation uses a processor and a gigabyte. Plugins
-//! are read while another one is being compiled, and deployments keep using what is loaded.
+//! Keeps the registry up to date: reads what is new, and loads one plugin at a time, because a compilation uses a
+//! processor and a gigabyte. Plugins are read while another one is being compiled, and deployments keep using what is
+//! loaded.
 
 use super::fault::Fault;
 use super::follow::Plugin;
@@ -150,7 +151,8 @@ impl Worker<'_> {
         Some(Listed { namespaces, plugins })
     }
 
-    /// Namespaces whose plugins are all known. A newer version that cannot be read does not change that: the older one is used.
+    /// Namespaces whose plugins are all known. A newer version that cannot be read does not change that: the older one
+    /// is used.
     fn covered(
         &self,
         namespaces: &HashSet<String>,
@@ -226,7 +228,8 @@ impl Worker<'_> {
         }))
     }
 
-    /// Records the result of loading. If the plugin has changed meanwhile, it is queued again. False if it could not be read.
+    /// Records the result of loading. If the plugin has changed meanwhile, it is queued again. False if it could not be
+    /// read.
     fn finish(&self, loaded: Loaded, progress: &mut Progress) -> bool {
         let Queued { key, plugin } = loaded.queued;
         let is_current = progress.read.get(&key) == Some(&plugin.version);
@@ -267,8 +270,8 @@ impl Worker<'_> {
 fn noted(key: &Key, plugin: &Plugin, described: &Described, old: Option<&Entry>) -> Entry {
     let good = old.and_then(|old| old.good.clone());
     let state = match &described.document {
-        // Even if the description is the same: parts that no longer match it would be found only after a restart, when the last good ones
-        // are lost. The last good version is used meanwhile.
+        // Even if the description is the same: parts that no longer match it would be found only after a restart, when
+        // the last good ones are lost. The last good version is used meanwhile.
         Ok(_) => State::Loading {
             since: old.and_then(Entry::since).unwrap_or_else(Instant::now),
         },

@@ -1,8 +1,8 @@
 //! Carries out the plan: the only module that writes, and the only one with randomness.
 //!
 //! # Guarantees
-//! No value is overwritten that was not read: a new Secret is created, never applied, and a replaced one must still be the version that was planned
-//! for. After a lost race it is read again.
+//! No value is overwritten that was not read: a new Secret is created, never applied, and a replaced one must still be
+//! the version that was planned for. After a lost race it is read again.
 
 use super::draft::{Draft, Value};
 use super::generate::{generated, text};
@@ -73,7 +73,8 @@ fn was_generated(object: &QuarksSecret) -> bool {
     object.status.as_ref().and_then(|status| status.generated) == Some(true)
 }
 
-/// The Secret may exist by now, from another operator or from an earlier try whose answer was lost: the next reconcile finds it.
+/// The Secret may exist by now, from another operator or from an earlier try whose answer was lost: the next reconcile
+/// finds it.
 async fn create(cluster: &Cluster, made: &Secret, draft: &Draft, object: &QuarksSecret) -> Result<bool, Failure> {
     if let Created::Made(_) = cluster.create(MANAGER, made).await? {
         counted(cluster, draft, object);

@@ -1,8 +1,9 @@
 //! Copies in other namespaces that allow them.
 //!
 //! # Guarantees
-//! Nothing is written to a namespace that did not allow copies of exactly this QuarksSecret, and a Secret is replaced only if it is marked as a copy.
-//! Nothing is revealed about a namespace that did not allow copies, not even which Secrets it has.
+//! Nothing is written to a namespace that did not allow copies of exactly this QuarksSecret, and a Secret is replaced
+//! only if it is marked as a copy. Nothing is revealed about a namespace that did not allow copies, not even which
+//! Secrets it has.
 
 use super::observe::{Observed, ObservedCopy};
 use super::secret::reference;

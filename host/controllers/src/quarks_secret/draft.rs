@@ -211,8 +211,8 @@ fn service_names(observed: &Observed) -> Vec<String> {
     }
 }
 
-/// Digest of the CA and of the names from Services; none if neither is used, or if something is missing. A missing built-in authority counts as a new
-/// one: deleting it requests another.
+/// Digest of the CA and of the names from Services; none if neither is used, or if something is missing. A missing
+/// built-in authority counts as a new one: deleting it requests another.
 pub fn signature(object: &QuarksSecret, observed: &Observed) -> Option<String> {
     let asked = object.spec.request.as_ref()?.certificate.as_ref()?;
     let by_us = observed.request.as_ref().and_then(signing::fingerprint);

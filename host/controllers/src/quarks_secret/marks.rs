@@ -3,9 +3,11 @@
 
 use sha2::{Digest, Sha256};
 
-/// On the Secret: digest of type and options that its value was made from. A different digest means that the user changed the request.
+/// On the Secret: digest of type and options that its value was made from. A different digest means that the user
+/// changed the request.
 pub const REQUEST: &str = "quarks.cloudfoundry.org/request-digest";
-/// On the Secret: digest of the CA of a certificate, and of the names from Services. A different digest means: sign again.
+/// On the Secret: digest of the CA of a certificate, and of the names from Services. A different digest means: sign
+/// again.
 pub const SIGNED: &str = "quarks.cloudfoundry.org/signature-digest";
 /// On the Secret: labels and annotations that came from the QuarksSecret, so that removed ones can be deleted.
 pub const SET: &str = "quarks.cloudfoundry.org/set-by-operator";

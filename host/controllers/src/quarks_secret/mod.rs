@@ -112,7 +112,8 @@ impl Context {
         }
     }
 
-    /// Reports an error that a user has to resolve in the status. An unavailable server is not such an error, and the status could not be written.
+    /// Reports an error that a user has to resolve in the status. An unavailable server is not such an error, and the
+    /// status could not be written.
     async fn complain(&self, namespace: &str, name: &str, error: &Error) {
         if !matches!(error.fault, Fault::Forbidden | Fault::Refused(_)) {
             return;

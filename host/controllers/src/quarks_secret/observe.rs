@@ -1,4 +1,5 @@
-//! Observes the state; reads only. All reads are quorum reads, because after a stale one a value that was just generated could be replaced.
+//! Observes the state; reads only. All reads are quorum reads, because after a stale one a value that was just
+//! generated could be replaced.
 
 use super::request;
 use super::signer::{self, AUTHORITY_SECRET, Signer};

@@ -1,7 +1,8 @@
 //! Which names the built-in signer certifies. Pure.
 //!
-//! One authority signs for all namespaces. So that a certificate tells one namespace from another, it names Services and pods of the QuarksSecret's
-//! own namespace only, in the forms that contain the namespace: a short name, such as `nats`, exists in every namespace.
+//! One authority signs for all namespaces. So that a certificate tells one namespace from another, it names Services
+//! and pods of the QuarksSecret's own namespace only, in the forms that contain the namespace: a short name, such as
+//! `nats`, exists in every namespace.
 
 use super::cause::Trouble;
 use super::observe::Observed;
@@ -10,7 +11,8 @@ use boson_cluster::client::Identity;
 use boson_document::Tree;
 use k8s_openapi::api::core::v1::Service;
 
-/// Names of Services, and their cluster IPs. Kubernetes assigns cluster IPs; other addresses of a Service are whatever its author writes.
+/// Names of Services, and their cluster IPs. Kubernetes assigns cluster IPs; other addresses of a Service are whatever
+/// its author writes.
 pub fn of_services(services: &[Service], cluster_domain: &str) -> Vec<String> {
     let mut out = Vec::new();
     for service in services {
@@ -63,7 +65,8 @@ pub fn check(object: &QuarksSecret, observed: &Observed, options: &Tree, cluster
     }
 }
 
-/// What names of the namespace end in. `<service>.<namespace>` is not among them: in a namespace called `com`, it would be a name of the internet.
+/// What names of the namespace end in. `<service>.<namespace>` is not among them: in a namespace called `com`, it would
+/// be a name of the internet.
 fn suffixes(namespace: &str, cluster_domain: &str) -> [String; 2] {
     [
         format!(".{namespace}.svc"),

@@ -15,8 +15,8 @@ use kube::api::ObjectMeta;
 /// Most characters of the name of a QuarksSecret in the name of its request.
 const NAME: usize = 120;
 
-/// Name of the request; the Secret with its key is called `<name>-csr-private-key`. It is unique: an earlier object of the same name had
-/// another one.
+/// Name of the request; the Secret with its key is called `<name>-csr-private-key`. It is unique: an earlier object of
+/// the same name had another one.
 ///
 /// # Errors
 /// See [`Identity::of`].

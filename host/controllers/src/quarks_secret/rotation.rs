@@ -1,7 +1,8 @@
-//! Rotation on demand: a ConfigMap labelled `quarks.cloudfoundry.org/secret-rotation` lists QuarksSecrets, as JSON under the key `secrets`.
+//! Rotation on demand: a ConfigMap labelled `quarks.cloudfoundry.org/secret-rotation` lists QuarksSecrets, as JSON
+//! under the key `secrets`.
 //!
-//! Each of them gets an annotation with the ID of the rotation, and its controller generates a value for each new ID. So a rotation that is
-//! interrupted and repeated, by this operator or another, is still one rotation.
+//! Each of them gets an annotation with the ID of the rotation, and its controller generates a value for each new ID.
+//! So a rotation that is interrupted and repeated, by this operator or another, is still one rotation.
 
 use super::MANAGER;
 use super::marks::{self, digest};

@@ -178,8 +178,8 @@ pub(crate) fn retained_by(meta: &ObjectMeta) -> Option<&str> {
     Some(by.split_once('/').map_or(by.as_str(), |(name, _)| name))
 }
 
-/// Sets the owner reference, or the annotation of a retained Secret. Its UID makes every adoption a write, so that a concurrent `host prune`, which
-/// read the Secret before, fails to delete it.
+/// Sets the owner reference, or the annotation of a retained Secret. Its UID makes every adoption a write, so that a
+/// concurrent `host prune`, which read the Secret before, fails to delete it.
 fn own(object: &QuarksSecret, secret: &mut Secret) -> Result<(), Error> {
     let Identity { name, uid, .. } = Identity::of(object)?;
     let mut owners = secret.metadata.owner_references.take().unwrap_or_default();

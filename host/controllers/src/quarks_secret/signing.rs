@@ -1,10 +1,12 @@
 //! `signerType: cluster`: certificates from CertificateSigningRequests, and the steps before one can be written. Pure.
 //!
 //! # Guarantees
-//! The private key is stored in a Secret before the request is created, and stays there until the certificate is written: a crash between any two
-//! steps loses neither. The operator approves only a request that is identical to the one that it would create itself.
+//! The private key is stored in a Secret before the request is created, and stays there until the certificate is
+//! written: a crash between any two steps loses neither. The operator approves only a request that is identical to the
+//! one that it would create itself.
 //!
-//! The built-in signer is off unless the administrator names it, and signs names of the QuarksSecret's own namespace only (see [`super::own_names`]).
+//! The built-in signer is off unless the administrator names it, and signs names of the QuarksSecret's own namespace
+//! only (see [`super::own_names`]).
 
 use super::cause::{Cause, Trouble};
 use super::observe::{Observed, ObservedRequest, entry};
@@ -48,8 +50,8 @@ pub enum Prior {
     },
 }
 
-/// The next step before the value can be written; none once its certificate exists. `recipe`: as for local certificates. `old`: the
-/// Secret to replace.
+/// The next step before the value can be written; none once its certificate exists. `recipe`: as for local
+/// certificates. `old`: the Secret to replace.
 pub fn prior(
     object: &QuarksSecret,
     observed: &ObservedRequest,
@@ -154,7 +156,8 @@ fn signed(
 
 const END: &str = "-----END CERTIFICATE-----";
 
-/// The value, once its certificate exists. Its `ca` is the issuer, if that is known; else the rest of the chain from the signer, if any.
+/// The value, once its certificate exists. Its `ca` is the issuer, if that is known; else the rest of the chain from
+/// the signer, if any.
 pub fn collected(observed: &ObservedRequest) -> Option<Tree> {
     let key = entry(observed.key.as_ref()?, KEY)?;
     let chain = certificate(observed.request.as_ref()?)?;
@@ -182,8 +185,8 @@ pub fn leftovers(observed: &Observed) -> Option<Prior> {
     (observed.key.is_some() || observed.request.is_some()).then_some(Prior::Clear { key: true })
 }
 
-/// Fingerprint of the authority of the built-in signer, if that signs: after a change all certificates are signed again. Empty if the authority is
-/// missing, which counts as a change.
+/// Fingerprint of the authority of the built-in signer, if that signs: after a change all certificates are signed
+/// again. Empty if the authority is missing, which counts as a change.
 pub fn fingerprint(observed: &ObservedRequest) -> Option<String> {
     if !observed.signer.is_built_in() {
         return None;

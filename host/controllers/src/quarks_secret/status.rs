@@ -46,8 +46,8 @@ pub fn status(object: &QuarksSecret, plan: &Plan, now: SystemTime) -> Option<(Qu
     Some((next, notices))
 }
 
-/// The event for the object and its deployment after a Secret was generated again, once for each Secret. It is emitted before the status is written,
-/// which records that.
+/// The event for the object and its deployment after a Secret was generated again, once for each Secret. It is emitted
+/// before the status is written, which records that.
 pub fn again(object: &QuarksSecret, plan: &Plan) -> Option<Notice> {
     let about = plan.about.as_ref()?;
     let reported = object.status.as_ref().and_then(|status| status.secret_uid.as_ref());

@@ -1,10 +1,13 @@
-//! Templates of type helm, as far as configurations with secrets need them: `{{ .Values.NAME }}`, `{{-` and `-}}`, and functions behind `|`.
+//! Templates of type helm, as far as configurations with secrets need them: `{{ .Values.NAME }}`, `{{-` and `-}}`, and
+//! functions behind `|`.
 //!
-//! Anything else is an error that names the template and its line; the predecessor wrote the broken text into the Secret.
+//! Anything else is an error that names the template and its line; the predecessor wrote the broken text into the
+//! Secret.
 //!
 //! # Guarantees
-//! For any templates and values, the texts of one object are never larger than a Secret, not even between two functions, and rendering takes
-//! milliseconds: users who can write a QuarksSecret must not be able to exhaust the operator.
+//! For any templates and values, the texts of one object are never larger than a Secret, not even between two
+//! functions, and rendering takes milliseconds: users who can write a QuarksSecret must not be able to exhaust the
+//! operator.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

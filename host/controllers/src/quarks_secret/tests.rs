@@ -472,7 +472,8 @@ fn a_retained_secret_has_no_owner_and_only_its_namesake_adopts_it() {
     };
     assert_eq!(by(&made).unwrap(), "a/uid-a");
 
-    // The deployment and the object are deleted. A new object writes the Secret, so a prune in progress must not delete it.
+    // The deployment and the object are deleted. A new object writes the Secret, so a prune in progress must not delete
+    // it.
     let mut again = object.clone();
     again.metadata.uid = Some("uid-b".into());
     let step = plan(&again, &observed, now()).step;

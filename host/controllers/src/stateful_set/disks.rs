@@ -1,5 +1,5 @@
-//! The claims of an instance group's pods. Kubernetes creates them from templates once and never changes them: this controller enlarges them, and
-//! reports what cannot be changed. Pure.
+//! The claims of an instance group's pods. Kubernetes creates them from templates once and never changes them: this
+//! controller enlarges them, and reports what cannot be changed. Pure.
 
 use boson_cluster::client::AnyObject;
 use boson_cluster::objects::drift;

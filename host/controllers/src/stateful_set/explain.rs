@@ -1,5 +1,5 @@
-//! Why the pods of a QuarksStatefulSet are not ready. For existing pods their status says it; for missing ones the reason of the API server is only
-//! in events.
+//! Why the pods of a QuarksStatefulSet are not ready. For existing pods their status says it; for missing ones the
+//! reason of the API server is only in events.
 
 use super::{Context, inspect};
 use crate::pod_problems;
@@ -15,7 +15,8 @@ use k8s_openapi::jiff::Timestamp;
 const PROBLEMS: usize = 10;
 /// Reason of the StatefulSet controller's events, and of ours.
 const FAILED_CREATE: &str = "FailedCreate";
-/// Beginnings of the parts of such an event that hold only names and numbers. Other parts could quote a value of the pod template.
+/// Beginnings of the parts of such an event that hold only names and numbers. Other parts could quote a value of the
+/// pod template.
 const HARMLESS: [&str; 5] = [
     "exceeded quota: ",
     "failed quota: ",

@@ -1,6 +1,7 @@
-//! Labels that only a controller can give to pods: their ordinal, as the predecessor's webhook did, and the version of the desired manifest from which
-//! their StatefulSet's version was made. In the template of a StatefulSet they would differ between pods, or replace all pods at each change of the
-//! manifest. Pure, but for the memory of what is labelled.
+//! Labels that only a controller can give to pods: their ordinal, as the predecessor's webhook did, and the version of
+//! the desired manifest from which their StatefulSet's version was made. In the template of a StatefulSet they would
+//! differ between pods, or replace all pods at each change of the manifest. Pure, but for the memory of what is
+//! labelled.
 
 use super::inspect::{has_claims, is_observed};
 use boson_cluster::client::pod_identity;
@@ -18,7 +19,8 @@ const REVISION: &str = "controller-revision-hash";
 /// Namespace and name of a QuarksStatefulSet.
 type Key = (String, String);
 
-/// The StatefulSets whose pods have all labels, by QuarksStatefulSet: their pods need not be listed again before one of them is created.
+/// The StatefulSets whose pods have all labels, by QuarksStatefulSet: their pods need not be listed again before one of
+/// them is created.
 #[derive(Debug, Default)]
 pub(super) struct Labelled(Mutex<HashMap<Key, HashSet<String>>>);
 
@@ -42,8 +44,8 @@ pub(super) struct Step {
 // === impl Labelled ===
 
 impl Labelled {
-    /// Those of these StatefulSets whose pods must be looked at. From now on they count as labelled, until [`Labelled::lacks`] says otherwise: a
-    /// pod that is created while the others are listed is not missed.
+    /// Those of these StatefulSets whose pods must be looked at. From now on they count as labelled, until
+    /// [`Labelled::lacks`] says otherwise: a pod that is created while the others are listed is not missed.
     pub fn take<'s>(&self, key: (&str, &str), live: &[&'s str]) -> Vec<&'s str> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let now = live.iter().map(ToString::to_string).collect();
@@ -98,7 +100,8 @@ pub(super) fn step(set: &StatefulSet, pods: &[ObjectMeta]) -> Step {
     step
 }
 
-/// Whether the pod was made from the present template of the StatefulSet. None: its controller has not seen that template yet.
+/// Whether the pod was made from the present template of the StatefulSet. None: its controller has not seen that
+/// template yet.
 fn is_of_template(set: &StatefulSet, pod: &ObjectMeta) -> Option<bool> {
     // Without claims, another template is another StatefulSet.
     if !has_claims(set) {

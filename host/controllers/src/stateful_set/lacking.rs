@@ -1,7 +1,7 @@
 //! Pods that lack a disk which their StatefulSet got later. Pure.
 //!
-//! Volumes of a pod are immutable, so Kubernetes cannot add the disk, and then stops updating the whole StatefulSet. So this controller deletes these
-//! pods, one after the other, and their replacements have the disk.
+//! Volumes of a pod are immutable, so Kubernetes cannot add the disk, and then stops updating the whole StatefulSet. So
+//! this controller deletes these pods, one after the other, and their replacements have the disk.
 
 use super::inspect::{is_observed, replicas};
 use boson_cluster::client::Error;

@@ -173,7 +173,8 @@ impl Context {
         })
     }
 
-    /// Labels the pods that lack labels. Whether the next reconcile must look again, though no pod may change until then.
+    /// Labels the pods that lack labels. Whether the next reconcile must look again, though no pod may change until
+    /// then.
     async fn label(&self, set: Identity<'_>, live: &[StatefulSet]) -> Result<bool, Error> {
         let key = (set.namespace, set.name);
         let names: Vec<&str> = names(live).collect();
@@ -346,8 +347,8 @@ impl Context {
         self.cluster.delete_alone(old).await
     }
 
-    /// Deletes the next pod that lacks a disk, if any; returns whether there is one. If the operator may not delete pods, `disks` names the pod for
-    /// the user to delete.
+    /// Deletes the next pod that lacks a disk, if any; returns whether there is one. If the operator may not delete
+    /// pods, `disks` names the pod for the user to delete.
     async fn equip(&self, live: &[StatefulSet], namespace: &str, disks: &mut Disks) -> Result<bool, Error> {
         let mut any = false;
         let unready =

@@ -1,9 +1,10 @@
 //! Plans the StatefulSets of a QuarksStatefulSet. Pure.
 //!
-//! A changed template creates a new version beside the old one, which is deleted when all pods of the new one are ready. A version that was never
-//! ready is deleted as soon as another one is requested: it serves no requests, and its pods could use up the quota that its fix needs. If pods have
-//! claims, the version is kept and its pods roll in place, because a claim belongs to the name of a pod. Immutable fields of a StatefulSet, such as
-//! its claim templates, are changed by creating it again: its pods and claims stay, and are adopted by name.
+//! A changed template creates a new version beside the old one, which is deleted when all pods of the new one are
+//! ready. A version that was never ready is deleted as soon as another one is requested: it serves no requests, and its
+//! pods could use up the quota that its fix needs. If pods have claims, the version is kept and its pods roll in place,
+//! because a claim belongs to the name of a pod. Immutable fields of a StatefulSet, such as its claim templates, are
+//! changed by creating it again: its pods and claims stay, and are adopted by name.
 
 use super::digest::Digest;
 use super::inspect::{Live, TEMPLATE, has_claims, is_going, is_of_template, is_ready};
@@ -103,7 +104,8 @@ pub(super) fn is_named(set: &StatefulSet, object: &Value) -> bool {
     set.metadata.name.as_deref() == object.name()
 }
 
-/// The versions to delete. The last ready version stays until the wanted one is ready, and so do removed zones of the wanted version.
+/// The versions to delete. The last ready version stays until the wanted one is ready, and so do removed zones of the
+/// wanted version.
 fn superseded(mut others: Vec<Value>, wanted: u32, last: Option<u32>, ready: bool) -> Vec<Value> {
     let version = |one: &Value| one.annotation(labels::VERSION)?.parse::<u32>().ok();
     let never_served = |one: &Value| version(one).is_some_and(|other| other != wanted && Some(other) != last);

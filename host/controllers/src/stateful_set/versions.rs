@@ -1,7 +1,7 @@
 //! Versions of a QuarksStatefulSet: which one its spec requests, and which older ones may be deleted. Pure.
 //!
-//! The status records the newest version, the digest of its template, and the newest version whose pods were ever all ready. So a number is never
-//! reused for another template, even after all StatefulSets were deleted.
+//! The status records the newest version, the digest of its template, and the newest version whose pods were ever all
+//! ready. So a number is never reused for another template, even after all StatefulSets were deleted.
 
 use super::digest::Digest;
 use super::inspect::{has_claims, is_going, is_of_template, is_ready, version};
@@ -70,7 +70,8 @@ impl Versions {
         Self { newest, digest, ready }
     }
 
-    /// The newest version whose pods are or were all ready. If none is recorded or ready now, the one with the most ready pods.
+    /// The newest version whose pods are or were all ready. If none is recorded or ready now, the one with the most
+    /// ready pods.
     pub fn last_ready(set: &QuarksStatefulSet, live: &[StatefulSet]) -> Option<u32> {
         let mut versions: BTreeMap<u32, Vec<&StatefulSet>> = BTreeMap::new();
         for (number, one) in live.iter().filter_map(|one| Some((version(one)?, one))) {

@@ -1,4 +1,5 @@
-//! The watches of the controller: its objects, their StatefulSets, and their pods, whose problems no StatefulSet reports.
+//! The watches of the controller: its objects, their StatefulSets, and their pods, whose problems no StatefulSet
+//! reports.
 
 use super::Context;
 use super::labelled::is_labelled;

@@ -18,10 +18,11 @@ pub enum Check {
 pub struct Options {
     /// Whose rules hold.
     pub rules: VariableRules,
-    /// Whether given values are put in first, by the command line's rules, as in `bosh deploy`. Definitions of given variables then do not count as
-    /// variables of the deployment.
+    /// Whether given values are put in first, by the command line's rules, as in `bosh deploy`. Definitions of given
+    /// variables then do not count as variables of the deployment.
     pub given_first: bool,
-    /// Whether a CA is generated before the certificates it signs, wherever it is defined. If not, the document's order applies, as in BOSH.
+    /// Whether a CA is generated before the certificates it signs, wherever it is defined. If not, the document's order
+    /// applies, as in BOSH.
     pub signers_first: bool,
     /// Variables without a value.
     pub missing: Check,
@@ -29,7 +30,8 @@ pub struct Options {
     pub unused: Check,
     /// Whether update modes affect the store. The bosh command line ignores them.
     pub update_modes: bool,
-    /// Whether the result is for the stages that replace a director. Its keys are sorted then, as `bosh deploy` sends them.
+    /// Whether the result is for the stages that replace a director. Its keys are sorted then, as `bosh deploy` sends
+    /// them.
     pub sent: bool,
 }
 

@@ -24,8 +24,8 @@ pub(crate) fn compile(engine: &Engine, name: &str, component: &[u8]) -> Result<V
     })
 }
 
-/// Machine code beside a built-in plugin: `<stage>.wasm` -> `<stage>.<engine>.cwasm`. The engine's hash is part of the name, so that code of another
-/// version is ignored, not refused.
+/// Machine code beside a built-in plugin: `<stage>.wasm` -> `<stage>.<engine>.cwasm`. The engine's hash is part of the
+/// name, so that code of another version is ignored, not refused.
 pub(crate) fn beside(engine: &Engine, component: &Path) -> PathBuf {
     component.with_extension(format!("{:016x}.cwasm", engine_hash(engine)))
 }
@@ -48,12 +48,13 @@ pub(crate) fn load(engine: &Engine, file: &Path) -> Option<Component> {
         .ok()
 }
 
-/// Maps machine code of an open file: one of our store, or one that our compiler has just written. Takes the open file and not its path, so that the
-/// checked file is the mapped one.
+/// Maps machine code of an open file: one of our store, or one that our compiler has just written. Takes the open file
+/// and not its path, so that the checked file is the mapped one.
 pub(super) fn map(engine: &Engine, file: &File) -> wasmtime::Result<Component> {
     let handle = format!("/proc/self/fd/{}", file.as_raw_fd());
     #[allow(unsafe_code, reason = "only this user can have written the file, see `store`")]
-    // SAFETY: the store checks owner and mode of what it opens; drafts are new files that only this process and its compiler have open.
+    // SAFETY: the store checks owner and mode of what it opens; drafts are new files that only this process and its
+    // compiler have open.
     let mapped = unsafe { Component::deserialize_file(engine, handle) };
     if mapped.is_ok() {
         return mapped;

@@ -107,7 +107,8 @@ impl Cache {
         check: impl FnOnce(Component) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let Uncompiled { name, digest, bytes } = component;
-        // Only now: an installation's plugins have their machine code beside them, and in a pod there may be no writable directory.
+        // Only now: an installation's plugins have their machine code beside them, and in a pod there may be no
+        // writable directory.
         if let Some((path, error)) = &self.refused {
             tracing::warn!(path = %path.display(), %error, "the cache directory cannot be used; {name} is compiled every time");
         }

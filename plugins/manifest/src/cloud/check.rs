@@ -28,8 +28,8 @@ const MEMBERS: [&str; 6] = [
     "compilation",
 ];
 
-/// All problems of the cloud config of a manifest, and of its instance groups' references. Of unused definitions, only the shape is checked: cloud
-/// configs are shared, and other deployments may use them.
+/// All problems of the cloud config of a manifest, and of its instance groups' references. Of unused definitions, only
+/// the shape is checked: cloud configs are shared, and other deployments may use them.
 pub fn problems(manifest: &Tree) -> Vec<Problem> {
     let Some(config) = CloudConfig::of(manifest) else {
         return Vec::new();

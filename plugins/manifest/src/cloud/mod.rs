@@ -1,8 +1,8 @@
 //! The cloud config: the definitions of names in a manifest (AZs, VM types, VM extensions, disk types, networks).
 //!
-//! The host merges the cloud configs of a deployment and adds the result to the manifest under [`KEY`]. The links stage copies what an
-//! instance group refers to into its resolved document, under the same key and in the same format, so that a group changes only
-//! when its own definitions do. The bpm stage reads both.
+//! The host merges the cloud configs of a deployment and adds the result to the manifest under [`KEY`]. The links stage
+//! copies what an instance group refers to into its resolved document, under the same key and in the same format, so
+//! that a group changes only when its own definitions do. The bpm stage reads both.
 
 mod check;
 
@@ -51,7 +51,8 @@ impl<'a> CloudConfig<'a> {
             .map(Self)
     }
 
-    /// Entries of a list such as `vm_types`. One that was given as a single variable is a list in the list, which BOSH flattens.
+    /// Entries of a list such as `vm_types`. One that was given as a single variable is a list in the list, which BOSH
+    /// flattens.
     pub fn entries(&self, key: &str) -> impl Iterator<Item = &'a Tree> + use<'a> {
         self.0.items(key).iter().flat_map(|entry| match entry {
             Tree::Array(inner) => inner.as_slice(),
@@ -74,7 +75,8 @@ impl<'a> CloudConfig<'a> {
         properties(self.entry("azs", az)?)?.get("zone")?.as_str()
     }
 
-    /// Cloud properties of a group's VMs, merged as BOSH merges them: an extension's over those before it and over the type's.
+    /// Cloud properties of a group's VMs, merged as BOSH merges them: an extension's over those before it and over the
+    /// type's.
     pub fn vm(&self, group: &Tree) -> Map {
         let mut merged = Map::new();
         let kind = group.str("vm_type").and_then(|name| self.entry("vm_types", name));

@@ -1,7 +1,8 @@
-//! The names of BOSH DNS that a deployment has: its groups, networks and zones, and the aliases that its manifest gives them.
+//! The names of BOSH DNS that a deployment has: its groups, networks and zones, and the aliases that its manifest gives
+//! them.
 //!
-//! Three readers share the [zone document](Zone::document): the DNS server of the deployment, the stage that makes its objects, and the pods, which
-//! find their own names in a [part](Zone::part_of) of it.
+//! Three readers share the [zone document](Zone::document): the DNS server of the deployment, the stage that makes its
+//! objects, and the pods, which find their own names in a [part](Zone::part_of) of it.
 
 mod aliases;
 mod collect;
@@ -27,7 +28,8 @@ pub const ZONE_KEY: &str = "zone.json";
 pub const RESOLVED_KEY: &str = "dns";
 /// Where rendered alias files of jobs are, relative to the job.
 pub const ALIAS_FILE: &str = "dns/aliases.json";
-/// Extension of the contract's `deployment` record: rendered alias files of a group's jobs, an object: job -> (domain -> targets).
+/// Extension of the contract's `deployment` record: rendered alias files of a group's jobs, an object: job -> (domain
+/// -> targets).
 pub const ALIAS_FILES_EXTENSION: &str = "dns-aliases";
 /// Version of the zone document.
 const VERSION: i64 = 1;
@@ -109,7 +111,8 @@ impl Zone {
         }
     }
 
-    /// The part with the names of a group's own pods: the group, and the aliases that may resolve to it. Changes elsewhere do not affect it.
+    /// The part with the names of a group's own pods: the group, and the aliases that may resolve to it. Changes
+    /// elsewhere do not affect it.
     pub fn part_of(&self, group: &str) -> Tree {
         let own: Vec<GroupNames> = self.groups.iter().filter(|one| one.name == group).cloned().collect();
         let aliases = self.aliases.leading_to(&label(group));

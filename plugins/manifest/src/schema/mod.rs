@@ -1,8 +1,8 @@
 //! Tables of every key of a manifest and its effect: used, warned about or refused.
 //!
-//! Tables hold the paths below one root: the [manifest](MANIFEST), an [instance group](GROUP) of the resolved document, a [job](JOB), the job
-//! property [`quarks`](QUARKS). A path's tokens are member names, `[]` for the items of a list, `*` for any name. Values below a key without deeper
-//! paths are not checked. Unknown keys are warned about.
+//! Tables hold the paths below one root: the [manifest](MANIFEST), an [instance group](GROUP) of the resolved document,
+//! a [job](JOB), the job property [`quarks`](QUARKS). A path's tokens are member names, `[]` for the items of a list,
+//! `*` for any name. Values below a key without deeper paths are not checked. Unknown keys are warned about.
 
 mod tables;
 mod walk;

@@ -1,4 +1,5 @@
-//! QuarksJobs from the user's view. Kubernetes' own controller runs the Jobs; the tests do what a node would do to their pods.
+//! QuarksJobs from the user's view. Kubernetes' own controller runs the Jobs; the tests do what a node would do to
+//! their pods.
 
 mod deaths;
 mod hands;

@@ -1,4 +1,5 @@
-//! Plugins from ConfigMaps, with conversion in pods: the operator's plugins are mounted in the pods of each step, and those pods convert with them.
+//! Plugins from ConfigMaps, with conversion in pods: the operator's plugins are mounted in the pods of each step, and
+//! those pods convert with them.
 
 use super::conversion::load_releases;
 use crate::guests::Guest;

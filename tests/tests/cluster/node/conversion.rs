@@ -1,4 +1,5 @@
-//! Both modes of a conversion, in the operator's process and in pods: the same objects, what a change reruns, and reported mistakes.
+//! Both modes of a conversion, in the operator's process and in pods: the same objects, what a change reruns, and
+//! reported mistakes.
 
 use crate::operator::{Stage, condition, config_map, is};
 use anyhow::Result;
@@ -66,7 +67,8 @@ fn message(deployment: &Value) -> String {
         .unwrap_or_default()
 }
 
-/// One test, because each run of pods takes time: from nothing, the other mode and back, a changed value, and two mistakes.
+/// One test, because each run of pods takes time: from nothing, the other mode and back, a changed value, and two
+/// mistakes.
 #[test]
 fn pods_convert_as_the_operator_does() {
     let Some(cluster) = with_node().unwrap() else { return };

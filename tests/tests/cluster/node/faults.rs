@@ -1,5 +1,6 @@
-//! Faults while a pod starts and stops: whatever is killed, the deployment becomes ready again, its disk loses no note, and drain scripts run to
-//! their end in a pod that Kubernetes stops gracefully. On its own cluster, because daemons of the node and the API server are killed.
+//! Faults while a pod starts and stops: whatever is killed, the deployment becomes ready again, its disk loses no note,
+//! and drain scripts run to their end in a pod that Kubernetes stops gracefully. On its own cluster, because daemons of
+//! the node and the API server are killed.
 
 use super::lifecycle::{check_drain, check_start, check_stop};
 use super::survives::{CHANGE, Lifecycle};
@@ -109,7 +110,8 @@ fn a_daemon_is_killed(lifecycle: &Lifecycle, disk: &Path, daemon: &str) -> Resul
     stopped_and_started_once(disk, &before)
 }
 
-/// While the new pod starts. While a pod stops, the kubelet does not repeat a call that fails with the runtime, and waits for the grace period.
+/// While the new pod starts. While a pod stops, the kubelet does not repeat a call that fails with the runtime, and
+/// waits for the grace period.
 fn the_container_runtime_is_killed(lifecycle: &Lifecycle, disk: &Path) -> Result<()> {
     let cluster = lifecycle.stage.cluster;
     let before = notes(disk)?;

@@ -44,7 +44,8 @@ pub fn check_stop(stop: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The scripts of a graceful stop, of which some processes may not be left to see the end. Returns the lines between drain and post-stop.
+/// The scripts of a graceful stop, of which some processes may not be left to see the end. Returns the lines between
+/// drain and post-stop.
 pub fn check_drain(stop: &[String]) -> Result<Vec<&str>> {
     let expected = [
         "first pre-stop 0 /",

@@ -1,5 +1,5 @@
-//! Two brokers and a client on a node: they verify each other's generated certificates for names of BOSH DNS, listen on their own address, and a
-//! message that an errand sends to one arrives at the other. In both modes of conversion.
+//! Two brokers and a client on a node: they verify each other's generated certificates for names of BOSH DNS, listen on
+//! their own address, and a message that an errand sends to one arrives at the other. In both modes of conversion.
 
 use crate::operator::{Stage, config_map, is};
 use anyhow::{Context, Result, ensure};

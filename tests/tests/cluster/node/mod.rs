@@ -1,4 +1,5 @@
-//! Tests whose pods run on a node. They need root; without it they are skipped, except in continuous integration. `make node` runs them alone.
+//! Tests whose pods run on a node. They need root; without it they are skipped, except in continuous integration. `make
+//! node` runs them alone.
 
 mod carried;
 mod conversion;

@@ -1,4 +1,5 @@
-//! Output of QuarksJobs, with running pods: a file that a container writes becomes a Secret, by the real program in its pod.
+//! Output of QuarksJobs, with running pods: a file that a container writes becomes a Secret, by the real program in its
+//! pod.
 
 use anyhow::{Context, Result, ensure};
 use boson_tests::cluster::image::Image;

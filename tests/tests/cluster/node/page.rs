@@ -1,4 +1,5 @@
-//! A page of the documents, and a user who follows it: runs its commands, with the image and the registry of a test in place of those on the page.
+//! A page of the documents, and a user who follows it: runs its commands, with the image and the registry of a test in
+//! place of those on the page.
 
 use anyhow::{Context, Result, ensure};
 use boson_tests::cluster::image::Image;

@@ -144,7 +144,8 @@ fn the_operators_image_works_under_the_restricted_policy() {
     );
 }
 
-/// Set in the process that [`a_killed_test_leaves_nothing_behind`] starts and kills: the file to which it writes where its cluster is.
+/// Set in the process that [`a_killed_test_leaves_nothing_behind`] starts and kills: the file to which it writes where
+/// its cluster is.
 const TO_BE_KILLED: &str = "BOSON_TEST_TO_BE_KILLED";
 
 #[test]

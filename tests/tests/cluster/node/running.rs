@@ -1,4 +1,5 @@
-//! Processes and scripts of jobs in real pods: they start in BOSH's order, as the users that BOSH runs them as, and restart after a failure.
+//! Processes and scripts of jobs in real pods: they start in BOSH's order, as the users that BOSH runs them as, and
+//! restart after a failure.
 
 use super::lifecycle::{CLAIMS, check_start, check_stop, release};
 use anyhow::{Context, Result, ensure};

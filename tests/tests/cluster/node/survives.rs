@@ -1,5 +1,5 @@
-//! A deployment with disks: health checks act on its pods, and the data on its disks and its generated password survive a rolling change, and
-//! deletion and re-creation of the deployment.
+//! A deployment with disks: health checks act on its pods, and the data on its disks and its generated password survive
+//! a rolling change, and deletion and re-creation of the deployment.
 
 use super::lifecycle::{CLAIMS, check_start, check_stop, release};
 use crate::operator::{Stage, config_map, is};
@@ -239,7 +239,8 @@ impl Lifecycle {
         Ok(text.lines().map(String::from).collect())
     }
 
-    /// Checks that a pod stopped and started in order, once, and that the disk has what it had before. Returns the new notes.
+    /// Checks that a pod stopped and started in order, once, and that the disk has what it had before. Returns the new
+    /// notes.
     pub fn check_restart(&self, index: usize, before: &[String]) -> Result<Vec<String>> {
         let notes = self.notes(index)?;
         ensure!(notes.starts_with(before), "{before:#?} is not the start of {notes:#?}");

@@ -1,6 +1,8 @@
-//! Changes by others to our objects, from the API server's record of who set which field (`metadata.managedFields`). Pure.
+//! Changes by others to our objects, from the API server's record of who set which field (`metadata.managedFields`).
+//! Pure.
 //!
-//! Fields that a mutating webhook or a default adds to our own request have no other manager, so they never count as a change by others.
+//! Fields that a mutating webhook or a default adds to our own request have no other manager, so they never count as a
+//! change by others.
 
 use super::lists::PROTOCOL;
 use crate::client::{AnyObject, ManagedFields};

@@ -22,7 +22,8 @@ const KEYS: [(&str, &[&str]); 13] = [
 /// Default protocol of a port.
 pub(super) const PROTOCOL: &str = "TCP";
 
-/// The live item for each wanted item of a list; none if one is missing, or not in order. Without keys, the list must have no others.
+/// The live item for each wanted item of a list; none if one is missing, or not in order. Without keys, the list must
+/// have no others.
 pub(super) fn pairs<'v>(list: &str, there: &'v [Value], wanted: &'v [Value]) -> Option<Vec<(&'v Value, &'v Value)>> {
     let (Some(keys), Some(wanted_keys)) = (keys(list, there), keys(list, wanted)) else {
         return (there.len() == wanted.len()).then(|| there.iter().zip(wanted).collect());

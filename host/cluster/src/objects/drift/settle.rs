@@ -1,5 +1,5 @@
-//! Dry runs: whether writing an object again, or removing an addition, would change it at all. If mutating admission changes what we write, it would
-//! not, and repeating the write would be useless.
+//! Dry runs: whether writing an object again, or removing an addition, would change it at all. If mutating admission
+//! changes what we write, it would not, and repeating the write would be useless.
 
 use super::Addition;
 use crate::client::{AnyObject, Cluster, Error, FieldManager};
@@ -27,8 +27,8 @@ pub struct Excess {
     pub additions: Vec<Addition>,
 }
 
-/// Finds the objects that another write would not change, and replaces them in `live` by the wanted ones, so that a plan leaves them alone. Returns
-/// whether there were any.
+/// Finds the objects that another write would not change, and replaces them in `live` by the wanted ones, so that a
+/// plan leaves them alone. Returns whether there were any.
 ///
 /// # Errors
 /// A call that failed. A refusal is no error here: the write reports it later.
@@ -54,7 +54,8 @@ pub async fn settle(
     Ok(any)
 }
 
-/// Removes additions by others, unless admission would add them again or the API server refuses. Returns a sentence for each changed object.
+/// Removes additions by others, unless admission would add them again or the API server refuses. Returns a sentence for
+/// each changed object.
 ///
 /// # Errors
 /// A call that failed.

@@ -1,4 +1,5 @@
-//! Stores the documents between the steps of a conversion: each step creates a version of a Secret, unless the newest one has the same content.
+//! Stores the documents between the steps of a conversion: each step creates a version of a Secret, unless the newest
+//! one has the same content.
 
 use super::preflight::not_of_others;
 use crate::deployment::context::MANAGER;

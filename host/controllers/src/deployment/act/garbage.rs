@@ -1,4 +1,5 @@
-//! Deletes versions of Secrets, copies of plugins and job sources that are no longer used, once no pod can start that needs them.
+//! Deletes versions of Secrets, copies of plugins and job sources that are no longer used, once no pod can start that
+//! needs them.
 
 use crate::deployment::observe;
 use crate::deployment::plan::garbage::{Candidates, documents};

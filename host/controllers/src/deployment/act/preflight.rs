@@ -1,5 +1,5 @@
-//! What is checked before anything is written: name conflicts, a dry run of all objects, quotas. A change that is applied only in part would leave
-//! neither the old state nor the new one.
+//! What is checked before anything is written: name conflicts, a dry run of all objects, quotas. A change that is
+//! applied only in part would leave neither the old state nor the new one.
 
 use super::write::CALLS;
 use crate::deployment::context::MANAGER;

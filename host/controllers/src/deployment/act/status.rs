@@ -69,8 +69,8 @@ pub async fn delayed(context: &Context, object: &BoshDeployment, error: &Error, 
     }
 }
 
-/// Reports once, in the status and as an event, that the namespace has no label. Skips namespaces with the label of another operator, and
-/// deployments that already have a status.
+/// Reports once, in the status and as an event, that the namespace has no label. Skips namespaces with the label of
+/// another operator, and deployments that already have a status.
 pub async fn unserved(context: &Context, object: &BoshDeployment, namespace: &str) -> Result<(), Error> {
     let Some(id) = context.scope.monitored_id() else {
         // An operator for a list of namespaces cannot read others.

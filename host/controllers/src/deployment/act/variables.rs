@@ -16,8 +16,8 @@ use boson_document::Tree;
 use boson_manifest::labels;
 use serde_json::{Value, json};
 
-/// Applies a QuarksSecret for each value that is not given. Returns the variables that the manifest no longer has: their QuarksSecrets are retained,
-/// so that a variable that is added again has its old value.
+/// Applies a QuarksSecret for each value that is not given. Returns the variables that the manifest no longer has:
+/// their QuarksSecrets are retained, so that a variable that is added again has its old value.
 pub async fn request(run: &Reconcile<'_>, manifest: &Manifest, mut secrets: Vec<Value>) -> Result<Vec<String>, Stop> {
     let mut live = observe::of_kind(run, labels::API_VERSION, "QuarksSecret").await?;
     if !secrets.is_empty() {
@@ -34,8 +34,8 @@ pub async fn request(run: &Reconcile<'_>, manifest: &Manifest, mut secrets: Vec<
     Ok(removed)
 }
 
-/// The policy as far as it is known before the conversion: the one decided before, or a guess at first. [`retention::decide`] decides. `live`: the
-/// existing QuarksSecrets.
+/// The policy as far as it is known before the conversion: the one decided before, or a guess at first.
+/// [`retention::decide`] decides. `live`: the existing QuarksSecrets.
 async fn first_policy(run: &Reconcile<'_>, manifest: &Tree, live: &[Value]) -> Result<ReclaimPolicy, Error> {
     let retain = run.object.spec.retain();
     if let Some(policy) = retention::known(retain, live) {

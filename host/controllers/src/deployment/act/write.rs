@@ -35,8 +35,8 @@ pub async fn delete_typed<K: Kind>(run: &Reconcile<'_>, object: &K) -> Result<()
     run.context.cluster.delete(object).await
 }
 
-/// Writes several objects at a time. After a failure no further write is started, and running ones are awaited: none may land after the next
-/// reconcile has begun.
+/// Writes several objects at a time. After a failure no further write is started, and running ones are awaited: none
+/// may land after the next reconcile has begun.
 pub async fn all(run: &Reconcile<'_>, plan: &Plan, objects: &[&Value]) -> Result<(), Error> {
     let failed = AtomicBool::new(false);
     let writes: Vec<_> = objects

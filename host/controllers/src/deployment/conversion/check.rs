@@ -1,5 +1,5 @@
-//! Checks a BOSHDeployment before it is stored: its documents, its ops files, and every check of the manifest that needs no release. It calls the
-//! same functions as the controller, and writes nothing.
+//! Checks a BOSHDeployment before it is stored: its documents, its ops files, and every check of the manifest that
+//! needs no release. It calls the same functions as the controller, and writes nothing.
 
 use super::merge;
 use super::variables::{Depth, asked};
@@ -15,7 +15,8 @@ use boson_in_pod::Values;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::{self, Sources};
 
-/// Not errors yet: a missing object may be the next one in the same `kubectl apply`, and a web server may be available again later.
+/// Not errors yet: a missing object may be the next one in the same `kubectl apply`, and a web server may be available
+/// again later.
 const LATER: &[&str] = &["deployment-not-found", "deployment-no-value", "deployment-url-unread"];
 
 /// The result of a check.

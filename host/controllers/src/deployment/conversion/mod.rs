@@ -1,5 +1,5 @@
-//! Drives the steps of a conversion, as `host convert` does: see `boson_pipeline::convert`. It differs in where a step's result is stored: in Secrets.
-//! In the mode `Jobs`, pods call the steps, and only the objects are made here.
+//! Drives the steps of a conversion, as `host convert` does: see `boson_pipeline::convert`. It differs in where a
+//! step's result is stored: in Secrets. In the mode `Jobs`, pods call the steps, and only the objects are made here.
 
 pub mod check;
 mod gather;

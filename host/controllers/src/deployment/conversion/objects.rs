@@ -33,7 +33,8 @@ pub async fn objects(
         let ready: Vec<Group<'_>> = gathered.iter().map(Gathered::ready).collect();
         let of_deployment = (manifest.named(), variables.as_slice());
         let made = convert::objects(&*stages, &deployment, of_deployment, &ready, THREADS, &mut said);
-        // Errors of the whole deployment are reported together with those of groups. If no group is left, the conversion fails, too.
+        // Errors of the whole deployment are reported together with those of groups. If no group is left, the
+        // conversion fails, too.
         let is_lost = !made.failed.is_empty() && made.failed.len() == ready.len();
         let (failed, result) = if is_lost || !made.errors.is_empty() {
             let of_groups = made.failed.into_iter().flat_map(|(_, errors)| errors);

@@ -1,6 +1,7 @@
 //! Stages that log each call and how long it took.
 //!
-//! A conversion calls its stages from other threads, which do not have the tracing span of the reconcile. So the span is stored here.
+//! A conversion calls its stages from other threads, which do not have the tracing span of the reconcile. So the span
+//! is stored here.
 
 use crate::deployment::manifest::SharedStages;
 use boson_document::Tree;

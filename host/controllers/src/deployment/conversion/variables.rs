@@ -1,4 +1,5 @@
-//! The step before values exist: which variables need one. Checks the manifest as far as that is possible without values.
+//! The step before values exist: which variables need one. Checks the manifest as far as that is possible without
+//! values.
 
 use super::owned::owned;
 use crate::deployment::inputs;
@@ -92,7 +93,8 @@ pub async fn asked(
     })
 }
 
-/// All errors that can be found before values exist: those of the checks, and those of links. Both are reported at once, as `host convert` does.
+/// All errors that can be found before values exist: those of the checks, and those of links. Both are reported at
+/// once, as `host convert` does.
 async fn refused(
     run: &Reconcile<'_>,
     stages: SharedStages,
@@ -119,7 +121,8 @@ async fn refused(
     all.await.unwrap_or_else(|stop| stop)
 }
 
-/// The checks of a manifest that need no values. Errors of the deployment's own objects leave a document whose links can be checked, too.
+/// The checks of a manifest that need no values. Errors of the deployment's own objects leave a document whose links
+/// can be checked, too.
 fn checked(
     stages: &dyn Stages,
     manifest: &Manifest,

@@ -1,4 +1,5 @@
-//! The inputs of a deployment, each with a digest that reveals no value. The digests show what caused a change, and let clients wait for one. Pure.
+//! The inputs of a deployment, each with a digest that reveals no value. The digests show what caused a change, and let
+//! clients wait for one. Pure.
 
 use boson_api::deployment::{Input, InputKind};
 use boson_cluster::objects;

@@ -1,5 +1,5 @@
-//! Reads the documents of a deployment. Each is read once, however often it is referred to. Their total size is limited, in bytes and by the memory
-//! budget of the namespace.
+//! Reads the documents of a deployment. Each is read once, however often it is referred to. Their total size is
+//! limited, in bytes and by the memory budget of the namespace.
 
 use super::digests::{self, Source};
 use super::memory::hold;

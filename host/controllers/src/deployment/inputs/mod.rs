@@ -1,4 +1,5 @@
-//! Reads what a deployment is made from: the documents that users wrote, the values of variables, and releases from their images.
+//! Reads what a deployment is made from: the documents that users wrote, the values of variables, and releases from
+//! their images.
 
 pub mod digests;
 mod documents;

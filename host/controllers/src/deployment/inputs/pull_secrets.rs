@@ -1,5 +1,5 @@
-//! Pull Secrets: the operator reads images with the same Secrets as the pods of the deployment. Like the kubelet, it uses those that the group names
-//! and those of its ServiceAccount, and ignores missing ones.
+//! Pull Secrets: the operator reads images with the same Secrets as the pods of the deployment. Like the kubelet, it
+//! uses those that the group names and those of its ServiceAccount, and ignores missing ones.
 
 use crate::conversion::PullSecret;
 use crate::deployment::memory::Source;
@@ -28,8 +28,9 @@ pub async fn contents(run: &Reconcile<'_>, manifest: &Tree) -> Result<Vec<PullSe
     Ok(contents)
 }
 
-/// Names of the Secrets that pods of the conversion pull release images with: those of releases with credentials, those that agent settings name,
-/// and those of the ServiceAccounts of the deployment's pods. The pods of the conversion run as another account.
+/// Names of the Secrets that pods of the conversion pull release images with: those of releases with credentials, those
+/// that agent settings name, and those of the ServiceAccounts of the deployment's pods. The pods of the conversion run
+/// as another account.
 pub async fn names_in_pods(run: &Reconcile<'_>, manifest: &Tree) -> Result<Vec<String>, Stop> {
     let releases = manifest.items("releases").iter();
     let with_credentials = releases.filter(|release| has_credentials(release));
@@ -41,7 +42,8 @@ pub async fn names_in_pods(run: &Reconcile<'_>, manifest: &Tree) -> Result<Vec<S
     Ok(in_pods(all))
 }
 
-/// Names of the Secrets that the deployment's own pods pull with, those that groups name first. They and the accounts are remembered.
+/// Names of the Secrets that the deployment's own pods pull with, those that groups name first. They and the accounts
+/// are remembered.
 async fn names(run: &Reconcile<'_>, manifest: &Tree) -> Result<Vec<String>, Stop> {
     let (mut names, accounts) = wanted(manifest);
     let mut sources: BTreeSet<Source> = accounts.iter().cloned().map(Source::Account).collect();
@@ -92,7 +94,8 @@ fn wanted(manifest: &Tree) -> (Vec<String>, BTreeSet<String>) {
     (secrets, accounts)
 }
 
-/// Sorted, because the order of the Secrets of a ServiceAccount is arbitrary, and a conversion job reruns when its pod template changes.
+/// Sorted, because the order of the Secrets of a ServiceAccount is arbitrary, and a conversion job reruns when its pod
+/// template changes.
 fn in_pods(names: Vec<String>) -> Vec<String> {
     BTreeSet::from_iter(names).into_iter().collect()
 }

@@ -1,4 +1,5 @@
-//! The documents that a BOSHDeployment refers to: its manifest, its ops files and its cloud configs. `reading` reads them.
+//! The documents that a BOSHDeployment refers to: its manifest, its ops files and its cloud configs. `reading` reads
+//! them.
 
 use super::digests::{self, Source};
 use crate::conversion::Web;
@@ -63,7 +64,8 @@ pub async fn given(cluster: &Cluster, namespace: &str, spec: &BoshDeploymentSpec
     Ok(given)
 }
 
-/// The present digest of everything that a specification refers to. The status has the same once the operator has read it.
+/// The present digest of everything that a specification refers to. The status has the same once the operator has read
+/// it.
 pub async fn digest_now(cluster: &Cluster, namespace: &str, spec: &BoshDeploymentSpec) -> Result<String, Error> {
     let mut all = Vec::new();
     for (reference, key, _) in references(spec) {

@@ -4,11 +4,13 @@ use boson_pipeline::Diagnostic;
 use boson_pipeline::yaml;
 
 const MIB: u64 = 1 << 20;
-/// Most bytes of all documents of a deployment. A document that is named several times counts each time, because the ops stage gets it each time.
+/// Most bytes of all documents of a deployment. A document that is named several times counts each time, because the
+/// ops stage gets it each time.
 pub const MOST: u64 = 16 * MIB;
 /// Bytes that a conversion uses besides its documents.
 const BASE: u64 = 16 * MIB;
-/// How many manifests a conversion holds at a time: as read, with ops, with values, resolved. Each is at most as large as all documents together.
+/// How many manifests a conversion holds at a time: as read, with ops, with values, resolved. Each is at most as large
+/// as all documents together.
 const COPIES: u64 = 4;
 /// How many documents an error names.
 const NAMED: usize = 5;

@@ -1,4 +1,5 @@
-//! Steps of a conversion as jobs in the cluster: each creates a QuarksJob once its input exists, and continues once its output exists.
+//! Steps of a conversion as jobs in the cluster: each creates a QuarksJob once its input exists, and continues once its
+//! output exists.
 
 mod object;
 mod plan;
@@ -142,7 +143,8 @@ async fn newest(run: &Reconcile<'_>, series: &[Series], existing: &[ObjectMeta])
     Ok(Some(stored))
 }
 
-/// Why a job has no output: its errors, or that it still runs. `failed`: the message of its condition Failed, if it has given up.
+/// Why a job has no output: its errors, or that it still runs. `failed`: the message of its condition Failed, if it has
+/// given up.
 async fn unfinished(
     run: &Reconcile<'_>,
     job: &Job,

@@ -168,8 +168,8 @@ pub fn rendering(site: &Site<'_>, groups: &[Rendering<'_>], releases: &[ReleaseI
 const VALUES: &str = "values";
 const VALUES_AT: &str = "/var/run/secrets/values";
 
-/// A file for each key, so that Secrets do not conflict. `optional`: a step that needs the values only to keep them out of messages runs without a
-/// missing one.
+/// A file for each key, so that Secrets do not conflict. `optional`: a step that needs the values only to keep them out
+/// of messages runs without a missing one.
 fn values(held: &[Held], optional: bool) -> Volume {
     let source = |held: &Held| {
         let items = held.data.keys().map(|key| pod::item(key, held.path(key)));

@@ -1,4 +1,5 @@
-//! The pods of a conversion job: our containers, without privileges, and containers that copy job sources from release images. Pure.
+//! The pods of a conversion job: our containers, without privileges, and containers that copy job sources from release
+//! images. Pure.
 
 use crate::conversion::ReleaseImage;
 use crate::deployment::stop::Stop;
@@ -145,8 +146,8 @@ fn within_restricted() -> SecurityContext {
     }
 }
 
-/// Copies the job sources of a release image. As root, like in the pods of the deployment, because the image decides who may read them; as vcap if
-/// all its jobs declare that they need no root.
+/// Copies the job sources of a release image. As root, like in the pods of the deployment, because the image decides
+/// who may read them; as vcap if all its jobs declare that they need no root.
 fn copier(release: &ReleaseImage) -> Container {
     let target = literal(&copier::target(&release.release));
     let command = copier::command(&target).into_iter();

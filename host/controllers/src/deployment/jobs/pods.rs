@@ -1,4 +1,5 @@
-//! The state of the pods of a conversion job: diagnostics of their containers, images that cannot be pulled, what they wait for. Pure.
+//! The state of the pods of a conversion job: diagnostics of their containers, images that cannot be pulled, what they
+//! wait for. Pure.
 
 use super::object::INPUTS;
 use boson_in_pod::{Report, TRY_AGAIN};
@@ -91,7 +92,8 @@ fn unwell(pod: &Pod) -> Vec<Diagnostic> {
             continue;
         }
         let (pod, container) = (pod.name_any(), &status.name);
-        // The kubelet alternates between two reasons, for a failure and for the back-off after it. Use one text, so that the condition does not flap.
+        // The kubelet alternates between two reasons, for a failure and for the back-off after it. Use one text, so
+        // that the condition does not flap.
         let why = waiting.message.as_deref().unwrap_or_default();
         let why = why.split_once("ErrImagePull: ").map_or(why, |(_, why)| why);
         let reason = reason.replace("ErrImagePull", "ImagePullBackOff");

@@ -1,4 +1,5 @@
-//! What the process remembers of deployments between two reconciles. After a restart it is empty, and each deployment is converted once.
+//! What the process remembers of deployments between two reconciles. After a restart it is empty, and each deployment
+//! is converted once.
 
 mod postponed;
 mod pull_sources;

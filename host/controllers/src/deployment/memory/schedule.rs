@@ -1,4 +1,5 @@
-//! The snapshot and outcome of the last conversion of each deployment: while nothing has changed since, there is nothing to convert.
+//! The snapshot and outcome of the last conversion of each deployment: while nothing has changed since, there is
+//! nothing to convert.
 //!
 //! Held in memory only. A new process converts each deployment once, because its plugins may differ.
 
@@ -86,7 +87,8 @@ impl Schedule {
             known.other = None;
             return match last.failures {
                 0 => Due::Nothing,
-                // Retried although the snapshot is the same: what it does not cover may have changed, such as an image or a quota.
+                // Retried although the snapshot is the same: what it does not cover may have changed, such as an image
+                // or a quota.
                 failures => due_in(again(failures).saturating_sub(passed)),
             };
         }

@@ -19,7 +19,8 @@ pub async fn difference(run: &Reconcile<'_>, wanted: Vec<Value>, live: &mut [Val
     })
 }
 
-/// Replaces those of the live objects that another write would not change by the wanted ones. Returns whether there were any: then plan again.
+/// Replaces those of the live objects that another write would not change by the wanted ones. Returns whether there
+/// were any: then plan again.
 pub async fn settle(run: &Reconcile<'_>, drifted: &[Drifted], live: &mut [Value]) -> Result<bool, Error> {
     drift::settle(&run.context.cluster, MANAGER, drifted, live).await
 }

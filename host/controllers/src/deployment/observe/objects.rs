@@ -77,7 +77,8 @@ pub async fn unused_plugins(run: &Reconcile<'_>) -> Result<Vec<ConfigMap>, Error
     Ok(all)
 }
 
-/// The quotas of the namespace; none if the operator may not read them. The API server still enforces them, object by object.
+/// The quotas of the namespace; none if the operator may not read them. The API server still enforces them, object by
+/// object.
 pub async fn quotas(run: &Reconcile<'_>) -> Result<Vec<Value>, Error> {
     let quotas = resource("v1", "ResourceQuota");
     match run.context.cluster.list_any(&quotas, run.namespace, "").await {

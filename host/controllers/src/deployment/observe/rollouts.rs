@@ -1,5 +1,5 @@
-//! What a deployment has postponed until its pods are ready: garbage, and instance groups with an older operator image. Both are polled, because a
-//! rollout changes only the status of an object.
+//! What a deployment has postponed until its pods are ready: garbage, and instance groups with an older operator image.
+//! Both are polled, because a rollout changes only the status of an object.
 
 use crate::deployment::context::Context;
 use crate::deployment::memory::Key;

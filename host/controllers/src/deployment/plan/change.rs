@@ -1,5 +1,5 @@
-//! The trail of changes: one event and one log line each time that objects of a deployment are written. They name the instance groups, the versions
-//! of their documents, and the causes; never a value. Pure.
+//! The trail of changes: one event and one log line each time that objects of a deployment are written. They name the
+//! instance groups, the versions of their documents, and the causes; never a value. Pure.
 
 use super::causes::Causes;
 use boson_cluster::client::Notice;

@@ -38,7 +38,8 @@ impl Candidates<'_> {
         secrets.chain(maps).collect()
     }
 
-    /// What to delete. `rolls`: whether pods of an older revision may still start; `is_used`: whether a workload refers to this name.
+    /// What to delete. `rolls`: whether pods of an older revision may still start; `is_used`: whether a workload refers
+    /// to this name.
     pub fn garbage(&self, rolls: bool, is_used: impl Fn(&str) -> bool) -> Garbage<'_> {
         let mut garbage = self.unused(|meta| !rolls || is_never_mounted_by_sets(meta), is_used);
         if rolls {

@@ -1,4 +1,5 @@
-//! Instance groups that cannot be converted. Each keeps the objects of an earlier conversion, if any, and does not affect the other groups.
+//! Instance groups that cannot be converted. Each keeps the objects of an earlier conversion, if any, and does not
+//! affect the other groups.
 
 use crate::deployment::stop::Wrong;
 use boson_manifest::labels;

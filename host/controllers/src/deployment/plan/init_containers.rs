@@ -1,6 +1,7 @@
-//! The init containers of a pod that bring the process wrapper and templates. The bpm stage gives each release a container that copies its templates
-//! out of its image. The kubelet starts init containers one after the other, about a second apart. So a pod whose job sources the operator has mounts
-//! them instead, and the container that renders them also installs the process wrapper. Pure.
+//! The init containers of a pod that bring the process wrapper and templates. The bpm stage gives each release a
+//! container that copies its templates out of its image. The kubelet starts init containers one after the other, about
+//! a second apart. So a pod whose job sources the operator has mounts them instead, and the container that renders them
+//! also installs the process wrapper. Pure.
 
 use boson_manifest::copier::{self, RELEASES};
 use boson_manifest::{contract, wrapper};
@@ -18,8 +19,9 @@ const FOLDER: &str = "/var/run/boson/job-sources";
 /// The volume of the resolved document.
 const RESOLVED: &str = "ig-resolved";
 
-/// Replaces the containers that copy process wrapper and job sources. `config_map`: the job sources. Returns whether it did: not if something else
-/// runs before the templates are rendered, such as pre-render scripts or a container of a plugin, which may need the copies.
+/// Replaces the containers that copy process wrapper and job sources. `config_map`: the job sources. Returns whether it
+/// did: not if something else runs before the templates are rendered, such as pre-render scripts or a container of a
+/// plugin, which may need the copies.
 pub fn shorten(object: &mut Value, config_map: &str) -> bool {
     let Some(pod) = object.pointer_mut(PODS) else {
         return false;
@@ -53,8 +55,8 @@ pub fn shorten(object: &mut Value, config_map: &str) -> bool {
     true
 }
 
-/// The containers that copy process wrapper and job sources, right before the one that renders. The sidecar for log files, which is before them, needs
-/// no copy.
+/// The containers that copy process wrapper and job sources, right before the one that renders. The sidecar for log
+/// files, which is before them, needs no copy.
 fn copiers(init: &[Value]) -> Option<Range<usize>> {
     let first = usize::from(init.first().is_some_and(shows_logs));
     let range = first..init.iter().position(renders)?;

@@ -1,5 +1,6 @@
-//! ConfigMaps with the job sources of instance groups, which their pods mount. They are immutable and named by their content, so pods of an earlier
-//! version keep theirs. The step that renders templates has stored the sources beside its result. Pure.
+//! ConfigMaps with the job sources of instance groups, which their pods mount. They are immutable and named by their
+//! content, so pods of an earlier version keep theirs. The step that renders templates has stored the sources beside
+//! its result. Pure.
 
 use super::documents::Whose;
 use super::init_containers;

@@ -1,5 +1,6 @@
-//! The label `deployment-version` of instance groups: the version of the desired manifest from which a group was last changed. A new manifest that
-//! changes nothing about a group does not change its label either, so that it causes no write. Pure.
+//! The label `deployment-version` of instance groups: the version of the desired manifest from which a group was last
+//! changed. A new manifest that changes nothing about a group does not change its label either, so that it causes no
+//! write. Pure.
 
 use boson_cluster::objects;
 use boson_cluster::objects::versioned;

@@ -1,4 +1,5 @@
-//! Decides what to write for a deployment: a pure function of what the conversion made, of the objects in the cluster, and of settings.
+//! Decides what to write for a deployment: a pure function of what the conversion made, of the objects in the cluster,
+//! and of settings.
 
 pub mod causes;
 pub mod change;

@@ -1,6 +1,6 @@
-//! Pods keep the operator image that they were created with until something else changes them: an upgrade of the operator restarts no pod. If
-//! configured to, the operator rolls one instance group of a deployment at a time. In the same way pods keep how they get their job sources: see
-//! [`init_containers`]. Pure.
+//! Pods keep the operator image that they were created with until something else changes them: an upgrade of the
+//! operator restarts no pod. If configured to, the operator rolls one instance group of a deployment at a time. In the
+//! same way pods keep how they get their job sources: see [`init_containers`]. Pure.
 
 use super::init_containers::{self, PODS};
 use super::job_sources::JobSources;
@@ -9,7 +9,8 @@ use boson_cluster::objects;
 use boson_manifest::labels;
 use serde_json::Value;
 
-/// An object whose pods would get a newer operator image or other init containers if they were created now, and no other change.
+/// An object whose pods would get a newer operator image or other init containers if they were created now, and no
+/// other change.
 struct Outdated {
     /// Its index among the wanted objects.
     at: usize,
@@ -68,8 +69,8 @@ pub struct Images {
     pub rolls: Option<String>,
 }
 
-/// Gives pods their job sources. Keeps the old operator image, and the way to get job sources, in objects that would change only in them, except
-/// for one that may roll now.
+/// Gives pods their job sources. Keeps the old operator image, and the way to get job sources, in objects that would
+/// change only in them, except for one that may roll now.
 pub fn keep(wanted: &mut [Value], live: &[Value], pods: &Pods<'_>) -> Images {
     let long = wanted.to_vec();
     for object in wanted.iter_mut() {
@@ -151,7 +152,8 @@ fn group(object: &Value) -> String {
     label.or(metadata["name"].as_str()).unwrap_or_default().into()
 }
 
-/// Gives the containers of `object` that run the operator image the images that they have in `found`. Returns the first image that differs.
+/// Gives the containers of `object` that run the operator image the images that they have in `found`. Returns the first
+/// image that differs.
 fn keep_image(object: &mut Value, found: &Value, image: &str) -> Option<String> {
     let mut old = None;
     for list in ["initContainers", "containers"] {

@@ -1,5 +1,5 @@
-//! When to start the post-deploy scripts: once for each change of a deployment, when all of its instance groups are ready, on all instances at the
-//! same time. Pure.
+//! When to start the post-deploy scripts: once for each change of a deployment, when all of its instance groups are
+//! ready, on all instances at the same time. Pure.
 
 use boson_cluster::cache::Says;
 use boson_manifest::labels;
@@ -14,7 +14,8 @@ pub struct Start<'s> {
     pub groups: Vec<&'s str>,
 }
 
-/// What to start now. `is_up`: whether all objects are applied and ready; `done`: the version for which scripts were started last.
+/// What to start now. `is_up`: whether all objects are applied and ready; `done`: the version for which scripts were
+/// started last.
 pub fn start<'s>(groups: &[&'s Says], is_up: bool, done: Option<&str>) -> Option<Start<'s>> {
     let version = groups.iter().filter_map(|says| says.version).max()?.to_string();
     let scripts: Vec<&str> = groups.iter().filter_map(|says| says.post_deploy.as_deref()).collect();

@@ -1,4 +1,5 @@
-//! The annotation that names the desired manifest of a group's documents. It is updated in place if a new manifest gives the same document. Pure.
+//! The annotation that names the desired manifest of a group's documents. It is updated in place if a new manifest
+//! gives the same document. Pure.
 
 use boson_pipeline::encoding;
 use k8s_openapi::api::core::v1::Secret;

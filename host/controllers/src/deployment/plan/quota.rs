@@ -1,5 +1,5 @@
-//! Checks whether the new objects of a deployment together fit the quotas of its namespace. The API server checks each object alone, so it might
-//! accept three of five Services. Pure.
+//! Checks whether the new objects of a deployment together fit the quotas of its namespace. The API server checks each
+//! object alone, so it might accept three of five Services. Pure.
 
 use boson_cluster::client::resource;
 use boson_cluster::objects::drift::quantity;

@@ -1,8 +1,10 @@
-//! Whether the generated values are retained when the deployment is deleted. Its claims stay, and their data is useless without the values. Pure.
+//! Whether the generated values are retained when the deployment is deleted. Its claims stay, and their data is useless
+//! without the values. Pure.
 //!
 //! # Guarantees
-//! A claim is created only after every generated value of the deployment was marked as retained and has no owner. So values survive even if no
-//! operator runs when the deployment is deleted, and no finalizer delays the deletion of a deployment or a namespace.
+//! A claim is created only after every generated value of the deployment was marked as retained and has no owner. So
+//! values survive even if no operator runs when the deployment is deleted, and no finalizer delays the deletion of a
+//! deployment or a namespace.
 //!
 //! # Assumptions
 //! Claims carry the deployment's label, as those of instance groups do.
@@ -27,11 +29,12 @@ pub struct Retention {
     pub is_first: bool,
 }
 
-/// Decides the policy, now that all objects are known, and sets it in the wanted QuarksSecrets. `has_claims`: whether claims exist; it counts only if
-/// [`needs_claims`].
+/// Decides the policy, now that all objects are known, and sets it in the wanted QuarksSecrets. `has_claims`: whether
+/// claims exist; it counts only if [`needs_claims`].
 pub fn decide(wanted: &mut [Value], live: &[Value], retain: Retain, has_claims: bool) -> Retention {
-    // Wanted ones count, too: live may be empty because a deleted deployment of this name was just garbage-collected, and a QuarksSecret that is
-    // created again without the policy would take over the retained Secret and delete it later.
+    // Wanted ones count, too: live may be empty because a deleted deployment of this name was just garbage-collected,
+    // and a QuarksSecret that is created again without the policy would take over the retained Secret and delete it
+    // later.
     if !live.iter().chain(&*wanted).any(is_secret) {
         return Retention::default();
     }
@@ -57,7 +60,8 @@ fn ask_for_claims(wanted: &[Value], live: &[Value]) -> bool {
     asks_for_claims(wanted) || asks_for_claims(live)
 }
 
-/// Whether a claim outlives the deployment. One with an owner, such as the ephemeral volume of a pod, is deleted with it.
+/// Whether a claim outlives the deployment. One with an owner, such as the ephemeral volume of a pod, is deleted with
+/// it.
 pub(crate) fn stays(claim: &ObjectMeta) -> bool {
     claim.deletion_timestamp.is_none() && claim.owner_references.iter().flatten().next().is_none()
 }

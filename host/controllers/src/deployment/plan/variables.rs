@@ -1,4 +1,5 @@
-//! The QuarksSecrets of a deployment: which variables have a value, which wait for one, and which the manifest no longer has. Pure.
+//! The QuarksSecrets of a deployment: which variables have a value, which wait for one, and which the manifest no
+//! longer has. Pure.
 
 use boson_api::{ConditionStatus, QuarksSecret};
 use boson_cluster::objects;

@@ -1,4 +1,5 @@
-//! The status of a deployment in a namespace that no operator serves. Most likely its label was forgotten, and nothing else would report that. Pure.
+//! The status of a deployment in a namespace that no operator serves. Most likely its label was forgotten, and nothing
+//! else would report that. Pure.
 
 use super::after::created;
 use boson_api::conditions::{self, Finding};
