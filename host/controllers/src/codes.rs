@@ -18,13 +18,13 @@ boson_pipeline::codes::codes! {
     DEPLOYMENT_JOB_MORE = "deployment-job-more", "There are more errors than a pod can report",
         "Kubernetes stores 12 KiB of messages for all containers of a pod. The log of the container that the message \
          names contains all errors.";
-    DEPLOYMENT_JOB_TAKEN = "deployment-job-taken", "A QuarksJob that the deployment does not own has a name that the conversion needs",
+    DEPLOYMENT_JOB_CONFLICT = "deployment-job-conflict", "A QuarksJob that the deployment does not own has a name that the conversion needs",
         "The names are `var-interpolation-<deployment>`, `data-gathering-<deployment>` and `bpm-configs-<deployment>`. The \
          operator does not change objects that the deployment does not own.";
     DEPLOYMENT_MALFORMED_OBJECT = "deployment-malformed-object", "A plugin returned an object that is not JSON",
         "The object contains a number that JSON cannot represent, such as an infinity. The cause is the plugin of \
          the stage `bpm` or `resources`.";
-    DEPLOYMENT_NAME_TAKEN = "deployment-name-taken", "An object that the deployment does not own has the name of one of its objects",
+    DEPLOYMENT_NAME_CONFLICT = "deployment-name-conflict", "An object that the deployment does not own has the name of one of its objects",
         "The operator never takes over an object that it did not create, because it would change the object, and \
          delete it together with the deployment. Delete or rename the object, or choose another name for the \
          deployment or the instance group. The deployment `a-b` with a group `c` has the same names as `a` with a \

@@ -13,7 +13,7 @@ boson_pipeline::codes::codes! {
     IMAGE_NO_RELEASE = "image-no-release", "No source is given for a release",
         "A release in the manifest needs a `url` that begins with https:// and leads to a compiled release, such as \
          those in `operations/use-compiled-releases.yml` of cf-deployment, or `--release NAME=PATH`.";
-    IMAGE_OUT_TAKEN = "image-out-taken", "The directory of the image holds something else",
+    IMAGE_OUT_NOT_EMPTY = "image-out-not-empty", "The directory of the image holds something else",
         "`--out DIR` writes an OCI image layout into a directory that is empty, not there, or holds a layout of the same image.";
     IMAGE_STEMCELL_DIFFERS = "image-stemcell-differs", "Packages were compiled for another stemcell",
         "Programs need the libraries that they were linked with. The packages of the release were compiled for one \

@@ -56,7 +56,7 @@ pub fn archive(image: &Image, out: &Path) -> Result<(), Diagnostic> {
 /// Writes a layout: a new directory, or one that has a layout of the same image.
 ///
 /// # Errors
-/// `image-unwritable`; `image-out-taken` if the directory contains other files.
+/// `image-unwritable`; `image-out-not-empty` if the directory contains other files.
 pub fn layout(image: &Image, out: &Path) -> Result<(), Diagnostic> {
     check(image, out)?;
     write_layout(image, out).map_err(|error| unwritable(out, &error))
@@ -64,9 +64,9 @@ pub fn layout(image: &Image, out: &Path) -> Result<(), Diagnostic> {
 
 /// Files of the user are not overwritten.
 fn check(image: &Image, out: &Path) -> Result<(), Diagnostic> {
-    let taken = |what: &str| {
+    let refuse = |what: &str| {
         let message = format!("'{}' holds {what}", out.display());
-        Err(Diagnostic::error("image-out-taken", message).help("set --out to an empty or new directory"))
+        Err(Diagnostic::error("image-out-not-empty", message).help("set --out to an empty or new directory"))
     };
     let mut entries = match fs::read_dir(out) {
         Ok(entries) => entries,
@@ -82,12 +82,12 @@ fn check(image: &Image, out: &Path) -> Result<(), Diagnostic> {
         serde_json::from_slice::<Index>(&bytes).ok()
     });
     let Some(index) = index else {
-        return taken("files that are not an image layout");
+        return refuse("files that are not an image layout");
     };
     let same = |entry: &Entry| entry.annotations.name.as_ref() == Some(&image.name);
     match index.manifests.iter().all(same) {
         true => Ok(()),
-        false => taken("another image"),
+        false => refuse("another image"),
     }
 }
 

@@ -37,7 +37,7 @@ boson_document::codes! {
     NAME = "bpm-name", "A name is not valid in Kubernetes",
         "Names in Kubernetes consist of lower-case letters, digits and `-`; `_` becomes `-`, and other characters \
          are removed. The result must not be empty, and the name of a deployment must begin with a letter.";
-    NAME_TAKEN = "bpm-name-taken", "Two objects have the same name in Kubernetes",
+    NAME_CONFLICT = "bpm-name-conflict", "Two objects have the same name in Kubernetes",
         "Two names became equal in Kubernetes (`a_b` and `a-b`), or with an ending (instance 0 of group `a`, and \
          group `a-0`). Rename one of them.";
     NO_BPM = "bpm-no-information", "A job has processes but no bpm information",

@@ -7,7 +7,7 @@ use crate::volumes::{self, Volumes};
 use crate::{container, deployment, dns, init, lifecycle_scripts, read, services, workload};
 use boson_document::{Report, Tree};
 use boson_manifest::dns::RESOLVED_KEY;
-use boson_manifest::names::{NameError, Taken};
+use boson_manifest::names::{NameClaims, NameError};
 use std::collections::HashSet;
 
 /// Objects of one instance group: Services, claims of an errand, QuarksStatefulSet or QuarksJob.
@@ -88,10 +88,10 @@ fn check_ports(group: &Group, report: &mut Report) {
 
 /// Two things must not share a container's name, and active/passive probes are for containers that exist.
 fn check_containers(group: &Group, report: &mut Report) {
-    let mut taken = Taken::default();
+    let mut claims = NameClaims::default();
     for (name, by) in init::names_of(group) {
-        if let Err(error) = taken.claim("container", &name, &by) {
-            report.error(codes::NAME_TAKEN, group.place.at("jobs"), error.to_string());
+        if let Err(error) = claims.claim("container", &name, &by) {
+            report.error(codes::NAME_CONFLICT, group.place.at("jobs"), error.to_string());
         }
     }
     let pairs = group

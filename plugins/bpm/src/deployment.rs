@@ -17,7 +17,7 @@ use boson_manifest::dns::is_release;
 use boson_manifest::group::InstanceGroup;
 use boson_manifest::instances::{Layout, Spread};
 use boson_manifest::members::unreported;
-use boson_manifest::names::{NameError, Names, Taken, label};
+use boson_manifest::names::{NameClaims, NameError, Names, label};
 use boson_manifest::release::Release;
 use boson_manifest::schema::{self, Schema};
 use boson_manifest::{images, job, labels, redacted};
@@ -45,14 +45,19 @@ pub fn objects(request: &DeploymentRequest, report: &mut Report) -> Vec<Tree> {
         ..Metadata::default()
     }
     .label(labels::DEPLOYMENT_NAME, names.deployment());
-    let mut taken = Taken::default();
-    claim_groups(&names, request, &place, &mut taken, report);
-    let mut objects = pull_secrets(request, &names, &metadata, &mut taken, report);
-    objects.extend(dns::objects(request, &names, &metadata, &mut taken, report));
+    let mut claims = NameClaims::default();
+    claim_groups(&names, request, &place, &mut claims, report);
+    let mut objects = pull_secrets(request, &names, &metadata, &mut claims, report);
+    objects.extend(dns::objects(request, &names, &metadata, &mut claims, report));
     for variable in &request.variables {
         let place = Place::new(&request.document_name, &variable.pointer);
         objects.extend(variables::object(
-            variable, &names, &metadata, &mut taken, &place, report,
+            variable,
+            &names,
+            &metadata,
+            &mut claims,
+            &place,
+            report,
         ));
     }
     objects
@@ -294,7 +299,13 @@ fn quarks(job: &Tree, place: &Place, report: &mut Report) {
 const MOST_SERVICES: usize = 20_000;
 
 /// Names of all groups' objects: two groups, or a group and another's instance, must not share one.
-fn claim_groups(names: &Names, request: &DeploymentRequest, place: &Place, taken: &mut Taken, report: &mut Report) {
+fn claim_groups(
+    names: &Names,
+    request: &DeploymentRequest,
+    place: &Place,
+    claims: &mut NameClaims,
+    report: &mut Report,
+) {
     let (mut left, mut seen) = (MOST_SERVICES, HashSet::new());
     for group in InstanceGroup::all(&request.document) {
         // The links stage reports groups with the same canonical name, and names that no Service can have.
@@ -303,9 +314,9 @@ fn claim_groups(names: &Names, request: &DeploymentRequest, place: &Place, taken
         }
         let indexes = indexes(&group, request.deployment.spread, left);
         left -= indexes.len();
-        if let Err(error @ NameError::Taken { .. }) = claim_group(names, &group.name, &indexes, taken) {
+        if let Err(error @ NameError::Conflict { .. }) = claim_group(names, &group.name, &indexes, claims) {
             let place = place.with(group.place.at("name").pointer);
-            report.error(codes::NAME_TAKEN, place, error.to_string());
+            report.error(codes::NAME_CONFLICT, place, error.to_string());
         }
     }
 }
@@ -326,15 +337,15 @@ fn indexes(group: &InstanceGroup<'_>, spread: Spread, most: usize) -> Vec<u32> {
     pods.map(|(zone, ordinal)| layout.index(zone + 1, ordinal)).collect()
 }
 
-fn claim_group(names: &Names, group: &str, indexes: &[u32], taken: &mut Taken) -> Result<(), NameError> {
+fn claim_group(names: &Names, group: &str, indexes: &[u32], claims: &mut NameClaims) -> Result<(), NameError> {
     let by = format!("instance group '{group}'");
-    taken.claim("workload", &names.group(group)?, &by)?;
-    taken.claim("Secret", &names.resolved(group, None)?, &by)?;
-    taken.claim("Secret", &names.bpm(group, None)?, &by)?;
-    taken.claim("Service", &names.service(group)?, &by)?;
+    claims.claim("workload", &names.group(group)?, &by)?;
+    claims.claim("Secret", &names.resolved(group, None)?, &by)?;
+    claims.claim("Secret", &names.bpm(group, None)?, &by)?;
+    claims.claim("Service", &names.service(group)?, &by)?;
     indexes.iter().try_for_each(|index| {
         let by = format!("instance {index} of instance group '{group}'");
-        taken.claim("Service", &names.instance_service(group, *index)?, &by)
+        claims.claim("Service", &names.instance_service(group, *index)?, &by)
     })
 }
 
@@ -342,7 +353,7 @@ fn pull_secrets(
     request: &DeploymentRequest,
     names: &Names,
     metadata: &Metadata,
-    taken: &mut Taken,
+    claims: &mut NameClaims,
     report: &mut Report,
 ) -> Vec<Tree> {
     let mut objects = Vec::new();
@@ -355,11 +366,11 @@ fn pull_secrets(
         };
         let by = format!("the credentials of release '{}'", release.name);
         let name = names.release_credentials(&release.name);
-        match name.and_then(|name| taken.claim("Secret", &name, &by).map(|()| name)) {
+        match name.and_then(|name| claims.claim("Secret", &name, &by).map(|()| name)) {
             Ok(name) => objects.push(image::pull_secret(&name, metadata, &url, &username, &password)),
             Err(error) => {
                 let place = release.place.at("name").in_document(&request.document_name);
-                report.error(codes::NAME_TAKEN, place, error.to_string());
+                report.error(codes::NAME_CONFLICT, place, error.to_string());
             }
         }
     }

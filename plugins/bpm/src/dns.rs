@@ -8,7 +8,7 @@ use crate::security;
 use boson_document::{Place, Report, Tree, json};
 use boson_manifest::dns::{self, ACCOUNT, ZONE_KEY};
 use boson_manifest::labels;
-use boson_manifest::names::{NameError, Names, Taken};
+use boson_manifest::names::{NameClaims, NameError, Names};
 
 /// Label of the servers' pods.
 const COMPONENT: (&str, &str) = ("app.kubernetes.io/component", "dns");
@@ -26,7 +26,7 @@ pub fn objects(
     request: &DeploymentRequest,
     names: &Names,
     metadata: &Metadata,
-    taken: &mut Taken,
+    claims: &mut NameClaims,
     report: &mut Report,
 ) -> Vec<Tree> {
     let collected = dns::collect(dns::Request {
@@ -50,10 +50,10 @@ pub fn objects(
         return Vec::new();
     }
     let name = dns::object_name(names);
-    if let Err(error) = taken.claim("Service", &name, "the DNS of the deployment") {
+    if let Err(error) = claims.claim("Service", &name, "the DNS of the deployment") {
         let help = "rename the instance group: its Service would have the name of the deployment's DNS";
         let place = Place::new(&request.document_name, "/instance_groups");
-        report.error(codes::NAME_TAKEN, &place, error.to_string()).help(help);
+        report.error(codes::NAME_CONFLICT, &place, error.to_string()).help(help);
         return Vec::new();
     }
     let files = collected

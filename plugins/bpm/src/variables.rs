@@ -6,7 +6,7 @@ use crate::object::{compact, object};
 use crate::request::Variable;
 use boson_document::{Place, Report, Tree, ruby};
 use boson_manifest::labels;
-use boson_manifest::names::{LABEL_LIMIT, NameError, Names, Taken, cut, label};
+use boson_manifest::names::{LABEL_LIMIT, NameClaims, NameError, Names, cut, label};
 use boson_manifest::redacted;
 
 /// BOSH's types and the predecessor's.
@@ -63,11 +63,11 @@ pub fn object(
     variable: &Variable,
     names: &Names,
     metadata: &Metadata,
-    taken: &mut Taken,
+    claims: &mut NameClaims,
     place: &Place,
     report: &mut Report,
 ) -> Option<Tree> {
-    let name = name(variable, names, taken, place, report)?;
+    let name = name(variable, names, claims, place, report)?;
     if !TYPES.contains(&variable.kind.as_str()) {
         let text = format!(
             "Variable '{}' has the type '{}', which cannot be generated",
@@ -101,14 +101,20 @@ pub fn object(
 }
 
 /// Name of QuarksSecret and Secret, claimed.
-fn name(variable: &Variable, names: &Names, taken: &mut Taken, place: &Place, report: &mut Report) -> Option<String> {
+fn name(
+    variable: &Variable,
+    names: &Names,
+    claims: &mut NameClaims,
+    place: &Place,
+    report: &mut Report,
+) -> Option<String> {
     let by = format!("variable '{}'", variable.name);
     let name = names
         .variable(&variable.name)
-        .and_then(|name| taken.claim("Secret", &name, &by).map(|()| name));
+        .and_then(|name| claims.claim("Secret", &name, &by).map(|()| name));
     name.map_err(|error| {
-        let taken = matches!(error, NameError::Taken { .. });
-        let code = if taken { codes::NAME_TAKEN } else { codes::NAME };
+        let conflict = matches!(error, NameError::Conflict { .. });
+        let code = if conflict { codes::NAME_CONFLICT } else { codes::NAME };
         report.error(code, place.at("name"), error.to_string());
     })
     .ok()

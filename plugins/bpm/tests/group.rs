@@ -466,7 +466,7 @@ fn what_bpm_would_refuse_is_refused() {
         ),
         (
             r#"{"name": "a-b", "executable": "/p"}, {"name": "a_b", "executable": "/q"}"#,
-            vec!["E bpm-name-taken m/instance_groups/0/jobs process 'a-b' of job 'j' and process 'a_b' of job 'j' have the same container name 'j-a-b' in Kubernetes".into()],
+            vec!["E bpm-name-conflict m/instance_groups/0/jobs process 'a-b' of job 'j' and process 'a_b' of job 'j' have the same container name 'j-a-b' in Kubernetes".into()],
         ),
     ] {
         assert_eq!(reported(Case { bpm: &[process], ..Case::default() }), expected, "{process}");

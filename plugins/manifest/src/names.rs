@@ -2,7 +2,7 @@
 //!
 //! A [`Names`] knows the deployment and gives the name of everything made for it. A name over its limit keeps its first
 //! characters and ends in the md5 of the whole. Sanitizing removes differences (`a_b` and `a-b` get the same name):
-//! code that makes objects from several inputs [claims](Taken::claim) each name, so that a conflict is an error and not
+//! code that makes objects from several inputs [claims](NameClaims::claim) each name, so that a conflict is an error and not
 //! a lost object.
 
 use md5::{Digest, Md5};
@@ -41,7 +41,7 @@ pub enum NameError {
         suffix: String,
     },
     /// Two inputs have the same name.
-    Taken {
+    Conflict {
         /// Kind of the object.
         kind: &'static str,
         /// The name.
@@ -72,7 +72,7 @@ impl fmt::Display for NameError {
                 f,
                 "The address '{service}{suffix}' has more than {SUBDOMAIN_LIMIT} characters, and '{suffix}' is too long to shorten the name"
             ),
-            Self::Taken {
+            Self::Conflict {
                 kind,
                 name,
                 first,
@@ -414,11 +414,11 @@ fn version_ending(version: Option<u32>) -> String {
 
 /// The names in use, and who uses them.
 #[derive(Clone, Debug, Default)]
-pub struct Taken(HashMap<(&'static str, String), String>);
+pub struct NameClaims(HashMap<(&'static str, String), String>);
 
-// === impl Taken ===
+// === impl NameClaims ===
 
-impl Taken {
+impl NameClaims {
     /// Takes a name of a kind (`Service`) for an input (`instance group 'nats'`). The same input may take it again.
     ///
     /// # Errors
@@ -428,7 +428,7 @@ impl Taken {
         if first == by {
             return Ok(());
         }
-        Err(NameError::Taken {
+        Err(NameError::Conflict {
             kind,
             name: name.into(),
             first: first.clone(),
@@ -587,11 +587,11 @@ mod tests {
 
     #[test]
     fn two_inputs_never_have_one_name() {
-        let mut taken = Taken::default();
-        taken.claim("Service", "dep-a-0", "instance group 'a-0'").unwrap();
-        taken.claim("Service", "dep-a-0", "instance group 'a-0'").unwrap();
-        taken.claim("Secret", "dep-a-0", "instance group 'a'").unwrap();
-        let error = taken
+        let mut claims = NameClaims::default();
+        claims.claim("Service", "dep-a-0", "instance group 'a-0'").unwrap();
+        claims.claim("Service", "dep-a-0", "instance group 'a-0'").unwrap();
+        claims.claim("Secret", "dep-a-0", "instance group 'a'").unwrap();
+        let error = claims
             .claim("Service", "dep-a-0", "instance 0 of instance group 'a'")
             .unwrap_err();
         let text = "instance group 'a-0' and instance 0 of instance group 'a' have the same Service name 'dep-a-0' in Kubernetes";

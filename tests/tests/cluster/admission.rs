@@ -1,53 +1,47 @@
 //! The webhook from the user's view: `kubectl apply` reports errors, and nothing is blocked while the operator is
 //! unavailable.
 
-use crate::operator::{PATIENCE, Stage, config_map};
+use crate::operator::{Environment, PATIENCE, config_map};
 use boson_tests::cluster::{Answer, free_port};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
-/// A stage whose operator runs the webhook.
-fn stage(name: &str) -> Stage {
+/// An environment whose operator runs the webhook.
+fn env(name: &str) -> Environment {
     let address = format!("127.0.0.1:{}", free_port().unwrap());
     let url = format!("https://{address}");
-    Stage::with(name, &["--webhook-listen", &address, "--webhook-url", &url]).unwrap()
+    Environment::with(name, &["--webhook-listen", &address, "--webhook-url", &url]).unwrap()
 }
 
 /// The API server's answer to this object; nothing is stored.
-fn try_out(stage: &Stage, object: &Value) -> Answer {
-    apply(stage, object, &["--dry-run=server"])
+fn try_out(env: &Environment, object: &Value) -> Answer {
+    apply(env, object, &["--dry-run=server"])
 }
 
-fn apply(stage: &Stage, object: &Value, more: &[&str]) -> Answer {
-    let arguments = [
-        "--namespace",
-        &stage.namespace,
-        "apply",
-        "--server-side",
-        "--filename=-",
-    ];
+fn apply(env: &Environment, object: &Value, more: &[&str]) -> Answer {
+    let arguments = ["--namespace", &env.namespace, "apply", "--server-side", "--filename=-"];
     let arguments = arguments.iter().chain(more);
-    stage.cluster.try_kubectl(arguments, &object.to_string()).unwrap()
+    env.cluster.try_kubectl(arguments, &object.to_string()).unwrap()
 }
 
 /// Tries until the answer is as expected: API servers notice a changed configuration a moment later.
-fn until(stage: &Stage, object: &Value, what: &str, good: impl Fn(&Answer) -> bool) -> Answer {
+fn until(env: &Environment, object: &Value, what: &str, good: impl Fn(&Answer) -> bool) -> Answer {
     let began = Instant::now();
     loop {
-        let answer = try_out(stage, object);
+        let answer = try_out(env, object);
         if good(&answer) {
             return answer;
         }
         if began.elapsed() > PATIENCE {
-            panic!("{what} did not come: {answer:?}\n{}", stage.operator.log());
+            panic!("{what} did not come: {answer:?}\n{}", env.operator.log());
         }
         std::thread::sleep(Duration::from_millis(200));
     }
 }
 
 /// Number of reviews.
-fn reviews(stage: &Stage) -> u64 {
-    let text = stage.operator.ask("/metrics").unwrap();
+fn reviews(env: &Environment) -> u64 {
+    let text = env.operator.ask("/metrics").unwrap();
     let lines = text.lines().filter(|line| line.starts_with("boson_reviews_total"));
     lines
         .filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok())
@@ -56,52 +50,51 @@ fn reviews(stage: &Stage) -> u64 {
 
 #[test]
 fn errors_are_reported_before_an_object_is_stored() {
-    let mut stage = stage("admission");
+    let mut env = env("admission");
     let ops = |name: &str, text: &str| config_map(name, "ops", text);
-    let deploy = |stage: &Stage| stage.deploy().unwrap();
-    let broken = stage.deployment(&["broken"]);
-    stage
-        .apply(&[
-            ops("broken", "- type: remove\n  path: /instance_gruops/0\n"),
-            config_map("cloud", "cloud-config", "azs: [{name: other}]\n"),
-            ops("warned", "- type: replace\n  path: /director_uuid?\n  value: x\n"),
-            ops(
-                "quoting",
-                "- type: replace\n  path: /releases/0/version\n  value: ((word))\n",
-            ),
-            json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "nats.var-implicit-word"},
+    let deploy = |env: &Environment| env.deploy().unwrap();
+    let broken = env.deployment(&["broken"]);
+    env.apply(&[
+        ops("broken", "- type: remove\n  path: /instance_gruops/0\n"),
+        config_map("cloud", "cloud-config", "azs: [{name: other}]\n"),
+        ops("warned", "- type: replace\n  path: /director_uuid?\n  value: x\n"),
+        ops(
+            "quoting",
+            "- type: replace\n  path: /releases/0/version\n  value: ((word))\n",
+        ),
+        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "nats.var-implicit-word"},
                 "stringData": {"value": "CANARY-in-a-secret.latest"}}),
-        ])
-        .unwrap();
+    ])
+    .unwrap();
     // All objects of a first `kubectl apply`, before any of its ConfigMaps exists.
-    let early = until(&stage, &broken, "a warning", |answer| answer.stderr.contains("Warning"));
+    let early = until(&env, &broken, "a warning", |answer| answer.stderr.contains("Warning"));
     assert!(early.success, "{early:?}");
     assert!(
         early.stderr.contains("there is no ConfigMap 'nats-manifest'"),
         "{early:?}"
     );
-    deploy(&stage);
+    deploy(&env);
 
-    let denied = try_out(&stage, &broken);
+    let denied = try_out(&env, &broken);
     assert!(!denied.success, "{denied:?}");
     assert!(denied.stderr.contains("configmap/broken/ops:2:9"), "{denied:?}");
     assert!(
         denied.stderr.contains("Expected to find a map key 'instance_gruops'"),
         "{denied:?}"
     );
-    let quoting = try_out(&stage, &stage.deployment(&["quoting"]));
+    let quoting = try_out(&env, &env.deployment(&["quoting"]));
     assert!(!quoting.success && quoting.stderr.contains("<redacted>"), "{quoting:?}");
     assert!(!quoting.stderr.contains("CANARY"), "{quoting:?}");
-    let mut clouded = stage.deployment(&[]);
+    let mut clouded = env.deployment(&[]);
     clouded["spec"]["cloudConfig"] = json!({"type": "configmap", "name": "cloud"});
-    let clouded = try_out(&stage, &clouded);
+    let clouded = try_out(&env, &clouded);
     assert!(!clouded.success, "{clouded:?}");
     let words = "references unknown availability zone 'z1'";
     assert!(
         clouded.stderr.contains(words) && clouded.stderr.contains("configmap/nats-manifest/manifest:"),
         "{clouded:?}"
     );
-    let warned = try_out(&stage, &stage.deployment(&["warned"]));
+    let warned = try_out(&env, &env.deployment(&["warned"]));
     assert!(warned.success, "{warned:?}");
     assert!(
         warned.stderr.contains("Warning: configmap/warned/ops:3:") && warned.stderr.contains("director_uuid"),
@@ -109,9 +102,9 @@ fn errors_are_reported_before_an_object_is_stored() {
     );
 
     // Changes outside of the spec are not reviewed.
-    let before = reviews(&stage);
+    let before = reviews(&env);
     assert!(before >= 3);
-    stage.kubectl(&["label", "boshdeployment/nats", "some=label"]).unwrap();
+    env.kubectl(&["label", "boshdeployment/nats", "some=label"]).unwrap();
     let status = [
         "patch",
         "boshdeployment/nats",
@@ -119,49 +112,46 @@ fn errors_are_reported_before_an_object_is_stored() {
         "--type=merge",
         "--patch={\"status\":{\"message\":\"x\"}}",
     ];
-    stage.kubectl(&status).unwrap();
-    assert_eq!(reviews(&stage), before);
+    env.kubectl(&status).unwrap();
+    assert_eq!(reviews(&env), before);
 
     // New certificates, of a new authority, while it runs.
-    let key = |stage: &Stage| {
-        stage
-            .get("secret/boson-webhook")
+    let key = |env: &Environment| {
+        env.get("secret/boson-webhook")
             .map(|secret| secret["data"]["tls.key"].clone())
     };
-    let old = key(&stage).unwrap();
-    stage.kubectl(&["delete", "secret/boson-webhook"]).unwrap();
-    until(&stage, &broken, "a refusal with another certificate", |answer| {
-        !answer.success && key(&stage).is_ok_and(|new| new != old)
+    let old = key(&env).unwrap();
+    env.kubectl(&["delete", "secret/boson-webhook"]).unwrap();
+    until(&env, &broken, "a refusal with another certificate", |answer| {
+        !answer.success && key(&env).is_ok_and(|new| new != old)
     });
 
-    stage
-        .apply(&[ops("broken", "- type: replace\n  path: /tags?/x\n  value: y\n")])
+    env.apply(&[ops("broken", "- type: replace\n  path: /tags?/x\n  value: y\n")])
         .unwrap();
-    let fixed = try_out(&stage, &broken);
+    let fixed = try_out(&env, &broken);
     assert!(fixed.success, "{fixed:?}");
 
     // An unavailable operator blocks no request, and its configuration is deleted with its namespace.
-    stage
-        .apply(&[ops("broken", "- type: remove\n  path: /instance_gruops/0\n")])
+    env.apply(&[ops("broken", "- type: remove\n  path: /instance_gruops/0\n")])
         .unwrap();
-    assert!(!try_out(&stage, &broken).success);
-    stage.operator.kill();
-    let stored = apply(&stage, &broken, &[]);
+    assert!(!try_out(&env, &broken).success);
+    env.operator.kill();
+    let stored = apply(&env, &broken, &[]);
     assert!(stored.success, "{stored:?}");
-    is_deleted_with_its_namespace(&stage);
+    is_deleted_with_its_namespace(&env);
 }
 
-fn is_deleted_with_its_namespace(stage: &Stage) {
-    let configuration = format!("validatingwebhookconfiguration/boson.{}", stage.namespace);
-    let owner = &stage.get(&configuration).unwrap()["metadata"]["ownerReferences"][0];
+fn is_deleted_with_its_namespace(env: &Environment) {
+    let configuration = format!("validatingwebhookconfiguration/boson.{}", env.namespace);
+    let owner = &env.get(&configuration).unwrap()["metadata"]["ownerReferences"][0];
     assert_eq!(
         (&owner["kind"], &owner["name"]),
-        (&json!("Namespace"), &json!(stage.namespace))
+        (&json!("Namespace"), &json!(env.namespace))
     );
-    let namespace = format!("namespace/{}", stage.namespace);
-    stage.cluster.kubectl(["delete", &namespace, "--wait=false"]).unwrap();
+    let namespace = format!("namespace/{}", env.namespace);
+    env.cluster.kubectl(["delete", &namespace, "--wait=false"]).unwrap();
     let began = Instant::now();
-    while stage.get(&configuration).is_ok() {
+    while env.get(&configuration).is_ok() {
         assert!(began.elapsed() < PATIENCE, "the configuration stays");
         std::thread::sleep(Duration::from_millis(500));
     }
@@ -169,7 +159,7 @@ fn is_deleted_with_its_namespace(stage: &Stage) {
 
 #[test]
 fn two_operators_agree_on_one_authority_and_strangers_learn_nothing() {
-    let first = stage("authority");
+    let first = env("authority");
     let address = format!("127.0.0.1:{}", free_port().unwrap());
     // It waits for the lease of the first, but answers reviews.
     let second = first.beside(&[

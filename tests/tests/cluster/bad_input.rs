@@ -1,8 +1,8 @@
 //! Bad input, one operator for all of it: each mistake is reported in a condition and an event that name it, writes no
 //! object, reveals no value, and is no longer reported once it is fixed.
 
-use crate::desk::{Desk, Room, condition, is, small_release};
 use crate::hook;
+use crate::operator_process::{OperatorProcess, Tenant, condition, is, small_release};
 use boson_tests::registry::layer;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -43,19 +43,19 @@ struct Case {
     /// Name of the deployment.
     name: &'static str,
     /// Creates it, after the inputs of a good deployment exist.
-    spoil: fn(Room, &'static str) -> BoxFuture<'static, ()>,
+    spoil: fn(Tenant, &'static str) -> BoxFuture<'static, ()>,
     /// The condition's type and reason.
     reported: (&'static str, &'static str),
     /// Texts in the message.
     words: &'static [&'static str],
     /// Fixes it.
-    fix: fn(Room, &'static str) -> BoxFuture<'static, ()>,
+    fix: fn(Tenant, &'static str) -> BoxFuture<'static, ()>,
 }
 
 /// Wraps blocks as functions for the table.
 macro_rules! steps {
-    ($room:ident, $name:ident, $body:block) => {
-        |$room: Room, $name: &'static str| {
+    ($tenant:ident, $name:ident, $body:block) => {
+        |$tenant: Tenant, $name: &'static str| {
             Box::pin(async move {
                 let _ = $name;
                 $body
@@ -96,15 +96,16 @@ fn noise(bytes: usize, mut state: u64) -> String {
     std::iter::repeat_with(next).take(bytes).collect()
 }
 
-const DEPLOY: fn(Room, &'static str) -> BoxFuture<'static, ()> =
-    steps!(room, name, { room.deployment(name, &[]).await });
+const DEPLOY: fn(Tenant, &'static str) -> BoxFuture<'static, ()> =
+    steps!(tenant, name, { tenant.deployment(name, &[]).await });
 
 /// A quota that is in effect.
-async fn few_services(room: &Room, most: &str) {
+async fn few_services(tenant: &Tenant, most: &str) {
     let spec = json!({"hard": {"count/services": most}});
-    room.apply(json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few"}, "spec": spec}))
+    tenant
+        .apply(json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few"}, "spec": spec}))
         .await;
-    while room.get("v1", "ResourceQuota", "few").await.unwrap()["status"]["hard"].is_null() {
+    while tenant.get("v1", "ResourceQuota", "few").await.unwrap()["status"]["hard"].is_null() {
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     }
 }
@@ -115,82 +116,87 @@ fn cases() -> Vec<Case> {
     vec![
         Case {
             name: "no-map",
-            spoil: steps!(room, name, {
-                room.delete("v1", "ConfigMap", "no-map-manifest").await;
-                room.deployment(name, &[]).await;
+            spoil: steps!(tenant, name, {
+                tenant.delete("v1", "ConfigMap", "no-map-manifest").await;
+                tenant.deployment(name, &[]).await;
             }),
             reported: converted("DeploymentNotFound"),
             words: &["there is no ConfigMap 'no-map-manifest'", "boshdeployment"],
-            fix: steps!(room, name, {
-                room.config_map("no-map-manifest", "manifest", &manifest("1", "domain"))
+            fix: steps!(tenant, name, {
+                tenant
+                    .config_map("no-map-manifest", "manifest", &manifest("1", "domain"))
                     .await
             }),
         },
         Case {
             name: "no-key",
-            spoil: steps!(room, name, {
-                room.config_map("no-key-manifest", "other", "x").await;
-                room.deployment(name, &[]).await;
+            spoil: steps!(tenant, name, {
+                tenant.config_map("no-key-manifest", "other", "x").await;
+                tenant.deployment(name, &[]).await;
             }),
             reported: converted("DeploymentNoKey"),
             words: &["ConfigMap 'no-key-manifest' has no key 'manifest'"],
-            fix: steps!(room, name, {
-                room.config_map("no-key-manifest", "manifest", &manifest("1", "domain"))
+            fix: steps!(tenant, name, {
+                tenant
+                    .config_map("no-key-manifest", "manifest", &manifest("1", "domain"))
                     .await
             }),
         },
         Case {
             name: "no-ops",
-            spoil: steps!(room, name, { room.deployment(name, &["absent"]).await }),
+            spoil: steps!(tenant, name, { tenant.deployment(name, &["absent"]).await }),
             reported: converted("DeploymentNotFound"),
             words: &["there is no ConfigMap 'absent'", "boshdeployment", "ops/0"],
-            fix: steps!(room, name, { room.config_map("absent", "ops", "[]").await }),
+            fix: steps!(tenant, name, { tenant.config_map("absent", "ops", "[]").await }),
         },
         Case {
             name: "ops-fail",
-            spoil: steps!(room, name, {
-                room.config_map("ops", "ops", "- type: remove\n  path: /instance_gruops/0\n")
+            spoil: steps!(tenant, name, {
+                tenant
+                    .config_map("ops", "ops", "- type: remove\n  path: /instance_gruops/0\n")
                     .await;
-                room.deployment(name, &["ops"]).await;
+                tenant.deployment(name, &["ops"]).await;
             }),
             reported: converted("OpsMissingKey"),
             words: &["configmap/ops/ops:2:9", "Expected to find a map key 'instance_gruops'"],
-            fix: steps!(room, name, { room.config_map("ops", "ops", "[]").await }),
+            fix: steps!(tenant, name, { tenant.config_map("ops", "ops", "[]").await }),
         },
         Case {
             name: "words-long",
-            spoil: steps!(room, name, {
+            spoil: steps!(tenant, name, {
                 let ops = format!("- type: remove\n  path: /{}\n", "größe".repeat(900));
-                room.config_map("ops", "ops", &ops).await;
-                room.deployment(name, &["ops"]).await;
+                tenant.config_map("ops", "ops", &ops).await;
+                tenant.deployment(name, &["ops"]).await;
             }),
             reported: converted("OpsMissingKey"),
             words: &["Expected to find a map key 'größegröße", "[the message is cut: it has "],
-            fix: steps!(room, name, { room.config_map("ops", "ops", "[]").await }),
+            fix: steps!(tenant, name, { tenant.config_map("ops", "ops", "[]").await }),
         },
         // Without the check, the API server refuses the QuarksSecret: a length is a number.
         Case {
             name: "generated-option",
-            spoil: steps!(room, name, {
+            spoil: steps!(tenant, name, {
                 let length =
                     "{name: pw, type: password, options: {length: ((other))}}\n- {name: other, type: password}";
                 let text = manifest("1", "domain").replace("{name: pw, type: password}", length);
-                room.config_map("generated-option-manifest", "manifest", &text).await;
-                room.deployment(name, &[]).await;
+                tenant.config_map("generated-option-manifest", "manifest", &text).await;
+                tenant.deployment(name, &[]).await;
             }),
             reported: converted("VariablesGeneratedOption"),
             words: &["The options of variable 'pw' use variable 'other', which is generated"],
-            fix: steps!(room, name, {
-                room.config_map("generated-option-manifest", "manifest", &manifest("1", "domain"))
+            fix: steps!(tenant, name, {
+                tenant
+                    .config_map("generated-option-manifest", "manifest", &manifest("1", "domain"))
                     .await
             }),
         },
         Case {
             name: "no-value",
-            spoil: steps!(room, name, {
-                room.config_map("no-value-manifest", "manifest", &manifest("1", "pws"))
+            spoil: steps!(tenant, name, {
+                tenant
+                    .config_map("no-value-manifest", "manifest", &manifest("1", "pws"))
                     .await;
-                room.deployment(name, &[]).await;
+                tenant.deployment(name, &[]).await;
             }),
             reported: converted("DeploymentNoValue"),
             words: &[
@@ -198,32 +204,33 @@ fn cases() -> Vec<Case> {
                 "configmap/no-value-manifest/manifest:14",
                 "did you mean 'pw'?",
             ],
-            fix: steps!(room, name, {
-                room.secret("no-value.var-implicit-pws", "value", MARKER).await
+            fix: steps!(tenant, name, {
+                tenant.secret("no-value.var-implicit-pws", "value", MARKER).await
             }),
         },
         Case {
             name: "no-json",
-            spoil: steps!(room, name, {
+            spoil: steps!(tenant, name, {
                 let metadata = json!({"name": "no-json.var-implicit-domain",
                     "annotations": {"quarks.cloudfoundry.org/json-value": "true"}});
-                room.apply(json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": {"value": MARKER}}))
+                tenant.apply(json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": {"value": MARKER}}))
                     .await;
-                room.deployment(name, &[]).await;
+                tenant.deployment(name, &[]).await;
             }),
             reported: converted("DeploymentValue"),
             words: &["key 'value' of Secret 'no-json.var-implicit-domain' is not JSON"],
-            fix: steps!(room, name, {
+            fix: steps!(tenant, name, {
                 let value = json!(MARKER).to_string();
-                room.secret("no-json.var-implicit-domain", "value", &value).await;
+                tenant.secret("no-json.var-implicit-domain", "value", &value).await;
             }),
         },
         Case {
             name: "no-image",
-            spoil: steps!(room, name, {
-                room.config_map("no-image-manifest", "manifest", &manifest("2", "domain"))
+            spoil: steps!(tenant, name, {
+                tenant
+                    .config_map("no-image-manifest", "manifest", &manifest("2", "domain"))
                     .await;
-                room.deployment(name, &[]).await;
+                tenant.deployment(name, &[]).await;
             }),
             reported: converted("ImageMissing"),
             words: &[
@@ -231,166 +238,179 @@ fn cases() -> Vec<Case> {
                 "/bosh/demo:ubuntu-jammy-1.1-2'",
                 "no-image-manifest",
             ],
-            fix: steps!(room, name, {
-                room.config_map("no-image-manifest", "manifest", &manifest("1", "domain"))
+            fix: steps!(tenant, name, {
+                tenant
+                    .config_map("no-image-manifest", "manifest", &manifest("1", "domain"))
                     .await
             }),
         },
         Case {
             name: "no-bpm",
-            spoil: steps!(room, name, {
-                room.config_map("no-bpm-manifest", "manifest", &manifest("3", "domain"))
+            spoil: steps!(tenant, name, {
+                tenant
+                    .config_map("no-bpm-manifest", "manifest", &manifest("3", "domain"))
                     .await;
-                room.deployment(name, &[]).await;
+                tenant.deployment(name, &[]).await;
             }),
             reported: converted("BpmNoInformation"),
             words: &["app"],
-            fix: steps!(room, name, {
-                room.config_map("no-bpm-manifest", "manifest", &manifest("1", "domain"))
+            fix: steps!(tenant, name, {
+                tenant
+                    .config_map("no-bpm-manifest", "manifest", &manifest("1", "domain"))
                     .await
             }),
         },
         Case {
             name: "template-message",
-            spoil: steps!(room, name, {
-                room.config_map("template-message-manifest", "manifest", &manifest("4", "domain"))
+            spoil: steps!(tenant, name, {
+                tenant
+                    .config_map("template-message-manifest", "manifest", &manifest("4", "domain"))
                     .await;
-                room.deployment(name, &[]).await;
+                tenant.deployment(name, &[]).await;
             }),
             reported: converted("RenderTemplateFailed"),
             words: &[
                 "Error filling in template 't0.erb' (line 2: no domain <redacted>)",
                 "Error filling in template 't2.erb' (line 2: invalid value for Integer(): ",
             ],
-            fix: steps!(room, name, {
-                room.config_map("template-message-manifest", "manifest", &manifest("1", "domain"))
+            fix: steps!(tenant, name, {
+                tenant
+                    .config_map("template-message-manifest", "manifest", &manifest("1", "domain"))
                     .await
             }),
         },
         Case {
             name: "too-large",
-            spoil: steps!(room, name, {
+            spoil: steps!(tenant, name, {
                 for (ops, seed) in [("one", 1), ("two", 2)] {
                     let text = format!(
                         "- {{type: replace, path: '/tags?/{ops}', value: '{}'}}\n",
                         noise(900_000, seed)
                     );
-                    room.config_map(ops, "ops", &text).await;
+                    tenant.config_map(ops, "ops", &text).await;
                 }
-                room.deployment(name, &["one", "two"]).await;
+                tenant.deployment(name, &["one", "two"]).await;
             }),
             reported: converted("DeploymentTooLarge"),
             words: &["Secret 'too-large.with-ops'", "a Secret may have at most 1048576"],
-            fix: steps!(room, name, {
-                room.config_map("two", "ops", "- {type: remove, path: /tags}").await
+            fix: steps!(tenant, name, {
+                tenant.config_map("two", "ops", "- {type: remove, path: /tags}").await
             }),
         },
         Case {
             name: "service-of-others",
-            spoil: steps!(room, name, {
+            spoil: steps!(tenant, name, {
                 let spec = json!({"ports": [{"port": 1}]});
-                room.apply(json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "service-of-others-web"}, "spec": spec}))
+                tenant.apply(json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "service-of-others-web"}, "spec": spec}))
                     .await;
-                room.deployment(name, &[]).await;
+                tenant.deployment(name, &[]).await;
             }),
             reported: applied("DeploymentNameTaken"),
             words: &["there is already Service 'service-of-others-web' (not owned by this deployment)"],
-            fix: steps!(room, name, {
-                let service = room.get("v1", "Service", "service-of-others-web").await.unwrap();
+            fix: steps!(tenant, name, {
+                let service = tenant.get("v1", "Service", "service-of-others-web").await.unwrap();
                 assert_eq!(service["metadata"]["ownerReferences"], Value::Null);
                 assert_eq!(service["spec"]["ports"][0]["port"], 1);
-                room.delete("v1", "Service", "service-of-others-web").await;
+                tenant.delete("v1", "Service", "service-of-others-web").await;
             }),
         },
         Case {
             name: "secret-of-others",
-            spoil: steps!(room, name, {
-                room.secret("secret-of-others.ig-resolved.web-v1", "mine", MARKER).await;
-                room.deployment(name, &[]).await;
+            spoil: steps!(tenant, name, {
+                tenant
+                    .secret("secret-of-others.ig-resolved.web-v1", "mine", MARKER)
+                    .await;
+                tenant.deployment(name, &[]).await;
             }),
             reported: applied("DeploymentNameTaken"),
             words: &["there is already Secret 'secret-of-others.ig-resolved.web-v1' (not owned by this deployment)"],
-            fix: steps!(room, name, {
-                room.delete("v1", "Secret", "secret-of-others.ig-resolved.web-v1").await
+            fix: steps!(tenant, name, {
+                tenant
+                    .delete("v1", "Secret", "secret-of-others.ig-resolved.web-v1")
+                    .await
             }),
         },
         Case {
             name: "neighbor-b",
-            spoil: steps!(room, name, {
+            spoil: steps!(tenant, name, {
                 let text = manifest("1", "domain").replace("name: web", "name: b-web");
-                room.config_map("neighbor-manifest", "manifest", &text).await;
-                room.secret("neighbor.var-implicit-domain", "value", MARKER).await;
-                room.deployment("neighbor", &[]).await;
-                room.applied("neighbor").await;
-                room.deployment(name, &[]).await;
+                tenant.config_map("neighbor-manifest", "manifest", &text).await;
+                tenant.secret("neighbor.var-implicit-domain", "value", MARKER).await;
+                tenant.deployment("neighbor", &[]).await;
+                tenant.applied("neighbor").await;
+                tenant.deployment(name, &[]).await;
             }),
             reported: applied("DeploymentNameTaken"),
             words: &["QuarksStatefulSet 'neighbor-b-web' (of BOSHDeployment 'neighbor')"],
-            fix: steps!(room, name, { room.delete(OURS, "BOSHDeployment", "neighbor").await }),
+            fix: steps!(tenant, name, {
+                tenant.delete(OURS, "BOSHDeployment", "neighbor").await
+            }),
         },
         Case {
             name: "quota",
-            spoil: steps!(room, name, {
-                few_services(&room, "0").await;
-                room.deployment(name, &[]).await;
+            spoil: steps!(tenant, name, {
+                few_services(&tenant, "0").await;
+                tenant.deployment(name, &[]).await;
             }),
             reported: applied("DeploymentRefused"),
             words: &["Service 'quota-web'", "exceeded quota: few"],
-            fix: steps!(room, name, { room.delete("v1", "ResourceQuota", "few").await }),
+            fix: steps!(tenant, name, { tenant.delete("v1", "ResourceQuota", "few").await }),
         },
         // Either of its two Services would be admitted; without both, none is written.
         Case {
             name: "quota-together",
-            spoil: steps!(room, name, {
-                few_services(&room, "1").await;
-                room.deployment(name, &[]).await;
+            spoil: steps!(tenant, name, {
+                few_services(&tenant, "1").await;
+                tenant.deployment(name, &[]).await;
             }),
             reported: applied("DeploymentQuotaExceeded"),
             words: &["the quota 'few' limits count/services to 1: 0 are used, 2 more are needed"],
-            fix: steps!(room, name, { room.delete("v1", "ResourceQuota", "few").await }),
+            fix: steps!(tenant, name, { tenant.delete("v1", "ResourceQuota", "few").await }),
         },
         Case {
             name: "illegal",
             spoil: DEPLOY,
             reported: converted("BundleKindNotAllowed"),
             words: &["Role 'odd'", "(made by plugin 'hook.wasm', sha256:"],
-            fix: steps!(room, name, { delete_deployment(&room, name).await }),
+            fix: steps!(tenant, name, { delete_deployment(&tenant, name).await }),
         },
         Case {
             name: "large-object",
             spoil: DEPLOY,
             reported: converted("BundleObjectTooLarge"),
             words: &["ConfigMap 'odd'", "(made by plugin 'hook.wasm', sha256:"],
-            fix: steps!(room, name, { delete_deployment(&room, name).await }),
+            fix: steps!(tenant, name, { delete_deployment(&tenant, name).await }),
         },
         Case {
             name: "refused",
             spoil: DEPLOY,
             reported: applied("DeploymentRefused"),
             words: &["Service 'odd'", "spec.ports[0].port"],
-            fix: steps!(room, name, { delete_deployment(&room, name).await }),
+            fix: steps!(tenant, name, { delete_deployment(&tenant, name).await }),
         },
     ]
 }
 
 /// These cannot be fixed: the plugin breaks every deployment with such a name. It is enough that they can be deleted.
-async fn delete_deployment(room: &Room, name: &str) {
-    room.delete(OURS, "BOSHDeployment", name).await;
+async fn delete_deployment(tenant: &Tenant, name: &str) {
+    tenant.delete(OURS, "BOSHDeployment", name).await;
 }
 
 /// The inputs of a good deployment.
-async fn prepare(room: &Room, name: &str) {
-    room.config_map(&format!("{name}-manifest"), "manifest", &manifest("1", "domain"))
+async fn prepare(tenant: &Tenant, name: &str) {
+    tenant
+        .config_map(&format!("{name}-manifest"), "manifest", &manifest("1", "domain"))
         .await;
-    room.secret(&format!("{name}.var-implicit-domain"), "value", MARKER)
+    tenant
+        .secret(&format!("{name}.var-implicit-domain"), "value", MARKER)
         .await;
 }
 
-async fn play(room: Room, case: Case) {
+async fn play(tenant: Tenant, case: Case) {
     let (name, (kind, reason)) = (case.name, case.reported);
-    prepare(&room, name).await;
-    (case.spoil)(room.clone(), name).await;
-    let reported = room
+    prepare(&tenant, name).await;
+    (case.spoil)(tenant.clone(), name).await;
+    let reported = tenant
         .until(name, reason, |deployment| {
             is(deployment, kind, "False") && condition(deployment, kind).is_some_and(|found| found["reason"] == reason)
         })
@@ -409,28 +429,31 @@ async fn play(room: Room, case: Case) {
     );
     let began = std::time::Instant::now();
     loop {
-        let events = room.events().await;
+        let events = tenant.events().await;
         let mut notes = events.iter().filter(|(found, _)| found == reason).map(|(_, note)| note);
         if notes.any(|note| note.len() < 1024 && case.words.iter().any(|words| note.contains(words))) {
             break;
         }
-        assert!(began.elapsed() < crate::desk::PATIENCE, "{name}: no event: {events:?}");
+        assert!(
+            began.elapsed() < crate::operator_process::PATIENCE,
+            "{name}: no event: {events:?}"
+        );
         tokio::time::sleep(std::time::Duration::from_millis(200)).await;
     }
     for (api_version, kind) in OBJECTS {
-        let made = room.names(api_version, kind, name).await;
+        let made = tenant.names(api_version, kind, name).await;
         assert!(made.is_empty(), "{name}: {kind} {made:?} before all is well");
     }
-    let text = format!("{reported} {:?}", room.events().await);
+    let text = format!("{reported} {:?}", tenant.events().await);
     for form in TELLING {
         assert!(!text.contains(form), "{name}: {form} in {text}");
     }
-    (case.fix)(room.clone(), name).await;
-    if room.get(OURS, "BOSHDeployment", name).await.is_some() {
-        let fixed = room.applied(name).await;
+    (case.fix)(tenant.clone(), name).await;
+    if tenant.get(OURS, "BOSHDeployment", name).await.is_some() {
+        let fixed = tenant.applied(name).await;
         assert!(is(&fixed, "Converted", "True"), "{name}: {:#}", fixed["status"]);
         assert_eq!(
-            room.names(OURS, "QuarksStatefulSet", name).await,
+            tenant.names(OURS, "QuarksStatefulSet", name).await,
             [format!("{name}-web")]
         );
     }
@@ -440,7 +463,7 @@ async fn play(room: Room, case: Case) {
 async fn mistakes_are_reported_harm_nothing_and_disappear_once_fixed() {
     let files = tempfile::tempdir().unwrap();
     let plugin = format!("resources={}", hook::write(files.path()).display());
-    let desk = Desk::set("mistakes", false, &["--plugin", &plugin]).await;
+    let operator = OperatorProcess::set("mistakes", false, &["--plugin", &plugin]).await;
     // A release whose job has a process and nothing that text how to run it.
     let spec = std::fs::read(small_release().join("jobs/app/spec")).unwrap();
     let spec: String = String::from_utf8(spec)
@@ -451,7 +474,8 @@ async fn mistakes_are_reported_harm_nothing_and_disappear_once_fixed() {
         ("var/vcap/jobs-src/app/monit", b"check process app\n"),
         ("var/vcap/jobs-src/app/templates/app.conf.erb", b"x"),
     ];
-    desk.registry
+    operator
+        .registry
         .push("demo:ubuntu-jammy-1.1-3", &[layer(&files).unwrap()])
         .unwrap();
     // A release whose templates fail, and say why.
@@ -473,17 +497,18 @@ async fn mistakes_are_reported_harm_nothing_and_disappear_once_fixed() {
         ("var/vcap/jobs-src/app/templates/app.conf.erb", b"x".as_slice()),
     ];
     let files: Vec<(&str, &[u8])> = common.into_iter().chain(templates).collect();
-    desk.registry
+    operator
+        .registry
         .push("demo:ubuntu-jammy-1.1-4", &[layer(&files).unwrap()])
         .unwrap();
     let plays = cases().into_iter().map(|case| {
-        let room = desk.room(case.name);
-        tokio::spawn(play(room, case))
+        let tenant = operator.tenant(case.name);
+        tokio::spawn(play(tenant, case))
     });
     let ends = futures::future::join_all(plays.collect::<Vec<_>>()).await;
     let failed = ends.into_iter().filter_map(Result::err).count();
     assert_eq!(failed, 0, "see the panics above");
-    let log = desk.log();
+    let log = operator.log();
     for form in TELLING {
         assert!(!log.contains(form), "the log has {form}");
     }
@@ -492,13 +517,13 @@ async fn mistakes_are_reported_harm_nothing_and_disappear_once_fixed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_error_of_a_stateful_set_is_reported_at_the_deployment() {
-    let desk = Desk::set("pods", false, &[]).await;
-    let room = desk.room("pods");
-    prepare(&room, "d").await;
+    let operator = OperatorProcess::set("pods", false, &[]).await;
+    let tenant = operator.tenant("pods");
+    prepare(&tenant, "d").await;
     let ops = "- type: replace\n  path: /instance_groups/name=web/env?/bosh/agent/settings/affinity\n  value: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: Sometimes}]}]}}}\n";
-    room.config_map("ops", "ops", ops).await;
-    room.deployment("d", &["ops"]).await;
-    let stuck = room
+    tenant.config_map("ops", "ops", ops).await;
+    tenant.deployment("d", &["ops"]).await;
+    let stuck = tenant
         .until("d", "a refusal", |deployment| {
             condition(deployment, "Ready").is_some_and(|ready| ready["reason"] == "GroupsRefused")
         })
@@ -508,30 +533,38 @@ async fn an_error_of_a_stateful_set_is_reported_at_the_deployment() {
         message.contains("d-web") && message.contains("matchExpressions[0].operator"),
         "{message}"
     );
-    assert!(room.events().await.iter().any(|(reason, _)| reason == "GroupsRefused"));
-    room.config_map("ops", "ops", "[]").await;
-    room.until("d", "Deployed", |deployment| {
-        condition(deployment, "Ready").is_some_and(|ready| ready["reason"] == "GroupsNotReady")
-    })
-    .await;
-    // A group that is removed takes its objects with it.
-    room.config_map("ops", "ops", "- {type: remove, path: /instance_groups/name=web}")
+    assert!(
+        tenant
+            .events()
+            .await
+            .iter()
+            .any(|(reason, _)| reason == "GroupsRefused")
+    );
+    tenant.config_map("ops", "ops", "[]").await;
+    tenant
+        .until("d", "Deployed", |deployment| {
+            condition(deployment, "Ready").is_some_and(|ready| ready["reason"] == "GroupsNotReady")
+        })
         .await;
-    let empty = room
+    // A group that is removed takes its objects with it.
+    tenant
+        .config_map("ops", "ops", "- {type: remove, path: /instance_groups/name=web}")
+        .await;
+    let empty = tenant
         .until("d", "Deployed", |deployment| {
             deployment["status"]["state"] == "Deployed"
         })
         .await;
     assert_eq!(empty["status"]["totalInstanceGroups"], 0);
-    assert!(room.names(OURS, "QuarksStatefulSet", "d").await.is_empty());
-    assert!(room.names("v1", "Service", "d").await.is_empty());
+    assert!(tenant.names(OURS, "QuarksStatefulSet", "d").await.is_empty());
+    assert!(tenant.names("v1", "Service", "d").await.is_empty());
     // And a namespace can be deleted during any operation.
     let cluster = boson_tests::cluster::shared().unwrap();
     cluster
-        .kubectl(["delete", "namespace", &room.namespace, "--timeout=60s"])
+        .kubectl(["delete", "namespace", &tenant.namespace, "--timeout=60s"])
         .unwrap();
-    let room = desk.room("later");
-    prepare(&room, "d").await;
-    room.deployment("d", &[]).await;
-    room.applied("d").await;
+    let tenant = operator.tenant("later");
+    prepare(&tenant, "d").await;
+    tenant.deployment("d", &[]).await;
+    tenant.applied("d").await;
 }

@@ -1,7 +1,7 @@
 //! Persistent disks of an instance group: its pods keep their claims through all changes. No pod runs here; the volumes
 //! exist beforehand.
 
-use crate::desk::{Desk, PATIENCE, Room};
+use crate::operator_process::{OperatorProcess, PATIENCE, Tenant};
 use crate::small::Small;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
@@ -59,16 +59,16 @@ struct Found {
 }
 
 impl Found {
-    async fn of(room: &Room) -> Self {
+    async fn of(tenant: &Tenant) -> Self {
         let named = |objects: Vec<Value>| {
             let name = |object: &Value| object["metadata"]["name"].as_str().unwrap().to_string();
             objects.into_iter().map(|object| (name(&object), object)).collect()
         };
-        let group = room.get(OURS, "QuarksStatefulSet", "d-web").await.unwrap_or_default();
+        let group = tenant.get(OURS, "QuarksStatefulSet", "d-web").await.unwrap_or_default();
         Self {
-            sets: named(room.list("apps/v1", "StatefulSet").await),
-            pods: named(room.list("v1", "Pod").await),
-            claims: named(room.list("v1", "PersistentVolumeClaim").await),
+            sets: named(tenant.list("apps/v1", "StatefulSet").await),
+            pods: named(tenant.list("v1", "Pod").await),
+            claims: named(tenant.list("v1", "PersistentVolumeClaim").await),
             status: group["status"].clone(),
         }
     }
@@ -96,10 +96,10 @@ impl Found {
 }
 
 /// Does what kubelets would do: every existing pod becomes ready.
-async fn run_pods(room: &Room) {
-    let api = room.api("v1", "Pod");
+async fn run_pods(tenant: &Tenant) {
+    let api = tenant.api("v1", "Pod");
     let status = json!({"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}});
-    for pod in room.list("v1", "Pod").await {
+    for pod in tenant.list("v1", "Pod").await {
         let name = pod["metadata"]["name"].as_str().unwrap();
         // It may be deleted by now.
         let _: Result<DynamicObject, _> = api
@@ -109,11 +109,11 @@ async fn run_pods(room: &Room) {
 }
 
 /// Waits until it holds; meanwhile, pods become ready.
-async fn until(room: &Room, what: &str, holds: impl Fn(&Found) -> bool) -> Found {
+async fn until(tenant: &Tenant, what: &str, holds: impl Fn(&Found) -> bool) -> Found {
     let began = Instant::now();
     loop {
-        run_pods(room).await;
-        let found = Found::of(room).await;
+        run_pods(tenant).await;
+        let found = Found::of(tenant).await;
         if holds(&found) {
             return found;
         }
@@ -134,22 +134,23 @@ fn all_mount(found: &Found, template: &str) -> bool {
 #[tokio::test(flavor = "multi_thread")]
 async fn disks_grow_and_are_added_and_pods_keep_their_claims() {
     volumes();
-    let desk = Desk::set("claims", false, &[]).await;
-    let room = desk.room("claims");
+    let operator = OperatorProcess::set("claims", false, &[]).await;
+    let tenant = operator.tenant("claims");
     let write = async |disk: &str, settings: &str| {
-        room.config_map("d-manifest", "manifest", &manifest(disk, settings))
+        tenant
+            .config_map("d-manifest", "manifest", &manifest(disk, settings))
             .await;
     };
     write("", "").await;
-    room.deployment("d", &[]).await;
-    until(&room, "the group", |found| {
+    tenant.deployment("d", &[]).await;
+    until(&tenant, "the group", |found| {
         Found::names(&found.sets) == ["d-web-v1"] && found.status["ready"] == true
     })
     .await;
 
     // The first disk is a new version, since pods of the old one have none.
     write(&disk(1024), "").await;
-    let first = until(&room, "the disk", |found| {
+    let first = until(&tenant, "the disk", |found| {
         Found::names(&found.sets) == ["d-web-v2"]
             && found.status["ready"] == true
             && found.claims.len() == 2
@@ -161,7 +162,7 @@ async fn disks_grow_and_are_added_and_pods_keep_their_claims() {
 
     // A larger one: the StatefulSet is replaced under the same name, and its pods have the same claims.
     write(&disk(2048), "").await;
-    let larger = until(&room, "a larger disk", |found| {
+    let larger = until(&tenant, "a larger disk", |found| {
         claims.iter().all(|claim| found.storage(claim) == "2Gi")
             && found.sets.get("d-web-v2").is_some_and(|set| {
                 set["spec"]["volumeClaimTemplates"][0]["spec"]["resources"]["requests"]["storage"] == "2Gi"
@@ -174,7 +175,7 @@ async fn disks_grow_and_are_added_and_pods_keep_their_claims() {
 
     // The labels are only on pods.
     write(&disk(2048), "labels: {tier: one}").await;
-    let labelled = until(&room, "a label", |found| {
+    let labelled = until(&tenant, "a label", |found| {
         found.pods.len() == 2
             && found
                 .pods
@@ -187,7 +188,7 @@ async fn disks_grow_and_are_added_and_pods_keep_their_claims() {
 
     // One more disk: pods are replaced one after the other, with their existing claims.
     write(&disk(2048), &format!("labels: {{tier: one}}, {MORE}")).await;
-    let more = until(&room, "another disk", |found| {
+    let more = until(&tenant, "another disk", |found| {
         all_mount(found, "more") && found.status["ready"] == true
     })
     .await;
@@ -201,7 +202,7 @@ async fn disks_grow_and_are_added_and_pods_keep_their_claims() {
 
     // Neither smaller nor, if the class forbids it, larger: that is reported, and everything else proceeds.
     write(&disk(512), "labels: {tier: two}").await;
-    let smaller = until(&room, "a smaller disk", |found| {
+    let smaller = until(&tenant, "a smaller disk", |found| {
         found.message().contains("stays at 2Gi")
             && found
                 .pods
@@ -216,7 +217,7 @@ async fn disks_grow_and_are_added_and_pods_keep_their_claims() {
         "provisioner": "example.com/none", "allowVolumeExpansion": false}),
     );
     write(&disk(4096), "labels: {tier: three}").await;
-    let refused = until(&room, "a refusal", |found| {
+    let refused = until(&tenant, "a refusal", |found| {
         found
             .message()
             .contains("only dynamically provisioned pvc can be resized")
@@ -228,7 +229,7 @@ async fn disks_grow_and_are_added_and_pods_keep_their_claims() {
     })
     .await;
     assert_eq!(refused.storage(claims[0]), "2Gi");
-    let events = room.events().await;
+    let events = tenant.events().await;
     assert!(
         events
             .iter()
@@ -240,13 +241,13 @@ async fn disks_grow_and_are_added_and_pods_keep_their_claims() {
     let cluster = boson_tests::cluster::shared().unwrap();
     let delete = [
         "--namespace",
-        &room.namespace,
+        &tenant.namespace,
         "delete",
         "statefulset/d-web-v2",
         "--cascade=orphan",
     ];
     cluster.kubectl(delete).unwrap();
-    let back = until(&room, "the StatefulSet", |found| {
+    let back = until(&tenant, "the StatefulSet", |found| {
         !found.sets.is_empty() && found.status["ready"] == true
     })
     .await;

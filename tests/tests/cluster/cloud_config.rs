@@ -1,7 +1,7 @@
 //! Cloud configs in a cluster: their settings reach the objects, a changed one is applied, and undefined names are
 //! refused.
 
-use crate::desk::{Desk, Room, condition, is};
+use crate::operator_process::{OperatorProcess, Tenant, condition, is};
 use serde_json::{Value, json};
 
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
@@ -42,15 +42,16 @@ fn sizes(ram: u32) -> String {
     format!("vm_types:\n- name: small\n  cloud_properties: {{cpu: 1, ram: {ram}, node_selector: {{pool: web}}}}\n")
 }
 
-async fn deploy(room: &Room) {
+async fn deploy(tenant: &Tenant) {
     let spec = json!({
         "manifest": {"type": "configmap", "name": "cloudy-manifest"},
         "cloudConfig": {"type": "configmap", "name": "zones"},
         "cloudConfigs": [{"type": "secret", "name": "sizes"}],
-        "conversion": {"mode": "InProcess", "registry": format!("{}/bosh", room.registry)}
+        "conversion": {"mode": "InProcess", "registry": format!("{}/bosh", tenant.registry)}
     });
     let metadata = json!({"name": NAME});
-    room.apply(json!({"apiVersion": OURS, "kind": "BOSHDeployment", "metadata": metadata, "spec": spec}))
+    tenant
+        .apply(json!({"apiVersion": OURS, "kind": "BOSHDeployment", "metadata": metadata, "spec": spec}))
         .await;
 }
 
@@ -59,21 +60,21 @@ fn memory(set: &Value) -> &Value {
     &set["spec"]["template"]["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"]["memory"]
 }
 
-async fn quarks_set(room: &Room, group: &str) -> Value {
+async fn quarks_set(tenant: &Tenant, group: &str) -> Value {
     let name = format!("{NAME}-{group}");
-    room.get(OURS, "QuarksStatefulSet", &name).await.unwrap_or_default()
+    tenant.get(OURS, "QuarksStatefulSet", &name).await.unwrap_or_default()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn settings_of_a_cloud_config_reach_the_objects_and_follow_its_changes() {
-    let desk = Desk::set("cloud", false, &[]).await;
-    let room = desk.room("config");
-    room.config_map("cloudy-manifest", "manifest", MANIFEST).await;
-    room.config_map("zones", "cloud-config", ZONES).await;
-    room.secret("sizes", "cloud-config", &sizes(512)).await;
-    deploy(&room).await;
-    room.applied(NAME).await;
-    let set = quarks_set(&room, "web").await;
+    let operator = OperatorProcess::set("cloud", false, &[]).await;
+    let tenant = operator.tenant("config");
+    tenant.config_map("cloudy-manifest", "manifest", MANIFEST).await;
+    tenant.config_map("zones", "cloud-config", ZONES).await;
+    tenant.secret("sizes", "cloud-config", &sizes(512)).await;
+    deploy(&tenant).await;
+    tenant.applied(NAME).await;
+    let set = quarks_set(&tenant, "web").await;
     assert_eq!(set["spec"]["zones"], json!(["z1", "z2"]));
     assert_eq!(set["spec"]["zoneValues"], json!({"z1": "eu-1a"}));
     assert_eq!(memory(&set), "512Mi");
@@ -92,10 +93,13 @@ async fn settings_of_a_cloud_config_reach_the_objects_and_follow_its_changes() {
         let name = format!("{NAME}-web-{zone}-v1");
         let began = std::time::Instant::now();
         let set = loop {
-            if let Some(set) = room.get("apps/v1", "StatefulSet", &name).await {
+            if let Some(set) = tenant.get("apps/v1", "StatefulSet", &name).await {
                 break set;
             }
-            assert!(began.elapsed() < crate::desk::PATIENCE, "{name} does not come");
+            assert!(
+                began.elapsed() < crate::operator_process::PATIENCE,
+                "{name} does not come"
+            );
             tokio::time::sleep(std::time::Duration::from_millis(250)).await;
         };
         pinned.push(expression(&set));
@@ -103,19 +107,22 @@ async fn settings_of_a_cloud_config_reach_the_objects_and_follow_its_changes() {
     assert_eq!(pinned, ["eu-1a", "z2"]);
 
     // A new size is noticed, and changes only the group that uses it.
-    let idle = quarks_set(&room, "idle").await["metadata"]["generation"].clone();
-    room.secret("sizes", "cloud-config", &sizes(768)).await;
+    let idle = quarks_set(&tenant, "idle").await["metadata"]["generation"].clone();
+    tenant.secret("sizes", "cloud-config", &sizes(768)).await;
     let began = std::time::Instant::now();
-    while memory(&quarks_set(&room, "web").await) != "768Mi" {
-        assert!(began.elapsed() < crate::desk::PATIENCE, "the new size does not come");
+    while memory(&quarks_set(&tenant, "web").await) != "768Mi" {
+        assert!(
+            began.elapsed() < crate::operator_process::PATIENCE,
+            "the new size does not come"
+        );
         tokio::time::sleep(std::time::Duration::from_millis(250)).await;
     }
-    room.applied(NAME).await;
-    assert_eq!(quarks_set(&room, "idle").await["metadata"]["generation"], idle);
+    tenant.applied(NAME).await;
+    assert_eq!(quarks_set(&tenant, "idle").await["metadata"]["generation"], idle);
 
     // A name that is no longer defined.
-    room.secret("sizes", "cloud-config", "vm_types: []\n").await;
-    let refused = room
+    tenant.secret("sizes", "cloud-config", "vm_types: []\n").await;
+    let refused = tenant
         .until(NAME, "an error", |deployment| is(deployment, "Converted", "False"))
         .await;
     let converted = condition(&refused, "Converted").unwrap();
@@ -123,6 +130,6 @@ async fn settings_of_a_cloud_config_reach_the_objects_and_follow_its_changes() {
     assert_eq!(converted["reason"], "BpmCloudConfig", "{message}");
     assert!(message.contains("references an unknown vm type 'small'"), "{message}");
     assert!(message.contains("configmap/cloudy-manifest/manifest:10:"), "{message}");
-    room.secret("sizes", "cloud-config", &sizes(768)).await;
-    room.applied(NAME).await;
+    tenant.secret("sizes", "cloud-config", &sizes(768)).await;
+    tenant.applied(NAME).await;
 }

@@ -37,7 +37,7 @@ async fn two_lives(name: &str, death: Death) -> (usize, String) {
         assert_eq!(found.get(name), Some(value), "{death:?}: {name} has another value");
     }
     operator.stop().await;
-    (first.writes.load(Ordering::SeqCst), example.stage.namespace)
+    (first.writes.load(Ordering::SeqCst), example.env.namespace)
 }
 
 /// The data of all Secrets.

@@ -1,7 +1,7 @@
 //! The documented example, as the deployment in the product's documents: every name and every state in them, and the
 //! same objects that the command line creates.
 
-use crate::desk::{Desk, Room, is};
+use crate::operator_process::{OperatorProcess, Tenant, is};
 use crate::shared_cluster::documents;
 use boson_tests::{host, root};
 use serde_json::{Map, Value, json};
@@ -12,39 +12,43 @@ use std::time::Duration;
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 const NAME: &str = "nats-deployment";
 
-async fn prepare(room: &Room) {
+async fn prepare(tenant: &Tenant) {
     let example = root().join("docs/examples/nats");
     let manifest = fs::read_to_string(example.join("manifest.yml")).unwrap();
     let scale = fs::read_to_string(example.join("ops/scale.yml")).unwrap();
-    room.config_map("nats-deployment-manifest", "manifest", &manifest).await;
-    room.config_map("scale", "ops", &scale).await;
+    tenant
+        .config_map("nats-deployment-manifest", "manifest", &manifest)
+        .await;
+    tenant.config_map("scale", "ops", &scale).await;
 }
 
-async fn value(room: &Room) {
-    room.secret("nats-deployment.var-implicit-system-domain", "value", "example.com")
+async fn value(tenant: &Tenant) {
+    tenant
+        .secret("nats-deployment.var-implicit-system-domain", "value", "example.com")
         .await;
 }
 
-async fn state(room: &Room, wanted: &str) -> Value {
-    room.until(NAME, wanted, |deployment| deployment["status"]["state"] == wanted)
+async fn state(tenant: &Tenant, wanted: &str) -> Value {
+    tenant
+        .until(NAME, wanted, |deployment| deployment["status"]["state"] == wanted)
         .await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_name_and_every_state_is_as_documented() {
-    let desk = Desk::set("documented", false, &[]).await;
-    let room = desk.room("nats");
+    let operator = OperatorProcess::set("documented", false, &[]).await;
+    let tenant = operator.tenant("nats");
     // Every state of the status, over time.
-    let states_over_time = tokio::spawn(states(room.clone()));
-    prepare(&room).await;
-    room.deployment(NAME, &["scale"]).await;
-    let resolving = state(&room, "Resolving Manifest").await;
+    let states_over_time = tokio::spawn(states(tenant.clone()));
+    prepare(&tenant).await;
+    tenant.deployment(NAME, &["scale"]).await;
+    let resolving = state(&tenant, "Resolving Manifest").await;
     assert_eq!(resolving["status"]["totalInstanceGroups"], 2, "the manifest says it");
-    value(&room).await;
-    let converting = state(&room, "Converting to Kubernetes Resources").await;
+    value(&tenant).await;
+    let converting = state(&tenant, "Converting to Kubernetes Resources").await;
     let converting = match is(&converting, "Applied", "True") {
         true => converting,
-        false => room.applied(NAME).await,
+        false => tenant.applied(NAME).await,
     };
     let status = &converting["status"];
     assert_eq!(
@@ -52,29 +56,34 @@ async fn every_name_and_every_state_is_as_documented() {
         (&json!(3), &json!(3))
     );
     assert_eq!(status["message"], "waiting for 2 of 2 instance groups");
-    names(&room).await;
+    names(&tenant).await;
     // A manual errand that was not started does not count.
     let began = std::time::Instant::now();
     loop {
-        room.pods_are_ready().await;
+        tenant.pods_are_ready().await;
         tokio::time::sleep(Duration::from_millis(300)).await;
-        let found = room.get(OURS, "BOSHDeployment", NAME).await.unwrap();
+        let found = tenant.get(OURS, "BOSHDeployment", NAME).await.unwrap();
         if found["status"]["state"] == "Deployed" {
             assert!(is(&found, "Ready", "True"), "{:#}", found["status"]);
             assert_eq!(found["status"]["deployedInstanceGroups"], 2);
             assert_eq!(found["status"]["message"], Value::Null);
             break;
         }
-        assert!(began.elapsed() < crate::desk::PATIENCE, "{:#}", found["status"]);
+        assert!(
+            began.elapsed() < crate::operator_process::PATIENCE,
+            "{:#}",
+            found["status"]
+        );
     }
     // A change of the pods: not Deployed until they are ready again.
-    room.config_map(
-        "scale",
-        "ops",
-        "- {type: replace, path: /instance_groups/name=gateway/env?/bosh/agent/settings/labels/x, value: y}",
-    )
-    .await;
-    let back = state(&room, "Converting to Kubernetes Resources").await;
+    tenant
+        .config_map(
+            "scale",
+            "ops",
+            "- {type: replace, path: /instance_groups/name=gateway/env?/bosh/agent/settings/labels/x, value: y}",
+        )
+        .await;
+    let back = state(&tenant, "Converting to Kubernetes Resources").await;
     assert!(!is(&back, "Ready", "True"));
     let states_over_time = states_over_time.await.unwrap();
     assert_eq!(
@@ -90,11 +99,11 @@ async fn every_name_and_every_state_is_as_documented() {
 }
 
 /// The states of the deployment until it was deployed and changed, in order.
-async fn states(room: Room) -> Vec<String> {
+async fn states(tenant: Tenant) -> Vec<String> {
     use futures::StreamExt;
     use kube::api::{WatchEvent, WatchParams};
     let mut states_over_time: Vec<String> = Vec::new();
-    let events = room
+    let events = tenant
         .api(OURS, "BOSHDeployment")
         .watch(&WatchParams::default(), "0")
         .await;
@@ -116,8 +125,8 @@ async fn states(room: Room) -> Vec<String> {
     states_over_time
 }
 
-async fn names(room: &Room) {
-    let of = |api_version: &'static str, kind: &'static str| room.names(api_version, kind, NAME);
+async fn names(tenant: &Tenant) {
+    let of = |api_version: &'static str, kind: &'static str| tenant.names(api_version, kind, NAME);
     let secrets = of("v1", "Secret").await;
     for wanted in [
         "nats-deployment.with-ops",
@@ -141,7 +150,7 @@ async fn names(room: &Room) {
         ("nats-deployment.bpm.broker-v1", "bpm.yaml"),
         ("nats-deployment.var-broker-password", "password"),
     ] {
-        let found = room.get("v1", "Secret", secret).await.unwrap();
+        let found = tenant.get("v1", "Secret", secret).await.unwrap();
         assert!(found["data"][key].is_string(), "no {key} in {secret}");
     }
     let variables = [
@@ -172,7 +181,7 @@ async fn names(room: &Room) {
     while of("apps/v1", "StatefulSet").await != ["nats-deployment-broker-z0-v1", "nats-deployment-gateway-z0-v1"] {
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
-    let set = room
+    let set = tenant
         .get("apps/v1", "StatefulSet", "nats-deployment-broker-z0-v1")
         .await
         .unwrap();
@@ -191,13 +200,13 @@ async fn names(room: &Room) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_operator_applies_what_the_command_line_prints() {
-    let desk = Desk::set("alike", false, &[]).await;
-    let room = desk.room("nats");
-    prepare(&room).await;
-    value(&room).await;
-    room.deployment(NAME, &["scale"]).await;
-    room.applied(NAME).await;
-    let mut printed = printed(&room);
+    let operator = OperatorProcess::set("alike", false, &[]).await;
+    let tenant = operator.tenant("nats");
+    prepare(&tenant).await;
+    value(&tenant).await;
+    tenant.deployment(NAME, &["scale"]).await;
+    tenant.applied(NAME).await;
+    let mut printed = printed(&tenant);
     let mut kinds: Vec<(String, String)> = printed
         .keys()
         .map(|(api, kind, _)| (api.clone(), kind.clone()))
@@ -205,7 +214,7 @@ async fn the_operator_applies_what_the_command_line_prints() {
     kinds.dedup();
     let mut applied = BTreeMap::new();
     for (api_version, kind) in kinds {
-        for mut object in room.list(&api_version, &kind).await {
+        for mut object in tenant.list(&api_version, &kind).await {
             object["apiVersion"] = api_version.as_str().into();
             object["kind"] = kind.as_str().into();
             if object["metadata"]["labels"]["app.kubernetes.io/managed-by"] == "boson" {
@@ -236,10 +245,10 @@ fn key(object: &Value) -> Key {
 }
 
 /// The output of `host convert --target quarks` for the same inputs.
-fn printed(room: &Room) -> BTreeMap<Key, Value> {
+fn printed(tenant: &Tenant) -> BTreeMap<Key, Value> {
     let example = root().join("docs/examples/nats");
     let path = |path: &str| example.join(path).display().to_string();
-    let registry = format!("{}/bosh", room.registry);
+    let registry = format!("{}/bosh", tenant.registry);
     let arguments = [
         "convert",
         &path("manifest.yml"),
@@ -254,7 +263,7 @@ fn printed(room: &Room) -> BTreeMap<Key, Value> {
         "--name",
         NAME,
         "--namespace",
-        &room.namespace,
+        &tenant.namespace,
         "--registry",
         &registry,
         "--operator-image",

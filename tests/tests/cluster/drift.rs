@@ -1,9 +1,9 @@
 //! Changes by others: those of admission stay and cause no writes; those by hand are reverted.
 
+use crate::environment::PATIENCE;
 use crate::example::{Example, until, writes};
 use crate::mutating::{INJECTED, MIRROR, Webhook};
 use crate::silence::pods_are_ready;
-use crate::stage::PATIENCE;
 use boson_tests::cluster::shared;
 use k8s_openapi::api::events::v1::Event;
 use kube::api::ListParams;
@@ -17,7 +17,7 @@ const SERVICE: &str = "nats-broker";
 const QUIET: Duration = Duration::from_secs(6);
 
 fn kubectl(example: &Example, arguments: &[&str]) {
-    let namespace = ["--namespace", &example.stage.namespace];
+    let namespace = ["--namespace", &example.env.namespace];
     shared().unwrap().kubectl(namespace.iter().chain(arguments)).unwrap();
 }
 
@@ -74,14 +74,14 @@ async fn comes(example: &Example, what: &str, holds: impl Fn(&Value) -> bool) {
 #[tokio::test(flavor = "multi_thread")]
 async fn changes_by_admission_stay_and_cause_no_writes() {
     let example = Example::set("injected").await;
-    let _webhook = Webhook::start(&example.stage.namespace).await;
+    let _webhook = Webhook::start(&example.env.namespace).await;
     let (operator, _) = example.operator("first");
     example.deploy().await;
     example.settled().await;
     deployed(&example).await;
     assert!(is_injected(&set(&example).await), "{:#}", set(&example).await);
     sleep(QUIET).await;
-    let here = [example.stage.namespace.as_str()];
+    let here = [example.env.namespace.as_str()];
     let before = writes(&here);
     // Both controllers reconcile everything again.
     for object in [format!("statefulset/{SET}"), format!("service/{SERVICE}")] {
@@ -97,7 +97,7 @@ async fn changes_by_admission_stay_and_cause_no_writes() {
 #[tokio::test(flavor = "multi_thread")]
 async fn changes_by_hand_are_reverted() {
     let example = Example::set("byhand").await;
-    let _webhook = Webhook::start(&example.stage.namespace).await;
+    let _webhook = Webhook::start(&example.env.namespace).await;
     let (operator, _) = example.operator("first");
     example.deploy().await;
     example.settled().await;
@@ -146,7 +146,7 @@ async fn changes_by_hand_are_reverted() {
     {
         panic!("{:#} is not {before:#}", service().await);
     }
-    let events = example.stage.api::<Event>().list(&ListParams::default()).await.unwrap();
+    let events = example.env.api::<Event>().list(&ListParams::default()).await.unwrap();
     let notes: Vec<String> = events.items.into_iter().filter_map(|event| event.note).collect();
     for words in [
         "env 'DEBUG' (set by 'kubectl-set')",

@@ -2,7 +2,7 @@
 //! commands that pods run.
 
 use crate::modes;
-use crate::operator::{Stage, condition, config_map};
+use crate::operator::{Environment, condition, config_map};
 use anyhow::{Context, Result, ensure};
 use boson_tests::{golden, host};
 use serde_json::{Value, json};
@@ -43,17 +43,17 @@ const PATIENCE: Duration = Duration::from_secs(300);
 
 #[test]
 fn every_driver_reports_the_same_errors() {
-    let stage = Stage::new("drivers").unwrap();
-    let cases: Vec<Case> = cases(&stage).unwrap();
+    let env = Environment::new("drivers").unwrap();
+    let cases: Vec<Case> = cases(&env).unwrap();
     assert!(cases.len() > 30, "only {} cases", cases.len());
     for case in &cases {
-        case.deploy(&stage).unwrap();
+        case.deploy(&env).unwrap();
     }
     let mut wrong = Vec::new();
     for case in &cases {
-        let line = case.by_command_line(&stage).unwrap();
+        let line = case.by_command_line(&env).unwrap();
         assert!(!line.is_empty(), "{}: no error", case.name);
-        let operator = case.by_operator(&stage).unwrap();
+        let operator = case.by_operator(&env).unwrap();
         let is_same = match operator.contains(CUT) {
             true => operator
                 .iter()
@@ -71,7 +71,7 @@ fn every_driver_reports_the_same_errors() {
             .collect();
         // The operator adds the places in the manifest, which pods do not have.
         let of_pods: Errors = of_pods.iter().map(|error| without_place(error)).collect();
-        let pods = case.by_pods(&stage).unwrap();
+        let pods = case.by_pods(&env).unwrap();
         let pods = pods.map(|pods| pods.iter().map(|error| without_place(error)).collect::<Errors>());
         if pods.as_ref().is_some_and(|pods| *pods != of_pods) {
             wrong.push(format!("{}: command line {of_pods:#?}, pods {pods:#?}", case.name));
@@ -100,7 +100,7 @@ struct Case {
     folder: TempDir,
 }
 
-fn cases(stage: &Stage) -> Result<Vec<Case>> {
+fn cases(env: &Environment) -> Result<Vec<Case>> {
     let mut cases = Vec::new();
     for case in golden::cases()? {
         let expected = case.folder.join("expected.err");
@@ -116,7 +116,7 @@ fn cases(stage: &Stage) -> Result<Vec<Case>> {
             continue;
         }
         let name = case.name.replace('/', "-");
-        stage.registry.push_release(&format!("{name}/{IMAGE}"), &release)?;
+        env.registry.push_release(&format!("{name}/{IMAGE}"), &release)?;
         cases.push(Case { name, folder });
     }
     Ok(cases)
@@ -125,33 +125,33 @@ fn cases(stage: &Stage) -> Result<Vec<Case>> {
 // === impl Case ===
 
 impl Case {
-    fn registry(&self, stage: &Stage) -> String {
-        format!("{}/bosh/{}", stage.registry.host(), self.name)
+    fn registry(&self, env: &Environment) -> String {
+        format!("{}/bosh/{}", env.registry.host(), self.name)
     }
 
     fn manifest(&self) -> Result<String> {
         Ok(fs::read_to_string(self.folder.path().join("manifest.yml"))?)
     }
 
-    fn deploy(&self, stage: &Stage) -> Result<()> {
+    fn deploy(&self, env: &Environment) -> Result<()> {
         let name = &self.name;
         let manifest = format!("{name}-manifest");
-        stage.apply(&[
+        env.apply(&[
             config_map(&manifest, "manifest", &self.manifest()?),
             json!({
                 "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": name},
                 "spec": {
                     "manifest": {"type": "configmap", "name": manifest},
-                    "conversion": {"mode": "InProcess", "registry": self.registry(stage)}
+                    "conversion": {"mode": "InProcess", "registry": self.registry(env)}
                 }
             }),
         ])
     }
 
-    fn by_operator(&self, stage: &Stage) -> Result<Errors> {
+    fn by_operator(&self, env: &Environment) -> Result<Errors> {
         let began = Instant::now();
         loop {
-            let deployment = stage.get(&format!("boshdeployment/{}", self.name))?;
+            let deployment = env.get(&format!("boshdeployment/{}", self.name))?;
             let converted = condition(&deployment, "Converted").cloned().unwrap_or_default();
             let message = converted["message"].as_str().unwrap_or_default();
             if converted["status"] == "False" || converted["status"] == "True" {
@@ -164,15 +164,15 @@ impl Case {
         }
     }
 
-    fn by_command_line(&self, stage: &Stage) -> Result<Errors> {
-        let registry = self.registry(stage);
+    fn by_command_line(&self, env: &Environment) -> Result<Errors> {
+        let registry = self.registry(env);
         let options = [
             "--registry",
             &registry,
             "--name",
             &self.name,
             "--namespace",
-            &stage.namespace,
+            &env.namespace,
         ];
         let ran = host(self.folder.path(), PLAIN.lines().chain(options))?;
         Ok(errors(&ran.stderr))
@@ -180,7 +180,7 @@ impl Case {
 
     /// The errors of the commands of pods, one after the other as the operator runs them; `None` if the manifest has no
     /// pods yet.
-    fn by_pods(&self, stage: &Stage) -> Result<Option<Errors>> {
+    fn by_pods(&self, env: &Environment) -> Result<Option<Errors>> {
         let scratch = tempfile::tempdir()?;
         let place = |name: &str| scratch.path().join(name);
         let interpolated = host(self.folder.path(), ["interpolate", "manifest.yml"])?;
@@ -194,11 +194,11 @@ impl Case {
         )?;
         let mut found = Errors::new();
         for group in group_names(&interpolated.stdout)? {
-            let (registry, gathered) = (self.registry(stage), place("gathered.json"));
+            let (registry, gathered) = (self.registry(env), place("gathered.json"));
             let options = [
                 ("manifest", place("manifest.yaml").display().to_string()),
                 ("deployment", self.name.clone()),
-                ("namespace", stage.namespace.clone()),
+                ("namespace", env.namespace.clone()),
                 ("operator-image", "example.com/boson:1".into()),
                 ("registry", registry),
             ];

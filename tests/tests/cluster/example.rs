@@ -1,8 +1,8 @@
 //! The documented example in its own namespace, with operators in this process: real plugins, and releases from their
 //! directories.
 
+use crate::environment::{Environment, Operator, PATIENCE};
 use crate::line::{AGENT, Death, Line};
-use crate::stage::{Operator, PATIENCE, Stage};
 use boson_api::PluginUse;
 use boson_cluster::client::resource;
 use boson_cluster::namespaces::Namespaces;
@@ -70,7 +70,7 @@ const OPS: &str = "
 
 /// A namespace with the example.
 pub struct Example {
-    pub stage: Stage,
+    pub env: Environment,
     /// Number of conversions in this process.
     pub conversions: Arc<AtomicUsize>,
 }
@@ -144,7 +144,7 @@ fn plugins() -> Arc<Plugins> {
 impl Example {
     pub async fn set(name: &str) -> Self {
         Self {
-            stage: Stage::set(name).await,
+            env: Environment::set(name).await,
             conversions: Arc::default(),
         }
     }
@@ -156,13 +156,13 @@ impl Example {
     }
 
     pub fn operator_through(&self, line: &Line, death: Death, lease: &str) -> Operator {
-        let client = line.client(self.stage.client.clone(), death);
+        let client = line.client(self.env.client.clone(), death);
         self.operator_of(client, "boson", 0, lease)
     }
 
     /// An operator of this image. `roll_outdated`: number of deployments that may roll to it at a time.
     pub fn operator_of(&self, client: Client, image: &str, roll_outdated: usize, lease: &str) -> Operator {
-        let here = Namespaces::Fixed([self.stage.namespace.clone()].into());
+        let here = Namespaces::Fixed([self.env.namespace.clone()].into());
         let conversion = Conversion {
             plugin_host: Arc::new(BuiltIn(plugins())),
             images: Arc::new(Directories(self.conversions.clone())),
@@ -174,12 +174,12 @@ impl Example {
             keep_versions: 2,
             allowed: Default::default(),
         };
-        self.stage.operator_with(client, here, lease, conversion)
+        self.env.operator_with(client, here, lease, conversion)
     }
 
     pub fn any(&self, api_version: &str, kind: &str) -> Api<DynamicObject> {
         let resource = resource(api_version, kind);
-        Api::namespaced_with(self.stage.client.clone(), &self.stage.namespace, &resource)
+        Api::namespaced_with(self.env.client.clone(), &self.env.namespace, &resource)
     }
 
     pub async fn put(&self, object: Value) {
@@ -249,7 +249,7 @@ impl Example {
             let found = self.objects().await;
             panic!(
                 "{}: {:#}\n{:#?}",
-                self.stage.namespace,
+                self.env.namespace,
                 self.deployment().await["status"],
                 found.keys()
             );

@@ -1,8 +1,8 @@
 //! Counts the writes, then dies at each of them: before the request is sent, and after it succeeded but before the
 //! answer arrived.
 
+use crate::environment::Environment;
 use crate::line::{Death, Line};
-use crate::stage::Stage;
 use k8s_openapi::api::core::v1::Secret;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -19,12 +19,12 @@ const OBJECTS: &str = r"
 const NAMES: [&str; 3] = ["root", "leaf", "word"];
 
 /// One run that ends as given, and one after it. Returns the number of writes in the first.
-async fn two_lives(stage: &Stage, death: Death) -> usize {
+async fn two_lives(env: &Environment, death: Death) -> usize {
     let (first, second) = (Line::default(), Line::default());
-    let operator = stage.operator_through(first.client(stage.client.clone(), death), "first");
-    stage.apply(OBJECTS).await;
+    let operator = env.operator_through(first.client(env.client.clone(), death), "first");
+    env.apply(OBJECTS).await;
     if matches!(death, Death::Never) {
-        stage.ready(&NAMES).await;
+        env.ready(&NAMES).await;
     } else {
         let cut = async {
             while !first.cut.load(Ordering::SeqCst) {
@@ -36,14 +36,14 @@ async fn two_lives(stage: &Stage, death: Death) -> usize {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     operator.kill().await;
-    let left: BTreeMap<String, Secret> = stage.values().await;
-    let operator = stage.operator_through(second.client(stage.client.clone(), Death::Never), "second");
-    stage.ready(&NAMES).await;
-    let found = stage.values().await;
+    let left: BTreeMap<String, Secret> = env.values().await;
+    let operator = env.operator_through(second.client(env.client.clone(), Death::Never), "second");
+    env.ready(&NAMES).await;
+    let found = env.values().await;
     for (name, secret) in &left {
         assert_eq!(found[name].data, secret.data, "{death:?}: {name} has another value");
     }
-    assert_eq!(stage.text("leaf", "ca").await, stage.text("root", "certificate").await);
+    assert_eq!(env.text("leaf", "ca").await, env.text("root", "certificate").await);
     let mut landed = first.landed.lock().unwrap().clone();
     landed.extend(second.landed.lock().unwrap().iter().cloned());
     let of_secrets = |method: &str| {
@@ -63,10 +63,14 @@ async fn two_lives(stage: &Stage, death: Death) -> usize {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_death_at_any_write_loses_nothing() {
-    let writes = two_lives(&Stage::set("death-never").await, Death::Never).await;
+    let writes = two_lives(&Environment::set("death-never").await, Death::Never).await;
     assert!(writes >= 6, "three Secrets and three statuses: {writes}");
     for at in 0..writes {
-        two_lives(&Stage::set(&format!("death-before-{at}")).await, Death::Before(at)).await;
-        two_lives(&Stage::set(&format!("death-after-{at}")).await, Death::After(at)).await;
+        two_lives(
+            &Environment::set(&format!("death-before-{at}")).await,
+            Death::Before(at),
+        )
+        .await;
+        two_lives(&Environment::set(&format!("death-after-{at}")).await, Death::After(at)).await;
     }
 }

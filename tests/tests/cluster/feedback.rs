@@ -1,6 +1,6 @@
 //! What users who forgot something get reported: a namespace without its label, a value for which the quota is used up.
 
-use crate::desk::{Desk, condition, is};
+use crate::operator_process::{OperatorProcess, condition, is};
 use boson_tests::cluster::shared;
 use serde_json::json;
 
@@ -17,48 +17,48 @@ fn manifest() -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_namespace_without_the_label_is_reported_and_served_once_labelled() {
-    let desk = Desk::set("unlabelled", false, &[]).await;
-    let room = desk.room("late");
+    let operator = OperatorProcess::set("unlabelled", false, &[]).await;
+    let tenant = operator.tenant("late");
     let label = "quarks.cloudfoundry.org/monitored";
     let labelled = |value: &str| {
         let label = format!("{label}{value}");
         shared()
             .unwrap()
-            .kubectl(["label", "namespace", &room.namespace, &label])
+            .kubectl(["label", "namespace", &tenant.namespace, &label])
             .unwrap();
     };
     labelled("-");
-    room.config_map("d-manifest", "manifest", &manifest()).await;
+    tenant.config_map("d-manifest", "manifest", &manifest()).await;
     // Until the operator has observed that the label was removed, it serves the namespace.
     tokio::time::sleep(std::time::Duration::from_secs(3)).await;
-    room.deployment("d", &[]).await;
-    let reported = room
+    tenant.deployment("d", &[]).await;
+    let reported = tenant
         .until("d", "the reason", |found| {
             condition(found, "Ready").is_some_and(|ready| ready["reason"] == "NamespaceNotServed")
         })
         .await;
     let message = reported["status"]["message"].as_str().unwrap();
     // Operators of other tests may be the first to report it, with their own labels.
-    let command = format!("kubectl label namespace {} {label}=", room.namespace);
+    let command = format!("kubectl label namespace {} {label}=", tenant.namespace);
     assert!(message.contains(&command), "{message}");
-    let mut events = room.events().await.into_iter();
+    let mut events = tenant.events().await.into_iter();
     assert!(events.any(|(reason, note)| reason == "NamespaceNotServed" && note == message));
     labelled("=unlabelled");
-    room.applied("d").await;
+    tenant.applied("d").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_value_refused_by_a_quota_is_a_failure_and_not_waited_for() {
-    let desk = Desk::set("no-values", false, &[]).await;
-    let room = desk.room("quota");
+    let operator = OperatorProcess::set("no-values", false, &[]).await;
+    let tenant = operator.tenant("quota");
     let quota = json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few"}, "spec": {"hard": {"count/secrets": "1"}}});
-    room.apply(quota).await;
-    while room.get("v1", "ResourceQuota", "few").await.unwrap()["status"]["hard"].is_null() {
+    tenant.apply(quota).await;
+    while tenant.get("v1", "ResourceQuota", "few").await.unwrap()["status"]["hard"].is_null() {
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     }
-    room.config_map("d-manifest", "manifest", &manifest()).await;
-    room.deployment("d", &[]).await;
-    let reported = room
+    tenant.config_map("d-manifest", "manifest", &manifest()).await;
+    tenant.deployment("d", &[]).await;
+    let reported = tenant
         .until("d", "the reason", |found| {
             condition(found, "Applied").is_some_and(|one| one["reason"] == "DeploymentVariable")
         })
@@ -71,8 +71,8 @@ async fn a_value_refused_by_a_quota_is_a_failure_and_not_waited_for() {
         message.contains("variable 'pw' has no value") && message.contains("exceeded quota: few"),
         "{message}"
     );
-    room.delete("v1", "ResourceQuota", "few").await;
-    let done = room.applied("d").await;
+    tenant.delete("v1", "ResourceQuota", "few").await;
+    let done = tenant.applied("d").await;
     assert!(is(&done, "Converted", "True"));
-    assert_eq!(room.names(OURS, "QuarksStatefulSet", "d").await, ["d-web"]);
+    assert_eq!(tenant.names(OURS, "QuarksStatefulSet", "d").await, ["d-web"]);
 }

@@ -1,6 +1,6 @@
 //! Services of single instances: with an address if the group has ports, headless if it has none.
 
-use crate::desk::{Desk, PATIENCE, Room};
+use crate::operator_process::{OperatorProcess, PATIENCE, Tenant};
 use crate::small::Small;
 use serde_json::Value;
 use std::time::{Duration, Instant};
@@ -13,10 +13,10 @@ fn manifest(quarks: &str) -> String {
     small.manifest()
 }
 
-async fn until(room: &Room, name: &str, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
+async fn until(tenant: &Tenant, name: &str, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
     let began = Instant::now();
     loop {
-        let service = room.get("v1", "Service", name).await.unwrap_or_default();
+        let service = tenant.get("v1", "Service", name).await.unwrap_or_default();
         if holds(&service) {
             return service;
         }
@@ -27,30 +27,30 @@ async fn until(room: &Room, name: &str, what: &str, holds: impl Fn(&Value) -> bo
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_first_port_gives_instances_an_address_and_removing_the_last_removes_it() {
-    let desk = Desk::set("headless", false, &[]).await;
-    let room = desk.room("headless");
+    let operator = OperatorProcess::set("headless", false, &[]).await;
+    let tenant = operator.tenant("headless");
     let port = "ports: [{name: http, protocol: TCP, internal: 8080}]";
     let is_headless = |service: &Value| service["spec"]["clusterIP"] == "None";
     let has_port = |service: &Value| service["spec"]["ports"][0]["port"] == 8080;
-    room.config_map("d-manifest", "manifest", &manifest("")).await;
-    room.deployment("d", &[]).await;
-    room.applied("d").await;
+    tenant.config_map("d-manifest", "manifest", &manifest("")).await;
+    tenant.deployment("d", &[]).await;
+    tenant.applied("d").await;
     for quarks in ["", port, ""] {
-        room.config_map("d-manifest", "manifest", &manifest(quarks)).await;
+        tenant.config_map("d-manifest", "manifest", &manifest(quarks)).await;
         let ported = !quarks.is_empty();
-        until(&room, "d-web-0", &format!("'{quarks}'"), |service| {
+        until(&tenant, "d-web-0", &format!("'{quarks}'"), |service| {
             service["spec"].is_object() && is_headless(service) != ported && has_port(service) == ported
         })
         .await;
         // The Service of all instances is changed in place.
-        let all = until(&room, "d-web", "the Service of all", |service| {
+        let all = until(&tenant, "d-web", "the Service of all", |service| {
             has_port(service) == ported
         })
         .await;
         assert!(is_headless(&all));
-        room.applied("d").await;
+        tenant.applied("d").await;
     }
-    let events = room.events().await;
+    let events = tenant.events().await;
     assert!(
         events.iter().all(|(reason, _)| !reason.contains("Refused")),
         "{events:?}"
@@ -59,13 +59,13 @@ async fn the_first_port_gives_instances_an_address_and_removing_the_last_removes
 
 #[tokio::test(flavor = "multi_thread")]
 async fn services_of_a_group_with_active_passive_probes_select_all_its_pods_with_a_warning() {
-    let desk = Desk::set("active", false, &[]).await;
-    let room = desk.room("active");
+    let operator = OperatorProcess::set("active", false, &[]).await;
+    let tenant = operator.tenant("active");
     let quarks = "ports: [{name: http, protocol: TCP, internal: 8080}], activePassiveProbes: {app-app: {exec: {command: [/bin/true]}}}";
-    room.config_map("d-manifest", "manifest", &manifest(quarks)).await;
-    room.deployment("d", &[]).await;
-    room.applied("d").await;
-    let service = until(&room, "d-web", "the Service", Value::is_object).await;
+    tenant.config_map("d-manifest", "manifest", &manifest(quarks)).await;
+    tenant.deployment("d", &[]).await;
+    tenant.applied("d").await;
+    let service = until(&tenant, "d-web", "the Service", Value::is_object).await;
     let selector = service["spec"]["selector"].as_object().unwrap();
     assert!(
         !selector.contains_key("quarks.cloudfoundry.org/pod-active"),
@@ -73,7 +73,7 @@ async fn services_of_a_group_with_active_passive_probes_select_all_its_pods_with
     );
     let began = Instant::now();
     loop {
-        let events = room.events().await;
+        let events = tenant.events().await;
         if events
             .iter()
             .any(|(_, note)| note.contains("active/passive probes are not run yet"))

@@ -1,7 +1,7 @@
 //! An instance group that cannot be converted keeps the objects of the previous conversion, is reported by name, and
 //! does not affect the other groups.
 
-use crate::desk::{Desk, Room, condition, is};
+use crate::operator_process::{OperatorProcess, Tenant, condition, is};
 use serde_json::Value;
 
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
@@ -37,26 +37,29 @@ instance_groups:
 const GOOD: &str = "{app: {domain: example.org, token: ((pw))}}";
 const BAD: &str = "{app: {token: ((pw))}}";
 
-async fn spec(room: &Room, group: &str) -> Value {
-    let set = room.get(OURS, "QuarksStatefulSet", &format!("d-{group}")).await;
+async fn spec(tenant: &Tenant, group: &str) -> Value {
+    let set = tenant.get(OURS, "QuarksStatefulSet", &format!("d-{group}")).await;
     set.map(|set| set["spec"].clone()).unwrap_or_default()
 }
 
-async fn held_back(room: &Room) -> Value {
-    room.until("d", "a group that is held back", |deployment| {
-        is(deployment, "Converted", "False") && is(deployment, "Applied", "Unknown") && is(deployment, "Ready", "False")
-    })
-    .await
+async fn held_back(tenant: &Tenant) -> Value {
+    tenant
+        .until("d", "a group that is held back", |deployment| {
+            is(deployment, "Converted", "False")
+                && is(deployment, "Applied", "Unknown")
+                && is(deployment, "Ready", "False")
+        })
+        .await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_group_that_fails_to_convert_holds_back_only_itself() {
-    let desk = Desk::set("held-back", false, &[]).await;
-    let room = desk.room("held-back");
+    let operator = OperatorProcess::set("held-back", false, &[]).await;
+    let tenant = operator.tenant("held-back");
     // From the start: the other group is created.
-    room.config_map("d-manifest", "manifest", &manifest(1, BAD)).await;
-    room.deployment("d", &[]).await;
-    let deployment = held_back(&room).await;
+    tenant.config_map("d-manifest", "manifest", &manifest(1, BAD)).await;
+    tenant.deployment("d", &[]).await;
+    let deployment = held_back(&tenant).await;
     let message = condition(&deployment, "Converted").unwrap()["message"]
         .as_str()
         .unwrap();
@@ -66,30 +69,31 @@ async fn a_group_that_fails_to_convert_holds_back_only_itself() {
     );
     assert!(message.contains("app.domain"), "{message}");
     assert_eq!(deployment["status"]["totalInstanceGroups"], 2);
-    assert_eq!(room.names(OURS, "QuarksStatefulSet", "d").await, ["d-web"]);
+    assert_eq!(tenant.names(OURS, "QuarksStatefulSet", "d").await, ["d-web"]);
     assert!(
-        room.events()
+        tenant
+            .events()
             .await
             .iter()
             .any(|(_, note)| note.contains("'db' is held back"))
     );
     // Once it can be converted, its objects are created.
-    room.config_map("d-manifest", "manifest", &manifest(1, GOOD)).await;
-    room.applied("d").await;
-    let db = spec(&room, "db").await;
+    tenant.config_map("d-manifest", "manifest", &manifest(1, GOOD)).await;
+    tenant.applied("d").await;
+    let db = spec(&tenant, "db").await;
     assert!(db.is_object());
-    let services = room.names("v1", "Service", "d").await;
+    let services = tenant.names("v1", "Service", "d").await;
     // When it fails again, its objects stay, and the other group follows the manifest.
-    room.config_map("d-manifest", "manifest", &manifest(2, BAD)).await;
-    held_back(&room).await;
-    assert_eq!(spec(&room, "db").await, db);
-    assert_eq!(spec(&room, "web").await["template"]["spec"]["replicas"], 2);
-    let now = room.names("v1", "Service", "d").await;
+    tenant.config_map("d-manifest", "manifest", &manifest(2, BAD)).await;
+    held_back(&tenant).await;
+    assert_eq!(spec(&tenant, "db").await, db);
+    assert_eq!(spec(&tenant, "web").await["template"]["spec"]["replicas"], 2);
+    let now = tenant.names("v1", "Service", "d").await;
     assert!(
         services.iter().all(|service| now.contains(service)),
         "{services:?} {now:?}"
     );
-    room.config_map("d-manifest", "manifest", &manifest(2, GOOD)).await;
-    let deployment = room.applied("d").await;
+    tenant.config_map("d-manifest", "manifest", &manifest(2, GOOD)).await;
+    let deployment = tenant.applied("d").await;
     assert!(is(&deployment, "Converted", "True"), "{:#}", deployment["status"]);
 }

@@ -1,7 +1,7 @@
 //! How pods get the templates that they render: from ConfigMaps, or from containers of their release images where that
 //! is not possible. No pod runs here.
 
-use crate::desk::{Desk, PATIENCE, Room, small_release};
+use crate::operator_process::{OperatorProcess, PATIENCE, Tenant, small_release};
 use crate::small::Small;
 use serde_json::Value;
 use std::fs;
@@ -51,8 +51,8 @@ fn manifest(version: &str, small: Small<'_>) -> String {
 }
 
 /// Names of the group's init containers, and of the ConfigMap that its pods mount.
-async fn chain(room: &Room) -> (Vec<String>, Option<String>) {
-    let group = room.get(OURS, "QuarksStatefulSet", "d-web").await.unwrap_or_default();
+async fn chain(tenant: &Tenant) -> (Vec<String>, Option<String>) {
+    let group = tenant.get(OURS, "QuarksStatefulSet", "d-web").await.unwrap_or_default();
     let pod = group.pointer(PODS).cloned().unwrap_or_default();
     let list = |key: &str| pod[key].as_array().cloned().unwrap_or_default();
     let text = |value: &Value| value.as_str().map(str::to_string);
@@ -64,8 +64,8 @@ async fn chain(room: &Room) -> (Vec<String>, Option<String>) {
     (names.collect(), map)
 }
 
-async fn maps(room: &Room) -> Vec<String> {
-    let all = room.list("v1", "ConfigMap").await;
+async fn maps(tenant: &Tenant) -> Vec<String> {
+    let all = tenant.list("v1", "ConfigMap").await;
     let ours = all.iter().filter(|map| map["metadata"]["labels"][LABEL] == "true");
     ours.filter_map(|map| map["metadata"]["name"].as_str().map(str::to_string))
         .collect()
@@ -81,83 +81,84 @@ async fn until(what: &str, holds: impl AsyncFn() -> bool) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pods_mount_their_job_sources_and_old_ones_are_deleted() {
-    let desk = Desk::set("sources", false, &[]).await;
+    let operator = OperatorProcess::set("sources", false, &[]).await;
     let scratch = tempfile::tempdir().unwrap();
     for (version, text) in [("2", "new text".to_string()), ("3", noise(1_500_000))] {
         let at = scratch.path().join(version);
         release(&at, &text);
         let image = format!("demo:ubuntu-jammy-1.1-{version}");
-        desk.registry.push_release(&image, &at).unwrap();
+        operator.registry.push_release(&image, &at).unwrap();
     }
-    let room = desk.room("d");
+    let tenant = operator.tenant("d");
     let change = async |version: &str, domain: &str| {
         let small = Small {
             domain,
             ..Small::default()
         };
-        room.config_map("d-manifest", "manifest", &manifest(version, small))
+        tenant
+            .config_map("d-manifest", "manifest", &manifest(version, small))
             .await;
     };
     change("1", "example.com").await;
-    room.deployment("d", &[]).await;
-    room.applied("d").await;
-    let (names, first) = chain(&room).await;
+    tenant.deployment("d", &[]).await;
+    tenant.applied("d").await;
+    let (names, first) = chain(&tenant).await;
     let first = first.expect("a ConfigMap");
     assert_eq!(names, SHORT);
-    assert_eq!(maps(&room).await, std::slice::from_ref(&first));
-    let map = room.get("v1", "ConfigMap", &first).await.unwrap();
+    assert_eq!(maps(&tenant).await, std::slice::from_ref(&first));
+    let map = tenant.get("v1", "ConfigMap", &first).await.unwrap();
     assert_eq!(map["immutable"], true);
     assert_eq!(map["metadata"]["ownerReferences"][0]["name"], "d");
 
-    room.delete("v1", "ConfigMap", &first).await;
+    tenant.delete("v1", "ConfigMap", &first).await;
     until("the deleted ConfigMap", async || {
-        maps(&room).await == std::slice::from_ref(&first)
+        maps(&tenant).await == std::slice::from_ref(&first)
     })
     .await;
 
     // Other values, the same sources.
     change("1", "other.example.com").await;
     until("the new values", async || {
-        let group = room.get(OURS, "QuarksStatefulSet", "d-web").await.unwrap_or_default();
+        let group = tenant.get(OURS, "QuarksStatefulSet", "d-web").await.unwrap_or_default();
         group.to_string().contains("ig-resolved.web-v2")
     })
     .await;
-    assert_eq!(chain(&room).await.1.as_ref(), Some(&first));
+    assert_eq!(chain(&tenant).await.1.as_ref(), Some(&first));
 
     change("2", "example.com").await;
     until("new sources", async || {
-        chain(&room).await.1.is_some_and(|now| now != first)
+        chain(&tenant).await.1.is_some_and(|now| now != first)
     })
     .await;
     // No pod is ever ready, so the older StatefulSets are deleted.
     until("the end of older pods", async || {
-        let sets = room.list("apps/v1", "StatefulSet").await;
+        let sets = tenant.list("apps/v1", "StatefulSet").await;
         !sets.iter().any(|set| set.to_string().contains(&first))
     })
     .await;
     change("2", "third.example.com").await;
-    until("garbage collection", async || maps(&room).await.len() == 1).await;
-    assert_ne!(maps(&room).await, [first]);
+    until("garbage collection", async || maps(&tenant).await.len() == 1).await;
+    assert_ne!(maps(&tenant).await, [first]);
 
     // Too large for a ConfigMap.
     change("3", "example.com").await;
-    until("containers that copy", async || chain(&room).await.0 == LONG).await;
-    assert_eq!(chain(&room).await.1, None);
+    until("containers that copy", async || chain(&tenant).await.0 == LONG).await;
+    assert_eq!(chain(&tenant).await.1, None);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pods_with_pre_render_scripts_copy_their_job_sources() {
-    let desk = Desk::set("scripted", false, &[]).await;
-    let room = desk.room("d");
+    let operator = OperatorProcess::set("scripted", false, &[]).await;
+    let tenant = operator.tenant("d");
     let small = Small {
         quarks: "pre_render_scripts: {jobs: ['true']}",
         ..Small::default()
     };
-    room.config_map("d-manifest", "manifest", &small.manifest()).await;
-    room.deployment("d", &[]).await;
-    room.applied("d").await;
-    let (names, map) = chain(&room).await;
+    tenant.config_map("d-manifest", "manifest", &small.manifest()).await;
+    tenant.deployment("d", &[]).await;
+    tenant.applied("d").await;
+    let (names, map) = chain(&tenant).await;
     assert_eq!(names[..3], LONG[..3]);
     assert!(names.iter().any(|name| name == "pre-render-app"), "{names:?}");
-    assert_eq!((map, maps(&room).await), (None, vec![]));
+    assert_eq!((map, maps(&tenant).await), (None, vec![]));
 }

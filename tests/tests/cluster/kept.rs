@@ -1,7 +1,7 @@
 //! What a deployment retains and reads with: values of removed variables, `host prune`, pull Secrets, versions of
 //! Secrets.
 
-use crate::desk::{Desk, Room, condition, is};
+use crate::operator_process::{OperatorProcess, Tenant, condition, is};
 use crate::small::Small;
 use boson_tests::registry::{PASSWORD, USER};
 use boson_tests::{Ran, host};
@@ -18,60 +18,72 @@ fn manifest(variables: &str, pull: &str) -> String {
     small.manifest()
 }
 
-fn prune(room: &Room, arguments: &[&str]) -> Ran {
+fn prune(tenant: &Tenant, arguments: &[&str]) -> Ran {
     let kubeconfig = boson_tests::cluster::shared().unwrap().kubeconfig();
     let kubeconfig = kubeconfig.to_str().unwrap();
-    let fixed = ["prune", "d", "--namespace", &room.namespace, "--kubeconfig", kubeconfig];
+    let fixed = [
+        "prune",
+        "d",
+        "--namespace",
+        &tenant.namespace,
+        "--kubeconfig",
+        kubeconfig,
+    ];
     let scratch = tempfile::tempdir().unwrap();
     host(scratch.path(), fixed.into_iter().chain(arguments.iter().copied())).unwrap()
 }
 
-async fn variables(room: &Room, variables: &str, removed: &[&str]) {
-    room.config_map("d-manifest", "manifest", &manifest(variables, ""))
+async fn variables(tenant: &Tenant, variables: &str, removed: &[&str]) {
+    tenant
+        .config_map("d-manifest", "manifest", &manifest(variables, ""))
         .await;
     let removed = json!(removed);
-    room.until("d", "removed variables", |deployment| {
-        let found = &deployment["status"]["removedVariables"];
-        is(deployment, "Applied", "True") && (*found == removed || removed == json!([]) && found.is_null())
-    })
-    .await;
+    tenant
+        .until("d", "removed variables", |deployment| {
+            let found = &deployment["status"]["removedVariables"];
+            is(deployment, "Applied", "True") && (*found == removed || removed == json!([]) && found.is_null())
+        })
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_removed_variable_keeps_its_value_until_it_is_pruned() {
-    let desk = Desk::set("kept", false, &[]).await;
-    let room = desk.room("kept");
+    let operator = OperatorProcess::set("kept", false, &[]).await;
+    let tenant = operator.tenant("kept");
     let (one, two) = ("{name: one_word, type: password}", "{name: two, type: password}");
-    room.config_map("d-manifest", "manifest", &manifest(&format!("{one}, {two}"), ""))
+    tenant
+        .config_map("d-manifest", "manifest", &manifest(&format!("{one}, {two}"), ""))
         .await;
-    room.deployment("d", &[]).await;
-    room.applied("d").await;
+    tenant.deployment("d", &[]).await;
+    tenant.applied("d").await;
     let value = async |name: &str| {
-        room.get("v1", "Secret", name)
+        tenant
+            .get("v1", "Secret", name)
             .await
             .map(|secret| secret["data"].clone())
     };
     let before = value("d.var-one-word").await;
     assert!(before.is_some());
-    variables(&room, two, &["one_word"]).await;
+    variables(&tenant, two, &["one_word"]).await;
     assert_eq!(value("d.var-one-word").await, before, "removed is not deleted");
-    variables(&room, &format!("{one}, {two}"), &[]).await;
+    variables(&tenant, &format!("{one}, {two}"), &[]).await;
     assert_eq!(
         value("d.var-one-word").await,
         before,
         "added again is not generated again"
     );
-    let ran = prune(&room, &["--yes"]);
+    let ran = prune(&tenant, &["--yes"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
 
-    variables(&room, "", &["one_word", "two"]).await;
+    variables(&tenant, "", &["one_word", "two"]).await;
     // Another object still uses one of them.
     let pod = json!({"containers": [{"name": "c", "image": "example.com/i"}], "volumes": [{"name": "v", "secret": {"secretName": "d.var-two"}}]});
-    room.apply(json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "user"}, "spec": pod}))
+    tenant
+        .apply(json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "user"}, "spec": pod}))
         .await;
     let listed = "quarkssecret.quarks.cloudfoundry.org \"d.var-one-word\", with secret \"d.var-one-word\"\n";
     for arguments in [&["--dry-run"][..], &[]] {
-        let ran = prune(&room, arguments);
+        let ran = prune(&tenant, arguments);
         assert_eq!(
             (ran.code, ran.stdout.as_str()),
             (i32::from(arguments.is_empty()), listed),
@@ -85,40 +97,43 @@ async fn a_removed_variable_keeps_its_value_until_it_is_pruned() {
             ran.stderr
         );
     }
-    let ran = prune(&room, &["--yes"]);
+    let ran = prune(&tenant, &["--yes"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert_eq!(
         ran.stdout,
         "quarkssecret.quarks.cloudfoundry.org \"d.var-one-word\" deleted\n"
     );
-    variables(&room, "", &["two"]).await;
+    variables(&tenant, "", &["two"]).await;
     let began = std::time::Instant::now();
     while value("d.var-one-word").await.is_some() {
-        assert!(began.elapsed() < crate::desk::PATIENCE, "its Secret stays");
+        assert!(began.elapsed() < crate::operator_process::PATIENCE, "its Secret stays");
         tokio::time::sleep(std::time::Duration::from_millis(200)).await;
     }
     assert!(value("d.var-two").await.is_some());
-    let ran = prune(&room, &["--yes", "--context", "absent"]);
+    let ran = prune(&tenant, &["--yes", "--context", "absent"]);
     assert_eq!(ran.code, 1, "{}", ran.stderr);
 }
 
 /// For a registry that needs credentials, the pods' pull Secrets are used.
 #[tokio::test(flavor = "multi_thread")]
 async fn images_are_read_with_the_pull_secrets_of_groups_and_accounts() {
-    let desk = Desk::set("pulls", true, &[]).await;
-    let auths = json!({"auths": {desk.registry.host(): {"username": USER, "password": PASSWORD}}}).to_string();
+    let operator = OperatorProcess::set("pulls", true, &[]).await;
+    let auths = json!({"auths": {operator.registry.host(): {"username": USER, "password": PASSWORD}}}).to_string();
     for (name, settings) in [("group", "imagePullSecrets: [{name: pull}]"), ("account", "")] {
-        let room = desk.room(name);
-        room.config_map("d-manifest", "manifest", &manifest("", settings)).await;
-        room.deployment("d", &[]).await;
-        room.until("d", "a refusal", |deployment| {
-            condition(deployment, "Converted").is_some_and(|found| found["reason"] == "ImageAccess")
-        })
-        .await;
+        let tenant = operator.tenant(name);
+        tenant
+            .config_map("d-manifest", "manifest", &manifest("", settings))
+            .await;
+        tenant.deployment("d", &[]).await;
+        tenant
+            .until("d", "a refusal", |deployment| {
+                condition(deployment, "Converted").is_some_and(|found| found["reason"] == "ImageAccess")
+            })
+            .await;
         if settings.is_empty() {
             let account = json!({"name": "default"});
             let pull = json!([{"name": "pull"}]);
-            room.apply(
+            tenant.apply(
                 json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": account, "imagePullSecrets": pull}),
             )
             .await;
@@ -126,9 +141,9 @@ async fn images_are_read_with_the_pull_secrets_of_groups_and_accounts() {
         let mut secret: Value = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "pull"}});
         secret["type"] = "kubernetes.io/dockerconfigjson".into();
         secret["stringData"] = json!({".dockerconfigjson": auths});
-        room.apply(secret).await;
-        room.applied("d").await;
-        assert_eq!(room.names(OURS, "QuarksStatefulSet", "d").await, ["d-web"]);
+        tenant.apply(secret).await;
+        tenant.applied("d").await;
+        assert_eq!(tenant.names(OURS, "QuarksStatefulSet", "d").await, ["d-web"]);
     }
 }
 
@@ -136,15 +151,17 @@ async fn images_are_read_with_the_pull_secrets_of_groups_and_accounts() {
 /// pods.
 #[tokio::test(flavor = "multi_thread")]
 async fn pods_of_a_conversion_pull_with_the_secrets_of_accounts() {
-    let desk = Desk::set("pod-pulls", false, &[]).await;
-    let room = desk.room("d");
+    let operator = OperatorProcess::set("pod-pulls", false, &[]).await;
+    let tenant = operator.tenant("d");
     let settings = "imagePullSecrets: [{name: named}], serviceAccountName: mine";
-    room.config_map("d-manifest", "manifest", &manifest("", settings)).await;
-    room.deployment_by("Jobs", "d", &[]).await;
+    tenant
+        .config_map("d-manifest", "manifest", &manifest("", settings))
+        .await;
+    tenant.deployment_by("Jobs", "d", &[]).await;
     let pulls = async |what: &str, wanted: Value| {
         let began = std::time::Instant::now();
         loop {
-            let job = room
+            let job = tenant
                 .get(OURS, "QuarksJob", "var-interpolation-d")
                 .await
                 .unwrap_or_default();
@@ -152,17 +169,18 @@ async fn pods_of_a_conversion_pull_with_the_secrets_of_accounts() {
             if *found == wanted {
                 return;
             }
-            assert!(began.elapsed() < crate::desk::PATIENCE, "{what}: {found}");
+            assert!(began.elapsed() < crate::operator_process::PATIENCE, "{what}: {found}");
             tokio::time::sleep(std::time::Duration::from_millis(200)).await;
         }
     };
     pulls("before the account", json!([{"name": "named"}])).await;
     // No pod runs here, so the job has not ended: it is replaced by one that can pull.
-    room.apply(
-        json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "mine"},
+    tenant
+        .apply(
+            json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "mine"},
         "imagePullSecrets": [{"name": "z"}, {"name": "a"}]}),
-    )
-    .await;
+        )
+        .await;
     pulls(
         "with the account",
         json!([{"name": "a"}, {"name": "named"}, {"name": "z"}]),
@@ -174,30 +192,34 @@ async fn pods_of_a_conversion_pull_with_the_secrets_of_accounts() {
 /// not name what they need.
 #[tokio::test(flavor = "multi_thread")]
 async fn versions_stay_until_a_stateful_set_has_rolled() {
-    let desk = Desk::set("rolls", false, &[]).await;
-    let room = desk.room("d");
-    let there = async |name: &str| room.get("v1", "Secret", name).await.is_some();
+    let operator = OperatorProcess::set("rolls", false, &[]).await;
+    let tenant = operator.tenant("d");
+    let there = async |name: &str| tenant.get("v1", "Secret", name).await.is_some();
     let until = async |what: &str, wanted: bool| {
         let began = std::time::Instant::now();
         while there(what).await != wanted {
-            assert!(began.elapsed() < crate::desk::PATIENCE, "{what}: not {wanted}");
+            assert!(
+                began.elapsed() < crate::operator_process::PATIENCE,
+                "{what}: not {wanted}"
+            );
             tokio::time::sleep(std::time::Duration::from_millis(200)).await;
         }
     };
     let change = async |number: usize, instances: usize| {
         let text = manifest("", "").replace("domain: example.com", &format!("domain: n{number}.example.com"));
         let group = format!("instances: {instances}\n  persistent_disk: 1024");
-        room.config_map("d-manifest", "manifest", &text.replace("instances: 1", &group))
+        tenant
+            .config_map("d-manifest", "manifest", &text.replace("instances: 1", &group))
             .await;
         if number == 1 {
-            room.deployment("d", &[]).await;
+            tenant.deployment("d", &[]).await;
         }
         until(&format!("d.ig-resolved.web-v{number}"), true).await;
-        room.applied("d").await;
+        tenant.applied("d").await;
         // The cluster's own controller numbers the first revision before there is a second.
         let began = std::time::Instant::now();
-        while began.elapsed() < crate::desk::PATIENCE {
-            let sets = room.list("apps/v1", "StatefulSet").await;
+        while began.elapsed() < crate::operator_process::PATIENCE {
+            let sets = tenant.list("apps/v1", "StatefulSet").await;
             let newest = |set: &Value| set.to_string().contains(&format!("d.ig-resolved.web-v{number}"));
             let observed = |set: &Value| set["status"]["observedGeneration"] == set["metadata"]["generation"];
             if sets.iter().any(|set| newest(set) && observed(set)) {

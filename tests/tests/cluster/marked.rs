@@ -1,7 +1,7 @@
 //! What the operator writes onto pods: labels with their ordinal and the version of their deployment, and the
 //! annotation that starts post-deploy scripts. And tags, which are annotations of all objects. No pod runs here.
 
-use crate::desk::{Desk, PATIENCE, Room, small_release};
+use crate::operator_process::{OperatorProcess, PATIENCE, Tenant, small_release};
 use crate::small::Small;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
@@ -47,9 +47,9 @@ fn manifest(domain: &str) -> String {
 }
 
 /// Name, ordinal, version and post-deploy annotation of each pod.
-async fn pods(room: &Room) -> Vec<String> {
+async fn pods(tenant: &Tenant) -> Vec<String> {
     let mut pods = Vec::new();
-    for pod in room.list("v1", "Pod").await {
+    for pod in tenant.list("v1", "Pod").await {
         let metadata = &pod["metadata"];
         if metadata["deletionTimestamp"].is_null() {
             let text = |value: &Value| value.as_str().unwrap_or("-").to_string();
@@ -67,12 +67,12 @@ async fn pods(room: &Room) -> Vec<String> {
 }
 
 /// Marks all pods as ready.
-async fn kubelets(room: &Room) {
+async fn kubelets(tenant: &Tenant) {
     let ready = json!({"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}});
-    for pod in room.list("v1", "Pod").await {
+    for pod in tenant.list("v1", "Pod").await {
         let name = pod["metadata"]["name"].as_str().unwrap();
         // It may be deleted by now.
-        let _: Result<DynamicObject, _> = room
+        let _: Result<DynamicObject, _> = tenant
             .api("v1", "Pod")
             .patch_status(name, &PatchParams::default(), &Patch::Merge(&ready))
             .await;
@@ -80,18 +80,20 @@ async fn kubelets(room: &Room) {
 }
 
 /// Waits for these pods, with the work of kubelets if they are to get ready.
-async fn until(room: &Room, ready: bool, wanted: &[&str]) {
+async fn until(tenant: &Tenant, ready: bool, wanted: &[&str]) {
     let began = Instant::now();
     loop {
         if ready {
-            kubelets(room).await;
+            kubelets(tenant).await;
         }
-        let found = pods(room).await;
+        let found = pods(tenant).await;
         if found == wanted {
             return;
         }
         if began.elapsed() >= PATIENCE {
-            let groups = room.list("quarks.cloudfoundry.org/v1alpha1", "QuarksStatefulSet").await;
+            let groups = tenant
+                .list("quarks.cloudfoundry.org/v1alpha1", "QuarksStatefulSet")
+                .await;
             panic!("{found:#?} are not {wanted:#?}: {groups:#?}");
         }
         tokio::time::sleep(std::time::Duration::from_millis(250)).await;
@@ -100,34 +102,38 @@ async fn until(room: &Room, ready: bool, wanted: &[&str]) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pods_get_labels_and_the_annotation_of_their_deployment_and_everything_gets_its_tags() {
-    let desk = Desk::set("marked", false, &[]).await;
+    let operator = OperatorProcess::set("marked", false, &[]).await;
     let scratch = tempfile::tempdir().unwrap();
     release(scratch.path());
-    desk.registry
+    operator
+        .registry
         .push_release("demo:ubuntu-jammy-1.1-2", scratch.path())
         .unwrap();
-    let room = desk.room("pods");
-    room.config_map("d-manifest", "manifest", &manifest("example.com"))
+    let tenant = operator.tenant("pods");
+    tenant
+        .config_map("d-manifest", "manifest", &manifest("example.com"))
         .await;
-    room.deployment("d", &[]).await;
-    until(&room, false, &["d-web-v1-0 0 1 -", "d-web-v1-1 1 1 -"]).await;
-    until(&room, true, &["d-web-v1-0 0 1 1", "d-web-v1-1 1 1 1"]).await;
-    room.until("d", "the version in the status", |deployment| {
-        deployment["status"]["postDeploy"] == "1"
-    })
-    .await;
-    tags(&room).await;
+    tenant.deployment("d", &[]).await;
+    until(&tenant, false, &["d-web-v1-0 0 1 -", "d-web-v1-1 1 1 -"]).await;
+    until(&tenant, true, &["d-web-v1-0 0 1 1", "d-web-v1-1 1 1 1"]).await;
+    tenant
+        .until("d", "the version in the status", |deployment| {
+            deployment["status"]["postDeploy"] == "1"
+        })
+        .await;
+    tags(&tenant).await;
 
     // Another pod of the same version is no change of the deployment.
-    room.delete("v1", "Pod", "d-web-v1-1").await;
-    until(&room, true, &["d-web-v1-0 0 1 1", "d-web-v1-1 1 1 -"]).await;
+    tenant.delete("v1", "Pod", "d-web-v1-1").await;
+    until(&tenant, true, &["d-web-v1-0 0 1 1", "d-web-v1-1 1 1 -"]).await;
 
-    room.config_map("d-manifest", "manifest", &manifest("example.org"))
+    tenant
+        .config_map("d-manifest", "manifest", &manifest("example.org"))
         .await;
-    until(&room, true, &["d-web-v2-0 0 2 2", "d-web-v2-1 1 2 2"]).await;
+    until(&tenant, true, &["d-web-v2-0 0 2 2", "d-web-v2-1 1 2 2"]).await;
 }
 
-async fn tags(room: &Room) {
+async fn tags(tenant: &Tenant) {
     for (name, of_group) in [
         ("d.with-ops", false),
         ("d.desired-manifest-v1", false),
@@ -135,13 +141,13 @@ async fn tags(room: &Room) {
         ("d.bpm.web-v1", true),
         ("d.var-word", false),
     ] {
-        let secret = room.get("v1", "Secret", name).await.unwrap_or_default();
+        let secret = tenant.get("v1", "Secret", name).await.unwrap_or_default();
         let annotations = &secret["metadata"]["annotations"];
         assert_eq!(annotations["team"], "blue", "{name}: {annotations:#}");
         assert_eq!(annotations["tier"] == "front", of_group, "{name}: {annotations:#}");
     }
     for (api_version, kind) in [("v1", "Service"), ("v1", "Pod"), ("apps/v1", "StatefulSet")] {
-        for object in room.list(api_version, kind).await {
+        for object in tenant.list(api_version, kind).await {
             let annotations = &object["metadata"]["annotations"];
             assert_eq!(annotations["team"], "blue", "{kind}: {annotations:#}");
         }

@@ -1,7 +1,7 @@
 //! Memory: an operator in a container of 2 GiB stays within its limit whatever a namespace asks for, and continues to
 //! convert the deployments of another namespace.
 
-use crate::operator::{PATIENCE, Stage, condition, config_map, is};
+use crate::operator::{Environment, PATIENCE, condition, config_map, is};
 use crate::web::Server;
 use boson_tests::cluster::{peak, shared};
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ const LIMIT: u64 = 2 << 30;
 
 /// A namespace that asks for too much.
 struct Attack<'s> {
-    stage: &'s Stage,
+    env: &'s Environment,
     namespace: &'s str,
 }
 
@@ -23,7 +23,7 @@ impl Attack<'_> {
     fn apply(&self, objects: &[Value]) {
         let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
         let arguments = ["--namespace", self.namespace, "apply", "--server-side", "--filename=-"];
-        let answer = self.stage.cluster.try_kubectl(arguments, &list.to_string()).unwrap();
+        let answer = self.env.cluster.try_kubectl(arguments, &list.to_string()).unwrap();
         assert!(answer.success, "{}", answer.stderr);
     }
 
@@ -32,7 +32,7 @@ impl Attack<'_> {
             "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": name},
             "spec": {
                 "manifest": {"type": "configmap", "name": manifest}, "ops": ops,
-                "conversion": {"mode": "InProcess", "registry": format!("{}/bosh", self.stage.registry.host())}
+                "conversion": {"mode": "InProcess", "registry": format!("{}/bosh", self.env.registry.host())}
             }
         })]);
     }
@@ -46,7 +46,7 @@ impl Attack<'_> {
             name,
             "--output=json",
         ];
-        serde_json::from_str(&self.stage.cluster.kubectl(arguments).unwrap()).unwrap()
+        serde_json::from_str(&self.env.cluster.kubectl(arguments).unwrap()).unwrap()
     }
 
     /// Waits until the deployment has the reason why it is not converted.
@@ -56,7 +56,7 @@ impl Attack<'_> {
             reported = condition(&self.get(name), "Converted").cloned().unwrap_or_default();
             Ok(reported["status"] == "False")
         };
-        let operator = &self.stage.operator;
+        let operator = &self.env.operator;
         operator
             .until(name, 2 * PATIENCE, failed, || self.get(name)["status"].to_string())
             .unwrap();
@@ -91,19 +91,18 @@ instance_groups:
 }
 
 /// Time that the operator needs to convert an edit of the example's ops file: the median of several.
-fn latency(stage: &Stage, edits: std::ops::Range<usize>) -> Duration {
+fn latency(env: &Environment, edits: std::ops::Range<usize>) -> Duration {
     let ops = fs::read_to_string(boson_tests::root().join("docs/examples/nats/ops/scale.yml")).unwrap();
     let digest = |deployment: &Value| deployment["status"]["inputsDigest"].clone();
     let one = |nth: usize| {
         // Edits in quick succession are converted together.
         std::thread::sleep(Duration::from_secs(4));
-        let before = digest(&stage.get("boshdeployment/nats").unwrap());
+        let before = digest(&env.get("boshdeployment/nats").unwrap());
         let began = Instant::now();
-        stage
-            .apply(&[config_map("nats-scale", "ops", &format!("{ops}# {nth}\n"))])
+        env.apply(&[config_map("nats-scale", "ops", &format!("{ops}# {nth}\n"))])
             .unwrap();
         let converted = |found: &Value| digest(found) != before && is(found, "Applied", "True");
-        stage.wait("an edit", converted).unwrap();
+        env.wait("an edit", converted).unwrap();
         began.elapsed()
     };
     let mut all: Vec<Duration> = edits.map(one).collect();
@@ -125,17 +124,16 @@ fn an_operator_stays_within_its_container_and_others_are_served() {
         "--webhook-listen",
         "off",
     ];
-    let Some(stage) = Stage::limited("served", LIMIT, &namespace, &flags).unwrap() else {
+    let Some(env) = Environment::limited("served", LIMIT, &namespace, &flags).unwrap() else {
         return;
     };
     let release = tempfile::tempdir().unwrap();
     write_eater(release.path());
-    stage
-        .registry
+    env.registry
         .push_release("eater:ubuntu-jammy-1.584-1", release.path())
         .unwrap();
     let attack = Attack {
-        stage: &stage,
+        env: &env,
         namespace: &namespace,
     };
     attack.apply(&[
@@ -143,11 +141,10 @@ fn an_operator_stays_within_its_container_and_others_are_served() {
         config_map("small", "manifest", "name: x\n"),
     ]);
 
-    stage.deploy().unwrap();
-    stage
-        .wait("Applied", |deployment| is(deployment, "Applied", "True"))
+    env.deploy().unwrap();
+    env.wait("Applied", |deployment| is(deployment, "Applied", "True"))
         .unwrap();
-    let quiet = latency(&stage, 0..3);
+    let quiet = latency(&env, 0..3);
 
     // One ConfigMap, many times; one with nothing but values; many documents of a web server.
     let values = format!("- {{type: replace, path: /x?, value: [{}]}}\n", "~,".repeat(300_000));
@@ -172,7 +169,7 @@ fn an_operator_stays_within_its_container_and_others_are_served() {
         attack.deploy(&format!("eater-{nth}"), "eater", &[]);
     }
 
-    let attacked = latency(&stage, 3..6);
+    let attacked = latency(&env, 3..6);
     let still = (0..8).filter(|nth| !is(&attack.get(&format!("eater-{nth}")), "Converted", "True"));
     let still = still.count();
     eprintln!("an edit takes {quiet:?}, and {attacked:?} under attack; {still} of 8 attackers are still at work");
@@ -223,7 +220,7 @@ fn an_operator_stays_within_its_container_and_others_are_served() {
         std::thread::sleep(Duration::from_millis(500));
     }
 
-    let most = peak(stage.operator.process().unwrap()).unwrap();
+    let most = peak(env.operator.process().unwrap()).unwrap();
     assert!(most < LIMIT / 8 * 7, "{} MiB", most >> 20);
-    assert_eq!(stage.operator.limit().unwrap().killed().unwrap(), 0);
+    assert_eq!(env.operator.limit().unwrap().killed().unwrap(), 0);
 }

@@ -1,6 +1,6 @@
 //! The commands that pods of a conversion run, `host util`: they give what the operator gives in its process.
 
-use crate::operator::{Stage, condition, config_map, is};
+use crate::operator::{Environment, condition, config_map, is};
 use anyhow::{Context, Result, ensure};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -20,26 +20,22 @@ struct Mounts {
 // === impl Mounts ===
 
 impl Mounts {
-    fn of(stage: &Stage) -> Result<Self> {
+    fn of(env: &Environment) -> Result<Self> {
         let mounts = Self {
             root: tempfile::tempdir()?,
         };
-        mounts.put(stage, "nats.with-ops", "with-ops")?;
-        mounts.put(stage, "nats.desired-manifest-v1", "desired")?;
+        mounts.put(env, "nats.with-ops", "with-ops")?;
+        mounts.put(env, "nats.desired-manifest-v1", "desired")?;
         for group in ["broker", "gateway", "smoke-tests"] {
-            mounts.put(stage, &format!("nats.ig-resolved.{group}-v1"), group)?;
+            mounts.put(env, &format!("nats.ig-resolved.{group}-v1"), group)?;
         }
-        mounts.put(
-            stage,
-            "nats.var-implicit-system-domain",
-            "values/implicit/system_domain",
-        )?;
+        mounts.put(env, "nats.var-implicit-system-domain", "values/implicit/system_domain")?;
         for (secret, variable) in [
             ("nats.var-nats-ca", "nats_ca"),
             ("nats.var-broker-tls", "broker_tls"),
             ("nats.var-broker-password", "broker_password"),
         ] {
-            mounts.put(stage, secret, &format!("values/generated/{variable}"))?;
+            mounts.put(env, secret, &format!("values/generated/{variable}"))?;
         }
         for release in ["messaging", "smoke"] {
             let jobs = root().join("docs/examples/nats/releases").join(release).join("jobs");
@@ -53,10 +49,10 @@ impl Mounts {
     }
 
     /// The files of a Secret.
-    fn put(&self, stage: &Stage, secret: &str, folder: &str) -> Result<()> {
+    fn put(&self, env: &Environment, secret: &str, folder: &str) -> Result<()> {
         let folder = self.path(folder);
         fs::create_dir_all(&folder)?;
-        for (key, bytes) in data(stage, secret)? {
+        for (key, bytes) in data(env, secret)? {
             fs::write(folder.join(key), bytes)?;
         }
         Ok(())
@@ -120,8 +116,8 @@ pub fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-fn data(stage: &Stage, secret: &str) -> Result<Vec<(String, Vec<u8>)>> {
-    let secret = stage.get(&format!("secret/{secret}"))?;
+fn data(env: &Environment, secret: &str) -> Result<Vec<(String, Vec<u8>)>> {
+    let secret = env.get(&format!("secret/{secret}"))?;
     let data = secret["data"].as_object().context("a Secret without data")?;
     data.iter()
         .map(|(key, value)| Ok((key.clone(), STANDARD.decode(value.as_str().unwrap_or_default())?)))
@@ -129,8 +125,8 @@ fn data(stage: &Stage, secret: &str) -> Result<Vec<(String, Vec<u8>)>> {
 }
 
 /// Checks that a command's output is exactly the content of the Secret.
-fn same(stage: &Stage, secret: &str, output: &Value) {
-    let held = data(stage, secret).unwrap();
+fn same(env: &Environment, secret: &str, output: &Value) {
+    let held = data(env, secret).unwrap();
     assert_eq!(held.len(), output.as_object().unwrap().len(), "{secret}");
     for (key, bytes) in held {
         let text = output[&key].as_str().unwrap();
@@ -140,40 +136,39 @@ fn same(stage: &Stage, secret: &str, output: &Value) {
 
 #[test]
 fn the_commands_of_pods_give_the_bytes_of_the_operator() {
-    let stage = Stage::new("commands").unwrap();
+    let env = Environment::new("commands").unwrap();
     // The part of a cloud config that pods need is in the documents that they mount.
     let cloud = "azs: [{name: z1, cloud_properties: {zone: eu-1a}}]\n";
-    stage.apply(&[config_map("cloud", "cloud-config", cloud)]).unwrap();
-    let mut deployment = stage.deployment(&["nats-scale"]);
+    env.apply(&[config_map("cloud", "cloud-config", cloud)]).unwrap();
+    let mut deployment = env.deployment(&["nats-scale"]);
     deployment["spec"]["cloudConfig"] = json!({"type": "configmap", "name": "cloud"});
-    stage.deploy_as(deployment).unwrap();
-    stage
-        .wait("Applied", |deployment| is(deployment, "Applied", "True"))
+    env.deploy_as(deployment).unwrap();
+    env.wait("Applied", |deployment| is(deployment, "Applied", "True"))
         .unwrap();
-    let mounts = Mounts::of(&stage).unwrap();
-    fs::write(mounts.path("namespace"), &stage.namespace).unwrap();
+    let mounts = Mounts::of(&env).unwrap();
+    fs::write(mounts.path("namespace"), &env.namespace).unwrap();
 
     let manifest = mounts.file("manifest", "with-ops/manifest.yaml");
     let (code, output, report) = mounts.run("interpolate", std::slice::from_ref(&manifest)).unwrap();
     assert_eq!(code, 0, "{report}");
-    same(&stage, "nats.desired-manifest-v1", &output);
+    same(&env, "nats.desired-manifest-v1", &output);
     // With other inputs than it was started for, it writes nothing.
     let (code, ..) = mounts.run("interpolate", &[manifest, "--inputs=0".into()]).unwrap();
     assert_eq!(code, 75);
 
     for group in ["broker", "gateway", "smoke-tests"] {
         let mut arguments = mounts.gather(group);
-        arguments.push(format!("--registry={}/bosh", stage.registry.host()));
+        arguments.push(format!("--registry={}/bosh", env.registry.host()));
         let (code, output, report) = mounts.run("instance-group", &arguments).unwrap();
         assert_eq!(code, 0, "{report}");
-        same(&stage, &format!("nats.ig-resolved.{group}-v1"), &output);
+        same(&env, &format!("nats.ig-resolved.{group}-v1"), &output);
 
         let resolved = mounts.file("resolved", &format!("{group}/properties.yaml"));
         let releases = mounts.file("releases", "all-releases");
         let arguments = [resolved, releases, format!("--group={group}")];
         let (code, output, report) = mounts.run("bpm", &arguments).unwrap();
         assert_eq!(code, 0, "{report}");
-        same(&stage, &format!("nats.bpm.{group}-v1"), &output);
+        same(&env, &format!("nats.bpm.{group}-v1"), &output);
     }
     let (code, _, report) = mounts.run("instance-group", &mounts.gather("unknown")).unwrap();
     assert_eq!(code, 65);
@@ -185,12 +180,11 @@ fn the_commands_of_pods_give_the_bytes_of_the_operator() {
 
 #[test]
 fn an_error_of_a_template_is_reported_with_its_line_and_without_values() {
-    let stage = Stage::new("reported").unwrap();
-    stage.deploy().unwrap();
-    stage
-        .wait("Applied", |deployment| is(deployment, "Applied", "True"))
+    let env = Environment::new("reported").unwrap();
+    env.deploy().unwrap();
+    env.wait("Applied", |deployment| is(deployment, "Applied", "True"))
         .unwrap();
-    let mounts = Mounts::of(&stage).unwrap();
+    let mounts = Mounts::of(&env).unwrap();
     let template = mounts.path("all-releases/jobs-src/messaging/broker/templates/broker.conf.erb");
     let text = fs::read_to_string(&template).unwrap();
     let lines = text.lines().count();
@@ -212,8 +206,8 @@ fn an_error_of_a_template_is_reported_with_its_line_and_without_values() {
         "{first:#}"
     );
     assert_eq!(first["line"], lines + 1);
-    let password = data(&stage, "nats.var-broker-password").unwrap().remove(0).1;
+    let password = data(&env, "nats.var-broker-password").unwrap().remove(0).1;
     assert!(!report.contains(std::str::from_utf8(&password).unwrap()), "{report}");
     assert!(report.contains("<redacted>"), "{report}");
-    assert!(condition(&stage.get("boshdeployment/nats").unwrap(), "Converted").is_some());
+    assert!(condition(&env.get("boshdeployment/nats").unwrap(), "Converted").is_some());
 }

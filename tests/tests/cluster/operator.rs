@@ -17,7 +17,7 @@ pub const PATIENCE: Duration = Duration::from_secs(90);
 const PODS: Duration = Duration::from_secs(300);
 
 /// A namespace with its own operator.
-pub struct Stage {
+pub struct Environment {
     pub cluster: &'static Cluster,
     pub namespace: String,
     pub registry: Server,
@@ -27,9 +27,9 @@ pub struct Stage {
     patience: Duration,
 }
 
-// === impl Stage ===
+// === impl Environment ===
 
-impl Stage {
+impl Environment {
     pub fn new(name: &str) -> Result<Self> {
         Self::with(name, &[])
     }
@@ -55,12 +55,12 @@ impl Stage {
             let label = format!("quarks.cloudfoundry.org/monitored={namespace}");
             shared()?.kubectl(["label", "namespace", monitored, &label])?;
         }
-        let mut stage = Self::prepare(shared()?, namespace, registry)?;
-        let scope = ["--monitored-id", &stage.namespace].map(str::to_string);
-        stage.operator = stage.operator.arguments(scope).arguments(more);
-        stage.operator = stage.operator.within(limit);
-        stage.operator.start()?;
-        Ok(Some(stage))
+        let mut env = Self::prepare(shared()?, namespace, registry)?;
+        let scope = ["--monitored-id", &env.namespace].map(str::to_string);
+        env.operator = env.operator.arguments(scope).arguments(more);
+        env.operator = env.operator.within(limit);
+        env.operator.start()?;
+        Ok(Some(env))
     }
 
     /// In a cluster with a node, which has the operator's image.
@@ -68,10 +68,10 @@ impl Stage {
         let more = ["--operator-image", cluster.operator_image()?];
         let registry = Server::start(false)?;
         push_example(&registry)?;
-        let mut stage = Self::set(cluster, cluster.namespace(name)?, registry, &more)?;
-        stage.mode = "Jobs";
-        stage.patience = PODS;
-        Ok(stage)
+        let mut env = Self::set(cluster, cluster.namespace(name)?, registry, &more)?;
+        env.mode = "Jobs";
+        env.patience = PODS;
+        Ok(env)
     }
 
     /// Another operator for the same namespace.
@@ -80,11 +80,11 @@ impl Stage {
     }
 
     fn set(cluster: &'static Cluster, namespace: String, registry: Server, more: &[&str]) -> Result<Self> {
-        let mut stage = Self::prepare(cluster, namespace, registry)?;
-        let scope = ["--namespace", &stage.namespace].map(str::to_string);
-        stage.operator = stage.operator.arguments(scope).arguments(more);
-        stage.operator.start()?;
-        Ok(stage)
+        let mut env = Self::prepare(cluster, namespace, registry)?;
+        let scope = ["--namespace", &env.namespace].map(str::to_string);
+        env.operator = env.operator.arguments(scope).arguments(more);
+        env.operator.start()?;
+        Ok(env)
     }
 
     fn prepare(cluster: &'static Cluster, namespace: String, registry: Server) -> Result<Self> {
@@ -207,12 +207,12 @@ pub fn is(deployment: &Value, kind: &str, status: &str) -> bool {
 
 #[test]
 fn the_example_becomes_the_documented_objects() {
-    let stage = Stage::new("example").unwrap();
-    stage.deploy().unwrap();
-    let deployment = stage
+    let env = Environment::new("example").unwrap();
+    env.deploy().unwrap();
+    let deployment = env
         .wait("Applied", |deployment| is(deployment, "Applied", "True"))
         .unwrap();
-    let secrets = stage.names("secret").unwrap();
+    let secrets = env.names("secret").unwrap();
     for wanted in [
         "nats.with-ops",
         "nats.desired-manifest-v1",
@@ -228,11 +228,8 @@ fn the_example_becomes_the_documented_objects() {
     ] {
         assert!(secrets.iter().any(|name| name == wanted), "no {wanted} in {secrets:?}");
     }
-    assert_eq!(
-        stage.names("quarksstatefulset").unwrap(),
-        ["nats-broker", "nats-gateway"]
-    );
-    assert_eq!(stage.names("quarksjob").unwrap(), ["nats-smoke-tests"]);
+    assert_eq!(env.names("quarksstatefulset").unwrap(), ["nats-broker", "nats-gateway"]);
+    assert_eq!(env.names("quarksjob").unwrap(), ["nats-smoke-tests"]);
     let status = &deployment["status"];
     assert_eq!(status["totalInstanceGroups"], 2);
     assert_eq!(status["completedJobCount"], 3);
@@ -240,26 +237,25 @@ fn the_example_becomes_the_documented_objects() {
     assert_eq!(status["totalJobCount"], 3);
     assert_eq!(status["state"], "Converting to Kubernetes Resources");
     assert_eq!(status["message"], "waiting for 2 of 2 instance groups");
-    let ready = stage.operator.ask("/ready").unwrap();
+    let ready = env.operator.ask("/ready").unwrap();
     assert!(ready.starts_with("HTTP/1.1 200"), "{ready}");
     let began = Instant::now();
-    while stage.names("statefulset").unwrap() != ["nats-broker-z0-v1", "nats-gateway-z0-v1"] {
-        assert!(began.elapsed() < PATIENCE, "{:?}", stage.names("statefulset"));
+    while env.names("statefulset").unwrap() != ["nats-broker-z0-v1", "nats-gateway-z0-v1"] {
+        assert!(began.elapsed() < PATIENCE, "{:?}", env.names("statefulset"));
         std::thread::sleep(Duration::from_millis(200));
     }
 }
 
 #[test]
 fn a_mistake_is_reported_with_its_place_and_fixing_it_is_enough() {
-    let stage = Stage::new("mistake").unwrap();
-    stage.deploy().unwrap();
-    stage
-        .apply(&[
-            config_map("broken", "ops", "- type: remove\n  path: /instance_gruops/0\n"),
-            stage.deployment(&["nats-scale", "broken"]),
-        ])
-        .unwrap();
-    let deployment = stage
+    let env = Environment::new("mistake").unwrap();
+    env.deploy().unwrap();
+    env.apply(&[
+        config_map("broken", "ops", "- type: remove\n  path: /instance_gruops/0\n"),
+        env.deployment(&["nats-scale", "broken"]),
+    ])
+    .unwrap();
+    let deployment = env
         .wait("a failure", |deployment| is(deployment, "Converted", "False"))
         .unwrap();
     let reported = condition(&deployment, "Converted").unwrap();
@@ -270,41 +266,38 @@ fn a_mistake_is_reported_with_its_place_and_fixing_it_is_enough() {
         message.contains("Expected to find a map key 'instance_gruops'"),
         "{message}"
     );
-    stage
-        .apply(&[config_map(
-            "broken",
-            "ops",
-            "- type: replace\n  path: /tags?/x\n  value: y\n",
-        )])
-        .unwrap();
-    stage
-        .wait("Applied", |deployment| {
-            is(deployment, "Applied", "True") && is(deployment, "Converted", "True")
-        })
-        .unwrap();
+    env.apply(&[config_map(
+        "broken",
+        "ops",
+        "- type: replace\n  path: /tags?/x\n  value: y\n",
+    )])
+    .unwrap();
+    env.wait("Applied", |deployment| {
+        is(deployment, "Applied", "True") && is(deployment, "Converted", "True")
+    })
+    .unwrap();
 }
 
 #[test]
 fn a_deleted_object_is_recreated_and_a_restart_changes_nothing() {
-    let mut stage = Stage::new("back").unwrap();
-    stage.deploy().unwrap();
-    stage
-        .wait("Applied", |deployment| is(deployment, "Applied", "True"))
+    let mut env = Environment::new("back").unwrap();
+    env.deploy().unwrap();
+    env.wait("Applied", |deployment| is(deployment, "Applied", "True"))
         .unwrap();
-    let password = |stage: &Stage| stage.get("secret/nats.var-broker-password").unwrap()["data"].clone();
-    let before = (password(&stage), stage.names("secret").unwrap());
-    let uid = stage.get("service/nats-broker").unwrap()["metadata"]["uid"].clone();
-    stage.kubectl(&["delete", "service/nats-broker"]).unwrap();
+    let password = |env: &Environment| env.get("secret/nats.var-broker-password").unwrap()["data"].clone();
+    let before = (password(&env), env.names("secret").unwrap());
+    let uid = env.get("service/nats-broker").unwrap()["metadata"]["uid"].clone();
+    env.kubectl(&["delete", "service/nats-broker"]).unwrap();
     let began = Instant::now();
-    while stage
+    while env
         .get("service/nats-broker")
         .map_or(true, |service| service["metadata"]["uid"] == uid)
     {
         assert!(began.elapsed() < PATIENCE, "the Service stays away");
         std::thread::sleep(Duration::from_millis(200));
     }
-    stage.operator.kill();
-    stage.operator.start().unwrap();
+    env.operator.kill();
+    env.operator.start().unwrap();
     std::thread::sleep(Duration::from_secs(5));
-    assert_eq!((password(&stage), stage.names("secret").unwrap()), before);
+    assert_eq!((password(&env), env.names("secret").unwrap()), before);
 }

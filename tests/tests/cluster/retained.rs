@@ -1,10 +1,10 @@
 //! Generated values of deleted deployments: a deployment with claims retains them, whether or not an operator runs, and
 //! gets them back when it is recreated.
 
-use crate::desk::{Desk, PATIENCE, Room, is};
+use crate::environment::Environment;
 use crate::line::{Death, Line};
+use crate::operator_process::{OperatorProcess, PATIENCE, Tenant, is};
 use crate::small::Small;
-use crate::stage::Stage;
 use boson_api::QuarksSecret;
 use boson_tests::{Ran, host};
 use k8s_openapi::api::core::v1::Secret;
@@ -53,14 +53,14 @@ async fn until<T>(what: &str, look: impl AsyncFn() -> Option<T>) -> T {
 }
 
 /// The generated Secrets, by name.
-async fn secrets(room: &Room) -> BTreeMap<String, Value> {
-    let all = room.list("v1", "Secret").await.into_iter();
+async fn secrets(tenant: &Tenant) -> BTreeMap<String, Value> {
+    let all = tenant.list("v1", "Secret").await.into_iter();
     let named = all.map(|secret| (secret["metadata"]["name"].as_str().unwrap().to_string(), secret));
     named.filter(|(name, _)| name.starts_with("d.var-")).collect()
 }
 
-async fn values(room: &Room) -> BTreeMap<String, Value> {
-    let all = secrets(room).await.into_iter();
+async fn values(tenant: &Tenant) -> BTreeMap<String, Value> {
+    let all = secrets(tenant).await.into_iter();
     all.map(|(name, secret)| (name, secret["data"].clone())).collect()
 }
 
@@ -70,70 +70,78 @@ fn is_owned(secret: &Value) -> bool {
         .is_some_and(|owners| !owners.is_empty())
 }
 
-async fn deploy(room: &Room, disk: &str, variables: &str) {
-    room.config_map("d-manifest", "manifest", &manifest(disk, variables))
+async fn deploy(tenant: &Tenant, disk: &str, variables: &str) {
+    tenant
+        .config_map("d-manifest", "manifest", &manifest(disk, variables))
         .await;
-    room.deployment("d", &[]).await;
-    room.applied("d").await;
+    tenant.deployment("d", &[]).await;
+    tenant.applied("d").await;
 }
 
 /// With all that Kubernetes deletes with it.
-async fn delete(room: &Room) {
-    room.delete(OURS, "BOSHDeployment", "d").await;
+async fn delete(tenant: &Tenant) {
+    tenant.delete(OURS, "BOSHDeployment", "d").await;
     until("the end of the QuarksSecrets", async || {
-        room.list(OURS, "QuarksSecret").await.is_empty().then_some(())
+        tenant.list(OURS, "QuarksSecret").await.is_empty().then_some(())
     })
     .await;
 }
 
-fn prune(room: &Room, arguments: &[&str]) -> Ran {
+fn prune(tenant: &Tenant, arguments: &[&str]) -> Ran {
     let kubeconfig = boson_tests::cluster::shared().unwrap().kubeconfig();
     let kubeconfig = kubeconfig.to_str().unwrap();
-    let fixed = ["prune", "d", "--namespace", &room.namespace, "--kubeconfig", kubeconfig];
+    let fixed = [
+        "prune",
+        "d",
+        "--namespace",
+        &tenant.namespace,
+        "--kubeconfig",
+        kubeconfig,
+    ];
     let scratch = tempfile::tempdir().unwrap();
     host(scratch.path(), fixed.into_iter().chain(arguments.iter().copied())).unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn values_of_a_deployment_with_claims_are_reused_when_it_is_recreated_until_they_are_pruned() {
-    let mut desk = Desk::set("retained", false, &[]).await;
-    let room = desk.room("d");
-    deploy(&room, DISK, VARIABLES).await;
+    let mut operator = OperatorProcess::set("retained", false, &[]).await;
+    let tenant = operator.tenant("d");
+    deploy(&tenant, DISK, VARIABLES).await;
     let claims = until("a claim", async || {
-        let claims = room.list("v1", "PersistentVolumeClaim").await;
+        let claims = tenant.list("v1", "PersistentVolumeClaim").await;
         (!claims.is_empty()).then_some(claims)
     })
     .await;
-    let before = values(&room).await;
+    let before = values(&tenant).await;
     assert_eq!(before.keys().collect::<Vec<_>>(), NAMES);
-    for (name, secret) in secrets(&room).await {
+    for (name, secret) in secrets(&tenant).await {
         assert!(!is_owned(&secret), "{name}: {}", secret["metadata"]);
     }
 
     // No operator runs.
-    desk.kill();
-    delete(&room).await;
+    operator.kill();
+    delete(&tenant).await;
     tokio::time::sleep(Duration::from_secs(3)).await;
-    assert_eq!(values(&room).await, before);
-    assert_eq!(room.list("v1", "PersistentVolumeClaim").await.len(), claims.len());
+    assert_eq!(values(&tenant).await, before);
+    assert_eq!(tenant.list("v1", "PersistentVolumeClaim").await.len(), claims.len());
 
     // A user's Secret is not overwritten, whatever its name is.
-    desk.start();
+    operator.start();
     let mine = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "d.var-mine"}, "stringData": {"password": "mine"}});
-    room.apply(mine).await;
+    tenant.apply(mine).await;
     let more = format!("{VARIABLES}\n- {{name: mine, type: password}}");
-    deploy(&room, DISK, &more).await;
-    let mut after = values(&room).await;
+    deploy(&tenant, DISK, &more).await;
+    let mut after = values(&tenant).await;
     let mine = after.remove("d.var-mine").unwrap();
     assert_eq!(after, before, "generated again");
     assert_eq!(mine, json!({"password": "bWluZQ=="}));
-    let ran = prune(&room, &["--yes"]);
+    let ran = prune(&tenant, &["--yes"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
 
     // Another request generates another value, as for a variable that was never removed.
-    delete(&room).await;
+    delete(&tenant).await;
     deploy(
-        &room,
+        &tenant,
         DISK,
         &more.replace(
             "{name: word, type: password}",
@@ -141,13 +149,13 @@ async fn values_of_a_deployment_with_claims_are_reused_when_it_is_recreated_unti
         ),
     )
     .await;
-    let changed = values(&room).await;
+    let changed = values(&tenant).await;
     assert_ne!(changed["d.var-word"], before["d.var-word"]);
     assert_eq!(changed["d.var-leaf"], before["d.var-leaf"]);
 
-    delete(&room).await;
+    delete(&tenant).await;
     let listed: String = NAMES.iter().map(|name| format!("secret \"{name}\"\n")).collect();
-    let ran = prune(&room, &["--dry-run"]);
+    let ran = prune(&tenant, &["--dry-run"]);
     assert_eq!((ran.code, ran.stdout), (0, listed.clone()), "{}", ran.stderr);
     let claim = claims[0]["metadata"]["name"].as_str().unwrap();
     assert!(
@@ -156,56 +164,58 @@ async fn values_of_a_deployment_with_claims_are_reused_when_it_is_recreated_unti
         "{}",
         ran.stderr
     );
-    let ran = prune(&room, &["--yes"]);
+    let ran = prune(&tenant, &["--yes"]);
     assert_eq!(
         (ran.code, ran.stdout),
         (0, listed.replace("\"\n", "\" deleted\n")),
         "{}",
         ran.stderr
     );
-    assert_eq!(values(&room).await.keys().collect::<Vec<_>>(), ["d.var-mine"]);
-    let ran = prune(&room, &["--yes"]);
+    assert_eq!(values(&tenant).await.keys().collect::<Vec<_>>(), ["d.var-mine"]);
+    let ran = prune(&tenant, &["--yes"]);
     assert_eq!(ran.code, 1);
     assert!(ran.stderr.contains("there is no BOSHDeployment 'd'"), "{}", ran.stderr);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn claims_decide_unless_the_specification_does() {
-    let desk = Desk::set("retain", false, &[]).await;
+    let operator = OperatorProcess::set("retain", false, &[]).await;
     for (name, disk, retain, stays) in [
         ("none", "", None, false),
         ("always", "", Some("Always"), true),
         ("never", DISK, Some("Never"), false),
     ] {
-        let room = desk.room(name);
-        room.config_map(
-            "d-manifest",
-            "manifest",
-            &manifest(disk, "[{name: word, type: password}]"),
-        )
-        .await;
+        let tenant = operator.tenant(name);
+        tenant
+            .config_map(
+                "d-manifest",
+                "manifest",
+                &manifest(disk, "[{name: word, type: password}]"),
+            )
+            .await;
         let mut spec = json!({
             "manifest": {"type": "configmap", "name": "d-manifest"},
-            "conversion": {"mode": "InProcess", "registry": format!("{}/bosh", room.registry)}
+            "conversion": {"mode": "InProcess", "registry": format!("{}/bosh", tenant.registry)}
         });
         if let Some(retain) = retain {
             spec["variables"] = json!({"retain": retain});
         }
-        room.apply(json!({"apiVersion": OURS, "kind": "BOSHDeployment", "metadata": {"name": "d"}, "spec": spec}))
+        tenant
+            .apply(json!({"apiVersion": OURS, "kind": "BOSHDeployment", "metadata": {"name": "d"}, "spec": spec}))
             .await;
-        room.applied("d").await;
-        assert_eq!(is_owned(&secrets(&room).await["d.var-word"]), !stays, "{name}");
-        delete(&room).await;
+        tenant.applied("d").await;
+        assert_eq!(is_owned(&secrets(&tenant).await["d.var-word"]), !stays, "{name}");
+        delete(&tenant).await;
         if stays {
             tokio::time::sleep(Duration::from_secs(2)).await;
-            assert_eq!(secrets(&room).await.len(), 1, "{name}");
+            assert_eq!(secrets(&tenant).await.len(), 1, "{name}");
             // A namespace is deleted with its retained values.
             let cluster = boson_tests::cluster::shared().unwrap();
-            let deleted = cluster.kubectl(["delete", "namespace", &room.namespace, "--timeout=60s"]);
+            let deleted = cluster.kubectl(["delete", "namespace", &tenant.namespace, "--timeout=60s"]);
             deleted.unwrap();
         } else {
             until("the end of the Secret", async || {
-                secrets(&room).await.is_empty().then_some(())
+                secrets(&tenant).await.is_empty().then_some(())
             })
             .await;
         }
@@ -216,21 +226,21 @@ async fn claims_decide_unless_the_specification_does() {
 /// deleted with the deployment again.
 #[tokio::test(flavor = "multi_thread")]
 async fn values_are_retained_before_the_first_claim_is_made() {
-    let desk = Desk::set("later", false, &[]).await;
-    let room = desk.room("d");
+    let operator = OperatorProcess::set("later", false, &[]).await;
+    let tenant = operator.tenant("d");
     let variables = "[{name: word, type: password}, {name: old, type: password}]";
-    deploy(&room, "", variables).await;
-    let before = values(&room).await;
-    assert!(secrets(&room).await.values().all(is_owned));
+    deploy(&tenant, "", variables).await;
+    let before = values(&tenant).await;
+    assert!(secrets(&tenant).await.values().all(is_owned));
     let less = "[{name: word, type: password}]";
-    room.config_map("d-manifest", "manifest", &manifest(DISK, less)).await;
+    tenant.config_map("d-manifest", "manifest", &manifest(DISK, less)).await;
     until("the claim", async || {
         let has_claims = |set: &Value| set["spec"]["volumeClaimTemplates"].is_array();
-        let sets = room.list("apps/v1", "StatefulSet").await;
+        let sets = tenant.list("apps/v1", "StatefulSet").await;
         if !sets.iter().any(has_claims) {
             return None;
         }
-        let owned: Vec<String> = secrets(&room)
+        let owned: Vec<String> = secrets(&tenant)
             .await
             .into_iter()
             .filter(|(_, one)| is_owned(one))
@@ -241,28 +251,29 @@ async fn values_are_retained_before_the_first_claim_is_made() {
         owned.is_empty().then_some(())
     })
     .await;
-    room.until("d", "no variable but one", |deployment| {
-        is(deployment, "Applied", "True") && deployment["status"]["removedVariables"] == json!(["old"])
-    })
-    .await;
-    assert_eq!(values(&room).await, before);
+    tenant
+        .until("d", "no variable but one", |deployment| {
+            is(deployment, "Applied", "True") && deployment["status"]["removedVariables"] == json!(["old"])
+        })
+        .await;
+    assert_eq!(values(&tenant).await, before);
 
     // Its Secret has no owner with which it would be deleted.
-    let ran = prune(&room, &["--yes"]);
+    let ran = prune(&tenant, &["--yes"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert_eq!(values(&room).await.keys().collect::<Vec<_>>(), ["d.var-word"]);
+    assert_eq!(values(&tenant).await.keys().collect::<Vec<_>>(), ["d.var-word"]);
 
-    room.config_map("d-manifest", "manifest", &manifest("", less)).await;
+    tenant.config_map("d-manifest", "manifest", &manifest("", less)).await;
     // Before that, the StatefulSet's controller would create deleted claims again.
     until("a group without claims", async || {
-        let sets = room.list("apps/v1", "StatefulSet").await;
+        let sets = tenant.list("apps/v1", "StatefulSet").await;
         let asks = |set: &Value| set["spec"]["volumeClaimTemplates"].is_array();
         (!sets.is_empty() && !sets.iter().any(asks)).then_some(())
     })
     .await;
     until("the end of the claims", async || {
-        for claim in room.list("v1", "PersistentVolumeClaim").await {
-            let api = room.api("v1", "PersistentVolumeClaim");
+        for claim in tenant.list("v1", "PersistentVolumeClaim").await {
+            let api = tenant.api("v1", "PersistentVolumeClaim");
             let name = claim["metadata"]["name"].as_str().unwrap();
             let finalizers = json!({"metadata": {"finalizers": null}});
             let _ = api.delete(name, &DeleteParams::default()).await;
@@ -270,28 +281,28 @@ async fn values_are_retained_before_the_first_claim_is_made() {
                 .patch(name, &PatchParams::default(), &Patch::Merge(&finalizers))
                 .await;
         }
-        is_owned(&secrets(&room).await["d.var-word"]).then_some(())
+        is_owned(&secrets(&tenant).await["d.var-word"]).then_some(())
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_value_that_is_generated_again_is_an_event_of_the_deployment() {
-    let desk = Desk::set("again", false, &[]).await;
-    let room = desk.room("d");
-    deploy(&room, "", "[{name: word, type: password}]").await;
+    let operator = OperatorProcess::set("again", false, &[]).await;
+    let tenant = operator.tenant("d");
+    deploy(&tenant, "", "[{name: word, type: password}]").await;
     let regenerated = async || {
-        let events = room.list("events.k8s.io/v1", "Event").await;
+        let events = tenant.list("events.k8s.io/v1", "Event").await;
         let again =
             |event: &&Value| event["reason"] == "GeneratedAgain" && event["regarding"]["kind"] == "BOSHDeployment";
         events.iter().filter(again).cloned().collect::<Vec<_>>()
     };
     assert!(regenerated().await.is_empty());
     for times in 1..=2 {
-        let before = values(&room).await;
+        let before = values(&tenant).await;
         // Events of the same second are merged.
         tokio::time::sleep(Duration::from_millis(1100)).await;
-        room.delete("v1", "Secret", "d.var-word").await;
+        tenant.delete("v1", "Secret", "d.var-word").await;
         let events = until("an event", async || {
             let events = regenerated().await;
             (events.len() == times).then_some(events)
@@ -303,7 +314,7 @@ async fn a_value_that_is_generated_again_is_an_event_of_the_deployment() {
             "{note}"
         );
         assert_eq!(events[0]["regarding"]["name"], "d");
-        assert_ne!(values(&room).await, before);
+        assert_ne!(values(&tenant).await, before);
     }
 }
 
@@ -319,8 +330,8 @@ fn asked(policy: &str) -> String {
     )
 }
 
-async fn stored(stage: &Stage) -> BTreeMap<String, Secret> {
-    let list = stage.api::<Secret>().list(&ListParams::default()).await.unwrap();
+async fn stored(env: &Environment) -> BTreeMap<String, Secret> {
+    let list = env.api::<Secret>().list(&ListParams::default()).await.unwrap();
     let named = list
         .items
         .into_iter()
@@ -332,19 +343,19 @@ async fn stored(stage: &Stage) -> BTreeMap<String, Secret> {
 
 /// Created, marked as retained, deleted without an operator, created again: with a death in the second run. Returns the
 /// number of writes in that run.
-async fn three_lives(stage: &Stage, death: Death) -> usize {
+async fn three_lives(env: &Environment, death: Death) -> usize {
     let names = ["root", "word"];
     let line = Line::default();
-    let operator = stage.operator("first");
-    stage.apply(&asked("Delete")).await;
-    stage.ready(&names).await;
+    let operator = env.operator("first");
+    env.apply(&asked("Delete")).await;
+    env.ready(&names).await;
     operator.stop().await;
-    let before = stage.values().await;
+    let before = env.values().await;
 
-    let operator = stage.operator_through(line.client(stage.client.clone(), death), "second");
-    stage.apply(&asked("Retain")).await;
+    let operator = env.operator_through(line.client(env.client.clone(), death), "second");
+    env.apply(&asked("Retain")).await;
     match death {
-        Death::Never => stage.ready(&names).await,
+        Death::Never => env.ready(&names).await,
         _ => {
             let began = Instant::now();
             while !line.is_cut() && began.elapsed() < Duration::from_secs(10) {
@@ -353,32 +364,30 @@ async fn three_lives(stage: &Stage, death: Death) -> usize {
         }
     }
     operator.kill().await;
-    let operator = stage.operator("third");
-    stage.ready(&names).await;
+    let operator = env.operator("third");
+    env.ready(&names).await;
     operator.stop().await;
-    for (name, secret) in stored(stage).await {
+    for (name, secret) in stored(env).await {
         assert_eq!(secret.metadata.owner_references, None, "{death:?}: {name}");
     }
-    let all = stage.api::<QuarksSecret>();
+    let all = env.api::<QuarksSecret>();
     all.delete_collection(&DeleteParams::background(), &ListParams::default())
         .await
         .unwrap();
     tokio::time::sleep(Duration::from_secs(1)).await;
 
     // Another QuarksSecret that asks for such a Secret does not get it.
-    let operator = stage.operator("fourth");
-    stage
-        .apply("{spec: {type: password, secretName: word}, metadata: {name: thief}}")
+    let operator = env.operator("fourth");
+    env.apply("{spec: {type: password, secretName: word}, metadata: {name: thief}}")
         .await;
-    stage
-        .until("thief", |thief| {
-            let conditions = thief.status.iter().flat_map(|status| &status.conditions);
-            conditions.into_iter().any(|one| one.reason == "NameTaken")
-        })
-        .await;
-    stage.apply(&asked("Retain")).await;
-    stage.ready(&names).await;
-    let after = stage.values().await;
+    env.until("thief", |thief| {
+        let conditions = thief.status.iter().flat_map(|status| &status.conditions);
+        conditions.into_iter().any(|one| one.reason == "NameTaken")
+    })
+    .await;
+    env.apply(&asked("Retain")).await;
+    env.ready(&names).await;
+    let after = env.values().await;
     for name in names {
         assert_eq!(
             after[name].data, before[name].data,
@@ -391,11 +400,11 @@ async fn three_lives(stage: &Stage, death: Death) -> usize {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_death_while_values_are_retained_loses_none() {
-    let writes = three_lives(&Stage::set("retain-never").await, Death::Never).await;
+    let writes = three_lives(&Environment::set("retain-never").await, Death::Never).await;
     assert!(writes >= 4, "two Secrets and two statuses: {writes}");
     for at in 0..writes {
         for (word, death) in [("before", Death::Before(at)), ("after", Death::After(at))] {
-            three_lives(&Stage::set(&format!("retain-{word}-{at}")).await, death).await;
+            three_lives(&Environment::set(&format!("retain-{word}-{at}")).await, death).await;
         }
     }
 }

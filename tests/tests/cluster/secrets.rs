@@ -1,6 +1,6 @@
 //! The QuarksSecret controller from the user's view: against an API server, through its public interface.
 
-use crate::stage::Stage;
+use crate::environment::Environment;
 use boson_api::QuarksSecret;
 use boson_cluster::namespaces::Namespaces;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
@@ -28,29 +28,29 @@ const CHAIN: &str = r"
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_chain_of_secrets_is_generated_rotated_and_recreated() {
-    let stage = Stage::set("life").await;
-    let operator = stage.operator("one");
+    let env = Environment::set("life").await;
+    let operator = env.operator("one");
     let all = ["root", "leaf", "word", "login", "config"];
-    stage.apply(CHAIN).await;
-    stage.ready(&all).await;
-    let word = stage.text("word", "password").await;
+    env.apply(CHAIN).await;
+    env.ready(&all).await;
+    let word = env.text("word", "password").await;
     assert_eq!(
-        stage.text("config", "a.yml").await,
+        env.text("config", "a.yml").await,
         Some(format!("p: \"{}\"", word.clone().unwrap()))
     );
-    assert_eq!(stage.text("login", "username").await.as_deref(), Some("admin"));
-    assert_eq!(stage.text("leaf", "ca").await, stage.text("root", "certificate").await);
+    assert_eq!(env.text("login", "username").await.as_deref(), Some("admin"));
+    assert_eq!(env.text("leaf", "ca").await, env.text("root", "certificate").await);
 
     // No writes once converged.
-    let before = stage.versions().await;
+    let before = env.versions().await;
     tokio::time::sleep(Duration::from_secs(10)).await;
-    assert_eq!(stage.versions().await, before);
+    assert_eq!(env.versions().await, before);
 
     // Rotating a CA regenerates its certificates; their keys stay.
     let (root, leaf, key) = (
-        stage.text("root", "private_key").await,
-        stage.text("leaf", "tls.crt").await,
-        stage.text("leaf", "tls.key").await,
+        env.text("root", "private_key").await,
+        env.text("leaf", "tls.crt").await,
+        env.text("leaf", "tls.key").await,
     );
     let map = ConfigMap {
         metadata: ObjectMeta {
@@ -61,28 +61,25 @@ async fn a_chain_of_secrets_is_generated_rotated_and_recreated() {
         data: Some([("secrets".to_string(), r#"["root", "word", "unknown"]"#.to_string())].into()),
         ..ConfigMap::default()
     };
-    stage
-        .api::<ConfigMap>()
+    env.api::<ConfigMap>()
         .create(&PostParams::default(), &map)
         .await
         .unwrap();
-    stage.changed("root", "private_key", &root).await;
-    stage.changed("leaf", "tls.crt", &leaf).await;
-    let new_word = stage.changed("word", "password", &word).await.unwrap();
-    stage
-        .changed("config", "a.yml", &Some(format!("p: \"{}\"", word.unwrap())))
+    env.changed("root", "private_key", &root).await;
+    env.changed("leaf", "tls.crt", &leaf).await;
+    let new_word = env.changed("word", "password", &word).await.unwrap();
+    env.changed("config", "a.yml", &Some(format!("p: \"{}\"", word.unwrap())))
         .await;
-    assert_eq!(stage.text("config", "a.yml").await, Some(format!("p: \"{new_word}\"")));
-    assert_eq!(stage.text("leaf", "tls.key").await, key);
-    assert_eq!(stage.text("leaf", "ca").await, stage.text("root", "certificate").await);
+    assert_eq!(env.text("config", "a.yml").await, Some(format!("p: \"{new_word}\"")));
+    assert_eq!(env.text("leaf", "tls.key").await, key);
+    assert_eq!(env.text("leaf", "ca").await, env.text("root", "certificate").await);
 
     // A deleted Secret is recreated.
-    stage
-        .api::<Secret>()
+    env.api::<Secret>()
         .delete("login", &DeleteParams::default())
         .await
         .unwrap();
-    stage.changed("login", "password", &None).await;
+    env.changed("login", "password", &None).await;
 
     // A user's Secret stays.
     let mine = Secret {
@@ -93,65 +90,59 @@ async fn a_chain_of_secrets_is_generated_rotated_and_recreated() {
         string_data: Some([("password".to_string(), "CANARY".to_string())].into()),
         ..Secret::default()
     };
-    stage
-        .api::<Secret>()
-        .create(&PostParams::default(), &mine)
-        .await
-        .unwrap();
-    stage
-        .apply("{spec: {type: password, secretName: mine}, metadata: {name: mine}}")
+    env.api::<Secret>().create(&PostParams::default(), &mine).await.unwrap();
+    env.apply("{spec: {type: password, secretName: mine}, metadata: {name: mine}}")
         .await;
-    stage.ready(&["mine"]).await;
-    assert_eq!(stage.text("mine", "password").await.as_deref(), Some("CANARY"));
+    env.ready(&["mine"]).await;
+    assert_eq!(env.text("mine", "password").await.as_deref(), Some("CANARY"));
     operator.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_missing_secret_is_named_and_used_as_soon_as_it_exists() {
-    let stage = Stage::set("missing").await;
-    let operator = stage.operator("one");
+    let env = Environment::set("missing").await;
+    let operator = env.operator("one");
     let (root, leaf) = CHAIN
         .split_once("---")
         .map(|(root, rest)| (root, rest.split("---").next().unwrap()))
         .unwrap();
-    stage.apply(leaf).await;
-    stage
-        .until("leaf", |object| {
-            let status = object.status.clone().unwrap_or_default();
-            status
-                .conditions
-                .iter()
-                .any(|condition| condition.message == "there is no Secret 'root'")
-        })
-        .await;
-    stage.apply(root).await;
-    stage.ready(&["root", "leaf"]).await;
+    env.apply(leaf).await;
+    env.until("leaf", |object| {
+        let status = object.status.clone().unwrap_or_default();
+        status
+            .conditions
+            .iter()
+            .any(|condition| condition.message == "there is no Secret 'root'")
+    })
+    .await;
+    env.apply(root).await;
+    env.ready(&["root", "leaf"]).await;
     operator.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_operators_at_once_and_kills_regenerate_nothing() {
-    let stage = Stage::set("kills").await;
+    let env = Environment::set("kills").await;
     let names: Vec<String> = (0..20).map(|number| format!("p{number}")).collect();
     let texts: Vec<String> = names
         .iter()
         .map(|name| format!("{{spec: {{type: password, secretName: {name}}}, metadata: {{name: {name}}}}}"))
         .collect();
     let mut first_versions: BTreeMap<String, Secret> = BTreeMap::new();
-    let (one, other) = (stage.operator("one"), stage.operator("other"));
-    stage.apply(&texts.join("\n---\n")).await;
+    let (one, other) = (env.operator("one"), env.operator("other"));
+    env.apply(&texts.join("\n---\n")).await;
     let mut operators = vec![one, other];
     for round in 0..6 {
         tokio::time::sleep(Duration::from_millis(50 + 40 * round)).await;
-        for (name, secret) in stage.values().await {
+        for (name, secret) in env.values().await {
             let before = first_versions.entry(name.clone()).or_insert_with(|| secret.clone());
             assert_eq!(before.data, secret.data, "{name} has another value");
         }
         operators.remove(0).kill().await;
-        operators.push(stage.operator(&format!("next-{round}")));
+        operators.push(env.operator(&format!("next-{round}")));
     }
-    stage.ready(&names.iter().map(String::as_str).collect::<Vec<_>>()).await;
-    for (name, secret) in stage.values().await {
+    env.ready(&names.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    for (name, secret) in env.values().await {
         let before = first_versions.entry(name.clone()).or_insert_with(|| secret.clone());
         assert_eq!(before.data, secret.data, "{name} has another value");
     }
@@ -163,21 +154,20 @@ async fn two_operators_at_once_and_kills_regenerate_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_copy_is_written_to_consenting_namespaces_and_updated() {
-    let (stage, target) = (Stage::set("from").await, Stage::set("to").await);
-    let operator = stage.operator("one");
+    let (env, target) = (Environment::set("from").await, Environment::set("to").await);
+    let operator = env.operator("one");
     let to = &target.namespace;
     let original = format!(
         "{{spec: {{type: password, secretName: s, copies: [{{name: s, namespace: {to}}}]}}, metadata: {{name: shared}}}}"
     );
-    stage.apply(&original).await;
-    stage
-        .until("shared", |object| {
-            object
-                .status
-                .as_ref()
-                .is_some_and(|status| status.copied == Some(false))
-        })
-        .await;
+    env.apply(&original).await;
+    env.until("shared", |object| {
+        object
+            .status
+            .as_ref()
+            .is_some_and(|status| status.copied == Some(false))
+    })
+    .await;
     assert_eq!(target.text("s", "password").await, None);
 
     let placeholder = Secret {
@@ -186,7 +176,7 @@ async fn a_copy_is_written_to_consenting_namespaces_and_updated() {
             annotations: Some(
                 [(
                     "quarks.cloudfoundry.org/secret-copy-of".to_string(),
-                    format!("{}/shared", stage.namespace),
+                    format!("{}/shared", env.namespace),
                 )]
                 .into(),
             ),
@@ -202,30 +192,27 @@ async fn a_copy_is_written_to_consenting_namespaces_and_updated() {
         .unwrap();
     // This operator does not serve the other namespace: it notices the consent at the next reconcile of the original.
     let poke = json!({"metadata": {"labels": {"poke": "1"}}});
-    stage
-        .api::<QuarksSecret>()
+    env.api::<QuarksSecret>()
         .patch("shared", &PatchParams::default(), &Patch::Merge(poke))
         .await
         .unwrap();
     let copy = target.changed("s", "password", &None).await;
-    assert_eq!(copy, stage.text("s", "password").await);
+    assert_eq!(copy, env.text("s", "password").await);
 
     // Without copies there is nothing to report about them, and the condition is set once.
-    stage
-        .apply("{spec: {type: password, secretName: s}, metadata: {name: shared}}")
+    env.apply("{spec: {type: password, secretName: s}, metadata: {name: shared}}")
         .await;
-    stage
-        .until("shared", |object| {
-            let status = object.status.as_ref();
-            status.is_some_and(|status| status.copied.is_none() && status.conditions.len() == 1)
-        })
-        .await;
+    env.until("shared", |object| {
+        let status = object.status.as_ref();
+        status.is_some_and(|status| status.copied.is_none() && status.conditions.len() == 1)
+    })
+    .await;
     operator.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_missing_permission_is_named_in_the_condition() {
-    let stage = Stage::set("rights").await;
+    let env = Environment::set("rights").await;
     let rules = json!([
         {"apiGroups": ["quarks.cloudfoundry.org"], "resources": ["quarkssecrets", "quarkssecrets/status"], "verbs": ["*"]},
         {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["*"]},
@@ -239,45 +226,42 @@ async fn a_missing_permission_is_named_in_the_condition() {
         serde_json::from_value(role).unwrap(),
         serde_json::from_value(binding).unwrap(),
     );
-    stage.api::<Role>().create(&now, &role).await.unwrap();
-    stage.api::<RoleBinding>().create(&now, &binding).await.unwrap();
+    env.api::<Role>().create(&now, &role).await.unwrap();
+    env.api::<RoleBinding>().create(&now, &binding).await.unwrap();
 
     let file = Kubeconfig::read_from(boson_tests::cluster::shared().unwrap().kubeconfig()).unwrap();
     let mut config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
         .await
         .unwrap();
     config.auth_info.impersonate = Some("weak".into());
-    let operator = stage.operator_through(Client::try_from(config).unwrap(), "weak");
-    stage
-        .apply("{spec: {type: password, secretName: s}, metadata: {name: s}}")
+    let operator = env.operator_through(Client::try_from(config).unwrap(), "weak");
+    env.apply("{spec: {type: password, secretName: s}, metadata: {name: s}}")
         .await;
     let expected =
         "the operator may not get secrets: the ClusterRole 'boson' has no such rule, or is not bound in this namespace";
-    stage
-        .until("s", |object| {
-            let status = object.status.clone().unwrap_or_default();
-            status.conditions.iter().any(|condition| condition.message == expected)
-        })
-        .await;
+    env.until("s", |object| {
+        let status = object.status.clone().unwrap_or_default();
+        status.conditions.iter().any(|condition| condition.message == expected)
+    })
+    .await;
     operator.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_namespace_is_served_once_it_has_the_label() {
-    let stage = Stage::set("label").await;
-    let id = stage.namespace.clone();
-    let operator = stage.operator_for(stage.client.clone(), Namespaces::Monitored(id.clone()), "one");
-    stage
-        .apply("{spec: {type: password, secretName: s}, metadata: {name: s}}")
+    let env = Environment::set("label").await;
+    let id = env.namespace.clone();
+    let operator = env.operator_for(env.client.clone(), Namespaces::Monitored(id.clone()), "one");
+    env.apply("{spec: {type: password, secretName: s}, metadata: {name: s}}")
         .await;
     tokio::time::sleep(Duration::from_secs(4)).await;
-    assert_eq!(stage.text("s", "password").await, None);
+    assert_eq!(env.text("s", "password").await, None);
     let label = json!({"metadata": {"labels": {"quarks.cloudfoundry.org/monitored": id}}});
-    let namespaces: Api<Namespace> = Api::all(stage.client.clone());
+    let namespaces: Api<Namespace> = Api::all(env.client.clone());
     let patched = namespaces
-        .patch(&stage.namespace, &PatchParams::default(), &Patch::Merge(label))
+        .patch(&env.namespace, &PatchParams::default(), &Patch::Merge(label))
         .await;
     patched.unwrap();
-    stage.ready(&["s"]).await;
+    env.ready(&["s"]).await;
     operator.stop().await;
 }

@@ -1,7 +1,7 @@
 //! Certificates from CertificateSigningRequests: by the operator's own signer, and by a signer of Kubernetes with a
 //! user's approval.
 
-use crate::stage::Stage;
+use crate::environment::Environment;
 use boson_cluster::namespaces::Namespaces;
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use k8s_openapi::api::core::v1::{Namespace, Secret};
@@ -13,8 +13,8 @@ use std::process::Command;
 use std::time::Duration;
 
 /// For the built-in signer: a name in the test's namespace.
-fn own(stage: &Stage) -> String {
-    let name = format!("a.{}.svc", stage.namespace);
+fn own(env: &Environment) -> String {
+    let name = format!("a.{}.svc", env.namespace);
     format!(
         "{{spec: {{type: certificate, secretName: served, secretLabels: {{a: b}}, request: {{certificate: {{commonName: {name}, \
          alternativeNames: [{name}], keyLength: 2048, signerType: cluster}}}}}}, metadata: {{name: served}}}}"
@@ -27,27 +27,27 @@ const CLIENT: &str = r"
 ";
 
 /// Remaining requests of this namespace.
-async fn requests(stage: &Stage) -> Vec<CertificateSigningRequest> {
-    let api: Api<CertificateSigningRequest> = Api::all(stage.client.clone());
+async fn requests(env: &Environment) -> Vec<CertificateSigningRequest> {
+    let api: Api<CertificateSigningRequest> = Api::all(env.client.clone());
     let all = api.list(&ListParams::default()).await.unwrap().items;
-    let here = |request: &CertificateSigningRequest| request.name_any().starts_with(&stage.namespace);
+    let here = |request: &CertificateSigningRequest| request.name_any().starts_with(&env.namespace);
     all.into_iter().filter(here).collect()
 }
 
 /// Waits until only the certificate is left of a request.
-async fn cleared(stage: &Stage) {
+async fn cleared(env: &Environment) {
     for _ in 0..200 {
-        let secrets = stage.api::<Secret>().list(&ListParams::default()).await.unwrap();
+        let secrets = env.api::<Secret>().list(&ListParams::default()).await.unwrap();
         let keys = secrets
             .items
             .iter()
             .filter(|secret| secret.name_any().ends_with("-csr-private-key"));
-        if keys.count() == 0 && requests(stage).await.is_empty() {
+        if keys.count() == 0 && requests(env).await.is_empty() {
             return;
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    panic!("something stays: {:?}", requests(stage).await);
+    panic!("something stays: {:?}", requests(env).await);
 }
 
 /// openssl's verification of a certificate by an authority.
@@ -68,45 +68,44 @@ fn verified(certificate: &str, authority: &str) -> bool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_operator_approves_and_signs_its_own_requests() {
-    let stage = Stage::set("own-signer").await;
-    let operator = stage.operator("one");
-    stage.apply(&own(&stage)).await;
-    stage.ready(&["served"]).await;
-    cleared(&stage).await;
-    let certificate = stage.text("served", "certificate").await.unwrap_or_default();
-    let authority = stage.text("served", "ca").await.unwrap_or_default();
+    let env = Environment::set("own-signer").await;
+    let operator = env.operator("one");
+    env.apply(&own(&env)).await;
+    env.ready(&["served"]).await;
+    cleared(&env).await;
+    let certificate = env.text("served", "certificate").await.unwrap_or_default();
+    let authority = env.text("served", "ca").await.unwrap_or_default();
     assert!(verified(&certificate, &authority));
-    assert_eq!(stage.text("boson-signer", "ca.crt").await, Some(authority));
-    let secret = stage.api::<Secret>().get("served").await.unwrap();
+    assert_eq!(env.text("boson-signer", "ca.crt").await, Some(authority));
+    let secret = env.api::<Secret>().get("served").await.unwrap();
     assert_eq!(secret.labels()["a"], "b");
 
     // No writes once converged, and a deleted object is recreated.
-    let before = stage.versions().await;
+    let before = env.versions().await;
     tokio::time::sleep(Duration::from_secs(5)).await;
-    assert_eq!(stage.versions().await, before);
-    stage
-        .api::<Secret>()
+    assert_eq!(env.versions().await, before);
+    env.api::<Secret>()
         .delete("served", &DeleteParams::default())
         .await
         .unwrap();
-    stage.changed("served", "certificate", &Some(certificate)).await;
-    cleared(&stage).await;
+    env.changed("served", "certificate", &Some(certificate)).await;
+    cleared(&env).await;
     operator.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deleted_authority_is_replaced_and_signs_all_certificates_again() {
-    let stage = Stage::set("own-signer-deleted").await;
+    let env = Environment::set("own-signer-deleted").await;
     // Its Secret is in none of the served namespaces.
-    let served = Stage::set("own-signer-served").await;
-    let id = stage.namespace.clone();
+    let served = Environment::set("own-signer-served").await;
+    let id = env.namespace.clone();
     let label = json!({"metadata": {"labels": {"quarks.cloudfoundry.org/monitored": id}}});
-    let namespaces: Api<Namespace> = Api::all(stage.client.clone());
+    let namespaces: Api<Namespace> = Api::all(env.client.clone());
     let patched = namespaces
         .patch(&served.namespace, &PatchParams::default(), &Patch::Merge(label))
         .await;
     patched.unwrap();
-    let operator = stage.operator_for(stage.client.clone(), Namespaces::Monitored(id), "one");
+    let operator = env.operator_for(env.client.clone(), Namespaces::Monitored(id), "one");
     served.apply(&own(&served)).await;
     served.ready(&["served"]).await;
     cleared(&served).await;
@@ -114,7 +113,7 @@ async fn a_deleted_authority_is_replaced_and_signs_all_certificates_again() {
         served.text("served", "certificate").await,
         served.text("served", "private_key").await,
     );
-    let deleted = stage
+    let deleted = env
         .api::<Secret>()
         .delete("boson-signer", &DeleteParams::default())
         .await;
@@ -122,32 +121,31 @@ async fn a_deleted_authority_is_replaced_and_signs_all_certificates_again() {
     let certificate = served.changed("served", "certificate", &before).await.unwrap();
     cleared(&served).await;
     assert_eq!(served.text("served", "private_key").await, key);
-    let authority = stage.text("boson-signer", "ca.crt").await.unwrap();
+    let authority = env.text("boson-signer", "ca.crt").await.unwrap();
     assert!(verified(&certificate, &authority));
     operator.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_signer_of_kubernetes_is_waited_for_and_its_key_outlives_the_operator() {
-    let stage = Stage::set("cluster-signer").await;
+    let env = Environment::set("cluster-signer").await;
     let start = |client: Client| {
-        let here = Namespaces::Fixed([stage.namespace.clone()].into());
-        stage.operator_signed_by("kubernetes.io/kube-apiserver-client", client, here, "one")
+        let here = Namespaces::Fixed([env.namespace.clone()].into());
+        env.operator_signed_by("kubernetes.io/kube-apiserver-client", client, here, "one")
     };
-    let operator = start(stage.client.clone());
-    stage.apply(CLIENT).await;
-    stage
-        .until("client", |object| {
-            let status = object.status.clone().unwrap_or_default();
-            status
-                .conditions
-                .iter()
-                .any(|condition| condition.message.contains("waits for approval"))
-        })
-        .await;
-    let request = requests(&stage).await.pop().unwrap();
+    let operator = start(env.client.clone());
+    env.apply(CLIENT).await;
+    env.until("client", |object| {
+        let status = object.status.clone().unwrap_or_default();
+        status
+            .conditions
+            .iter()
+            .any(|condition| condition.message.contains("waits for approval"))
+    })
+    .await;
+    let request = requests(&env).await.pop().unwrap();
     let key = format!("{}-csr-private-key", request.name_any());
-    let before = stage.text(&key, "private_key").await;
+    let before = env.text(&key, "private_key").await;
     assert!(before.is_some());
     operator.kill().await;
 
@@ -156,14 +154,11 @@ async fn a_signer_of_kubernetes_is_waited_for_and_its_key_outlives_the_operator(
     cluster
         .kubectl(["certificate", "approve", &request.name_any()])
         .unwrap();
-    let operator = start(stage.client.clone());
-    stage.ready(&["client"]).await;
-    cleared(&stage).await;
-    assert_eq!(stage.text("client", "private_key").await, before);
-    let (certificate, authority) = (
-        stage.text("client", "certificate").await,
-        stage.text("client", "ca").await,
-    );
+    let operator = start(env.client.clone());
+    env.ready(&["client"]).await;
+    cleared(&env).await;
+    assert_eq!(env.text("client", "private_key").await, before);
+    let (certificate, authority) = (env.text("client", "certificate").await, env.text("client", "ca").await);
     assert!(verified(&certificate.unwrap(), &authority.unwrap()));
     operator.stop().await;
 }

@@ -1,7 +1,7 @@
 //! A converged deployment: the operator writes nothing unless something changes.
 
+use crate::environment::PATIENCE;
 use crate::example::{Example, KINDS, OBJECTS, is_applied, until, writes};
-use crate::stage::PATIENCE;
 use k8s_openapi::api::core::v1::{Pod, Secret};
 use kube::ResourceExt;
 use kube::api::{Api, ListParams, Patch, PatchParams};
@@ -22,7 +22,7 @@ async fn a_converged_deployment_causes_no_writes_even_after_a_restart() {
     example.deploy().await;
     example.settled().await;
     sleep(Duration::from_secs(5)).await;
-    let here = [example.stage.namespace.as_str()];
+    let here = [example.env.namespace.as_str()];
     let (before, conversions) = (writes(&here), example.conversions.load(Ordering::SeqCst));
     assert!(
         before.len() > OBJECTS.len(),
@@ -97,7 +97,7 @@ async fn a_rapid_series_of_edits_is_converted_once_or_twice() {
         pauses += usize::from(std::mem::replace(&mut last, Instant::now()).elapsed() > PAUSE);
     }
     let has_last = async || {
-        let secret = example.stage.api::<Secret>().get("nats.with-ops").await.unwrap();
+        let secret = example.env.api::<Secret>().get("nats.with-ops").await.unwrap();
         let text = String::from_utf8(secret.data.unwrap().remove("manifest.yaml").unwrap().0).unwrap();
         text.contains("connections: 1020") && is_applied(&example.deployment().await)
     };
@@ -118,7 +118,7 @@ async fn two_operators_at_once_do_no_harm() {
     example.deploy().await;
     example.settled().await;
     sleep(Duration::from_secs(5)).await;
-    let here = [example.stage.namespace.as_str()];
+    let here = [example.env.namespace.as_str()];
     let before = writes(&here);
     sleep(Duration::from_secs(5)).await;
     assert_eq!(writes(&here)[before.len()..], [], "they write against each other");
@@ -179,7 +179,7 @@ async fn the_status_changes_back_from_deployed_on_a_change() {
 
 /// Marks all existing pods as ready, as a kubelet would.
 pub async fn pods_are_ready(example: &Example) {
-    let pods: Api<Pod> = example.stage.api();
+    let pods: Api<Pod> = example.env.api();
     for pod in pods.list(&ListParams::default()).await.unwrap() {
         let conditions = json!([{"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}]);
         let status: Value = json!({"status": {"phase": "Running", "conditions": conditions}});

@@ -1,9 +1,9 @@
 //! Events of changes: one for each, with groups, versions and causes; and `host wait`, which knows to which generation
 //! the conditions belong.
 
+use crate::environment::PATIENCE;
 use crate::example::{Example, until};
-use crate::operator::{Stage, config_map};
-use crate::stage::PATIENCE;
+use crate::operator::{Environment, config_map};
 use boson_tests::host;
 use kube::api::ListParams;
 use std::path::Path;
@@ -90,16 +90,16 @@ async fn each_change_names_groups_versions_and_causes() {
 
 #[test]
 fn host_wait_waits_for_the_result_of_an_edited_config_map() {
-    let stage = Stage::new("wait").unwrap();
-    stage.deploy().unwrap();
-    let kubeconfig = stage.cluster.kubeconfig();
+    let env = Environment::new("wait").unwrap();
+    env.deploy().unwrap();
+    let kubeconfig = env.cluster.kubeconfig();
     let wait = |more: &[&str]| {
         let kubeconfig = kubeconfig.to_str().unwrap();
         let common = [
             "wait",
             "nats",
             "--namespace",
-            &stage.namespace,
+            &env.namespace,
             "--kubeconfig",
             kubeconfig,
         ];
@@ -113,7 +113,7 @@ fn host_wait_waits_for_the_result_of_an_edited_config_map() {
         "{}",
         done.stderr
     );
-    let edit = |text: &str| stage.apply(&[config_map("nats-scale", "ops", text)]).unwrap();
+    let edit = |text: &str| env.apply(&[config_map("nats-scale", "ops", text)]).unwrap();
     // Each of these first reads the outdated conditions, which it must not believe.
     edit("- {type: remove, path: /instance_gruops}\n");
     let failed = wait(&applied);
@@ -140,7 +140,7 @@ fn host_wait_waits_for_the_result_of_an_edited_config_map() {
             "wait",
             "unknown",
             "--namespace",
-            &stage.namespace,
+            &env.namespace,
             "--kubeconfig",
             kubeconfig.to_str().unwrap(),
         ],

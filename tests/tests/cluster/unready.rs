@@ -1,9 +1,9 @@
 //! Why an instance group is not ready: group, pod, container and reason in the condition of the deployment, in the
 //! status of its QuarksStatefulSet, and as an event.
 
-use crate::desk::condition;
+use crate::environment::PATIENCE;
 use crate::example::{Example, until};
-use crate::stage::PATIENCE;
+use crate::operator_process::condition;
 use boson_tests::cluster::shared;
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
@@ -16,7 +16,7 @@ const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 const AS_ROOT: &str = "\n- {type: remove, path: /instance_groups/name=gateway/jobs/name=gateway/properties/quarks/run/security_context}\n";
 
 async fn pods(example: &Example) -> Vec<String> {
-    let pods: Api<Pod> = example.stage.api();
+    let pods: Api<Pod> = example.env.api();
     let list = pods.list(&ListParams::default()).await.unwrap();
     let mut names: Vec<String> = list.items.iter().map(ResourceExt::name_any).collect();
     names.sort();
@@ -54,7 +54,7 @@ async fn events(example: &Example, kind: &str) -> Vec<(String, String)> {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_example_passes_the_restricted_profile_and_a_limits_quota_and_violations_are_named() {
     let example = Example::set("restricted-example").await;
-    let namespace = example.stage.namespace.clone();
+    let namespace = example.env.namespace.clone();
     let label = "pod-security.kubernetes.io/enforce=restricted";
     shared()
         .unwrap()

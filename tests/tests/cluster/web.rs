@@ -1,7 +1,7 @@
 //! Documents from web servers: read from allowed hosts, again when they change, and running objects are not changed
 //! while a server is unavailable.
 
-use crate::operator::{PATIENCE, Stage, condition, is};
+use crate::operator::{Environment, PATIENCE, condition, is};
 use boson_tests::root;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -86,23 +86,22 @@ impl Server {
     }
 }
 
-fn deployment(stage: &Stage, manifest: &str, ops: &str) -> Value {
-    let mut object = stage.deployment(&[]);
+fn deployment(env: &Environment, manifest: &str, ops: &str) -> Value {
+    let mut object = env.deployment(&[]);
     object["spec"]["manifest"] = json!({"type": "url", "name": manifest});
     object["spec"]["ops"] = json!([{"type": "url", "name": ops}]);
     object
 }
 
 /// Triggers a reconcile; the periodic one comes only after some minutes.
-fn trigger(stage: &Stage, word: &str) {
-    stage
-        .kubectl(&[
-            "label",
-            "--overwrite",
-            "boshdeployment/nats",
-            &format!("trigger={word}"),
-        ])
-        .unwrap();
+fn trigger(env: &Environment, word: &str) {
+    env.kubectl(&[
+        "label",
+        "--overwrite",
+        "boshdeployment/nats",
+        &format!("trigger={word}"),
+    ])
+    .unwrap();
 }
 
 #[test]
@@ -113,7 +112,7 @@ fn documents_are_read_from_allowed_web_servers() {
     server.put("/manifest.yml", &read("manifest.yml"));
     server.put("/scale.yml", &read("ops/scale.yml"));
     server.put("/away.yml", "-> http://localhost:1/elsewhere");
-    let stage = Stage::with(
+    let env = Environment::with(
         "web",
         &[
             "--webhook-listen",
@@ -124,7 +123,7 @@ fn documents_are_read_from_allowed_web_servers() {
     )
     .unwrap();
     let reported = |what: &str, words: &str| {
-        let deployment = stage
+        let deployment = env
             .wait(what, |deployment| {
                 is(deployment, "Converted", "False")
                     && condition(deployment, "Converted").is_some_and(|one| one["message"].to_string().contains(words))
@@ -137,40 +136,37 @@ fn documents_are_read_from_allowed_web_servers() {
 
     // A host that is not allowed, and one that an allowed host redirects to.
     let scale = server.url("/scale.yml");
-    stage
-        .apply(&[secret, deployment(&stage, "http://localhost:1/manifest.yml", &scale)])
+    env.apply(&[secret, deployment(&env, "http://localhost:1/manifest.yml", &scale)])
         .unwrap();
     assert_eq!(reported("a refusal", "--document-host"), "DeploymentUrl");
-    stage
-        .apply(&[deployment(&stage, &server.url("/away.yml"), &scale)])
+    env.apply(&[deployment(&env, &server.url("/away.yml"), &scale)])
         .unwrap();
     assert_eq!(reported("a refused redirect", "redirects"), "DeploymentUrlUnread");
 
-    stage
-        .apply(&[deployment(&stage, &server.url("/manifest.yml?token=CANARY"), &scale)])
+    env.apply(&[deployment(&env, &server.url("/manifest.yml?token=CANARY"), &scale)])
         .unwrap();
     server.put("/manifest.yml?token=CANARY", &read("manifest.yml"));
     let applied = |deployment: &Value| is(deployment, "Applied", "True") && is(deployment, "Converted", "True");
-    trigger(&stage, "a");
-    stage.wait("Applied", applied).unwrap();
+    trigger(&env, "a");
+    env.wait("Applied", applied).unwrap();
     let began = Instant::now();
     while server.count("/scale.yml", 304) == 0 {
         assert!(began.elapsed() < PATIENCE, "documents are not asked for by their tag");
-        trigger(&stage, &format!("b{}", began.elapsed().as_millis()));
+        trigger(&env, &format!("b{}", began.elapsed().as_millis()));
         std::thread::sleep(std::time::Duration::from_millis(500));
     }
 
     // A broken document is reported with its place; running objects are not changed.
     server.put("/scale.yml", "- type: remove\n  path: /instance_gruops/0\n");
-    trigger(&stage, "c");
+    trigger(&env, "c");
     let place = format!("{scale}:2:9");
     assert_eq!(reported("a mistake", &place), "OpsMissingKey");
     server.documents.lock().unwrap().remove("/scale.yml");
-    trigger(&stage, "d");
+    trigger(&env, "d");
     assert_eq!(reported("a missing document", "404"), "DeploymentUrlUnread");
-    stage.get("quarksstatefulset/nats-broker").unwrap();
-    let status = stage.get("boshdeployment/nats").unwrap()["status"].to_string();
+    env.get("quarksstatefulset/nats-broker").unwrap();
+    let status = env.get("boshdeployment/nats").unwrap()["status"].to_string();
     assert!(!status.contains("CANARY"), "{status}");
     server.put("/scale.yml", &read("ops/scale.yml"));
-    stage.wait("Applied again", applied).unwrap();
+    env.wait("Applied again", applied).unwrap();
 }

@@ -1,6 +1,6 @@
 //! Releases of a deployment, from a server with TLS whose behaviour a test defines.
 
-use crate::desk::Desk;
+use crate::workspace::Workspace;
 use boson_tests::compiled::sha256;
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -26,8 +26,8 @@ struct Web {
 }
 
 impl Web {
-    /// Starts the server; `ca.pem` of the desk is its certificate.
-    fn serve(desk: &Desk, answer: impl Fn(&Asked, usize) -> Answer + Send + Sync + 'static) -> Self {
+    /// Starts the server; `ca.pem` of the workspace is its certificate.
+    fn serve(workspace: &Workspace, answer: impl Fn(&Asked, usize) -> Answer + Send + Sync + 'static) -> Self {
         let made = Command::new("openssl")
             .args([
                 "req",
@@ -52,12 +52,12 @@ impl Web {
                 "-addext",
                 "basicConstraints=critical,CA:FALSE",
             ])
-            .current_dir(desk.path("."))
+            .current_dir(workspace.path("."))
             .output()
             .unwrap();
         assert!(made.status.success());
-        let certificate = CertificateDer::from_pem_file(desk.path("ca.pem")).unwrap();
-        let key = PrivateKeyDer::from_pem_file(desk.path("key.pem")).unwrap();
+        let certificate = CertificateDer::from_pem_file(workspace.path("ca.pem")).unwrap();
+        let key = PrivateKeyDer::from_pem_file(workspace.path("key.pem")).unwrap();
         let config = ServerConfig::builder()
             .with_no_client_auth()
             .with_single_cert(vec![certificate], key)
@@ -102,14 +102,14 @@ impl Web {
     }
 
     /// A manifest with the release at this path, and its digest.
-    fn manifest(&self, desk: &Desk, path: &str, digest: &str) {
+    fn manifest(&self, workspace: &Workspace, path: &str, digest: &str) {
         let text = format!(
             "name: d\nreleases:\n- name: messaging\n  version: 1.4.0\n  url: {}{path}\n  sha1: {digest}\n\
              stemcells: [{{alias: default, os: ubuntu-jammy, version: '1.584'}}]\n\
              instance_groups: [{{name: g, stemcell: default, jobs: [{{name: server, release: messaging, properties: {{password: ((p))}}}}]}}]\n",
             self.address
         );
-        fs::write(desk.path("manifest.yml"), text).unwrap();
+        fs::write(workspace.path("manifest.yml"), text).unwrap();
     }
 }
 
@@ -145,10 +145,10 @@ fn arguments() -> Vec<&'static str> {
 
 #[test]
 fn an_interrupted_download_continues_where_it_ended() {
-    let desk = Desk::new();
-    let tarball = fs::read(desk.path("release.tgz")).unwrap();
+    let workspace = Workspace::new();
+    let tarball = fs::read(workspace.path("release.tgz")).unwrap();
     let digest = format!("sha256:{}", sha256(&tarball));
-    let web = Web::serve(&desk, move |(path, range), nth| match (path.as_str(), range) {
+    let web = Web::serve(&workspace, move |(path, range), nth| match (path.as_str(), range) {
         ("/moved", _) => (
             "302 Found\r\nLocation: /release.tgz\r\nContent-Length: 0".into(),
             Vec::new(),
@@ -170,8 +170,8 @@ fn an_interrupted_download_continues_where_it_ended() {
             (head, tarball[from..end].to_vec())
         }
     });
-    web.manifest(&desk, "/moved", &digest);
-    let made = desk.made(&arguments());
+    web.manifest(&workspace, "/moved", &digest);
+    let made = workspace.made(&arguments());
     assert!(
         made.starts_with("r.example/cf/messaging:ubuntu-jammy-1.584-1.4.0@sha256:"),
         "{made}"
@@ -185,20 +185,20 @@ fn an_interrupted_download_continues_where_it_ended() {
         .map(|(_, range)| *range)
         .collect();
     assert_eq!(ranges, [None, Some(1000), Some(2000)]);
-    let archive = desk.path("images/messaging-ubuntu-jammy-1.584-1.4.0.tar");
+    let archive = workspace.path("images/messaging-ubuntu-jammy-1.584-1.4.0.tar");
     let release = boson_releases::read(&archive, None, &mut |_| {}).unwrap();
     assert_eq!(release.name, "messaging");
     // Used files are not cached.
-    assert_eq!(fs::read_dir(desk.path("cache/downloads")).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(workspace.path("cache/downloads")).unwrap().count(), 0);
 }
 
 #[test]
 fn the_next_run_continues_the_download_of_a_failed_run() {
-    let desk = Desk::new();
-    let tarball = fs::read(desk.path("release.tgz")).unwrap();
+    let workspace = Workspace::new();
+    let tarball = fs::read(workspace.path("release.tgz")).unwrap();
     let digest = format!("sha256:{}", sha256(&tarball));
     let whole = tarball.clone();
-    let web = Web::serve(&desk, move |(_, range), nth| match range {
+    let web = Web::serve(&workspace, move |(_, range), nth| match range {
         None => (
             format!("200 OK\r\nContent-Length: {}", whole.len()),
             whole[..500].to_vec(),
@@ -213,8 +213,8 @@ fn the_next_run_continues_the_download_of_a_failed_run() {
             (head, body)
         }
     });
-    web.manifest(&desk, "/release.tgz", &digest);
-    let said = desk.refused(&arguments());
+    web.manifest(&workspace, "/release.tgz", &digest);
+    let said = workspace.refused(&arguments());
     assert!(
         said.contains("error[image-download]") && said.contains("answers 404"),
         "{said}"
@@ -223,78 +223,78 @@ fn the_next_run_continues_the_download_of_a_failed_run() {
     for _ in 0..4 {
         web.asked.lock().unwrap().push(("padding".into(), None));
     }
-    desk.made(&arguments());
+    workspace.made(&arguments());
     assert_eq!(web.asked.lock().unwrap().last().unwrap().1, Some(500));
 }
 
 #[test]
 fn a_file_that_does_not_match_its_digest_is_not_used() {
-    let desk = Desk::new();
-    let tarball = fs::read(desk.path("release.tgz")).unwrap();
-    let web = Web::serve(&desk, move |_, _| ok(&tarball));
+    let workspace = Workspace::new();
+    let tarball = fs::read(workspace.path("release.tgz")).unwrap();
+    let web = Web::serve(&workspace, move |_, _| ok(&tarball));
     for digest in ["sha256:00", &"0".repeat(40), "md5:00"] {
-        web.manifest(&desk, "/release.tgz", digest);
-        let said = desk.refused(&arguments());
+        web.manifest(&workspace, "/release.tgz", digest);
+        let said = workspace.refused(&arguments());
         assert!(
             said.contains("error[release-digest]") && said.contains("manifest.yml:3"),
             "{said}"
         );
-        assert_eq!(fs::read_dir(desk.path("cache/downloads")).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(workspace.path("cache/downloads")).unwrap().count(), 0);
     }
-    assert!(!desk.path("images").exists());
+    assert!(!workspace.path("images").exists());
 }
 
 #[test]
 fn nothing_is_downloaded_without_tls() {
-    let desk = Desk::new();
-    let web = Web::serve(&desk, |_, _| {
+    let workspace = Workspace::new();
+    let web = Web::serve(&workspace, |_, _| {
         (
             "302 Found\r\nLocation: http://127.0.0.1:9/x\r\nContent-Length: 0".into(),
             Vec::new(),
         )
     });
-    web.manifest(&desk, "/release.tgz", "sha256:00");
-    let said = desk.refused(&arguments());
+    web.manifest(&workspace, "/release.tgz", "sha256:00");
+    let said = workspace.refused(&arguments());
     assert!(
         said.contains("error[image-download]") && said.contains("without TLS"),
         "{said}"
     );
-    let text = fs::read_to_string(desk.path("manifest.yml")).unwrap();
-    fs::write(desk.path("manifest.yml"), text.replace("https:", "http:")).unwrap();
-    let said = desk.refused(&arguments());
+    let text = fs::read_to_string(workspace.path("manifest.yml")).unwrap();
+    fs::write(workspace.path("manifest.yml"), text.replace("https:", "http:")).unwrap();
+    let said = workspace.refused(&arguments());
     assert!(
         said.contains("error[image-download]") && said.contains("does not begin with https://"),
         "{said}"
     );
     // The tarball may come from another source.
-    desk.made(&[&arguments()[..], &["--release", "messaging=release.tgz"]].concat());
-    let said = desk.refused(&[&arguments()[..], &["--release", "mesaging=release.tgz"]].concat());
+    workspace.made(&[&arguments()[..], &["--release", "messaging=release.tgz"]].concat());
+    let said = workspace.refused(&[&arguments()[..], &["--release", "mesaging=release.tgz"]].concat());
     assert!(said.contains("error[image-no-release]"), "{said}");
 }
 
 #[test]
 fn a_tarball_of_another_version_is_refused() {
-    let desk = Desk::new();
-    let web = Web::serve(&desk, |_, _| ok(b""));
-    web.manifest(&desk, "/release.tgz", "sha256:00");
-    let text = fs::read_to_string(desk.path("manifest.yml")).unwrap();
+    let workspace = Workspace::new();
+    let web = Web::serve(&workspace, |_, _| ok(b""));
+    web.manifest(&workspace, "/release.tgz", "sha256:00");
+    let text = fs::read_to_string(workspace.path("manifest.yml")).unwrap();
     fs::write(
-        desk.path("manifest.yml"),
+        workspace.path("manifest.yml"),
         text.replace("version: 1.4.0", "version: 1.5.0"),
     )
     .unwrap();
-    let said = desk.refused(&[&arguments()[..], &["--release", "release.tgz"]].concat());
+    let said = workspace.refused(&[&arguments()[..], &["--release", "release.tgz"]].concat());
     assert!(said.contains("error[image-version-differs]"), "{said}");
-    let text = fs::read_to_string(desk.path("manifest.yml")).unwrap();
+    let text = fs::read_to_string(workspace.path("manifest.yml")).unwrap();
     let text = text
         .replace("version: 1.5.0", "version: 1.4.0")
         .replace("'1.584'", "'1.600'");
-    fs::write(desk.path("manifest.yml"), text).unwrap();
-    let output = desk
+    fs::write(workspace.path("manifest.yml"), text).unwrap();
+    let output = workspace
         .command(&[&arguments()[..], &["--release", "release.tgz"]].concat())
         .output()
         .unwrap();
-    let said = crate::desk::said(&output);
+    let said = crate::workspace::said(&output);
     assert!(
         output.status.success() && said.contains("warning[image-stemcell-differs]"),
         "{said}"

@@ -1,14 +1,14 @@
 //! Images on disk.
 
-use crate::desk::{Desk, Layout, NAME};
+use crate::workspace::{Layout, NAME, Workspace};
 use boson_tests::compiled::{Entry, Release};
 use std::fs;
 
 #[test]
 fn an_image_has_jobs_packages_and_vcap_in_layers_of_their_own() {
-    let desk = Desk::new();
-    let made = desk.made(&["release.tgz", "--out", "image", "--registry", "r.example/cf"]);
-    let layout = Layout::read(&desk.path("image"));
+    let workspace = Workspace::new();
+    let made = workspace.made(&["release.tgz", "--out", "image", "--registry", "r.example/cf"]);
+    let layout = Layout::read(&workspace.path("image"));
     assert!(made.starts_with(&format!("r.example/cf/{NAME}@sha256:")), "{made}");
     let server = "var/vcap/packages-src/server/f-server";
     for (path, expected) in [
@@ -53,14 +53,14 @@ fn an_image_has_jobs_packages_and_vcap_in_layers_of_their_own() {
 
 #[test]
 fn the_same_release_gives_the_same_digest_and_a_changed_job_one_other_layer() {
-    let desk = Desk::new();
-    let one = desk.made(&["release.tgz", "--out", "one"]);
-    assert_eq!(one, desk.made(&["release.tgz", "--out", "two.tar"]));
-    let before = Layout::read(&desk.path("one"));
-    desk.release(&Release::small("good day"));
+    let workspace = Workspace::new();
+    let one = workspace.made(&["release.tgz", "--out", "one"]);
+    assert_eq!(one, workspace.made(&["release.tgz", "--out", "two.tar"]));
+    let before = Layout::read(&workspace.path("one"));
+    workspace.release(&Release::small("good day"));
     // Into the same directory: a layer of the previous image is removed.
-    assert_ne!(one, desk.made(&["release.tgz", "--out", "one"]));
-    let after = Layout::read(&desk.path("one"));
+    assert_ne!(one, workspace.made(&["release.tgz", "--out", "one"]));
+    let after = Layout::read(&workspace.path("one"));
     let digests = |layout: &Layout| layout.manifest["layers"].as_array().unwrap().clone();
     let (mut before, mut after) = (digests(&before), digests(&after));
     let (old, new) = (before.pop().unwrap(), after.pop().unwrap());
@@ -68,43 +68,43 @@ fn the_same_release_gives_the_same_digest_and_a_changed_job_one_other_layer() {
     assert_ne!(old, new);
     assert!(new["size"].as_u64().unwrap() < 1024, "{new}");
     assert_eq!(
-        fs::read_dir(desk.path("one/blobs/sha256")).unwrap().count(),
+        fs::read_dir(workspace.path("one/blobs/sha256")).unwrap().count(),
         after.len() + 3
     );
 }
 
 #[test]
 fn layouts_and_archives_are_read_as_releases_and_built_on() {
-    let desk = Desk::new();
-    desk.made(&["release.tgz", "--out", "image.tar"]);
-    let release = boson_releases::read(&desk.path("image.tar"), None, &mut |_| {}).unwrap();
+    let workspace = Workspace::new();
+    workspace.made(&["release.tgz", "--out", "image.tar"]);
+    let release = boson_releases::read(&workspace.path("image.tar"), None, &mut |_| {}).unwrap();
     assert_eq!(
         (release.name.as_str(), release.version.as_deref()),
         ("messaging", Some("1.4.0"))
     );
     assert_eq!(release.jobs[0].templates[0].text, "hello");
     // An image with vcap needs no other; an archive can be a stemcell image.
-    fs::remove_dir_all(desk.path("stemcell")).unwrap();
-    fs::rename(desk.path("image.tar"), desk.path("stemcell")).unwrap();
-    desk.made(&["release.tgz", "--out", "again"]);
-    let layout = Layout::read(&desk.path("again"));
+    fs::remove_dir_all(workspace.path("stemcell")).unwrap();
+    fs::rename(workspace.path("image.tar"), workspace.path("stemcell")).unwrap();
+    workspace.made(&["release.tgz", "--out", "again"]);
+    let layout = Layout::read(&workspace.path("again"));
     assert_eq!(layout.find("etc/passwd").unwrap().0, 1);
     assert_eq!(layout.layers.len(), 9);
 }
 
 #[test]
 fn a_release_without_packages_needs_a_stemcell_to_be_named_by() {
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let mut release = Release::small("x");
     release.packages.clear();
     release.jobs[0].1[0].1 = Entry::text("name: server\ntemplates: {greeting.erb: config/greeting}\n");
-    desk.release(&release);
-    let said = desk.refused(&["release.tgz", "--out", "image"]);
+    workspace.release(&release);
+    let said = workspace.refused(&["release.tgz", "--out", "image"]);
     assert!(
         said.contains("error[image-unnamed]") && said.contains("--stemcell OS/VERSION"),
         "{said}"
     );
-    let made = desk.made(&["release.tgz", "--out", "image", "--stemcell", "ubuntu-noble/1.1"]);
+    let made = workspace.made(&["release.tgz", "--out", "image", "--stemcell", "ubuntu-noble/1.1"]);
     assert!(
         made.starts_with("localhost/messaging:ubuntu-noble-1.1-1.4.0@sha256:"),
         "{made}"
@@ -113,11 +113,11 @@ fn a_release_without_packages_needs_a_stemcell_to_be_named_by() {
 
 #[test]
 fn files_of_others_are_not_overwritten() {
-    let desk = Desk::new();
-    fs::create_dir(desk.path("mine")).unwrap();
-    fs::write(desk.path("mine/notes"), "keep").unwrap();
-    let said = desk.refused(&["release.tgz", "--out", "mine"]);
-    assert!(said.contains("error[image-out-taken]"), "{said}");
-    let said = desk.refused(&["release.tgz", "--out", "stemcell"]);
-    assert!(said.contains("error[image-out-taken]"), "{said}");
+    let workspace = Workspace::new();
+    fs::create_dir(workspace.path("mine")).unwrap();
+    fs::write(workspace.path("mine/notes"), "keep").unwrap();
+    let said = workspace.refused(&["release.tgz", "--out", "mine"]);
+    assert!(said.contains("error[image-out-not-empty]"), "{said}");
+    let said = workspace.refused(&["release.tgz", "--out", "stemcell"]);
+    assert!(said.contains("error[image-out-not-empty]"), "{said}");
 }

@@ -3,9 +3,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-mod desk;
 mod downloads;
 mod files;
 mod memory;
 mod pushes;
 mod refused;
+mod workspace;

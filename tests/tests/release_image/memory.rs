@@ -1,6 +1,6 @@
 //! The memory of `host image` does not grow with the release.
 
-use crate::desk::Desk;
+use crate::workspace::Workspace;
 use boson_tests::compiled::write_large;
 use wait4::Wait4;
 
@@ -11,9 +11,9 @@ const MOST: u64 = 200 << 10;
 
 #[test]
 fn packages_pass_through_as_streams() {
-    let desk = Desk::new();
-    write_large(&desk.path("release.tgz"), LARGE).unwrap();
-    let child = desk.command(&["release.tgz", "--out", "image"]).spawn().unwrap();
+    let workspace = Workspace::new();
+    write_large(&workspace.path("release.tgz"), LARGE).unwrap();
+    let child = workspace.command(&["release.tgz", "--out", "image"]).spawn().unwrap();
     let ended = child.wait4().unwrap();
     assert!(ended.status.success());
     let peak = ended.rusage.maxrss >> 10;

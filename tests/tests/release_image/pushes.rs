@@ -1,6 +1,6 @@
 //! Images in a registry: Debian's `docker-registry`, behind a proxy that counts bytes and can be cut.
 
-use crate::desk::{Desk, NAME, said};
+use crate::workspace::{NAME, Workspace, said};
 use boson_registry::{Registry, Settings};
 use boson_tests::compiled::Release;
 use boson_tests::registry::{PASSWORD, Server, USER};
@@ -43,7 +43,7 @@ impl Wire {
         wire
     }
 
-    fn made(&self, desk: &Desk, arguments: &[&str]) -> (String, u64) {
+    fn made(&self, workspace: &Workspace, arguments: &[&str]) -> (String, u64) {
         let before = self.sent.load(Ordering::SeqCst);
         let registry = format!("{}/bosh", self.host);
         let own = [
@@ -53,7 +53,7 @@ impl Wire {
             "--registry-without-tls",
             &self.host,
         ];
-        let made = desk.made(&[&own, arguments].concat());
+        let made = workspace.made(&[&own, arguments].concat());
         (made, self.sent.load(Ordering::SeqCst) - before)
     }
 }
@@ -96,9 +96,9 @@ fn greeting(server: &Server) -> String {
 
 #[test]
 fn a_pushed_image_is_read_by_conversions_and_sent_once() {
-    let (desk, server) = (Desk::new(), Server::start(false).unwrap());
+    let (workspace, server) = (Workspace::new(), Server::start(false).unwrap());
     let wire = Wire::to(&server);
-    let (made, sent) = wire.made(&desk, &[]);
+    let (made, sent) = wire.made(&workspace, &[]);
     assert!(
         made.starts_with(&format!("{}/bosh/{NAME}@sha256:", wire.host)),
         "{made}"
@@ -106,12 +106,12 @@ fn a_pushed_image_is_read_by_conversions_and_sent_once() {
     assert!(sent > 1_000_000, "{sent}");
     assert_eq!(greeting(&server), "hello");
     // It exists already: checked, not sent.
-    let (again, sent) = wire.made(&desk, &[]);
+    let (again, sent) = wire.made(&workspace, &[]);
     assert_eq!(made, again);
     assert!(sent < 4096, "{sent}");
     // A changed job has some hundred bytes, plus its metadata.
-    desk.release(&Release::small("good day"));
-    let (changed, sent) = wire.made(&desk, &["--force"]);
+    workspace.release(&Release::small("good day"));
+    let (changed, sent) = wire.made(&workspace, &["--force"]);
     assert_ne!(made, changed);
     assert!(sent < 32 << 10, "{sent}");
     assert_eq!(greeting(&server), "good day");
@@ -119,16 +119,16 @@ fn a_pushed_image_is_read_by_conversions_and_sent_once() {
 
 #[test]
 fn an_interrupted_upload_is_continued() {
-    let (desk, server) = (Desk::new(), Server::start(false).unwrap());
+    let (workspace, server) = (Workspace::new(), Server::start(false).unwrap());
     let mut release = Release::small("hello");
     let noise = boson_tests::compiled::noise(12_000_000);
     release.packages[0].1[0].1 = boson_tests::compiled::Entry::File(0o644, noise);
-    desk.release(&release);
+    workspace.release(&release);
     for cut in [600_000, 2_000_000, 7_000_000] {
         let wire = Wire::to(&server);
         fs::remove_dir_all(server.files().join("data/docker")).unwrap_or_default();
         wire.cut.store(cut, Ordering::SeqCst);
-        let (_, sent) = wire.made(&desk, &["--force"]);
+        let (_, sent) = wire.made(&workspace, &["--force"]);
         assert_eq!(wire.cut.load(Ordering::SeqCst), 0, "the wire was not cut: {sent} bytes");
         assert_eq!(greeting(&server), "hello");
     }
@@ -136,7 +136,7 @@ fn an_interrupted_upload_is_continued() {
 
 #[test]
 fn an_image_may_be_built_on_one_in_the_registry() {
-    let (desk, server) = (Desk::new(), Server::start(false).unwrap());
+    let (workspace, server) = (Workspace::new(), Server::start(false).unwrap());
     let base = boson_tests::registry::layer(&[("etc/passwd", b"root:x:0:0:::\n"), ("bin/sh", b"#!\n")]).unwrap();
     let mut plain = Vec::new();
     flate2::read::GzDecoder::new(base.as_slice())
@@ -155,9 +155,9 @@ fn an_image_may_be_built_on_one_in_the_registry() {
         "--registry-without-tls",
         server.host(),
     ];
-    let output = desk.command_on(&image, &arguments).output().unwrap();
+    let output = workspace.command_on(&image, &arguments).output().unwrap();
     assert!(output.status.success(), "{}", said(&output));
-    let output = desk
+    let output = workspace
         .command_on(&server.image("other:1"), &[&arguments[..], &["--force"]].concat())
         .output()
         .unwrap();
@@ -170,7 +170,7 @@ fn an_image_may_be_built_on_one_in_the_registry() {
 
 #[test]
 fn credentials_come_from_dockers_configuration() {
-    let (desk, server) = (Desk::new(), Server::start(true).unwrap());
+    let (workspace, server) = (Workspace::new(), Server::start(true).unwrap());
     let registry = format!("{}/bosh", server.host());
     let arguments = [
         "release.tgz",
@@ -179,7 +179,7 @@ fn credentials_come_from_dockers_configuration() {
         "--registry-without-tls",
         server.host(),
     ];
-    let refused = desk.refused(&arguments);
+    let refused = workspace.refused(&arguments);
     assert!(
         refused.contains("error[image-push-refused]") && refused.contains("docker login"),
         "{refused}"
@@ -187,21 +187,21 @@ fn credentials_come_from_dockers_configuration() {
     let login = |password: &str| {
         let auth = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, format!("{USER}:{password}"));
         fs::write(
-            desk.path("config.json"),
+            workspace.path("config.json"),
             format!(r#"{{"auths":{{"{}":{{"auth":"{auth}"}}}}}}"#, server.host()),
         )
         .unwrap();
     };
     login("CANARY");
-    let refused = desk.refused(&arguments);
+    let refused = workspace.refused(&arguments);
     assert!(
         refused.contains("error[image-push-refused]") && !refused.contains("CANARY"),
         "{refused}"
     );
     login(PASSWORD);
-    desk.made(&arguments);
+    workspace.made(&arguments);
     // A helper, which docker uses if passwords are not to be stored in files.
-    let helper = desk.path("docker-credential-test");
+    let helper = workspace.path("docker-credential-test");
     fs::write(
         &helper,
         format!(
@@ -210,9 +210,9 @@ fn credentials_come_from_dockers_configuration() {
     )
     .unwrap();
     fs::set_permissions(&helper, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    fs::write(desk.path("config.json"), r#"{"credsStore":"test"}"#).unwrap();
-    let path = format!("{}:{}", desk.path(".").display(), std::env::var("PATH").unwrap());
-    let output = desk
+    fs::write(workspace.path("config.json"), r#"{"credsStore":"test"}"#).unwrap();
+    let path = format!("{}:{}", workspace.path(".").display(), std::env::var("PATH").unwrap());
+    let output = workspace
         .command(&[&arguments[..], &["--force"]].concat())
         .env("PATH", path)
         .output()

@@ -1,16 +1,16 @@
 //! Releases for which no image is built.
 
-use crate::desk::Desk;
+use crate::workspace::Workspace;
 use boson_tests::compiled::{Entry, Release};
 use std::fs;
 
 #[test]
 fn source_releases_are_refused_with_what_to_do_instead() {
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let mut release = Release::small("x");
     release.source = true;
-    desk.release(&release);
-    let said = desk.refused(&["release.tgz", "--out", "image"]);
+    workspace.release(&release);
+    let said = workspace.refused(&["release.tgz", "--out", "image"]);
     assert!(said.contains("error[release-not-compiled]"), "{said}");
     assert!(
         said.contains("bosh export-release") && said.contains("use-compiled-releases.yml"),
@@ -20,7 +20,7 @@ fn source_releases_are_refused_with_what_to_do_instead() {
 
 #[test]
 fn hostile_packages_are_refused() {
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     for (path, entry, code) in [
         ("../../etc/passwd", Entry::text("x"), "release-archive-path"),
         ("/etc/passwd", Entry::text("x"), "release-archive-path"),
@@ -36,28 +36,28 @@ fn hostile_packages_are_refused() {
     ] {
         let mut release = Release::small("x");
         release.packages[1].1.push((path.into(), entry));
-        desk.release(&release);
-        let said = desk.refused(&["release.tgz", "--out", "image"]);
+        workspace.release(&release);
+        let said = workspace.refused(&["release.tgz", "--out", "image"]);
         assert!(said.contains(&format!("error[{code}]")), "{path}: {said}");
         assert!(said.contains("compiled_packages/server.tgz"), "{path}: {said}");
-        assert!(!desk.path("image").exists(), "{path}");
+        assert!(!workspace.path("image").exists(), "{path}");
     }
 }
 
 #[test]
 fn names_that_lead_out_are_refused() {
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let mut release = Release::small("x");
     release.packages[0].0 = "..".into();
-    desk.release(&release);
-    let said = desk.refused(&["release.tgz", "--out", "image"]);
+    workspace.release(&release);
+    let said = workspace.refused(&["release.tgz", "--out", "image"]);
     assert!(said.contains("error[release-manifest]"), "{said}");
 }
 
 #[test]
 fn a_package_that_does_not_match_its_digest_is_refused() {
-    let desk = Desk::new();
-    let whole = fs::read(desk.path("release.tgz")).unwrap();
+    let workspace = Workspace::new();
+    let whole = fs::read(workspace.path("release.tgz")).unwrap();
     let mut plain = Vec::new();
     std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(whole.as_slice()), &mut plain).unwrap();
     let at = plain
@@ -72,8 +72,8 @@ fn a_package_that_does_not_match_its_digest_is_refused() {
             .position(|window| window == [0x1f, 0x8b, 8, 0, 0, 0, 0, 0])
             .unwrap();
     plain[second + 4] = 1;
-    fs::write(desk.path("release.tgz"), plain).unwrap();
-    let said = desk.refused(&["release.tgz", "--out", "image"]);
+    fs::write(workspace.path("release.tgz"), plain).unwrap();
+    let said = workspace.refused(&["release.tgz", "--out", "image"]);
     assert!(
         said.contains("error[release-digest]") && said.contains("package 'bash'"),
         "{said}"

@@ -2,9 +2,9 @@
 //! versions of Secrets.
 
 pub mod account;
+pub mod conflicts;
 pub mod drift;
 mod plan;
-pub mod taken;
 pub mod used;
 pub mod versioned;
 

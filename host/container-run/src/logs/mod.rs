@@ -117,9 +117,9 @@ impl Logs {
     fn send(&mut self, mut text: &[u8]) -> Result<bool> {
         while !text.is_empty() {
             match offer(Container::Output, text) {
-                Offered::Taken(0) if self.stop => return Ok(false),
-                Offered::Taken(0) => self.wait(Instant::now() + Duration::from_millis(20))?,
-                Offered::Taken(count) => text = &text[count..],
+                Offered::Accepted(0) if self.stop => return Ok(false),
+                Offered::Accepted(0) => self.wait(Instant::now() + Duration::from_millis(20))?,
+                Offered::Accepted(count) => text = &text[count..],
                 Offered::Closed => return Ok(false),
             }
         }

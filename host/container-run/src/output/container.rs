@@ -21,7 +21,7 @@ pub enum Container {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offered {
     /// This many bytes were written; fewer than requested if the pipe is full.
-    Taken(usize),
+    Accepted(usize),
     /// The reader has closed the pipe.
     Closed,
 }
@@ -56,10 +56,10 @@ pub fn offer(to: Container, bytes: &[u8]) -> Offered {
                 io::ErrorKind::Interrupted => {}
                 io::ErrorKind::WouldBlock => break,
                 // A file on a full disk: what it does not take now it may take later.
-                io::ErrorKind::StorageFull | io::ErrorKind::FileTooLarge => return Offered::Taken(bytes.len()),
+                io::ErrorKind::StorageFull | io::ErrorKind::FileTooLarge => return Offered::Accepted(bytes.len()),
                 _ => return Offered::Closed,
             },
         }
     }
-    Offered::Taken(taken)
+    Offered::Accepted(taken)
 }

@@ -168,8 +168,8 @@ impl Relay {
             return;
         }
         match offer(to, &self.buffer[self.pending.clone()]) {
-            Offered::Taken(0) => {}
-            Offered::Taken(count) => {
+            Offered::Accepted(0) => {}
+            Offered::Accepted(count) => {
                 self.pending.start += count;
                 self.since = Instant::now();
             }
@@ -195,7 +195,7 @@ impl Relay {
             self.dropped
         );
         match offer(to, text.as_bytes()) {
-            Offered::Taken(0) => false,
+            Offered::Accepted(0) => false,
             _ => {
                 self.dropped = 0;
                 true

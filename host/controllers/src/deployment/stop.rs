@@ -47,7 +47,7 @@ impl Stop {
     }
 
     /// Something in the cluster is in the way.
-    pub fn taken(errors: Vec<Diagnostic>, sources: &Sources) -> Self {
+    pub fn conflict(errors: Vec<Diagnostic>, sources: &Sources) -> Self {
         Self::Refused(Wrong::of(errors, sources))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::account::{self, Account};
 use super::desired::{Fault, Setting, desired, name};
-use super::marks::{STARTED, TAKEN};
+use super::marks::{STARTED, TRIGGER_RESET};
 use super::observe::Config;
 use boson_api::QuarksJob;
 use boson_api::job::Strategy;
@@ -85,8 +85,8 @@ pub(super) async fn create(
 /// # Errors
 /// See [`Error`]; a conflict when the QuarksJob has changed.
 pub(super) async fn turn(cluster: &Cluster, object: &QuarksJob, strategy: Strategy, number: i64) -> Result<(), Error> {
-    let taken = json!({"annotations": {TAKEN: name(object, number)?}});
-    let members = json!({"metadata": taken, "spec": {"trigger": {"strategy": strategy}}});
+    let annotations = json!({"annotations": {TRIGGER_RESET: name(object, number)?}});
+    let members = json!({"metadata": annotations, "spec": {"trigger": {"strategy": strategy}}});
     cluster.merge(MANAGER, object, members).await.map(drop)
 }
 

@@ -3,7 +3,7 @@
 //! Its name is derived from the UID of the QuarksJob and the number of the run, so that a run has one Job, whichever
 //! process creates it. It is created suspended, and starts after the run is recorded in the status.
 
-use super::marks::{CONFIG, QUARKS_JOB, RUN, STARTED, TAKEN};
+use super::marks::{CONFIG, QUARKS_JOB, RUN, STARTED, TRIGGER_RESET};
 use super::output;
 use super::template::{Pod, Template};
 use boson_api::{BoshDeployment, QuarksJob};
@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 /// Digits of the UID's and the number's digest.
 const DIGITS: usize = 12;
 /// Annotations of the QuarksJob that are about itself.
-const OWN: [&str; 3] = [objects::DIGEST, objects::TRIGGER, TAKEN];
+const OWN: [&str; 3] = [objects::DIGEST, objects::TRIGGER, TRIGGER_RESET];
 
 /// What else shapes a Job.
 #[derive(Clone, Debug)]

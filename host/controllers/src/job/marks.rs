@@ -7,7 +7,7 @@ pub(super) const CONFIG: &str = "quarks.cloudfoundry.org/config-digest";
 /// On the Job: it was started. It is created suspended.
 pub(super) const STARTED: &str = "quarks.cloudfoundry.org/started";
 /// On the QuarksJob: name of the last Job for which the trigger was reset. A trigger that is set later is a new one.
-pub(super) const TAKEN: &str = "quarks.cloudfoundry.org/taken-by";
+pub(super) const TRIGGER_RESET: &str = "quarks.cloudfoundry.org/trigger-reset-for";
 /// On its pods: name of the QuarksJob; the label may be cut.
 pub(super) const QUARKS_JOB: &str = "quarks.cloudfoundry.org/quarks-job";
 /// Label of a pod that is deleted after a success.

@@ -8,7 +8,7 @@
 
 use super::desired::name;
 use super::failure;
-use super::marks::{DELETE, STARTED, TAKEN};
+use super::marks::{DELETE, STARTED, TRIGGER_RESET};
 use super::observe::{Observed, is_renewed, made_from};
 use super::status::State;
 use boson_api::QuarksJob;
@@ -113,8 +113,8 @@ fn idle(object: &QuarksJob, observed: &Observed, status: &QuarksJobStatus) -> Re
     if let Some(job) = observed.job(next) {
         // Even if the configuration has changed: if this Job were deleted while another operator resets the trigger,
         // nothing would run.
-        let taken = object.annotations().get(TAKEN) == Some(&name(object, next)?);
-        return Ok(match turned.filter(|_| !taken) {
+        let reset = object.annotations().get(TRIGGER_RESET) == Some(&name(object, next)?);
+        return Ok(match turned.filter(|_| !reset) {
             Some(turned) => Step::Turn(turned, next),
             None => Step::Begin(next, made_from(job).map(str::to_string)),
         });

@@ -4,7 +4,7 @@
 use super::act::is_current;
 use super::desired::name;
 use super::made::asked;
-use super::marks::{CONFIG, STARTED, TAKEN};
+use super::marks::{CONFIG, STARTED, TRIGGER_RESET};
 use super::observe::{Config, Observed};
 use super::plan::{Step, plan};
 use super::status::{State, status};
@@ -80,7 +80,7 @@ impl World {
             Step::Turn(strategy, number) if fresh => {
                 self.object
                     .annotations_mut()
-                    .insert(TAKEN.into(), name(object, *number).unwrap());
+                    .insert(TRIGGER_RESET.into(), name(object, *number).unwrap());
                 self.object.spec.trigger.strategy = *strategy;
                 self.touch();
                 return true;

@@ -14,8 +14,8 @@ mod watch;
 use boson_api::{PodProblem, QuarksStatefulSet};
 use boson_cluster::client::{AnyObject, Cluster, Error, Events, Fault, FieldManager, Identity, owner, resource};
 use boson_cluster::namespaces::Scope;
+use boson_cluster::objects::conflicts::Conflicts;
 use boson_cluster::objects::drift;
-use boson_cluster::objects::taken::Taken;
 use boson_cluster::reconcile::Interest;
 use boson_manifest::labels;
 use boson_pipeline::Diagnostic;
@@ -276,12 +276,12 @@ impl Context {
         claims: &[PersistentVolumeClaim],
         owner: &OwnerReference,
     ) -> Result<Done, Failure> {
-        let taken = Taken::find(&self.cluster, place.namespace, plan.new_objects.iter(), owner).await?;
-        if let Some(complaint) = taken.complaint() {
+        let conflicts = Conflicts::find(&self.cluster, place.namespace, plan.new_objects.iter(), owner).await?;
+        if let Some(complaint) = conflicts.complaint() {
             return Err(Failure::Trouble(Trouble(NAME_TAKEN, complaint)));
         }
-        if !taken.leaving.is_empty() {
-            let waiting = format!("waiting for {} to be deleted", taken.leaving.join(", "));
+        if !conflicts.leaving.is_empty() {
+            let waiting = format!("waiting for {} to be deleted", conflicts.leaving.join(", "));
             return Err(Failure::Trouble(Trouble(WAITING, waiting)));
         }
         // Delete first: new pods may need the quota of the deleted ones.

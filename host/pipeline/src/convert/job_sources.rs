@@ -34,16 +34,16 @@ pub struct Packed {
 
 /// What the documents of one deployment may still use: a release with large templates can be in any number of groups.
 #[derive(Clone, Copy, Debug)]
-pub struct Room {
+pub struct Remaining {
     /// Bytes of text.
     pub text: usize,
     /// Bytes of compressed documents.
     pub packed: usize,
 }
 
-// === impl Room ===
+// === impl Remaining ===
 
-impl Default for Room {
+impl Default for Remaining {
     fn default() -> Self {
         Self {
             text: 64 << 20,
@@ -53,7 +53,7 @@ impl Default for Room {
 }
 
 /// The sources of the jobs in a resolved document. `None`: they are too large, or not all of them are among `releases`.
-pub fn text(document: &Tree, releases: &[Release], room: &mut Room) -> Option<String> {
+pub fn text(document: &Tree, releases: &[Release], remaining: &mut Remaining) -> Option<String> {
     let mut all: BTreeMap<&str, BTreeMap<String, Tree>> = BTreeMap::new();
     let group = document.items("instance_groups").first()?;
     for job in group.items("jobs") {
@@ -64,20 +64,20 @@ pub fn text(document: &Tree, releases: &[Release], room: &mut Room) -> Option<St
     let object = |files: BTreeMap<String, Tree>| Tree::Object(files.into_iter().collect::<Map>());
     let text: Tree = all.into_iter().map(|(name, files)| (name, object(files))).collect();
     let text = json::to_text(&text);
-    room.text = room.text.checked_sub(text.len())?;
+    remaining.text = remaining.text.checked_sub(text.len())?;
     (text.len() <= TEXT).then_some(text)
 }
 
 /// What [`text`] returned, as a Secret has it: compressed or not. `None`: it is damaged, or too large for a ConfigMap
 /// or for the deployment.
-pub fn pack(stored: &[u8], room: &mut Room) -> Option<Packed> {
+pub fn pack(stored: &[u8], remaining: &mut Remaining) -> Option<Packed> {
     let text = encoding::unpack(stored).ok()?;
-    room.text = room.text.checked_sub(text.len())?;
+    remaining.text = remaining.text.checked_sub(text.len())?;
     let bytes = match &text {
         Cow::Borrowed(text) => encoding::compress(text)?,
         Cow::Owned(_) => stored.to_vec(),
     };
-    room.packed = room.packed.checked_sub(bytes.len())?;
+    remaining.packed = remaining.packed.checked_sub(bytes.len())?;
     let digest = format!("{:x}", Sha256::digest(&text));
     (bytes.len() <= PACKED).then(|| Packed {
         digest: digest.chars().take(DIGITS).collect(),
@@ -177,17 +177,17 @@ mod tests {
 
     const ONE: &str = r#"{"name": "a", "release": "r"}"#;
 
-    fn packed(jobs: &str, release: Release, room: &mut Room) -> Option<Packed> {
+    fn packed(jobs: &str, release: Release, remaining: &mut Remaining) -> Option<Packed> {
         pack(
-            text(&document(jobs), &[release], &mut Room::default())?.as_bytes(),
-            room,
+            text(&document(jobs), &[release], &mut Remaining::default())?.as_bytes(),
+            remaining,
         )
     }
 
     #[test]
     fn what_is_packed_is_read_as_the_same_jobs() {
         let release = release(vec![job("a", "ctl.erb", "<%= 1 %>"), job("b", "x", "unused")]);
-        let packed = packed(ONE, release.clone(), &mut Room::default()).unwrap();
+        let packed = packed(ONE, release.clone(), &mut Remaining::default()).unwrap();
         let files = read(&packed.bytes, "/all").unwrap();
         let mut sources = Sources::default();
         let read = image::read(&files["r"], &root("r"), Some("r"), None, &mut sources).unwrap();
@@ -208,20 +208,20 @@ mod tests {
         let text = text(
             &document(ONE),
             &[release(vec![job("a", "ctl.erb", "x")])],
-            &mut Room::default(),
+            &mut Remaining::default(),
         );
         let text = text.unwrap().into_bytes();
         let compressed = encoding::compress(&text).unwrap();
-        let packed = pack(&text, &mut Room::default());
-        assert!(packed.is_some() && packed == pack(&compressed, &mut Room::default()));
-        assert!(pack(&compressed[..compressed.len() / 2], &mut Room::default()).is_none());
+        let packed = pack(&text, &mut Remaining::default());
+        assert!(packed.is_some() && packed == pack(&compressed, &mut Remaining::default()));
+        assert!(pack(&compressed[..compressed.len() / 2], &mut Remaining::default()).is_none());
     }
 
     #[test]
     fn the_digest_is_that_of_the_content() {
         let of = |text: &str| {
             let release = release(vec![job("a", "ctl.erb", text)]);
-            packed(ONE, release, &mut Room::default()).unwrap().digest
+            packed(ONE, release, &mut Remaining::default()).unwrap().digest
         };
         assert_eq!(of("x"), of("x"));
         assert_ne!(of("x"), of("y"));
@@ -248,18 +248,21 @@ mod tests {
                 r#"{"name": "a", "release": "s"}"#,
             ),
         ] {
-            let packed = packed(jobs, release(vec![one]), &mut Room::default());
+            let packed = packed(jobs, release(vec![one]), &mut Remaining::default());
             assert!(packed.is_none(), "{name}");
         }
-        let mut room = Room {
+        let mut remaining = Remaining {
             text: 300,
             packed: 1000,
         };
-        let mut one = || packed(ONE, release(vec![job("a", "ctl.erb", "x")]), &mut room);
+        let mut one = || packed(ONE, release(vec![job("a", "ctl.erb", "x")]), &mut remaining);
         assert!(one().is_some());
-        assert!(one().is_none(), "no room is left");
+        assert!(one().is_none(), "nothing remains");
         let releases = [release(vec![job("a", "ctl.erb", "x")])];
-        assert!(text(&document(ONE), &releases, &mut room).is_none(), "no room is left");
+        assert!(
+            text(&document(ONE), &releases, &mut remaining).is_none(),
+            "nothing remains"
+        );
     }
 
     #[test]

@@ -166,7 +166,7 @@ impl Files {
     ///
     /// # Errors
     /// As [`Self::file`], and [`Fault::Excess`].
-    pub fn taken(&self, path: &str, weight: impl Fn(&[u8]) -> u64) -> Result<&File, Fault> {
+    pub fn counted(&self, path: &str, weight: impl Fn(&[u8]) -> u64) -> Result<&File, Fault> {
         let file = self.file(path)?;
         let left = self.room.get().checked_sub(weight(&file.bytes)).ok_or(Fault::Excess)?;
         self.room.set(left);
@@ -290,9 +290,9 @@ mod tests {
     fn a_file_behind_several_links_counts_each_time() {
         let files = tree(&[("a", text("x")), ("b", link("a")), ("c", link("a"))]);
         let half = |_: &[u8]| weight::ONE / 2;
-        assert!(files.taken("a", half).is_ok() && files.taken("b", half).is_ok());
-        assert_eq!(files.taken("c", half), Err(Fault::Excess));
-        assert!(files.file("c").is_ok() && files.taken("c", |_| 0).is_ok());
+        assert!(files.counted("a", half).is_ok() && files.counted("b", half).is_ok());
+        assert_eq!(files.counted("c", half), Err(Fault::Excess));
+        assert!(files.file("c").is_ok() && files.counted("c", |_| 0).is_ok());
     }
 
     #[test]

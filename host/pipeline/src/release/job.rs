@@ -99,7 +99,7 @@ impl Reader<'_> {
     fn spec(&mut self) -> Option<Document> {
         let path = self.path(self.layout.spec_file());
         let document = self.files.document(&path);
-        let file = match self.files.taken(&path, yaml::weight) {
+        let file = match self.files.counted(&path, yaml::weight) {
             Ok(file) => file,
             Err(why) => {
                 self.errors.push(self.no_spec(&path, &why));
@@ -172,7 +172,7 @@ impl Reader<'_> {
         let Some(listed) = spec.tree.get("templates").and_then(Tree::as_object) else {
             return Vec::new();
         };
-        let mut taken: HashMap<String, &str> = HashMap::new();
+        let mut sources: HashMap<String, &str> = HashMap::new();
         let mut templates = Vec::with_capacity(listed.len());
         for (source, destination) in listed {
             let at = Pointer::root().at("templates").at(source);
@@ -181,7 +181,7 @@ impl Reader<'_> {
             let (Some((text, executable, document_name)), Some(destination)) = (text, destination) else {
                 continue;
             };
-            if let Some(other) = taken.insert(destination.clone(), source) {
+            if let Some(other) = sources.insert(destination.clone(), source) {
                 let message = format!(
                     "Job '{}' writes '{destination}' twice: from '{other}' and from '{source}'",
                     self.name
@@ -205,7 +205,7 @@ impl Reader<'_> {
 
     fn template_text(&mut self, source: &str, at: &Pointer, spec: &str) -> Option<(String, bool, String)> {
         let path = self.path(&format!("templates/{source}"));
-        let error = match self.files.taken(&path, of_text) {
+        let error = match self.files.counted(&path, of_text) {
             Ok(file) => match open::text(self.files, &path, file) {
                 Ok(text) => {
                     // The target of the link: that is the file that the user will edit.
@@ -255,7 +255,7 @@ impl Reader<'_> {
     fn monit(&mut self) -> (Option<String>, String) {
         let path = self.path("monit");
         let document = self.files.document(&path);
-        match self.files.taken(&path, of_text) {
+        match self.files.counted(&path, of_text) {
             Ok(file) => match open::text(self.files, &path, file) {
                 Ok(text) => return (Some(text), document),
                 Err(error) => self.errors.push(error),
@@ -286,7 +286,7 @@ impl Reader<'_> {
 
     fn properties_schema(&mut self) -> Option<Tree> {
         let path = self.path("properties_schema.json");
-        let file = match self.files.taken(&path, yaml::weight) {
+        let file = match self.files.counted(&path, yaml::weight) {
             Ok(file) => file,
             Err(Fault::Missing) => return None,
             Err(why) => {

@@ -1,8 +1,8 @@
 //! Counts the writes of a run, then dies at each of them.
 
 use super::hands::{TICK, ask, end, has_succeeded, jobs, template, until, waiting_pod};
+use crate::environment::Environment;
 use crate::line::{Death, Line};
-use crate::stage::Stage;
 use boson_api::QuarksJob;
 use futures::StreamExt;
 use k8s_openapi::api::events::v1::Event;
@@ -12,8 +12,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// Number of pods that Kubernetes created for Jobs, from its events; the pods may be deleted by now.
-async fn pods_made(stage: &Stage) -> usize {
-    let events = stage.api::<Event>().list(&ListParams::default()).await.unwrap().items;
+async fn pods_made(env: &Environment) -> usize {
+    let events = env.api::<Event>().list(&ListParams::default()).await.unwrap().items;
     let made = |event: &&Event| {
         let about_job = event.regarding.as_ref().and_then(|about| about.kind.as_deref()) == Some("Job");
         about_job && event.reason.as_deref() == Some("SuccessfulCreate")
@@ -23,23 +23,23 @@ async fn pods_made(stage: &Stage) -> usize {
 
 /// One run that ends as given, and one after it. Returns the number of writes in the first.
 async fn two_lives(name: String, death: Death) -> usize {
-    let stage = Stage::set(&name).await;
+    let env = Environment::set(&name).await;
     let (first, second) = (Line::default(), Line::default());
-    let operator = stage.operator_through(first.client(stage.client.clone(), death), "first");
+    let operator = env.operator_through(first.client(env.client.clone(), death), "first");
     let mut spec = json!({"trigger": {"strategy": "now"}, "template": template(&json!({}))});
     spec["output"] = json!({"outputMap": {"work": {"output.json": {"name": "result"}}}});
-    ask(&stage, "errand", &spec).await;
+    ask(&env, "errand", &spec).await;
     let node = async {
         loop {
-            if let Some(pod) = waiting_pod(&stage, "errand").await {
-                end(&stage, &pod, 0, "").await;
+            if let Some(pod) = waiting_pod(&env, "errand").await {
+                end(&env, &pod, 0, "").await;
             }
             tokio::time::sleep(TICK).await;
         }
     };
     let lives = async {
         if matches!(death, Death::Never) {
-            until(&stage, "errand", "success", has_succeeded).await;
+            until(&env, "errand", "success", has_succeeded).await;
             // The last write comes after it: the Job is deleted.
             tokio::time::sleep(Duration::from_secs(2)).await;
         } else {
@@ -52,9 +52,9 @@ async fn two_lives(name: String, death: Death) -> usize {
             let _ = tokio::time::timeout(Duration::from_secs(20), cut).await;
         }
         operator.kill().await;
-        let operator = stage.operator_through(second.client(stage.client.clone(), Death::Never), "second");
-        until(&stage, "errand", "success", has_succeeded).await;
-        while !jobs(&stage).await.is_empty() {
+        let operator = env.operator_through(second.client(env.client.clone(), Death::Never), "second");
+        until(&env, "errand", "success", has_succeeded).await;
+        while !jobs(&env).await.is_empty() {
             tokio::time::sleep(TICK).await;
         }
         operator.stop().await;
@@ -71,8 +71,8 @@ async fn two_lives(name: String, death: Death) -> usize {
     for (method, part) in [("POST", "/jobs"), ("PATCH", "/jobs/"), ("DELETE", "/jobs/")] {
         assert!(count(method, part) <= 1, "{death:?}: {landed:#?}");
     }
-    assert_eq!(pods_made(&stage).await, 1, "{death:?}: {landed:#?}");
-    let status = stage.api::<QuarksJob>().get("errand").await.unwrap().status.unwrap();
+    assert_eq!(pods_made(&env).await, 1, "{death:?}: {landed:#?}");
+    let status = env.api::<QuarksJob>().get("errand").await.unwrap().status.unwrap();
     assert_eq!(
         (status.runs, status.ended_runs, status.completed),
         (1, 1, true),

@@ -1,6 +1,6 @@
 //! What users of QuarksJobs do and read, and what a node would do to their pods.
 
-use crate::stage::Stage;
+use crate::environment::Environment;
 use boson_api::{Condition, ConditionStatus, QuarksJob};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{Pod, Secret};
@@ -23,32 +23,30 @@ pub fn template(pod: &Value) -> Value {
     json!({"spec": {"backoffLimit": 0, "template": {"metadata": {"labels": {"delete": "pod"}}, "spec": spec}}})
 }
 
-pub async fn ask(stage: &Stage, name: &str, spec: &Value) {
+pub async fn ask(env: &Environment, name: &str, spec: &Value) {
     let object = json!({
         "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "QuarksJob", "metadata": {"name": name}, "spec": spec
     });
     let parameters = PatchParams::apply("user").force();
-    stage
-        .api::<QuarksJob>()
+    env.api::<QuarksJob>()
         .patch(name, &parameters, &Patch::Apply(object))
         .await
         .unwrap();
 }
 
-pub async fn trigger(stage: &Stage, name: &str, strategy: &str) {
+pub async fn trigger(env: &Environment, name: &str, strategy: &str) {
     let patch = json!({"spec": {"trigger": {"strategy": strategy}}});
-    stage
-        .api::<QuarksJob>()
+    env.api::<QuarksJob>()
         .patch(name, &PatchParams::default(), &Patch::Merge(patch))
         .await
         .unwrap();
 }
 
 /// Waits until the object meets the condition, and returns it.
-pub async fn until(stage: &Stage, name: &str, what: &str, good: impl Fn(&QuarksJob) -> bool) -> QuarksJob {
+pub async fn until(env: &Environment, name: &str, what: &str, good: impl Fn(&QuarksJob) -> bool) -> QuarksJob {
     let waited = tokio::time::timeout(PATIENCE, async {
         loop {
-            match stage.api::<QuarksJob>().get(name).await {
+            match env.api::<QuarksJob>().get(name).await {
                 Ok(object) if good(&object) => return object,
                 _ => tokio::time::sleep(TICK).await,
             }
@@ -58,8 +56,7 @@ pub async fn until(stage: &Stage, name: &str, what: &str, good: impl Fn(&QuarksJ
         Ok(object) => object,
         Err(_) => panic!(
             "{name}: {what}: {:#?}",
-            stage
-                .api::<QuarksJob>()
+            env.api::<QuarksJob>()
                 .get(name)
                 .await
                 .map(|object| (object.spec.trigger, object.status))
@@ -88,14 +85,14 @@ pub fn has_succeeded(object: &QuarksJob) -> bool {
     says(object, "Complete", ConditionStatus::True, "Succeeded")
 }
 
-pub async fn jobs(stage: &Stage) -> Vec<Job> {
-    stage.api::<Job>().list(&ListParams::default()).await.unwrap().items
+pub async fn jobs(env: &Environment) -> Vec<Job> {
+    env.api::<Job>().list(&ListParams::default()).await.unwrap().items
 }
 
 /// A pod of the QuarksJob that has not run yet.
-pub async fn waiting_pod(stage: &Stage, name: &str) -> Option<Pod> {
+pub async fn waiting_pod(env: &Environment, name: &str) -> Option<Pod> {
     let query = ListParams::default().labels(&format!("quarks.cloudfoundry.org/qjob-name={name}"));
-    let pods = stage.api::<Pod>().list(&query).await.unwrap().items;
+    let pods = env.api::<Pod>().list(&query).await.unwrap().items;
     let waits = |pod: &Pod| {
         let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
         phase == Some("Pending") && pod.metadata.deletion_timestamp.is_none()
@@ -103,10 +100,10 @@ pub async fn waiting_pod(stage: &Stage, name: &str) -> Option<Pod> {
     pods.into_iter().find(waits)
 }
 
-pub async fn pod(stage: &Stage, name: &str) -> Pod {
+pub async fn pod(env: &Environment, name: &str) -> Pod {
     let waited = tokio::time::timeout(PATIENCE, async {
         loop {
-            match waiting_pod(stage, name).await {
+            match waiting_pod(env, name).await {
                 Some(pod) => return pod,
                 None => tokio::time::sleep(TICK).await,
             }
@@ -116,12 +113,12 @@ pub async fn pod(stage: &Stage, name: &str) -> Pod {
 }
 
 /// Does what a node would: each container of the pod ends with this code and message.
-pub async fn run(stage: &Stage, name: &str, code: i32, message: &str) {
-    let pod = pod(stage, name).await;
-    end(stage, &pod, code, message).await;
+pub async fn run(env: &Environment, name: &str, code: i32, message: &str) {
+    let pod = pod(env, name).await;
+    end(env, &pod, code, message).await;
 }
 
-pub async fn end(stage: &Stage, pod: &Pod, code: i32, message: &str) {
+pub async fn end(env: &Environment, pod: &Pod, code: i32, message: &str) {
     let containers = pod.spec.as_ref().unwrap().containers.iter();
     let reason = if code == 0 { "Completed" } else { "Error" };
     let ended = json!({"exitCode": code, "reason": reason, "message": message});
@@ -133,13 +130,13 @@ pub async fn end(stage: &Stage, pod: &Pod, code: i32, message: &str) {
     let phase = if code == 0 { "Succeeded" } else { "Failed" };
     let patch = json!({"status": {"phase": phase, "containerStatuses": statuses}});
     // A pod that was deleted meanwhile has ended, too.
-    let _ = stage
+    let _ = env
         .api::<Pod>()
         .patch_status(&pod.name_any(), &PatchParams::default(), &Patch::Merge(patch))
         .await;
 }
 
-pub async fn secret(stage: &Stage, name: &str, versioned: bool, text: &str) {
+pub async fn secret(env: &Environment, name: &str, versioned: bool, text: &str) {
     let labels = if versioned {
         json!({"quarks.cloudfoundry.org/secret-kind": "versionedSecret"})
     } else {
@@ -149,15 +146,14 @@ pub async fn secret(stage: &Stage, name: &str, versioned: bool, text: &str) {
         "apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "labels": labels}, "stringData": {"k": text}
     });
     let parameters = PatchParams::apply("user").force();
-    stage
-        .api::<Secret>()
+    env.api::<Secret>()
         .patch(name, &parameters, &Patch::Apply(object))
         .await
         .unwrap();
 }
 
-pub async fn events(stage: &Stage) -> Vec<String> {
-    let events = stage.api::<Event>().list(&ListParams::default()).await.unwrap();
+pub async fn events(env: &Environment) -> Vec<String> {
+    let events = env.api::<Event>().list(&ListParams::default()).await.unwrap();
     let ours = events
         .items
         .into_iter()

@@ -1,8 +1,8 @@
 //! What `host util persist-output` writes, with only the permissions of its account.
 
 use super::hands::{ask, is_running, template, until};
+use crate::environment::Environment;
 use crate::shared_cluster::connection;
-use crate::stage::Stage;
 use boson_api::job::{Output, OutputSecret};
 use boson_cluster::client::{Cluster, Connection};
 use boson_output::{Failure, get_pod, keep, secrets};
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// The API server as the account of output pods.
-async fn as_account(stage: &Stage) -> Cluster {
+async fn as_account(env: &Environment) -> Cluster {
     let Connection::File { path: Some(path), .. } = connection() else {
         unreachable!("tests have a kubeconfig")
     };
@@ -23,12 +23,12 @@ async fn as_account(stage: &Stage) -> Cluster {
     let mut config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
         .await
         .unwrap();
-    config.auth_info.impersonate = Some(format!("system:serviceaccount:{}:boson-output", stage.namespace));
+    config.auth_info.impersonate = Some(format!("system:serviceaccount:{}:boson-output", env.namespace));
     Cluster::new(Client::try_from(config).unwrap(), Arc::default())
 }
 
 /// Stores a file, as the container would. Returns the names of its Secrets, or the error.
-async fn kept(stage: &Stage, cluster: &Cluster, asked: &Value, text: &str) -> Result<Vec<String>, Failure> {
+async fn kept(env: &Environment, cluster: &Cluster, asked: &Value, text: &str) -> Result<Vec<String>, Failure> {
     let output: Output = serde_json::from_value(json!({"outputMap": {}, "secretLabels": {"of": "all"}})).unwrap();
     let asked: OutputSecret = serde_json::from_value(asked.clone()).unwrap();
     let owner = OwnerReference {
@@ -40,13 +40,13 @@ async fn kept(stage: &Stage, cluster: &Cluster, asked: &Value, text: &str) -> Re
     };
     let mut names = Vec::new();
     for wanted in secrets("'f'", text.as_bytes(), &output, &asked).unwrap() {
-        names.push(keep(cluster, &stage.namespace, &owner, &wanted).await?);
+        names.push(keep(cluster, &env.namespace, &owner, &wanted).await?);
     }
     Ok(names)
 }
 
-async fn versions(stage: &Stage) -> Vec<(String, Option<String>)> {
-    let all = stage.api::<Secret>().list(&ListParams::default()).await.unwrap().items;
+async fn versions(env: &Environment) -> Vec<(String, Option<String>)> {
+    let all = env.api::<Secret>().list(&ListParams::default()).await.unwrap().items;
     all.iter()
         .map(|secret| (secret.name_any(), secret.resource_version()))
         .collect()
@@ -54,56 +54,53 @@ async fn versions(stage: &Stage) -> Vec<(String, Option<String>)> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn output_is_stored_in_versions_and_never_overwrites_secrets_of_others() {
-    let stage = Stage::set("kept").await;
-    let operator = stage.operator("one");
+    let env = Environment::set("kept").await;
+    let operator = env.operator("one");
     let mut spec = json!({"trigger": {"strategy": "now"}, "template": template(&json!({}))});
     spec["output"] = json!({"outputMap": {"work": {"output.json": {"name": "result"}}}});
-    ask(&stage, "kept", &spec).await;
-    until(&stage, "kept", "running", is_running).await;
+    ask(&env, "kept", &spec).await;
+    until(&env, "kept", "running", is_running).await;
     operator.stop().await;
-    let cluster = as_account(&stage).await;
+    let cluster = as_account(&env).await;
     assert!(
-        get_pod(&cluster, &stage.namespace, "none").await.unwrap().is_none(),
+        get_pod(&cluster, &env.namespace, "none").await.unwrap().is_none(),
         "it may read pods"
     );
 
     let versioned = |from: &str| json!({"name": "v", "versioned": true, "secretAnnotations": {"from": from}});
     assert_eq!(
-        kept(&stage, &cluster, &versioned("1"), r#"{"k": "a"}"#).await.unwrap(),
+        kept(&env, &cluster, &versioned("1"), r#"{"k": "a"}"#).await.unwrap(),
         ["v-v1"]
     );
     assert_eq!(
-        kept(&stage, &cluster, &versioned("2"), r#"{"k": "a"}"#).await.unwrap(),
+        kept(&env, &cluster, &versioned("2"), r#"{"k": "a"}"#).await.unwrap(),
         ["v-v1"]
     );
-    let first = stage.api::<Secret>().get("v-v1").await.unwrap();
+    let first = env.api::<Secret>().get("v-v1").await.unwrap();
     assert_eq!(
         (first.immutable, first.annotations()["from"].as_str()),
         (Some(true), "2")
     );
     assert_eq!(first.labels()["of"], "all");
     assert_eq!(
-        kept(&stage, &cluster, &versioned("2"), r#"{"k": "b"}"#).await.unwrap(),
+        kept(&env, &cluster, &versioned("2"), r#"{"k": "b"}"#).await.unwrap(),
         ["v-v2"]
     );
 
     let plain = json!({"name": "p", "persistencemethod": "fan-out"});
     let file = |value: &str| json!({"x": json!({"k": value}).to_string(), "y": "{}"}).to_string();
-    assert_eq!(
-        kept(&stage, &cluster, &plain, &file("1")).await.unwrap(),
-        ["p-x", "p-y"]
-    );
-    kept(&stage, &cluster, &plain, &file("2")).await.unwrap();
-    assert_eq!(stage.text("p-x", "k").await.as_deref(), Some("2"));
-    let before = versions(&stage).await;
-    kept(&stage, &cluster, &plain, &file("2")).await.unwrap();
-    kept(&stage, &cluster, &versioned("2"), r#"{"k": "b"}"#).await.unwrap();
-    assert_eq!(versions(&stage).await, before, "what is there is not written again");
+    assert_eq!(kept(&env, &cluster, &plain, &file("1")).await.unwrap(), ["p-x", "p-y"]);
+    kept(&env, &cluster, &plain, &file("2")).await.unwrap();
+    assert_eq!(env.text("p-x", "k").await.as_deref(), Some("2"));
+    let before = versions(&env).await;
+    kept(&env, &cluster, &plain, &file("2")).await.unwrap();
+    kept(&env, &cluster, &versioned("2"), r#"{"k": "b"}"#).await.unwrap();
+    assert_eq!(versions(&env).await, before, "what is there is not written again");
 
     let mine: Secret =
         serde_json::from_value(json!({"metadata": {"name": "mine"}, "stringData": {"k": "mine"}})).unwrap();
-    stage.api().create(&PostParams::default(), &mine).await.unwrap();
-    let stolen = kept(&stage, &cluster, &json!({"name": "mine"}), r#"{"k": "stolen"}"#).await;
+    env.api().create(&PostParams::default(), &mine).await.unwrap();
+    let stolen = kept(&env, &cluster, &json!({"name": "mine"}), r#"{"k": "stolen"}"#).await;
     assert!(matches!(stolen, Err(Failure::Foreign(_))), "{stolen:?}");
-    assert_eq!(stage.text("mine", "k").await.as_deref(), Some("mine"));
+    assert_eq!(env.text("mine", "k").await.as_deref(), Some("mine"));
 }

@@ -5,7 +5,7 @@ mod deaths;
 mod hands;
 mod kept;
 
-use crate::stage::Stage;
+use crate::environment::Environment;
 use boson_api::{ConditionStatus, QuarksJob};
 use hands::{
     PATIENCE, TICK, ask, condition, events, has_succeeded, is_running, jobs, pod, run, says, secret, template, trigger,
@@ -20,31 +20,31 @@ use std::time::Duration;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_errand_runs_when_it_is_asked_to_and_once() {
-    let stage = Stage::set("errand").await;
-    let (one, two) = (stage.operator("one"), stage.operator("two"));
+    let env = Environment::set("errand").await;
+    let (one, two) = (env.operator("one"), env.operator("two"));
     ask(
-        &stage,
+        &env,
         "errand",
         &json!({"trigger": {"strategy": "manual"}, "template": template(&json!({}))}),
     )
     .await;
-    until(&stage, "errand", "idle", |object| {
+    until(&env, "errand", "idle", |object| {
         says(object, "Complete", ConditionStatus::False, "Idle")
     })
     .await;
-    assert!(jobs(&stage).await.is_empty());
+    assert!(jobs(&env).await.is_empty());
 
-    trigger(&stage, "errand", "now").await;
-    let object = until(&stage, "errand", "running", is_running).await;
+    trigger(&env, "errand", "now").await;
+    let object = until(&env, "errand", "running", is_running).await;
     assert_eq!(serde_json::to_value(object.spec.trigger).unwrap()["strategy"], "manual");
-    assert_eq!(jobs(&stage).await.len(), 1);
-    let spec = pod(&stage, "errand").await.spec.unwrap();
+    assert_eq!(jobs(&env).await.len(), 1);
+    let spec = pod(&env, "errand").await.spec.unwrap();
     assert_eq!(spec.automount_service_account_token, Some(false));
 
     // Asked again while it runs: the next run comes afterwards.
-    trigger(&stage, "errand", "now").await;
-    run(&stage, "errand", 0, "").await;
-    until(&stage, "errand", "second run", |object| {
+    trigger(&env, "errand", "now").await;
+    run(&env, "errand", 0, "").await;
+    until(&env, "errand", "second run", |object| {
         is_running(object)
             && object
                 .status
@@ -52,11 +52,11 @@ async fn an_errand_runs_when_it_is_asked_to_and_once() {
                 .is_some_and(|status| status.runs == 2 && !status.completed)
     })
     .await;
-    run(&stage, "errand", 0, "").await;
-    until(&stage, "errand", "success", has_succeeded).await;
+    run(&env, "errand", 0, "").await;
+    until(&env, "errand", "success", has_succeeded).await;
     let deleted = async {
-        while !jobs(&stage).await.is_empty()
-            || !stage
+        while !jobs(&env).await.is_empty()
+            || !env
                 .api::<Pod>()
                 .list(&ListParams::default())
                 .await
@@ -73,36 +73,36 @@ async fn an_errand_runs_when_it_is_asked_to_and_once() {
 
     // No writes once converged, even with two operators.
     let before = (
-        stage.api::<QuarksJob>().get("errand").await.unwrap().resource_version(),
-        events(&stage).await,
+        env.api::<QuarksJob>().get("errand").await.unwrap().resource_version(),
+        events(&env).await,
     );
     tokio::time::sleep(Duration::from_secs(3)).await;
     assert_eq!(
         (
-            stage.api::<QuarksJob>().get("errand").await.unwrap().resource_version(),
-            events(&stage).await
+            env.api::<QuarksJob>().get("errand").await.unwrap().resource_version(),
+            events(&env).await
         ),
         before
     );
-    assert!(jobs(&stage).await.is_empty());
+    assert!(jobs(&env).await.is_empty());
     one.stop().await;
     two.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_finished_job_reruns_when_its_inputs_change_and_a_failure_stays_visible() {
-    let stage = Stage::set("renewed").await;
-    let operator = stage.operator("one");
+    let env = Environment::set("renewed").await;
+    let operator = env.operator("one");
     let volumes = json!({"volumes": [
         {"name": "a", "secret": {"secretName": "series-v1"}}, {"name": "b", "configMap": {"name": "map"}},
         {"name": "c", "secret": {"secretName": "absent", "optional": true}}
     ]});
     let spec = json!({"trigger": {"strategy": "once"}, "updateOnConfigChange": true, "template": template(&volumes)});
-    secret(&stage, "series-v1", true, "1").await;
-    secret(&stage, "series-v2", true, "2").await;
-    secret(&stage, "series-other-v9", true, "9").await;
-    ask(&stage, "auto", &spec).await;
-    let object = until(&stage, "auto", "waiting", |object| {
+    secret(&env, "series-v1", true, "1").await;
+    secret(&env, "series-v2", true, "2").await;
+    secret(&env, "series-other-v9", true, "9").await;
+    ask(&env, "auto", &spec).await;
+    let object = until(&env, "auto", "waiting", |object| {
         says(object, "Complete", ConditionStatus::False, "Waiting")
     })
     .await;
@@ -112,11 +112,11 @@ async fn a_finished_job_reruns_when_its_inputs_change_and_a_failure_stays_visibl
             .message
             .contains("ConfigMap 'map'")
     );
-    assert!(jobs(&stage).await.is_empty());
+    assert!(jobs(&env).await.is_empty());
 
     let map: ConfigMap = serde_json::from_value(json!({"metadata": {"name": "map"}, "data": {"k": "1"}})).unwrap();
-    stage.api().create(&PostParams::default(), &map).await.unwrap();
-    until(&stage, "auto", "running", is_running).await;
+    env.api().create(&PostParams::default(), &map).await.unwrap();
+    until(&env, "auto", "running", is_running).await;
     let used = |pod: &Pod| {
         pod.spec.as_ref().unwrap().volumes.as_ref().unwrap()[0]
             .secret
@@ -126,41 +126,40 @@ async fn a_finished_job_reruns_when_its_inputs_change_and_a_failure_stays_visibl
             .clone()
             .unwrap()
     };
-    assert_eq!(used(&pod(&stage, "auto").await), "series-v2");
-    run(&stage, "auto", 0, "").await;
-    let object = until(&stage, "auto", "success", has_succeeded).await;
+    assert_eq!(used(&pod(&env, "auto").await), "series-v2");
+    run(&env, "auto", 0, "").await;
+    let object = until(&env, "auto", "success", has_succeeded).await;
     assert_eq!(serde_json::to_value(object.spec.trigger).unwrap()["strategy"], "done");
 
     // A new version of another series, or changed labels, do not count as changes.
-    secret(&stage, "series-other-v10", true, "10").await;
+    secret(&env, "series-other-v10", true, "10").await;
     let label = json!({"metadata": {"labels": {"x": "y"}}});
-    stage
-        .api::<ConfigMap>()
+    env.api::<ConfigMap>()
         .patch("map", &PatchParams::default(), &Patch::Merge(label))
         .await
         .unwrap();
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!(
-        stage.api::<QuarksJob>().get("auto").await.unwrap().status.unwrap().runs,
+        env.api::<QuarksJob>().get("auto").await.unwrap().status.unwrap().runs,
         1
     );
 
-    secret(&stage, "series-v3", true, "3").await;
-    until(&stage, "auto", "second run", |object| {
+    secret(&env, "series-v3", true, "3").await;
+    until(&env, "auto", "second run", |object| {
         is_running(object) && object.status.as_ref().is_some_and(|status| status.runs == 2)
     })
     .await;
-    assert_eq!(used(&pod(&stage, "auto").await), "series-v3");
-    run(&stage, "auto", 3, "CANARY").await;
-    let object = until(&stage, "auto", "failure", |object| {
+    assert_eq!(used(&pod(&env, "auto").await), "series-v3");
+    run(&env, "auto", 3, "CANARY").await;
+    let object = until(&env, "auto", "failure", |object| {
         says(object, "Failed", ConditionStatus::True, "BackoffLimitExceeded")
     })
     .await;
     let message = &condition(&object, "Failed").unwrap().message;
     assert!(message.contains("container 'work' ended with code 3"), "{message}");
     assert!(!object.status.as_ref().unwrap().completed);
-    assert_eq!(jobs(&stage).await.len(), 1, "a failed Job stays");
-    let reported = events(&stage).await;
+    assert_eq!(jobs(&env).await.len(), 1, "a failed Job stays");
+    let reported = events(&env).await;
     assert!(
         reported.iter().any(|event| event.contains("ended with code 3")),
         "{reported:?}"
@@ -172,25 +171,23 @@ async fn a_finished_job_reruns_when_its_inputs_change_and_a_failure_stays_visibl
 
     // A run in progress is cancelled for a newer configuration.
     let data = json!({"data": {"k": "2"}});
-    stage
-        .api::<ConfigMap>()
+    env.api::<ConfigMap>()
         .patch("map", &PatchParams::default(), &Patch::Merge(data))
         .await
         .unwrap();
-    until(&stage, "auto", "third run", |object| {
+    until(&env, "auto", "third run", |object| {
         is_running(object) && object.status.as_ref().is_some_and(|status| status.runs == 3)
     })
     .await;
-    secret(&stage, "absent", false, "now it is there").await;
-    until(&stage, "auto", "fourth run", |object| {
+    secret(&env, "absent", false, "now it is there").await;
+    until(&env, "auto", "fourth run", |object| {
         is_running(object) && object.status.as_ref().is_some_and(|status| status.runs == 4)
     })
     .await;
-    run(&stage, "auto", 0, "").await;
-    until(&stage, "auto", "success", has_succeeded).await;
+    run(&env, "auto", 0, "").await;
+    until(&env, "auto", "success", has_succeeded).await;
 
-    stage
-        .api::<QuarksJob>()
+    env.api::<QuarksJob>()
         .delete("auto", &DeleteParams::default())
         .await
         .unwrap();
@@ -199,28 +196,28 @@ async fn a_finished_job_reruns_when_its_inputs_change_and_a_failure_stays_visibl
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_error_of_the_server_is_reported_and_fixing_the_object_is_enough() {
-    let stage = Stage::set("refused").await;
-    let operator = stage.operator("one");
+    let env = Environment::set("refused").await;
+    let operator = env.operator("one");
     let spec = |pod: Value| json!({"trigger": {"strategy": "once"}, "template": template(&pod)});
     ask(
-        &stage,
+        &env,
         "wrong",
         &spec(json!({"containers": [{"name": "work", "image": "i", "imagePulPolicy": "Always"}]})),
     )
     .await;
-    let object = until(&stage, "wrong", "refusal", |object| {
+    let object = until(&env, "wrong", "refusal", |object| {
         says(object, "Failed", ConditionStatus::True, "Refused")
     })
     .await;
     let message = &condition(&object, "Failed").unwrap().message;
     assert!(message.contains("imagePulPolicy"), "{message}");
-    ask(&stage, "wrong", &spec(json!({}))).await;
-    until(&stage, "wrong", "running", is_running).await;
+    ask(&env, "wrong", &spec(json!({}))).await;
+    until(&env, "wrong", "running", is_running).await;
 
     let mut unknown = spec(json!({}));
     unknown["output"] = json!({"outputMap": {"other": {"output.json": {"name": "s"}}}});
-    ask(&stage, "unknown", &unknown).await;
-    let object = until(&stage, "unknown", "refusal", |object| {
+    ask(&env, "unknown", &unknown).await;
+    let object = until(&env, "unknown", "refusal", |object| {
         says(object, "Failed", ConditionStatus::True, "Refused")
     })
     .await;
@@ -230,12 +227,12 @@ async fn an_error_of_the_server_is_reported_and_fixing_the_object_is_enough() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn output_pods_have_an_account_with_few_permissions() {
-    let stage = Stage::set("account").await;
-    let operator = stage.operator("one");
+    let env = Environment::set("account").await;
+    let operator = env.operator("one");
     let mut spec = json!({"trigger": {"strategy": "now"}, "template": template(&json!({}))});
     spec["output"] = json!({"outputMap": {"work": {"output.json": {"name": "result"}}}});
-    ask(&stage, "kept", &spec).await;
-    let pod = pod(&stage, "kept").await.spec.unwrap();
+    ask(&env, "kept", &spec).await;
+    let pod = pod(&env, "kept").await.spec.unwrap();
     assert_eq!(pod.service_account_name.as_deref(), Some("boson-output"));
     let names: Vec<_> = pod.containers.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(names, ["work", "output-persist"]);
@@ -249,7 +246,7 @@ async fn output_pods_have_an_account_with_few_permissions() {
     };
     assert_eq!(mounts(0), ["/mnt/quarks"], "the work sees no token");
     assert!(mounts(1).contains(&"/var/run/secrets/kubernetes.io/serviceaccount"));
-    let role = stage.api::<Role>().get("boson-output").await.unwrap();
+    let role = env.api::<Role>().get("boson-output").await.unwrap();
     let rules: Vec<_> = role
         .rules
         .unwrap()
@@ -264,26 +261,26 @@ async fn output_pods_have_an_account_with_few_permissions() {
             (owned(&["secrets"]), owned(&["get", "list", "create", "update"]))
         ]
     );
-    stage.api::<RoleBinding>().get("boson-output").await.unwrap();
+    env.api::<RoleBinding>().get("boson-output").await.unwrap();
 
     // The namespace may name another account.
     let label = json!({"metadata": {"labels": {"quarks.cloudfoundry.org/qjob-service-account": "mine"}}});
-    let namespaces: Api<Namespace> = Api::all(stage.client.clone());
+    let namespaces: Api<Namespace> = Api::all(env.client.clone());
     namespaces
-        .patch(&stage.namespace, &PatchParams::default(), &Patch::Merge(label))
+        .patch(&env.namespace, &PatchParams::default(), &Patch::Merge(label))
         .await
         .unwrap();
-    ask(&stage, "other", &spec).await;
-    let object = until(&stage, "other", "waiting", |object| {
+    ask(&env, "other", &spec).await;
+    let object = until(&env, "other", "waiting", |object| {
         says(object, "Complete", ConditionStatus::False, "Waiting")
     })
     .await;
     assert!(condition(&object, "Complete").unwrap().message.contains("'mine'"));
     let mine: ServiceAccount = serde_json::from_value(json!({"metadata": {"name": "mine"}})).unwrap();
-    stage.api().create(&PostParams::default(), &mine).await.unwrap();
-    until(&stage, "other", "running", is_running).await;
+    env.api().create(&PostParams::default(), &mine).await.unwrap();
+    until(&env, "other", "running", is_running).await;
     assert_eq!(
-        self::pod(&stage, "other")
+        self::pod(&env, "other")
             .await
             .spec
             .unwrap()

@@ -3,7 +3,7 @@
 
 use super::conversion::load_releases;
 use crate::guests::Guest;
-use crate::operator::{Stage, condition, is};
+use crate::operator::{Environment, condition, is};
 use crate::plugins::{altered, built_in};
 use anyhow::{Context, Result, ensure};
 use base64::Engine;
@@ -62,23 +62,23 @@ fn by(deployment: &Value, names: &[(&str, &str)]) -> bool {
 }
 
 /// The newest Secret of a series, decoded, as one text.
-fn newest(stage: &Stage, series: &str) -> Result<String> {
-    let names = stage.names("secret")?;
+fn newest(env: &Environment, series: &str) -> Result<String> {
+    let names = env.names("secret")?;
     let number = |name: &str| name.strip_prefix(series)?.strip_prefix("-v")?.parse::<u32>().ok();
     let newest = names
         .iter()
         .filter_map(|name| Some((number(name)?, name)))
         .max()
         .context("no version")?;
-    let secret = stage.get(&format!("secret/{}", newest.1))?;
+    let secret = env.get(&format!("secret/{}", newest.1))?;
     let values = secret["data"].as_object().context("no data")?.values();
-    values.map(|value| stage.decoded(value)).collect()
+    values.map(|value| env.decoded(value)).collect()
 }
 
 /// The copies that the pods of a step mount, by the volumes of its QuarksJob.
-fn carried(stage: &Stage, step: &str, plugin: &str) -> Result<usize> {
-    let job = stage.get(&format!("quarksjob/{step}-nats"))?.to_string();
-    let copies = stage.names("configmap")?;
+fn carried(env: &Environment, step: &str, plugin: &str) -> Result<usize> {
+    let job = env.get(&format!("quarksjob/{step}-nats"))?.to_string();
+    let copies = env.names("configmap")?;
     let of = |name: &&String| name.starts_with(&format!("nats.plugin-{plugin}-")) && job.contains(name.as_str());
     Ok(copies.iter().filter(of).count())
 }
@@ -86,56 +86,54 @@ fn carried(stage: &Stage, step: &str, plugin: &str) -> Result<usize> {
 #[test]
 fn pods_convert_by_plugins_from_config_maps() {
     let Some(cluster) = with_node().unwrap() else { return };
-    let stage = Stage::with_pods(cluster, "carried").unwrap();
-    load_releases(cluster, &stage).unwrap();
+    let env = Environment::with_pods(cluster, "carried").unwrap();
+    load_releases(cluster, &env).unwrap();
     let component = altered(built_in("links"), "dns_domain_name", "dns_domain_nam3");
     let links = in_parts("other-links", &component, 3);
-    stage.apply(&links).unwrap();
-    stage
-        .apply(&packed("render", &Guest::render("other-render", CONTENT)).unwrap())
+    env.apply(&links).unwrap();
+    env.apply(&packed("render", &Guest::render("other-render", CONTENT)).unwrap())
         .unwrap();
-    stage
-        .apply(&packed("variables", &Guest::variables("no-variables")).unwrap())
+    env.apply(&packed("variables", &Guest::variables("no-variables")).unwrap())
         .unwrap();
-    stage.deploy().unwrap();
+    env.deploy().unwrap();
     let all = [
         ("variables", "no-variables"),
         ("links", "other-links"),
         ("render", "other-render"),
     ];
-    stage.wait("three plugins", |deployment| by(deployment, &all)).unwrap();
+    env.wait("three plugins", |deployment| by(deployment, &all)).unwrap();
 
-    let manifest = newest(&stage, "nats.desired-manifest").unwrap();
+    let manifest = newest(&env, "nats.desired-manifest").unwrap();
     assert!(
         manifest.contains("((broker_password))"),
         "placeholders stay: {manifest}"
     );
     assert!(
-        newest(&stage, "nats.ig-resolved.broker")
+        newest(&env, "nats.ig-resolved.broker")
             .unwrap()
             .contains("dns_domain_nam3")
     );
-    assert!(newest(&stage, "nats.bpm.broker").unwrap().contains("/bin/other"));
+    assert!(newest(&env, "nats.bpm.broker").unwrap().contains("/bin/other"));
     // The settings, and the component in its three parts.
-    assert_eq!(carried(&stage, "var-interpolation", "variables").unwrap(), 2);
-    assert!(carried(&stage, "data-gathering", "links").unwrap() >= 2);
-    assert_eq!(carried(&stage, "bpm-configs", "render").unwrap(), 2);
+    assert_eq!(carried(&env, "var-interpolation", "variables").unwrap(), 2);
+    assert!(carried(&env, "data-gathering", "links").unwrap() >= 2);
+    assert_eq!(carried(&env, "bpm-configs", "render").unwrap(), 2);
 
-    a_missing_part_is_reported(&stage);
-    deleting_the_plugin_reverts_its_change(&stage);
+    a_missing_part_is_reported(&env);
+    deleting_the_plugin_reverts_its_change(&env);
 }
 
-fn a_missing_part_is_reported(stage: &Stage) {
+fn a_missing_part_is_reported(env: &Environment) {
     let health = |deployment: &Value, status: &str| {
         condition(deployment, "PluginsHealthy")
             .filter(|reported| reported["status"] == status)
             .cloned()
     };
-    stage.kubectl(&["delete", "configmap/other-links-1"]).unwrap();
+    env.kubectl(&["delete", "configmap/other-links-1"]).unwrap();
     let component = altered(built_in("links"), "dns_domain_name", "dns_domain_nam4");
     let newer = in_parts("other-links", &component, 3);
-    stage.apply(&newer[1..]).unwrap();
-    let deployment = stage
+    env.apply(&newer[1..]).unwrap();
+    let deployment = env
         .wait("the missing part", |deployment| health(deployment, "False").is_some())
         .unwrap();
     let reported = health(&deployment, "False").unwrap();
@@ -146,31 +144,28 @@ fn a_missing_part_is_reported(stage: &Stage) {
         by(&deployment, &[("links", "other-links")]),
         "the last good one stays: {deployment:#}"
     );
-    stage.apply(&newer[..1]).unwrap();
-    stage
-        .wait("the newer one", |deployment| {
-            let resolved = newest(stage, "nats.ig-resolved.broker").unwrap_or_default();
-            health(deployment, "True").is_some() && resolved.contains("dns_domain_nam4")
-        })
-        .unwrap();
+    env.apply(&newer[..1]).unwrap();
+    env.wait("the newer one", |deployment| {
+        let resolved = newest(env, "nats.ig-resolved.broker").unwrap_or_default();
+        health(deployment, "True").is_some() && resolved.contains("dns_domain_nam4")
+    })
+    .unwrap();
 }
 
-fn deleting_the_plugin_reverts_its_change(stage: &Stage) {
-    stage
-        .kubectl(&[
-            "delete",
-            "configmap/other-links",
-            "configmap/other-links-1",
-            "configmap/other-links-2",
-        ])
-        .unwrap();
-    stage
-        .wait("the built-in rule", |deployment| by(deployment, &[("links", "links")]))
+fn deleting_the_plugin_reverts_its_change(env: &Environment) {
+    env.kubectl(&[
+        "delete",
+        "configmap/other-links",
+        "configmap/other-links-1",
+        "configmap/other-links-2",
+    ])
+    .unwrap();
+    env.wait("the built-in rule", |deployment| by(deployment, &[("links", "links")]))
         .unwrap();
     assert!(
-        newest(stage, "nats.ig-resolved.broker")
+        newest(env, "nats.ig-resolved.broker")
             .unwrap()
             .contains("dns_domain_name")
     );
-    assert_eq!(carried(stage, "data-gathering", "links").unwrap(), 0);
+    assert_eq!(carried(env, "data-gathering", "links").unwrap(), 0);
 }

@@ -1,7 +1,7 @@
 //! Both modes of a conversion, in the operator's process and in pods: the same objects, what a change reruns, and
 //! reported mistakes.
 
-use crate::operator::{Stage, condition, config_map, is};
+use crate::operator::{Environment, condition, config_map, is};
 use anyhow::Result;
 use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, with_node};
@@ -13,20 +13,20 @@ use std::fs;
 const JOBS: [&str; 3] = ["bpm-configs-nats", "data-gathering-nats", "var-interpolation-nats"];
 
 /// Loads the releases of the example into the node, as the images of this deployment.
-pub fn load_releases(cluster: &Cluster, stage: &Stage) -> Result<()> {
+pub fn load_releases(cluster: &Cluster, env: &Environment) -> Result<()> {
     let releases = root().join("docs/examples/nats/releases");
     for (name, tag) in [("messaging", "1.4.0"), ("smoke", "0.3.1")] {
-        cluster.load_image(&Image::release(&tagged(stage, name, tag), &releases.join(name))?)?;
+        cluster.load_image(&Image::release(&tagged(env, name, tag), &releases.join(name))?)?;
     }
     Ok(())
 }
 
-fn tagged(stage: &Stage, release: &str, version: &str) -> String {
-    format!("{}/bosh/{release}:ubuntu-jammy-1.584-{version}", stage.registry.host())
+fn tagged(env: &Environment, release: &str, version: &str) -> String {
+    format!("{}/bosh/{release}:ubuntu-jammy-1.584-{version}", env.registry.host())
 }
 
 /// The objects of a deployment, without the fields that change on their own.
-fn everything(stage: &Stage) -> Result<Vec<Value>> {
+fn everything(env: &Environment) -> Result<Vec<Value>> {
     let mut all = Vec::new();
     for kind in [
         "secret",
@@ -36,7 +36,7 @@ fn everything(stage: &Stage) -> Result<Vec<Value>> {
         "service",
         "quarksjob",
     ] {
-        let list = stage.get(kind)?;
+        let list = env.get(kind)?;
         for mut object in list["items"].as_array().cloned().unwrap_or_default() {
             let name = object["metadata"]["name"].as_str().unwrap_or_default();
             if kind == "quarksjob" && JOBS.contains(&name) {
@@ -54,8 +54,8 @@ fn everything(stage: &Stage) -> Result<Vec<Value>> {
     Ok(all)
 }
 
-fn conversion_jobs(stage: &Stage) -> Vec<String> {
-    let mut names = stage.names("quarksjob").unwrap();
+fn conversion_jobs(env: &Environment) -> Vec<String> {
+    let mut names = env.names("quarksjob").unwrap();
     names.retain(|name| name != "nats-smoke-tests");
     names
 }
@@ -72,52 +72,50 @@ fn message(deployment: &Value) -> String {
 #[test]
 fn pods_convert_as_the_operator_does() {
     let Some(cluster) = with_node().unwrap() else { return };
-    let mut stage = Stage::with_pods(cluster, "pods").unwrap();
-    load_releases(cluster, &stage).unwrap();
-    stage.deploy().unwrap();
+    let mut env = Environment::with_pods(cluster, "pods").unwrap();
+    load_releases(cluster, &env).unwrap();
+    env.deploy().unwrap();
     let applied = |deployment: &Value| is(deployment, "Applied", "True") && is(deployment, "Converted", "True");
-    stage.wait("Applied by jobs", applied).unwrap();
-    assert_eq!(conversion_jobs(&stage), JOBS);
-    let made = everything(&stage).unwrap();
+    env.wait("Applied by jobs", applied).unwrap();
+    assert_eq!(conversion_jobs(&env), JOBS);
+    let made = everything(&env).unwrap();
     assert!(
         made.iter()
             .any(|object| object["metadata"]["name"] == "nats.bpm.broker-v1")
     );
 
     for (mode, jobs) in [("InProcess", &[][..]), ("Jobs", &JOBS[..])] {
-        stage.mode = mode;
-        stage.apply(&[stage.deployment(&["nats-scale"])]).unwrap();
-        stage.wait(mode, applied).unwrap();
-        assert_eq!(conversion_jobs(&stage), jobs, "{mode}");
-        assert_eq!(everything(&stage).unwrap(), made, "{mode}");
+        env.mode = mode;
+        env.apply(&[env.deployment(&["nats-scale"])]).unwrap();
+        env.wait(mode, applied).unwrap();
+        assert_eq!(conversion_jobs(&env), jobs, "{mode}");
+        assert_eq!(everything(&env).unwrap(), made, "{mode}");
     }
 
-    a_changed_value_runs_what_depends_on_it(&stage);
-    mistakes_are_reported_with_their_place(cluster, &stage);
+    a_changed_value_runs_what_depends_on_it(&env);
+    mistakes_are_reported_with_their_place(cluster, &env);
 }
 
-fn a_changed_value_runs_what_depends_on_it(stage: &Stage) {
+fn a_changed_value_runs_what_depends_on_it(env: &Environment) {
     let value = r#"{"stringData":{"value":"example.org"}}"#;
-    stage
-        .kubectl(&[
-            "patch",
-            "secret/nats.var-implicit-system-domain",
-            "--type=merge",
-            "--patch",
-            value,
-        ])
-        .unwrap();
-    stage
-        .wait("another manifest", |deployment| {
-            let names = stage.names("secret").unwrap_or_default();
-            is(deployment, "Converted", "True") && names.iter().any(|name| name == "nats.desired-manifest-v2")
-        })
-        .unwrap();
+    env.kubectl(&[
+        "patch",
+        "secret/nats.var-implicit-system-domain",
+        "--type=merge",
+        "--patch",
+        value,
+    ])
+    .unwrap();
+    env.wait("another manifest", |deployment| {
+        let names = env.names("secret").unwrap_or_default();
+        is(deployment, "Converted", "True") && names.iter().any(|name| name == "nats.desired-manifest-v2")
+    })
+    .unwrap();
     let digest = |name: &str| {
-        let secret = stage.get(&format!("secret/{name}")).unwrap();
+        let secret = env.get(&format!("secret/{name}")).unwrap();
         secret["metadata"]["annotations"]["quarks.cloudfoundry.org/desired-manifest-digest"].clone()
     };
-    let names = stage.names("secret").unwrap();
+    let names = env.names("secret").unwrap();
     let newest = |series: &str| {
         names
             .iter()
@@ -134,25 +132,24 @@ fn a_changed_value_runs_what_depends_on_it(stage: &Stage) {
     }
 }
 
-fn mistakes_are_reported_with_their_place(cluster: &Cluster, stage: &Stage) {
+fn mistakes_are_reported_with_their_place(cluster: &Cluster, env: &Environment) {
     let version = |version: &str| {
         let ops = format!("- type: replace\n  path: /releases/name=messaging/version\n  value: {version}\n");
-        stage
-            .apply(&[
-                config_map("version", "ops", &ops),
-                stage.deployment(&["nats-scale", "version"]),
-            ])
-            .unwrap();
+        env.apply(&[
+            config_map("version", "ops", &ops),
+            env.deployment(&["nats-scale", "version"]),
+        ])
+        .unwrap();
     };
     let releases = root().join("docs/examples/nats/releases");
     let template = releases.join("messaging/jobs/broker/templates/broker.conf.erb");
     let text = fs::read_to_string(template).unwrap();
     let broken = format!("{}\n<%= p('broker.nothing') %>\n", text.trim_end());
-    let image = Image::release(&tagged(stage, "messaging", "1.4.1"), &releases.join("messaging")).unwrap();
+    let image = Image::release(&tagged(env, "messaging", "1.4.1"), &releases.join("messaging")).unwrap();
     let image = image.file("var/vcap/jobs-src/broker/templates/broker.conf.erb", broken);
     cluster.load_image(&image).unwrap();
     version("1.4.1");
-    let reported = stage
+    let reported = env
         .wait("the template's error", |deployment| {
             message(deployment).contains("broker.conf.erb")
         })
@@ -166,7 +163,7 @@ fn mistakes_are_reported_with_their_place(cluster: &Cluster, stage: &Stage) {
     );
 
     version("9.9.9");
-    let reported = stage
+    let reported = env
         .wait("the missing image", |deployment| {
             condition(deployment, "Converted").is_some_and(|reported| reported["reason"] == "DeploymentImagePull")
         })
@@ -177,9 +174,8 @@ fn mistakes_are_reported_with_their_place(cluster: &Cluster, stage: &Stage) {
         message(&reported)
     );
     version("1.4.0");
-    stage
-        .wait("the fix", |deployment| {
-            is(deployment, "Converted", "True") && is(deployment, "Applied", "True")
-        })
-        .unwrap();
+    env.wait("the fix", |deployment| {
+        is(deployment, "Converted", "True") && is(deployment, "Applied", "True")
+    })
+    .unwrap();
 }

@@ -52,7 +52,7 @@ enum Killed {
 fn a_part_of_the_pod_is_killed(lifecycle: &Lifecycle, disk: &Path, killed: Killed) -> Result<()> {
     let before = notes(disk)?;
     let count = |line| Ok::<_, anyhow::Error>(since(disk, &before, line)?.len());
-    let cluster = lifecycle.stage.cluster;
+    let cluster = lifecycle.env.cluster;
     hold_drain(disk)?;
     delete(lifecycle)?;
     lifecycle.until("a drain", || Ok(count(DRAINS)? == 1))?;
@@ -79,12 +79,12 @@ fn a_pod_is_deleted_without_grace(lifecycle: &Lifecycle, disk: &Path) -> Result<
     let pod = lifecycle.pod(0)?["metadata"].clone();
     let name = pod["name"].as_str().context("no pod")?;
     lifecycle
-        .stage
+        .env
         .kubectl(&["delete", "pod", name, "--force", "--grace-period=0"])?;
     lifecycle.until("post-start", || Ok(since(disk, &before, POST_STARTED)?.len() == 1))?;
     lifecycle.ready()?;
     ensure!(lifecycle.pod(0)?["metadata"]["uid"] != pod["uid"], "it is the same pod");
-    lifecycle.until("one process", || Ok(servers(lifecycle.stage.cluster)?.len() == 1))?;
+    lifecycle.until("one process", || Ok(servers(lifecycle.env.cluster)?.len() == 1))?;
     let notes = notes(disk)?;
     let (_, start) = halves(&notes, &before)?;
     check_start(start, 0)
@@ -92,7 +92,7 @@ fn a_pod_is_deleted_without_grace(lifecycle: &Lifecycle, disk: &Path) -> Result<
 
 /// While the pod drains, and again when the new one starts.
 fn a_daemon_is_killed(lifecycle: &Lifecycle, disk: &Path, daemon: &str) -> Result<()> {
-    let cluster = lifecycle.stage.cluster;
+    let cluster = lifecycle.env.cluster;
     let before = notes(disk)?;
     let happened = |line| Ok(!since(disk, &before, line)?.is_empty());
     hold_drain(disk)?;
@@ -113,7 +113,7 @@ fn a_daemon_is_killed(lifecycle: &Lifecycle, disk: &Path, daemon: &str) -> Resul
 /// While the new pod starts. While a pod stops, the kubelet does not repeat a call that fails with the runtime, and
 /// waits for the grace period.
 fn the_container_runtime_is_killed(lifecycle: &Lifecycle, disk: &Path) -> Result<()> {
-    let cluster = lifecycle.stage.cluster;
+    let cluster = lifecycle.env.cluster;
     let before = notes(disk)?;
     let happened = |line| Ok(!since(disk, &before, line)?.is_empty());
     delete(lifecycle)?;
@@ -132,12 +132,12 @@ fn the_operator_is_killed(lifecycle: &mut Lifecycle, disk: &Path) -> Result<()> 
     hold_drain(disk)?;
     lifecycle.deploy(CHANGE)?;
     lifecycle.until("a drain", || happened(DRAINS))?;
-    lifecycle.stage.operator.kill();
+    lifecycle.env.operator.kill();
     release_drain(disk)?;
-    lifecycle.stage.operator.start()?;
+    lifecycle.env.operator.start()?;
     lifecycle.until("a start", || happened(STARTS))?;
-    lifecycle.stage.operator.kill();
-    lifecycle.stage.operator.start()?;
+    lifecycle.env.operator.kill();
+    lifecycle.env.operator.start()?;
     lifecycle.until("post-start", || happened(POST_STARTED))?;
     lifecycle.ready()?;
     ensure!(
@@ -151,7 +151,7 @@ fn the_operator_is_killed(lifecycle: &mut Lifecycle, disk: &Path) -> Result<()> 
 fn delete(lifecycle: &Lifecycle) -> Result<()> {
     let pod = lifecycle.pod(0)?;
     let name = pod["metadata"]["name"].as_str().context("no pod")?;
-    lifecycle.stage.kubectl(&["delete", "pod", name, "--wait=false"])?;
+    lifecycle.env.kubectl(&["delete", "pod", name, "--wait=false"])?;
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! Two brokers and a client on a node: they verify each other's generated certificates for names of BOSH DNS, listen on
 //! their own address, and a message that an errand sends to one arrives at the other. In both modes of conversion.
 
-use crate::operator::{Stage, config_map, is};
+use crate::operator::{Environment, config_map, is};
 use anyhow::{Context, Result, ensure};
 use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, with_node};
@@ -26,7 +26,7 @@ fn a_message_sent_to_one_broker_by_tls_arrives_at_the_other() {
 
 /// The deployment of `tests/fixtures/releases/bus`.
 struct Bus {
-    stage: Stage,
+    env: Environment,
     mode: &'static str,
 }
 
@@ -34,17 +34,17 @@ struct Bus {
 
 impl Bus {
     fn new(cluster: &'static Cluster, name: &str, mode: &'static str) -> Result<Self> {
-        let stage = Stage::with_pods(cluster, name)?;
+        let env = Environment::with_pods(cluster, name)?;
         let release = root().join("tests/fixtures/releases/bus");
-        stage.registry.push_release("bus:busybox-1-1", &release)?;
-        let image = format!("{}/bosh/bus:busybox-1-1", stage.registry.host());
+        env.registry.push_release("bus:busybox-1-1", &release)?;
+        let image = format!("{}/bosh/bus:busybox-1-1", env.registry.host());
         cluster.load_image(&Image::release(&image, &release)?.installed("/usr/bin/openssl")?)?;
-        Ok(Self { stage, mode })
+        Ok(Self { env, mode })
     }
 
     fn deploy(&self) -> Result<()> {
         let manifest = fs::read_to_string(root().join("tests/fixtures/releases/bus/manifest.yml"))?;
-        let registry = format!("{}/bosh", self.stage.registry.host());
+        let registry = format!("{}/bosh", self.env.registry.host());
         let deployment = json!({
             "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": "bus"},
             "spec": {
@@ -52,7 +52,7 @@ impl Bus {
                 "conversion": {"mode": self.mode, "registry": registry}
             }
         });
-        self.stage
+        self.env
             .apply(&[config_map("manifest", "manifest", &manifest), deployment])?;
         self.until("ready brokers", || {
             Ok(is(&self.get("boshdeployment/bus")?, "Ready", "True"))
@@ -63,7 +63,7 @@ impl Bus {
         let path = "jsonpath={.items[0].spec.initContainers[*].name}";
         let selector = "quarks.cloudfoundry.org/instance-group-name=brokers";
         let names = self
-            .stage
+            .env
             .kubectl(&["get", "pods", "--selector", selector, "--output", path])?;
         ensure!(names == "logs template-render", "{names}");
         Ok(())
@@ -72,7 +72,7 @@ impl Bus {
     /// Runs the errand and waits for its result.
     fn round_trip(&self) -> Result<()> {
         let now = r#"{"spec": {"trigger": {"strategy": "now"}}}"#;
-        self.stage
+        self.env
             .kubectl(&["patch", "quarksjob/bus-check", "--type=merge", "--patch", now])?;
         let mut run = Value::Null;
         self.until("the end of the errand", || {
@@ -85,7 +85,7 @@ impl Bus {
     }
 
     fn get(&self, what: &str) -> Result<Value> {
-        self.stage.get(what)
+        self.env.get(what)
     }
 
     fn logs(&self) -> Result<String> {
@@ -98,15 +98,15 @@ impl Bus {
             "--prefix",
             "--tail=30",
         ];
-        self.stage.kubectl(&logs)
+        self.env.kubectl(&logs)
     }
 
     fn until(&self, what: &str, holds: impl FnMut() -> Result<bool>) -> Result<()> {
         let otherwise = || {
-            let pods = self.stage.kubectl(&["describe", "pods"]).unwrap_or_default();
+            let pods = self.env.kubectl(&["describe", "pods"]).unwrap_or_default();
             let status = self.get("boshdeployment/bus").unwrap_or_default()["status"].clone();
             format!("{status:#}\n{pods}\n{}", self.logs().unwrap_or_default())
         };
-        self.stage.operator.until(what, PATIENCE, holds, otherwise)
+        self.env.operator.until(what, PATIENCE, holds, otherwise)
     }
 }

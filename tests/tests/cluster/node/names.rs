@@ -38,45 +38,44 @@ addons:
 "#;
 
 /// A namespace with the names of the deployment.
-struct Stage {
+struct Environment {
     cluster: &'static Cluster,
     namespace: String,
 }
 
 #[test]
 fn names_resolve_to_ready_pods_while_a_server_is_unavailable() {
-    let Some(stage) = Stage::set().unwrap() else { return };
-    stage.instance("web-0", "web-ui", 0, true).unwrap();
-    stage.instance("web-1", "web-ui", 1, false).unwrap();
-    stage.instance("db-0", "db", 0, false).unwrap();
-    let server = stage
+    let Some(env) = Environment::set().unwrap() else { return };
+    env.instance("web-0", "web-ui", 0, true).unwrap();
+    env.instance("web-1", "web-ui", 1, false).unwrap();
+    env.instance("db-0", "db", 0, false).unwrap();
+    let server = env
         .kubectl(&["get", "service", "demo-dns", "--output=jsonpath={.spec.clusterIP}"])
         .unwrap();
-    stage.client(&server).unwrap();
-    let [first, second, db] = ["web-0", "web-1", "db-0"].map(|pod| stage.address(pod).unwrap());
+    env.client(&server).unwrap();
+    let [first, second, db] = ["web-0", "web-1", "db-0"].map(|pod| env.address(pod).unwrap());
     let both = [first.as_str(), second.as_str()];
 
     // A pod that is not ready is left out, unless it is the only one.
-    stage.until("web.service.internal", &[&first]).unwrap();
-    stage.until("db.service.internal", &[&db]).unwrap();
-    stage.until("q-s4.web-ui.default.demo.bosh", &both).unwrap();
-    stage.until("q-s1.web-ui.default.demo.bosh", &[&second]).unwrap();
-    stage.until("web_ui-1.web.service.internal", &[&second]).unwrap();
-    stage.until("upcheck.bosh-dns", &["127.0.0.1"]).unwrap();
+    env.until("web.service.internal", &[&first]).unwrap();
+    env.until("db.service.internal", &[&db]).unwrap();
+    env.until("q-s4.web-ui.default.demo.bosh", &both).unwrap();
+    env.until("q-s1.web-ui.default.demo.bosh", &[&second]).unwrap();
+    env.until("web_ui-1.web.service.internal", &[&second]).unwrap();
+    env.until("upcheck.bosh-dns", &["127.0.0.1"]).unwrap();
     // All other names are resolved by the cluster's DNS.
-    let web = stage
+    let web = env
         .kubectl(&["get", "service", "demo-web-ui-0", "--output=jsonpath={.spec.clusterIP}"])
         .unwrap();
-    stage
-        .until(&format!("demo-web-ui-0.{}.svc.cluster.local", stage.namespace), &[&web])
+    env.until(&format!("demo-web-ui-0.{}.svc.cluster.local", env.namespace), &[&web])
         .unwrap();
 
     // It becomes ready.
-    stage.kubectl(&["exec", "web-1", "--", "touch", "/tmp/ready"]).unwrap();
-    stage.until("web.service.internal", &both).unwrap();
+    env.kubectl(&["exec", "web-1", "--", "touch", "/tmp/ready"]).unwrap();
+    env.until("web.service.internal", &both).unwrap();
 
     // While one server is unavailable the other answers: no question fails longer than a client retries.
-    let servers = stage
+    let servers = env
         .kubectl(&[
             "get",
             "pods",
@@ -85,36 +84,35 @@ fn names_resolve_to_ready_pods_while_a_server_is_unavailable() {
         ])
         .unwrap();
     let deleted = servers.lines().next().unwrap();
-    stage
-        .kubectl(&["delete", deleted, "--force", "--grace-period=0", "--wait=false"])
+    env.kubectl(&["delete", deleted, "--force", "--grace-period=0", "--wait=false"])
         .unwrap();
     for _ in 0..5 {
         let began = Instant::now();
-        stage.until("web.service.internal", &both).unwrap();
+        env.until("web.service.internal", &both).unwrap();
         assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
     }
 
     // A new alias in the manifest resolves without a restart.
     let changed = MANIFEST.replace("domain: web.service.internal", "domain: later.service.internal");
-    stage.apply_names(&changed).unwrap();
-    stage.until("later.service.internal", &both).unwrap();
+    env.apply_names(&changed).unwrap();
+    env.until("later.service.internal", &both).unwrap();
 }
 
-// === impl Stage ===
+// === impl Environment ===
 
-impl Stage {
+impl Environment {
     fn set() -> Result<Option<Self>> {
         let Some(cluster) = with_node()? else { return Ok(None) };
         Image::busybox(IMAGE).and_then(|image| cluster.load_image(&image))?;
         let namespace = cluster.namespace("names")?;
-        let stage = Self { cluster, namespace };
-        stage.wait("serviceaccount/default", "create")?;
+        let env = Self { cluster, namespace };
+        env.wait("serviceaccount/default", "create")?;
         // The servers need no other permissions than this.
         let policy = "pod-security.kubernetes.io/enforce=restricted";
-        cluster.kubectl(["label", "namespace", &stage.namespace, policy])?;
-        stage.apply_names(MANIFEST)?;
-        stage.wait("deployment/demo-dns", "condition=Available")?;
-        Ok(Some(stage))
+        cluster.kubectl(["label", "namespace", &env.namespace, policy])?;
+        env.apply_names(MANIFEST)?;
+        env.wait("deployment/demo-dns", "condition=Available")?;
+        Ok(Some(env))
     }
 
     /// The objects of the deployment, without the instances.

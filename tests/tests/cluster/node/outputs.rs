@@ -14,15 +14,15 @@ const PATIENCE: Duration = Duration::from_secs(150);
 const WORK: &str = "boson.test/outputs:1";
 
 /// A namespace on the cluster with a node, and an operator for it.
-struct Stage {
+struct Environment {
     cluster: &'static Cluster,
     namespace: String,
     operator: Operator,
 }
 
-// === impl Stage ===
+// === impl Environment ===
 
-impl Stage {
+impl Environment {
     fn set(name: &str) -> Result<Option<Self>> {
         static READY: Once = Once::new();
         let Some(cluster) = with_node()? else { return Ok(None) };
@@ -129,16 +129,15 @@ fn reader(secret: &str) -> Value {
 
 #[test]
 fn the_output_of_a_container_becomes_versions_of_a_secret() {
-    let Some(stage) = Stage::set("outputs").unwrap() else {
+    let Some(env) = Environment::set("outputs").unwrap() else {
         return;
     };
     let asked =
         json!({"name": "result", "versioned": true, "secretLabels": {"x": "y"}, "secretAnnotations": {"from": "one"}});
-    stage
-        .apply(&[config("job", r#"{"key": "one"}"#, "0"), quarks_job("job", &asked)])
+    env.apply(&[config("job", r#"{"key": "one"}"#, "0"), quarks_job("job", &asked)])
         .unwrap();
-    stage.end("job", 1, "Complete").unwrap();
-    let first = stage.get("secret/result-v1").unwrap();
+    env.end("job", 1, "Complete").unwrap();
+    let first = env.get("secret/result-v1").unwrap();
     assert_eq!(first["data"], json!({"key": "b25l"}));
     assert_eq!(first["immutable"], true);
     assert_eq!(
@@ -151,73 +150,70 @@ fn the_output_of_a_container_becomes_versions_of_a_secret() {
     // The same content creates no version; its annotations are updated.
     let mut asked = asked;
     asked["secretAnnotations"]["from"] = "two".into();
-    stage.apply(&[quarks_job("job", &asked)]).unwrap();
-    stage.end("job", 2, "Complete").unwrap();
+    env.apply(&[quarks_job("job", &asked)]).unwrap();
+    env.end("job", 2, "Complete").unwrap();
     assert_eq!(
-        stage.get("secret/result-v1").unwrap()["metadata"]["annotations"]["from"],
+        env.get("secret/result-v1").unwrap()["metadata"]["annotations"]["from"],
         "two"
     );
     // The output of a run that failed with code 1 counts, if the QuarksJob says so.
-    stage.apply(&[config("job", r#"{"key": "two"}"#, "1")]).unwrap();
-    stage.end("job", 3, "Failed").unwrap();
-    assert_eq!(stage.get("secret/result-v2").unwrap()["data"], json!({"key": "dHdv"}));
+    env.apply(&[config("job", r#"{"key": "two"}"#, "1")]).unwrap();
+    env.end("job", 3, "Failed").unwrap();
+    assert_eq!(env.get("secret/result-v2").unwrap()["data"], json!({"key": "dHdv"}));
     let large = format!(r#"{{"key": "{}"}}"#, "line of text ".repeat(30_000));
-    stage.apply(&[config("job", &large, "0")]).unwrap();
-    stage.end("job", 4, "Complete").unwrap();
-    let third = stage.get("secret/result-v3").unwrap();
+    env.apply(&[config("job", &large, "0")]).unwrap();
+    env.end("job", 4, "Complete").unwrap();
+    let third = env.get("secret/result-v3").unwrap();
     assert_eq!(
         third["metadata"]["annotations"]["quarks.cloudfoundry.org/encoding"],
         "gzip"
     );
-    let mut names = stage.secrets().unwrap();
+    let mut names = env.secrets().unwrap();
     names.sort();
     assert_eq!(names, ["result-v1", "result-v2", "result-v3"]);
     // Two are retained beside the newest, and one that a workload names, though no pod of it runs.
-    stage.apply(&[reader("result-v1")]).unwrap();
+    env.apply(&[reader("result-v1")]).unwrap();
     for run in [5, 6] {
         let text = format!(r#"{{"key": "{run}"}}"#);
-        stage.apply(&[config("job", &text, "0")]).unwrap();
-        stage.end("job", run, "Complete").unwrap();
+        env.apply(&[config("job", &text, "0")]).unwrap();
+        env.end("job", run, "Complete").unwrap();
     }
-    let mut names = stage.secrets().unwrap();
+    let mut names = env.secrets().unwrap();
     names.sort();
     assert_eq!(names, ["result-v1", "result-v3", "result-v4", "result-v5"]);
 }
 
 #[test]
 fn each_member_can_become_a_secret_and_errors_are_reported_without_the_content() {
-    let Some(stage) = Stage::set("fanned").unwrap() else {
+    let Some(env) = Environment::set("fanned").unwrap() else {
         return;
     };
     let asked = json!({"name": "part", "persistencemethod": "fan-out"});
     let good = r#"{"a_1": "{\"k\": \"v\"}", "b": "{}"}"#;
-    stage
-        .apply(&[config("job", r#"{"a": CANARY}"#, "0"), quarks_job("job", &asked)])
+    env.apply(&[config("job", r#"{"a": CANARY}"#, "0"), quarks_job("job", &asked)])
         .unwrap();
-    let reported = stage.end("job", 1, "Failed").unwrap();
+    let reported = env.end("job", 1, "Failed").unwrap();
     let message = reported["message"].as_str().unwrap();
     assert!(
         message.contains("error[output-not-json]") && message.contains("line 1, column 7"),
         "{message}"
     );
     assert!(!message.contains("CANARY"), "{message}");
-    stage.apply(&[config("job", good, "0")]).unwrap();
-    stage.end("job", 2, "Complete").unwrap();
-    assert_eq!(stage.get("secret/part-a-1").unwrap()["data"], json!({"k": "dg=="}));
-    stage.get("secret/part-b").unwrap();
+    env.apply(&[config("job", good, "0")]).unwrap();
+    env.end("job", 2, "Complete").unwrap();
+    assert_eq!(env.get("secret/part-a-1").unwrap()["data"], json!({"k": "dg=="}));
+    env.get("secret/part-b").unwrap();
 
     // A Secret that is not owned by the QuarksJob is not changed.
-    stage
-        .kubectl(&["create", "secret", "generic", "taken", "--from-literal=k=mine"])
+    env.kubectl(&["create", "secret", "generic", "taken", "--from-literal=k=mine"])
         .unwrap();
     let taken = json!({"name": "taken"});
-    stage
-        .apply(&[config("thief", r#"{"k": "stolen"}"#, "0"), quarks_job("thief", &taken)])
+    env.apply(&[config("thief", r#"{"k": "stolen"}"#, "0"), quarks_job("thief", &taken)])
         .unwrap();
-    let reported = stage.end("thief", 1, "Failed").unwrap();
+    let reported = env.end("thief", 1, "Failed").unwrap();
     assert!(
         reported["message"].as_str().unwrap().contains("output-foreign"),
         "{reported}"
     );
-    assert_eq!(stage.get("secret/taken").unwrap()["data"]["k"], "bWluZQ==");
+    assert_eq!(env.get("secret/taken").unwrap()["data"]["k"], "bWluZQ==");
 }

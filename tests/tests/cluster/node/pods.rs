@@ -14,7 +14,7 @@ const IMAGE: &str = "boson.test/pods:1";
 
 #[test]
 fn a_job_with_an_init_container_runs_to_its_end() {
-    let Some(stage) = Stage::set("job").unwrap() else {
+    let Some(env) = Environment::set("job").unwrap() else {
         return;
     };
     let job = format!(
@@ -36,15 +36,15 @@ spec:
           volumeMounts: [{{name: shared, mountPath: /shared}}]}}
 "#
     );
-    stage.apply(&job).unwrap();
-    stage.wait("job/two-steps", "condition=Complete").unwrap();
-    let log = stage.kubectl(&["logs", "job/two-steps", "--container=second"]).unwrap();
+    env.apply(&job).unwrap();
+    env.wait("job/two-steps", "condition=Complete").unwrap();
+    let log = env.kubectl(&["logs", "job/two-steps", "--container=second"]).unwrap();
     assert_eq!(log, "made by 1000, read by 1000\n");
 }
 
 #[test]
 fn a_pod_reaches_the_api_server_with_the_token_of_its_account() {
-    let Some(stage) = Stage::set("token").unwrap() else {
+    let Some(env) = Environment::set("token").unwrap() else {
         return;
     };
     let script = r#"
@@ -52,17 +52,14 @@ fn a_pod_reaches_the_api_server_with_the_token_of_its_account() {
         wget -q -O - --header "Authorization: Bearer $(cat $account/token)" --no-check-certificate \
           https://$KUBERNETES_SERVICE_HOST:$KUBERNETES_SERVICE_PORT/api/v1/namespaces/$(cat $account/namespace)/configmaps/greeting
     "#;
-    stage
-        .kubectl(&["create", "configmap", "greeting", "--from-literal=word=hello"])
+    env.kubectl(&["create", "configmap", "greeting", "--from-literal=word=hello"])
         .unwrap();
-    stage
-        .kubectl(&["create", "role", "reader", "--verb=get", "--resource=configmaps"])
+    env.kubectl(&["create", "role", "reader", "--verb=get", "--resource=configmaps"])
         .unwrap();
-    let account = format!("--serviceaccount={}:default", stage.namespace);
-    stage
-        .kubectl(&["create", "rolebinding", "reader", "--role=reader", &account])
+    let account = format!("--serviceaccount={}:default", env.namespace);
+    env.kubectl(&["create", "rolebinding", "reader", "--role=reader", &account])
         .unwrap();
-    let log = stage.pod("asks", script).unwrap();
+    let log = env.pod("asks", script).unwrap();
     assert!(
         log.contains(r#""word":"hello""#) || log.contains(r#""word": "hello""#),
         "{log}"
@@ -71,35 +68,32 @@ fn a_pod_reaches_the_api_server_with_the_token_of_its_account() {
 
 #[test]
 fn an_image_is_pulled_from_a_registry_on_this_machine_which_pods_reach_too() {
-    let Some(stage) = Stage::set("pull").unwrap() else {
+    let Some(env) = Environment::set("pull").unwrap() else {
         return;
     };
-    let registry = Server::start_at(stage.cluster.gateway(), false).unwrap();
-    stage.cluster.trust(registry.host()).unwrap();
+    let registry = Server::start_at(env.cluster.gateway(), false).unwrap();
+    env.cluster.trust(registry.host()).unwrap();
     let image = Image::busybox(IMAGE).unwrap().file("word", "pulled\n");
     image.push(&registry, "word:1").unwrap();
     let script = format!("cat /word; wget -q -O - http://{}/v2/_catalog", registry.host());
-    stage.begin("pulls", &registry.image("word:1"), &script).unwrap();
-    let log = stage.log_at_the_end_of("pulls").unwrap();
+    env.begin("pulls", &registry.image("word:1"), &script).unwrap();
+    let log = env.log_at_the_end_of("pulls").unwrap();
     assert_eq!(log, "pulled\n{\"repositories\":[\"bosh/word\"]}\n");
 }
 
 #[test]
 fn the_operators_image_works_under_the_restricted_policy() {
-    let Some(stage) = Stage::set("restricted").unwrap() else {
+    let Some(env) = Environment::set("restricted").unwrap() else {
         return;
     };
     let policy = "pod-security.kubernetes.io/enforce=restricted";
-    stage
-        .cluster
-        .kubectl(["label", "namespace", &stage.namespace, policy])
+    env.cluster
+        .kubectl(["label", "namespace", &env.namespace, policy])
         .unwrap();
     let manifest = "--from-literal=manifest.yml={name: ((name))}";
     let ops = "--from-literal=ops.yml=[{type: replace, path: /added?, value: 1}]";
-    stage
-        .kubectl(&["create", "configmap", "inputs", manifest, ops])
-        .unwrap();
-    let image = stage.cluster.operator_image().unwrap();
+    env.kubectl(&["create", "configmap", "inputs", manifest, ops]).unwrap();
+    let image = env.cluster.operator_image().unwrap();
     let container = |name: &str, arguments: &[&str]| {
         serde_json::json!({
             "name": name, "image": image, "args": arguments,
@@ -126,10 +120,10 @@ fn the_operators_image_works_under_the_restricted_policy() {
             container("plugins", &["plugin", "list"]),
         ],
     }});
-    stage.wait("serviceaccount/default", "create").unwrap();
-    stage.apply(&pod.to_string()).unwrap();
-    stage.wait("pod/host", "jsonpath={.status.phase}=Succeeded").unwrap();
-    let log = |name: &str| stage.kubectl(&["logs", "host", "--container", name]).unwrap();
+    env.wait("serviceaccount/default", "create").unwrap();
+    env.apply(&pod.to_string()).unwrap();
+    env.wait("pod/host", "jsonpath={.status.phase}=Succeeded").unwrap();
+    let log = |name: &str| env.kubectl(&["logs", "host", "--container", name]).unwrap();
     assert_eq!(log("version"), format!("host {}\n", env!("CARGO_PKG_VERSION")));
     assert!(log("help").contains("Render all templates"), "{}", log("help"));
     assert_eq!(log("stage"), "added: 1\nname: restricted\n");
@@ -182,12 +176,12 @@ fn stays_until_it_is_killed() {
     let Some(report) = std::env::var_os(TO_BE_KILLED) else {
         return;
     };
-    let stage = Stage::set("killed").unwrap().unwrap();
-    stage.begin("sleeps", IMAGE, "sleep 3600").unwrap();
-    stage.wait("pod/sleeps", "condition=Ready").unwrap();
-    let kubeconfig = stage.cluster.kubeconfig();
+    let env = Environment::set("killed").unwrap().unwrap();
+    env.begin("sleeps", IMAGE, "sleep 3600").unwrap();
+    env.wait("pod/sleeps", "condition=Ready").unwrap();
+    let kubeconfig = env.cluster.kubeconfig();
     let directory = kubeconfig.parent().unwrap().display();
-    std::fs::write(report, format!("{directory} {}\n", stage.cluster.gateway())).unwrap();
+    std::fs::write(report, format!("{directory} {}\n", env.cluster.gateway())).unwrap();
     std::thread::sleep(10 * PATIENCE);
 }
 
@@ -230,14 +224,14 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 /// A namespace on the cluster with a node.
-struct Stage {
+struct Environment {
     cluster: &'static Cluster,
     namespace: String,
 }
 
-// === impl Stage ===
+// === impl Environment ===
 
-impl Stage {
+impl Environment {
     fn set(name: &str) -> Result<Option<Self>> {
         static LOADED: std::sync::Once = std::sync::Once::new();
         let Some(cluster) = with_node()? else { return Ok(None) };

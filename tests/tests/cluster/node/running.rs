@@ -16,61 +16,61 @@ const NOTES: &str = "/var/vcap/store/order";
 
 #[test]
 fn everything_that_bosh_starts_runs_in_its_order_and_as_its_user() {
-    let Some(stage) = Stage::set().unwrap() else { return };
-    stage.deploy().unwrap();
+    let Some(env) = Environment::set().unwrap() else { return };
+    env.deploy().unwrap();
     for pod in 0..2 {
-        stage.ready(pod).unwrap();
-        check_start(&stage.notes(pod).unwrap(), pod).unwrap();
+        env.ready(pod).unwrap();
+        check_start(&env.notes(pod).unwrap(), pod).unwrap();
     }
-    no_secret_is_in_a_workload(&stage).unwrap();
-    logs_are_those_of_kubectl_and_of_bosh(&stage).unwrap();
-    a_large_log_file_is_rotated(&stage).unwrap();
-    a_killed_process_starts_again(&stage).unwrap();
-    monits_port_stops_and_starts_a_process_of_another_container(&stage).unwrap();
-    a_deleted_pod_stops_in_order_and_finds_its_disk_again(&stage).unwrap();
-    an_errand_gives_its_exit_status_and_log(&stage).unwrap();
+    no_secret_is_in_a_workload(&env).unwrap();
+    logs_are_those_of_kubectl_and_of_bosh(&env).unwrap();
+    a_large_log_file_is_rotated(&env).unwrap();
+    a_killed_process_starts_again(&env).unwrap();
+    monits_port_stops_and_starts_a_process_of_another_container(&env).unwrap();
+    a_deleted_pod_stops_in_order_and_finds_its_disk_again(&env).unwrap();
+    an_errand_gives_its_exit_status_and_log(&env).unwrap();
 }
 
 /// The word is in an argument of bpm.yml.
-fn no_secret_is_in_a_workload(stage: &Stage) -> Result<()> {
-    let notes = stage.notes(0)?;
+fn no_secret_is_in_a_workload(env: &Environment) -> Result<()> {
+    let notes = env.notes(0)?;
     let line = notes
         .iter()
         .find(|line| line.starts_with("first starts"))
         .context("no start")?;
     let word = line.split(' ').nth(4).context("no word")?;
     ensure!(word.len() == 20, "{line}");
-    let workloads = stage.kubectl(&["get", "statefulsets,jobs,pods,services", "--output", "yaml"])?;
+    let workloads = env.kubectl(&["get", "statefulsets,jobs,pods,services", "--output", "yaml"])?;
     ensure!(!workloads.contains(word), "a workload holds the password");
     Ok(())
 }
 
-fn logs_are_those_of_kubectl_and_of_bosh(stage: &Stage) -> Result<()> {
-    let log = stage.kubectl(&["logs", "lifecycle-server-v1-0", "--container", "first-server"])?;
+fn logs_are_those_of_kubectl_and_of_bosh(env: &Environment) -> Result<()> {
+    let log = env.kubectl(&["logs", "lifecycle-server-v1-0", "--container", "first-server"])?;
     ensure!(log.contains("stdout of first"), "{log}");
-    let file = stage.inside(0, "first-server", "cat /var/vcap/sys/log/first/server.stdout.log")?;
+    let file = env.inside(0, "first-server", "cat /var/vcap/sys/log/first/server.stdout.log")?;
     ensure!(file.contains("stdout of first"), "{file}");
-    let log = stage.kubectl(&["logs", "lifecycle-server-v1-0", "--container", "bosh-pre-start-first"])?;
+    let log = env.kubectl(&["logs", "lifecycle-server-v1-0", "--container", "bosh-pre-start-first"])?;
     ensure!(log.contains("log of pre-start"), "{log}");
-    stage.until("a line of a log file in the log of the sidecar", || {
-        let log = stage.kubectl(&["logs", "lifecycle-server-v1-0", "--container", "logs"])?;
+    env.until("a line of a log file in the log of the sidecar", || {
+        let log = env.kubectl(&["logs", "lifecycle-server-v1-0", "--container", "logs"])?;
         Ok(log.contains("a line of first"))
     })
 }
 
 /// More than the size at which `logs` rotates a file.
-fn a_large_log_file_is_rotated(stage: &Stage) -> Result<()> {
+fn a_large_log_file_is_rotated(env: &Environment) -> Result<()> {
     const FILE: &str = "/var/vcap/sys/log/first/large.log";
     let script = format!("dd if=/dev/zero of={FILE} bs=1000000 count=60 2>&1");
-    stage.inside(0, "first-server", &script)?;
-    stage.until("a rotated file", || {
-        let sizes = stage.inside(0, "first-server", &format!("stat -c %s {FILE} {FILE}.1 || true"))?;
+    env.inside(0, "first-server", &script)?;
+    env.until("a rotated file", || {
+        let sizes = env.inside(0, "first-server", &format!("stat -c %s {FILE} {FILE}.1 || true"))?;
         Ok(sizes.split_whitespace().eq(["0", "60000000"]))
     })?;
     // A restarted sidecar does not send everything again.
-    let state = stage.inside(0, "first-server", "ls /container-run/logs")?;
+    let state = env.inside(0, "first-server", "ls /container-run/logs")?;
     ensure!(state.trim() == "sent", "the state of the sidecar is '{state}'");
-    let log = stage.kubectl(&["logs", "lifecycle-server-v1-0", "--container", "logs"])?;
+    let log = env.kubectl(&["logs", "lifecycle-server-v1-0", "--container", "logs"])?;
     ensure!(
         !log.contains("stdout of first"),
         "the output of a process is sent twice"
@@ -78,24 +78,24 @@ fn a_large_log_file_is_rotated(stage: &Stage) -> Result<()> {
     Ok(())
 }
 
-fn a_killed_process_starts_again(stage: &Stage) -> Result<()> {
+fn a_killed_process_starts_again(env: &Environment) -> Result<()> {
     let starts = |notes: Vec<String>| notes.iter().filter(|line| line.starts_with("first starts")).count();
-    let before = starts(stage.notes(1)?);
-    stage.inside(
+    let before = starts(env.notes(1)?);
+    env.inside(
         1,
         "first-server",
         "kill -9 $(cat /var/vcap/sys/run/bpm/first/server.pid)",
     )?;
-    stage.until("another start", || Ok(starts(stage.notes(1)?) == before + 1))?;
-    stage.ready(1)
+    env.until("another start", || Ok(starts(env.notes(1)?) == before + 1))?;
+    env.ready(1)
 }
 
 /// From a container of vcap, of a process that root runs.
-fn monits_port_stops_and_starts_a_process_of_another_container(stage: &Stage) -> Result<()> {
+fn monits_port_stops_and_starts_a_process_of_another_container(env: &Environment) -> Result<()> {
     const MONIT: &str = "http://vcap:random-password@127.0.0.1:2822";
     let state = || -> Result<String> {
         let script = format!("wget -q -O - '{MONIT}/_status?format=xml'");
-        let text = stage.inside(1, "first-server", &script)?;
+        let text = env.inside(1, "first-server", &script)?;
         let service = text.split("<name>by-monit</name>").nth(1).context(text.clone())?;
         let members = ["monitor", "status", "pendingaction"].map(|member| {
             let value = service.split(&format!("<{member}>")).nth(1);
@@ -106,33 +106,33 @@ fn monits_port_stops_and_starts_a_process_of_another_container(stage: &Stage) ->
     let running = "1 0 0";
     for (action, reached) in [("stop", "0 0 0"), ("start", running)] {
         let script = format!("wget -q -O - --post-data action={action} {MONIT}/by-monit");
-        stage.inside(1, "first-server", &script)?;
-        stage.until(&format!("{action} by monit"), || Ok(state()? == reached))?;
+        env.inside(1, "first-server", &script)?;
+        env.until(&format!("{action} by monit"), || Ok(state()? == reached))?;
     }
-    let notes = stage.notes(1)?;
+    let notes = env.notes(1)?;
     let of_it: Vec<&String> = notes.iter().filter(|line| line.starts_with("by-monit")).collect();
     ensure!(
         of_it == ["by-monit starts 0", "by-monit stops 0", "by-monit starts 0"],
         "{notes:#?}"
     );
     // Only processes of the pod find it.
-    let address = stage.kubectl(&[
+    let address = env.kubectl(&[
         "get",
         "pod",
         "lifecycle-server-v1-0",
         "--output=jsonpath={.status.podIP}",
     ])?;
     let refused = format!("! wget -q -O - http://{address}:2822/_status 2>&1");
-    let said = stage.inside(1, "first-server", &refused)?;
+    let said = env.inside(1, "first-server", &refused)?;
     ensure!(said.contains("refused"), "{said}");
-    stage.ready(1)
+    env.ready(1)
 }
 
-fn a_deleted_pod_stops_in_order_and_finds_its_disk_again(stage: &Stage) -> Result<()> {
-    let before = stage.notes(0)?.len();
-    stage.kubectl(&["delete", "pod", "lifecycle-server-v1-0", "--timeout=120s"])?;
-    stage.ready(0)?;
-    let all = stage.notes(0)?;
+fn a_deleted_pod_stops_in_order_and_finds_its_disk_again(env: &Environment) -> Result<()> {
+    let before = env.notes(0)?.len();
+    env.kubectl(&["delete", "pod", "lifecycle-server-v1-0", "--timeout=120s"])?;
+    env.ready(0)?;
+    let all = env.notes(0)?;
     ensure!(all.len() > before, "the disk is another one: {all:#?}");
     let lines = &all[before..];
     let end = lines.iter().position(|line| line.starts_with("first pre-start"));
@@ -142,36 +142,36 @@ fn a_deleted_pod_stops_in_order_and_finds_its_disk_again(stage: &Stage) -> Resul
     check_stop(stop)
 }
 
-fn an_errand_gives_its_exit_status_and_log(stage: &Stage) -> Result<()> {
+fn an_errand_gives_its_exit_status_and_log(env: &Environment) -> Result<()> {
     let run = r#"{"spec": {"suspend": false}}"#;
-    stage.kubectl(&["patch", "job", "lifecycle-check", "--patch", run])?;
+    env.kubectl(&["patch", "job", "lifecycle-check", "--patch", run])?;
     let pods = ["get", "pods", "--selector", "job-name=lifecycle-check", "--output"];
     let code = "jsonpath={.items[0].status.containerStatuses[0].state.terminated.exitCode}";
-    stage.until("the end of the errand", || {
-        Ok(stage
+    env.until("the end of the errand", || {
+        Ok(env
             .kubectl(&[&pods[..], &[code]].concat())
             .is_ok_and(|code| !code.is_empty()))
     })?;
-    let ended = stage.kubectl(&[&pods[..], &[code]].concat())?;
+    let ended = env.kubectl(&[&pods[..], &[code]].concat())?;
     ensure!(ended == "7", "{ended}");
-    let log = stage.kubectl(&["logs", "job/lifecycle-check", "--container", "check-check"])?;
+    let log = env.kubectl(&["logs", "job/lifecycle-check", "--container", "check-check"])?;
     ensure!(log == "errand of 0 in lifecycle\n", "{log}");
     // A sidecar does not keep an errand from ending.
     let failed = "jsonpath={.status.failed}";
-    stage.until("the failure of the job", || {
-        Ok(stage.kubectl(&["get", "job", "lifecycle-check", "--output", failed])? == "1")
+    env.until("the failure of the job", || {
+        Ok(env.kubectl(&["get", "job", "lifecycle-check", "--output", failed])? == "1")
     })
 }
 
 /// A namespace with the release of `tests/fixtures/releases/lifecycle`.
-struct Stage {
+struct Environment {
     cluster: &'static Cluster,
     namespace: String,
 }
 
-// === impl Stage ===
+// === impl Environment ===
 
-impl Stage {
+impl Environment {
     fn set() -> Result<Option<Self>> {
         let Some(cluster) = with_node()? else { return Ok(None) };
         cluster.load_image(&Image::release(IMAGE, &release())?)?;

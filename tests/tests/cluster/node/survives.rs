@@ -2,7 +2,7 @@
 //! a rolling change, and deletion and re-creation of the deployment.
 
 use super::lifecycle::{CLAIMS, check_start, check_stop, release};
-use crate::operator::{Stage, config_map, is};
+use crate::operator::{Environment, config_map, is};
 use anyhow::{Context, Result, ensure};
 use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, with_node};
@@ -103,15 +103,15 @@ fn disks_survive_a_rolling_change(lifecycle: &Lifecycle) -> Result<()> {
 }
 
 fn disks_and_the_password_survive_re_creation(lifecycle: &Lifecycle) -> Result<()> {
-    let stage = &lifecycle.stage;
+    let env = &lifecycle.env;
     let disks = lifecycle.disks()?;
     let before = [lifecycle.notes(0)?, lifecycle.notes(1)?];
     let password = || -> Result<String> {
-        let secret = stage.get("secret/lifecycle.var-word")?;
-        stage.decoded(&secret["data"]["password"])
+        let secret = env.get("secret/lifecycle.var-word")?;
+        env.decoded(&secret["data"]["password"])
     };
     let generated = password()?;
-    stage.kubectl(&["delete", "boshdeployment/lifecycle", "--timeout=120s"])?;
+    env.kubectl(&["delete", "boshdeployment/lifecycle", "--timeout=120s"])?;
     lifecycle.until("the end of all pods", || Ok(lifecycle.pods()?.is_empty()))?;
     lifecycle.deploy(PROBES)?;
     lifecycle.ready()?;
@@ -141,7 +141,7 @@ fn restarts(pod: &Value, container: &str) -> Option<u64> {
 
 /// The deployment of `tests/fixtures/releases/lifecycle`, by an operator.
 pub struct Lifecycle {
-    pub stage: Stage,
+    pub env: Environment,
     instances: usize,
 }
 
@@ -149,12 +149,12 @@ pub struct Lifecycle {
 
 impl Lifecycle {
     pub fn new(cluster: &'static Cluster, name: &str, instances: usize) -> Result<Self> {
-        let stage = Stage::with_pods(cluster, name)?;
-        stage.registry.push_release("lifecycle:busybox-1-1", &release())?;
-        let image = format!("{}/bosh/lifecycle:busybox-1-1", stage.registry.host());
+        let env = Environment::with_pods(cluster, name)?;
+        env.registry.push_release("lifecycle:busybox-1-1", &release())?;
+        let image = format!("{}/bosh/lifecycle:busybox-1-1", env.registry.host());
         cluster.load_image(&Image::release(&image, &release())?)?;
-        cluster.disks(&stage.namespace, CLAIMS, instances)?;
-        Ok(Self { stage, instances })
+        cluster.disks(&env.namespace, CLAIMS, instances)?;
+        Ok(Self { env, instances })
     }
 
     /// Creates or changes the deployment.
@@ -163,7 +163,7 @@ impl Lifecycle {
         let instances = self.instances;
         let ops =
             format!("- {{type: replace, path: /instance_groups/name=server/instances, value: {instances}}}\n{ops}");
-        let registry = format!("{}/bosh", self.stage.registry.host());
+        let registry = format!("{}/bosh", self.env.registry.host());
         let deployment = json!({
             "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": "lifecycle"},
             "spec": {
@@ -172,7 +172,7 @@ impl Lifecycle {
                 "conversion": {"mode": "InProcess", "registry": registry}
             }
         });
-        self.stage.apply(&[
+        self.env.apply(&[
             config_map("manifest", "manifest", &manifest),
             config_map("ops", "ops", &ops),
             deployment,
@@ -186,7 +186,7 @@ impl Lifecycle {
             let ready = || -> Result<bool> {
                 let pods = self.pods()?;
                 let all = pods.len() == self.instances && pods.iter().all(is_ready);
-                Ok(all && is(&self.stage.get("boshdeployment/lifecycle")?, "Ready", "True"))
+                Ok(all && is(&self.env.get("boshdeployment/lifecycle")?, "Ready", "True"))
             };
             Ok(ready().unwrap_or(false))
         })
@@ -195,7 +195,7 @@ impl Lifecycle {
     /// All pods of the group.
     pub fn pods(&self) -> Result<Vec<Value>> {
         let selector = "--selector=quarks.cloudfoundry.org/instance-group-name=server";
-        let list = self.stage.kubectl(&["get", "pods", selector, "--output=json"])?;
+        let list = self.env.kubectl(&["get", "pods", selector, "--output=json"])?;
         let list: Value = serde_json::from_str(&list)?;
         Ok(list["items"].as_array().context("no list")?.clone())
     }
@@ -212,18 +212,18 @@ impl Lifecycle {
         let pod = self.pod(index)?;
         let name = pod["metadata"]["name"].as_str().context("no pod")?;
         let words = ["exec", name, "--container", "first-server", "--", "sh", "-c", script];
-        self.stage.kubectl(&words)
+        self.env.kubectl(&words)
     }
 
     /// The directories of the disks on this machine, by instance.
     pub fn disks(&self) -> Result<Vec<PathBuf>> {
-        let list: Value = serde_json::from_str(&self.stage.cluster.kubectl(["get", "pv", "--output=json"])?)?;
+        let list: Value = serde_json::from_str(&self.env.cluster.kubectl(["get", "pv", "--output=json"])?)?;
         let volumes = list["items"].as_array().context("no list")?;
         let disk = |index: usize| {
             let end = format!("-{index}");
             let volume = volumes.iter().find(|volume| {
                 let claim = &volume["spec"]["claimRef"];
-                claim["namespace"] == self.stage.namespace.as_str()
+                claim["namespace"] == self.env.namespace.as_str()
                     && claim["name"].as_str().is_some_and(|name| name.ends_with(&end))
             });
             let path = volume.and_then(|volume| volume["spec"]["hostPath"]["path"].as_str());
@@ -257,21 +257,21 @@ impl Lifecycle {
     pub fn until(&self, what: &str, mut holds: impl FnMut() -> Result<bool>) -> Result<()> {
         let holds = || {
             // On a busy machine, or while the API server is down.
-            self.stage.operator.restart_if_lease_was_lost()?;
+            self.env.operator.restart_if_lease_was_lost()?;
             holds()
         };
         let otherwise = || {
-            let pods = self.stage.kubectl(&["describe", "pods"]).unwrap_or_default();
-            let status = self.stage.get("boshdeployment/lifecycle").unwrap_or_default()["status"].clone();
+            let pods = self.env.kubectl(&["describe", "pods"]).unwrap_or_default();
+            let status = self.env.get("boshdeployment/lifecycle").unwrap_or_default()["status"].clone();
             let disks = self.disks().unwrap_or_default();
             let notes: Vec<_> = disks
                 .iter()
                 .map(|disk| fs::read_to_string(disk.join("order")))
                 .collect();
             // The longest part last, where a report may be cut.
-            let events = self.stage.kubectl(&["get", "events"]).unwrap_or_default();
+            let events = self.env.kubectl(&["get", "events"]).unwrap_or_default();
             format!("{status:#}\n{notes:#?}\n{events}\n{pods}")
         };
-        self.stage.operator.until(what, PATIENCE, holds, otherwise)
+        self.env.operator.until(what, PATIENCE, holds, otherwise)
     }
 }

@@ -8,24 +8,22 @@ use serde_json::Value;
 #[test]
 fn errors_of_kubelet_and_scheduler_are_reported_with_pod_and_container() {
     let Some(cluster) = with_node().unwrap() else { return };
-    let mut stage = operator::Stage::with_pods(cluster, "unready").unwrap();
-    stage.mode = "InProcess";
-    load_releases(cluster, &stage).unwrap();
-    stage.deploy().unwrap();
+    let mut env = operator::Environment::with_pods(cluster, "unready").unwrap();
+    env.mode = "InProcess";
+    load_releases(cluster, &env).unwrap();
+    env.deploy().unwrap();
     let message = |deployment: &Value| {
         let ready = operator::condition(deployment, "Ready").cloned().unwrap_or_default();
         ready["message"].as_str().unwrap_or_default().to_string()
     };
     let reported = |words: &str| {
-        stage
-            .wait(words, |deployment| message(deployment).contains(words))
+        env.wait(words, |deployment| message(deployment).contains(words))
             .unwrap();
     };
     // No node is in the zone z1.
     reported("nats-gateway: pod 'nats-gateway-z0-v1-0': Unschedulable: 0/1 nodes are available");
     let change = |name: &str, ops: &str| {
-        stage
-            .apply(&[config_map(name, "ops", ops), stage.deployment(&["nats-scale", name])])
+        env.apply(&[config_map(name, "ops", ops), env.deployment(&["nats-scale", name])])
             .unwrap();
     };
     let anywhere = "- {type: remove, path: /instance_groups/name=gateway/azs}\n";
@@ -33,7 +31,7 @@ fn errors_of_kubelet_and_scheduler_are_reported_with_pod_and_container() {
                  value: {processes: [{name: gateway, executable: /bin/sh, args: [-c, exit 7], hooks: {pre_start: /bin/true}}]}\n";
     change("crash", &format!("{anywhere}{crash}"));
     reported("container 'gateway-gateway': CrashLoopBackOff: it ended with code 7");
-    let events = stage.kubectl(&["get", "events", "--output=json"]).unwrap();
+    let events = env.kubectl(&["get", "events", "--output=json"]).unwrap();
     let events: Value = serde_json::from_str(&events).unwrap();
     let mut events = events["items"].as_array().unwrap().iter();
     assert!(

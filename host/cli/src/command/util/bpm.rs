@@ -7,7 +7,7 @@ use crate::exit::Failed;
 use crate::output::Color;
 use crate::plugin_arguments::PluginArguments;
 use crate::plugins;
-use boson_pipeline::convert::job_sources::{self, Room};
+use boson_pipeline::convert::job_sources::{self, Remaining};
 use boson_pipeline::convert::{self, Failure, Origin, kept, pre_render_ops};
 use boson_pipeline::report::Sources;
 use boson_pipeline::scrub::{Filter, Secrets};
@@ -77,6 +77,6 @@ fn render(arguments: &BpmArguments, sources: &mut Sources, warnings: &mut Vec<Di
     });
     warnings.extend(secrets.scrub(said, sources));
     let jobs = jobs.map_err(|errors| secrets.scrub(errors, sources))?;
-    let sources = job_sources::text(&group.document, &releases, &mut Room::default());
+    let sources = job_sources::text(&group.document, &releases, &mut Remaining::default());
     Ok(kept::bpm(&jobs, sources))
 }

@@ -9,7 +9,7 @@ use crate::deployment::plan::{Applying, quota};
 use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::{Stop, refusal};
 use boson_cluster::objects::Plan;
-use boson_cluster::objects::taken::{Taken, Whose, whose};
+use boson_cluster::objects::conflicts::{Conflicts, Whose, whose};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
 use futures::{FutureExt, StreamExt, stream};
@@ -28,11 +28,11 @@ pub async fn preflight(run: &Reconcile<'_>, plan: &Applying, manifest: &Manifest
 
 /// Fails if an object that is about to be created has a name conflict.
 pub async fn vacant<'o>(run: &Reconcile<'_>, objects: impl Iterator<Item = &'o Value>) -> Result<(), Stop> {
-    let taken = Taken::find(&run.context.cluster, run.namespace, objects, &run.owner).await?;
-    if let Some(complaint) = taken.complaint() {
+    let conflicts = Conflicts::find(&run.context.cluster, run.namespace, objects, &run.owner).await?;
+    if let Some(complaint) = conflicts.complaint() {
         return Err(name_taken(complaint));
     }
-    match taken.leaving.as_slice() {
+    match conflicts.leaving.as_slice() {
         [] => Ok(()),
         leaving => Err(Stop::Waiting(format!("{} to be deleted", leaving.join(", ")))),
     }
@@ -86,7 +86,7 @@ pub fn not_of_others(run: &Reconcile<'_>, secret: Option<&Secret>) -> Result<(),
 }
 
 fn name_taken(complaint: String) -> Stop {
-    let error = Diagnostic::error("deployment-name-taken", complaint)
+    let error = Diagnostic::error("deployment-name-conflict", complaint)
         .help("delete it, or give the deployment or the instance group another name; the operator retries every 30 s");
-    Stop::taken(vec![error], &Sources::default())
+    Stop::conflict(vec![error], &Sources::default())
 }

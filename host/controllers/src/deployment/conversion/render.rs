@@ -12,7 +12,7 @@ use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::Stop;
 use boson_api::deployment::ConversionMode;
 use boson_cluster::objects::versioned::Series;
-use boson_pipeline::convert::job_sources::{self, Room};
+use boson_pipeline::convert::job_sources::{self, Remaining};
 use boson_pipeline::convert::kept::{self, Texts};
 use boson_pipeline::convert::{self, Failure, Origin, bpm_document};
 use boson_pipeline::release::Release;
@@ -40,7 +40,7 @@ pub async fn render(
     };
     // The versions that pods of a group use are retained while the group is held back.
     work.series.extend(series.iter().map(|series| series.name.clone()));
-    let (mut rendered, mut room) = (Vec::new(), Room::default());
+    let (mut rendered, mut remaining) = (Vec::new(), Remaining::default());
     for (mut to, one) in gathered.into_iter().zip(stored) {
         let Some(one) = one else { continue };
         work.stamp(run, &one, &work.annotations(&manifest, &to.group.name))
@@ -50,7 +50,7 @@ pub async fn render(
         to.jobs = jobs;
         to.sources = one
             .find(job_sources::KEY)
-            .and_then(|stored| job_sources::pack(stored, &mut room));
+            .and_then(|stored| job_sources::pack(stored, &mut remaining));
         for file in files {
             manifest.sources.add_document(file, true);
         }
@@ -131,12 +131,12 @@ async fn templates(
         let rendered = convert::render(&*stages, origin, &groups, &releases, how, &mut said);
         let rendered = rendered.map_err(|errors| manifest.fail(errors))?.groups;
         manifest.warnings.extend(said);
-        let mut room = Room::default();
+        let mut remaining = Remaining::default();
         let texts = groups.iter().zip(rendered).map(|(group, jobs)| {
             let jobs = jobs.map_err(Failure::into_diagnostics)?;
             Ok(kept::bpm(
                 &jobs,
-                job_sources::text(&group.document, &releases, &mut room),
+                job_sources::text(&group.document, &releases, &mut remaining),
             ))
         });
         let texts = texts.collect();

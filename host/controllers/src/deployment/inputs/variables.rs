@@ -97,7 +97,7 @@ pub async fn generated(run: &Reconcile<'_>, variables: &[Variable]) -> Result<Ve
     }
     if !failed.is_empty() {
         // Not `Waiting`, which would promise that the value arrives without a change.
-        return Err(Stop::taken(failed, &Sources::default()));
+        return Err(Stop::conflict(failed, &Sources::default()));
     }
     match waiting.is_empty() {
         true => Ok(held),

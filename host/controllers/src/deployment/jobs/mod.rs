@@ -175,7 +175,7 @@ fn must_be_ours(run: &Reconcile<'_>, live: &QuarksJob, manifest: &Manifest) -> R
         return Ok(());
     }
     let message = format!("QuarksJob '{}' is not owned by this deployment", live.name_any());
-    let error = Diagnostic::error("deployment-job-taken", message);
+    let error = Diagnostic::error("deployment-job-conflict", message);
     Err(manifest.one(error.help("delete it, or give the deployment another name")))
 }
 

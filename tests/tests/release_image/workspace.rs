@@ -13,28 +13,28 @@ use tempfile::TempDir;
 pub const NAME: &str = "messaging:ubuntu-jammy-1.584-1.4.0";
 
 /// A working directory.
-pub struct Desk {
+pub struct Workspace {
     directory: TempDir,
 }
 
-// === impl Desk ===
+// === impl Workspace ===
 
-impl Desk {
+impl Workspace {
     /// With `release.tgz` and the layout `stemcell`.
     pub fn new() -> Self {
-        let desk = Self {
+        let workspace = Self {
             directory: tempfile::tempdir().unwrap(),
         };
-        desk.release(&Release::small("hello"));
+        workspace.release(&Release::small("hello"));
         write_stemcell(
-            &desk.path("stemcell"),
+            &workspace.path("stemcell"),
             &[
                 ("etc/passwd", "root:x:0:0:root:/root:/bin/sh\nsyslog:x:101:1:::\n"),
                 ("bin/sh", "#!\n"),
             ],
         )
         .unwrap();
-        desk
+        workspace
     }
 
     /// Writes `release.tgz`.

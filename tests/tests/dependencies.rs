@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 /// A crate of the workspace.
-struct Room {
+struct Crate {
     name: &'static str,
     /// The crates of the workspace that it uses, directly or not.
-    sees: &'static [&'static str],
+    uses: &'static [&'static str],
     /// Other crates that it must not use, directly or not.
     never: &'static [&'static str],
 }
@@ -21,38 +21,38 @@ const OUTSIDE: &[&str] = &["cap-std", "kube", "tokio", "wasmtime"];
 const CLIENT: &[&str] = &["hyper", "kube-client", "kube-runtime", "tokio"];
 
 /// All crates of the workspace, each after those that it uses.
-const ROOMS: &[Room] = &[
+const CRATES: &[Crate] = &[
     // === plugins: pure rules, and what they share with the host ===
-    room("boson-document", &[], OUTSIDE),
-    room("boson-manifest", &["boson-document"], OUTSIDE),
-    room("boson-processes", &["boson-document"], OUTSIDE),
-    room("boson-ops", &["boson-document"], OUTSIDE),
-    room("boson-variables", &["boson-document", "boson-manifest"], OUTSIDE),
-    room("boson-links", &["boson-document", "boson-manifest"], OUTSIDE),
-    room(
+    member("boson-document", &[], OUTSIDE),
+    member("boson-manifest", &["boson-document"], OUTSIDE),
+    member("boson-processes", &["boson-document"], OUTSIDE),
+    member("boson-ops", &["boson-document"], OUTSIDE),
+    member("boson-variables", &["boson-document", "boson-manifest"], OUTSIDE),
+    member("boson-links", &["boson-document", "boson-manifest"], OUTSIDE),
+    member(
         "boson-bpm",
         &["boson-document", "boson-manifest", "boson-processes"],
         OUTSIDE,
     ),
-    room("boson-render", &[], &["cap-std", "kube", "tokio"]),
-    room("boson-oci", &[], OUTSIDE),
-    room("boson-build", &["boson-oci", "boson-render"], &["kube", "tokio"]),
+    member("boson-render", &[], &["cap-std", "kube", "tokio"]),
+    member("boson-oci", &[], OUTSIDE),
+    member("boson-build", &["boson-oci", "boson-render"], &["kube", "tokio"]),
     // === conversion ===
-    room("boson-budget", &[], OUTSIDE),
-    room("boson-pipeline", &["boson-document", "boson-manifest"], OUTSIDE),
-    room(
+    member("boson-budget", &[], OUTSIDE),
+    member("boson-pipeline", &["boson-document", "boson-manifest"], OUTSIDE),
+    member(
         "boson-sandbox",
         &["boson-budget", "boson-document", "boson-manifest", "boson-pipeline"],
         &["kube", "k8s-openapi"],
     ),
-    room("boson-credentials", &["boson-document"], OUTSIDE),
+    member("boson-credentials", &["boson-document"], OUTSIDE),
     // === releases and images ===
-    room(
+    member(
         "boson-releases",
         &["boson-document", "boson-manifest", "boson-pipeline"],
         &["kube", "tokio", "wasmtime"],
     ),
-    room(
+    member(
         "boson-registry",
         &[
             "boson-document",
@@ -63,7 +63,7 @@ const ROOMS: &[Room] = &[
         ],
         &["kube", "wasmtime", "openssl", "native-tls"],
     ),
-    room(
+    member(
         "boson-images",
         &[
             "boson-document",
@@ -76,35 +76,35 @@ const ROOMS: &[Room] = &[
     ),
     // === pods ===
     // In every container of a pod: small, and without other crates of the host.
-    room(
+    member(
         "boson-container-run",
         &[],
         &["kube", "wasmtime", "tokio", "saphyr-parser", "clap"],
     ),
-    room(
+    member(
         "boson-dns",
         &["boson-document", "boson-manifest"],
         &["wasmtime", "cap-std"],
     ),
     // === the operator ===
-    room(
+    member(
         "boson-api",
         &["boson-document", "boson-manifest", "boson-pipeline"],
         &["cap-std", "wasmtime"],
     ),
     // In pods, too: `host util` needs no client for it.
-    room(
+    member(
         "boson-in-pod",
         &["boson-document", "boson-manifest", "boson-pipeline"],
         OUTSIDE,
     ),
-    room(
+    member(
         "boson-cluster",
         &["boson-api", "boson-document", "boson-manifest", "boson-pipeline"],
         &["cap-std", "wasmtime", "openssl", "native-tls"],
     ),
     // In a pod of a QuarksJob, too, which needs no controller.
-    room(
+    member(
         "boson-output",
         &[
             "boson-api",
@@ -115,7 +115,7 @@ const ROOMS: &[Room] = &[
         ],
         &["cap-std", "wasmtime", "openssl", "native-tls"],
     ),
-    room(
+    member(
         "boson-controllers",
         &[
             "boson-api",
@@ -132,7 +132,7 @@ const ROOMS: &[Room] = &[
     ),
     // === the program ===
     // Built-in plugins are used through WIT, never as Rust: otherwise a user's plugin could do less than ours.
-    room(
+    member(
         "boson-cli",
         &[
             "boson-api",
@@ -155,11 +155,11 @@ const ROOMS: &[Room] = &[
         ],
         &["openssl", "native-tls"],
     ),
-    room("boson-tests", &[], &[]),
+    member("boson-tests", &[], &[]),
 ];
 
-const fn room(name: &'static str, sees: &'static [&'static str], never: &'static [&'static str]) -> Room {
-    Room { name, sees, never }
+const fn member(name: &'static str, uses: &'static [&'static str], never: &'static [&'static str]) -> Crate {
+    Crate { name, uses, never }
 }
 
 /// All dependencies of a package, direct or not (not for its tests, not for its build script).
@@ -230,7 +230,7 @@ fn needs_alone(package: &str) -> BTreeSet<String> {
 
 #[test]
 fn every_crate_of_the_workspace_has_its_rules() {
-    let known: BTreeSet<&str> = ROOMS.iter().map(|room| room.name).collect();
+    let known: BTreeSet<&str> = CRATES.iter().map(|row| row.name).collect();
     let needs = needs();
     let found: BTreeSet<&str> = needs.keys().map(String::as_str).collect();
     assert_eq!(found, known, "add the crate here and in docs/architecture.md");
@@ -239,16 +239,16 @@ fn every_crate_of_the_workspace_has_its_rules() {
 #[test]
 fn crates_see_what_they_may() {
     let needs = needs();
-    for room in ROOMS {
-        let needed = &needs[room.name];
+    for row in CRATES {
+        let needed = &needs[row.name];
         let ours = needed
             .iter()
             .map(String::as_str)
             .filter(|name| name.starts_with("boson-"));
-        let sees: BTreeSet<&str> = room.sees.iter().copied().collect();
-        assert_eq!(ours.collect::<BTreeSet<_>>(), sees, "{}", room.name);
-        for forbidden in room.never {
-            assert!(!needed.contains(*forbidden), "{} needs {forbidden}", room.name);
+        let uses: BTreeSet<&str> = row.uses.iter().copied().collect();
+        assert_eq!(ours.collect::<BTreeSet<_>>(), uses, "{}", row.name);
+        for forbidden in row.never {
+            assert!(!needed.contains(*forbidden), "{} needs {forbidden}", row.name);
         }
     }
 }

@@ -20,7 +20,7 @@ use tokio::task::JoinHandle;
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A new namespace, and operators that serve it.
-pub struct Stage {
+pub struct Environment {
     pub client: Client,
     pub namespace: String,
 }
@@ -71,7 +71,7 @@ pub struct Operator {
     task: JoinHandle<Result<(), boson_controllers::RunError>>,
 }
 
-impl Stage {
+impl Environment {
     pub async fn set(name: &str) -> Self {
         let client = SharedCluster::find().await.client;
         let namespace = format!("{name}-{}", std::process::id());

@@ -1,4 +1,4 @@
-//! One `host operator` process for the rooms of a test: namespaces with deployments in them. Also a registry with the
+//! One `host operator` process for the tenants of a test: namespaces with deployments in them. Also a registry with the
 //! releases of the example and a small one.
 
 use crate::shared_cluster::SharedCluster;
@@ -17,7 +17,7 @@ pub const PATIENCE: Duration = Duration::from_secs(120);
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 
 /// The operator and the servers that it needs.
-pub struct Desk {
+pub struct OperatorProcess {
     pub client: Client,
     pub registry: Server,
     id: String,
@@ -26,15 +26,15 @@ pub struct Desk {
 
 /// A namespace that it serves.
 #[derive(Clone)]
-pub struct Room {
+pub struct Tenant {
     client: Client,
     pub namespace: String,
     pub registry: String,
 }
 
-// === impl Desk ===
+// === impl OperatorProcess ===
 
-impl Desk {
+impl OperatorProcess {
     /// `asks`: whether the registry asks for a password. `arguments`: more arguments for the operator.
     pub async fn set(id: &str, asks: bool, arguments: &[&str]) -> Self {
         let client = SharedCluster::find().await.client;
@@ -57,12 +57,12 @@ impl Desk {
     }
 
     /// A new namespace.
-    pub fn room(&self, name: &str) -> Room {
+    pub fn tenant(&self, name: &str) -> Tenant {
         let cluster = shared().unwrap();
         let namespace = cluster.namespace(&format!("{}-{name}", self.id)).unwrap();
         let label = format!("quarks.cloudfoundry.org/monitored={}", self.id);
         cluster.kubectl(["label", "namespace", &namespace, &label]).unwrap();
-        Room {
+        Tenant {
             client: self.client.clone(),
             namespace,
             registry: self.registry.host().into(),
@@ -85,7 +85,7 @@ impl Desk {
     }
 }
 
-impl Drop for Desk {
+impl Drop for OperatorProcess {
     #[allow(clippy::print_stderr, reason = "libtest shows it beside the failure")]
     fn drop(&mut self) {
         if std::thread::panicking() {
@@ -99,9 +99,9 @@ pub fn small_release() -> PathBuf {
     root().join("tests/fixtures/releases/demo")
 }
 
-// === impl Room ===
+// === impl Tenant ===
 
-impl Room {
+impl Tenant {
     pub fn api(&self, api_version: &str, kind: &str) -> Api<DynamicObject> {
         Api::namespaced_with(self.client.clone(), &self.namespace, &resource(api_version, kind))
     }

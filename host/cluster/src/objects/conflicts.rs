@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 /// Objects in conflict.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Taken {
+pub struct Conflicts {
     /// Objects of other owners: kind, name and owner.
     pub foreign: Vec<String>,
     /// Objects that are being deleted.
@@ -30,9 +30,9 @@ pub enum Whose {
     Other(String),
 }
 
-// === impl Taken ===
+// === impl Conflicts ===
 
-impl Taken {
+impl Conflicts {
     /// Which of these objects, that `owner` does not have yet, exist already. Lists the metadata of each kind once.
     ///
     /// # Errors
@@ -43,18 +43,18 @@ impl Taken {
         objects: impl Iterator<Item = &'o Value>,
         owner: &OwnerReference,
     ) -> Result<Self, Error> {
-        let mut taken = Self::default();
+        let mut conflicts = Self::default();
         for (resource, objects) in by_kind(objects)?.into_values() {
             let there = cluster.all_metadata(&resource, namespace).await?;
             for (name, object) in objects {
                 if let Some(found) = there.iter().find(|found| found.name.as_deref() == Some(name)) {
                     // A QuarksStatefulSet of a user belongs to no deployment.
                     let deployment = object.label(labels::DEPLOYMENT_NAME).unwrap_or_default();
-                    taken.add(&resource.kind, name, whose(found, owner, deployment));
+                    conflicts.add(&resource.kind, name, whose(found, owner, deployment));
                 }
             }
         }
-        Ok(taken)
+        Ok(conflicts)
     }
 
     fn add(&mut self, kind: &str, name: &str, whose: Whose) {
