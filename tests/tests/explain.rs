@@ -24,7 +24,7 @@ fn codes() -> BTreeSet<String> {
 fn collect(path: &PathBuf, codes: &mut BTreeSet<String>) {
     let text = fs::read_to_string(path).unwrap();
     let text = text.split("#[cfg(test)]").next().unwrap_or_default();
-    for call in ["Diagnostic::error(", "Diagnostic::warning("] {
+    for call in ["Diagnostic::reported_error(", "Diagnostic::reported_warning("] {
         for part in text.split(call).skip(1) {
             let literal = part
                 .trim_start()

@@ -50,8 +50,6 @@ boson_pipeline::codes::codes! {
          continues to use the last good version.";
     PLUGIN_FUNCTION_NEEDED = "plugin-function-needed", "`run-plugin` needs the name of a function",
         "The stage has several functions besides `describe`. Select one with `--call`.";
-    PLUGIN_MANY_DIAGNOSTICS = "plugin-many-diagnostics", "A plugin returned more diagnostics than are shown",
-        "The host shows at most 500 diagnostics of one call, so that a plugin cannot flood the terminal.";
     PLUGIN_OTHER_STAGE = "plugin-other-stage", "A plugin was given for a stage that it does not implement",
         "A component exports one stage of the plugin interface, and can replace the built-in rule of that stage \
          only.";
@@ -65,9 +63,6 @@ boson_pipeline::codes::codes! {
         "NAME in `--plugin-settings STAGE:NAME=FILE` is the NAME of `--plugin STAGE:NAME=FILE`, the file name of the \
          component without `.wasm`, or the name in the plugin's description (`host plugin list`). The stage \
          `resources` has no built-in plugin.";
-    PLUGIN_TOO_LARGE = "plugin-too-large", "A plugin's component is too large",
-        "A component may have at most 96 MiB, and 32 MiB when it is packed, because the API server, operators and \
-         pods must transfer it.";
     PLUGINS_MISSING = "plugins-missing", "The built-in plugins were not found",
         "The built-in plugins are files beside the program, in `../plugins`, `../share/boson/plugins` or \
          `/usr/share/boson/plugins`. `make build` creates them. `--plugins-dir` names another directory.";

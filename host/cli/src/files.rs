@@ -1,6 +1,8 @@
 //! Reads input files, with size limits and errors that name the file. Output files are written by [`crate::storage`].
 
+use crate::codes;
 use anyhow::Context;
+use boson_document::Code;
 use boson_pipeline::Diagnostic;
 use rustix::fs::OFlags;
 use std::fs::{File, OpenOptions};
@@ -41,14 +43,14 @@ pub fn read_all(paths: &[PathBuf]) -> anyhow::Result<Vec<Vec<u8>>> {
     paths.iter().map(read).collect()
 }
 
-fn refuse(name: &str, code: &str, message: String, help: &str) -> Box<Diagnostic> {
+fn refuse(name: &str, code: &Code, message: String, help: &str) -> Box<Diagnostic> {
     Box::new(Diagnostic::error(code, message).in_document(name).help(help))
 }
 
 /// The error for a directory in place of a file.
 pub fn directory(name: &str) -> Box<Diagnostic> {
     let message = format!("'{name}' is a directory, not a file");
-    refuse(name, "input-is-directory", message, "use a file in it")
+    refuse(name, codes::INPUT_IS_DIRECTORY, message, "use a file in it")
 }
 
 /// The error for a file with more than [`MAX_BYTES`].
@@ -56,7 +58,7 @@ pub fn too_large(name: &str) -> Box<Diagnostic> {
     let message = format!("'{name}' is larger than {} MiB", MAX_BYTES >> 20);
     refuse(
         name,
-        "input-too-large",
+        codes::INPUT_TOO_LARGE,
         message,
         "check the path: no manifest is that large",
     )
@@ -67,10 +69,10 @@ pub fn unreadable(name: &str, error: &io::Error) -> Box<Diagnostic> {
     if error.kind() == io::ErrorKind::NotFound {
         let message = format!("there is no file '{name}'");
         let help = "check the path; it is relative to the current directory";
-        return refuse(name, "input-missing", message, help);
+        return refuse(name, codes::INPUT_MISSING, message, help);
     }
     let message = format!("'{name}' cannot be read: {error}");
-    refuse(name, "input-unreadable", message, "check its permissions")
+    refuse(name, codes::INPUT_UNREADABLE, message, "check its permissions")
 }
 
 /// Expands `~` to the home directory, as BOSH's command line does for the manifest, `--var-file` and `--vars-store`.

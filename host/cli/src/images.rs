@@ -4,6 +4,7 @@
 use boson_controllers::conversion::{Images, ReleaseImage};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::Release;
+use boson_registry::codes;
 use boson_registry::{Credentials, Registry, Settings, docker_config};
 use std::future::Future;
 use std::path::PathBuf;
@@ -37,8 +38,12 @@ impl RegistryImages {
         let (name, image) = (wanted.release.clone(), wanted.image.clone());
         // Messages use the image's name: the path of the layout differs each time.
         let read = task::spawn_blocking(move || boson_releases::read_titled(layout.path(), &image, &name));
-        read.await
-            .map_err(|_| vec![Diagnostic::error("image-registry", "reading the image was interrupted")])?
+        read.await.map_err(|_| {
+            vec![Diagnostic::error(
+                codes::IMAGE_REGISTRY,
+                "reading the image was interrupted",
+            )]
+        })?
     }
 }
 

@@ -1,6 +1,8 @@
 //! Reading the documents that commands take: YAML files, their warnings, and their registration for excerpts.
 
+use crate::codes;
 use crate::files;
+use boson_document::Code;
 use boson_document::Tree;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::encoding;
@@ -40,7 +42,7 @@ pub fn mounted(path: &Path, sources: &mut Sources) -> Result<Tree, Box<Diagnosti
     let (bytes, name) = (files::read(path)?, files::name(path));
     let bytes = encoding::unpack(&bytes).map_err(|_| {
         Diagnostic::error(
-            "input-damaged",
+            codes::INPUT_DAMAGED,
             format!("'{name}' is compressed and cannot be unpacked"),
         )
         .in_document(&name)
@@ -86,7 +88,7 @@ fn text(name: &str, bytes: Vec<u8>, sources: &mut Sources, secret: bool) -> Resu
 }
 
 /// Code of files that are too large together.
-pub const TOTAL: &str = "input-total-too-large";
+pub const TOTAL: &Code = codes::INPUT_TOTAL_TOO_LARGE;
 
 /// Adds the memory of a file to the total of all given files, which is limited, too.
 ///

@@ -1,9 +1,11 @@
 //! The rules of an operator: those of the installation, and components that are added while it runs. Components are
 //! cached by digest, once for all deployments that use them.
 
+use crate::codes;
 use crate::unpack;
 use boson_api::PluginUse;
 use boson_budget::{Class, Share};
+use boson_controllers::codes as controllers_codes;
 use boson_controllers::conversion::{Chosen, Package, PluginHost, ResolvedPlugins, Settings};
 use boson_controllers::plugins::NO_MEMORY;
 use boson_document::{Tree, json};
@@ -76,7 +78,7 @@ impl PluginHost for Loaded {
             let _one = compiling.lock().await;
             let work = tokio::task::spawn_blocking(move || shared.load(&package));
             work.await.unwrap_or_else(|_| {
-                let error = Diagnostic::error("plugin-refused", "loading it was interrupted");
+                let error = Diagnostic::error(boson_sandbox::codes::PLUGIN_REFUSED, "loading it was interrupted");
                 Err(vec![error.help(
                     "this is a defect of the operator; report it together with the plugin",
                 )])
@@ -115,7 +117,7 @@ impl Shared {
                 "the component has the digest sha256:{digest}, but its description contains sha256:{}",
                 package.digest
             );
-            return Err(vec![Diagnostic::error("plugin-digest", what)]);
+            return Err(vec![Diagnostic::error(codes::PLUGIN_DIGEST, what)]);
         }
         let found = self.loaded().get(&digest).cloned();
         let is_new = found.is_none();
@@ -163,7 +165,7 @@ impl Shared {
         for one in chosen {
             let Some(known) = self.find(one) else {
                 let what = format!("plugin '{}' of the stage '{}' is not loaded", one.name, one.stage);
-                reported.push(Diagnostic::error("plugin-not-found", what));
+                reported.push(Diagnostic::error(controllers_codes::PLUGIN_NOT_FOUND, what));
                 continue;
             };
             reported.extend(known.check(&one.settings));
@@ -219,16 +221,16 @@ impl Shared {
 
 impl Known {
     fn of(plugin: Plugin, sandbox: &Sandbox) -> Result<Self, Failure> {
-        let said = plugin.describe(sandbox)?;
+        let description = plugin.describe(sandbox)?;
         let used = PluginUse {
             stage: plugin.stage.into(),
-            name: said.name,
-            version: said.version,
+            name: description.name,
+            version: description.version,
             digest: plugin.digest.hex(),
         };
         Ok(Self {
             settings: plugin.settings().to_string(),
-            schema: said.settings_schema,
+            schema: description.settings_schema,
             plugin,
             used,
             _code: None,
@@ -242,7 +244,7 @@ impl Known {
                 "it is a plugin of the stage '{}', not '{}'",
                 self.plugin.stage, package.stage
             );
-            return Err(vec![Diagnostic::error("plugin-other-stage", what)]);
+            return Err(vec![Diagnostic::error(codes::PLUGIN_OTHER_STAGE, what)]);
         }
         let reported = self.check(&package.settings);
         match reported.iter().any(Diagnostic::is_error) {

@@ -1,6 +1,7 @@
 //! Which settings of `--plugin-settings` a plugin gets: those that name it, else those for its stage. Unused settings
 //! are reported.
 
+use crate::codes;
 use crate::inputs;
 use crate::plugin_arguments::Replacement;
 use boson_document::Tree;
@@ -82,7 +83,7 @@ fn several(one: &Settings, other: &Settings) -> Diagnostic {
         ),
     };
     let help = "remove one; to give each of several plugins its own settings, use --plugin-settings STAGE:NAME=FILE";
-    Diagnostic::error("plugin-settings-twice", message)
+    Diagnostic::error(codes::PLUGIN_SETTINGS_TWICE, message)
         .in_document(second)
         .help(help)
 }
@@ -103,7 +104,7 @@ fn no_plugin(one: &Settings, loaded: &[(Stage, String)]) -> Diagnostic {
         [] => format!("add the plugin: --plugin {stage}=FILE"),
         names => format!("plugins of this stage: {}", names.join(", ")),
     };
-    Diagnostic::error("plugin-settings-unused", message)
+    Diagnostic::error(codes::PLUGIN_SETTINGS_UNUSED, message)
         .in_document(&one.document.name)
         .help(help)
 }

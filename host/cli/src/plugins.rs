@@ -1,5 +1,6 @@
 //! Which plugins a run uses: those of the installation, and replacements that the user gives.
 
+use crate::codes;
 use crate::memory;
 use crate::plugin_arguments::{PluginArguments, Replacement};
 use crate::plugin_settings::{self, Given};
@@ -54,11 +55,11 @@ pub fn prepare_within(
     let mut plugins = Plugins::new(loaded.sandbox.clone());
     for one in loaded.all {
         match configured(one, &mut given, &loaded.sandbox) {
-            Ok((plugin, said)) => {
+            Ok((plugin, reported)) => {
                 plugins.insert(plugin);
-                warnings.extend(said);
+                warnings.extend(reported);
             }
-            Err(said) => errors.extend(said),
+            Err(reported) => errors.extend(reported),
         }
     }
     // The settings may be for a plugin that did not load.
@@ -100,7 +101,7 @@ struct Loaded {
 /// A plugin, and its description; `None` for plugins of the installation, which are not called for it.
 struct Candidate {
     plugin: Plugin,
-    said: Option<Description>,
+    description: Option<Description>,
 }
 
 // === impl Candidate ===
@@ -134,7 +135,10 @@ fn loaded(
             take(
                 built_in(&sandbox, arguments, stage).and_then(|plugin| match &arguments.plugins_dir {
                     Some(_) => asked(plugin, &sandbox),
-                    None => Ok(Candidate { plugin, said: None }),
+                    None => Ok(Candidate {
+                        plugin,
+                        description: None,
+                    }),
                 }),
             );
         }
@@ -151,7 +155,7 @@ fn replaced(sandbox: &Sandbox, one: &Replacement) -> Result<Candidate, Box<Diagn
     if plugin.stage != one.stage {
         let (file, stage) = (one.file.display(), plugin.stage);
         let message = format!("'{file}' is a plugin of the stage '{stage}', not '{}'", one.stage);
-        let error = Diagnostic::error("plugin-other-stage", message);
+        let error = Diagnostic::error(codes::PLUGIN_OTHER_STAGE, message);
         return Err(Box::new(error.help(format!("use `--plugin {stage}={file}`"))));
     }
     let plugin = match &one.name {
@@ -164,9 +168,9 @@ fn replaced(sandbox: &Sandbox, one: &Replacement) -> Result<Candidate, Box<Diagn
 /// Calls a plugin's `describe` before the conversion, so that a broken plugin fails here and not during the conversion.
 fn asked(plugin: Plugin, sandbox: &Sandbox) -> Result<Candidate, Box<Diagnostic>> {
     match plugin.describe(sandbox) {
-        Ok(said) => Ok(Candidate {
+        Ok(description) => Ok(Candidate {
             plugin,
-            said: Some(said),
+            description: Some(description),
         }),
         Err(failure) => Err(Box::new(failure.diagnostic())),
     }
@@ -191,12 +195,15 @@ fn configured(
     sandbox: &Sandbox,
 ) -> Result<(Plugin, Vec<Diagnostic>), Vec<Diagnostic>> {
     let name = one.name();
-    let own = one.said.as_ref().map_or(name.as_str(), |said| said.name.as_str());
+    let own = one
+        .description
+        .as_ref()
+        .map_or(name.as_str(), |description| description.name.as_str());
     let settings = given
         .take(one.plugin.stage, &[&name, own])
         .map_err(|error| vec![*error])?;
     // Built-in plugins need no settings.
-    if settings.is_none() && one.said.is_none() {
+    if settings.is_none() && one.description.is_none() {
         return Ok((one.plugin, Vec::new()));
     }
     let reported = check_settings(&one.plugin, sandbox, settings.as_ref());
@@ -213,7 +220,7 @@ fn configured(
 /// Checks the settings of a plugin, or their absence, against its schema.
 pub fn check_settings(plugin: &Plugin, sandbox: &Sandbox, settings: Option<&Document>) -> Vec<Diagnostic> {
     let schema = match plugin.describe(sandbox) {
-        Ok(said) => said.settings_schema,
+        Ok(description) => description.settings_schema,
         Err(failure) => return vec![failure.diagnostic()],
     };
     let (stage, name) = (plugin.stage, plugin.name());
@@ -231,7 +238,7 @@ pub fn check_settings(plugin: &Plugin, sandbox: &Sandbox, settings: Option<&Docu
 /// Checks the settings for one call of `host run-plugin`, where the host adds no settings.
 pub fn check_call_settings(plugin: &Plugin, sandbox: &Sandbox, settings: &Document) -> Vec<Diagnostic> {
     match plugin.describe(sandbox) {
-        Ok(said) => settings::fit(settings, &said.settings_schema, plugin.name()),
+        Ok(description) => settings::fit(settings, &description.settings_schema, plugin.name()),
         Err(failure) => vec![failure.diagnostic()],
     }
 }
@@ -245,7 +252,7 @@ fn built_in(sandbox: &Sandbox, arguments: &PluginArguments, stage: Stage) -> Res
             Ok(directory) => sandbox.load_built_in(stage, &directory.join(file)),
             Err(error) => {
                 return Err(Box::new(
-                    Diagnostic::error("plugins-missing", format!("{error:#}"))
+                    Diagnostic::error(codes::PLUGINS_MISSING, format!("{error:#}"))
                         .help("build them with `make build`, or set their directory with --plugins-dir"),
                 ));
             }

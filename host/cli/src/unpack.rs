@@ -1,6 +1,7 @@
 //! Unpacks components from ConfigMaps and pods: in parts, compressed, and with a size limit that does not rely on their
 //! headers.
 
+use crate::codes;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::packed::{self, COMPRESSED, MAX_COMPONENT, MAX_PACKED};
 use ruzstd::decoding::StreamingDecoder;
@@ -40,7 +41,7 @@ pub fn read(path: &Path) -> Result<Option<Vec<u8>>, Box<Diagnostic>> {
     let name = path.display().to_string();
     let unreadable = |what: &str| {
         Box::new(Diagnostic::error(
-            "plugin-parts-unreadable",
+            codes::PLUGIN_PARTS_UNREADABLE,
             format!("'{name}': {what}"),
         ))
     };
@@ -72,12 +73,14 @@ fn bounded(path: &Path) -> std::io::Result<Vec<u8>> {
 
 fn too_large(bound: usize, how: &str) -> Box<Diagnostic> {
     let what = format!("the component has more than {} MiB{how}", bound >> 20);
-    Box::new(Diagnostic::error("plugin-too-large", what).help("strip it of debugging information"))
+    Box::new(
+        Diagnostic::error(boson_controllers::codes::PLUGIN_TOO_LARGE, what).help("strip it of debugging information"),
+    )
 }
 
 fn no_stream(why: &str) -> Box<Diagnostic> {
     let error = Diagnostic::error(
-        "plugin-parts-unreadable",
+        codes::PLUGIN_PARTS_UNREADABLE,
         format!("the component is not a zstd stream: {why}"),
     );
     Box::new(error.help("compress it with `zstd`, or let `host plugin pack` do it"))

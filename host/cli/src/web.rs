@@ -2,6 +2,7 @@
 //! choose the address, and see errors about the response in its conditions.
 
 use crate::etags::{Cached, Documents};
+use boson_controllers::codes;
 use boson_controllers::conversion::Web;
 use boson_pipeline::Diagnostic;
 use reqwest::header::{ETAG, IF_NONE_MATCH};
@@ -155,14 +156,14 @@ fn shown(address: &str) -> &str {
 }
 
 fn refused(why: String) -> Diagnostic {
-    Diagnostic::error("deployment-url", why).help(
+    Diagnostic::error(codes::DEPLOYMENT_URL, why).help(
         "allow it with the operator's flag --document-host HOST[:PORT] (--document-host-without-tls for http), or put the document into a ConfigMap",
     )
 }
 
 fn unread(address: &str, why: &str) -> Diagnostic {
     Diagnostic::error(
-        "deployment-url-unread",
+        codes::DEPLOYMENT_URL_UNREAD,
         format!("'{}' cannot be read: {why}", shown(address)),
     )
     .help("running pods are not changed; the operator tries again automatically")

@@ -13,7 +13,7 @@
 
 pub mod cache;
 pub mod client;
-mod codes;
+pub mod codes;
 pub mod lease;
 pub mod metrics;
 pub mod namespaces;

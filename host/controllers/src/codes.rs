@@ -98,6 +98,9 @@ boson_pipeline::codes::codes! {
          use a fortieth of the operator's budget, and those of all namespaces a twentieth. If the cache directory is \
          on a disk, one thirty-second of the machine code counts, because the system can evict the rest and read it \
          again. The operator loads the plugin when another one is deleted.";
+    PLUGIN_TOO_LARGE = "plugin-too-large", "A plugin's component is too large",
+        "A component may have at most 96 MiB, and 32 MiB when it is packed, because the API server, operators and \
+         pods must transfer it.";
     PLUGIN_TOO_MANY = "plugin-too-many", "There are too many plugins",
         "Each plugin uses memory of the operator and time to compile, so their number is limited, for each namespace \
          and in total. The operator uses the oldest ones.";

@@ -1,5 +1,7 @@
 //! Why a value could not be made, in BOSH's words.
 
+use crate::codes;
+use boson_document::Code;
 use std::fmt;
 
 /// A variable that got no value. Its text is BOSH's and holds no value of any variable.
@@ -110,10 +112,10 @@ impl Cause {
         }
     }
 
-    /// Stable code for diagnostics.
-    pub fn code(&self) -> &'static str {
+    /// The code of its diagnostic.
+    pub fn code(&self) -> &'static Code {
         match self {
-            Self::UnsupportedType(_) => "credentials-unsupported-type",
+            Self::UnsupportedType(_) => codes::CREDENTIALS_UNSUPPORTED_TYPE,
             Self::InvalidOptions { .. }
             | Self::NegativeLength
             | Self::ExcessiveLength(_)
@@ -122,11 +124,11 @@ impl Cause {
             | Self::CaAndSelfSign
             | Self::TooLong(..)
             | Self::UnsupportedKeyUsage(_)
-            | Self::UnsupportedUsage(_) => "credentials-invalid-options",
-            Self::MissingCa => "credentials-missing-ca",
-            Self::Signer(_) => "credentials-unusable-ca",
-            Self::Signing { .. } => "credentials-signing-failed",
-            Self::Key(_) | Self::Entropy => "credentials-no-randomness",
+            | Self::UnsupportedUsage(_) => codes::CREDENTIALS_INVALID_OPTIONS,
+            Self::MissingCa => codes::CREDENTIALS_MISSING_CA,
+            Self::Signer(_) => codes::CREDENTIALS_UNUSABLE_CA,
+            Self::Signing { .. } => codes::CREDENTIALS_SIGNING_FAILED,
+            Self::Key(_) | Self::Entropy => codes::CREDENTIALS_NO_RANDOMNESS,
         }
     }
 
@@ -175,7 +177,7 @@ mod tests {
             Cause::Entropy,
         ];
         for cause in &causes {
-            assert!(crate::CODES.iter().any(|code| code.name == cause.code()), "{cause:?}");
+            assert!(crate::CODES.iter().any(|&code| code == cause.code()), "{cause:?}");
         }
         assert_eq!(causes.len(), crate::CODES.len());
     }

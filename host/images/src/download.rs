@@ -1,7 +1,9 @@
 //! Release tarballs from web servers: over TLS only, within bounds, resumed where an earlier run was interrupted, and
 //! checked against their digest before use.
 
+use crate::codes;
 use boson_pipeline::Diagnostic;
+use boson_pipeline::release::codes as release_codes;
 use boson_releases::{Mismatch, Verifier, to_hex};
 use reqwest::header::{CONTENT_RANGE, RANGE};
 use reqwest::redirect::{Action, Attempt, Policy};
@@ -74,7 +76,12 @@ impl Downloads {
     /// `image-authority`, `image-cache`.
     pub fn new(directory: &Path, authorities: &[Vec<u8>]) -> Result<Self, Diagnostic> {
         let mut certificates = Vec::new();
-        let no_certificate = |_| Diagnostic::error("image-authority", "a CA for servers is not a certificate");
+        let no_certificate = |_| {
+            Diagnostic::error(
+                boson_releases::codes::IMAGE_AUTHORITY,
+                "a CA for servers is not a certificate",
+            )
+        };
         for pem in authorities {
             certificates.extend(Certificate::from_pem_bundle(pem).map_err(no_certificate)?);
         }
@@ -222,7 +229,7 @@ impl Downloads {
                 release.name,
                 shown(release.url)
             );
-            Diagnostic::error("release-digest", message)
+            Diagnostic::error(release_codes::RELEASE_DIGEST, message)
                 .help("compare `sha1` in the manifest with the digest that the publisher names; the next run downloads the release again")
         };
         let verifier = Verifier::new(digests).ok_or_else(|| refused(&Mismatch::Unknown))?;
@@ -268,7 +275,7 @@ fn address(release: Release<'_>) -> Result<Url, Diagnostic> {
             release.name,
             shown(release.url)
         );
-        Diagnostic::error("image-download", message)
+        Diagnostic::error(codes::IMAGE_DOWNLOAD, message)
             .help(format!("download it yourself, and use --release {}=PATH", release.name))
     };
     let url = Url::parse(release.url).map_err(|_| refused("is not a URL"))?;
@@ -333,12 +340,12 @@ fn unread(release: Release<'_>, what: &str) -> Diagnostic {
         release.name,
         shown(release.url)
     );
-    Diagnostic::error("image-download", message).help("run the command again: it continues the download")
+    Diagnostic::error(codes::IMAGE_DOWNLOAD, message).help("run the command again: it continues the download")
 }
 
 fn uncached(directory: &Path, error: &io::Error) -> Diagnostic {
     let message = format!("'{}' cannot be used for downloads: {error}", directory.display());
-    Diagnostic::error("image-cache", message)
+    Diagnostic::error(boson_releases::codes::IMAGE_CACHE, message)
         .help("check whether its disk is full or read-only, or choose another directory with --cache")
 }
 

@@ -1,11 +1,13 @@
 //! Errors that several parts report.
 
+use crate::codes;
 use boson_pipeline::Diagnostic;
+use boson_pipeline::release::codes as release_codes;
 use std::io;
 
 /// An output file cannot be written.
 pub(crate) fn unwritable(error: &io::Error) -> Diagnostic {
-    Diagnostic::error("image-unwritable", format!("the image cannot be written: {error}"))
+    Diagnostic::error(codes::IMAGE_UNWRITABLE, format!("the image cannot be written: {error}"))
         .help("check whether the disk of --cache or --out is full or read-only")
 }
 
@@ -15,7 +17,7 @@ pub(crate) fn which(error: io::Error, archive: &str) -> Diagnostic {
     match error.kind() {
         io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
             let message = format!("'{archive}' is damaged: {error}");
-            Diagnostic::error("release-archive-damaged", message).in_document(archive)
+            Diagnostic::error(release_codes::RELEASE_ARCHIVE_DAMAGED, message).in_document(archive)
         }
         _ => unwritable(&error),
     }

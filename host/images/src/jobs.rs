@@ -2,7 +2,9 @@
 
 use crate::failure::unwritable;
 use crate::layer::Draft;
+use boson_document::Code;
 use boson_pipeline::Diagnostic;
+use boson_pipeline::release::codes;
 use boson_pipeline::release::{Entry, Files};
 use boson_releases::refuse;
 
@@ -20,10 +22,10 @@ pub(crate) fn add(draft: &mut Draft, files: &Files) -> Result<(), Diagnostic> {
             continue;
         };
         let full = format!("{ROOT}/{inner}");
-        let bad = |code: &str, what: &str| Err(refuse(code, files.naming().source(), path, what));
+        let bad = |code: &Code, what: &str| Err(refuse(code, files.naming().source(), path, what));
         if inner.split('/').any(|part| part.starts_with(".wh.")) {
             return bad(
-                "release-archive-entry",
+                codes::RELEASE_ARCHIVE_ENTRY,
                 "has a name with which layers of images delete files",
             );
         }
@@ -39,8 +41,8 @@ pub(crate) fn add(draft: &mut Draft, files: &Files) -> Result<(), Diagnostic> {
         });
         written.map_err(|error| unwritable(&error))?;
         match entry {
-            Entry::Unread(_) => return bad("release-file-too-large", "is too large"),
-            Entry::Special => return bad("release-archive-entry", "is not a file"),
+            Entry::Unread(_) => return bad(codes::RELEASE_FILE_TOO_LARGE, "is too large"),
+            Entry::Special => return bad(codes::RELEASE_ARCHIVE_ENTRY, "is not a file"),
             _ => {}
         }
     }

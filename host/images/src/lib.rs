@@ -13,7 +13,7 @@
 
 mod base;
 mod build;
-mod codes;
+pub mod codes;
 mod download;
 mod failure;
 mod gzip;

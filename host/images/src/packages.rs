@@ -4,8 +4,10 @@
 
 use crate::failure::{unwritable, which};
 use crate::layer::Draft;
+use boson_document::Code;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::archive::PackageReference;
+use boson_pipeline::release::codes;
 use boson_pipeline::release::paths::clean;
 use boson_releases::{Budget, Item, Kind, Limits, each, refuse};
 use std::collections::BTreeSet;
@@ -82,34 +84,34 @@ impl Unpacking<'_> {
                 self.draft.link(&full, &target)
             }
             Kind::HardLink(target) => {
-                let target = clean(target).map_err(|_| self.refuse(item, "release-archive-link", LEADS_OUT))?;
+                let target = clean(target).map_err(|_| self.refuse(item, codes::RELEASE_ARCHIVE_LINK, LEADS_OUT))?;
                 self.draft.hard_link(&full, &format!("{}/{target}", self.root))
             }
-            Kind::Special(what) => return Err(self.refuse(item, "release-archive-entry", what)),
+            Kind::Special(what) => return Err(self.refuse(item, codes::RELEASE_ARCHIVE_ENTRY, what)),
         };
         written.map_err(|error| which(error, &self.archive))
     }
 
     fn path(&self, item: &Item) -> Result<String, Diagnostic> {
         let path = clean(&item.path).map_err(|_| {
-            self.refuse(item, "release-archive-path", "leads out of the archive")
+            self.refuse(item, codes::RELEASE_ARCHIVE_PATH, "leads out of the archive")
                 .help("no release has such paths: the archive may be malicious")
         })?;
         if path.split('/').any(|part| part.starts_with(".wh.")) {
             return Err(self.refuse(
                 item,
-                "release-archive-entry",
+                codes::RELEASE_ARCHIVE_ENTRY,
                 "has a name with which layers of images delete files",
             ));
         }
         let mut above = path.match_indices('/').filter_map(|(end, _)| path.get(..end));
         if above.any(|part| self.links.contains(part)) {
-            return Err(self.refuse(item, "release-archive-link", "is written through a link"));
+            return Err(self.refuse(item, codes::RELEASE_ARCHIVE_LINK, "is written through a link"));
         }
         Ok(path)
     }
 
-    fn refuse(&self, item: &Item, code: &str, what: &str) -> Diagnostic {
+    fn refuse(&self, item: &Item, code: &Code, what: &str) -> Diagnostic {
         refuse(code, &self.archive, &item.path, what)
     }
 }

@@ -1,5 +1,6 @@
 //! The images that a deployment needs, from its manifest. Pure: no I/O.
 
+use crate::codes;
 use boson_document::{Pointer, Tree, ruby};
 use boson_manifest::images;
 use boson_pipeline::Diagnostic;
@@ -82,7 +83,7 @@ pub fn wanted(document: &str, manifest: &Tree, registry: Option<&str>) -> Result
                 Ok(_) => {}
                 Err(why) => errors.push(
                     Diagnostic::error(
-                        "image-unnamed",
+                        codes::IMAGE_UNNAMED,
                         format!("the name of the image cannot be determined: {why}"),
                     )
                     .in_document(document)

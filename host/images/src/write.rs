@@ -1,5 +1,6 @@
 //! Images to disk: an OCI image layout in a directory, or an archive of one that `docker load` reads as well.
 
+use crate::codes;
 use boson_oci::{Archive, Blob, Image, index, path};
 use boson_pipeline::Diagnostic;
 use serde::Deserialize;
@@ -66,7 +67,7 @@ pub fn layout(image: &Image, out: &Path) -> Result<(), Diagnostic> {
 fn check(image: &Image, out: &Path) -> Result<(), Diagnostic> {
     let refuse = |what: &str| {
         let message = format!("'{}' holds {what}", out.display());
-        Err(Diagnostic::error("image-out-not-empty", message).help("set --out to an empty or new directory"))
+        Err(Diagnostic::error(codes::IMAGE_OUT_NOT_EMPTY, message).help("set --out to an empty or new directory"))
     };
     let mut entries = match fs::read_dir(out) {
         Ok(entries) => entries,
@@ -141,5 +142,5 @@ fn open_to_all(file: &File) -> io::Result<()> {
 
 fn unwritable(out: &Path, error: &io::Error) -> Diagnostic {
     let message = format!("the image cannot be written to '{}': {error}", out.display());
-    Diagnostic::error("image-unwritable", message).help("check whether the disk is full or read-only")
+    Diagnostic::error(codes::IMAGE_UNWRITABLE, message).help("check whether the disk is full or read-only")
 }

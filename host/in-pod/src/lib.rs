@@ -7,7 +7,7 @@
     reason = "errors are diagnostics, as everywhere in the pipeline, and rare"
 )]
 
-mod codes;
+pub mod codes;
 mod inputs;
 mod report;
 pub mod secrets;

@@ -139,8 +139,8 @@ impl From<Line> for Diagnostic {
     fn from(line: Line) -> Self {
         let code = line.code.unwrap_or_default();
         let mut one = match line.warning {
-            true => Self::warning(code, line.message),
-            false => Self::error(code, line.message),
+            true => Self::reported_warning(code, line.message),
+            false => Self::reported_error(code, line.message),
         };
         one.place.document = line.document;
         one.place.pointer = line.pointer;
@@ -156,15 +156,15 @@ impl From<Line> for Diagnostic {
 mod tests {
     use super::*;
 
-    fn said() -> Vec<Diagnostic> {
+    fn reported() -> Vec<Diagnostic> {
         let info = Diagnostic {
             severity: Severity::Info,
-            ..Diagnostic::error("render-failed", "all once more")
+            ..Diagnostic::reported_error("render-failed", "all once more")
         };
         vec![
-            Diagnostic::warning("a-b", "odd").in_document("m").at("/x"),
+            Diagnostic::reported_warning("a-b", "odd").in_document("m").at("/x"),
             info,
-            Diagnostic::error("c-d", "wrong\n\"so\"")
+            Diagnostic::reported_error("c-d", "wrong\n\"so\"")
                 .in_document("t.erb")
                 .on_line(7, Some(2))
                 .help("fix it"),
@@ -173,8 +173,8 @@ mod tests {
 
     #[test]
     fn diagnostics_are_reported_with_their_position_errors_first() {
-        let report = from_message(&to_message(&said(), MOST)).unwrap();
-        assert_eq!(report.diagnostics, [said()[2].clone(), said()[0].clone()]);
+        let report = from_message(&to_message(&reported(), MOST)).unwrap();
+        assert_eq!(report.diagnostics, [reported()[2].clone(), reported()[0].clone()]);
         assert_eq!(report.more, 0);
         assert_eq!(from_message("cp: no such file"), None);
         assert_eq!(to_message(&[], MOST), "");
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_counted() {
         let many: Vec<Diagnostic> = (0..100)
-            .map(|nth| Diagnostic::error("e-x", format!("number {nth} {}", "é".repeat(30))))
+            .map(|nth| Diagnostic::reported_error("e-x", format!("number {nth} {}", "é".repeat(30))))
             .collect();
         for limit in [300, 1000, 9000] {
             let text = to_message(&many, limit);
@@ -191,7 +191,7 @@ mod tests {
             let report = from_message(&text).unwrap();
             assert_eq!(report.diagnostics.len() + report.more, 100, "{limit}");
         }
-        let long = [Diagnostic::error("e-x", "ä".repeat(9000)).help("h".repeat(9000))];
+        let long = [Diagnostic::reported_error("e-x", "ä".repeat(9000)).help("h".repeat(9000))];
         let text = to_message(&long, 400);
         assert!(text.len() <= 400);
         let report = from_message(&text).unwrap();
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_cut_costs_the_last_line_only() {
-        let text = to_message(&said(), MOST);
+        let text = to_message(&reported(), MOST);
         let report = from_message(&text[..text.len() - 10]).unwrap();
         assert_eq!((report.diagnostics.len(), report.more), (1, 1));
     }

@@ -3,6 +3,7 @@
 //! A Secret whose only key is `password` is a text, `((x))`; any others are the members of a map, `((x.key))`. What the
 //! operator adds to a generated Secret beside the value (`is_ca`) is a member like others.
 
+use crate::codes;
 use boson_document::{Tree, json};
 use boson_manifest::labels;
 use boson_pipeline::Diagnostic;
@@ -45,7 +46,7 @@ pub fn of_implicit(secret: &Secret, key: &str) -> Result<Tree, Diagnostic> {
     let name = secret.metadata.name.as_deref().unwrap_or_default();
     let Some(bytes) = secret.data.as_ref().and_then(|data| data.get(key)) else {
         return Err(
-            Diagnostic::error("deployment-no-key", format!("Secret '{name}' has no key '{key}'"))
+            Diagnostic::error(codes::DEPLOYMENT_NO_KEY, format!("Secret '{name}' has no key '{key}'"))
                 .help("put the value under 'value', or under the key that follows '/' in the name of the variable"),
         );
     };
@@ -58,7 +59,7 @@ pub fn of_implicit(secret: &Secret, key: &str) -> Result<Tree, Diagnostic> {
     match (is_json, &value) {
         (true, Tree::String(text)) => json::parse(text).map_err(|_| {
             Diagnostic::error(
-                "deployment-value",
+                codes::DEPLOYMENT_VALUE,
                 format!("key '{key}' of Secret '{name}' is not JSON, as its annotation requires"),
             )
             .help(format!("fix it, or remove the annotation {}", labels::JSON_VALUE))
@@ -72,7 +73,7 @@ fn text(secret: &Secret, key: &str, bytes: &[u8]) -> Result<Tree, Diagnostic> {
     let text = std::str::from_utf8(bytes);
     text.map(Tree::from).map_err(|_| {
         Diagnostic::error(
-            "deployment-value",
+            codes::DEPLOYMENT_VALUE,
             format!("key '{key}' of Secret '{name}' is not UTF-8 text"),
         )
         .help("encode binary values as text")

@@ -1,6 +1,7 @@
 //! Writes Secrets of output: new versions of versioned ones, others if they have changed.
 
 use super::parsed::Wanted;
+use crate::codes;
 use boson_cluster::client::{Cluster, Created, Error, FieldManager};
 use boson_cluster::objects;
 use boson_cluster::objects::versioned::{Content, Next, Series};
@@ -127,7 +128,10 @@ async fn plain(
     };
     if !objects::has_owner(&found, &owner.uid) {
         let what = format!("Secret '{}' exists and belongs to another object", wanted.name);
-        return Err(Failure::Foreign(Box::new(Diagnostic::error("output-foreign", what))));
+        return Err(Failure::Foreign(Box::new(Diagnostic::error(
+            codes::OUTPUT_FOREIGN,
+            what,
+        ))));
     }
     let same = found.data.clone().unwrap_or_default() == wanted.data;
     if !same

@@ -3,7 +3,7 @@
 //! their files ([`secrets`]), and writes the Secrets ([`keep`]). A crate of its own, because that container needs no
 //! controller.
 
-mod codes;
+pub mod codes;
 mod ends;
 mod keep;
 mod order;

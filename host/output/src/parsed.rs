@@ -1,8 +1,10 @@
 //! Parses a file into its Secrets. Pure. Errors name keys, never values.
 
+use crate::codes;
 use boson_api::job::{Output, OutputSecret, PersistenceMethod};
 use boson_manifest::labels;
 use boson_manifest::names::{self, SUBDOMAIN_LIMIT};
+use boson_pipeline::codes::Code;
 use boson_pipeline::{Diagnostic, encoding};
 use k8s_openapi::ByteString;
 use serde_json::{Map, Value};
@@ -49,7 +51,7 @@ pub fn secrets(
                 let one = wanted(&place, fanned(&place, key, asked)?, &inner, output, asked)?;
                 if all.iter().any(|other| other.name == one.name) {
                     let what = format!("{place}: another member becomes Secret '{}', too", one.name);
-                    return Err(error("output-collision", what));
+                    return Err(error(codes::OUTPUT_COLLISION, what));
                 }
                 all.push(one);
             }
@@ -63,7 +65,7 @@ fn fanned(place: &str, key: &str, asked: &OutputSecret) -> Result<String, Box<Di
     let ending = names::subdomain(key);
     if ending.is_empty() {
         return Err(error(
-            "output-name",
+            codes::OUTPUT_NAME,
             format!("{place} has no letter or digit for the name of a Secret"),
         ));
     }
@@ -85,13 +87,13 @@ fn wanted(
     for (key, value) in members {
         if !is_key(key) {
             let what = format!("{place}: a Secret cannot have the key '{}'", key.escape_debug());
-            return Err(error("output-name", what));
+            return Err(error(codes::OUTPUT_NAME, what));
         }
         data.insert(key.clone(), ByteString(flat(place, key, value)?.as_bytes().to_vec()));
     }
     let mut annotations = asked.secret_annotations.clone();
     let packed = encoding::pack(data.values_mut().map(|bytes| &mut bytes.0));
-    if packed.map_err(|large| error("output-too-large", format!("{place}: Secret '{name}': {large}")))? {
+    if packed.map_err(|large| error(codes::OUTPUT_TOO_LARGE, format!("{place}: Secret '{name}': {large}")))? {
         annotations.insert(labels::ENCODING.into(), encoding::GZIP.into());
     }
     let mut labels = output.secret_labels.clone();
@@ -108,18 +110,21 @@ fn wanted(
 fn members(place: &str, bytes: &[u8]) -> Result<Map<String, Value>, Box<Diagnostic>> {
     let value: Value = serde_json::from_slice(bytes).map_err(|wrong| {
         let what = format!("{place} is not JSON: line {}, column {}", wrong.line(), wrong.column());
-        error("output-not-json", what)
+        error(codes::OUTPUT_NOT_JSON, what)
     })?;
     match value {
         Value::Object(members) => Ok(members),
-        _ => Err(error("output-not-flat", format!("{place} is JSON, but not an object"))),
+        _ => Err(error(
+            codes::OUTPUT_NOT_FLAT,
+            format!("{place} is JSON, but not an object"),
+        )),
     }
 }
 
 fn flat<'v>(place: &str, key: &str, value: &'v Value) -> Result<&'v str, Box<Diagnostic>> {
     value.as_str().ok_or_else(|| {
         let what = format!("{place}: the value of '{}' is not a string", key.escape_debug());
-        error("output-not-flat", what)
+        error(codes::OUTPUT_NOT_FLAT, what)
     })
 }
 
@@ -128,7 +133,7 @@ fn is_key(key: &str) -> bool {
     (1..=SUBDOMAIN_LIMIT).contains(&key.len()) && key.bytes().all(taken) && key != "." && !key.starts_with("..")
 }
 
-fn error(code: &str, what: String) -> Box<Diagnostic> {
+fn error(code: &Code, what: String) -> Box<Diagnostic> {
     Box::new(Diagnostic::error(code, what))
 }
 

@@ -4,6 +4,7 @@
 //! pointer. What arrives here, through the contract or in the report of a pod, is located further: it has a code of any
 //! plugin as text, perhaps a line and column of a text file, and the plugin that reported it. That is [`Diagnostic`].
 
+use boson_document::Code;
 pub use boson_document::Severity;
 
 use std::borrow::Cow;
@@ -46,7 +47,17 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     /// An error without a place.
-    pub fn error(code: impl Into<String>, message: impl Into<String>) -> Self {
+    pub fn error(code: &Code, message: impl Into<String>) -> Self {
+        Self::reported_error(code.name, message)
+    }
+
+    /// A warning without a place.
+    pub fn warning(code: &Code, message: impl Into<String>) -> Self {
+        Self::reported_warning(code.name, message)
+    }
+
+    /// An error whose code is known only as text: of a plugin or a pod.
+    pub fn reported_error(code: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             severity: Severity::Error,
             code: code.into(),
@@ -58,11 +69,11 @@ impl Diagnostic {
         }
     }
 
-    /// A warning without a place.
-    pub fn warning(code: impl Into<String>, message: impl Into<String>) -> Self {
+    /// A warning whose code is known only as text: of a plugin or a pod.
+    pub fn reported_warning(code: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             severity: Severity::Warning,
-            ..Self::error(code, message)
+            ..Self::reported_error(code, message)
         }
     }
 
@@ -92,13 +103,6 @@ impl Diagnostic {
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
-        self
-    }
-
-    /// Marks it as a consequence of errors with this code.
-    #[must_use]
-    pub fn following(mut self, code: impl Into<String>) -> Self {
-        self.follows = Some(code.into());
         self
     }
 
@@ -151,8 +155,11 @@ mod tests {
 
     #[test]
     fn consequences_are_dropped_only_where_their_cause_is_reported() {
-        let cause = || Diagnostic::error("no-registry", "cause");
-        let consequence = || Diagnostic::error("no-image", "consequence").following("no-registry");
+        let cause = || Diagnostic::reported_error("no-registry", "cause");
+        let consequence = || Diagnostic {
+            follows: Some("no-registry".into()),
+            ..Diagnostic::reported_error("no-image", "consequence")
+        };
         assert_eq!(causes(vec![consequence(), cause(), consequence()]), [cause()]);
         assert_eq!(causes(vec![consequence()]), [consequence()]);
     }

@@ -2,11 +2,12 @@
 
 use crate::Diagnostic;
 use crate::name_rule::NameRule;
+use boson_document::Code;
 use boson_document::Tree;
 use boson_manifest::names::{LABEL_LIMIT, SUBDOMAIN_LIMIT};
 
 /// An error about an object.
-pub(crate) fn fault(object: &Tree, code: &str, why: &str) -> Box<Diagnostic> {
+pub(crate) fn fault(object: &Tree, code: &Code, why: &str) -> Box<Diagnostic> {
     let message = format!("{} '{}': {why}", object.str("kind").unwrap_or("object"), name(object));
     Box::new(Diagnostic::error(code, message))
 }

@@ -45,8 +45,8 @@ fn workload(kind: &str, pod: &str) -> Tree {
     ))
 }
 
-/// What is said of pods with these privileges; empty if they are accepted.
-fn said(granted: &GrantedPrivileges, kind: &str, pod: &str) -> String {
+/// What is reported of pods with these privileges; empty if they are accepted.
+fn reported(granted: &GrantedPrivileges, kind: &str, pod: &str) -> String {
     let mut bundle = Bundle::with_privileges(&deployment(), granted.clone());
     match bundle.add(vec![workload(kind, pod)], "resources 1") {
         Ok(()) => String::new(),
@@ -138,20 +138,20 @@ fn pods_get_no_privilege_that_was_not_granted() {
         "QuarksJob",
     ] {
         for (right, pod) in ASKING {
-            let said = said(&GrantedPrivileges::default(), kind, pod);
+            let reported = reported(&GrantedPrivileges::default(), kind, pod);
             let expected = format!("for '{right}', which the deployment does not request (made by resources 1)");
             assert!(
-                said.starts_with(&format!("bundle-privilege: {kind} 'dep-group': its ")),
-                "{pod}: {said}"
+                reported.starts_with(&format!("bundle-privilege: {kind} 'dep-group': its ")),
+                "{pod}: {reported}"
             );
-            assert!(said.ends_with(&expected), "{pod}: {said}");
+            assert!(reported.ends_with(&expected), "{pod}: {reported}");
         }
     }
     let harmless = r#"{"serviceAccountName": "default", "hostNetwork": false, "volumes": [{"name": "v", "secret": {}}],
         "securityContext": {"runAsUser": 1000, "seccompProfile": {"type": "RuntimeDefault"}},
         "containers": [{"name": "a", "ports": [{"containerPort": 80}],
             "securityContext": {"privileged": false, "allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]}}}]}"#;
-    assert_eq!(said(&GrantedPrivileges::default(), "Deployment", harmless), "");
+    assert_eq!(reported(&GrantedPrivileges::default(), "Deployment", harmless), "");
 }
 
 #[test]
@@ -159,11 +159,11 @@ fn an_administrator_allows_a_privilege_or_one_value_of_it() {
     let granted =
         |text: &str| GrantedPrivileges::new(text.split(',').map(|one| one.parse::<Privilege>().unwrap()).collect());
     for (right, pod) in ASKING {
-        assert_eq!(said(&granted(right), "Deployment", pod), "", "{right}");
+        assert_eq!(reported(&granted(right), "Deployment", pod), "", "{right}");
         let field = right.split('=').next().unwrap();
-        assert_eq!(said(&granted(field), "Deployment", pod), "", "{field}");
+        assert_eq!(reported(&granted(field), "Deployment", pod), "", "{field}");
         assert_ne!(
-            said(&granted(&format!("{field}=other")), "Deployment", pod),
+            reported(&granted(&format!("{field}=other")), "Deployment", pod),
             "",
             "{field}"
         );
@@ -257,7 +257,7 @@ fn a_group_gets_what_it_asks_for_and_other_workloads_do_not() {
         let mut granted = GrantedPrivileges::default();
         granted.grant("dep-group".into(), privileges.clone());
         for (right, pod) in ASKING {
-            let accepted = said(&granted, "QuarksStatefulSet", pod).is_empty();
+            let accepted = reported(&granted, "QuarksStatefulSet", pod).is_empty();
             // A privileged container can escalate anyway.
             let implied = *right == "allowPrivilegeEscalation" && expected.contains(&"privileged");
             assert_eq!(
@@ -265,7 +265,11 @@ fn a_group_gets_what_it_asks_for_and_other_workloads_do_not() {
                 implied || expected.contains(right),
                 "{right} with {privileges:?}"
             );
-            assert_ne!(said(&granted, "Deployment", pod), "", "{right}: a hook's own workload");
+            assert_ne!(
+                reported(&granted, "Deployment", pod),
+                "",
+                "{right}: a hook's own workload"
+            );
         }
     }
 }
@@ -274,10 +278,10 @@ fn a_group_gets_what_it_asks_for_and_other_workloads_do_not() {
 fn scripts_before_the_start_run_as_root_as_in_bosh() {
     let pod = r#"{"initContainers": [{"name": "bosh-pre-start-j", "securityContext": {"runAsUser": 0}}]}"#;
     let mut granted = GrantedPrivileges::default();
-    assert_ne!(said(&granted, "QuarksStatefulSet", pod), "");
+    assert_ne!(reported(&granted, "QuarksStatefulSet", pod), "");
     granted.grant("dep-group".into(), Privileges::default());
-    assert_eq!(said(&granted, "QuarksStatefulSet", pod), "");
-    assert_ne!(said(&granted, "Job", pod), "");
+    assert_eq!(reported(&granted, "QuarksStatefulSet", pod), "");
+    assert_ne!(reported(&granted, "Job", pod), "");
 }
 
 #[test]
@@ -369,11 +373,13 @@ fn the_operators_labels_and_annotations_are_reserved() {
 fn the_dns_servers_of_the_deployment_run_as_their_account_and_nothing_else_does() {
     let mut granted = GrantedPrivileges::default();
     let pod = r#"{"serviceAccountName": "boson-dns"}"#;
-    assert!(said(&granted, "Deployment", pod).contains("serviceAccountName=boson-dns"));
+    assert!(reported(&granted, "Deployment", pod).contains("serviceAccountName=boson-dns"));
     granted.grant_dns("dep-other".into());
-    assert!(said(&granted, "Deployment", pod).contains("serviceAccountName=boson-dns"));
+    assert!(reported(&granted, "Deployment", pod).contains("serviceAccountName=boson-dns"));
     granted.grant_dns("dep-group".into());
-    assert_eq!(said(&granted, "Deployment", pod), "");
-    assert!(said(&granted, "StatefulSet", pod).contains("serviceAccountName=boson-dns"));
-    assert!(said(&granted, "Deployment", r#"{"serviceAccountName": "admin"}"#).contains("serviceAccountName=admin"));
+    assert_eq!(reported(&granted, "Deployment", pod), "");
+    assert!(reported(&granted, "StatefulSet", pod).contains("serviceAccountName=boson-dns"));
+    assert!(
+        reported(&granted, "Deployment", r#"{"serviceAccountName": "admin"}"#).contains("serviceAccountName=admin")
+    );
 }

@@ -61,7 +61,7 @@ fn shown(diagnostic: Diagnostic, sources: &Sources) -> String {
 
 #[test]
 fn a_pointer_becomes_a_line_with_its_value_underlined() {
-    let diagnostic = Diagnostic::error("ops-invalid-path", "Expected to find a map key 'x'")
+    let diagnostic = Diagnostic::reported_error("ops-invalid-path", "Expected to find a map key 'x'")
         .in_document("ops/nats.yml")
         .at("/0/path")
         .help("add `?` to the key to create it");
@@ -80,7 +80,7 @@ error[ops-invalid-path]: Expected to find a map key 'x'
 
 #[test]
 fn a_value_that_is_not_a_scalar_is_shown_by_its_key() {
-    let diagnostic = Diagnostic::warning("links-unused", "this has no effect")
+    let diagnostic = Diagnostic::reported_warning("links-unused", "this has no effect")
         .in_document("manifest.yml")
         .at("/instance_groups/0/azs");
     let expected = "\
@@ -97,7 +97,7 @@ warning[links-unused]: this has no effect
 
 #[test]
 fn a_value_from_an_ops_file_is_shown_there() {
-    let diagnostic = Diagnostic::error("bpm-bad-port", "this is no port")
+    let diagnostic = Diagnostic::reported_error("bpm-bad-port", "this is no port")
         .in_document("manifest.yml")
         .at("/instance_groups/0/jobs/1/properties/port");
     let expected = "\
@@ -117,7 +117,7 @@ error[bpm-bad-port]: this is no port
     sources.set_main("manifest.yml");
     assert_eq!(shown(diagnostic, &sources), expected);
     // Values that no ops file changed keep their place.
-    let diagnostic = Diagnostic::error("x", "y")
+    let diagnostic = Diagnostic::reported_error("x", "y")
         .in_document("manifest.yml")
         .at("/instance_groups/0/jobs/0/name");
     assert!(shown(diagnostic, &sources).contains("--> manifest.yml:6:12\n"));
@@ -125,7 +125,7 @@ error[bpm-bad-port]: this is no port
 
 #[test]
 fn templates_are_shown_by_line() {
-    let diagnostic = Diagnostic::error("render-error", "undefined method 'fetch'")
+    let diagnostic = Diagnostic::reported_error("render-error", "undefined method 'fetch'")
         .in_document("uaa/config.erb")
         .on_line(2, None);
     let expected = "\
@@ -161,19 +161,21 @@ error[yaml-syntax]: mapping values are not allowed in this context
 fn secret_documents_show_places_and_no_text() {
     for pointer in ["/password", "/list/0/name", "/list/0"] {
         let shown = shown(
-            Diagnostic::error("x", "y").in_document("vars.yml").at(pointer),
+            Diagnostic::reported_error("x", "y").in_document("vars.yml").at(pointer),
             &sources(),
         );
         assert!(!shown.contains("hunter") && shown.contains("--> vars.yml:"), "{shown}");
     }
-    let by_line = Diagnostic::error("x", "y").in_document("vars.yml").on_line(1, Some(1));
+    let by_line = Diagnostic::reported_error("x", "y")
+        .in_document("vars.yml")
+        .on_line(1, Some(1));
     assert_eq!(shown(by_line, &sources()), "error[x]: y\n --> vars.yml:1:1\n\n");
     assert!(!format!("{:?}", sources()).contains("hunter"));
 }
 
 #[test]
 fn unknown_documents_and_missing_places_are_no_problem() {
-    let plain = Diagnostic::error("x", "y");
+    let plain = Diagnostic::reported_error("x", "y");
     assert_eq!(shown(plain.clone(), &sources()), "error[x]: y\n\n");
     let unknown = plain.clone().in_document("missing.yml").at("/a/b~1c");
     assert_eq!(
@@ -188,7 +190,7 @@ fn unknown_documents_and_missing_places_are_no_problem() {
 
 #[test]
 fn several_lines_stay_together_and_escapes_do_not_reach_the_terminal() {
-    let diagnostic = Diagnostic::error("ops-\u{1b}[0m", "first\n{\n  \"Type\": \"x\"\n}\u{1b}]0;title\u{7}")
+    let diagnostic = Diagnostic::reported_error("ops-\u{1b}[0m", "first\n{\n  \"Type\": \"x\"\n}\u{1b}]0;title\u{7}")
         .in_document("a\u{1b}[2J\nb.yml")
         .help("one\ntwo\r\u{202e}");
     let expected = "\
@@ -206,7 +208,9 @@ error[ops-␛[0m]: first
     sources.add_text("evil.erb", "a\u{1b}[31mb\u{202e}\n");
     assert!(
         !shown(
-            Diagnostic::error("x", "y").in_document("evil.erb").on_line(1, None),
+            Diagnostic::reported_error("x", "y")
+                .in_document("evil.erb")
+                .on_line(1, None),
             &sources
         )
         .contains('\u{1b}')
@@ -215,7 +219,7 @@ error[ops-␛[0m]: first
 
 #[test]
 fn colors_are_codes_around_the_same_text() {
-    let diagnostic = Diagnostic::warning("x", "y")
+    let diagnostic = Diagnostic::reported_warning("x", "y")
         .in_document("manifest.yml")
         .at("/name")
         .help("z");
@@ -244,7 +248,10 @@ error[x]: y
 
 ";
     assert_eq!(
-        shown(Diagnostic::error("x", "y").in_document("input").at("/b/1/c"), &sources),
+        shown(
+            Diagnostic::reported_error("x", "y").in_document("input").at("/b/1/c"),
+            &sources
+        ),
         expected
     );
 }
@@ -252,13 +259,13 @@ error[x]: y
 #[test]
 fn programs_get_the_same_places() {
     let diagnostics = [
-        Diagnostic::error("a", "b")
+        Diagnostic::reported_error("a", "b")
             .in_document("manifest.yml")
             .at("/instance_groups/0/azs/0")
             .help("c"),
         Diagnostic {
             severity: Severity::Info,
-            ..Diagnostic::error("d", "e")
+            ..Diagnostic::reported_error("d", "e")
         },
     ];
     let json = serde_json::to_string(&entries(&diagnostics, &sources())).unwrap();
@@ -274,17 +281,17 @@ fn programs_get_the_same_places() {
 fn a_summary_has_one_entry_for_each_kind_and_errors_in_full() {
     let ignored = |group: usize| {
         let pointer = format!("/instance_groups/{group}/azs");
-        Diagnostic::warning("bpm-ignored-key", "Key 'azs' has no effect")
+        Diagnostic::reported_warning("bpm-ignored-key", "Key 'azs' has no effect")
             .in_document("manifest.yml")
             .at(pointer)
     };
     let property = |name: &str, line| {
-        Diagnostic::warning("links-unused-property", format!("Property '{name}' is not declared"))
+        Diagnostic::reported_warning("links-unused-property", format!("Property '{name}' is not declared"))
             .in_document("manifest.yml")
             .on_line(line, None)
             .help("check its spelling")
     };
-    let wrong = Diagnostic::error("links-wrong-type", "wrong")
+    let wrong = Diagnostic::reported_error("links-wrong-type", "wrong")
         .in_document("manifest.yml")
         .at("/name");
     let all = [

@@ -37,7 +37,7 @@ fn references(references: Vec<boson_variables::Reference>) -> Vec<Reference> {
 }
 
 fn none<T>() -> Reply<T> {
-    Err(StageError::Plugin(Box::new(Diagnostic::error(
+    Err(StageError::Plugin(Box::new(Diagnostic::reported_error(
         "test",
         "not this stage",
     ))))
@@ -126,8 +126,9 @@ impl Generator for Maker {
     }
 
     fn generate(&mut self, definition: &Definition, options: &Tree, signer: Option<&Tree>) -> Result<Tree, Diagnostic> {
-        let fail =
-            |why: String| Diagnostic::error("made-up", format!("Generating variable '{}': {why}", definition.name));
+        let fail = |why: String| {
+            Diagnostic::reported_error("made-up", format!("Generating variable '{}': {why}", definition.name))
+        };
         self.made.push(definition.name.clone());
         match (definition.kind.as_deref().unwrap(), options.str("ca"), signer) {
             ("certificate", Some(ca), None) => Err(fail(format!(
@@ -146,7 +147,7 @@ impl Generator for Maker {
 
 struct Run {
     result: Result<Interpolation, Vec<String>>,
-    said: Vec<String>,
+    reported: Vec<String>,
     made: Vec<String>,
     prepared: Vec<String>,
     store: Store,
@@ -192,7 +193,7 @@ impl Case<'_> {
         let check = |document: Named<'_>| match self.mistake {
             None => Ok(()),
             Some(mistake) => {
-                let error = Diagnostic::error(
+                let error = Diagnostic::reported_error(
                     "links-unresolved",
                     format!("{mistake}: {}", json::to_text(document.tree)),
                 );
@@ -215,14 +216,14 @@ impl Case<'_> {
             inputs,
             &options,
         );
-        let (result, said) = match reply {
-            Ok((interpolation, said)) => (Ok(interpolation), said.iter().map(say).collect()),
+        let (result, reported) = match reply {
+            Ok((interpolation, reported)) => (Ok(interpolation), reported.iter().map(say).collect()),
             Err(error) => (Err(error.into_diagnostics().iter().map(say).collect()), Vec::new()),
         };
         let calls = *stages.0.lock().unwrap();
         Run {
             result,
-            said,
+            reported,
             made: maker.made,
             prepared: maker.prepared,
             store,
@@ -362,7 +363,7 @@ fn a_ca_comes_before_its_certificates_in_the_list_or_by_itself_in_a_conversion()
     assert_eq!(run.made, ["ca", "sub", "leaf"]);
     let leaf = r#"leaf {"ca":"sub"} by sub {"ca":"ca"} by ca {"is_ca":true} by self"#;
     assert_eq!(run.store.get("leaf").unwrap().str("certificate"), Some(leaf));
-    assert_eq!(run.said, Vec::<String>::new());
+    assert_eq!(run.reported, Vec::<String>::new());
     let given = Case {
         flags: &["sub={certificate: given}"],
         store: Some(""),
@@ -502,7 +503,7 @@ fn missing_and_unused_variables_are_reported_together_or_separately() {
         missing: Check::Ignore,
         ..Options::convert()
     };
-    assert_eq!(case.run(document, lenient).said.len(), 2);
+    assert_eq!(case.run(document, lenient).reported.len(), 2);
 }
 
 #[test]
@@ -527,7 +528,7 @@ fn consumed_links_become_names_or_a_warning() {
     };
     let run = case.run(document, Options::convert());
     assert_eq!(
-        run.said,
+        run.reported,
         ["/variables/0/consumes: The links that variable 'c' consumes have no effect"]
     );
     let consumed = Consumed {
@@ -536,7 +537,7 @@ fn consumed_links_become_names_or_a_warning() {
     };
     case.addresses = Some(Addresses::from([("c".to_string(), consumed)]));
     let run = case.run(document, Options::convert());
-    assert_eq!(run.said, Vec::<String>::new());
+    assert_eq!(run.reported, Vec::<String>::new());
     assert_eq!(
         json::to_text(&run.result.unwrap().variables[0].options),
         r#"{"alternative_names":["a","api.ns"]}"#
@@ -555,7 +556,7 @@ fn a_conversion_puts_in_given_values_as_the_command_line_does() {
     let run = case.run(document, Options::convert());
     let want = r#"{"\u00001":1,"a":1,"b":"two","c":"inner null","d":"own {\"o\":1}","e":[1],"variables":[]}"#;
     assert_eq!(run.text(), want);
-    assert_eq!(run.said, Vec::<String>::new());
+    assert_eq!(run.reported, Vec::<String>::new());
     let done = run.result.unwrap();
     let variables: Vec<_> = done.variables.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(
@@ -634,7 +635,7 @@ fn update_modes_decide_which_values_are_replaced() {
         "a new CA signs those that converge"
     );
     assert_eq!(
-        changed.said,
+        changed.reported,
         [
             "/variables/2: The value of variable 'fresh' was regenerated: its update mode is overwrite",
             "/variables/3: The value of variable 'apt' was regenerated: its options have changed",
@@ -717,7 +718,7 @@ fn options_without_effect_are_reported_at_their_place() {
                     {name: b, type: password, options: {useless: 1}}], x: ((b))}";
     let run = case.run(document, Options::convert());
     assert_eq!(
-        run.said,
+        run.reported,
         ["/variables/0/options/useless: Option 'useless' of variable 'a' has no effect"]
     );
 }

@@ -4,13 +4,6 @@ boson_pipeline::codes::codes! {
     IMAGE_ACCESS = "image-access", "The registry denies access to a release image",
         "Set `releases[].credentials` in the manifest. The image may also not exist: many registries return the same \
          error without credentials.";
-    IMAGE_AUTHORITY = "image-authority", "A CA for registries is not a certificate",
-        "The files of `--registry-ca` contain certificates in PEM. The operator does not start with other content, \
-         because it would trust fewer servers than configured.";
-    IMAGE_CACHE = "image-cache", "The image cache cannot be written",
-        "The operator caches images in the directory `--image-cache`. Check whether its volume is full or read-only. \
-         The cache holds at most 1 GiB of layers, and 768 MiB of images that are read at the same time; above that, \
-         the operator tries again. `host image` has its own cache, `--cache`, for downloads and layers.";
     IMAGE_CREDENTIALS = "image-credentials", "Docker's configuration cannot be used",
         "`host image` reads user and password from `$DOCKER_CONFIG/config.json`, by default `~/.docker/config.json`: \
          from the helper in `credHelpers` or `credsStore`, otherwise from `auths`. Identity tokens are not \

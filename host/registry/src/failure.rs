@@ -1,6 +1,7 @@
 //! Why an image cannot be read, and its diagnostic. It never quotes the registry or the library: their texts contain
 //! addresses, which may be signed.
 
+use crate::codes;
 use boson_pipeline::Diagnostic;
 use reqwest::StatusCode;
 
@@ -57,13 +58,15 @@ impl Failure {
     /// The diagnostic for a push.
     pub(crate) fn explain_push(&self, image: &str) -> Diagnostic {
         match self {
-            Self::Refused | Self::Expired => {
-                Diagnostic::error("image-push-refused", format!("the registry rejects image '{image}'"))
-                    .help("sign in with `docker login`, as a user who may push there")
-            }
+            Self::Refused | Self::Expired => Diagnostic::error(
+                codes::IMAGE_PUSH_REFUSED,
+                format!("the registry rejects image '{image}'"),
+            )
+            .help("sign in with `docker login`, as a user who may push there"),
             Self::Missing => {
                 let message = format!("the registry has no repository for image '{image}'");
-                Diagnostic::error("image-push-refused", message).help("create it first, as some registries require")
+                Diagnostic::error(codes::IMAGE_PUSH_REFUSED, message)
+                    .help("create it first, as some registries require")
             }
             Self::Realm => unreachable(image, "names a token server without TLS")
                 .help("list the token server in --registry-without-tls, too, or give it a certificate"),
@@ -74,18 +77,20 @@ impl Failure {
     /// The diagnostic for a pull.
     pub(crate) fn explain(&self, image: &str) -> Diagnostic {
         match self {
-            Self::Missing => Diagnostic::error("image-missing", format!("there is no image '{image}'")).help(
+            Self::Missing => Diagnostic::error(codes::IMAGE_MISSING, format!("there is no image '{image}'")).help(
                 "push the release's image, or correct `url`, `version` or the stemcell: together they are its name",
             ),
-            Self::Refused | Self::Expired => {
-                Diagnostic::error("image-access", format!("the registry denies access to image '{image}'"))
-                    .help("check releases[].credentials and the pull secrets")
-            }
-            Self::Disk => Diagnostic::error("image-cache", "a file of the cache cannot be read").help("try again"),
+            Self::Refused | Self::Expired => Diagnostic::error(
+                codes::IMAGE_ACCESS,
+                format!("the registry denies access to image '{image}'"),
+            )
+            .help("check releases[].credentials and the pull secrets"),
+            Self::Disk => Diagnostic::error(boson_releases::codes::IMAGE_CACHE, "a file of the cache cannot be read")
+                .help("try again"),
             Self::Status(status) => unreachable(image, &format!("responds with status {}", status.as_u16())),
             Self::Odd(what) => unreachable(image, what),
             Self::Format(what, help) => {
-                Diagnostic::error("image-format", format!("image '{image}' {what}")).help(*help)
+                Diagnostic::error(codes::IMAGE_FORMAT, format!("image '{image}' {what}")).help(*help)
             }
             Self::Realm => unreachable(image, "names a token server without TLS")
                 .help("list the token server in --registry-without-tls, too, or give it a certificate"),
@@ -109,6 +114,6 @@ impl From<reqwest::Error> for Failure {
 
 /// A diagnostic for errors that may be temporary.
 pub(crate) fn unreachable(image: &str, what: &str) -> Diagnostic {
-    Diagnostic::error("image-registry", format!("the registry of image '{image}' {what}"))
+    Diagnostic::error(codes::IMAGE_REGISTRY, format!("the registry of image '{image}' {what}"))
         .help("check the host name and the network connection")
 }

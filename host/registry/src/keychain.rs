@@ -1,5 +1,6 @@
 //! Credentials of the user who runs a command: `config.json` of docker, and the helpers that it names.
 
+use crate::codes;
 use crate::credentials::{Credentials, HUB, docker_config};
 use boson_pipeline::Diagnostic;
 use oci_spec::distribution::Reference;
@@ -126,7 +127,7 @@ fn ask(helper: &str, server: &str) -> Result<Option<Credentials>, Diagnostic> {
 }
 
 fn bad(message: String) -> Diagnostic {
-    Diagnostic::error("image-credentials", message).help("run `docker login` again")
+    Diagnostic::error(codes::IMAGE_CREDENTIALS, message).help("run `docker login` again")
 }
 
 #[cfg(test)]

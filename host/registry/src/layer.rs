@@ -1,6 +1,7 @@
 //! One layer: from the registry through the reducer into a layout.
 
 use crate::cache::{Key, hex};
+use crate::codes;
 use crate::failure::{Failure, unreachable};
 use crate::layout::Draft;
 use crate::manifest::Layer;
@@ -65,6 +66,6 @@ pub(crate) async fn blocking<T: Send + 'static>(
 ) -> Result<T, Diagnostic> {
     let done = task::spawn_blocking(work).await;
     done.map_err(|_| {
-        Diagnostic::error("image-registry", "reading the image was interrupted").help("it will be retried")
+        Diagnostic::error(codes::IMAGE_REGISTRY, "reading the image was interrupted").help("it will be retried")
     })?
 }

@@ -16,7 +16,7 @@
 
 mod cache;
 mod client;
-mod codes;
+pub mod codes;
 mod credentials;
 mod failure;
 mod keychain;

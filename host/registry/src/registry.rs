@@ -2,6 +2,7 @@
 
 use crate::cache::{Cache, Key};
 use crate::client::{Client, Repository};
+use crate::codes;
 use crate::credentials::{Credentials, fit};
 use crate::failure::{Failure, unreachable};
 use crate::layer::{self, Incoming};
@@ -56,8 +57,11 @@ impl Registry {
 
     pub(crate) fn sized(cache: PathBuf, settings: &Settings, sizes: Sizes) -> Result<Self, Diagnostic> {
         let client = Client::new(&settings.without_tls, &settings.authorities).map_err(|_| {
-            Diagnostic::error("image-authority", "a CA for registries is not a certificate")
-                .help("set --registry-ca to files with certificates in PEM")
+            Diagnostic::error(
+                boson_releases::codes::IMAGE_AUTHORITY,
+                "a CA for registries is not a certificate",
+            )
+            .help("set --registry-ca to files with certificates in PEM")
         })?;
         Ok(Self {
             cache: Cache::new(cache, sizes),
@@ -92,7 +96,7 @@ impl Registry {
 
     async fn read(&self, image: &str, credentials: Option<&Credentials>) -> Result<Layout, Diagnostic> {
         let reference: Reference = image.parse().map_err(|_| {
-            Diagnostic::error("image-reference", format!("'{image}' is not a valid image name"))
+            Diagnostic::error(codes::IMAGE_REFERENCE, format!("'{image}' is not a valid image name"))
                 .help("it is composed of the release's url, name and version and the stemcell")
         })?;
         if !self.allows(&reference) {
@@ -138,7 +142,7 @@ impl Registry {
 fn not_allowed(reference: &Reference, image: &str) -> Diagnostic {
     let registry = reference.registry();
     let message = format!("image '{image}' was not read: the operator may not read from registry '{registry}'");
-    let error = Diagnostic::error("image-registry-not-allowed", message);
+    let error = Diagnostic::error(codes::IMAGE_REGISTRY_NOT_ALLOWED, message);
     error.help("push it to a registry that --registry-allowed lists, or add the registry to that list")
 }
 

@@ -1,5 +1,6 @@
 //! Limits of disk space, checked before writing: for one image, and for all that are read at once.
 
+use crate::codes;
 use boson_pipeline::Diagnostic;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -87,7 +88,7 @@ impl Reservation {
         match failure {
             Failure::Image => {
                 let message = format!("the jobs of image '{image}' have more than {}", shown(self.sizes.image));
-                Diagnostic::error("image-size", message)
+                Diagnostic::error(codes::IMAGE_SIZE, message)
                     .help("move large files from jobs into packages, which are not read")
             }
             Failure::Open => {
@@ -95,7 +96,7 @@ impl Reservation {
                     "the images that are read at the same time have more than {}",
                     shown(self.sizes.open)
                 );
-                Diagnostic::error("image-cache", message).help("it will be retried")
+                Diagnostic::error(boson_releases::codes::IMAGE_CACHE, message).help("it will be retried")
             }
             Failure::Disk(error) => unwritable(error),
         }
@@ -143,8 +144,11 @@ impl<W: Write> Write for Reserving<'_, W> {
 
 /// An error of the cache directory.
 pub(crate) fn unwritable(error: &io::Error) -> Diagnostic {
-    Diagnostic::error("image-cache", format!("the image cache cannot be written: {error}"))
-        .help("check whether the volume is full or read-only")
+    Diagnostic::error(
+        boson_releases::codes::IMAGE_CACHE,
+        format!("the image cache cannot be written: {error}"),
+    )
+    .help("check whether the volume is full or read-only")
 }
 
 fn shown(bytes: u64) -> String {

@@ -2,6 +2,7 @@
 //! again, and interrupted transfers are resumed.
 
 use crate::client::{Access, Client, Repository};
+use crate::codes;
 use crate::credentials::Credentials;
 use crate::failure::Failure;
 use crate::manifest::{self, Manifest};
@@ -60,8 +61,11 @@ impl Transfer {
     /// `image-authority`: a trusted authority is not a certificate.
     pub fn new(settings: &Settings) -> Result<Self, Diagnostic> {
         let client = Client::new(&settings.without_tls, &settings.authorities).map_err(|_| {
-            Diagnostic::error("image-authority", "a CA for registries is not a certificate")
-                .help("set --ca to files with certificates in PEM")
+            Diagnostic::error(
+                boson_releases::codes::IMAGE_AUTHORITY,
+                "a CA for registries is not a certificate",
+            )
+            .help("set --ca to files with certificates in PEM")
         })?;
         Ok(Self {
             client,
@@ -343,13 +347,13 @@ fn same_registry(image: &str, reference: &Reference) -> Option<String> {
 
 fn reference(image: &str) -> Result<Reference, Diagnostic> {
     image.parse().map_err(|_| {
-        Diagnostic::error("image-reference", format!("'{image}' is not a valid image name"))
+        Diagnostic::error(codes::IMAGE_REFERENCE, format!("'{image}' is not a valid image name"))
             .help("a name is HOST[:PORT]/PATH:TAG, in lower-case letters")
     })
 }
 
 fn uncached(place: &Path, error: &io::Error) -> Diagnostic {
     let message = format!("'{}' cannot be used for layers: {error}", place.display());
-    Diagnostic::error("image-cache", message)
+    Diagnostic::error(boson_releases::codes::IMAGE_CACHE, message)
         .help("check whether its disk is full or read-only, or choose another directory with --cache")
 }

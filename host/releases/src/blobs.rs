@@ -5,6 +5,7 @@ use crate::directory::unreadable;
 use crate::limits::Budget;
 use boson_document::{Tree, json};
 use boson_pipeline::Diagnostic;
+use boson_pipeline::release::codes;
 use cap_std::fs::{Dir, File};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -114,7 +115,7 @@ impl Blobs<'_> {
     fn parse(&self, path: &str, reader: impl Read, size: u64) -> Result<Tree, Diagnostic> {
         let document = format!("{}:{path}", self.source());
         let broken =
-            |why: &str| Diagnostic::error("release-image", format!("'{document}' {why}")).in_document(&document);
+            |why: &str| Diagnostic::error(codes::RELEASE_IMAGE, format!("'{document}' {why}")).in_document(&document);
         if size > MAX_JSON {
             return Err(broken("is too large"));
         }
@@ -172,7 +173,7 @@ impl Blob<'_> {
             "Expected stream to have digest 'sha256:{}' but was 'sha256:{got}'",
             self.descriptor.digest
         );
-        Err(Diagnostic::error("release-digest", message)
+        Err(Diagnostic::error(codes::RELEASE_DIGEST, message)
             .in_document(document)
             .help("the image is damaged: download it again"))
     }

@@ -6,8 +6,10 @@ use crate::directory::unreadable;
 use crate::entries::{self, Item, Kind, refuse};
 use crate::limits::{Budget, Limits};
 use crate::tarball::{self, Assembled, inner_path, mismatch_message};
+use boson_document::Code;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::archive::{Manifest, PackageReference};
+use boson_pipeline::release::codes;
 use boson_pipeline::release::{Files, Release};
 use boson_pipeline::report::Sources;
 use std::collections::BTreeSet;
@@ -122,7 +124,7 @@ impl Compiled {
             };
             if !seen.insert(package.name.as_str()) {
                 return Err(refuse(
-                    "release-archive-entry",
+                    codes::RELEASE_ARCHIVE_ENTRY,
                     &self.source,
                     &item.path,
                     "is there twice",
@@ -140,7 +142,7 @@ impl Compiled {
                 let name = &package.name;
                 Err(self.bad(
                     package,
-                    "release-package-archive",
+                    codes::RELEASE_PACKAGE_ARCHIVE,
                     format!("there is no '{PACKAGES}{name}.tgz'"),
                 ))
             }
@@ -155,7 +157,7 @@ impl Compiled {
         match (&item.kind, package) {
             (Kind::File { .. }, found) => Ok(found),
             (_, Some(_)) => Err(refuse(
-                "release-archive-entry",
+                codes::RELEASE_ARCHIVE_ENTRY,
                 &self.source,
                 &item.path,
                 "is not a file",
@@ -172,7 +174,7 @@ impl Compiled {
     ) -> Result<(), Diagnostic> {
         let digests = package.digest.as_deref().unwrap_or_default();
         let refused = |mismatch: &Mismatch| {
-            self.bad(package, "release-digest", mismatch_message(mismatch, digests))
+            self.bad(package, codes::RELEASE_DIGEST, mismatch_message(mismatch, digests))
                 .help("the tarball is damaged or was changed: download it again")
         };
         let verifier = Verifier::new(digests).ok_or_else(|| refused(&Mismatch::Unknown))?;
@@ -190,7 +192,7 @@ impl Compiled {
         read.map(drop).map_err(|error| unreadable(&self.source, &error))
     }
 
-    fn bad(&self, package: &PackageReference, code: &str, why: String) -> Diagnostic {
+    fn bad(&self, package: &PackageReference, code: &Code, why: String) -> Diagnostic {
         let message = format!("Reading package '{}' from archive: {why}", package.name);
         Diagnostic::error(code, message)
             .in_document(&self.assembled.manifest.document.name)
@@ -222,7 +224,7 @@ fn check(manifest: &Manifest) -> Result<(), Diagnostic> {
         let name = &package.name;
         if !names.insert(name.as_str()) {
             let message = format!("Package '{name}' is listed twice in release manifest");
-            return Err(Diagnostic::error("release-manifest", message)
+            return Err(Diagnostic::error(codes::RELEASE_MANIFEST, message)
                 .in_document(&manifest.document.name)
                 .at(&package.pointer));
         }
@@ -231,7 +233,7 @@ fn check(manifest: &Manifest) -> Result<(), Diagnostic> {
 }
 
 fn not_compiled(message: String) -> Diagnostic {
-    Diagnostic::error("release-not-compiled", message).help(
+    Diagnostic::error(codes::RELEASE_NOT_COMPILED, message).help(
         "compile it with `bosh export-release NAME/VERSION OS/STEMCELL-VERSION`, or use the compiled releases in operations/use-compiled-releases.yml of cf-deployment",
     )
 }

@@ -7,6 +7,7 @@ use crate::limits::Budget;
 use crate::tarball::{self, Parts};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::archive::MANIFEST;
+use boson_pipeline::release::codes;
 use boson_pipeline::release::{Entry, Files, Naming, Release, image, source};
 use boson_pipeline::report::Sources;
 use cap_std::ambient_authority;
@@ -49,7 +50,9 @@ impl Task<'_> {
         }
         if !kind.is_file() {
             let message = format!("'{source}' is neither a file nor a directory");
-            return Err(vec![Diagnostic::error("release-path", message).in_document(source)]);
+            return Err(vec![
+                Diagnostic::error(codes::RELEASE_PATH, message).in_document(source),
+            ]);
         }
         let mut file = File::open_ambient(self.path, ambient_authority()).map_err(fail)?;
         let compressed = is_gzip(&mut file).map_err(fail)?;
@@ -168,7 +171,7 @@ fn unpacked(mut reader: Reader<'_>) -> Result<Parts, Diagnostic> {
 }
 
 fn no_release(source: &str) -> Diagnostic {
-    Diagnostic::error("release-kind", format!("'{source}' is not a release"))
+    Diagnostic::error(codes::RELEASE_KIND, format!("'{source}' is not a release"))
         .in_document(source)
         .help("expected a directory with `jobs`, with `jobs-src`, or with an OCI image; or a release tarball")
 }
@@ -176,7 +179,7 @@ fn no_release(source: &str) -> Diagnostic {
 fn no_path(source: &str, error: &io::Error) -> Diagnostic {
     if error.kind() == io::ErrorKind::NotFound {
         let message = format!("There is no release at '{source}': no such file or directory");
-        return Diagnostic::error("release-path", message).in_document(source);
+        return Diagnostic::error(codes::RELEASE_PATH, message).in_document(source);
     }
     unreadable(source, error)
 }

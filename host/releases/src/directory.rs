@@ -1,7 +1,9 @@
 //! Reads directories into memory through a handle that no path can leave; links stay links.
 
 use crate::limits::Budget;
+use boson_document::Code;
 use boson_pipeline::Diagnostic;
+use boson_pipeline::release::codes;
 use boson_pipeline::release::files::Fault;
 use boson_pipeline::release::{Entry, File, Files};
 use cap_std::fs::{Dir, Metadata, MetadataExt};
@@ -140,13 +142,13 @@ impl<'r> Reader<'r> {
 
     fn walk_below(&mut self, path: &str, depth: usize, left: &mut u64) -> Result<(), Diagnostic> {
         if depth > self.budget.limits.depth {
-            return Err(self.error(path, "release-path-depth", "is too deep"));
+            return Err(self.error(path, codes::RELEASE_PATH_DEPTH, "is too deep"));
         }
         for (name, kind) in self.names(path)? {
             *left = left.checked_sub(1).ok_or_else(|| {
                 self.error(
                     path,
-                    "release-archive-entries",
+                    codes::RELEASE_ARCHIVE_ENTRIES,
                     "has too many files in the target of a link",
                 )
             })?;
@@ -223,7 +225,7 @@ impl<'r> Reader<'r> {
         unreadable(&self.files.document(path), error)
     }
 
-    fn error(&self, path: &str, code: &str, what: &str) -> Diagnostic {
+    fn error(&self, path: &str, code: &Code, what: &str) -> Diagnostic {
         let document = self.files.document(path);
         Diagnostic::error(code, format!("'{document}' {what}")).in_document(document)
     }
@@ -231,7 +233,7 @@ impl<'r> Reader<'r> {
 
 /// The diagnostic for a file that cannot be read.
 pub fn unreadable(document: &str, error: &io::Error) -> Diagnostic {
-    Diagnostic::error("release-path", format!("'{document}' can't be read: {error}")).in_document(document)
+    Diagnostic::error(codes::RELEASE_PATH, format!("'{document}' can't be read: {error}")).in_document(document)
 }
 
 /// Reads a file that had `size` bytes a moment ago.

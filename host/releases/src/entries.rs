@@ -2,7 +2,9 @@
 
 use crate::limits::Budget;
 use crate::stream::{Excess, Meter, Stream};
+use boson_document::Code;
 use boson_pipeline::Diagnostic;
+use boson_pipeline::release::codes;
 use std::io::{self, Read};
 use tar::{Archive, EntryType, Header, PaxExtensions};
 
@@ -140,7 +142,7 @@ impl Walk<'_> {
                 self.extensions(&self.short(entry)?, &mut all)?;
                 if all.path.is_some() || all.target.is_some() || all.size.is_some() || all.sparse {
                     let what = "is a header that gives all files one name or size";
-                    return Err(self.refuse("release-archive-entry", "?", what));
+                    return Err(self.refuse(codes::RELEASE_ARCHIVE_ENTRY, "?", what));
                 }
             }
             _ => return Ok(false),
@@ -171,7 +173,7 @@ impl Walk<'_> {
         // Enough for a path, the target of a link, and other pax records.
         let limit = self.budget.limits.path * 16;
         if entry.size() > limit {
-            return Err(self.refuse("release-archive-entry", "?", "has a header that is too long"));
+            return Err(self.refuse(codes::RELEASE_ARCHIVE_ENTRY, "?", "has a header that is too long"));
         }
         let mut bytes = Vec::new();
         entry
@@ -187,7 +189,7 @@ impl Walk<'_> {
         let path = self.text(path)?;
         // With two sizes, two readers could extract different files.
         if extensions.size.is_some_and(|size| size != entry.size()) {
-            return Err(self.refuse("release-archive-entry", &path, "has two different sizes"));
+            return Err(self.refuse(codes::RELEASE_ARCHIVE_ENTRY, &path, "has two different sizes"));
         }
         let sparse = extensions.sparse;
         let target = extensions.target.or_else(|| header.link_name_bytes().map(Vec::from));
@@ -211,7 +213,7 @@ impl Walk<'_> {
         if text.len() as u64 > self.budget.limits.path {
             let begin: String = text.chars().take(60).collect();
             return Err(self.refuse(
-                "release-archive-entry",
+                codes::RELEASE_ARCHIVE_ENTRY,
                 &format!("{begin}..."),
                 "has a path that is too long",
             ));
@@ -219,13 +221,13 @@ impl Walk<'_> {
         Ok(text)
     }
 
-    fn refuse(&self, code: &str, path: &str, what: &str) -> Diagnostic {
+    fn refuse(&self, code: &Code, path: &str, what: &str) -> Diagnostic {
         refuse(code, self.name, path, what)
     }
 
     fn no_archive(&self) -> Diagnostic {
         Diagnostic::error(
-            "release-archive-format",
+            codes::RELEASE_ARCHIVE_FORMAT,
             format!("'{}' is neither a gzip nor a tar archive", self.name),
         )
         .in_document(self.name)
@@ -237,31 +239,31 @@ impl Walk<'_> {
         let name = self.name;
         match self.meter.excess() {
             Some(Excess::Size) => Diagnostic::error(
-                "release-archive-size",
+                codes::RELEASE_ARCHIVE_SIZE,
                 format!("'{name}' unpacks to more than {} MiB", limits.scanned >> 20),
             ),
             Some(Excess::Ratio) => Diagnostic::error(
-                "release-archive-bomb",
+                codes::RELEASE_ARCHIVE_BOMB,
                 format!("'{name}' unpacks to more than {} times its size", limits.ratio),
             )
             .help("no release needs that: the archive may be malicious"),
             Some(Excess::Members) => Diagnostic::error(
-                "release-archive-bomb",
+                codes::RELEASE_ARCHIVE_BOMB,
                 format!("'{name}' consists of more than {} gzip members", limits.members),
             )
             .help("no release needs that: the archive may be malicious"),
             None if error.kind() == io::ErrorKind::UnexpectedEof => {
-                Diagnostic::error("release-archive-damaged", format!("'{name}' is truncated"))
+                Diagnostic::error(codes::RELEASE_ARCHIVE_DAMAGED, format!("'{name}' is truncated"))
                     .help("download the file again; the download may have been interrupted")
             }
-            None => Diagnostic::error("release-archive-damaged", format!("'{name}' is damaged: {error}")),
+            None => Diagnostic::error(codes::RELEASE_ARCHIVE_DAMAGED, format!("'{name}' is damaged: {error}")),
         }
         .in_document(name)
     }
 }
 
 /// The error for an entry that releases never need.
-pub fn refuse(code: &str, archive: &str, path: &str, what: &str) -> Diagnostic {
+pub fn refuse(code: &Code, archive: &str, path: &str, what: &str) -> Diagnostic {
     let path: String = path.chars().flat_map(char::escape_debug).collect();
     Diagnostic::error(code, format!("Entry '{path}' of '{archive}' {what}")).in_document(archive)
 }

@@ -7,6 +7,7 @@ use crate::limits::Budget;
 use crate::tarball::content;
 use boson_document::Tree;
 use boson_pipeline::Diagnostic;
+use boson_pipeline::release::codes;
 use boson_pipeline::release::paths::clean;
 use boson_pipeline::release::{Entry, Files, Naming, Release, image};
 use boson_pipeline::report::Sources;
@@ -132,7 +133,7 @@ impl Image<'_> {
     }
 
     fn error(&self, what: &str) -> Diagnostic {
-        Diagnostic::error("release-image", format!("Image '{}' {what}", self.source)).in_document(self.source)
+        Diagnostic::error(codes::RELEASE_IMAGE, format!("Image '{}' {what}", self.source)).in_document(self.source)
     }
 }
 
@@ -172,7 +173,7 @@ impl Layer {
         let entry = match &item.kind {
             Kind::Directory => Entry::Directory,
             Kind::Link(target) | Kind::HardLink(target) => Entry::Link(relative(&path, target, &item.kind)),
-            Kind::Special(what) => return Err(refuse("release-archive-entry", archive, &item.path, what)),
+            Kind::Special(what) => return Err(refuse(codes::RELEASE_ARCHIVE_ENTRY, archive, &item.path, what)),
             Kind::File { .. } => content(item, data, archive, budget)?,
         };
         self.added.push((path, entry));
@@ -215,8 +216,14 @@ pub fn relevant(item: &Item, archive: &str) -> Result<Option<String>, Diagnostic
 }
 
 fn path_of(item: &Item, archive: &str) -> Result<String, Diagnostic> {
-    clean(item.path.trim_start_matches('/'))
-        .map_err(|_| refuse("release-archive-path", archive, &item.path, "leads out of the archive"))
+    clean(item.path.trim_start_matches('/')).map_err(|_| {
+        refuse(
+            codes::RELEASE_ARCHIVE_PATH,
+            archive,
+            &item.path,
+            "leads out of the archive",
+        )
+    })
 }
 
 /// The target relative to the link's directory, in a file system whose root is the image's.

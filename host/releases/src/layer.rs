@@ -5,6 +5,7 @@ use crate::entries::{self, Item, Kind, refuse};
 use crate::image::relevant;
 use crate::limits::Budget;
 use boson_pipeline::Diagnostic;
+use boson_pipeline::release::codes;
 use std::io::{self, Read, Write};
 use tar::{Builder, EntryType, Header};
 
@@ -17,7 +18,7 @@ use tar::{Builder, EntryType, Header};
 pub fn reduce(name: &str, reader: impl Read, budget: &Budget, out: impl Write) -> Result<(), Diagnostic> {
     let mut archive = Builder::new(out);
     let unwritable = |error: io::Error| {
-        Diagnostic::error("release-image", format!("'{name}' cannot be stored: {error}")).in_document(name)
+        Diagnostic::error(codes::RELEASE_IMAGE, format!("'{name}' cannot be stored: {error}")).in_document(name)
     };
     entries::each(name, reader, budget, &mut |_| {}, &mut |item, data| {
         let Some(path) = relevant(item, name)? else {
@@ -26,7 +27,7 @@ pub fn reduce(name: &str, reader: impl Read, budget: &Budget, out: impl Write) -
         budget.note(&path, name)?;
         budget.keep(item.size, name)?;
         if let Kind::Special(what) = item.kind {
-            return Err(refuse("release-archive-entry", name, &item.path, what));
+            return Err(refuse(codes::RELEASE_ARCHIVE_ENTRY, name, &item.path, what));
         }
         append(&mut archive, &path, item, data).map_err(unwritable)
     })?;

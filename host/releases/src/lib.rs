@@ -9,6 +9,7 @@
 )]
 
 mod blobs;
+pub mod codes;
 mod compiled;
 mod detect;
 mod digest;
@@ -70,7 +71,7 @@ fn one(mut releases: Vec<Release>, source: &str) -> Result<Release, Vec<Diagnost
             let message = format!("'{source}' contains several releases: {}", names.join(", "));
             let help = "select one: --release NAME=PATH";
             Err(vec![
-                Diagnostic::error("release-several", message)
+                Diagnostic::error(boson_pipeline::release::codes::RELEASE_SEVERAL, message)
                     .in_document(source)
                     .help(help),
             ])

@@ -1,6 +1,7 @@
 //! Limits for reading a release. All input is counted against them before it is stored.
 
 use boson_pipeline::Diagnostic;
+use boson_pipeline::release::codes;
 use std::cell::Cell;
 
 const KIB: u64 = 1 << 10;
@@ -102,7 +103,7 @@ impl Budget {
             return Ok(());
         }
         let message = format!("'{source}' has too many entries: more than {}", self.limits.entries);
-        Err(Diagnostic::error("release-archive-entries", message).in_document(source))
+        Err(Diagnostic::error(codes::RELEASE_ARCHIVE_ENTRIES, message).in_document(source))
     }
 
     /// Counts a path that is kept, of something in `document`.
@@ -122,7 +123,7 @@ impl Budget {
             return Ok(());
         }
         let message = format!("The jobs of the release have more than {} MiB", self.limits.kept / MIB);
-        Err(Diagnostic::error("release-archive-size", message)
+        Err(Diagnostic::error(codes::RELEASE_ARCHIVE_SIZE, message)
             .in_document(document)
             .help("move large files from jobs into packages"))
     }

@@ -4,8 +4,10 @@ use crate::blobs;
 use crate::digest::{self, Mismatch};
 use crate::entries::{self, Item, Kind, refuse};
 use crate::limits::Budget;
+use boson_document::Code;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::archive::{self, JobReference, MANIFEST, Manifest};
+use boson_pipeline::release::codes;
 use boson_pipeline::release::paths::clean;
 use boson_pipeline::release::{Entry, File, Files, Naming, Release};
 use boson_pipeline::report::Sources;
@@ -98,8 +100,13 @@ pub fn assemble(
 /// It leads out.
 pub fn inner_path(item: &Item, archive: &str) -> Result<String, Diagnostic> {
     clean(&item.path).map_err(|_| {
-        refuse("release-archive-path", archive, &item.path, "leads out of the archive")
-            .help("no release has such paths: the archive may be malicious")
+        refuse(
+            codes::RELEASE_ARCHIVE_PATH,
+            archive,
+            &item.path,
+            "leads out of the archive",
+        )
+        .help("no release has such paths: the archive may be malicious")
     })
 }
 
@@ -110,7 +117,7 @@ pub fn inner_path(item: &Item, archive: &str) -> Result<String, Diagnostic> {
 pub fn inner_target(item: &Item, path: &str, archive: &str) -> Result<String, Diagnostic> {
     let escapes = || {
         refuse(
-            "release-archive-link",
+            codes::RELEASE_ARCHIVE_LINK,
             archive,
             &item.path,
             "is a link that leads out of the archive",
@@ -156,7 +163,7 @@ pub fn content(item: &Item, content: &mut dyn Read, archive: &str, budget: &Budg
     let complete = content.take(item.size).read_to_end(&mut bytes).is_ok() && bytes.len() as u64 == item.size;
     if !complete {
         return Err(
-            Diagnostic::error("release-archive-damaged", format!("'{archive}' is truncated")).in_document(archive),
+            Diagnostic::error(codes::RELEASE_ARCHIVE_DAMAGED, format!("'{archive}' is truncated")).in_document(archive),
         );
     }
     Ok(Entry::File(File {
@@ -168,7 +175,7 @@ pub fn content(item: &Item, content: &mut dyn Read, archive: &str, budget: &Budg
 fn keep(item: &Item, data: &mut dyn Read, source: &str, budget: &Budget, parts: &mut Parts) -> Result<(), Diagnostic> {
     let path = inner_path(item, source)?;
     match &item.kind {
-        Kind::Special(what) => return Err(refuse("release-archive-entry", source, &item.path, what)),
+        Kind::Special(what) => return Err(refuse(codes::RELEASE_ARCHIVE_ENTRY, source, &item.path, what)),
         Kind::Link(_) | Kind::HardLink(_) => return inner_target(item, &path, source).map(drop),
         Kind::Directory => return Ok(()),
         Kind::File { .. } => {}
@@ -176,7 +183,7 @@ fn keep(item: &Item, data: &mut dyn Read, source: &str, budget: &Budget, parts: 
     if path == MANIFEST {
         match content(item, data, source, budget)? {
             Entry::File(file) => parts.manifest = Some(file.bytes),
-            _ => return Err(refuse("release-file-too-large", source, &path, "is too large")),
+            _ => return Err(refuse(codes::RELEASE_FILE_TOO_LARGE, source, &path, "is too large")),
         }
     } else if let Some(job) = path.strip_prefix(JOBS).and_then(|file| file.strip_suffix(".tgz")) {
         if !job.contains('/') {
@@ -202,7 +209,7 @@ fn hint(path: &str) -> Option<&'static str> {
 }
 
 fn no_manifest(source: &str, parts: &Parts) -> Diagnostic {
-    Diagnostic::error("release-manifest", "Release manifest not found")
+    Diagnostic::error(codes::RELEASE_MANIFEST, "Release manifest not found")
         .in_document(source)
         .help(
             parts
@@ -220,7 +227,7 @@ fn unpack(
 ) -> Result<(), Diagnostic> {
     let name = &job.name;
     let archive_name = files.document(&format!("{JOBS}{name}.tgz"));
-    let fail = |code: &str, why: String| {
+    let fail = |code: &Code, why: String| {
         Diagnostic::error(code, format!("Reading job '{name}' from archive: {why}"))
             .in_document(&manifest.document.name)
             .at(&job.pointer)
@@ -228,13 +235,21 @@ fn unpack(
     let bytes = match archive {
         Some(Entry::File(file)) => &file.bytes,
         Some(Entry::Unread(size)) => {
-            return Err(fail("release-file-too-large", format!("it is too large: {size} bytes")));
+            return Err(fail(
+                codes::RELEASE_FILE_TOO_LARGE,
+                format!("it is too large: {size} bytes"),
+            ));
         }
-        _ => return Err(fail("release-job-archive", format!("there is no '{JOBS}{name}.tgz'"))),
+        _ => {
+            return Err(fail(
+                codes::RELEASE_JOB_ARCHIVE,
+                format!("there is no '{JOBS}{name}.tgz'"),
+            ));
+        }
     };
     if let Some(digests) = &job.digest {
         digest::verify(digests, bytes).map_err(|mismatch| {
-            fail("release-digest", mismatch_message(&mismatch, digests))
+            fail(codes::RELEASE_DIGEST, mismatch_message(&mismatch, digests))
                 .help("the tarball is damaged or was changed: download it again")
         })?;
     }
@@ -247,7 +262,9 @@ fn unpack(
             let path = inner_path(item, &archive_name)?;
             budget.note(&path, &archive_name)?;
             let entry = match &item.kind {
-                Kind::Special(what) => return Err(refuse("release-archive-entry", &archive_name, &item.path, what)),
+                Kind::Special(what) => {
+                    return Err(refuse(codes::RELEASE_ARCHIVE_ENTRY, &archive_name, &item.path, what));
+                }
                 Kind::Link(_) | Kind::HardLink(_) => Entry::Link(inner_target(item, &path, &archive_name)?),
                 Kind::Directory if path.is_empty() => return Ok(()),
                 Kind::Directory => Entry::Directory,

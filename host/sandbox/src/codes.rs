@@ -1,6 +1,8 @@
 //! Explanations of the failures of plugins.
 
 boson_pipeline::codes::codes! {
+    PLUGIN_MANY_DIAGNOSTICS = "plugin-many-diagnostics", "A plugin returned more diagnostics than are shown",
+        "The host shows at most 500 diagnostics of one call, so that a plugin cannot flood the terminal.";
     PLUGIN_REFUSED = "plugin-refused", "a plugin was rejected",
         "A plugin is a WebAssembly component that exports one stage of the plugin interface and imports nothing but \
          types. The host rejects anything else before it runs: core modules, components that import a function or a \

@@ -101,9 +101,10 @@ pub(crate) fn specs(jobs: &[JobSpec<'_>]) -> Vec<wit_links::JobSpec> {
 /// Names and places.
 pub(crate) fn references(
     reading: &Reading<'_>,
-    said: Vec<wit_variables::Reference>,
+    reply: Vec<wit_variables::Reference>,
 ) -> Result<Vec<Reference>, StageError> {
-    said.into_iter()
+    reply
+        .into_iter()
         .map(|one| {
             reading.pointer("references", &one.pointer)?;
             Ok(Reference {
@@ -115,10 +116,10 @@ pub(crate) fn references(
 }
 
 /// The name of an object.
-pub(crate) fn object_reference(said: wit_resources::ObjectReference) -> ObjectReference {
+pub(crate) fn object_reference(reply: wit_resources::ObjectReference) -> ObjectReference {
     ObjectReference {
-        api_version: said.api_version,
-        kind: said.kind,
-        name: said.name,
+        api_version: reply.api_version,
+        kind: reply.kind,
+        name: reply.name,
     }
 }

@@ -51,7 +51,7 @@ impl Plugin {
                 result?
             }};
         }
-        let said = match self.stage {
+        let description = match self.stage {
             Stage::Ops => describe!(boson::ops::operations),
             Stage::Variables => describe!(boson::variables::interpolation),
             Stage::Links => describe!(boson::links::resolution),
@@ -60,30 +60,34 @@ impl Plugin {
             Stage::Resources => describe!(boson::resources::transformation),
         };
         let malformed = |message: String| self.failure(FailureKind::Malformed, message);
-        if let Some((name, _)) = said.extensions.iter().find(|(name, _)| name.starts_with(REQUIRED)) {
+        if let Some((name, _)) = description
+            .extensions
+            .iter()
+            .find(|(name, _)| name.starts_with(REQUIRED))
+        {
             return Err(malformed(format!("requires '{name}', which this host does not know")));
         }
-        if said.stage != self.stage.name() {
+        if description.stage != self.stage.name() {
             return Err(malformed(format!(
                 "describes itself as a plugin of stage '{}' but exports '{}'",
-                said.stage, self.stage
+                description.stage, self.stage
             )));
         }
-        let settings_schema = json::parse(&said.settings_schema)
+        let settings_schema = json::parse(&description.settings_schema)
             .map_err(|error| malformed(format!("has a settings schema that is not JSON: {error}")))?;
         if let Some(fault) = settings::schema_fault(&settings_schema) {
             return Err(malformed(format!(
                 "has a settings schema that is not a JSON Schema: {fault}"
             )));
         }
-        let codes = said.codes.into_iter().map(|code| Code {
+        let codes = description.codes.into_iter().map(|code| Code {
             name: code.name,
             title: code.title,
             explanation: code.explanation,
         });
         Ok(Description {
-            name: said.name,
-            version: said.version,
+            name: description.name,
+            version: description.version,
             settings_schema,
             codes: codes.collect(),
         })

@@ -101,7 +101,7 @@ impl Failure {
             }
             FailureKind::Deadline => "try again when the machine is less busy".to_string(),
         };
-        Diagnostic::error(self.kind.code().name, self.to_string()).help(help)
+        Diagnostic::error(self.kind.code(), self.to_string()).help(help)
     }
 }
 

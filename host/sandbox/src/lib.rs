@@ -11,7 +11,7 @@ mod bindings;
 mod cache;
 mod call;
 mod call_state;
-mod codes;
+pub mod codes;
 mod component;
 mod conversions;
 mod describe;

@@ -1,6 +1,7 @@
 //! Checks the reply of a plugin against the contract: it is untrusted text that may refer only to the plugin's input.
 
 use crate::bindings::boson::types::types as wit;
+use crate::codes;
 use crate::error::FailureKind;
 use crate::plugin::Plugin;
 use boson_document::{Pointer, Tree, json};
@@ -120,11 +121,12 @@ impl<'a> Reading<'a> {
     fn diagnostics(&self, mut all: Vec<wit::Diagnostic>) -> Result<Vec<Diagnostic>, StageError> {
         let more = all.len().saturating_sub(MAX_DIAGNOSTICS);
         all.truncate(MAX_DIAGNOSTICS);
-        let kept: Result<Vec<Diagnostic>, StageError> = all.into_iter().map(|said| self.diagnostic(said)).collect();
+        let kept: Result<Vec<Diagnostic>, StageError> =
+            all.into_iter().map(|diagnostic| self.diagnostic(diagnostic)).collect();
         let mut kept = kept?;
         if more > 0 {
             kept.push(Diagnostic::warning(
-                "plugin-many-diagnostics",
+                codes::PLUGIN_MANY_DIAGNOSTICS,
                 format!("{more} more diagnostics are not shown"),
             ));
         }
@@ -133,37 +135,37 @@ impl<'a> Reading<'a> {
 
     /// Texts stay unchanged, with control characters, because the filter for secrets compares them with values. They
     /// are cleaned when they are shown.
-    fn diagnostic(&self, said: wit::Diagnostic) -> Result<Diagnostic, StageError> {
-        self.extensions(&said.extensions)?;
+    fn diagnostic(&self, diagnostic: wit::Diagnostic) -> Result<Diagnostic, StageError> {
+        self.extensions(&diagnostic.extensions)?;
         let stage = self.plugin.stage;
-        if !is_code(&said.code, stage.name()) {
+        if !is_code(&diagnostic.code, stage.name()) {
             return Err(self.malformed(format!(
                 "the code of a diagnostic is not `{stage}-` and lower-case words joined by `-`"
             )));
         }
-        if let Some(name) = &said.document {
+        if let Some(name) = &diagnostic.document {
             self.passed("document", name)?;
         }
-        if let Some(pointer) = &said.pointer {
+        if let Some(pointer) = &diagnostic.pointer {
             self.pointer("pointer", pointer)?;
         }
-        let follows = said.extensions.into_iter().find(|(name, _)| name == "follows");
-        let severity = match said.severity {
+        let follows = diagnostic.extensions.into_iter().find(|(name, _)| name == "follows");
+        let severity = match diagnostic.severity {
             wit::Severity::Error => Severity::Error,
             wit::Severity::Warning => Severity::Warning,
             wit::Severity::Info => Severity::Info,
         };
         Ok(Diagnostic {
             severity,
-            code: said.code,
-            message: bounded(said.message),
+            code: diagnostic.code,
+            message: bounded(diagnostic.message),
             place: Place {
-                document: said.document,
-                pointer: said.pointer,
-                line: said.line,
+                document: diagnostic.document,
+                pointer: diagnostic.pointer,
+                line: diagnostic.line,
                 column: None,
             },
-            help: said.help.map(bounded),
+            help: diagnostic.help.map(bounded),
             follows: follows.map(|(_, code)| bounded(code)),
             plugin: self.plugin.is_foreign().then(|| self.plugin.called()),
         })

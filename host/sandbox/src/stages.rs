@@ -145,52 +145,52 @@ impl Stages for Plugins {
                 operations: json::to_text(file.tree),
             })
             .collect();
-        let said = call!(self, plugin, reading, ops::operations, |guest, store| guest.call_apply(
+        let reply = call!(self, plugin, reading, ops::operations, |guest, store| guest.call_apply(
             store,
             &text,
             doc.name,
             &files,
             &plugin.settings
         ));
-        for origin in &said.origins {
+        for origin in &reply.origins {
             reading.passed("origins", &origin.document)?;
             reading.pointer("origins", &origin.pointer)?;
             reading.pointer("origins", &origin.source)?;
         }
-        let origins = said.origins.into_iter().map(|origin| Origin {
+        let origins = reply.origins.into_iter().map(|origin| Origin {
             pointer: origin.pointer,
             document: origin.document,
             source: origin.source,
         });
         let applied = Applied {
-            document: reading.document("document", &said.document)?,
+            document: reading.document("document", &reply.document)?,
             origins: origins.collect(),
         };
-        reading.reply(applied, said.diagnostics, &said.extensions)
+        reading.reply(applied, reply.diagnostics, &reply.extensions)
     }
 
     fn find(&self, doc: Named<'_>, path: &str) -> Reply<Tree> {
         let plugin = self.plugin(Stage::Ops)?;
         let reading = Reading::of(plugin, [doc.name]);
         let text = json::to_text(doc.tree);
-        let said = call!(self, plugin, reading, ops::operations, |guest, store| guest.call_find(
+        let reply = call!(self, plugin, reading, ops::operations, |guest, store| guest.call_find(
             store,
             &text,
             doc.name,
             path,
             &plugin.settings
         ));
-        Ok((reading.document("the value found", &said)?, Vec::new()))
+        Ok((reading.document("the value found", &reply)?, Vec::new()))
     }
 
     fn plan(&self, doc: Named<'_>, rules: VariableRules) -> Reply<VariablesPlan> {
         let plugin = self.plugin(Stage::Variables)?;
         let reading = Reading::of(plugin, [doc.name]);
         let (text, settings) = (json::to_text(doc.tree), with_rules(&plugin.settings, rules));
-        let said = call!(self, plugin, reading, variables::interpolation, |guest, store| guest
+        let reply = call!(self, plugin, reading, variables::interpolation, |guest, store| guest
             .call_plan(store, &text, doc.name, &settings));
         let mut definitions = Vec::new();
-        for one in said.definitions {
+        for one in reply.definitions {
             reading.pointer("definitions", &one.pointer)?;
             reading.extensions(&one.extensions)?;
             definitions.push(Definition {
@@ -205,10 +205,10 @@ impl Stages for Plugins {
         reading.reply(
             VariablesPlan {
                 definitions,
-                references: references(&reading, said.references)?,
+                references: references(&reading, reply.references)?,
             },
-            said.diagnostics,
-            &said.extensions,
+            reply.diagnostics,
+            &reply.extensions,
         )
     }
 
@@ -217,14 +217,14 @@ impl Stages for Plugins {
         let reading = Reading::of(plugin, [doc.name]);
         let (text, values) = (json::to_text(doc.tree), json::to_text(values));
         let settings = with_rules(&plugin.settings, rules);
-        let said = call!(self, plugin, reading, variables::interpolation, |guest, store| guest
+        let reply = call!(self, plugin, reading, variables::interpolation, |guest, store| guest
             .call_interpolate(store, &text, doc.name, &values, &settings));
         let result = Interpolated {
-            document: reading.document("document", &said.document)?,
-            missing: references(&reading, said.missing)?,
-            used: said.used,
+            document: reading.document("document", &reply.document)?,
+            missing: references(&reading, reply.missing)?,
+            used: reply.used,
         };
-        reading.reply(result, said.diagnostics, &said.extensions)
+        reading.reply(result, reply.diagnostics, &reply.extensions)
     }
 
     fn resolve(&self, doc: Named<'_>, deployment: &Deployment, jobs: &[JobSpec<'_>]) -> Reply<Resolved> {
@@ -234,7 +234,7 @@ impl Stages for Plugins {
             iter::once(doc.name).chain(jobs.iter().map(|job| job.document_name)),
         );
         let text = json::to_text(doc.tree);
-        let said = call!(self, plugin, reading, links::resolution, |guest, store| guest
+        let reply = call!(self, plugin, reading, links::resolution, |guest, store| guest
             .call_resolve(
                 store,
                 &text,
@@ -244,9 +244,9 @@ impl Stages for Plugins {
                 &plugin.settings
             ));
         // A missing group would have no workloads.
-        let groups = || said.groups.iter().map(|group| group.name.as_str());
+        let groups = || reply.groups.iter().map(|group| group.name.as_str());
         reading.names("groups", groups(), named(doc.tree.items("instance_groups")))?;
-        if let Some(nth) = said
+        if let Some(nth) = reply
             .providers
             .iter()
             .position(|one| !groups().any(|group| group == one.group))
@@ -257,13 +257,13 @@ impl Stages for Plugins {
             groups: Vec::new(),
             providers: Vec::new(),
         };
-        for group in said.groups {
+        for group in reply.groups {
             resolved.groups.push(ResolvedGroup {
                 document: reading.document("document", &group.document)?,
                 name: group.name,
             });
         }
-        for provider in said.providers {
+        for provider in reply.providers {
             resolved.providers.push(Provider {
                 properties: reading.document("properties", &provider.properties)?,
                 name: provider.name,
@@ -272,7 +272,7 @@ impl Stages for Plugins {
                 job: provider.job,
             });
         }
-        reading.reply(resolved, said.diagnostics, &said.extensions)
+        reading.reply(resolved, reply.diagnostics, &reply.extensions)
     }
 
     fn variable_addresses(&self, doc: Named<'_>, deployment: &Deployment, jobs: &[JobSpec<'_>]) -> Reply<Tree> {
@@ -285,15 +285,15 @@ impl Stages for Plugins {
             json::to_text(doc.tree),
             with_setting(&plugin.settings, "only", "variables"),
         );
-        let said = call!(self, plugin, reading, links::resolution, |guest, store| guest
+        let reply = call!(self, plugin, reading, links::resolution, |guest, store| guest
             .call_resolve(store, &text, doc.name, &deployment.into(), &specs(jobs), &settings));
         // A third-party plugin may not support links of variables: then they are warned about.
-        let extension = said.extensions.iter().find(|(name, _)| name == "variable-addresses");
+        let extension = reply.extensions.iter().find(|(name, _)| name == "variable-addresses");
         let addresses = match extension {
             Some((name, text)) => reading.document(name, text)?,
             None => Tree::object(),
         };
-        reading.reply(addresses, said.diagnostics, &said.extensions)
+        reading.reply(addresses, reply.diagnostics, &reply.extensions)
     }
 
     fn render(&self, templates: &[Template<'_>], context: &Tree) -> Reply<Vec<Rendered>> {
@@ -308,11 +308,11 @@ impl Stages for Plugins {
                 text: template.text.into(),
             })
             .collect();
-        let said = call!(self, plugin, reading, render::templates, |guest, store| guest
+        let reply = call!(self, plugin, reading, render::templates, |guest, store| guest
             .call_render(store, &templates, &context, &plugin.settings));
         // Rendered files must match the templates.
-        reading.names("files", said.files.iter().map(|file| file.name.as_str()), names)?;
-        let files = said
+        reading.names("files", reply.files.iter().map(|file| file.name.as_str()), names)?;
+        let files = reply
             .files
             .into_iter()
             .map(|file| Rendered {
@@ -320,7 +320,7 @@ impl Stages for Plugins {
                 content: file.content,
             })
             .collect();
-        reading.reply(files, said.diagnostics, &said.extensions)
+        reading.reply(files, reply.diagnostics, &reply.extensions)
     }
 
     fn convert_deployment(&self, deployment: &Deployment, doc: Named<'_>, variables: &[Variable]) -> Reply<Vec<Tree>> {
@@ -332,10 +332,10 @@ impl Stages for Plugins {
             document_name: doc.name.into(),
             variables: variables.iter().map(Into::into).collect(),
         };
-        let said = call!(self, plugin, reading, bpm::conversion, |guest, store| guest
+        let reply = call!(self, plugin, reading, bpm::conversion, |guest, store| guest
             .call_convert_deployment(store, &request, &plugin.settings));
-        let objects = reading.documents("objects", &said.objects)?;
-        reading.reply(objects, said.diagnostics, &said.extensions)
+        let objects = reading.documents("objects", &reply.objects)?;
+        reading.reply(objects, reply.diagnostics, &reply.extensions)
     }
 
     fn convert_group(&self, request: &GroupRequest<'_>) -> Reply<Vec<Tree>> {
@@ -344,10 +344,10 @@ impl Stages for Plugins {
         let documents = copies.map(|copy| copy.document_name.as_str());
         let reading = Reading::of(plugin, iter::once(request.document_name).chain(documents));
         let request = request.into();
-        let said = call!(self, plugin, reading, bpm::conversion, |guest, store| guest
+        let reply = call!(self, plugin, reading, bpm::conversion, |guest, store| guest
             .call_convert_group(store, &request, &plugin.settings));
-        let objects = reading.documents("objects", &said.objects)?;
-        reading.reply(objects, said.diagnostics, &said.extensions)
+        let objects = reading.documents("objects", &reply.objects)?;
+        reading.reply(objects, reply.diagnostics, &reply.extensions)
     }
 
     fn spent_here(&self) -> u64 {
@@ -373,18 +373,18 @@ impl Stages for Plugins {
         // Objects have no names of documents.
         let reading = Reading::of(plugin, []);
         let texts: Vec<String> = objects.iter().map(json::to_text).collect();
-        let said = call!(self, plugin, reading, resources::transformation, |guest, store| guest
+        let reply = call!(self, plugin, reading, resources::transformation, |guest, store| guest
             .call_transform(store, &deployment.into(), &texts, &plugin.settings));
         let mut edits = Edits {
-            removals: said.removals.into_iter().map(object_reference).collect(),
-            additions: reading.documents("additions", &said.additions)?,
+            removals: reply.removals.into_iter().map(object_reference).collect(),
+            additions: reading.documents("additions", &reply.additions)?,
             ..Edits::default()
         };
-        for one in said.patches {
+        for one in reply.patches {
             edits
                 .patches
                 .push((object_reference(one.object), reading.document("patch", &one.patch)?));
         }
-        reading.reply(edits, said.diagnostics, &said.extensions)
+        reading.reply(edits, reply.diagnostics, &reply.extensions)
     }
 }

@@ -75,8 +75,8 @@ fn made(group: &Group, volumes: &Volumes) -> Result<Vec<Tree>, NameError> {
 
 /// A Service without ports gives each instance a name, but no load balancing.
 fn check_ports(group: &Group, report: &mut Report) {
-    let said = group.jobs.iter().any(|job| job.quarks.lists_ports);
-    if group.lifecycle == Lifecycle::Service && group.ports.is_empty() && !said {
+    let lists_ports = group.jobs.iter().any(|job| job.quarks.lists_ports);
+    if group.lifecycle == Lifecycle::Service && group.ports.is_empty() && !lists_ports {
         let text = format!(
             "Instance group '{}' has no ports: its Services are headless",
             group.name

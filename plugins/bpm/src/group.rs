@@ -6,7 +6,7 @@ use crate::metadata::Metadata;
 use crate::ports::Port;
 use crate::request::Deployment;
 use crate::settings::Settings;
-use crate::waiting::Wait;
+use crate::waits::Wait;
 use boson_document::{Map, Place};
 pub use boson_manifest::group::Lifecycle;
 use boson_manifest::names::Names;

@@ -8,7 +8,7 @@ use crate::literal::literal;
 use crate::object::{compact, object};
 use crate::volumes::{self, Volumes, mount};
 use crate::wrapper::{COPIER, HOME, JOBS, VOLUME, install};
-use crate::{lifecycle_scripts, monit_http, pre_render, resources, security, waiting};
+use crate::{lifecycle_scripts, monit_http, pre_render, resources, security, wait_containers};
 use boson_document::Tree;
 use boson_manifest::copier::{self, RELEASES};
 use boson_manifest::{contract, names};
@@ -22,7 +22,7 @@ pub fn containers(group: &Group, volumes: &Volumes) -> Vec<Tree> {
     out.extend(copiers(group));
     out.extend(pre_render::containers(group));
     out.push(template_render(group));
-    out.extend(waiting::containers::all(group));
+    out.extend(wait_containers::all(group));
     let with_script = group.jobs.iter().filter(|job| job.scripts.pre_start);
     out.extend(with_script.map(|job| pre_start(group, volumes, job)));
     out.extend(
@@ -41,7 +41,7 @@ pub fn names_of(group: &Group) -> Vec<(String, String)> {
         .iter()
         .map(|name| (name.to_string(), format!("the init container '{name}'")))
         .collect();
-    out.extend(waiting::containers::names_of(group));
+    out.extend(wait_containers::names_of(group));
     for job in &group.jobs {
         out.push((
             names::container(&["spec-copier", &job.release]),

@@ -607,14 +607,14 @@ fn pre_render_scripts_run_between_the_copies_and_rendering() {
         "the pod template comes from the unmodified bpm.yml of the release",
         "properties and links come from the unmodified job.MF of the release",
     );
-    let said = |place: &str, what: &str| {
+    let diagnostic = |place: &str, what: &str| {
         format!("{at}/{place} The pre-render script changes job 'j' in its pods only: {what}")
     };
     let expected = [
-        said("bpm/0", bpm),
-        said("ig_resolver/0", links),
-        said("jobs/1", bpm),
-        said("jobs/1", links),
+        diagnostic("bpm/0", bpm),
+        diagnostic("ig_resolver/0", links),
+        diagnostic("jobs/1", bpm),
+        diagnostic("jobs/1", links),
     ];
     assert_eq!(reported(case), expected);
     let wrong = Case {

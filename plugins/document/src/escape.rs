@@ -1,8 +1,7 @@
 //! What YAML has and JSON lacks, escaped with U+0000 as `wit/types` says.
 
+use crate::tree::MARK;
 use crate::{Map, Tree, json};
-
-const MARK: char = '\0';
 
 /// The member name for a mapping key that is any scalar or collection.
 pub fn key(value: &Tree) -> String {
@@ -27,11 +26,7 @@ pub fn special(text: &str) -> Tree {
 
 /// `.nan`, `.inf` or `-.inf`, where the tree is such a number.
 pub fn as_special(value: &Tree) -> Option<&str> {
-    let map = value.as_object()?;
-    match (map.len(), map.get_index(0)?) {
-        (1, (name, Tree::String(text))) if name == "\0" => Some(text),
-        _ => None,
-    }
+    value.as_special()
 }
 
 #[cfg(test)]

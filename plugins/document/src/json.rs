@@ -3,6 +3,7 @@
 //! Our own reader, because the libraries' either round numbers or (serde_json's `arbitrary_precision`) change their
 //! representation for every other crate of the process, which breaks Kubernetes' types.
 
+use crate::number::{self, NoDigit};
 use crate::{MAX_DEPTH, Map, Number, Tree};
 use std::fmt;
 
@@ -44,12 +45,6 @@ pub fn to_text(tree: &Tree) -> String {
     let mut out = String::new();
     write(tree, &mut out);
     out
-}
-
-/// Whether a text is a number by JSON's grammar.
-pub(crate) fn is_number(text: &str) -> bool {
-    let mut reader = Reader::new(text);
-    reader.number().is_ok() && reader.at == text.len()
 }
 
 struct Reader<'t> {
@@ -247,32 +242,18 @@ impl<'t> Reader<'t> {
         Ok(value)
     }
 
-    fn digits(&mut self) -> Result<(), Error> {
-        let start = self.at;
-        while matches!(self.peek(), Some(b'0'..=b'9')) {
-            self.at += 1;
-        }
-        if self.at == start {
-            self.fail("no digit where one should be")
-        } else {
-            Ok(())
-        }
-    }
-
     fn number(&mut self) -> Result<Number, Error> {
-        let start = self.at;
-        self.accept(b'-');
-        if !self.accept(b'0') {
-            self.digits()?;
+        let text = &self.text[self.at..];
+        match number::scan(text) {
+            Ok(length) => {
+                self.at += length;
+                Ok(Number::from_checked(&text[..length]))
+            }
+            Err(NoDigit(offset)) => {
+                self.at += offset;
+                self.fail("no digit where one should be")
+            }
         }
-        if self.accept(b'.') {
-            self.digits()?;
-        }
-        if self.accept(b'e') || self.accept(b'E') {
-            let _ = self.accept(b'+') || self.accept(b'-');
-            self.digits()?;
-        }
-        Ok(Number::from_checked(&self.text[start..self.at]))
     }
 }
 

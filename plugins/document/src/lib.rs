@@ -11,6 +11,7 @@ mod diagnostic;
 pub mod escape;
 pub mod go;
 pub mod json;
+mod number;
 mod place;
 pub mod placeholder;
 pub mod pointer;
@@ -23,11 +24,12 @@ pub mod tree;
 pub use closest::{closest, did_you_mean};
 pub use code::Code;
 pub use diagnostic::Diagnostic;
+pub use number::Number;
 pub use place::Place;
 pub use pointer::Pointer;
 pub use report::{LeftOut, Report};
 pub use severity::Severity;
-pub use tree::{Map, Number, Tree};
+pub use tree::{Map, Tree};
 
 /// Deepest nesting of a document: more than BOSH's manifests need, and too little to exhaust a stack.
 pub const MAX_DEPTH: usize = 128;

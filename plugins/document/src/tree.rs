@@ -1,6 +1,10 @@
 //! The tree: JSON's six kinds, members in order, numbers by their literal text.
 
+use crate::number::Number;
 use indexmap::IndexMap;
+
+/// Begins what JSON lacks, escaped as `wit/types` says.
+pub(crate) const MARK: char = '\0';
 
 /// Members of an object, in document order.
 pub type Map = IndexMap<String, Tree>;
@@ -21,61 +25,6 @@ pub enum Tree {
     Array(Vec<Tree>),
     /// An object.
     Object(Map),
-}
-
-/// A number as JSON spells it. Equality is equality of the text: `1.0` is not `1`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Number(Box<str>);
-
-// === impl Number ===
-
-impl Number {
-    /// The number with this text, or `None` if the text is not a JSON number.
-    pub fn new(text: &str) -> Option<Self> {
-        crate::json::is_number(text).then(|| Self(text.into()))
-    }
-
-    /// Creates a number from a text that the JSON reader has checked.
-    pub(crate) fn from_checked(text: &str) -> Self {
-        Self(text.into())
-    }
-
-    /// The literal text.
-    pub fn text(&self) -> &str {
-        &self.0
-    }
-
-    /// No fraction and no exponent.
-    pub fn is_integer(&self) -> bool {
-        !self.0.contains(['.', 'e', 'E'])
-    }
-
-    /// The value, where it is an integer that fits.
-    pub fn as_i64(&self) -> Option<i64> {
-        self.is_integer().then(|| self.0.parse().ok()).flatten()
-    }
-
-    /// The value, where it is an integer that fits.
-    pub fn as_u64(&self) -> Option<u64> {
-        self.is_integer().then(|| self.0.parse().ok()).flatten()
-    }
-
-    /// The nearest double.
-    pub fn as_f64(&self) -> f64 {
-        self.0.parse().unwrap_or(f64::NAN)
-    }
-}
-
-impl From<i64> for Number {
-    fn from(value: i64) -> Self {
-        Self(value.to_string().into())
-    }
-}
-
-impl From<u64> for Number {
-    fn from(value: u64) -> Self {
-        Self(value.to_string().into())
-    }
 }
 
 // === impl Tree ===
@@ -176,7 +125,16 @@ impl Tree {
 
     /// The members of what is a map in YAML, too: of an object that is no escaped number.
     pub fn as_map(&self) -> Option<&Map> {
-        self.as_object().filter(|_| crate::escape::as_special(self).is_none())
+        self.as_object().filter(|_| self.as_special().is_none())
+    }
+
+    /// `.nan`, `.inf` or `-.inf`, where this is such a number, escaped.
+    pub(crate) fn as_special(&self) -> Option<&str> {
+        let map = self.as_object()?;
+        match (map.len(), map.get_index(0)?) {
+            (1, (name, Self::String(text))) if name.chars().eq([MARK]) => Some(text),
+            _ => None,
+        }
     }
 
     /// The items of the list under `key`, none where there is no such list.

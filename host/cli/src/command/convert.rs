@@ -1,5 +1,6 @@
 //! `host convert`: gathers inputs, runs the pipeline, and prints or writes the result.
 
+use crate::codes;
 use crate::command::defaults::{self, Defaults};
 use crate::command::instances::InstancesArgument;
 use crate::command::names::{domain, namespace};
@@ -16,6 +17,7 @@ use crate::plugins;
 use crate::summary;
 use boson_document::{Tree, go};
 use boson_pipeline::bundle::owner;
+use boson_pipeline::convert::codes as convert_codes;
 use boson_pipeline::convert::{self, Conversion, Inputs, Target};
 use boson_pipeline::release::Release;
 use boson_pipeline::report::Sources;
@@ -196,7 +198,7 @@ fn with_defaults(
 
 fn strict() -> Vec<Diagnostic> {
     vec![Diagnostic::error(
-        "convert-strict",
+        codes::CONVERT_STRICT,
         "the conversion has warnings, which --strict treats as errors",
     )]
 }
@@ -220,8 +222,8 @@ fn convert(
     );
     let read = variables::read(&arguments.manifest, &arguments.variables, sources);
     let configs = cloud_configs(arguments, sources);
-    let ((plugins, said), releases, (read, configs)) = all(plugins, releases, both(read, configs))?;
-    warnings.extend(said);
+    let ((plugins, reported), releases, (read, configs)) = all(plugins, releases, both(read, configs))?;
+    warnings.extend(reported);
     let fuel = plugins.sandbox().limits().conversion_fuel;
     let namespace = arguments.namespace.as_deref().unwrap_or(NAMESPACE);
     let plugins = plugins.with_account(Account::new(namespace, fuel));
@@ -230,7 +232,7 @@ fn convert(
     if given.into_iter().any(|one| one.stage == Stage::Render) {
         let what = "pods render their templates with the built-in plugin of their image, not with this plugin";
         warnings.push(
-            Diagnostic::warning("convert-render-in-pods", what)
+            Diagnostic::warning(codes::CONVERT_RENDER_IN_PODS, what)
                 .help("install the plugin in the operator, which passes it to pods"),
         );
     }
@@ -250,8 +252,8 @@ fn convert(
     let addresses = |manifest: Named<'_>| {
         let deployment = deployment(arguments, manifest).map_err(StageError::Input)?;
         let specs = convert::specs(manifest, &releases);
-        let (text, said) = plugins.variable_addresses(manifest, &deployment, &specs)?;
-        Ok((boson_pipeline::variables::read_addresses(&text), said))
+        let (text, reported) = plugins.variable_addresses(manifest, &deployment, &specs)?;
+        Ok((boson_pipeline::variables::read_addresses(&text), reported))
     };
     let check = |manifest: Named<'_>| {
         let deployment = deployment(arguments, manifest).map_err(StageError::Input)?;
@@ -334,7 +336,7 @@ fn deployment(arguments: &ConvertArguments, manifest: Named<'_>) -> Result<Deplo
             go::tag(manifest.tree)
         );
         return Err(vec![
-            Diagnostic::error("convert-no-map", message)
+            Diagnostic::error(convert_codes::CONVERT_NO_MAP, message)
                 .in_document(manifest.name)
                 .at("")
                 .help("check the file: a manifest has keys such as `name:` and `instance_groups:`"),
@@ -346,7 +348,7 @@ fn deployment(arguments: &ConvertArguments, manifest: Named<'_>) -> Result<Deplo
         .or_else(|| manifest.tree.str("name").map(str::to_string));
     let Some(name) = name.filter(|name| !name.is_empty()) else {
         return Err(vec![
-            Diagnostic::error("convert-no-name", "the deployment has no name")
+            Diagnostic::error(convert_codes::CONVERT_NO_NAME, "the deployment has no name")
                 .in_document(manifest.name)
                 .at("")
                 .help("set `name:` in the manifest, or use --name"),
@@ -412,7 +414,7 @@ fn deliver(arguments: &ConvertArguments, done: &Done, color: Color) -> Result<()
             Ok(())
         }
         Err(error) => {
-            let unwritable = Diagnostic::error("output-unwritable", format!("{error:#}")).help("check --out");
+            let unwritable = Diagnostic::error(codes::OUTPUT_UNWRITABLE, format!("{error:#}")).help("check --out");
             output::show(&[unwritable], &Sources::default(), color);
             Err(Failed::Input)
         }

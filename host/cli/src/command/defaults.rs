@@ -1,9 +1,11 @@
 //! `boson.yaml` beside a manifest: options of `host convert` that a team repeats. The command line overrides single
 //! values and adds to lists.
 
+use crate::codes;
 use crate::command::names::{domain, namespace};
 use crate::command::releases;
 use crate::inputs;
+use boson_document::Code;
 use boson_document::{Tree, go};
 use boson_pipeline::report::Sources;
 use boson_pipeline::yaml::Document;
@@ -68,7 +70,7 @@ pub fn read(path: &Path, sources: &mut Sources) -> Result<(Defaults, Diagnostic)
     let message = format!("using options from {FILE}: {}", used.join(", "));
     let note = Diagnostic {
         severity: Severity::Info,
-        ..Diagnostic::warning("config-used", message)
+        ..Diagnostic::warning(codes::CONFIG_USED, message)
     };
     Ok((
         defaults,
@@ -86,13 +88,13 @@ fn defaults(document: &Document, directory: &Path) -> Result<(Defaults, Vec<Stri
     };
     let Some(members) = tree.as_map() else {
         let message = format!("{FILE} is not a map: it is of the type {}", go::tag(tree));
-        return Err(vec![error(document, "config-wrong-type", "", message)]);
+        return Err(vec![error(document, codes::CONFIG_WRONG_TYPE, "", message)]);
     };
     let (mut found, mut used, mut errors) = (Defaults::default(), Vec::new(), Vec::new());
     for (key, value) in members {
         let Some((_, kind)) = KEYS.iter().find(|(name, _)| name == key) else {
             let known: Vec<&str> = KEYS.iter().map(|(name, _)| *name).collect();
-            let unknown = error(document, "config-unknown-key", key, format!("unknown key '{key}'"));
+            let unknown = error(document, codes::CONFIG_UNKNOWN_KEY, key, format!("unknown key '{key}'"));
             errors.push(unknown.help(format!("known keys are {}", known.join(", "))));
             continue;
         };
@@ -104,7 +106,12 @@ fn defaults(document: &Document, directory: &Path) -> Result<(Defaults, Vec<Stri
                     key.clone()
                 });
                 if let Err(why) = found.set(key, texts, directory) {
-                    errors.push(error(document, "config-wrong-type", key, format!("'{key}': {why}")));
+                    errors.push(error(
+                        document,
+                        codes::CONFIG_WRONG_TYPE,
+                        key,
+                        format!("'{key}': {why}"),
+                    ));
                 }
             }
             None => {
@@ -114,7 +121,7 @@ fn defaults(document: &Document, directory: &Path) -> Result<(Defaults, Vec<Stri
                     "a string"
                 };
                 let message = format!("'{key}' is {wanted}, not of the type {}", go::tag(value));
-                errors.push(error(document, "config-wrong-type", key, message));
+                errors.push(error(document, codes::CONFIG_WRONG_TYPE, key, message));
             }
         }
     }
@@ -125,7 +132,7 @@ fn defaults(document: &Document, directory: &Path) -> Result<(Defaults, Vec<Stri
     }
 }
 
-fn error(document: &Document, code: &str, key: &str, message: String) -> Diagnostic {
+fn error(document: &Document, code: &Code, key: &str, message: String) -> Diagnostic {
     let pointer = boson_document::Pointer::root();
     let pointer = if key.is_empty() { pointer } else { pointer.at(key) };
     Diagnostic::error(code, message).in_document(&document.name).at(pointer)

@@ -5,7 +5,7 @@ use crate::output::{self, Color};
 use crate::plugin_arguments::PluginArguments;
 use crate::plugins;
 use boson_pipeline::Stage;
-use boson_pipeline::codes;
+use boson_pipeline::codes::{self, Code};
 use boson_pipeline::report::Sources;
 use clap::Args;
 
@@ -51,10 +51,11 @@ pub fn run(arguments: &ExplainArguments, color: Color) -> Result<(), Failed> {
     }
 }
 
-/// The host's codes, the sandbox's, and those of every plugin that describes itself.
-fn entries(arguments: &PluginArguments, color: Color) -> Vec<Entry> {
-    let rooms = [
+/// The codes of the host.
+fn own() -> Vec<&'static Code> {
+    let tables = [
         crate::codes::ALL,
+        boson_releases::codes::ALL,
         boson_registry::CODES,
         boson_images::CODES,
         boson_in_pod::CODES,
@@ -64,16 +65,22 @@ fn entries(arguments: &PluginArguments, color: Color) -> Vec<Entry> {
         boson_credentials::CODES,
         boson_sandbox::CODES,
     ];
-    let own = codes::all().into_iter().chain(rooms.concat());
-    let mut entries: Vec<Entry> = own
+    codes::all().into_iter().chain(tables.concat()).collect()
+}
+
+/// The codes of the host, and those of every plugin that describes itself.
+fn entries(arguments: &PluginArguments, color: Color) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = own()
+        .into_iter()
         .map(|code| (code.name.into(), code.title.into(), code.explanation.into()))
         .collect();
     match plugins::load(arguments, &Stage::ALL) {
         Ok(plugins) => {
             for plugin in plugins.iter() {
                 match plugin.describe(plugins.sandbox()) {
-                    Ok(said) => entries.extend(
-                        said.codes
+                    Ok(description) => entries.extend(
+                        description
+                            .codes
                             .into_iter()
                             .map(|code| (code.name, code.title, code.explanation)),
                     ),
@@ -126,4 +133,21 @@ fn wrapped(text: &str) -> String {
         out.push('\n');
     }
     out.trim_end().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn no_two_crates_explain_the_same_code() {
+        let mut names = HashSet::new();
+        let twice: Vec<&str> = own()
+            .into_iter()
+            .map(|code| code.name)
+            .filter(|name| !names.insert(*name))
+            .collect();
+        assert!(twice.is_empty(), "{twice:?}");
+    }
 }

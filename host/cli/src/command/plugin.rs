@@ -46,14 +46,14 @@ fn list(arguments: &PluginArguments, color: Color) -> Result<(), Failed> {
     let plugins = plugins::load(arguments, &Stage::ALL).map_err(fail)?;
     let mut rows = vec![["STAGE", "NAME", "VERSION", "DIGEST", "SOURCE"].map(str::to_string)];
     for plugin in plugins.iter() {
-        let said = plugin
+        let description = plugin
             .describe(plugins.sandbox())
             .map_err(|failure| fail(vec![failure.diagnostic()]))?;
         let digest = format!("sha256:{}", &plugin.digest.hex()[..12]);
         rows.push([
             plugin.stage.to_string(),
-            said.name,
-            said.version,
+            description.name,
+            description.version,
             digest,
             plugin.source.to_string(),
         ]);

@@ -1,6 +1,7 @@
 //! `host plugin pack`: the ConfigMaps that give a component to the operator. It is checked here first, as the operator
 //! will.
 
+use crate::codes;
 use crate::exit::Failed;
 use crate::inputs;
 use crate::output::{self, Color};
@@ -78,7 +79,10 @@ pub fn run(arguments: &PackArguments, color: Color) -> Result<(), Failed> {
     if bytes.len() > packed::MAX_COMPONENT || packed.len() > packed::MAX_PACKED {
         let (whole, packed) = (packed::MAX_COMPONENT >> 20, packed::MAX_PACKED >> 20);
         let what = format!("the component has more than {whole} MiB, or more than {packed} MiB packed");
-        return Err(fail(vec![Diagnostic::error("plugin-too-large", what)], &sources));
+        return Err(fail(
+            vec![Diagnostic::error(boson_controllers::codes::PLUGIN_TOO_LARGE, what)],
+            &sources,
+        ));
     }
     let digest = Digest::of(&bytes).to_string();
     let document = document(
@@ -126,7 +130,7 @@ fn described(
             "'{name}' is a plugin of the stage '{}', not '{}'",
             plugin.stage, arguments.stage
         );
-        return Err(vec![Diagnostic::error("plugin-other-stage", what)]);
+        return Err(vec![Diagnostic::error(codes::PLUGIN_OTHER_STAGE, what)]);
     }
     let reported = plugins::check_settings(&plugin, &sandbox, settings);
     if reported.iter().any(Diagnostic::is_error) {

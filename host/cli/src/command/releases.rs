@@ -1,5 +1,6 @@
 //! The releases of `--release` and of boson.yaml.
 
+use crate::codes;
 use crate::output::Progress;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::{self, Release};
@@ -45,7 +46,7 @@ fn twice(release: &Release, other: &Release) -> Diagnostic {
         "release '{}' is given twice: {} and {}",
         release.name, other.source, release.source
     );
-    Diagnostic::error("release-twice", message).help("leave one out")
+    Diagnostic::error(codes::RELEASE_TWICE, message).help("leave one out")
 }
 
 /// `NAME=PATH`; an existing path may contain a `=`.

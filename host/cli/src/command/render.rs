@@ -1,5 +1,6 @@
 //! `host render`: templates of one job, or a stream of single templates.
 
+use crate::codes;
 use crate::exit::{self, Failed};
 use crate::inputs;
 use crate::memory;
@@ -126,7 +127,7 @@ fn one_job(arguments: &RenderArguments, plugins: &Plugins, sources: &mut Sources
     if wanted.is_empty() {
         let names: Vec<&str> = job.templates.iter().map(|file| file.source.as_str()).collect();
         return Err(Box::new(
-            Diagnostic::error("release-no-template", format!("job '{name}' has no such template"))
+            Diagnostic::error(codes::RELEASE_NO_TEMPLATE, format!("job '{name}' has no such template"))
                 .help(format!("it has: {}", names.join(", "))),
         )
         .into());
@@ -153,7 +154,7 @@ fn write(arguments: &RenderArguments, wanted: &[&TemplateFile], rendered: Vec<Re
             });
             let below: Vec<Below> = below.collect();
             below::write(directory, &below).map_err(|error| {
-                let error = Diagnostic::error("output-unwritable", format!("{error:#}"));
+                let error = Diagnostic::error(codes::OUTPUT_UNWRITABLE, format!("{error:#}"));
                 Box::new(error.help("check --out: links in it must not lead out of it")).into()
             })
         }
@@ -193,14 +194,14 @@ pub fn files_of(
 }
 
 /// The errors of one job, and then all of them as BOSH prints them.
-fn with_collected(job: &Job, mut said: Vec<Diagnostic>) -> Vec<Diagnostic> {
+fn with_collected(job: &Job, mut reported: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let all = collected::of_job(&JobErrors {
         group: "",
         job,
-        errors: said.iter().filter(|one| one.is_error()).collect(),
+        errors: reported.iter().filter(|one| one.is_error()).collect(),
     });
-    said.push(all);
-    said
+    reported.push(all);
+    reported
 }
 
 fn job<'r>(release: &'r Release, name: &str) -> Result<&'r Job, Box<Diagnostic>> {
@@ -208,7 +209,7 @@ fn job<'r>(release: &'r Release, name: &str) -> Result<&'r Job, Box<Diagnostic>>
         let names: Vec<&str> = release.jobs.iter().map(|job| job.name.as_str()).collect();
         Box::new(
             Diagnostic::error(
-                "release-no-job",
+                codes::RELEASE_NO_JOB,
                 format!("Job '{name}' not found in release '{}'", release.name),
             )
             .help(format!("it has: {}", names.join(", "))),
@@ -284,10 +285,10 @@ fn answer(plugins: &Plugins, line: &[u8]) -> Tree {
             let content = files.into_iter().next().map(|file| file.content).unwrap_or_default();
             Tree::object().with("id", id).with("output", content)
         }
-        Err(StageError::Input(said)) => {
-            let first = said.iter().find(|one| one.is_error());
+        Err(StageError::Input(reported)) => {
+            let first = reported.iter().find(|one| one.is_error());
             error(id, first.map_or("no message", |one| one.message.as_str()))
         }
-        Err(StageError::Plugin(said)) => error(id, &said.message),
+        Err(StageError::Plugin(reported)) => error(id, &reported.message),
     }
 }

@@ -1,5 +1,6 @@
 //! `host run-plugin`: one call of one plugin, in exactly the sandbox that conversions use.
 
+use crate::codes;
 use crate::exit::Failed;
 use crate::files;
 use crate::inputs;
@@ -68,7 +69,7 @@ pub fn run(arguments: &RunPluginArguments, color: Color) -> Result<(), Failed> {
     match sandbox.call_json(&plugin, &function, &input) {
         Ok(reply) => show_reply(&reply, &limits, &sources, color),
         Err(JsonCallError::Arguments(message)) => Err(fail(
-            vec![Diagnostic::error("plugin-arguments", message).help("see `wit/` for the function's parameters")],
+            vec![Diagnostic::error(codes::PLUGIN_ARGUMENTS, message).help("see `wit/` for the function's parameters")],
             &sources,
         )),
         Err(JsonCallError::Plugin(failure, measures)) => {
@@ -117,7 +118,7 @@ fn function(arguments: &RunPluginArguments, sandbox: &Sandbox, plugin: &Plugin) 
         (Some(only), None) => Ok(only.clone()),
         _ => Err(Box::new(
             Diagnostic::error(
-                "plugin-function-needed",
+                codes::PLUGIN_FUNCTION_NEEDED,
                 format!("the stage '{}' has several functions", plugin.stage),
             )
             .help(format!("select one with --call: {}", names.join(", "))),
@@ -131,7 +132,7 @@ fn input(arguments: &RunPluginArguments, function: &str) -> Result<Tree, Box<Dia
     }
     let name = files::name(&arguments.input);
     let bytes = files::read(&arguments.input)?;
-    let refuse = |message: String| Box::new(Diagnostic::error("plugin-arguments", message).in_document(&name));
+    let refuse = |message: String| Box::new(Diagnostic::error(codes::PLUGIN_ARGUMENTS, message).in_document(&name));
     let text = String::from_utf8(bytes).map_err(|_| refuse("the input is not UTF-8".to_string()))?;
     json::parse(&text).map_err(|error| refuse(format!("the input is not JSON: {error}")))
 }
@@ -152,12 +153,12 @@ fn register(input: &Tree, sources: &mut Sources) {
 fn show_reply(reply: &JsonReply, limits: &Limits, sources: &Sources, color: Color) -> Result<(), Failed> {
     let text = serde_json::to_string_pretty(&reply.value).unwrap_or_else(|_| json::to_text(&reply.value));
     output::print(&format!("{text}\n"))?;
-    let said = if reply.failed {
+    let reported = if reply.failed {
         &reply.value
     } else {
         reply.value.get("diagnostics").unwrap_or(&Tree::Null)
     };
-    let diagnostics: Vec<Diagnostic> = said.as_array().into_iter().flatten().map(diagnostic).collect();
+    let diagnostics: Vec<Diagnostic> = reported.as_array().into_iter().flatten().map(diagnostic).collect();
     output::complain(&report::text(&diagnostics, sources, color.enabled()));
     output::complain(&measured(
         &reply.measures,
@@ -167,13 +168,13 @@ fn show_reply(reply: &JsonReply, limits: &Limits, sources: &Sources, color: Colo
     if reply.failed { Err(Failed::Input) } else { Ok(()) }
 }
 
-fn diagnostic(said: &Tree) -> Diagnostic {
-    let text = |name: &str| said.str(name).map(str::to_string);
-    let line = said
+fn diagnostic(reported: &Tree) -> Diagnostic {
+    let text = |name: &str| reported.str(name).map(str::to_string);
+    let line = reported
         .get("line")
         .and_then(Tree::as_i64)
         .and_then(|line| u32::try_from(line).ok());
-    let severity = match said.str("severity") {
+    let severity = match reported.str("severity") {
         Some("warning") => Severity::Warning,
         Some("info") => Severity::Info,
         _ => Severity::Error,

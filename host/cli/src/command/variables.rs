@@ -1,6 +1,7 @@
 //! Options about ops files and variables, the same for `interpolate` and `convert`, and the first half of the flow:
 //! read, apply, interpolate.
 
+use crate::codes;
 use crate::files;
 use crate::generator::Credentials;
 use crate::inputs;
@@ -146,7 +147,7 @@ fn read_as<T>(what: &str, path: &Path, read: Result<T, Box<Diagnostic>>) -> Resu
 fn keep<T>(result: Result<T, Box<Diagnostic>>, errors: &mut Vec<Diagnostic>) -> Option<T> {
     let note = |error: Box<Diagnostic>| {
         // If the files together are too large, report only the first that does not fit.
-        if error.code != inputs::TOTAL || errors.iter().all(|other| other.code != inputs::TOTAL) {
+        if error.code != inputs::TOTAL.name || errors.iter().all(|other| other.code != inputs::TOTAL.name) {
             errors.push(*error);
         }
     };
@@ -276,7 +277,7 @@ impl Read {
             check: asked.check.is_some().then_some(&check),
             ..*asked
         };
-        let (done, said) = self.stored(stages, document, options, &asked).map_err(|errors| {
+        let (done, reported) = self.stored(stages, document, options, &asked).map_err(|errors| {
             let mut known = self.secrets(&self.table.to_tree());
             known.add(self.secrets(&self.store.to_tree()));
             known.except_names(&refused.borrow());
@@ -284,10 +285,10 @@ impl Read {
         })?;
         let mut secrets = self.secrets(&done.values);
         secrets.except_names(&done.document);
-        warnings.extend(secrets.scrub(said, shown));
+        warnings.extend(secrets.scrub(reported, shown));
         if self.store_file.is_none() && self.store.changed() {
             let message = "Generated values are not stored: the next run generates others";
-            let note = Diagnostic::warning("variables-not-kept", message).help("store them: --vars-store FILE");
+            let note = Diagnostic::warning(codes::VARIABLES_NOT_KEPT, message).help("store them: --vars-store FILE");
             warnings.push(Diagnostic {
                 severity: Severity::Info,
                 ..note
@@ -334,7 +335,7 @@ impl Read {
         }
         let message = "another program changed the vars store each time before values could be stored";
         Err(vec![
-            Diagnostic::error("vars-store-busy", message).help("try again when the other program has finished"),
+            Diagnostic::error(codes::VARS_STORE_BUSY, message).help("try again when the other program has finished"),
         ])
     }
 

@@ -39,7 +39,7 @@ pub fn everywhere(test: &str, prepare: impl Fn(&Path), act: impl Fn(&Path), chec
             .env(DIRECTORY, scratch.path())
             .output()
             .unwrap();
-        let said = format!(
+        let output = format!(
             "{}{}",
             String::from_utf8_lossy(&ran.stdout),
             String::from_utf8_lossy(&ran.stderr)
@@ -47,11 +47,11 @@ pub fn everywhere(test: &str, prepare: impl Fn(&Path), act: impl Fn(&Path), chec
         match (ran.status.signal(), ran.status.success()) {
             (Some(9), _) => check(scratch.path(), at),
             (None, true) => {
-                assert!(said.contains("1 passed"), "there is no test '{test}': {said}");
+                assert!(output.contains("1 passed"), "there is no test '{test}': {output}");
                 assert!(at > 0, "no point was passed");
                 return check(scratch.path(), at);
             }
-            _ => panic!("point {at}: {:?}\n{said}", ran.status),
+            _ => panic!("point {at}: {:?}\n{output}", ran.status),
         }
     }
 }

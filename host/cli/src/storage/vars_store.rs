@@ -2,6 +2,7 @@
 //! reads the stored values, and uses them. So no run prints a value that is not in the file.
 
 use super::{Lock, durable};
+use crate::codes;
 use crate::inputs;
 use crate::{files, output};
 use boson_document::Tree;
@@ -153,7 +154,7 @@ impl VarsStore {
     }
 
     fn unwritable(&self, message: &str) -> Box<Diagnostic> {
-        Box::new(Diagnostic::error("output-unwritable", message).help("check --vars-store"))
+        Box::new(Diagnostic::error(codes::OUTPUT_UNWRITABLE, message).help("check --vars-store"))
     }
 }
 
@@ -166,7 +167,7 @@ fn place(path: &Path, name: &str) -> Result<PathBuf, Box<Diagnostic>> {
         Ok(data) if data.is_dir() => return Err(files::directory(name)),
         Ok(data) if !data.is_file() => {
             let message = format!("'{name}' is not a regular file: no values can be stored in it");
-            let error = Diagnostic::error("vars-store-special", message).in_document(name);
+            let error = Diagnostic::error(codes::VARS_STORE_SPECIAL, message).in_document(name);
             return Err(Box::new(
                 error.help("set --vars-store to the path of a regular file, or of a new file"),
             ));

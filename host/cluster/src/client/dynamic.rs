@@ -4,24 +4,12 @@ use super::error::Subject;
 use super::{AnyObject, Cluster, Error, Fault, FieldManager, Kind, Verb, applying, written};
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use kube::api::{DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams, Preconditions};
-use kube::core::{ApiResource, DynamicObject, GroupVersionKind, Request};
+use kube::core::{ApiResource, DynamicObject, Request};
 use kube::{Api, Resource};
 use serde_json::{Value, json};
 
 /// How many objects are read at a time: each may have a megabyte.
 const PAGE: u32 = 50;
-
-/// The resource of an apiVersion and kind. The regular plural holds for all kinds that a conversion creates.
-pub fn resource(api_version: &str, kind: &str) -> ApiResource {
-    let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
-    let lower = kind.to_lowercase();
-    let plural = match lower.strip_suffix('y') {
-        Some(stem) => format!("{stem}ies"),
-        None if lower.ends_with('s') => format!("{lower}es"),
-        None => format!("{lower}s"),
-    };
-    ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), &plural)
-}
 
 // === impl Cluster ===
 
@@ -249,30 +237,4 @@ fn whole(object: DynamicObject, resource: &ApiResource) -> Result<Value, Error> 
     let mut value = value?;
     value.set_kind(resource);
     Ok(value)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn plurals_are_those_of_the_server() {
-        for (api_version, kind, plural) in [
-            ("v1", "Secret", "secrets"),
-            ("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies"),
-            ("networking.k8s.io/v1", "Ingress", "ingresses"),
-            (
-                "quarks.cloudfoundry.org/v1alpha1",
-                "QuarksStatefulSet",
-                "quarksstatefulsets",
-            ),
-            ("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers"),
-        ] {
-            let resource = resource(api_version, kind);
-            assert_eq!(
-                (resource.plural.as_str(), resource.api_version.as_str()),
-                (plural, api_version)
-            );
-        }
-    }
 }

@@ -3,12 +3,11 @@
 //! The message of the server is shown only for kinds without secrets: it quotes values ("Invalid value: ..."), and so
 //! do messages of JSON parsers.
 
-use super::{AnyObject, Verb};
+use super::Verb;
 use crate::codes::OPERATOR_FLAWED_OBJECT as FLAWED;
 use kube::Resource;
 use kube::core::ApiResource;
 use kube::runtime::watcher;
-use serde_json::Value;
 use std::fmt;
 use std::time::Duration;
 
@@ -178,12 +177,12 @@ impl Error {
     }
 
     /// An object that was read does not have the form of its kind.
-    pub(super) fn unreadable(object: &Value) -> Self {
+    pub(super) fn unreadable(kind: &str, name: &str) -> Self {
         Self {
             verb: "read",
-            kind: object.kind().unwrap_or("object").into(),
+            kind: kind.into(),
             resource: String::new(),
-            name: object.name().unwrap_or_default().into(),
+            name: name.into(),
             fault: Fault::Unreadable,
         }
     }
@@ -377,8 +376,8 @@ mod refusals {
         assert_eq!(fault(403, right, "", true), Fault::Forbidden);
         let quota = "secrets \"a\" is forbidden: exceeded quota: few, requested: secrets=1, used: secrets=2, limited: secrets=2";
         assert_eq!(fault(403, quota, "", true), Fault::Refused(Some(quota.into())));
-        let said = Some("exceeded quota: few, requested: secrets=1, used: secrets=2, limited: secrets=2".into());
-        assert_eq!(fault(403, quota, "", false), Fault::Refused(said));
+        let expected = Some("exceeded quota: few, requested: secrets=1, used: secrets=2, limited: secrets=2".into());
+        assert_eq!(fault(403, quota, "", false), Fault::Refused(expected));
     }
 
     #[test]

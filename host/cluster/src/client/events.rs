@@ -164,11 +164,11 @@ mod tests {
     #[test]
     fn the_same_message_about_the_same_object_is_one_event() {
         let (one, other) = (about("a", "1"), about("a", "2"));
-        let said = name(&one, &notice("x"), 1);
-        assert_eq!(said, name(&one, &notice("x"), 2));
-        assert_ne!(said, name(&one, &notice("y"), 1));
+        let first = name(&one, &notice("x"), 1);
+        assert_eq!(first, name(&one, &notice("x"), 2));
+        assert_ne!(first, name(&one, &notice("y"), 1));
         assert_ne!(
-            said,
+            first,
             name(&other, &notice("x"), 1),
             "a later object of that name is another"
         );

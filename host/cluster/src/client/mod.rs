@@ -13,18 +13,19 @@ mod identity;
 mod namespaced;
 mod object;
 mod outage;
+mod resource;
 mod retry;
 mod status_patch;
 pub mod written;
 
 pub use connect::{Connection, connect};
-pub use dynamic::resource;
 pub use error::{Error, Fault};
 pub use global::GlobalKind;
 pub use identity::{Identity, owner, pod_identity};
 pub use kube::Client;
 pub use namespaced::{Kind, api};
 pub use object::{AnyObject, ManagedFields};
+pub use resource::resource;
 
 use error::Subject;
 pub use events::{Events, Notice};

@@ -164,7 +164,8 @@ impl AnyObject for Value {
     }
 
     fn typed<K: DeserializeOwned>(&self) -> Result<K, Error> {
-        K::deserialize(self).map_err(|_| Error::unreadable(self))
+        K::deserialize(self)
+            .map_err(|_| Error::unreadable(self.kind().unwrap_or("object"), self.name().unwrap_or_default()))
     }
 
     fn place(&self) -> Result<(ApiResource, &str, &str), Error> {

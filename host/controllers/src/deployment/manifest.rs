@@ -4,6 +4,7 @@ use super::stop::{Stop, Wrong, refusal};
 use boson_budget::Share;
 use boson_document::Tree;
 use boson_manifest::names::NameError;
+use boson_pipeline::convert::codes;
 use boson_pipeline::report::Sources;
 use boson_pipeline::scrub::{Filter, Secrets};
 use boson_pipeline::stage::Named;
@@ -77,7 +78,7 @@ impl Manifest {
 
 /// A name that Kubernetes does not accept.
 pub fn unnamed(error: &NameError) -> Diagnostic {
-    Diagnostic::error("convert-no-name", error.to_string()).help("choose another name")
+    Diagnostic::error(codes::CONVERT_NO_NAME, error.to_string()).help("choose another name")
 }
 
 /// Runs outside the threads of the runtime: a conversion uses a processor for seconds.

@@ -12,6 +12,7 @@ use boson_api::deployment::ConversionMode;
 use boson_budget::Share;
 use boson_manifest::labels;
 use boson_manifest::names::{NameError, Names};
+use boson_pipeline::convert::codes;
 use boson_pipeline::release::Release;
 use boson_pipeline::report::Sources;
 use boson_pipeline::stage::Deployment;
@@ -123,6 +124,6 @@ impl Reconcile<'_> {
 }
 
 fn no_name(error: &NameError) -> Stop {
-    let error = Diagnostic::error("convert-no-name", error.to_string());
+    let error = Diagnostic::error(codes::CONVERT_NO_NAME, error.to_string());
     Stop::wrong(vec![error], &Sources::default())
 }

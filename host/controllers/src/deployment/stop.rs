@@ -1,5 +1,6 @@
 //! Why a conversion stopped.
 
+use crate::codes;
 use boson_api::conditions;
 use boson_cluster::client;
 use boson_pipeline::Diagnostic;
@@ -39,7 +40,7 @@ impl Stop {
     /// A state that only a defect of the operator explains. It is reported, because an empty name or owner would be
     /// written otherwise.
     pub fn defect(what: &str) -> Self {
-        let error = Diagnostic::error("deployment-defect", format!("the operator has a defect: {what}"));
+        let error = Diagnostic::error(codes::DEPLOYMENT_DEFECT, format!("the operator has a defect: {what}"));
         Self::wrong(
             vec![error.help("please report it, with the log of the operator")],
             &Sources::default(),
@@ -74,9 +75,9 @@ impl Wrong {
 /// A refusal by the API server, and what to do about it.
 pub fn refusal(error: &client::Error) -> Diagnostic {
     match error.fault {
-        client::Fault::Forbidden => Diagnostic::error("deployment-forbidden", error.to_string())
+        client::Fault::Forbidden => Diagnostic::error(codes::DEPLOYMENT_FORBIDDEN, error.to_string())
             .help("grant the permission in the role of the operator's account; the operator retries every 30 s"),
-        _ => Diagnostic::error("deployment-refused", error.to_string())
+        _ => Diagnostic::error(codes::DEPLOYMENT_REFUSED, error.to_string())
             .help("fix the manifest, or the policy that forbids it; the operator retries every 30 s"),
     }
 }
@@ -94,9 +95,9 @@ mod tests {
     #[test]
     fn the_first_code_is_the_reason() {
         let errors = vec![
-            Diagnostic::warning("a-b", "not this"),
-            Diagnostic::error("ops-missing-key", "first").help("do"),
-            Diagnostic::error("x", "second"),
+            Diagnostic::reported_warning("a-b", "not this"),
+            Diagnostic::reported_error("ops-missing-key", "first").help("do"),
+            Diagnostic::reported_error("x", "second"),
         ];
         let Stop::Wrong(wrong) = Stop::wrong(errors, &Sources::default()) else {
             unreachable!("it is wrong")

@@ -1,7 +1,8 @@
 //! The writes of this controller, one per step.
 
 use super::account::{self, Account};
-use super::desired::{Fault, Setting, desired, name};
+use super::desired::{Setting, desired, name};
+use super::fault::Fault;
 use super::marks::{STARTED, TRIGGER_RESET};
 use super::observe::Config;
 use boson_api::QuarksJob;

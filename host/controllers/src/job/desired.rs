@@ -3,6 +3,7 @@
 //! Its name is derived from the UID of the QuarksJob and the number of the run, so that a run has one Job, whichever
 //! process creates it. It is created suspended, and starts after the run is recorded in the status.
 
+use super::fault::Fault;
 use super::marks::{CONFIG, QUARKS_JOB, RUN, STARTED, TRIGGER_RESET};
 use super::output;
 use super::template::{Pod, Template};
@@ -28,27 +29,6 @@ pub(super) struct Setting<'a> {
     pub operator_image: &'a str,
     /// ServiceAccount of pods that store output.
     pub account: Option<&'a str>,
-}
-
-/// Why there is no Job.
-#[derive(Debug)]
-pub(super) enum Fault {
-    /// The template, as its user wrote it.
-    Template(String),
-    /// The operator.
-    Defect(Error),
-}
-
-impl From<Error> for Fault {
-    fn from(error: Error) -> Self {
-        Self::Defect(error)
-    }
-}
-
-impl From<&str> for Fault {
-    fn from(why: &str) -> Self {
-        Self::Template(why.into())
-    }
 }
 
 /// `template`: with the newest versions of Secrets. `digest`: of its configuration.

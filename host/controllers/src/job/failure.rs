@@ -20,7 +20,7 @@ pub(super) fn of_job(job: &Job, pods: &[Pod], operator_image: &str) -> (Cow<'sta
     let reason = failed
         .and_then(|failed| failed.reason.clone())
         .filter(|reason| !reason.is_empty());
-    let said = failed.and_then(|failed| failed.message.clone()).unwrap_or_default();
+    let detail = failed.and_then(|failed| failed.message.clone()).unwrap_or_default();
     let mut texts: Vec<String> = Vec::new();
     for pod in newest_first(pods, job) {
         for status in statuses(pod) {
@@ -31,7 +31,7 @@ pub(super) fn of_job(job: &Job, pods: &[Pod], operator_image: &str) -> (Cow<'sta
     }
     texts.truncate(CONTAINERS);
     let message = match texts.is_empty() {
-        true => format!("the Job '{}' failed: {said}", job.name_any()),
+        true => format!("the Job '{}' failed: {detail}", job.name_any()),
         false => format!("the Job '{}' failed: {}", job.name_any(), texts.join("; ")),
     };
     (reason.map_or("JobFailed".into(), Cow::Owned), message)

@@ -4,6 +4,7 @@ mod account;
 mod act;
 mod desired;
 mod failure;
+mod fault;
 mod garbage;
 mod marks;
 mod observe;

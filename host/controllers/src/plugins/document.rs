@@ -3,6 +3,7 @@
 //! Unknown members are refused: a misspelled `selector` would select every deployment.
 
 use super::marks;
+use crate::codes;
 use boson_document::{Pointer, Tree};
 use boson_pipeline::yaml::Document;
 use boson_pipeline::{Diagnostic, Stage, packed};
@@ -197,7 +198,7 @@ impl Reader<'_> {
     }
 
     fn wrong(&mut self, place: &Pointer, what: &str) {
-        let error = Diagnostic::error("plugin-document", format!("{}: {what}", marks::DOCUMENT));
+        let error = Diagnostic::error(codes::PLUGIN_DOCUMENT, format!("{}: {what}", marks::DOCUMENT));
         self.errors.push(error.in_document(&self.document.name).at(place));
     }
 }

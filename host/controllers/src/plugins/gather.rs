@@ -4,6 +4,7 @@ use super::document::{self, PluginDocument};
 use super::follow::Plugin;
 use super::marks::{DOCUMENT, PLUGIN};
 use super::registry::{Key, Packed};
+use crate::codes;
 use boson_cluster::client::{Cluster, Error};
 use boson_pipeline::report::Sources;
 use boson_pipeline::yaml;
@@ -45,7 +46,7 @@ fn described(map: ConfigMap, key: &Key, plugin: &Plugin) -> Described {
             let names = Stage::ALL.map(Stage::name).join(", ");
             let what = format!("unknown stage '{}' in the label {PLUGIN}", plugin.label);
             Err(vec![
-                Diagnostic::error("plugin-stage", what).help(format!("use one of {names}")),
+                Diagnostic::error(codes::PLUGIN_STAGE, what).help(format!("use one of {names}")),
             ])
         }
     };
@@ -60,7 +61,7 @@ fn described(map: ConfigMap, key: &Key, plugin: &Plugin) -> Described {
 fn read(map: &ConfigMap, key: &Key, stage: Stage, sources: &mut Sources) -> Result<PluginDocument, Vec<Diagnostic>> {
     let Some(text) = map.data.as_ref().and_then(|data| data.get(DOCUMENT)) else {
         let error = Diagnostic::error(
-            "plugin-no-document",
+            codes::PLUGIN_NO_DOCUMENT,
             format!("there is no key '{DOCUMENT}' in its data"),
         );
         return Err(vec![error.help("run `host plugin pack` to write the ConfigMap")]);
@@ -87,7 +88,7 @@ pub(super) async fn gather(
         if size > packed::MAX_PACKED {
             let what = format!("its parts have more than {} MiB together", packed::MAX_PACKED >> 20);
             return Ok(Err(
-                Diagnostic::error("plugin-too-large", what).help("compress it with zstd")
+                Diagnostic::error(codes::PLUGIN_TOO_LARGE, what).help("compress it with zstd")
             ));
         }
     }
@@ -105,7 +106,7 @@ fn files(map: ConfigMap) -> BTreeMap<String, Vec<u8>> {
 
 fn put_together(maps: Packed, parts: Option<usize>) -> Result<Gathered, Diagnostic> {
     let incomplete = |what: String| {
-        Diagnostic::error("plugin-parts", what)
+        Diagnostic::error(codes::PLUGIN_PARTS, what)
             .help("put the component into `binaryData`, whole or in numbered parts; ConfigMaps with further parts name the first one in an annotation")
     };
     let names = maps.iter().flat_map(BTreeMap::keys).map(String::as_str);

@@ -1,5 +1,7 @@
 //! Labels and keys of ConfigMaps with plugins, and their limits.
 
+use crate::codes;
+use boson_document::Code;
 use boson_pipeline::Stage;
 
 /// Label: the stage of the plugin in a ConfigMap.
@@ -11,7 +13,7 @@ pub const COPY: &str = "quarks.cloudfoundry.org/plugin-copy";
 /// Key of the description.
 pub const DOCUMENT: &str = "plugin.yaml";
 /// Diagnostic code of a plugin without enough memory for its machine code.
-pub const NO_MEMORY: &str = "plugin-no-memory";
+pub const NO_MEMORY: &Code = codes::PLUGIN_NO_MEMORY;
 /// Most plugins of one namespace: limits what one team makes the operator compile and hold.
 pub const MAX_IN_NAMESPACE: usize = 16;
 /// Most plugins of all namespaces.

@@ -100,7 +100,7 @@ impl Registry {
 impl Entry {
     /// Whether it is refused only for lack of memory.
     pub(super) fn lacks_memory(&self) -> bool {
-        matches!(&self.state, State::Refused(fault) if fault.reason == conditions::reason(NO_MEMORY))
+        matches!(&self.state, State::Refused(fault) if fault.reason == conditions::reason(NO_MEMORY.name))
     }
 
     /// Whether its present content is not in use yet.

@@ -8,6 +8,7 @@
 use super::document::PluginDocument;
 use super::fault::Fault;
 use super::registry::{Entry, Good, Key, Packed, Registry, State};
+use crate::codes;
 use crate::conversion::{Chosen, Settings};
 use boson_api::PluginUse;
 use boson_api::deployment::PluginChoice;
@@ -161,7 +162,7 @@ impl<'a> Selecting<'a> {
                     "plugin '{}' was used and cannot be loaded any more; nothing is changed",
                     used.name
                 );
-                let error = Diagnostic::error("plugin-lost", format!("{what}: {}", fault.message));
+                let error = Diagnostic::error(codes::PLUGIN_LOST, format!("{what}: {}", fault.message));
                 let help = "fix the ConfigMap of the plugin, or delete it to use the built-in plugin";
                 self.selection.errors.push(error.help(help));
             }
@@ -186,7 +187,7 @@ impl<'a> Selecting<'a> {
         let Some(first) = serving.next() else { return };
         for other in serving {
             let error = Diagnostic::error(
-                "plugin-conflict",
+                codes::PLUGIN_CONFLICT,
                 format!(
                     "the older plugin in ConfigMap '{}' is used for the stage '{stage}'",
                     first.key
@@ -250,7 +251,7 @@ impl<'a> Selecting<'a> {
             return;
         }
         let error = Diagnostic::error(
-            "plugin-not-found",
+            codes::PLUGIN_NOT_FOUND,
             format!(
                 "no plugin '{}' of the stage '{stage}' is available to this deployment",
                 choice.name

@@ -9,6 +9,7 @@ use super::marks::{DOCUMENT, IN_PODS, MAX_IN_NAMESPACE, MAX_PLUGINS};
 use super::queue::{Queue, Queued};
 use super::registry::{Entry, Good, Key, Registry, State};
 use super::{Followed, Plugins};
+use crate::codes;
 use crate::conversion::{Package, PluginHost, Settings};
 use boson_cluster::client::{Cluster, Error};
 use boson_cluster::namespaces::Scope;
@@ -311,7 +312,7 @@ fn crowded(plugins: &BTreeMap<Key, Plugin>) -> Vec<Key> {
 
 fn too_many(key: &Key, plugin: &Plugin) -> Entry {
     let what = format!("more than {MAX_IN_NAMESPACE} plugins in a namespace, or {MAX_PLUGINS} in total");
-    let error = Diagnostic::error("plugin-too-many", what).help("delete ConfigMaps with unused plugins");
+    let error = Diagnostic::error(codes::PLUGIN_TOO_MANY, what).help("delete ConfigMaps with unused plugins");
     Entry {
         created: plugin.created,
         stage: Stage::named(&plugin.label),

@@ -88,7 +88,7 @@ pub fn is_ours(object: &QuarksSecret, request: &CertificateSigningRequest) -> bo
 }
 
 /// Why it was approved or denied, or why it failed, if it was: one line.
-pub fn said(request: &CertificateSigningRequest, kind: &str) -> Option<String> {
+pub fn condition_message(request: &CertificateSigningRequest, kind: &str) -> Option<String> {
     let status = request.status.as_ref()?;
     let condition = status.conditions.iter().flatten().find(|one| one.type_ == kind)?;
     let message = condition.message.as_deref().unwrap_or_default();

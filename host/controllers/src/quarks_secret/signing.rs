@@ -134,11 +134,11 @@ fn signed(
         };
     }
     for (word, what) in [("Denied", "was denied"), ("Failed", "failed")] {
-        if let Some(why) = request::said(request, word) {
+        if let Some(why) = request::condition_message(request, word) {
             return Err(about(word, format!("{what}: {why}")));
         }
     }
-    let approved = request::said(request, "Approved").is_some();
+    let approved = request::condition_message(request, "Approved").is_some();
     if !observed.signer.is_built_in() {
         let whom = if approved { "its signer" } else { "approval" };
         let signer = &request.spec.signer_name;

@@ -85,11 +85,11 @@ fn texts(directory: &Path) -> Result<BTreeMap<String, String>, ConfigError> {
 
 /// Reloads the zone whenever it changes, forever. If it cannot be read, the previous zone stays in use.
 pub(super) async fn follow(directory: PathBuf, mut digest: u64, state: Arc<State>) {
-    let mut said = String::new();
+    let mut logged = String::new();
     loop {
         tokio::time::sleep(PAUSE).await;
         match read(&directory) {
-            Ok((_, same)) if same == digest => said.clear(),
+            Ok((_, same)) if same == digest => logged.clear(),
             Ok((zone, other)) => {
                 tracing::info!(
                     groups = zone.groups.len(),
@@ -99,14 +99,14 @@ pub(super) async fn follow(directory: PathBuf, mut digest: u64, state: Arc<State
                 );
                 state.put_zone(zone);
                 digest = other;
-                said.clear();
+                logged.clear();
             }
             Err(error) => {
                 state.tally.unreadable.fetch_add(1, Ordering::Relaxed);
                 let text = error.to_string();
-                if text != said {
+                if text != logged {
                     tracing::error!(error = text, "the zone cannot be read: the previous one stays in use");
-                    said = text;
+                    logged = text;
                 }
             }
         }

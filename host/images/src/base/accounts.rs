@@ -1,6 +1,7 @@
 //! Users and groups of an image: `/etc/passwd` and `/etc/group` of the topmost layer that has them, with vcap where it
 //! is missing.
 
+use crate::codes;
 use boson_oci::Layer;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::paths::clean;
@@ -101,7 +102,7 @@ impl Accounts {
                 "{what} vcap of the stemcell image '{name}' has the ID {}, not {ID}",
                 id?
             );
-            let warning = Diagnostic::warning("image-vcap", message);
+            let warning = Diagnostic::warning(codes::IMAGE_VCAP, message);
             Some(warning.help("processes run as 1000 unless quarks.run.security_context sets another ID"))
         });
         reported.collect()

@@ -5,6 +5,7 @@ mod accounts;
 mod docker;
 mod layout;
 
+use crate::codes;
 pub(crate) use accounts::Accounts;
 
 use crate::gzip::Pool;
@@ -164,5 +165,5 @@ pub(crate) fn manifest_digest(bytes: &[u8]) -> String {
 }
 
 pub(crate) fn bad(name: &str, what: &str) -> Diagnostic {
-    Diagnostic::error("image-base", format!("the stemcell image '{name}' {what}")).in_document(name)
+    Diagnostic::error(codes::IMAGE_BASE, format!("the stemcell image '{name}' {what}")).in_document(name)
 }

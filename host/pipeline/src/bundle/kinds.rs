@@ -1,6 +1,7 @@
 //! The kinds of objects that a conversion may create, and the rules for their names.
 
 use crate::Diagnostic;
+use crate::bundle::codes;
 use crate::name_rule::NameRule;
 use crate::object::{fault, name};
 use boson_document::Tree;
@@ -91,10 +92,10 @@ pub(crate) fn check(object: &Tree, is_of_host: bool) -> Result<(), Box<Diagnosti
         .find(|known| known.api_version == version && known.kind == kind);
     let Some(known) = known else {
         let why = format!("objects of apiVersion '{version}' and this kind are not allowed");
-        return Err(fault(object, "bundle-kind-not-allowed", &why));
+        return Err(fault(object, codes::BUNDLE_KIND_NOT_ALLOWED, &why));
     };
     if let Err(why) = known.names.check(name(object)) {
-        return Err(fault(object, "bundle-invalid-name", &why));
+        return Err(fault(object, codes::BUNDLE_INVALID_NAME, &why));
     }
     if kind == "Secret"
         && object
@@ -103,7 +104,7 @@ pub(crate) fn check(object: &Tree, is_of_host: bool) -> Result<(), Box<Diagnosti
     {
         return Err(fault(
             object,
-            "bundle-kind-not-allowed",
+            codes::BUNDLE_KIND_NOT_ALLOWED,
             "Secrets of this type give permissions in the cluster",
         ));
     }

@@ -1,6 +1,7 @@
 //! Limits on the size of objects, and the parts of objects that Kubernetes checks in code rather than by schema.
 
 use crate::Diagnostic;
+use crate::bundle::codes;
 use crate::object::{fault, is_label_value, is_qualified, map};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -19,7 +20,7 @@ pub const ANNOTATIONS_LIMIT: usize = 256 << 10;
 
 /// Checks all limits.
 pub(crate) fn check(object: &Tree) -> Result<(), Box<Diagnostic>> {
-    let too_large = |why: String| Err(fault(object, "bundle-object-too-large", &why));
+    let too_large = |why: String| Err(fault(object, codes::BUNDLE_OBJECT_TOO_LARGE, &why));
     if let Some(kind @ ("Secret" | "ConfigMap")) = object.str("kind") {
         let size = data_size(object, kind)?;
         if size > DATA_LIMIT {
@@ -31,7 +32,7 @@ pub(crate) fn check(object: &Tree) -> Result<(), Box<Diagnostic>> {
     if !is_json(object) {
         return Err(fault(
             object,
-            "bundle-not-json",
+            codes::BUNDLE_NOT_JSON,
             "it contains a key or a number that JSON cannot represent",
         ));
     }
@@ -64,7 +65,7 @@ fn check_metadata(object: &Tree) -> Result<(), Box<Diagnostic>> {
                 .is_some_and(|text| member == "annotations" || is_label_value(text));
             if !good || !is_qualified(key) {
                 let why = format!("Kubernetes does not accept the {what} '{key}', or not with this value");
-                return Err(fault(object, "bundle-invalid-metadata", &why));
+                return Err(fault(object, codes::BUNDLE_INVALID_METADATA, &why));
             }
         }
     }
@@ -82,7 +83,7 @@ fn is_json(tree: &Tree) -> bool {
 
 /// Size of all values, in bytes.
 fn data_size(object: &Tree, kind: &str) -> Result<usize, Box<Diagnostic>> {
-    let invalid = |why: &str| fault(object, "bundle-invalid-data", why);
+    let invalid = |why: &str| fault(object, codes::BUNDLE_INVALID_DATA, why);
     let is_base64 = |member: &str| (kind == "Secret" && member == "data") || member == "binaryData";
     let mut size = 0;
     for member in ["data", "stringData", "binaryData"] {

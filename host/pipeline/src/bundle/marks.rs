@@ -2,6 +2,7 @@
 //! could make the operator load a ConfigMap as a plugin, use a Secret as a version, or rotate other Secrets.
 
 use crate::Diagnostic;
+use crate::bundle::codes;
 use crate::object::fault;
 use boson_document::Tree;
 use boson_manifest::labels;
@@ -16,11 +17,11 @@ pub(crate) fn check(object: &Tree, deployment: &str) -> Result<(), Box<Diagnosti
         None => Ok(()),
         Some((key, Why::Reserved)) => {
             let why = format!("the label or annotation '{key}' is reserved for the operator");
-            Err(fault(object, "bundle-reserved-mark", &why))
+            Err(fault(object, codes::BUNDLE_RESERVED_MARK, &why))
         }
         Some((key, Why::Foreign)) => {
             let why = format!("its '{key}' names another deployment");
-            Err(fault(object, "bundle-foreign-object", &why))
+            Err(fault(object, codes::BUNDLE_FOREIGN_OBJECT, &why))
         }
     }
 }

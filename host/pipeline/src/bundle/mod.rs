@@ -6,7 +6,7 @@
 //! pods no [privileges](privileges) beyond the granted ones, and is within the [limits]. A call that fails changes
 //! nothing.
 
-mod codes;
+pub mod codes;
 pub mod kinds;
 pub mod limits;
 mod marks;
@@ -165,7 +165,7 @@ impl Bundle {
         if self.objects.len() >= limits::OBJECTS {
             return Err(fault(
                 &object,
-                "bundle-too-many-objects",
+                codes::BUNDLE_TOO_MANY_OBJECTS,
                 &format!("a deployment has at most {} objects", limits::OBJECTS),
             ));
         }
@@ -173,7 +173,7 @@ impl Bundle {
         if self.index.contains_key(&key) {
             return Err(fault(
                 &object,
-                "bundle-duplicate-object",
+                codes::BUNDLE_DUPLICATE_OBJECT,
                 "there are two objects of this kind and name",
             ));
         }
@@ -191,11 +191,11 @@ impl Bundle {
         let at = self.find(reference)?;
         let mut object = self.objects[at].clone();
         patch::apply(&mut object, operations, budget)
-            .map_err(|error| fault(&self.objects[at], "bundle-patch-failed", &error.to_string()))?;
+            .map_err(|error| fault(&self.objects[at], codes::BUNDLE_PATCH_FAILED, &error.to_string()))?;
         if identity(&object) != identity(&self.objects[at]) {
             let error = fault(
                 &self.objects[at],
-                "bundle-identity-changed",
+                codes::BUNDLE_IDENTITY_CHANGED,
                 "a patch must not change the object's kind or name",
             );
             return Err(Box::new(error.help("remove the object and add another one")));
@@ -222,14 +222,14 @@ impl Bundle {
                 "There is no {} '{}' of {} to change",
                 wanted.kind, wanted.name, wanted.api_version
             );
-            Box::new(Diagnostic::error("bundle-no-such-object", message))
+            Box::new(Diagnostic::error(codes::BUNDLE_NO_SUCH_OBJECT, message))
         })
     }
 
     /// Adds the deployment's namespace and labels.
     fn own(&self, object: &mut Tree) -> Result<(), Box<Diagnostic>> {
         let metadata = object.get("metadata").cloned().unwrap_or_else(Tree::object);
-        let foreign = |what: &str| Err(fault(object, "bundle-foreign-object", what));
+        let foreign = |what: &str| Err(fault(object, codes::BUNDLE_FOREIGN_OBJECT, what));
         match metadata.get("namespace").unwrap_or(&Tree::Null) {
             Tree::Null => {}
             Tree::String(namespace) if *namespace == self.namespace => {}

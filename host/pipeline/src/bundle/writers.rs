@@ -3,6 +3,7 @@
 
 use super::Identity;
 use crate::Diagnostic;
+use crate::bundle::codes;
 use boson_document::{Pointer, Tree};
 use std::collections::HashMap;
 
@@ -61,11 +62,11 @@ fn labels<'t>(tree: &'t Tree, place: &mut Pointer, found: &mut Vec<(Pointer, &'t
 
 fn conflict((_, kind, name): &Identity, place: &Pointer, first: &str, second: &str) -> Diagnostic {
     let [.., of, label] = place.tokens() else {
-        return Diagnostic::warning("bundle-label-conflict", "");
+        return Diagnostic::warning(codes::BUNDLE_LABEL_CONFLICT, "");
     };
     let what = of.trim_end_matches('s');
     let message =
         format!("{kind} '{name}': {first} and {second} set {what} '{label}' to different values; {second} wins");
-    Diagnostic::warning("bundle-label-conflict", message)
+    Diagnostic::warning(codes::BUNDLE_LABEL_CONFLICT, message)
         .help("let one of the two plugins set it, or give both the same value in their settings")
 }

@@ -5,8 +5,9 @@
 //! Placeholders are replaced together with the manifest's: a cloud config is interpolated for each deployment that uses
 //! it.
 
-mod codes;
+pub mod codes;
 
+use boson_document::Code;
 pub use codes::ALL as CODES;
 
 use crate::diagnostic::Diagnostic;
@@ -50,7 +51,7 @@ pub fn combine(
         && members.shift_remove(KEY).is_some()
     {
         let message = format!("Key '{KEY}' of the manifest has no effect: BOSH does not know it");
-        let warning = Diagnostic::warning("cloud-config-in-manifest", message);
+        let warning = Diagnostic::warning(codes::CLOUD_CONFIG_IN_MANIFEST, message);
         warnings.push(warning.in_document(name).at(Pointer::root().at(KEY)));
     }
     if configs.is_empty() || manifest.as_object().is_none() {
@@ -84,7 +85,7 @@ impl Merging {
             Tree::Object(members) if config.tree.as_map().is_some() => members,
             other => {
                 let message = types::not_a_hash(other);
-                return self.error("cloud-config-malformed", config, Pointer::root(), message);
+                return self.error(codes::CLOUD_CONFIG_MALFORMED, config, Pointer::root(), message);
             }
         };
         self.origin(Pointer::root().at(KEY), config, Pointer::root());
@@ -109,7 +110,7 @@ impl Merging {
             Tree::String(text) if placeholder::whole(text).is_some() => std::slice::from_ref(value),
             other => {
                 let message = Type::Array.mismatch(key, other);
-                return self.error("cloud-config-malformed", config, at, message);
+                return self.error(codes::CLOUD_CONFIG_MALFORMED, config, at, message);
             }
         };
         let reduced = |item: &Tree| match key {
@@ -141,7 +142,7 @@ impl Merging {
             let message = "Cloud config 'compilation' key cannot be defined in multiple cloud configs.";
             let at = Pointer::root().at(COMPILATION);
             self.error(
-                "cloud-config-conflict",
+                codes::CLOUD_CONFIG_CONFLICT,
                 config,
                 at,
                 format!("{message} '{other}' has it, too"),
@@ -157,7 +158,7 @@ impl Merging {
         });
     }
 
-    fn error(&mut self, code: &str, config: &Document, at: Pointer, message: String) {
+    fn error(&mut self, code: &Code, config: &Document, at: Pointer, message: String) {
         self.errors
             .push(Diagnostic::error(code, message).in_document(&config.name).at(at));
     }
@@ -221,7 +222,7 @@ mod tests {
             .collect();
         assert_eq!(names, [Some("small"), Some("large")]);
         assert!(manifest.get(KEY).unwrap().get(COMPILATION).is_none());
-        let about = Diagnostic::error("x", "y")
+        let about = Diagnostic::reported_error("x", "y")
             .in_document("m.yml")
             .at("/cloud_config/vm_types/1/cloud_properties/cpu");
         let located = sources.locate(&about);

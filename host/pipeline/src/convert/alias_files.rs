@@ -1,6 +1,7 @@
 //! A job's `dns/aliases.json`: names of BOSH DNS that its templates define. In BOSH they apply to the instance that has
 //! the file. Here one configuration serves the whole deployment, so the aliases of all instances are merged.
 
+use crate::convert::codes;
 use crate::diagnostic::Diagnostic;
 use crate::release::Job;
 use crate::stage::Rendered;
@@ -25,7 +26,7 @@ pub(super) fn read(files: &[Rendered], diagnostics: &mut Vec<Diagnostic>) -> Opt
             Ok(found) => found,
             Err(why) => {
                 let error = Diagnostic::error(
-                    "convert-dns-aliases",
+                    codes::CONVERT_DNS_ALIASES,
                     format!("the file of aliases cannot be read: {why}"),
                 );
                 diagnostics.push(error.in_document(&file.name));
@@ -72,15 +73,15 @@ mod tests {
             name: "j/dns/aliases.json".into(),
             content: text.to_string(),
         };
-        let mut said = Vec::new();
-        let found = read(&texts.iter().map(file).collect::<Vec<_>>(), &mut said);
-        let said = said.into_iter().map(|one| one.message).collect();
-        (found.map(|found| json::to_text(&found)), said)
+        let mut reported = Vec::new();
+        let found = read(&texts.iter().map(file).collect::<Vec<_>>(), &mut reported);
+        let reported = reported.into_iter().map(|one| one.message).collect();
+        (found.map(|found| json::to_text(&found)), reported)
     }
 
     #[test]
     fn alias_files_of_all_instances_are_merged() {
-        let (found, said) = of(&[
+        let (found, reported) = of(&[
             r#"{"a-0.s": ["x.y"], "all.s": ["x.y"]}"#,
             r#"{"a-1.s": ["x.z"], "all.s": ["z"]}"#,
         ]);
@@ -88,7 +89,7 @@ mod tests {
             found.as_deref(),
             Some(r#"{"a-0.s":["x.y"],"all.s":["x.y"],"a-1.s":["x.z"]}"#)
         );
-        assert!(said.is_empty());
+        assert!(reported.is_empty());
         assert_eq!(of(&["{}"]).0, None);
     }
 
@@ -104,9 +105,9 @@ mod tests {
                 "the name 'a..b' has a label that is empty or longer than 63 characters",
             ),
         ] {
-            let (found, said) = of(&[text]);
+            let (found, reported) = of(&[text]);
             assert_eq!(
-                (found, said),
+                (found, reported),
                 (None, vec![format!("the file of aliases cannot be read: {why}")]),
                 "{text}"
             );

@@ -7,6 +7,7 @@
     reason = "a document is refused once, at most; a box would be in every caller's way"
 )]
 
+use crate::convert::codes;
 use crate::diagnostic::Diagnostic;
 use crate::stage::{BpmCopy, JobFiles};
 use crate::yaml::{self, Document};
@@ -97,7 +98,7 @@ fn read_copy(tree: &Tree, document: &Document, files: &mut Vec<Document>) -> Res
 
 fn foreign(document: &Document) -> Diagnostic {
     Diagnostic::error(
-        "convert-foreign-document",
+        codes::CONVERT_FOREIGN_DOCUMENT,
         "it does not have the structure of a rendered instance group",
     )
     .in_document(&document.name)

@@ -1,5 +1,6 @@
 //! All errors of rendering as one text, nested as BOSH's director prints it.
 
+use crate::convert::codes;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::release::Job;
 
@@ -34,7 +35,7 @@ fn note(text: String) -> Diagnostic {
     let text = text.strip_prefix("- ").unwrap_or(&text);
     Diagnostic {
         severity: Severity::Info,
-        ..Diagnostic::error("render-failed", text)
+        ..Diagnostic::error(codes::RENDER_FAILED, text)
     }
 }
 
@@ -51,11 +52,14 @@ fn job(failed: &JobErrors<'_>) -> String {
     let (monit, others): (Vec<&Diagnostic>, Vec<_>) = failed
         .errors
         .iter()
-        .partition(|said| said.place.document.as_ref() == document);
-    let mut texts: Vec<String> = monit.iter().map(|said| said.message.clone()).collect();
+        .partition(|reported| reported.place.document.as_ref() == document);
+    let mut texts: Vec<String> = monit.iter().map(|reported| reported.message.clone()).collect();
     if !others.is_empty() {
         let header = format!("- Unable to render templates for job '{}'.", failed.job.name);
-        texts.push(list(&header, others.iter().map(|said| format!("- {}", said.message))));
+        texts.push(list(
+            &header,
+            others.iter().map(|reported| format!("- {}", reported.message)),
+        ));
     }
     texts.join("\n")
 }
@@ -89,7 +93,7 @@ mod tests {
     #[test]
     fn errors_nest_as_the_director_prints_them() {
         let (app, queue) = (job_named("app"), job_named("queue"));
-        let filling = |text: &str, document: &str| Diagnostic::error("x", text).in_document(document);
+        let filling = |text: &str, document: &str| Diagnostic::reported_error("x", text).in_document(document);
         let errors = [
             filling(
                 "Error filling in template 'app.yml.erb' (line 7: Can't find property '[\"app.port\"]')",

@@ -1,6 +1,7 @@
 //! The fuel that rendering uses, by job, added up over the instances. Fuel does not depend on time, so the messages are
 //! the same on every machine.
 
+use crate::convert::codes;
 use crate::diagnostic::Diagnostic;
 
 /// Fuel above which a job counts as slow, all its instances together: a tenth of the fuel of a conversion.
@@ -45,15 +46,18 @@ pub(super) fn of<'a>(all: impl Iterator<Item = (&'a str, &'a str, u64)>) -> Vec<
 pub(super) fn warnings(costs: &[Cost<'_>]) -> Vec<Diagnostic> {
     let slow = costs.iter().filter(|cost| cost.fuel >= MUCH);
     let warning = |cost: &Cost<'_>| {
-        Diagnostic::warning("render-slow", format!("Rendering {}", cost.described()))
+        Diagnostic::warning(codes::RENDER_SLOW, format!("Rendering {}", cost.described()))
             .help("every conversion takes as long; check what the job's templates compute")
     };
     slow.map(warning).collect()
 }
 
 /// The one error of a conversion that ran out of fuel, in place of one for each template that could not be rendered.
-pub(super) fn exhausted<'d>(mut said: impl Iterator<Item = &'d Diagnostic>, costs: &[Cost<'_>]) -> Option<Diagnostic> {
-    let mut error = said.find(|one| one.code == EXHAUSTED)?.clone();
+pub(super) fn exhausted<'d>(
+    mut reported: impl Iterator<Item = &'d Diagnostic>,
+    costs: &[Cost<'_>],
+) -> Option<Diagnostic> {
+    let mut error = reported.find(|one| one.code == EXHAUSTED)?.clone();
     let most_expensive: Vec<String> = costs.iter().take(NAMED).map(Cost::described).collect();
     error.message = format!(
         "{}; most of it went into {}",
@@ -108,16 +112,16 @@ mod tests {
 
     #[test]
     fn a_conversion_without_fuel_names_what_used_it() {
-        let said = [
-            Diagnostic::error("render-failed", "x"),
-            Diagnostic::error(EXHAUSTED, "no fuel").in_document("t"),
+        let reported = [
+            Diagnostic::reported_error("render-failed", "x"),
+            Diagnostic::reported_error(EXHAUSTED, "no fuel").in_document("t"),
         ];
-        let error = exhausted(said.iter(), &of([("web", "a", 7_000_000)].into_iter())).unwrap();
+        let error = exhausted(reported.iter(), &of([("web", "a", 7_000_000)].into_iter())).unwrap();
         assert_eq!(
             error.message,
             "no fuel; most of it went into job 'a' of instance group 'web' (1 instance rendered, 7 million units of fuel)"
         );
         assert_eq!(error.place.document, None);
-        assert_eq!(exhausted(said[..1].iter(), &[]), None);
+        assert_eq!(exhausted(reported[..1].iter(), &[]), None);
     }
 }

@@ -47,21 +47,21 @@ impl Filled {
 pub fn fill(stages: &dyn Stages, job: &Job, templates: &[Template<'_>], context: &Tree, filter: Filter<'_>) -> Filled {
     let mut filled = call(stages, templates, context);
     let exception = Exception::of(job, context, filter);
-    for said in &mut filled.diagnostics {
-        hide_values(said, &exception);
-        complete(said, job);
+    for diagnostic in &mut filled.diagnostics {
+        hide_values(diagnostic, &exception);
+        complete(diagnostic, job);
     }
     filled
 }
 
 /// Exceptions quote their input. Diagnostics of the host about the plugin itself quote nothing.
-fn hide_values(said: &mut Diagnostic, exception: &Exception<'_>) {
-    if said.code.starts_with("plugin-") {
+fn hide_values(diagnostic: &mut Diagnostic, exception: &Exception<'_>) {
+    if diagnostic.code.starts_with("plugin-") {
         return;
     }
-    said.message = exception.clean(&said.message);
-    if said.plugin.is_some() {
-        said.help = said.help.take().map(|help| exception.clean(&help));
+    diagnostic.message = exception.clean(&diagnostic.message);
+    if diagnostic.plugin.is_some() {
+        diagnostic.help = diagnostic.help.take().map(|help| exception.clean(&help));
     }
 }
 
@@ -74,11 +74,11 @@ pub fn mode(file: &TemplateFile) -> u32 {
 fn call(stages: &dyn Stages, templates: &[Template<'_>], context: &Tree) -> Filled {
     match (stages.render(templates, context), templates) {
         (Ok((files, diagnostics)), _) => Filled { files, diagnostics },
-        (Err(StageError::Plugin(said)), [one]) if BROUGHT_ABOUT.contains(&said.code.as_str()) => Filled {
+        (Err(StageError::Plugin(diagnostic)), [one]) if BROUGHT_ABOUT.contains(&diagnostic.code.as_str()) => Filled {
             files: Vec::new(),
-            diagnostics: vec![said.in_document(one.name)],
+            diagnostics: vec![diagnostic.in_document(one.name)],
         },
-        (Err(StageError::Plugin(said)), several) if BROUGHT_ABOUT.contains(&said.code.as_str()) => {
+        (Err(StageError::Plugin(diagnostic)), several) if BROUGHT_ABOUT.contains(&diagnostic.code.as_str()) => {
             let mut filled = Filled::default();
             for one in several {
                 let alone = call(stages, slice::from_ref(one), context);
@@ -95,20 +95,22 @@ fn call(stages: &dyn Stages, templates: &[Template<'_>], context: &Tree) -> Fill
 }
 
 /// Adds BOSH's words to an error, and replaces the template's name by its file.
-fn complete(said: &mut Diagnostic, job: &Job) {
+fn complete(diagnostic: &mut Diagnostic, job: &Job) {
     let prefix = format!("{}/", job.name);
-    let Some(name) = said.place.document.take() else { return };
+    let Some(name) = diagnostic.place.document.take() else {
+        return;
+    };
     let source = name.strip_prefix(&prefix).unwrap_or(&name);
     // The context is built before any template is rendered.
-    if said.is_error() && said.code != CONTEXT {
-        let line = said.place.line.filter(|_| said.code != SYNTAX);
+    if diagnostic.is_error() && diagnostic.code != CONTEXT {
+        let line = diagnostic.place.line.filter(|_| diagnostic.code != SYNTAX);
         let line = line.map_or("(unknown)".to_string(), |line| line.to_string());
-        said.message = format!(
+        diagnostic.message = format!(
             "Error filling in template '{source}' (line {line}: {})",
-            said.message.trim()
+            diagnostic.message.trim()
         );
     }
-    said.place.document = Some(document_of(job, source));
+    diagnostic.place.document = Some(document_of(job, source));
 }
 
 /// The file of a template, by its source.

@@ -23,13 +23,13 @@ pub fn gather(
     diagnostics.extend(needed::unused(manifest, releases));
     let specs = needed::specs(manifest, releases);
     match stages.resolve(manifest, deployment, &specs) {
-        Ok((mut resolved, said)) => {
-            diagnostics.extend(said);
+        Ok((mut resolved, reported)) => {
+            diagnostics.extend(reported);
             if deployment.monit {
                 resolved.groups.iter_mut().for_each(by_monit);
             }
-            let ((), said) = pre_render_ops::to_groups(stages, &mut resolved.groups, manifest)?;
-            diagnostics.extend(said);
+            let ((), reported) = pre_render_ops::to_groups(stages, &mut resolved.groups, manifest)?;
+            diagnostics.extend(reported);
             Ok((resolved.groups, diagnostics))
         }
         // An unused release may be one whose name was mistyped.

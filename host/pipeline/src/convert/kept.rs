@@ -7,6 +7,7 @@
 )]
 
 use super::{bpm_document, job_sources};
+use crate::convert::codes;
 use crate::diagnostic::Diagnostic;
 use crate::plain::resolved;
 use crate::stage::{JobFiles, ResolvedGroup};
@@ -53,7 +54,7 @@ pub fn bpm(jobs: &[JobFiles], sources: Option<String>) -> Texts {
 /// It is not YAML, or damaged.
 pub fn read(name: &str, bytes: &[u8]) -> Result<yaml::Document, Diagnostic> {
     let damaged = |_| {
-        Diagnostic::error("convert-foreign-document", "its compressed text is damaged")
+        Diagnostic::error(codes::CONVERT_FOREIGN_DOCUMENT, "its compressed text is damaged")
             .in_document(name)
             .help("delete this version of the Secret: the operator creates it again")
     };

@@ -21,7 +21,7 @@ pub struct Documents<'a, D> {
 }
 
 /// Applies the ops files, and adds the cloud configs. From then on, the manifest's name in `sources` means the result,
-/// whose parts are traced to their documents. Warnings are added to `said`, also if the step fails.
+/// whose parts are traced to their documents. Warnings are added to `reported`, also if the step fails.
 ///
 /// # Errors
 /// Of the ops stage; a manifest for `bosh create-env`; cloud configs that cannot be merged.
@@ -29,14 +29,14 @@ pub fn merge<D: Borrow<Document>>(
     stages: &dyn Stages,
     documents: Documents<'_, D>,
     sources: &mut Sources,
-    said: &mut Vec<Diagnostic>,
+    reported: &mut Vec<Diagnostic>,
 ) -> Result<Tree, Vec<Diagnostic>> {
     let Documents {
         manifest,
         ops,
         cloud_configs,
     } = documents;
-    let applied = apply(stages, manifest, ops, sources, said)?;
+    let applied = apply(stages, manifest, ops, sources, reported)?;
     let named = Named {
         name: &manifest.name,
         tree: &applied,
@@ -45,7 +45,7 @@ pub fn merge<D: Borrow<Document>>(
         return Err(vec![refused]);
     }
     let combined = cloud_config::combine(&manifest.name, applied, cloud_configs, sources)?;
-    said.extend(combined.warnings);
+    reported.extend(combined.warnings);
     Ok(combined.manifest)
 }
 
@@ -58,10 +58,10 @@ pub fn apply<D: Borrow<Document>>(
     manifest: &Document,
     ops: &[D],
     sources: &mut Sources,
-    said: &mut Vec<Diagnostic>,
+    reported: &mut Vec<Diagnostic>,
 ) -> Result<Tree, Vec<Diagnostic>> {
-    said.extend(manifest.warnings.iter().cloned());
-    said.extend(warnings(ops));
+    reported.extend(manifest.warnings.iter().cloned());
+    reported.extend(warnings(ops));
     if ops.is_empty() {
         return Ok(manifest.tree.clone());
     }
@@ -69,7 +69,7 @@ pub fn apply<D: Borrow<Document>>(
     let (applied, notes) = stages
         .apply(named(manifest), &files)
         .map_err(StageError::into_diagnostics)?;
-    said.extend(notes);
+    reported.extend(notes);
     let document = applied.document.clone();
     sources.add_result(&manifest.name, &manifest.name, document, &applied.origins);
     Ok(applied.document)

@@ -19,7 +19,7 @@
 mod alias_files;
 mod alike;
 pub mod bpm_document;
-mod codes;
+pub mod codes;
 pub mod collected;
 pub mod context;
 mod copies;
@@ -218,8 +218,8 @@ impl Run<'_> {
     fn resolve(&mut self, names: &Names) -> Outcome<(Vec<ResolvedGroup>, Vec<Tree>)> {
         let inputs = self.inputs;
         let gathered = gather(self.stages, inputs.deployment, inputs.manifest, inputs.releases);
-        let (resolved, said) = gathered.map_err(StageError::into_diagnostics)?;
-        self.diagnostics.extend(said);
+        let (resolved, reported) = gathered.map_err(StageError::into_diagnostics)?;
+        self.diagnostics.extend(reported);
         // Refuses a document that is too large now: rendering it would take minutes.
         let secrets = match inputs.target {
             Target::Kubernetes => resolved_secrets(names, &resolved)?,
@@ -279,8 +279,8 @@ impl Run<'_> {
         if inputs.target == Target::Quarks {
             return Ok(objects);
         }
-        let (mut plain, said) = plain::lower(objects, inputs.values)?;
-        self.diagnostics.extend(said);
+        let (mut plain, reported) = plain::lower(objects, inputs.values)?;
+        self.diagnostics.extend(reported);
         plain::resolved::mark_pods(&mut plain, names, groups, plain::FIRST_VERSION).map_err(|error| vec![*error])?;
         let mut whole = Bundle::of_host(inputs.deployment);
         // The Secrets that pods mount come first.
@@ -312,6 +312,7 @@ fn names(deployment: &Deployment) -> Outcome<Names> {
 
 fn unnamed(error: &boson_manifest::names::NameError) -> StageError {
     StageError::Input(vec![
-        Diagnostic::error("convert-no-name", error.to_string()).help("choose another name: --name for the deployment"),
+        Diagnostic::error(codes::CONVERT_NO_NAME, error.to_string())
+            .help("choose another name: --name for the deployment"),
     ])
 }

@@ -1,5 +1,6 @@
 //! Which jobs of which releases a manifest needs, and whether the releases are given.
 
+use crate::convert::codes;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::release::Release;
 use crate::stage::{JobSpec, Named};
@@ -15,7 +16,7 @@ pub fn create_env(manifest: Named<'_>) -> Option<Diagnostic> {
     let message =
         "this is a manifest for `bosh create-env`: it has 'cloud_provider', which creates one VM without a director";
     let help = "use a manifest for `bosh deploy`: with `stemcells` and `instance_groups`, without `cloud_provider`, `resource_pools` and `disk_pools`";
-    let error = Diagnostic::error("convert-create-env", message).in_document(manifest.name);
+    let error = Diagnostic::error(codes::CONVERT_CREATE_ENV, message).in_document(manifest.name);
     Some(error.at(Pointer::root().at("cloud_provider")).help(help))
 }
 
@@ -42,12 +43,15 @@ pub fn missing(manifest: Named<'_>, releases: &[Release]) -> Vec<Diagnostic> {
         missing.entry(release).or_insert(pointer);
     }
     let say = |(release, pointer): (&str, &Pointer)| {
-        Diagnostic::error("release-not-given", format!("no source given for release '{release}'"))
-            .in_document(manifest.name)
-            .at(pointer)
-            .help(format!(
-                "name its directory, tarball or image layout: --release {release}=PATH"
-            ))
+        Diagnostic::error(
+            codes::RELEASE_NOT_GIVEN,
+            format!("no source given for release '{release}'"),
+        )
+        .in_document(manifest.name)
+        .at(pointer)
+        .help(format!(
+            "name its directory, tarball or image layout: --release {release}=PATH"
+        ))
     };
     missing.into_iter().map(say).collect()
 }
@@ -114,7 +118,7 @@ pub fn suggest_jobs(errors: &mut [Diagnostic], manifest: Named<'_>, releases: &[
 /// director does with uploaded ones. Reports each replacement. If a release has no known version, or one of another
 /// line, the text stays as it is.
 pub fn resolve_latest(manifest_name: &str, manifest: &mut Tree, releases: &[Release]) -> Vec<Diagnostic> {
-    let mut said = Vec::new();
+    let mut reported = Vec::new();
     let listed = manifest.get_mut("releases").and_then(Tree::as_array_mut);
     for (index, release) in listed.into_iter().flatten().enumerate() {
         let (Some(name), Some(wanted)) = (release.str("name"), release.str("version")) else {
@@ -133,17 +137,17 @@ pub fn resolve_latest(manifest_name: &str, manifest: &mut Tree, releases: &[Rele
         }
         let message = format!("Version '{wanted}' of release '{name}' is {version}, the version of the release given");
         let place = Pointer::root().at("releases").at(index).at("version");
-        let note = Diagnostic::warning("convert-release-latest", message)
+        let note = Diagnostic::warning(codes::CONVERT_RELEASE_LATEST, message)
             .in_document(manifest_name)
             .at(place);
-        said.push(Diagnostic {
+        reported.push(Diagnostic {
             severity: Severity::Info,
             ..note
         });
         let version = version.to_string();
         release.set("version", version);
     }
-    said
+    reported
 }
 
 /// Warnings about given releases whose version is not the one in the manifest.
@@ -164,7 +168,7 @@ pub fn versions(manifest: Named<'_>, releases: &[Release]) -> Vec<Diagnostic> {
             let message = format!("release '{name}' has version {given}, but the manifest names {wanted}");
             let place = Pointer::root().at("releases").at(index).at("version");
             warnings.push(
-                Diagnostic::warning("release-other-version", message)
+                Diagnostic::warning(codes::RELEASE_OTHER_VERSION, message)
                     .in_document(manifest.name)
                     .at(place),
             );
@@ -180,7 +184,7 @@ pub fn unused(manifest: Named<'_>, releases: &[Release]) -> Vec<Diagnostic> {
     let say = |release: &Release| {
         let name = &release.name;
         let message = format!("release '{name}' is not used: no job of the manifest comes from it");
-        let mut warning = Diagnostic::warning("release-unused", message)
+        let mut warning = Diagnostic::warning(codes::RELEASE_UNUSED, message)
             .help("remove the option, or use the name in the manifest: --release NAME=PATH");
         warning.place.document = Some(release.source.clone());
         warning

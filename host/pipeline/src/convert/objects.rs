@@ -31,20 +31,20 @@ pub struct Objects {
 }
 
 /// Makes the objects of the deployment and of these groups. An error of one group does not affect the others. Warnings
-/// are added to `said`.
+/// are added to `reported`.
 pub fn objects(
     stages: &dyn Stages,
     deployment: &Deployment,
     (manifest, variables): (Named<'_>, &[Variable]),
     groups: &[Group<'_>],
     threads: usize,
-    said: &mut Vec<Diagnostic>,
+    reported: &mut Vec<Diagnostic>,
 ) -> Objects {
     let mut made = Objects::default();
     match stages.convert_deployment(deployment, manifest, variables) {
         Ok((objects, notes)) => {
             made.objects = objects;
-            said.extend(notes);
+            reported.extend(notes);
         }
         Err(error) => made.errors = error.into_diagnostics(),
     }
@@ -53,7 +53,7 @@ pub fn objects(
         match reply {
             Ok((objects, notes)) => {
                 made.objects.extend(objects);
-                said.extend(notes);
+                reported.extend(notes);
             }
             Err(error) => made
                 .failed
@@ -93,10 +93,10 @@ fn of_group(stages: &dyn Stages, deployment: &Deployment, manifest: Named<'_>, g
         resolved_secret: group.secret,
     };
     let mut reply = stages.convert_group(&request);
-    if let Ok((_, said)) | Err(StageError::Input(said)) = &mut reply {
+    if let Ok((_, reported)) | Err(StageError::Input(reported)) = &mut reply {
         let entry = document.items("instance_groups").first().unwrap_or(&Tree::Null);
-        places::of_jobs(said, manifest, entry, &pointer, &request.jobs);
-        places::as_written(said, manifest.name, manifest.tree);
+        places::of_jobs(reported, manifest, entry, &pointer, &request.jobs);
+        places::as_written(reported, manifest.name, manifest.tree);
     }
     reply
 }

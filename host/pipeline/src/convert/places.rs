@@ -179,9 +179,9 @@ mod tests {
             ("app/bpm.yml", "/processes/0", ("app/bpm.yml", "/processes/0")),
             ("agent/bpm.yml", "/processes/0", ("m.yml", "/addons/1/jobs/1")),
         ] {
-            let mut said = [Diagnostic::error("x", "y").in_document(document).at(pointer)];
-            of_jobs(&mut said, manifest, &group, "/instance_groups/0", &jobs);
-            let place = &said[0].place;
+            let mut reported = [Diagnostic::reported_error("x", "y").in_document(document).at(pointer)];
+            of_jobs(&mut reported, manifest, &group, "/instance_groups/0", &jobs);
+            let place = &reported[0].place;
             assert_eq!(
                 (place.document.as_deref().unwrap(), place.pointer.as_deref().unwrap()),
                 wanted

@@ -3,6 +3,7 @@
 //! the group's jobs, in the document `{configs: {<job>: <bpm.yml>}}`. Both follow the rules of the ops stage.
 
 use super::places;
+use crate::convert::codes;
 use crate::diagnostic::Diagnostic;
 use crate::stage::{JobFiles, Named, Reply, ResolvedGroup, Stage, StageError, Stages};
 use crate::yaml::{self, Document};
@@ -35,7 +36,7 @@ struct Operations<'a> {
 /// # Errors
 /// The operations that fail, of all groups, with their places in the manifest.
 pub fn to_groups(stages: &dyn Stages, groups: &mut [ResolvedGroup], manifest: Named<'_>) -> Reply<()> {
-    let (mut said, mut errors) = (Vec::new(), Vec::new());
+    let (mut reported, mut errors) = (Vec::new(), Vec::new());
     for group in groups {
         let list = list(&group.document, Part::InstanceGroup).cloned();
         let Some(list) = list else { continue };
@@ -48,18 +49,18 @@ pub fn to_groups(stages: &dyn Stages, groups: &mut [ResolvedGroup], manifest: Na
         match operations.apply(stages, &group.document) {
             Ok((document, notes)) => {
                 group.document = document;
-                said.extend(notes);
+                reported.extend(notes);
             }
             Err(StageError::Input(found)) => errors.extend(found),
             Err(error) => return Err(error),
         }
     }
-    in_manifest(&mut said, manifest);
+    in_manifest(&mut reported, manifest);
     in_manifest(&mut errors, manifest);
     if errors.is_empty() {
-        return Ok(((), said));
+        return Ok(((), reported));
     }
-    errors.extend(said);
+    errors.extend(reported);
     Err(StageError::Input(errors))
 }
 
@@ -90,7 +91,7 @@ pub fn to_bpm(
         .map(|job| job.bpm.iter().map(|copy| copy.bpm.clone()).collect())
         .collect();
     let most = rendered.iter().map(Vec::len).max().unwrap_or(0);
-    let mut said = Vec::new();
+    let mut reported = Vec::new();
     for nth in 0..most.max(1) {
         // Jobs whose instances agree have fewer files than others: their last one represents all.
         let pairs = jobs.iter().zip(&rendered);
@@ -103,8 +104,8 @@ pub fn to_bpm(
             .apply(stages, &document)
             .map_err(StageError::into_diagnostics)?;
         if nth == 0 {
-            said.extend(notes);
-            said.extend(operations.without_effect(&changed, jobs));
+            reported.extend(notes);
+            reported.extend(operations.without_effect(&changed, jobs));
         }
         for job in jobs.iter_mut() {
             let now = changed.get(CONFIGS).and_then(|configs| configs.get(&job.job));
@@ -121,7 +122,7 @@ pub fn to_bpm(
             documents.push(file);
         }
     }
-    Ok(said)
+    Ok(reported)
 }
 
 /// One job's file on one pod, changed by the group's operations: `jobs` are the files of all jobs, by name. Nothing
@@ -228,8 +229,8 @@ impl Operations<'_> {
             },
         );
         match stages.apply(document, slice::from_ref(&file)) {
-            Ok((applied, said)) => Ok((applied.document, self.placed(said, &name))),
-            Err(StageError::Input(said)) => Err(StageError::Input(self.placed(said, &name))),
+            Ok((applied, reported)) => Ok((applied.document, self.placed(reported, &name))),
+            Err(StageError::Input(reported)) => Err(StageError::Input(self.placed(reported, &name))),
             Err(error) => Err(error),
         }
     }
@@ -243,8 +244,8 @@ impl Operations<'_> {
     }
 
     /// The operations are a part of the manifest.
-    fn placed(&self, mut said: Vec<Diagnostic>, name: &str) -> Vec<Diagnostic> {
-        for one in &mut said {
+    fn placed(&self, mut reported: Vec<Diagnostic>, name: &str) -> Vec<Diagnostic> {
+        for one in &mut reported {
             let below = match one.place.document.as_deref() {
                 Some(document) if document == name => one.place.pointer.as_deref().and_then(Pointer::parse),
                 _ => None,
@@ -253,7 +254,7 @@ impl Operations<'_> {
             one.place.document = Some(self.manifest.to_string());
             one.place.pointer = Some(self.at().join(below.tokens()).to_string());
         }
-        said
+        reported
     }
 
     /// What operations on bpm.yml cannot do: a job gets its file, or loses it, by its release.
@@ -283,7 +284,7 @@ impl Operations<'_> {
             let text = format!(
                 "The operations of preRenderOps.bpm have no effect on '{name}': they change the bpm.yml of the group's jobs, '/{CONFIGS}/<job>'"
             );
-            Diagnostic::warning("convert-pre-render-ops", text)
+            Diagnostic::warning(codes::CONVERT_PRE_RENDER_OPS, text)
                 .in_document(self.manifest)
                 .at(self.at())
                 .help("describe the processes of a job without bpm.yml in its property quarks.bpm")

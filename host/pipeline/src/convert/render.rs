@@ -26,7 +26,7 @@ pub struct Rendered {
 }
 
 /// Renders every template on every instance of these groups. An error of one group does not affect the others. Warnings
-/// are added to `said`.
+/// are added to `reported`.
 ///
 /// # Errors
 /// The conversion ran out of fuel.
@@ -36,14 +36,14 @@ pub fn render(
     groups: &[ResolvedGroup],
     releases: &[Release],
     (filter, threads): (Filter<'_>, usize),
-    said: &mut Vec<Diagnostic>,
+    reported: &mut Vec<Diagnostic>,
 ) -> Result<Rendered, Vec<Diagnostic>> {
     let mut rendering = rendering::render(stages, groups, releases, filter, threads)?;
-    said.append(&mut rendering.warnings);
+    reported.append(&mut rendering.warnings);
     for (group, jobs) in groups.iter().zip(&mut rendering.groups) {
         let Ok(files) = jobs else { continue };
         match pre_render_ops::to_bpm(stages, group, files, &mut rendering.documents, manifest.name()) {
-            Ok(notes) => said.extend(manifest.lead(notes)),
+            Ok(notes) => reported.extend(manifest.lead(notes)),
             Err(errors) => *jobs = Err(manifest.lead(errors).into()),
         }
     }

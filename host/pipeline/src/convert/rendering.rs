@@ -9,6 +9,7 @@ use super::costs;
 use super::filling::{self, Filled};
 use super::parallel;
 use super::selection::{self, Selection, is_about};
+use crate::convert::codes;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::release::{self, Job, Release};
 use crate::resolved_document::jobs;
@@ -195,8 +196,12 @@ impl<'a> Attempt<'a> {
             if one.nth != first.unwrap_or(0) {
                 continue;
             }
-            diagnostics.extend(outcome.diagnostics.iter().map(|said| attribute(said, one)));
-            let errors: Vec<&Diagnostic> = outcome.diagnostics.iter().filter(|said| said.is_error()).collect();
+            diagnostics.extend(outcome.diagnostics.iter().map(|diagnostic| attribute(diagnostic, one)));
+            let errors: Vec<&Diagnostic> = outcome
+                .diagnostics
+                .iter()
+                .filter(|diagnostic| diagnostic.is_error())
+                .collect();
             if !errors.is_empty() {
                 failed.push(JobErrors {
                     group: one.group_name,
@@ -240,7 +245,7 @@ fn unchecked(work: &[Work<'_>]) -> Vec<Diagnostic> {
         .collect();
     let say = |job: &&str| {
         Diagnostic::warning(
-            "release-schema-unchecked",
+            codes::RELEASE_SCHEMA_UNCHECKED,
             format!("Properties of job '{job}' are not checked against its properties_schema.json"),
         )
     };
@@ -308,10 +313,13 @@ fn run(stages: &dyn Stages, filter: Filter<'_>, work: &Work<'_>) -> Outcome {
     if let Some(context) = work.context(ANY_IP).filter(|_| !selected.others.is_empty()) {
         let filled = filling::fill(stages, work.files, &selected.others, &context, filter);
         outcome.aliases = alias_files::among(&filled.files, work.files);
-        let about_bpm = |said: &Diagnostic| selected.is_about_bpm(said, work.files);
-        outcome
-            .diagnostics
-            .extend(filled.diagnostics.into_iter().filter(|said| !about_bpm(said)));
+        let about_bpm = |diagnostic: &Diagnostic| selected.is_about_bpm(diagnostic, work.files);
+        outcome.diagnostics.extend(
+            filled
+                .diagnostics
+                .into_iter()
+                .filter(|diagnostic| !about_bpm(diagnostic)),
+        );
     }
     if let Some((context, bpm)) = work.context(POD_IP).zip(selected.bpm) {
         let mut filled = bpm_file(stages, filter, work, (&selected.before_bpm, bpm), &context);
@@ -349,7 +357,9 @@ fn bpm_file(
     }
     let all = [before, std::slice::from_ref(&bpm)].concat();
     let mut filled = filling::fill(stages, work.files, &all, context, filter);
-    filled.diagnostics.retain(|said| is_about(said, bpm.name, work.files));
+    filled
+        .diagnostics
+        .retain(|diagnostic| is_about(diagnostic, bpm.name, work.files));
     let file = filled.files.pop().filter(|file| file.name == bpm.name);
     if file.is_none() && !filled.failed() {
         return alone();
@@ -359,32 +369,35 @@ fn bpm_file(
 }
 
 /// In BOSH nothing fails in a group without instances: an error that would occur once it has some becomes a warning.
-fn forgive(said: &mut Diagnostic) {
-    if said.is_error() {
-        said.severity = Severity::Warning;
-        said.help = Some("the group has no instances now; fix this before adding instances".into());
+fn forgive(diagnostic: &mut Diagnostic) {
+    if diagnostic.is_error() {
+        diagnostic.severity = Severity::Warning;
+        diagnostic.help = Some("the group has no instances now; fix this before adding instances".into());
     }
 }
 
 /// Adds the job, the instance and the group.
-fn attribute(said: &Diagnostic, work: &Work<'_>) -> Diagnostic {
-    let mut said = said.clone();
-    if said.is_error() || work.hypothetical {
+fn attribute(diagnostic: &Diagnostic, work: &Work<'_>) -> Diagnostic {
+    let mut diagnostic = diagnostic.clone();
+    if diagnostic.is_error() || work.hypothetical {
         let instance = if work.nth == 0 {
             String::new()
         } else {
             format!(", instance {}", work.nth)
         };
-        said.message = format!(
+        diagnostic.message = format!(
             "Unable to render templates for job '{}' of instance group '{}'{instance}: {}",
-            work.files.name, work.group_name, said.message
+            work.files.name, work.group_name, diagnostic.message
         );
     }
-    said
+    diagnostic
 }
 
-fn explain_ip(said: &mut [Diagnostic], files: &Job) {
-    for one in said.iter_mut().filter(|one| one.is_error() && one.help.is_none()) {
+fn explain_ip(diagnostics: &mut [Diagnostic], files: &Job) {
+    for one in diagnostics
+        .iter_mut()
+        .filter(|one| one.is_error() && one.help.is_none())
+    {
         if mentions_ip(files) {
             one.help = Some(
                 "bpm.yml is rendered before the pods exist: `spec.ip` is the text `$(POD_IP)`, so templates cannot compute with it"

@@ -58,18 +58,18 @@ impl<'t> Selection<'t> {
     }
 
     /// Whether the diagnostic is about the bpm file. Only its errors with the pod's address count.
-    pub fn is_about_bpm(&self, said: &Diagnostic, job: &Job) -> bool {
-        self.bpm.as_ref().is_some_and(|bpm| is_about(said, bpm.name, job))
+    pub fn is_about_bpm(&self, reported: &Diagnostic, job: &Job) -> bool {
+        self.bpm.as_ref().is_some_and(|bpm| is_about(reported, bpm.name, job))
     }
 }
 
 /// Whether the diagnostic is about this template of the job.
-pub(super) fn is_about(said: &Diagnostic, template: &str, job: &Job) -> bool {
+pub(super) fn is_about(reported: &Diagnostic, template: &str, job: &Job) -> bool {
     if template.strip_prefix(&job.name) == Some("/monit") {
-        return said.place.document.as_deref() == Some(job.monit_document.as_str());
+        return reported.place.document.as_deref() == Some(job.monit_document.as_str());
     }
     let file = job.templates.iter().find(|file| job.template_name(file) == template);
-    file.is_some_and(|file| said.place.document.as_deref() == Some(file.document_name.as_str()))
+    file.is_some_and(|file| reported.place.document.as_deref() == Some(file.document_name.as_str()))
 }
 
 /// Whether a job of a resolved group runs by its monit file: the user asks for it, and nothing else describes its

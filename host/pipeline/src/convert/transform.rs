@@ -7,7 +7,7 @@ use crate::plain::active;
 use crate::stage::{Deployment, Stage, StageError, Stages};
 use boson_document::Tree;
 
-/// Runs the plugins in order, each on the result of the one before. Warnings are added to `said`, also if the step
+/// Runs the plugins in order, each on the result of the one before. Warnings are added to `reported`, also if the step
 /// fails.
 ///
 /// # Errors
@@ -17,17 +17,17 @@ pub fn transform(
     deployment: &Deployment,
     objects: Vec<Tree>,
     granted: GrantedPrivileges,
-    said: &mut Vec<Diagnostic>,
+    reported: &mut Vec<Diagnostic>,
 ) -> Result<Vec<Tree>, Vec<Diagnostic>> {
     let mut bundle = Bundle::with_privileges(deployment, granted);
     bundle.add(objects, &stages.called(Stage::Bpm, 0))?;
     for nth in 0..stages.transforms() {
         let reply = stages.transform(nth, deployment, bundle.objects());
         let (edits, notes) = reply.map_err(StageError::into_diagnostics)?;
-        said.extend(notes);
-        said.extend(bundle.edit(edits, &stages.called(Stage::Resources, nth))?);
+        reported.extend(notes);
+        reported.extend(bundle.edit(edits, &stages.called(Stage::Resources, nth))?);
     }
     let mut objects = bundle.into_objects();
-    said.extend(active::lead_to_all(&mut objects));
+    reported.extend(active::lead_to_all(&mut objects));
     Ok(objects)
 }

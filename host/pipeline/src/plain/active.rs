@@ -2,6 +2,7 @@
 //! operator nor Kubernetes runs the probes yet, so no pod gets the label, and such Services would have no endpoints.
 
 use crate::object::fault;
+use crate::plain::codes;
 use crate::{Diagnostic, Severity};
 use boson_document::Tree;
 use boson_manifest::labels;
@@ -36,6 +37,6 @@ fn unheeded(object: &Tree) -> Diagnostic {
     let why = "its active/passive probes are not run yet: Services select all of its pods";
     Diagnostic {
         severity: Severity::Warning,
-        ..*fault(object, "plain-active-passive", why)
+        ..*fault(object, codes::PLAIN_ACTIVE_PASSIVE, why)
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::Diagnostic;
 use crate::object::{annotations, fault, map, merge, metadata, namespace};
+use crate::plain::codes;
 use boson_document::Tree;
 use boson_manifest::{labels, names};
 
@@ -31,7 +32,7 @@ impl Run {
             Some("manual" | "done") => Ok(Self::Later),
             _ => Err(fault(
                 job,
-                "plain-invalid-object",
+                codes::PLAIN_INVALID_OBJECT,
                 "its trigger's strategy is not one of manual, now, once and done",
             )),
         }

@@ -4,7 +4,7 @@
 //! a whole conversion and reports what has no effect without the operator.
 
 pub mod active;
-mod codes;
+pub mod codes;
 mod dns;
 pub mod job;
 pub mod resolved;
@@ -59,10 +59,10 @@ fn lower_one(object: &Tree, values: &Tree) -> Result<Vec<Tree>, Box<Diagnostic>>
             let variable = secret::variable(object);
             let value = variable.and_then(|variable| values.get(variable));
             let why = "its variable has no value for a Secret";
-            let value = value.ok_or_else(|| fault(object, "plain-missing-value", why))?;
+            let value = value.ok_or_else(|| fault(object, codes::PLAIN_MISSING_VALUE, why))?;
             Ok(vec![secret::secret(object, value)?])
         }
-        _ => Err(fault(object, "plain-unknown-kind", "this kind has no plain form")),
+        _ => Err(fault(object, codes::PLAIN_UNKNOWN_KIND, "this kind has no plain form")),
     }
 }
 
@@ -91,7 +91,7 @@ fn unheeded(object: &Tree) -> Vec<Diagnostic> {
     unheeded
         .map(|(_, why)| Diagnostic {
             severity: Severity::Warning,
-            ..*fault(object, "plain-needs-operator", why)
+            ..*fault(object, codes::PLAIN_NEEDS_OPERATOR, why)
         })
         .collect()
 }

@@ -1,6 +1,7 @@
 //! The Secrets with the resolved documents of instance groups, which init containers render templates from.
 
 use crate::object::metadata;
+use crate::plain::codes;
 use crate::resolved_document;
 use crate::stage::ResolvedGroup;
 use crate::{Diagnostic, yaml};
@@ -29,7 +30,7 @@ pub const DIGEST: &str = "quarks.cloudfoundry.org/resolved-digest";
 /// # Errors
 /// A group without a valid Kubernetes name, or more text than a Secret holds.
 pub fn resolved_secret(names: &Names, group: &ResolvedGroup, version: u32) -> Result<Tree, Box<Diagnostic>> {
-    let unnamed = |error: NameError| Box::new(Diagnostic::error("plain-no-name", error.to_string()));
+    let unnamed = |error: NameError| Box::new(Diagnostic::error(codes::PLAIN_NO_NAME, error.to_string()));
     let name = names.resolved(&group.name, Some(version)).map_err(unnamed)?;
     let label = cut(&label(&group.name), "", LABEL_LIMIT);
     let labels = Tree::object()
@@ -72,7 +73,7 @@ pub fn mark_pods(
     groups: &[ResolvedGroup],
     version: u32,
 ) -> Result<(), Box<Diagnostic>> {
-    let unnamed = |error: NameError| Box::new(Diagnostic::error("plain-no-name", error.to_string()));
+    let unnamed = |error: NameError| Box::new(Diagnostic::error(codes::PLAIN_NO_NAME, error.to_string()));
     let mut digests = HashMap::new();
     for group in groups {
         let name = names.resolved(&group.name, Some(version)).map_err(unnamed)?;

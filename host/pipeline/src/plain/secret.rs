@@ -4,6 +4,7 @@ use crate::Diagnostic;
 use crate::bundle::limits::{DATA_LIMIT, is_data_key};
 use crate::encoding;
 use crate::object::{annotations, fault, map, merge, metadata, namespace};
+use crate::plain::codes;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use boson_document::{Tree, json};
@@ -51,7 +52,7 @@ pub fn secret(object: &Tree, value: &Tree) -> Result<Tree, Box<Diagnostic>> {
     if let Some(key) = needed.iter().find(|key| entries.iter().all(|(name, _)| name != *key)) {
         return Err(fault(
             object,
-            "plain-invalid-value",
+            codes::PLAIN_INVALID_VALUE,
             &format!("its value has no member for the key '{key}'"),
         ));
     }
@@ -92,7 +93,7 @@ fn entries(object: &Tree, spec: &Tree, value: &Tree) -> Result<(&'static str, En
         }
         "dockerconfigjson" | "templatedconfig" | "copy" => Err(fault(
             object,
-            "plain-unsupported-secret",
+            codes::PLAIN_UNSUPPORTED_SECRET,
             "only the operator can create a Secret of this type, from others in the cluster",
         )),
         _ => Ok(("Opaque", members(value))),
@@ -122,7 +123,7 @@ pub(crate) fn with_packed_data(mut secret: Tree, entries: Vec<(String, String)>)
         .map(|(key, value)| (key, value.into_bytes()))
         .collect();
     let packed = encoding::pack(entries.iter_mut().map(|(_, value)| value))
-        .map_err(|error| fault(&secret, "plain-secret-too-large", &error.to_string()))?;
+        .map_err(|error| fault(&secret, codes::PLAIN_SECRET_TOO_LARGE, &error.to_string()))?;
     if packed {
         let annotations = map(&secret, "annotations").with(labels::ENCODING, encoding::GZIP);
         if let Some(metadata) = secret.get_mut("metadata") {
@@ -137,14 +138,14 @@ fn with_data(secret: Tree, entries: &[(String, String)]) -> Result<Tree, Box<Dia
     if let Some((key, _)) = entries.iter().find(|(key, _)| !is_data_key(key)) {
         return Err(fault(
             &secret,
-            "plain-invalid-key",
+            codes::PLAIN_INVALID_KEY,
             &format!("Kubernetes does not accept the key '{key}' in a Secret"),
         ));
     }
     let size: usize = entries.iter().map(|(_, value)| value.len()).sum();
     if size > DATA_LIMIT {
         let why = format!("it would have {size} bytes, but a Secret may have at most {DATA_LIMIT}");
-        return Err(fault(&secret, "plain-secret-too-large", &why));
+        return Err(fault(&secret, codes::PLAIN_SECRET_TOO_LARGE, &why));
     }
     Ok(secret.with("data", encoded(entries)))
 }

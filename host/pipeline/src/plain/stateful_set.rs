@@ -3,6 +3,7 @@
 use super::zone::{NODE_LABEL, Zone};
 use crate::Diagnostic;
 use crate::object::{annotations, fault, is_label_value, map, merge, metadata, name, namespace};
+use crate::plain::codes;
 use boson_document::{Tree, json};
 use boson_manifest::{labels, names};
 use std::collections::HashSet;
@@ -18,7 +19,8 @@ pub fn stateful_sets(set: &Tree, version: u32) -> Result<Vec<Tree>, Box<Diagnost
     let template = spec
         .get("template")
         .filter(|template| template.get("spec").and_then(|s| s.get("template")).is_some());
-    let template = template.ok_or_else(|| fault(set, "plain-invalid-object", "it has no template of a StatefulSet"))?;
+    let template =
+        template.ok_or_else(|| fault(set, codes::PLAIN_INVALID_OBJECT, "it has no template of a StatefulSet"))?;
     let zones = zones(set, spec)?;
     let one = |zone: &Zone<'_>| stateful_set(set, spec, template, zone, version);
     Ok(zones.iter().map(one).collect())
@@ -50,19 +52,24 @@ fn zones<'t>(set: &Tree, spec: &'t Tree) -> Result<Vec<Zone<'t>>, Box<Diagnostic
         .zip(names)
         .map(|(index, name)| {
             let name = name.as_str().filter(|name| is_label_value(name) && !name.is_empty());
-            let name =
-                name.ok_or_else(|| fault(set, "plain-invalid-zone", "a zone's name is not a valid label value"))?;
+            let name = name.ok_or_else(|| {
+                fault(
+                    set,
+                    codes::PLAIN_INVALID_ZONE,
+                    "a zone's name is not a valid label value",
+                )
+            })?;
             if !distinct.insert(name) {
                 return Err(fault(
                     set,
-                    "plain-invalid-zone",
+                    codes::PLAIN_INVALID_ZONE,
                     &format!("the zone '{name}' occurs twice"),
                 ));
             }
             let value = spec.get("zoneValues").and_then(|values| values.str(name));
             if value.is_some_and(|value| !is_label_value(value)) {
                 let what = format!("the value of zone '{name}' is not a valid label value");
-                return Err(fault(set, "plain-invalid-zone", &what));
+                return Err(fault(set, codes::PLAIN_INVALID_ZONE, &what));
             }
             Ok(Zone {
                 index,
@@ -90,7 +97,9 @@ fn zone_replicas(set: &Tree, spec: &Tree, zones: usize) -> Result<Option<Vec<i64
     let counts: Option<Vec<i64>> = given.iter().map(count).collect();
     let counts = counts.filter(|counts| counts.len() == zones && !spec.items("zones").is_empty());
     let why = "'zoneReplicas' does not have a number for each of its zones";
-    counts.map(Some).ok_or_else(|| fault(set, "plain-invalid-zone", why))
+    counts
+        .map(Some)
+        .ok_or_else(|| fault(set, codes::PLAIN_INVALID_ZONE, why))
 }
 
 fn stateful_set(set: &Tree, spec: &Tree, template: &Tree, zone: &Zone<'_>, version: u32) -> Tree {

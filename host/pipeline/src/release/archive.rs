@@ -9,6 +9,7 @@ use super::open;
 use super::source::missing_packages;
 use super::{Files, Release, checked_name, is_identifier, renamed, spec};
 use crate::diagnostic::Diagnostic;
+use crate::release::codes;
 use crate::report::Sources;
 use crate::yaml::Document;
 use boson_document::{Pointer, Tree};
@@ -173,7 +174,7 @@ struct Check<'a> {
 impl Check<'_> {
     fn say(&mut self, at: Pointer, message: String) {
         self.errors.push(
-            Diagnostic::error("release-manifest", message)
+            Diagnostic::error(codes::RELEASE_MANIFEST, message)
                 .in_document(self.document)
                 .at(at),
         );

@@ -5,6 +5,7 @@ use super::files::Fault;
 use super::job::{self, Layout};
 use super::{Files, Release, checked_name};
 use crate::diagnostic::Diagnostic;
+use crate::release::codes;
 use crate::report::Sources;
 
 /// Reads every release in the tree at `root`. `name`: the name of the one release if the tree does not name releases,
@@ -97,9 +98,12 @@ fn no_jobs(files: &Files, root: &str, jobs: &[&str]) -> Vec<Diagnostic> {
         .filter(|(_, path)| files.is_directory(path));
     directories
         .map(|(name, path)| {
-            Diagnostic::warning("release-job-manifest", format!("Missing job manifest for '{name}'"))
-                .in_document(files.document(&path))
-                .help("a directory without `job.MF` is not a job")
+            Diagnostic::warning(
+                codes::RELEASE_JOB_MANIFEST,
+                format!("Missing job manifest for '{name}'"),
+            )
+            .in_document(files.document(&path))
+            .help("a directory without `job.MF` is not a job")
         })
         .collect()
 }
@@ -115,7 +119,7 @@ fn join(root: &str, name: &str) -> String {
 fn nameless(files: &Files) -> Diagnostic {
     let source = files.naming().source();
     Diagnostic::error(
-        "release-name",
+        codes::RELEASE_NAME,
         format!("'{source}' does not contain the name of its release"),
     )
     .in_document(source)
@@ -128,7 +132,7 @@ fn nothing(files: &Files, root: &str, name: Option<&str>) -> Diagnostic {
         Some(name) => format!("There is no release '{name}' in '{place}'"),
         None => format!("There are no jobs in '{place}'"),
     };
-    Diagnostic::error("release-empty", message)
+    Diagnostic::error(codes::RELEASE_EMPTY, message)
         .in_document(files.naming().source())
         .help("expected `<job>/job.MF` or `<release>/<job>/job.MF` there")
 }

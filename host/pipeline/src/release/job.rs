@@ -5,6 +5,7 @@ use super::open;
 use super::paths;
 use super::{Job, TemplateFile, spec, weight};
 use crate::diagnostic::Diagnostic;
+use crate::release::codes;
 use crate::report::Sources;
 use crate::yaml::{self, Document};
 use boson_document::{Pointer, Tree, json};
@@ -125,16 +126,17 @@ impl Reader<'_> {
             (Fault::Missing, Layout::Source) => {
                 let document = self.files.document(path);
                 Diagnostic::error(
-                    "release-job-manifest",
+                    codes::RELEASE_JOB_MANIFEST,
                     format!("Reading job spec '{document}': no such file"),
                 )
                 .in_document(document)
                 .help("every directory in `jobs` is a job and needs a file `spec`")
             }
-            (Fault::Missing, Layout::Archive | Layout::Image) => {
-                Diagnostic::error("release-job-manifest", format!("Missing job manifest for '{name}'"))
-                    .in_document(self.files.document(path))
-            }
+            (Fault::Missing, Layout::Archive | Layout::Image) => Diagnostic::error(
+                codes::RELEASE_JOB_MANIFEST,
+                format!("Missing job manifest for '{name}'"),
+            )
+            .in_document(self.files.document(path)),
             _ => open::fault(self.files, path, why),
         }
     }
@@ -162,7 +164,7 @@ impl Reader<'_> {
             Pointer::root()
         };
         self.errors.push(
-            Diagnostic::error("release-job-name", message)
+            Diagnostic::error(codes::RELEASE_JOB_NAME, message)
                 .in_document(&spec.name)
                 .at(at),
         );
@@ -187,7 +189,7 @@ impl Reader<'_> {
                     self.name
                 );
                 self.warnings.push(
-                    Diagnostic::warning("release-template-destination", message)
+                    Diagnostic::warning(codes::RELEASE_TEMPLATE_DESTINATION, message)
                         .in_document(&spec.name)
                         .at(&at),
                 );
@@ -216,7 +218,7 @@ impl Reader<'_> {
             },
             Err(Fault::Missing) => {
                 let message = format!("Missing template file '{source}' for job '{}'", self.name);
-                Diagnostic::error("release-template-missing", message)
+                Diagnostic::error(codes::RELEASE_TEMPLATE_MISSING, message)
                     .in_document(spec)
                     .at(at)
                     .help(format!(
@@ -244,7 +246,7 @@ impl Reader<'_> {
         };
         let help = "use a path relative to /var/vcap/jobs/<job>, such as `config/app.yml`";
         self.errors.push(
-            Diagnostic::error("release-template-destination", message)
+            Diagnostic::error(codes::RELEASE_TEMPLATE_DESTINATION, message)
                 .in_document(spec)
                 .at(at)
                 .help(help),
@@ -266,7 +268,7 @@ impl Reader<'_> {
                 let message = format!("Job '{}' is missing monit file", self.name);
                 let help = "create an empty file if the job runs no process";
                 self.errors.push(
-                    Diagnostic::error("release-monit-missing", message)
+                    Diagnostic::error(codes::RELEASE_MONIT_MISSING, message)
                         .in_document(&document)
                         .help(help),
                 );
@@ -301,7 +303,7 @@ impl Reader<'_> {
                     "Job '{}' has an invalid properties_schema.json: {}",
                     self.name, error.message
                 );
-                Diagnostic::error("release-properties-schema", message).in_document(document)
+                Diagnostic::error(codes::RELEASE_PROPERTIES_SCHEMA, message).in_document(document)
             })
         });
         parsed.map_err(|error| self.errors.push(error)).ok()

@@ -10,7 +10,7 @@
 )]
 
 pub mod archive;
-mod codes;
+pub mod codes;
 pub mod files;
 pub mod image;
 mod job;
@@ -185,7 +185,7 @@ fn checked_name(name: &str) -> Result<String, Diagnostic> {
         return Ok(name.to_owned());
     }
     Err(
-        Diagnostic::error("release-identifier", format!("Invalid release name: {name:?}"))
+        Diagnostic::error(codes::RELEASE_IDENTIFIER, format!("Invalid release name: {name:?}"))
             .help("use letters, digits, `-`, `_`, `+` and `.` only"),
     )
 }
@@ -194,7 +194,7 @@ fn checked_name(name: &str) -> Result<String, Diagnostic> {
 fn renamed(given: Option<&str>, own: &str, document: &str) -> Option<Diagnostic> {
     let given = given.filter(|given| *given != own)?;
     let message = format!("The release '{own}' is taken as '{given}', which is not what it calls itself");
-    let warning = Diagnostic::warning("release-renamed", message).in_document(document);
+    let warning = Diagnostic::warning(codes::RELEASE_RENAMED, message).in_document(document);
     Some(warning.help("a manifest that lists it under its own name does not find it now"))
 }
 

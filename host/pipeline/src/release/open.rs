@@ -2,6 +2,7 @@
 
 use super::files::{Fault, File, Files};
 use crate::diagnostic::Diagnostic;
+use crate::release::codes;
 use crate::report::Sources;
 use crate::yaml::{self, Document};
 
@@ -9,28 +10,31 @@ use crate::yaml::{self, Document};
 pub fn fault(files: &Files, path: &str, fault: &Fault) -> Diagnostic {
     let document = files.document(path);
     match fault {
-        Fault::Missing => Diagnostic::error("release-file-missing", format!("'{document}' does not exist")),
+        Fault::Missing => Diagnostic::error(codes::RELEASE_FILE_MISSING, format!("'{document}' does not exist")),
         Fault::Escapes(link) => {
             let link = files.document(link);
-            Diagnostic::error("release-link-escapes", format!("'{link}' leads out of the release"))
-                .help("links are followed only within a release: copy or move the file into the release")
+            Diagnostic::error(
+                codes::RELEASE_LINK_ESCAPES,
+                format!("'{link}' leads out of the release"),
+            )
+            .help("links are followed only within a release: copy or move the file into the release")
         }
         Fault::Loop => Diagnostic::error(
-            "release-link-loop",
+            codes::RELEASE_LINK_LOOP,
             format!("'{document}' is a link that leads nowhere: too many links"),
         ),
         Fault::Directory => Diagnostic::error(
-            "release-file-kind",
+            codes::RELEASE_FILE_KIND,
             format!("'{document}' is a directory, expected a file"),
         ),
-        Fault::Special => Diagnostic::error("release-file-kind", format!("'{document}' is not a plain file")),
+        Fault::Special => Diagnostic::error(codes::RELEASE_FILE_KIND, format!("'{document}' is not a plain file")),
         Fault::Excess => Diagnostic::error(
-            "release-too-large",
+            codes::RELEASE_TOO_LARGE,
             format!("The jobs of the release need too much memory: the limit is exceeded at '{document}'"),
         )
         .help("move large files from jobs into packages"),
         Fault::TooLarge(size) => Diagnostic::error(
-            "release-file-too-large",
+            codes::RELEASE_FILE_TOO_LARGE,
             format!("'{document}' is too large: {size} bytes"),
         ),
     }
@@ -54,7 +58,7 @@ pub fn text(files: &Files, path: &str, file: &File) -> Result<String, Diagnostic
         let before = file.bytes.get(..error.valid_up_to()).unwrap_or_default();
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
         let document = files.document(path);
-        Diagnostic::error("release-file-encoding", format!("'{document}' is not UTF-8"))
+        Diagnostic::error(codes::RELEASE_FILE_ENCODING, format!("'{document}' is not UTF-8"))
             .in_document(document)
             .on_line(u32::try_from(line).unwrap_or(u32::MAX), None)
             .help("templates are text: save the file as UTF-8, or move binary files into a package")

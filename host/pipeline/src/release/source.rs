@@ -6,6 +6,7 @@ use super::job::{self, Layout};
 use super::open;
 use super::{Entry, Files, Job, Release, checked_name, renamed, spec, version};
 use crate::diagnostic::Diagnostic;
+use crate::release::codes;
 use crate::report::Sources;
 use crate::yaml;
 use boson_document::{Pointer, Tree};
@@ -73,7 +74,7 @@ pub(super) fn missing_packages(job: &Job, packages: &HashSet<&str>, sources: &mu
             let message = format!("Expected to find package '{package}' since it's a dependency of job '{name}'");
             let at = Pointer::root().at("packages").at(index);
             missing.push(
-                Diagnostic::error("release-package-missing", message)
+                Diagnostic::error(codes::RELEASE_PACKAGE_MISSING, message)
                     .in_document(&job.spec.name)
                     .at(at),
             );
@@ -134,7 +135,7 @@ fn configured_name(files: &Files, sources: &mut Sources) -> Result<String, Diagn
     let document = files.document(CONFIG);
     let nameless = || {
         Diagnostic::error(
-            "release-name",
+            codes::RELEASE_NAME,
             format!("Expected non-empty 'name' in config '{document}'"),
         )
         .in_document(&document)
@@ -151,7 +152,7 @@ fn configured_name(files: &Files, sources: &mut Sources) -> Result<String, Diagn
     let member = |key: &str| config.get(key).and_then(spec::text).filter(|name| !name.is_empty());
     match (member("name"), member("final_name")) {
         (Some(_), Some(_)) => Err(Diagnostic::error(
-            "release-name",
+            codes::RELEASE_NAME,
             format!("Expected 'name' or 'final_name' but not both in config '{document}'"),
         )
         .in_document(&document)
@@ -191,7 +192,7 @@ fn indexed_versions(files: &Files, path: &str, warnings: &mut Vec<Diagnostic>) -
                 message,
                 ..Diagnostic {
                     place: error.place,
-                    ..Diagnostic::warning("release-index", "")
+                    ..Diagnostic::warning(codes::RELEASE_INDEX, "")
                 }
             });
             Vec::new()

@@ -2,6 +2,8 @@
 //! them at once.
 
 use crate::diagnostic::Diagnostic;
+use crate::release::codes;
+use boson_document::Code;
 use boson_document::{Pointer, Tree};
 use std::collections::HashSet;
 
@@ -14,7 +16,7 @@ pub fn check(job: &str, spec: &Tree, document: &str) -> Vec<Diagnostic> {
     };
     if spec.as_object().is_none() {
         check.say(
-            "release-job-spec",
+            codes::RELEASE_JOB_SPEC,
             Pointer::root(),
             format!("Job '{job}' has invalid spec format: expected a map"),
         );
@@ -51,7 +53,7 @@ struct Check<'a> {
 // === impl Check ===
 
 impl Check<'_> {
-    fn say(&mut self, code: &str, at: Pointer, message: String) {
+    fn say(&mut self, code: &Code, at: Pointer, message: String) {
         self.found
             .push(Diagnostic::error(code, message).in_document(self.document).at(at));
     }
@@ -73,7 +75,7 @@ impl Check<'_> {
             };
             if given(spec, key).is_some_and(|value| !fits(value)) {
                 let message = format!("Job '{job}' has invalid {word} spec format");
-                self.say("release-job-spec", Pointer::root().at(key), message);
+                self.say(codes::RELEASE_JOB_SPEC, Pointer::root().at(key), message);
             }
         }
     }
@@ -88,7 +90,7 @@ impl Check<'_> {
             let message = format!(
                 "Job '{job}' has invalid spec format: '{section}' must be an array of hashes with name and type"
             );
-            return self.say("release-job-link", at, message);
+            return self.say(codes::RELEASE_JOB_LINK, at, message);
         };
         let mut names = HashSet::new();
         for (index, link) in links.iter().enumerate() {
@@ -101,7 +103,7 @@ impl Check<'_> {
         if link.as_object().is_none() {
             let title = if provides { "Provides" } else { "Consumes" };
             return self.say(
-                "release-job-link",
+                codes::RELEASE_JOB_LINK,
                 at,
                 format!("{title} section in the release spec must be a list of hashes"),
             );
@@ -110,18 +112,18 @@ impl Check<'_> {
             let message = format!(
                 "Each {section} item in the {section} section of the release spec must contain 'name' and 'type'"
             );
-            return self.say("release-job-link", at, message);
+            return self.say(codes::RELEASE_JOB_LINK, at, message);
         };
         let (name, kind) = (text(name).unwrap_or_default(), text(kind).unwrap_or_default());
         if provides && link.get("optional").is_some() {
             let message =
                 format!("Link '{name}' of type '{kind}' is a provides link, not allowed to have 'optional' key");
-            self.say("release-job-link", at.at("optional"), message);
+            self.say(codes::RELEASE_JOB_LINK, at.at("optional"), message);
         }
         if !names.insert(name.clone()) {
             let job = self.job;
             let message = format!("Job '{job}' specifies duplicate {section} link with name '{name}'");
-            self.say("release-job-link", at.at("name"), message);
+            self.say(codes::RELEASE_JOB_LINK, at.at("name"), message);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Release;
 use crate::diagnostic::Diagnostic;
+use crate::release::codes;
 use crate::yaml;
 
 const MIB: u64 = 1 << 20;
@@ -55,7 +56,7 @@ pub fn check_all(releases: &[Release], most: u64) -> Result<(), Diagnostic> {
         most / MIB,
         named.join(", ")
     );
-    Err(Diagnostic::error("release-total-too-large", message).help("move large files from jobs into packages"))
+    Err(Diagnostic::error(codes::RELEASE_TOTAL_TOO_LARGE, message).help("move large files from jobs into packages"))
 }
 
 #[cfg(test)]

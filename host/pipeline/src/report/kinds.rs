@@ -129,7 +129,7 @@ mod tests {
     fn diagnostic_of(severity: Severity, message: &str) -> Diagnostic {
         Diagnostic {
             severity,
-            ..Diagnostic::error("code", message)
+            ..Diagnostic::reported_error("code", message)
         }
     }
 

@@ -3,8 +3,8 @@ use crate::yaml;
 use boson_document::json::parse;
 
 fn scrubbed(secrets: &Secrets, message: &str) -> String {
-    let said = vec![Diagnostic::error("x", message)];
-    secrets.scrub(said, &Sources::default()).remove(0).message
+    let reported = vec![Diagnostic::reported_error("x", message)];
+    secrets.scrub(reported, &Sources::default()).remove(0).message
 }
 
 fn values(text: &str) -> Secrets {
@@ -64,16 +64,16 @@ fn every_form_of_a_value_and_eight_bytes_of_it_are_found() {
         ("AAKCAQEA", ""),
         ("w0rd#$t", "w0rd#$t"),
     ] {
-        let said = scrubbed(&secrets, &format!("unexpected token at '{form}' (bad)"));
-        assert_eq!(said.contains("<redacted>"), left.is_empty(), "{form}: {said}");
+        let reported = scrubbed(&secrets, &format!("unexpected token at '{form}' (bad)"));
+        assert_eq!(reported.contains("<redacted>"), left.is_empty(), "{form}: {reported}");
         for part in [
             "P@ss", "p@ss", "P@SS", "w0rd#$tr", "MIIE", "AQEA", "%40", "UEBz", "QHNz", "5040",
         ] {
-            assert!(!said.contains(part), "{form}: {said}");
+            assert!(!reported.contains(part), "{form}: {reported}");
         }
         assert!(
-            said.starts_with("unexpected token at '") && said.ends_with("(bad)"),
-            "{said}"
+            reported.starts_with("unexpected token at '") && reported.ends_with("(bad)"),
+            "{reported}"
         );
     }
 }
@@ -89,13 +89,14 @@ fn public_texts_are_not_redacted() {
     let secrets = values(
         r#"{"name":"concourse","a":"property-of-mine","b":"admin-password-1","c":"hidden-value","d":"https://quiet.example.com"}"#,
     );
-    let said = vec![
-        Diagnostic::error("x", "Release 'concourse' has a 'url'"),
-        Diagnostic::error("x", "Can't find property 'admin-password'"),
-        Diagnostic::error("x", "hidden-value, property-of-mine, see https://docs.bosh.io").help("use hidden-value"),
+    let reported = vec![
+        Diagnostic::reported_error("x", "Release 'concourse' has a 'url'"),
+        Diagnostic::reported_error("x", "Can't find property 'admin-password'"),
+        Diagnostic::reported_error("x", "hidden-value, property-of-mine, see https://docs.bosh.io")
+            .help("use hidden-value"),
     ];
-    let said = secrets.scrub(said, &sources);
-    let messages: Vec<&str> = said.iter().map(|one| one.message.as_str()).collect();
+    let reported = secrets.scrub(reported, &sources);
+    let messages: Vec<&str> = reported.iter().map(|one| one.message.as_str()).collect();
     assert_eq!(
         messages,
         [
@@ -105,7 +106,7 @@ fn public_texts_are_not_redacted() {
         ]
     );
     assert_eq!(
-        said[2].help.as_deref(),
+        reported[2].help.as_deref(),
         Some("use hidden-value"),
         "our own help quotes nothing"
     );
@@ -113,16 +114,16 @@ fn public_texts_are_not_redacted() {
 
 #[test]
 fn all_parts_of_a_foreign_plugins_diagnostic_are_redacted() {
-    let mut said = Diagnostic::error(format!("resources-{}", "s3cr3tt0k3n"), "no")
+    let mut reported = Diagnostic::reported_error(format!("resources-{}", "s3cr3tt0k3n"), "no")
         .in_document("s3cr3tt0k3n.yml")
         .at("/data/s3cr3tt0k3n")
         .help("not s3cr3tt0k3n");
-    said.plugin = Some("plugin 'x'".into());
-    let said = values(r#"{"x":"s3cr3tt0k3n"}"#)
-        .scrub(vec![said], &Sources::default())
+    reported.plugin = Some("plugin 'x'".into());
+    let reported = values(r#"{"x":"s3cr3tt0k3n"}"#)
+        .scrub(vec![reported], &Sources::default())
         .remove(0);
-    assert!(!format!("{said:?}").contains("s3cr3t"), "{said:?}");
-    assert_eq!(said.place.pointer, None);
+    assert!(!format!("{reported:?}").contains("s3cr3t"), "{reported:?}");
+    assert_eq!(reported.place.pointer, None);
 }
 
 #[test]

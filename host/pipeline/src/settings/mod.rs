@@ -2,7 +2,7 @@
 //! foreign text, so only a limited part of draft 2020-12 is supported: types, members, items, ranges and choices. Other
 //! keywords are named in a warning, not ignored silently.
 
-mod codes;
+pub mod codes;
 mod meta;
 mod schema;
 
@@ -56,7 +56,7 @@ fn host_set(settings: &Document, stage: Stage, plugin: &str) -> Vec<Diagnostic> 
     let set = HOST_SET.iter().filter(|(of, name, _)| *of == stage && given(name));
     let error = |(_, name, why): &(Stage, &str, &str)| {
         let message = format!("settings of plugin '{plugin}': the host sets '{name}' itself");
-        Diagnostic::error("plugin-settings-reserved", message)
+        Diagnostic::error(codes::PLUGIN_SETTINGS_RESERVED, message)
             .in_document(&settings.name)
             .at(Pointer::root().at(name))
             .help(format!("remove it: {why}"))
@@ -69,7 +69,7 @@ pub fn fit(settings: &Document, schema: &Tree, plugin: &str) -> Vec<Diagnostic> 
     let mut checker = Checker::default();
     checker.check(&settings.tree, schema);
     let error = |(place, what): (Pointer, String)| {
-        Diagnostic::error("plugin-settings", format!("settings of plugin '{plugin}': {what}"))
+        Diagnostic::error(codes::PLUGIN_SETTINGS, format!("settings of plugin '{plugin}': {what}"))
             .in_document(&settings.name)
             .at(place)
     };
@@ -80,7 +80,7 @@ pub fn fit(settings: &Document, schema: &Tree, plugin: &str) -> Vec<Diagnostic> 
             "settings of plugin '{plugin}' are not checked against these parts of its schema: {}",
             names.join(", ")
         );
-        diagnostics.push(Diagnostic::warning("plugin-settings-unchecked", message).in_document(&settings.name));
+        diagnostics.push(Diagnostic::warning(codes::PLUGIN_SETTINGS_UNCHECKED, message).in_document(&settings.name));
     }
     diagnostics
 }

@@ -5,6 +5,7 @@ use super::store::Store;
 use super::table::Table;
 use crate::diagnostic::Diagnostic;
 use crate::stage::Reference;
+use crate::variables::codes;
 use boson_document::{closest, did_you_mean};
 use std::collections::BTreeSet;
 
@@ -13,7 +14,7 @@ pub fn missing(references: &[Reference], document: &str, check: Check, known: &B
     let help = "define it in `variables`, or set its value with -v, -l or --vars-store";
     let each = |reference: &Reference| {
         let message = format!("Failed to find variable '{}'", reference.name);
-        let error = Diagnostic::error("variables-missing", message).in_document(document);
+        let error = Diagnostic::error(codes::VARIABLES_MISSING, message).in_document(document);
         let near = closest(&reference.name, known.iter().copied());
         error.at(&reference.pointer).help(match near {
             Some(near) => did_you_mean(near, help),
@@ -26,7 +27,7 @@ pub fn missing(references: &[Reference], document: &str, check: Check, known: &B
         (Check::Together, [first, ..]) => {
             let names: BTreeSet<&str> = references.iter().map(|reference| reference.name.as_str()).collect();
             let message = format!("Expected to find variables:{}", listed(&names));
-            let error = Diagnostic::error("variables-missing", message).in_document(document);
+            let error = Diagnostic::error(codes::VARIABLES_MISSING, message).in_document(document);
             vec![error.at(&first.pointer).help(help)]
         }
     }
@@ -41,7 +42,7 @@ pub fn unused(table: &Table, store: &Store, used: &BTreeSet<&str>, check: Check)
         Check::Each => {
             let warn = |name: &&str| {
                 Diagnostic::warning(
-                    "variables-unused",
+                    codes::VARIABLES_UNUSED,
                     format!("Variable '{name}' has a value, but nothing refers to it"),
                 )
                 .help("check its name, or remove it")
@@ -56,7 +57,7 @@ pub fn unused(table: &Table, store: &Store, used: &BTreeSet<&str>, check: Check)
             }
             let message = format!("Expected to use variables:{}", listed(&all));
             vec![
-                Diagnostic::error("variables-unused", message)
+                Diagnostic::error(codes::VARIABLES_UNUSED, message)
                     .help("remove these variables, or the flag --var-errs-unused"),
             ]
         }

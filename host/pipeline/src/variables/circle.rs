@@ -21,7 +21,7 @@ pub fn circles(variables: &[Variable], document: &str) -> Vec<Diagnostic> {
             continue;
         };
         let message = format!("Variable '{}' cannot be generated: its CAs sign each other", one.name);
-        let error = Diagnostic::error("variables-recursion", message)
+        let error = Diagnostic::reported_error("variables-recursion", message)
             .in_document(document)
             .at(&one.pointer);
         errors.push(error.help(recursion_help(circle.iter().copied())));

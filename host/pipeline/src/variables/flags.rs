@@ -1,6 +1,7 @@
 //! Parses the flags for variables, with BOSH's error texts. Values are left out of the texts.
 
 use crate::diagnostic::Diagnostic;
+use crate::variables::codes;
 use crate::yaml;
 use boson_document::Tree;
 
@@ -42,7 +43,7 @@ impl FilePath {
 /// The error for a `--var-file` that cannot be read.
 pub fn unreadable_variable(path: &str, why: impl std::fmt::Display) -> Diagnostic {
     let message = format!("Reading variable from file '{path}': {why}");
-    Diagnostic::error("variables-unreadable-file", message).help("check the path")
+    Diagnostic::error(codes::VARIABLES_UNREADABLE_FILE, message).help("check the path")
 }
 
 /// The error for a `--var-file` that is not text.
@@ -56,7 +57,7 @@ pub fn unreadable_variables_file(path: &str, why: impl std::fmt::Display) -> Dia
         "" => "Expected file path to be non-empty".to_string(),
         path => format!("Reading variables file '{path}': {why}"),
     };
-    Diagnostic::error("variables-unreadable-file", message).help("check the path")
+    Diagnostic::error(codes::VARIABLES_UNREADABLE_FILE, message).help("check the path")
 }
 
 /// Reads `-v name=value`. The value is YAML, but a string is used as written, without its quotes, so that its line
@@ -97,7 +98,7 @@ pub fn empty_prefix() -> Diagnostic {
 }
 
 fn flag(message: String, help: &str) -> Diagnostic {
-    Diagnostic::error("variables-malformed-flag", message).help(help)
+    Diagnostic::error(codes::VARIABLES_MALFORMED_FLAG, message).help(help)
 }
 
 /// Why a value is not YAML. The reader quotes names of anchors and tags: here they can be a part of a secret.

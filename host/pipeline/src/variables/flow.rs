@@ -10,6 +10,7 @@ use super::resolver::{self, Resolver};
 use super::update::{self, UpdateMode};
 use crate::diagnostic::Diagnostic;
 use crate::stage::{Definition, Named, Reference, Reply, StageError, Stages, Variable, VariableRules, VariablesPlan};
+use crate::variables::codes;
 use crate::yaml;
 use boson_document::Tree;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -47,8 +48,8 @@ pub fn interpolate(
         tree: &given.document,
         ..document
     };
-    let (plan, said) = stages.plan(document, options.rules)?;
-    diagnostics.extend(said);
+    let (plan, reported) = stages.plan(document, options.rules)?;
+    diagnostics.extend(reported);
     let defined = plan.definitions.iter().map(|definition| definition.name.as_str());
     let known: BTreeSet<&str> = defined.chain(inputs.table.names()).collect();
     let (addresses, refused) = addresses(document, &inputs, options, &plan)?;
@@ -68,8 +69,8 @@ pub fn interpolate(
     ahead::check(stages, document, &inputs, options, &plan)?;
     let found = find(stages, document, &mut inputs, options, (&plan, &addresses))?;
     diagnostics.extend(found.warnings);
-    let (mut done, said) = stages.interpolate(document, &found.values, options.rules)?;
-    diagnostics.extend(said);
+    let (mut done, reported) = stages.interpolate(document, &found.values, options.rules)?;
+    diagnostics.extend(reported);
     // For the others, an error in their options is reported already.
     done.missing
         .retain(|reference| !found.blocked.contains(&reference.name));
@@ -106,8 +107,8 @@ fn addresses(
     let asked = inputs.addresses.filter(|_| plan.definitions.iter().any(consumes));
     let resolved = match asked.map(|ask| ask(document)) {
         None => Addresses::new(),
-        Some(Ok((resolved, said))) => {
-            refused.extend(said);
+        Some(Ok((resolved, reported))) => {
+            refused.extend(reported);
             resolved
         }
         Some(Err(StageError::Input(errors))) => {
@@ -232,7 +233,7 @@ fn unamended(plan: &VariablesPlan, addresses: &Addresses, document: &str, rules:
     let untold = consuming.filter(|one| rules == VariableRules::Director && !addresses.contains_key(&one.name));
     let warn = |one: &Definition| {
         let message = format!("The links that variable '{}' consumes have no effect", one.name);
-        let warning = Diagnostic::warning("variables-unused-links", message).in_document(document);
+        let warning = Diagnostic::warning(codes::VARIABLES_UNUSED_LINKS, message).in_document(document);
         warning
             .at(format!("{}/consumes", one.pointer))
             .help("write the names into the options")

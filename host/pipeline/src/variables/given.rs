@@ -21,11 +21,11 @@ pub fn put_in(stages: &dyn Stages, document: Named<'_>, table: &Table) -> Reply<
         name: document.name,
         tree: &rest,
     };
-    let (mut done, said) = stages.interpolate(rest, &table.to_tree(), VariableRules::Cli)?;
+    let (mut done, reported) = stages.interpolate(rest, &table.to_tree(), VariableRules::Cli)?;
     if let (Some((index, section)), Tree::Object(map)) = (section, &mut done.document) {
         map.shift_insert(index.min(map.len()), SECTION.to_string(), section);
     }
-    Ok((done, said))
+    Ok((done, reported))
 }
 
 /// The unchanged manifest.

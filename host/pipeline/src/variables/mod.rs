@@ -11,7 +11,7 @@ mod ahead;
 mod amend;
 mod checks;
 mod circle;
-mod codes;
+pub mod codes;
 mod flags;
 mod flow;
 mod generate;

@@ -1,6 +1,7 @@
 //! Names of variables in a YAML mapping: the text of each key as written, as Go reads keys into strings.
 
 use crate::diagnostic::Diagnostic;
+use crate::variables::codes;
 use crate::yaml::{Document, Span};
 use boson_document::{Map, Pointer, Tree, escape, go};
 
@@ -9,7 +10,7 @@ use boson_document::{Map, Pointer, Tree, escape, go};
 /// # Errors
 /// The document is something else. `context` is BOSH's prefix of the error: `Deserializing variables file 'p'`.
 pub fn members(document: &Document, context: &str) -> Result<Map, Diagnostic> {
-    let root = Diagnostic::error("variables-malformed-file", "")
+    let root = Diagnostic::error(codes::VARIABLES_MALFORMED_FILE, "")
         .in_document(&document.name)
         .at("");
     let map = match &document.tree {

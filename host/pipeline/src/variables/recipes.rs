@@ -3,6 +3,7 @@
 //! with them.
 
 use crate::diagnostic::Diagnostic;
+use crate::variables::codes;
 use crate::yaml::Document;
 use boson_document::{Map, Tree, go, json};
 use sha2::{Digest, Sha256};
@@ -26,7 +27,7 @@ impl Recipes {
             Tree::Null => Map::new(),
             tree => tree.as_map().cloned().ok_or_else(|| {
                 let message = format!("'{}' is {}, not a map", document.name, go::type_name(tree));
-                Diagnostic::error("variables-malformed-file", message)
+                Diagnostic::error(codes::VARIABLES_MALFORMED_FILE, message)
                     .in_document(&document.name)
                     .at("")
                     .help("this program writes the file; if you delete it, existing values are retained even if their options change")

@@ -11,6 +11,7 @@ use super::table::Table;
 use super::{circle, update};
 use crate::diagnostic::Diagnostic;
 use crate::stage::{Definition, Named, Reference, Reply, Stages, Variable, VariableRules};
+use crate::variables::codes;
 use boson_document::Tree;
 use std::collections::HashSet;
 
@@ -36,8 +37,8 @@ pub fn wanted(stages: &dyn Stages, document: Named<'_>, table: &Table) -> Reply<
         tree: &given.document,
         ..document
     };
-    let (plan, said) = stages.plan(placed, VariableRules::Director)?;
-    diagnostics.extend(said);
+    let (plan, reported) = stages.plan(placed, VariableRules::Director)?;
+    diagnostics.extend(reported);
     diagnostics.extend(update::unknown(&plan.definitions, document.name));
     let typed = plan.definitions.iter().filter(|definition| definition.kind.is_some());
     let defined: HashSet<&str> = typed.map(|definition| definition.name.as_str()).collect();
@@ -53,8 +54,8 @@ pub fn wanted(stages: &dyn Stages, document: Named<'_>, table: &Table) -> Reply<
             name: document.name,
             tree: &definition.options,
         };
-        let (done, said) = stages.interpolate(options, &table.to_tree(), VariableRules::Director)?;
-        diagnostics.extend(said);
+        let (done, reported) = stages.interpolate(options, &table.to_tree(), VariableRules::Director)?;
+        diagnostics.extend(reported);
         let used = references(&done.document)
             .into_iter()
             .filter(|used| is_generated(used, &defined));
@@ -87,7 +88,7 @@ fn is_generated(name: &str, defined: &HashSet<&str>) -> bool {
 fn generated_option(definition: &Definition, used: &str, document: &str) -> Diagnostic {
     let name = &definition.name;
     let message = format!("The options of variable '{name}' use variable '{used}', which is generated");
-    Diagnostic::error("variables-generated-option", message)
+    Diagnostic::error(codes::VARIABLES_GENERATED_OPTION, message)
         .in_document(document)
         .at(&definition.pointer)
         .help(format!(

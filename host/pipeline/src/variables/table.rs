@@ -1,6 +1,7 @@
 //! The flat table of given values, with dotted names folded: `a.b` is the member `b` of `a`.
 
 use crate::diagnostic::Diagnostic;
+use crate::variables::codes;
 use boson_document::{Map, Tree, escape};
 
 /// Longest dotted name, in segments. Deeper values could not be part of a document.
@@ -23,7 +24,7 @@ impl Table {
         folded.extend(plain);
         for (name, value) in dotted {
             if let Err(message) = insert(&mut folded, &name, value) {
-                let error = Diagnostic::error("variables-conflicting-names", message);
+                let error = Diagnostic::error(codes::VARIABLES_CONFLICTING_NAMES, message);
                 errors.push(error.help("set one value of the variable, with one name"));
             }
         }

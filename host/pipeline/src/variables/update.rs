@@ -3,6 +3,7 @@
 use super::recipes::Recipes;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::stage::Definition;
+use crate::variables::codes;
 use boson_document::Tree;
 
 /// When a value is replaced.
@@ -87,7 +88,7 @@ pub fn unknown(definitions: &[Definition], document: &str) -> Vec<Diagnostic> {
             "Update mode for variable '{}' must be one of: no-overwrite, overwrite, converge",
             one.name
         );
-        Diagnostic::error("variables-update-mode", message)
+        Diagnostic::error(codes::VARIABLES_UPDATE_MODE, message)
             .in_document(document)
             .at(format!("{}/update_mode", one.pointer))
     };
@@ -97,7 +98,7 @@ pub fn unknown(definitions: &[Definition], document: &str) -> Vec<Diagnostic> {
 /// Reports that a value was replaced: users of the old one have to know.
 pub fn remade(definition: &Definition, why: &str, document: &str) -> Diagnostic {
     let message = format!("The value of variable '{}' was regenerated: {why}", definition.name);
-    let warning = Diagnostic::warning("variables-regenerated", message)
+    let warning = Diagnostic::warning(codes::VARIABLES_REGENERATED, message)
         .in_document(document)
         .at(&definition.pointer);
     Diagnostic {

@@ -4,6 +4,7 @@ use super::marks::{Mark, Span};
 use super::node::{Kind, Node};
 use super::value;
 use crate::diagnostic::Diagnostic;
+use crate::yaml::codes;
 use boson_document::{Map, Tree, escape};
 use std::collections::HashSet;
 
@@ -41,7 +42,7 @@ impl Members {
         value.mark.key = key.mark.value;
         let first = self.insert(name(key.tree), value.tree, value.mark, true)?;
         let warning = Diagnostic::warning(
-            "yaml-duplicate-key",
+            codes::YAML_DUPLICATE_KEY,
             "this key stands twice in one mapping; the last one counts",
         );
         Some(warning.help(format!("the first one is on line {}", first.line)))

@@ -10,7 +10,7 @@
 )]
 
 mod anchors;
-mod codes;
+pub mod codes;
 mod events;
 mod lines;
 mod marks;

@@ -9,6 +9,7 @@ use super::relaxed::Repairs;
 use super::syntax;
 use super::value;
 use crate::diagnostic::Diagnostic;
+use crate::yaml::codes;
 use boson_document::{MAX_DEPTH, Tree};
 use saphyr_parser::{Event, ScanError};
 use std::borrow::Cow;
@@ -116,7 +117,7 @@ impl<'t> Reader<'t> {
         self.next()?;
         // BOSH does not read the rest, so it may even be malformed.
         if let Ok((Event::DocumentStart(_), at)) = self.next() {
-            let warning = Diagnostic::warning("yaml-more-documents", "only the first document of a file is read");
+            let warning = Diagnostic::warning(codes::YAML_MORE_DOCUMENTS, "only the first document of a file is read");
             self.warn(
                 warning.help("remove what follows the second `---`, or move it to a file of its own"),
                 at,
@@ -160,7 +161,7 @@ impl<'t> Reader<'t> {
             Event::SequenceStart(anchor, _) => self.collection(anchor, at, depth, Self::list),
             Event::MappingStart(anchor, _) => self.collection(anchor, at, depth, Self::mapping),
             Event::Alias(anchor) => self.alias(anchor, at, depth),
-            _ => Err(syntax::error(self.name, "yaml-syntax", at, "did not find expected node content").into()),
+            _ => Err(syntax::error(self.name, codes::YAML_SYNTAX, at, "did not find expected node content").into()),
         }
     }
 

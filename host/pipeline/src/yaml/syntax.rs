@@ -3,6 +3,8 @@
 use super::anchors::Refused;
 use super::{MAX_BYTES, Span, words};
 use crate::diagnostic::Diagnostic;
+use crate::yaml::codes;
+use boson_document::Code;
 use saphyr_parser::ScanError;
 
 /// Limit on line breaks, colons, commas and opening brackets.
@@ -26,7 +28,7 @@ pub(super) fn check_text(name: &str, text: &str) -> Result<Option<Diagnostic>, D
         let code = c as u32;
         let help = format!("write U+{code:04X} as an escape (`\\x1b`, `\\uFEFF`) in double quotes, or remove it");
         return Err(at(
-            Diagnostic::error("yaml-control", "control characters are not allowed").help(help),
+            Diagnostic::error(codes::YAML_CONTROL, "control characters are not allowed").help(help),
             offset,
         ));
     }
@@ -39,7 +41,7 @@ pub(super) fn check_text(name: &str, text: &str) -> Result<Option<Diagnostic>, D
             c as u32
         );
         at(
-            Diagnostic::warning("yaml-line-break", message)
+            Diagnostic::warning(codes::YAML_LINE_BREAK, message)
                 .help("remove it, or write it as an escape in double quotes"),
             offset,
         )
@@ -65,7 +67,8 @@ fn check_separators(name: &str, text: &str) -> Result<(), Diagnostic> {
 
 /// The error for more values than any manifest needs.
 pub(super) fn too_many(name: &str, at: Span) -> Diagnostic {
-    error(name, "yaml-size", at, "the document has too many values").help("move data from the manifest into a release")
+    error(name, codes::YAML_SIZE, at, "the document has too many values")
+        .help("move data from the manifest into a release")
 }
 
 fn is_control(c: char) -> bool {
@@ -79,7 +82,7 @@ pub(super) fn check_size(name: &str, bytes: usize) -> Result<(), Diagnostic> {
         return Ok(());
     }
     Err(Diagnostic::error(
-        "yaml-size",
+        codes::YAML_SIZE,
         format!("the document has {bytes} bytes, more than the {MAX_BYTES} that are read"),
     )
     .in_document(name)
@@ -96,7 +99,7 @@ pub(super) fn not_utf8(name: &str, bytes: &[u8], offset: usize) -> Diagnostic {
     } else {
         "save the file as UTF-8; write binary content as base64 in a `!!binary` value"
     };
-    Diagnostic::error("yaml-encoding", "the document is not UTF-8")
+    Diagnostic::error(codes::YAML_ENCODING, "the document is not UTF-8")
         .in_document(name)
         .on_line(line, Some(column))
         .help(help)
@@ -117,7 +120,7 @@ pub(super) fn count(number: usize) -> u32 {
 }
 
 /// An error at a place of a document.
-pub(super) fn error(name: &str, code: &str, at: Span, message: impl Into<String>) -> Diagnostic {
+pub(super) fn error(name: &str, code: &Code, at: Span, message: impl Into<String>) -> Diagnostic {
     Diagnostic::error(code, message)
         .in_document(name)
         .on_line(at.line, Some(at.column))
@@ -128,8 +131,13 @@ pub(super) fn scan_error(name: &str, text: &str, found: &ScanError, at: Span) ->
     let info = found.info();
     if info == "while parsing node, found unknown anchor" {
         let anchor = name_after(text, at);
-        return error(name, "yaml-anchor", at, format!("unknown anchor '{anchor}' referenced"))
-            .help("an anchor (`&name`) must be before the aliases (`*name`) that refer to it, in the same document");
+        return error(
+            name,
+            codes::YAML_ANCHOR,
+            at,
+            format!("unknown anchor '{anchor}' referenced"),
+        )
+        .help("an anchor (`&name`) must be before the aliases (`*name`) that refer to it, in the same document");
     }
     if info == "recursion limit exceeded" {
         return too_deep(name, at);
@@ -142,7 +150,7 @@ pub(super) fn scan_error(name: &str, text: &str, found: &ScanError, at: Span) ->
     let (message, help) = words::of(info);
     Diagnostic {
         help: help.map(str::to_string),
-        ..error(name, "yaml-syntax", at, message)
+        ..error(name, codes::YAML_SYNTAX, at, message)
     }
 }
 
@@ -172,7 +180,7 @@ fn key_before(text: &str, at: Span) -> Span {
 pub(super) fn too_deep(name: &str, at: Span) -> Diagnostic {
     error(
         name,
-        "yaml-depth",
+        codes::YAML_DEPTH,
         at,
         format!("the document is nested more than {} deep", boson_document::MAX_DEPTH),
     )
@@ -181,11 +189,11 @@ pub(super) fn too_deep(name: &str, at: Span) -> Diagnostic {
 /// The error for a refused alias.
 pub(super) fn no_copy(name: &str, text: &str, at: Span, refused: &Refused) -> Diagnostic {
     match refused {
-        Refused::Excessive => error(name, "yaml-aliases", at, "document contains excessive aliasing")
+        Refused::Excessive => error(name, codes::YAML_ALIASES, at, "document contains excessive aliasing")
             .help("every alias becomes a copy of its anchor's value; copies of copies grow without bound"),
         Refused::Itself => {
             let message = format!("anchor '{}' value contains itself", name_after(text, at));
-            error(name, "yaml-anchor", at, message)
+            error(name, codes::YAML_ANCHOR, at, message)
         }
     }
 }
@@ -194,7 +202,7 @@ pub(super) fn no_copy(name: &str, text: &str, at: Span, refused: &Refused) -> Di
 pub(super) fn collection_key(name: &str, at: Span) -> Diagnostic {
     error(
         name,
-        "yaml-key",
+        codes::YAML_KEY,
         at,
         "invalid map key: neither a list nor a mapping can be a key",
     )
@@ -205,7 +213,7 @@ pub(super) fn collection_key(name: &str, at: Span) -> Diagnostic {
 pub(super) fn no_mapping(name: &str, at: Span, list: bool) -> Diagnostic {
     let found = error(
         name,
-        "yaml-merge",
+        codes::YAML_MERGE,
         at,
         "map merge requires map or sequence of maps as the value",
     );

@@ -3,6 +3,7 @@
 use super::node::Kind;
 use super::scalar::{Scalar, format_float};
 use crate::diagnostic::Diagnostic;
+use crate::yaml::codes;
 use base64::Engine;
 use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 use boson_document::{Number, Tree, escape};
@@ -42,7 +43,7 @@ fn tagged(tag: &str, text: Cow<'_, str>) -> Result<(Tree, Kind), Diagnostic> {
         // yaml.v2 quotes the value, which may be a secret.
         meaning => {
             let message = format!("cannot decode {} as a !!{tag}", meaning.tag());
-            Err(Diagnostic::error("yaml-tag", message))
+            Err(Diagnostic::error(codes::YAML_TAG, message))
         }
     }
 }
@@ -57,9 +58,9 @@ fn binary(text: &str) -> Result<Tree, Diagnostic> {
     let digits: Vec<u8> = text.bytes().filter(|byte| !matches!(byte, b'\r' | b'\n')).collect();
     let bytes = BASE64
         .decode(digits)
-        .map_err(|_| Diagnostic::error("yaml-tag", "!!binary value contains invalid base64 data"))?;
+        .map_err(|_| Diagnostic::error(codes::YAML_TAG, "!!binary value contains invalid base64 data"))?;
     String::from_utf8(bytes).map(Tree::String).map_err(|_| {
-        Diagnostic::error("yaml-tag", "!!binary value is not UTF-8 text")
+        Diagnostic::error(codes::YAML_TAG, "!!binary value is not UTF-8 text")
             .help("keep binary content base64-encoded, as a string")
     })
 }

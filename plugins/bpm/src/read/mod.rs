@@ -10,7 +10,7 @@ use crate::group::{Group, Lifecycle};
 use crate::metadata::{Metadata, Use, user_map};
 use crate::request::GroupRequest;
 use crate::settings::Settings;
-use crate::{ports, rollout, waiting};
+use crate::{ports, rollout, waits};
 use boson_document::{Place, Report, Tree};
 use boson_manifest::cloud::CloudConfig;
 use boson_manifest::dns::is_release;
@@ -65,7 +65,7 @@ pub fn group(request: &GroupRequest, settings: &Tree, report: &mut Report) -> Op
         ports: Vec::new(),
         pull_secrets: Vec::new(),
         resolved_secret: request.resolved_secret.clone(),
-        waits: waiting::read(request, tree, &names, &place, report),
+        waits: waits::read(request, tree, &names, &place, report),
         names,
         name: entry.name.clone(),
         place,

@@ -4,6 +4,7 @@ use super::blocking::blocking;
 use crate::output::Bar;
 use boson_images::{Base, Part, Parts, Pool};
 use boson_pipeline::Diagnostic;
+use boson_registry::codes;
 use boson_registry::{Pulled, Transfer, docker_credentials};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -79,7 +80,7 @@ fn has_registry(image: &str) -> bool {
 
 fn missing(image: &str) -> Diagnostic {
     let message = format!("there is neither an image nor a file '{image}'");
-    Diagnostic::error("image-missing", message)
+    Diagnostic::error(codes::IMAGE_MISSING, message)
         .help("set --stemcell-image to a path, or to a name with its registry, such as docker.io/library/ubuntu:22.04")
 }
 

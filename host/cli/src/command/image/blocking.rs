@@ -1,5 +1,6 @@
 //! Work for the disk or a processor, on a thread that may block.
 
+use boson_images::codes;
 use boson_pipeline::Diagnostic;
 
 /// Runs this work.
@@ -15,5 +16,5 @@ pub async fn blocking<T: Send + 'static>(
 
 /// The error of work that was not finished.
 pub fn interrupted() -> Diagnostic {
-    Diagnostic::error("image-unwritable", "building the image was interrupted").help("try again")
+    Diagnostic::error(codes::IMAGE_UNWRITABLE, "building the image was interrupted").help("try again")
 }

@@ -4,6 +4,7 @@ use super::blocking::{blocking, interrupted};
 use super::selection::{From, Selected};
 use super::{Report, base};
 use crate::output::{Bar, Bars};
+use boson_images::codes;
 use boson_images::{Base, Download, Downloads, Ingredients, Pool, Release, Stemcell, build, write};
 use boson_oci::Image;
 use boson_pipeline::Diagnostic;
@@ -149,7 +150,7 @@ fn opened(plan: &Plan, sources: &mut Sources) -> Result<Opened, Vec<Diagnostic>>
     let own = compiled.stemcell().and_then(Stemcell::parse);
     let unnamed = |why: &str| {
         let error = Diagnostic::error(
-            "image-unnamed",
+            codes::IMAGE_UNNAMED,
             format!("the image of '{}' has no name: {why}", plan.path.display()),
         );
         vec![error.help("name the stemcell: --stemcell OS/VERSION")]
@@ -163,7 +164,7 @@ fn opened(plan: &Plan, sources: &mut Sources) -> Result<Opened, Vec<Diagnostic>>
             own.text(),
             stemcell.text()
         );
-        warnings.push(Diagnostic::warning("image-stemcell-differs", message));
+        warnings.push(Diagnostic::warning(codes::IMAGE_STEMCELL_DIFFERS, message));
     }
     let version = compiled.release().version.clone().unwrap_or_default();
     let name = match &plan.wanted {
@@ -183,7 +184,7 @@ fn other_version(wanted: &boson_images::Wanted, found: &str) -> Diagnostic {
         "the tarball of release '{}' contains version {found}, but the manifest wants {}",
         wanted.release, wanted.version
     );
-    Diagnostic::error("image-version-differs", message).help("correct `version`, `url`, or the path of --release")
+    Diagnostic::error(codes::IMAGE_VERSION_DIFFERS, message).help("correct `version`, `url`, or the path of --release")
 }
 
 async fn built(
@@ -232,7 +233,7 @@ async fn deliver(site: &Arc<Site>, image: &Image, title: &str, bar: &Bar) -> Res
             let parent = file.parent().unwrap_or(Path::new("."));
             std::fs::create_dir_all(parent).map_err(|error| {
                 Diagnostic::error(
-                    "image-unwritable",
+                    codes::IMAGE_UNWRITABLE,
                     format!("'{}' cannot be made: {error}", parent.display()),
                 )
             })?;

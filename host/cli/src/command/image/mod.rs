@@ -220,12 +220,15 @@ fn placed(mut report: Report, selected: &Selected) -> Report {
 /// The cache directory, for its owner only.
 fn cache(arguments: &ImageArguments) -> Result<PathBuf, Diagnostic> {
     let directory = arguments.cache.clone().or_else(user_cache).ok_or_else(|| {
-        Diagnostic::error("image-cache", "there is no home directory for the cache")
-            .help("choose a directory: --cache DIR")
+        Diagnostic::error(
+            boson_releases::codes::IMAGE_CACHE,
+            "there is no home directory for the cache",
+        )
+        .help("choose a directory: --cache DIR")
     })?;
     let unusable = |error: std::io::Error| {
         let message = format!("'{}' cannot be used as a cache: {error}", directory.display());
-        Diagnostic::error("image-cache", message)
+        Diagnostic::error(boson_releases::codes::IMAGE_CACHE, message)
             .help("check whether its disk is full or read-only, or choose another directory with --cache")
     };
     for place in [directory.clone(), directory.join("layers")] {

@@ -5,6 +5,7 @@ use crate::command::releases;
 use crate::command::variables::{self, Asked};
 use crate::plugins;
 use boson_document::Pointer;
+use boson_images::codes;
 use boson_images::{Stemcell, Wanted, wanted};
 use boson_pipeline::report::Sources;
 use boson_pipeline::variables::Options;
@@ -94,7 +95,7 @@ fn of_manifest(arguments: &ImageArguments, path: &Path, sources: &mut Sources) -
         if matches!(from, From::Web(_, None)) {
             let message = format!("release '{}' has no 'sha1': the download is not verified", one.release);
             warnings.push(
-                Diagnostic::warning("image-unverified", message)
+                Diagnostic::warning(codes::IMAGE_UNVERIFIED, message)
                     .in_document(&place.0)
                     .at(&place.1),
             );
@@ -144,7 +145,7 @@ fn unknown(given: &BTreeMap<String, PathBuf>, all: &[Wanted]) -> Vec<Diagnostic>
     let is_unknown = |name: &&String| all.iter().all(|one| one.release != **name);
     let error = |name: &String| {
         let message = format!("the manifest has no release '{name}', which --release names");
-        Diagnostic::error("image-no-release", message).help("check the spelling, or remove the option")
+        Diagnostic::error(codes::IMAGE_NO_RELEASE, message).help("check the spelling, or remove the option")
     };
     given.keys().filter(is_unknown).map(error).collect()
 }
@@ -152,5 +153,5 @@ fn unknown(given: &BTreeMap<String, PathBuf>, all: &[Wanted]) -> Vec<Diagnostic>
 fn no_release(wanted: &Wanted) -> Diagnostic {
     let name = &wanted.release;
     let message = format!("release '{name}' has no 'url' to download it from");
-    Diagnostic::error("image-no-release", message).help(format!("use a local tarball: --release {name}=PATH"))
+    Diagnostic::error(codes::IMAGE_NO_RELEASE, message).help(format!("use a local tarball: --release {name}=PATH"))
 }

@@ -68,14 +68,14 @@ fn render(arguments: &BpmArguments, sources: &mut Sources, warnings: &mut Vec<Di
         secrets: &secrets,
         sources,
     };
-    let (mut said, manifest) = (Vec::new(), Origin::Name(&arguments.manifest_name));
+    let (mut reported, manifest) = (Vec::new(), Origin::Name(&arguments.manifest_name));
     let groups = std::slice::from_ref(&group);
-    let rendered = convert::render(&plugins, manifest, groups, &releases, (filter, THREADS), &mut said);
+    let rendered = convert::render(&plugins, manifest, groups, &releases, (filter, THREADS), &mut reported);
     let jobs = rendered.and_then(|rendered| {
         let group = rendered.groups.into_iter().next().unwrap_or_else(|| Ok(Vec::new()));
         group.map_err(Failure::into_diagnostics)
     });
-    warnings.extend(secrets.scrub(said, sources));
+    warnings.extend(secrets.scrub(reported, sources));
     let jobs = jobs.map_err(|errors| secrets.scrub(errors, sources))?;
     let sources = job_sources::text(&group.document, &releases, &mut Remaining::default());
     Ok(kept::bpm(&jobs, sources))

@@ -1,5 +1,6 @@
 //! Whether this image serves the pod that it runs in: see [`boson_manifest::contract`].
 
+use crate::codes;
 use boson_manifest::contract::{OLDEST, VARIABLE, VERSION};
 use boson_pipeline::Diagnostic;
 
@@ -26,7 +27,7 @@ fn serves(text: &str) -> Result<(), Box<Diagnostic>> {
     let host = env!("CARGO_PKG_VERSION");
     let text: String = text.chars().take(20).collect();
     let message = format!("this pod needs version '{text}' of the pod contract, but host {host} supports {ours}");
-    let error = Diagnostic::error("pod-contract", message);
+    let error = Diagnostic::error(codes::POD_CONTRACT, message);
     Err(Box::new(
         error.help("set `--operator-image` to an image of the operator's version"),
     ))

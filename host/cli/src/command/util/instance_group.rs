@@ -8,6 +8,7 @@ use crate::exit::Failed;
 use crate::output::Color;
 use crate::plugin_arguments::PluginArguments;
 use crate::plugins;
+use boson_pipeline::convert::codes;
 use boson_pipeline::convert::{self, kept, pre_render_ops};
 use boson_pipeline::report::Sources;
 use boson_pipeline::stage::{Deployment, Named};
@@ -87,13 +88,13 @@ fn gather(arguments: &InstanceGroupArguments, sources: &mut Sources, warnings: &
         tree: &manifest.tree,
     };
     let gathered = convert::gather(&plugins, &arguments.deployment.named(), named, &releases);
-    let scrubbed = |said| secrets.scrub(said, sources);
-    let (groups, said) = gathered.map_err(StageError::into_diagnostics).map_err(scrubbed)?;
-    warnings.extend(scrubbed(said));
+    let scrubbed = |reported| secrets.scrub(reported, sources);
+    let (groups, reported) = gathered.map_err(StageError::into_diagnostics).map_err(scrubbed)?;
+    warnings.extend(scrubbed(reported));
     let group = groups.iter().find(|group| group.name == arguments.group);
     let group = group.ok_or_else(|| {
         let message = format!("there is no instance group '{}'", arguments.group);
-        vec![Diagnostic::error("convert-no-group", message).in_document(&manifest.name)]
+        vec![Diagnostic::error(codes::CONVERT_NO_GROUP, message).in_document(&manifest.name)]
     })?;
     Ok(kept::resolved(group))
 }

@@ -71,9 +71,9 @@ fn interpolate(arguments: &InterpolateArguments, sources: &mut Sources, warnings
         tree: &manifest.tree,
     };
     let desired = variables::desired(&plugins, named, &values.given, &values.generated);
-    let (done, said) = desired
+    let (done, reported) = desired
         .map_err(StageError::into_diagnostics)
         .map_err(|errors| secrets.scrub(errors, sources))?;
-    warnings.extend(secrets.scrub(said, sources));
+    warnings.extend(secrets.scrub(reported, sources));
     Ok(kept::manifest(&done.document))
 }

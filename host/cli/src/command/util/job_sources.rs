@@ -1,5 +1,6 @@
 //! The job sources of a pod: mounted as one file, or in the directory to which other containers have copied them.
 
+use crate::codes;
 use crate::files;
 use boson_manifest::copier::RELEASES;
 use boson_pipeline::Diagnostic;
@@ -50,7 +51,7 @@ impl JobSources {
                 let found = releases.iter().find(|release| release.name == name);
                 found.map(Cow::Borrowed).ok_or_else(|| {
                     let what = format!("Release '{name}' not found in the job sources of this pod");
-                    vec![Diagnostic::error("release-no-job", what)]
+                    vec![Diagnostic::error(codes::RELEASE_NO_JOB, what)]
                 })
             }
         }
@@ -59,7 +60,7 @@ impl JobSources {
 
 fn damaged(file: &Path) -> Diagnostic {
     let name = files::name(file);
-    Diagnostic::error("input-damaged", format!("'{name}' does not contain job sources"))
+    Diagnostic::error(codes::INPUT_DAMAGED, format!("'{name}' does not contain job sources"))
         .in_document(name)
         .help("delete its ConfigMap: the operator then creates it again")
 }

@@ -39,23 +39,23 @@ impl Leaving {
         manifest: &str,
         color: Color,
     ) -> Result<(), Failed> {
-        let (texts, mut said) = match outcome {
+        let (texts, mut reported) = match outcome {
             Ok(texts) => (Some(texts), Vec::new()),
             Err(errors) => (None, errors),
         };
-        said.extend(warnings);
-        output::show(&said, sources, color);
-        let reported: Vec<Diagnostic> = said.iter().map(|one| placed(one, sources, manifest)).collect();
+        reported.extend(warnings);
+        output::show(&reported, sources, color);
+        let located: Vec<Diagnostic> = reported.iter().map(|one| placed(one, sources, manifest)).collect();
         write(
             &self.report,
-            boson_in_pod::to_message(&reported, self.report_limit).as_bytes(),
+            boson_in_pod::to_message(&located, self.report_limit).as_bytes(),
         )?;
         match texts {
             Some(texts) => {
                 let text = serde_json::to_string(&texts).map_err(anyhow::Error::from)?;
                 Ok(durable::write(&self.output, text.as_bytes(), 0o640)?)
             }
-            None => Err(match exit::failed(&said, false) {
+            None => Err(match exit::failed(&reported, false) {
                 Failed::Input => Failed::Reported,
                 other => other,
             }),

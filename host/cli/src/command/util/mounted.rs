@@ -1,6 +1,7 @@
 //! The inputs of a conversion job's containers: documents that may be compressed, the values of variables, the
 //! releases.
 
+use crate::codes;
 use crate::files;
 use boson_in_pod::{Held, Origin, Values};
 use boson_pipeline::Diagnostic;
@@ -84,7 +85,7 @@ fn names(folder: &Path) -> io::Result<Vec<String>> {
 
 fn unreadable(path: &Path, error: &io::Error) -> Diagnostic {
     Diagnostic::error(
-        "input-unreadable",
+        codes::INPUT_UNREADABLE,
         format!("'{}' cannot be read: {error}", path.display()),
     )
 }

@@ -5,6 +5,7 @@ use crate::exit::{self, Failed};
 use crate::output::{self, Color};
 use anyhow::Context;
 use boson_cluster::client::{Cluster, Connection, Fault, connect};
+use boson_output::codes;
 use boson_output::{DIRECTORY, End, FILE_LIMIT, Failure, Order, ends, get_pod, keep, secrets};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::{self, Sources};
@@ -85,7 +86,7 @@ fn leave(file: &Path, message: &str) {
 async fn persist(arguments: &PersistOutputArguments) -> Result<(), Stop> {
     let order: Order = serde_json::from_str(&arguments.order).map_err(|_| {
         let error = Diagnostic::error(
-            "output-order",
+            codes::OUTPUT_ORDER,
             "the instructions in BOSON_OUTPUT are not valid for this program",
         );
         Stop::Wrong(Box::new(error.help("use an operator and an image of the same version")))
@@ -157,7 +158,10 @@ async fn container_output(
             if failed {
                 continue;
             }
-            let error = Diagnostic::error("output-missing", format!("the container ended without writing {place}"));
+            let error = Diagnostic::error(
+                codes::OUTPUT_MISSING,
+                format!("the container ended without writing {place}"),
+            );
             return Err(Stop::Wrong(Box::new(
                 error.help(format!("write it to {DIRECTORY}/{name}")),
             )));
@@ -169,7 +173,7 @@ async fn container_output(
                     Failure::Foreign(error) => Stop::Wrong(error),
                     Failure::Api(error) if matches!(error.fault, Fault::Refused(_)) => {
                         let what = format!("{place}: {error}");
-                        Stop::Wrong(Box::new(Diagnostic::error("output-refused", what)))
+                        Stop::Wrong(Box::new(Diagnostic::error(codes::OUTPUT_REFUSED, what)))
                     }
                     Failure::Api(error) => Stop::Other(error.into()),
                 })?;
@@ -181,7 +185,7 @@ async fn container_output(
 /// `None` if there is no such file.
 fn read(place: &str, path: &Path) -> Result<Option<Vec<u8>>, Stop> {
     let unreadable = |error: std::io::Error| {
-        let error = Diagnostic::error("output-unreadable", format!("cannot read {place}: {error}"));
+        let error = Diagnostic::error(codes::OUTPUT_UNREADABLE, format!("cannot read {place}: {error}"));
         Stop::Wrong(Box::new(error))
     };
     let file = match File::open(path) {
@@ -192,7 +196,10 @@ fn read(place: &str, path: &Path) -> Result<Option<Vec<u8>>, Stop> {
     let mut bytes = Vec::new();
     file.take(FILE_LIMIT + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() as u64 > FILE_LIMIT {
-        let error = Diagnostic::error("output-too-large", format!("{place} has more than {FILE_LIMIT} bytes"));
+        let error = Diagnostic::error(
+            codes::OUTPUT_TOO_LARGE,
+            format!("{place} has more than {FILE_LIMIT} bytes"),
+        );
         return Err(Stop::Wrong(Box::new(error)));
     }
     Ok(Some(bytes))

@@ -1,5 +1,6 @@
 //! `/etc/hosts` and `/etc/resolv.conf` of the containers of a pod.
 
+use crate::codes;
 use boson_dns::own_names::{Own, hosts};
 use boson_dns::resolv_conf::with_server;
 use boson_dns::upcheck;
@@ -40,7 +41,7 @@ struct Instance<'m> {
 pub fn write(directory: &Path, manifest: &Tree, index: u32, ip: &str) -> Result<Option<Diagnostic>, Box<Diagnostic>> {
     let unwritable = |error: std::io::Error| {
         let message = format!("cannot write the names of the pod: {error}");
-        Box::new(Diagnostic::error("output-unwritable", message))
+        Box::new(Diagnostic::error(codes::OUTPUT_UNWRITABLE, message))
     };
     let etc = directory.join("etc");
     fs::create_dir_all(&etc).map_err(unwritable)?;
@@ -48,21 +49,21 @@ pub fn write(directory: &Path, manifest: &Tree, index: u32, ip: &str) -> Result<
     let hosts = hosts_of(manifest, index, ip, zone.as_ref());
     fs::write(etc.join("hosts"), hosts).map_err(unwritable)?;
     let own = fs::read_to_string(RESOLV_CONF).unwrap_or_default();
-    let (text, said) = match &zone {
+    let (text, warning) = match &zone {
         None => (own, None),
         Some(zone) => {
             let server = server(manifest, zone)?;
             let answered = upcheck::wait(server, UPCHECK);
-            let said = answered.err().map(|error| {
+            let warning = answered.err().map(|error| {
                 let message = format!("the DNS of the deployment does not respond yet at {server}: {error}");
-                Diagnostic::warning("pod-dns", message)
+                Diagnostic::warning(codes::POD_DNS, message)
                     .help("see `kubectl get pods -l app.kubernetes.io/component=dns`")
             });
-            (with_server(&own, server.ip()), said)
+            (with_server(&own, server.ip()), warning)
         }
     };
     fs::write(etc.join("resolv.conf"), text).map_err(unwritable)?;
-    Ok(said)
+    Ok(warning)
 }
 
 /// The zone, if the deployment has one.
@@ -72,7 +73,7 @@ fn zone(manifest: &Tree) -> Result<Option<Zone>, Box<Diagnostic>> {
     };
     let zone = Zone::read(&json::to_text(document), &AliasFiles::new());
     zone.map(Some)
-        .map_err(|error| Box::new(Diagnostic::error("pod-dns", error.to_string())))
+        .map_err(|error| Box::new(Diagnostic::error(codes::POD_DNS, error.to_string())))
 }
 
 fn hosts_of(manifest: &Tree, index: u32, ip: &str, zone: Option<&Zone>) -> String {
@@ -127,7 +128,7 @@ fn server(manifest: &Tree, zone: &Zone) -> Result<SocketAddr, Box<Diagnostic>> {
     let document = manifest.get(RESOLVED_KEY);
     let text = |key: &str| document.and_then(|document| document.str(key)).unwrap_or_default();
     let names = Names::new(text("deployment"), &zone.namespace, text("clusterDomain"));
-    let names = names.map_err(|error| Box::new(Diagnostic::error("pod-dns", error.to_string())))?;
+    let names = names.map_err(|error| Box::new(Diagnostic::error(codes::POD_DNS, error.to_string())))?;
     let address = names.address(&object_name(&names));
     let began = Instant::now();
     loop {
@@ -141,7 +142,7 @@ fn server(manifest: &Tree, zone: &Zone) -> Result<SocketAddr, Box<Diagnostic>> {
         if began.elapsed() >= LOOKUP {
             let message = format!("the cluster's DNS cannot resolve '{address}', the DNS of the deployment: {why}");
             let help = "check that the Service exists and that pods reach the cluster's DNS: names and aliases of BOSH DNS need both";
-            return Err(Box::new(Diagnostic::error("pod-dns", message).help(help)));
+            return Err(Box::new(Diagnostic::error(codes::POD_DNS, message).help(help)));
         }
         std::thread::sleep(PAUSE);
     }

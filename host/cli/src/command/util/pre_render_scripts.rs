@@ -1,6 +1,7 @@
 //! `host util pre-render-scripts`: writes the pre-render scripts of an instance group's jobs as files, for the init
 //! containers that run them.
 
+use crate::codes;
 use crate::exit::{self, Failed};
 use crate::inputs;
 use crate::output::{self, Color};
@@ -27,7 +28,7 @@ pub fn run(arguments: &PreRenderScriptsArguments, color: Color) -> Result<(), Fa
     let mut sources = Sources::default();
     let written = inputs::mounted(&arguments.manifest, &mut sources).and_then(|manifest| {
         below::write(&arguments.releases, &files(&manifest))
-            .map_err(|error| Box::new(Diagnostic::error("output-unwritable", format!("{error:#}"))))
+            .map_err(|error| Box::new(Diagnostic::error(codes::OUTPUT_UNWRITABLE, format!("{error:#}"))))
     });
     written.map_err(|error| {
         let errors = [*error];

@@ -88,7 +88,7 @@ fn errors(findings: Findings) -> Vec<Diagnostic> {
             Kind::Monit | Kind::MonitIgnored => "bpm-monit",
             Kind::Schema | Kind::Ignored => "bpm-schema",
         };
-        Diagnostic::error(code, one.message)
+        Diagnostic::reported_error(code, one.message)
             .in_document(one.place.document)
             .at(one.place.pointer)
     };

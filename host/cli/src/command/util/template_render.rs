@@ -3,6 +3,7 @@
 use super::job_sources::JobSources;
 use super::pod_names;
 use super::processes::{self, Written};
+use crate::codes;
 use crate::command::render::files_of;
 use crate::exit::{self, Failed};
 use crate::inputs;
@@ -12,6 +13,7 @@ use crate::plugins;
 use crate::storage::below::{self, Below};
 use boson_document::Tree;
 use boson_manifest::instances;
+use boson_pipeline::convert::codes as convert_codes;
 use boson_pipeline::convert::collected::{self, JobErrors};
 use boson_pipeline::convert::context;
 use boson_pipeline::convert::filling::{self, Filled};
@@ -103,13 +105,14 @@ fn template_render(
     let pod = pod(arguments, &manifest, releases);
     let rendered = files(arguments, &plugins, &pod, &secrets, sources);
     let rendered = rendered.map_err(|errors| secrets.scrub(errors, sources))?;
-    let mut said = rendered.said.clone();
+    let mut reported = rendered.reported.clone();
     if let Some(wrapper) = &arguments.wrapper {
         let named = pod_names::write(wrapper, &manifest, pod.index, &arguments.ip);
-        said.extend(named.map_err(|error| vec![*error])?);
+        reported.extend(named.map_err(|error| vec![*error])?);
     }
-    write(arguments, &rendered).map_err(|error| vec![Diagnostic::error("output-unwritable", format!("{error:#}"))])?;
-    Ok(secrets.scrub(said, sources))
+    write(arguments, &rendered)
+        .map_err(|error| vec![Diagnostic::error(codes::OUTPUT_UNWRITABLE, format!("{error:#}"))])?;
+    Ok(secrets.scrub(reported, sources))
 }
 
 /// The result of rendering.
@@ -117,7 +120,7 @@ fn template_render(
 struct Rendered {
     files: Vec<Below>,
     written: Written,
-    said: Vec<Diagnostic>,
+    reported: Vec<Diagnostic>,
 }
 
 fn write(arguments: &TemplateRenderArguments, rendered: &Rendered) -> anyhow::Result<()> {
@@ -157,16 +160,16 @@ fn files(
     secrets: &Secrets,
     sources: &mut Sources,
 ) -> Result<Rendered, Vec<Diagnostic>> {
-    let (mut rendered, mut said, mut filled) = (Rendered::default(), Vec::new(), Vec::new());
+    let (mut rendered, mut reported, mut filled) = (Rendered::default(), Vec::new(), Vec::new());
     for job in pod.jobs {
         match fill(arguments, plugins, job, pod, secrets, sources) {
             Ok(one) => filled.push((job, one)),
-            Err(some) => said.extend(some),
+            Err(some) => reported.extend(some),
         }
     }
     let mut failed = Vec::new();
     for (_, Instance { job, filled, .. }) in &filled {
-        said.extend(filled.diagnostics.iter().cloned());
+        reported.extend(filled.diagnostics.iter().cloned());
         if filled.failed() {
             let errors = filled.diagnostics.iter().filter(|one| one.is_error()).collect();
             failed.push(JobErrors {
@@ -177,32 +180,32 @@ fn files(
         }
     }
     if !failed.is_empty() {
-        said.push(collected::note_of_group(&collected::group(&failed)));
+        reported.push(collected::note_of_group(&collected::group(&failed)));
     }
     let mut described = Vec::new();
     for (tree, one) in filled.iter().filter(|(_, one)| !one.filled.failed()) {
         match processes::description(&one.job, &one.filled, one.monit.as_deref(), sources) {
             Ok((name, bpm)) => described.push((*tree, one, name, bpm)),
-            Err(errors) => said.extend(errors),
+            Err(errors) => reported.extend(errors),
         }
     }
     if let Err(errors) = change(arguments, plugins, pod, &mut described) {
-        said.extend(errors);
+        reported.extend(errors);
     }
     for (tree, one, name, bpm) in described {
         match processes::of_job((tree, &one.job), (name, bpm), &one.context, &arguments.ip) {
             Ok(text) => rendered.written.jobs.push((one.job.name.clone(), text)),
-            Err(errors) => said.extend(errors),
+            Err(errors) => reported.extend(errors),
         }
     }
-    if said.iter().any(Diagnostic::is_error) {
-        return Err(said);
+    if reported.iter().any(Diagnostic::is_error) {
+        return Err(reported);
     }
     for (_, one) in filled {
         rendered.files.extend(placed(&one.job, one.filled));
         rendered.written.context = one.context;
     }
-    Ok(Rendered { said, ..rendered })
+    Ok(Rendered { reported, ..rendered })
 }
 
 /// Applies the group's operations on bpm.yml, as the conversion did, to what was rendered here.
@@ -258,14 +261,14 @@ fn fill(
     let found = pod.releases.release(release, sources)?;
     let files = found.job(name).ok_or_else(|| {
         let what = format!("Job '{name}' not found in release '{release}'");
-        vec![Diagnostic::error("release-no-job", what).in_document(found.source.clone())]
+        vec![Diagnostic::error(codes::RELEASE_NO_JOB, what).in_document(found.source.clone())]
     })?;
     let index = pod.index;
     let nth = (0..context::instances(job)).find(|nth| context::index(job, *nth) == Some(index));
     let context = nth.and_then(|nth| context::context(job, nth, &arguments.ip));
     let context = context.ok_or_else(|| {
         let what = format!("job '{name}' has no instance {index}");
-        let error = Diagnostic::error("render-no-instance", what)
+        let error = Diagnostic::error(convert_codes::RENDER_NO_INSTANCE, what)
             .in_document(arguments.manifest.display().to_string())
             .help("AZ_INDEX, REPLICAS and POD_ORDINAL do not match the manifest");
         vec![error]

@@ -1,5 +1,6 @@
 //! `host util wait`: waits until names resolve, or answer at a port, before the other containers of its pod start.
 
+use crate::codes;
 use crate::exit::{self, Failed};
 use crate::output::{self, Color};
 use boson_dns::lookup::{self, Found};
@@ -68,7 +69,7 @@ async fn wait(arguments: &WaitArguments, color: Color) -> Result<(), Failed> {
         while !is_there(arguments, name, &mut group).await {
             if began.elapsed() >= limit {
                 let what = format!("'{name}' was not available within {} s", limit.as_secs());
-                let errors = [Diagnostic::error("wait-timeout", what)];
+                let errors = [Diagnostic::error(codes::WAIT_TIMEOUT, what)];
                 output::show(&errors, &Sources::default(), color);
                 return Err(exit::failed(&errors, false));
             }

@@ -2,6 +2,7 @@
 //! applied only in part would leave neither the old state nor the new one.
 
 use super::write::CALLS;
+use crate::codes;
 use crate::deployment::context::MANAGER;
 use crate::deployment::manifest::Manifest;
 use crate::deployment::observe;
@@ -86,7 +87,7 @@ pub fn not_of_others(run: &Reconcile<'_>, secret: Option<&Secret>) -> Result<(),
 }
 
 fn name_taken(complaint: String) -> Stop {
-    let error = Diagnostic::error("deployment-name-conflict", complaint)
+    let error = Diagnostic::error(codes::DEPLOYMENT_NAME_CONFLICT, complaint)
         .help("delete it, or give the deployment or the instance group another name; the operator retries every 30 s");
     Stop::conflict(vec![error], &Sources::default())
 }

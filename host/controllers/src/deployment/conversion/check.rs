@@ -3,6 +3,7 @@
 
 use super::merge;
 use super::variables::{Depth, asked};
+use crate::codes;
 use crate::deployment::context::Context;
 use crate::deployment::inputs;
 use crate::deployment::observe;
@@ -11,13 +12,18 @@ use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::Stop;
 use boson_api::BoshDeployment;
 use boson_cluster::client::Error;
+use boson_document::Code;
 use boson_in_pod::Values;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::{self, Sources};
 
 /// Not errors yet: a missing object may be the next one in the same `kubectl apply`, and a web server may be available
 /// again later.
-const LATER: &[&str] = &["deployment-not-found", "deployment-no-value", "deployment-url-unread"];
+const LATER: &[&Code] = &[
+    codes::DEPLOYMENT_NOT_FOUND,
+    codes::DEPLOYMENT_NO_VALUE,
+    codes::DEPLOYMENT_URL_UNREAD,
+];
 
 /// The result of a check.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -79,22 +85,22 @@ async fn check(run: &Reconcile<'_>) -> Result<Vec<String>, Stop> {
         return Err(manifest.fail(wrong));
     }
     if !later.is_empty() {
-        let said = [manifest.warnings, later].concat();
-        return Ok(sentences(&said, &manifest.sources));
+        let reported = [manifest.warnings, later].concat();
+        return Ok(sentences(&reported, &manifest.sources));
     }
     let given = Values::of(&given).map_err(|errors| manifest.fail(errors))?.given;
     let asked = asked(run, stages, manifest, &given, Depth::Manifest).await?;
     let manifest = asked.manifest;
-    let said = [manifest.warnings, asked.warnings].concat();
-    let said = manifest.secrets.scrub(said, &manifest.sources);
-    Ok(sentences(&said, &manifest.sources))
+    let reported = [manifest.warnings, asked.warnings].concat();
+    let reported = manifest.secrets.scrub(reported, &manifest.sources);
+    Ok(sentences(&reported, &manifest.sources))
 }
 
 /// What may be missing only for now, and what is wrong.
 fn parted(errors: Vec<Diagnostic>) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
     errors
         .into_iter()
-        .partition(|error| LATER.contains(&error.code.as_str()))
+        .partition(|error| LATER.iter().any(|code| code.name == error.code))
 }
 
 /// Each in one sentence, with its position.
@@ -118,7 +124,7 @@ mod tests {
     #[test]
     fn a_missing_object_is_no_error() {
         let errors = ["deployment-not-found", "ops-missing-key", "deployment-no-value"];
-        let (later, wrong) = parted(errors.map(|code| Diagnostic::error(code, "x")).into());
+        let (later, wrong) = parted(errors.map(|code| Diagnostic::reported_error(code, "x")).into());
         let codes = |all: Vec<Diagnostic>| all.into_iter().map(|one| one.code).collect::<Vec<_>>();
         assert_eq!(codes(later), ["deployment-not-found", "deployment-no-value"]);
         assert_eq!(codes(wrong), ["ops-missing-key"]);
@@ -126,10 +132,10 @@ mod tests {
 
     #[test]
     fn a_sentence_begins_with_its_position() {
-        let placed = Diagnostic::warning("x", "no effect")
+        let placed = Diagnostic::reported_warning("x", "no effect")
             .in_document("m")
             .on_line(3, Some(7));
-        let nowhere = Diagnostic::warning("x", "no place");
+        let nowhere = Diagnostic::reported_warning("x", "no place");
         assert_eq!(
             sentences(&[placed, nowhere], &Sources::default()),
             ["m:3:7: no effect", "no place"]

@@ -95,8 +95,8 @@ async fn resolve(
     blocking(move || {
         manifest.sources.add_releases(&releases);
         let groups = convert::gather(&*stages, &deployment, manifest.named(), &releases);
-        let (groups, said) = groups.map_err(|error| manifest.wrong(error))?;
-        manifest.warnings.extend(said);
+        let (groups, reported) = groups.map_err(|error| manifest.wrong(error))?;
+        manifest.warnings.extend(reported);
         Ok((manifest, groups))
     })
     .await?

@@ -73,8 +73,8 @@ fn only(manifest: Manifest, stored: Vec<Stored>) -> Result<(Manifest, Stored), S
 async fn with_values(stages: SharedStages, mut manifest: Manifest, values: Values) -> Result<Manifest, Stop> {
     blocking(move || {
         let result = variables::desired(&*stages, manifest.named(), &values.given, &values.generated);
-        let (done, said) = result.map_err(|error| manifest.wrong(error))?;
-        manifest.warnings.extend(said);
+        let (done, reported) = result.map_err(|error| manifest.wrong(error))?;
+        manifest.warnings.extend(reported);
         manifest.tree = done.document;
         Ok(manifest)
     })

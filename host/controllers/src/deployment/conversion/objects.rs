@@ -29,10 +29,10 @@ pub async fn objects(
         gathered.iter().map(Gathered::ready),
     );
     let (manifest, failed, result) = blocking(move || {
-        let mut said = Vec::new();
+        let mut reported = Vec::new();
         let ready: Vec<Group<'_>> = gathered.iter().map(Gathered::ready).collect();
         let of_deployment = (manifest.named(), variables.as_slice());
-        let made = convert::objects(&*stages, &deployment, of_deployment, &ready, THREADS, &mut said);
+        let made = convert::objects(&*stages, &deployment, of_deployment, &ready, THREADS, &mut reported);
         // Errors of the whole deployment are reported together with those of groups. If no group is left, the
         // conversion fails, too.
         let is_lost = !made.failed.is_empty() && made.failed.len() == ready.len();
@@ -42,10 +42,10 @@ pub async fn objects(
         } else {
             let mut objects = made.objects;
             pod_plugins::give(&mut objects, &in_pods);
-            let objects = convert::transform(&*stages, &deployment, objects, granted, &mut said);
+            let objects = convert::transform(&*stages, &deployment, objects, granted, &mut reported);
             (made.failed, objects)
         };
-        manifest.warnings.extend(said);
+        manifest.warnings.extend(reported);
         (manifest, failed, result)
     })
     .await?;

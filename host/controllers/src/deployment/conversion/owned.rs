@@ -1,5 +1,6 @@
 //! Objects of the deployment, as the API server gets them: with its label and its owner reference. Pure.
 
+use crate::codes;
 use crate::deployment::manifest::Manifest;
 use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::Stop;
@@ -16,7 +17,7 @@ pub fn owned(run: &Reconcile<'_>, objects: Vec<Tree>, manifest: &Manifest) -> Re
     let one = |object: Tree| {
         let mut value: Value = serde_json::from_str(&json::to_text(&object)).map_err(|_| {
             manifest.one(Diagnostic::error(
-                "deployment-malformed-object",
+                codes::DEPLOYMENT_MALFORMED_OBJECT,
                 "an object holds a number that JSON has not",
             ))
         })?;

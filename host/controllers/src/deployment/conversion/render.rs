@@ -126,11 +126,11 @@ async fn templates(
     releases: Arc<Vec<Release>>,
 ) -> Result<(Manifest, Vec<Result<Texts, Vec<Diagnostic>>>), Stop> {
     blocking(move || {
-        let (mut said, origin) = (Vec::new(), Origin::Manifest(manifest.named()));
+        let (mut reported, origin) = (Vec::new(), Origin::Manifest(manifest.named()));
         let how = (manifest.filter(), THREADS);
-        let rendered = convert::render(&*stages, origin, &groups, &releases, how, &mut said);
+        let rendered = convert::render(&*stages, origin, &groups, &releases, how, &mut reported);
         let rendered = rendered.map_err(|errors| manifest.fail(errors))?.groups;
-        manifest.warnings.extend(said);
+        manifest.warnings.extend(reported);
         let mut remaining = Remaining::default();
         let texts = groups.iter().zip(rendered).map(|(group, jobs)| {
             let jobs = jobs.map_err(Failure::into_diagnostics)?;

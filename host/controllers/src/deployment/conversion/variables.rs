@@ -139,8 +139,8 @@ fn checked(
         tree: &wanted.document,
     };
     match stages.convert_deployment(deployment, named, &wanted.variables) {
-        Ok((objects, said)) => {
-            warnings.extend(said);
+        Ok((objects, reported)) => {
+            warnings.extend(reported);
             Ok(Checked {
                 variables: wanted.variables,
                 objects,

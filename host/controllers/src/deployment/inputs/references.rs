@@ -2,9 +2,11 @@
 //! them.
 
 use super::digests::{self, Source};
+use crate::codes;
 use crate::conversion::Web;
 use boson_api::{BoshDeploymentSpec, ReferenceType, ResourceReference};
 use boson_cluster::client::{Cluster, Error};
+use boson_in_pod::codes as in_pod_codes;
 use boson_pipeline::Diagnostic;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 
@@ -128,12 +130,13 @@ pub async fn find(
             bytes,
             secret: reference.kind == ReferenceType::Secret,
         }),
-        Some(None) => Err(
-            Diagnostic::error("deployment-no-key", format!("{kind} '{name}' has no key '{key}'"))
-                .help(format!("put the document under the key '{key}'")),
-        ),
+        Some(None) => Err(Diagnostic::error(
+            in_pod_codes::DEPLOYMENT_NO_KEY,
+            format!("{kind} '{name}' has no key '{key}'"),
+        )
+        .help(format!("put the document under the key '{key}'"))),
         None => Err(Diagnostic::error(
-            "deployment-not-found",
+            codes::DEPLOYMENT_NOT_FOUND,
             format!("there is no {kind} '{name}' in this namespace"),
         )
         .help("create it; the deployment then continues automatically")),

@@ -2,6 +2,7 @@
 
 use super::memory::hold;
 use super::pull_secrets;
+use crate::codes;
 use crate::conversion::{PullSecret, ReleaseImage};
 use crate::deployment::manifest::Manifest;
 use crate::deployment::reconcile::{ReadReleases, Reconcile};
@@ -93,7 +94,7 @@ fn listed(run: &Reconcile<'_>, manifest: &Manifest) -> Vec<(Pointer, Result<Rele
                 as_root: is_root_needed(&manifest.tree, name),
                 image,
             })
-            .map_err(|why| Diagnostic::error("deployment-no-image", format!("no image: {why}")));
+            .map_err(|why| Diagnostic::error(codes::DEPLOYMENT_NO_IMAGE, format!("no image: {why}")));
         found.push((place, image));
     }
     found

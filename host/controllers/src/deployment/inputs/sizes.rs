@@ -1,5 +1,6 @@
 //! The limit for the total size of the documents of one deployment, and its error messages. Pure.
 
+use crate::codes;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::yaml;
 
@@ -53,7 +54,7 @@ pub fn too_heavy(documents: &[Size<'_>], weight: u64, most: u64) -> Diagnostic {
 }
 
 fn error(message: String) -> Diagnostic {
-    Diagnostic::error("deployment-too-large", message)
+    Diagnostic::error(codes::DEPLOYMENT_TOO_LARGE, message)
         .in_document("boshdeployment")
         .at("/spec")
         .help("keep data out of manifests: put files into releases, and large values into variables")

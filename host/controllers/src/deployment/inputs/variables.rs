@@ -1,6 +1,7 @@
 //! Values of variables: those given by users, and those generated in the cluster.
 
 use super::digests;
+use crate::codes;
 use crate::deployment::manifest::{Manifest, SharedStages, blocking, unnamed};
 use crate::deployment::observe;
 use crate::deployment::plan::variables::{State, state};
@@ -108,7 +109,7 @@ pub async fn generated(run: &Reconcile<'_>, variables: &[Variable]) -> Result<Ve
 /// The value of a variable cannot be generated.
 fn no_value(variable: &str, quarks_secret: &str, why: &str) -> Diagnostic {
     let message = format!("variable '{variable}' has no value: {why}");
-    Diagnostic::error("deployment-variable", message).help(format!(
+    Diagnostic::error(codes::DEPLOYMENT_VARIABLE, message).help(format!(
         "see the conditions of QuarksSecret '{quarks_secret}'; the deployment continues automatically"
     ))
 }
@@ -123,7 +124,7 @@ fn defined(manifest: &Tree) -> impl Iterator<Item = &str> {
 fn missing(secret: &str, variable: &str, near: Option<&str>) -> Diagnostic {
     let help = "create it; the deployment then continues automatically";
     Diagnostic::error(
-        "deployment-no-value",
+        codes::DEPLOYMENT_NO_VALUE,
         format!("there is no Secret '{secret}' with the value of variable '{variable}'"),
     )
     .help(near.map_or_else(|| help.to_string(), |near| did_you_mean(near, help)))

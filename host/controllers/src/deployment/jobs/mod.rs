@@ -8,6 +8,7 @@ mod pods;
 #[cfg(test)]
 mod tests;
 
+use crate::codes;
 pub use object::{Gathering, Job, Rendering, Site, gathering, interpolation, rendering};
 pub use pod::PodPlugins;
 
@@ -160,7 +161,7 @@ async fn unfinished(
     }
     if let Some(why) = failed {
         let message = format!("QuarksJob '{}' has failed: {why}", job.name);
-        let error = Diagnostic::error("deployment-job-failed", message);
+        let error = Diagnostic::error(codes::DEPLOYMENT_JOB_FAILED, message);
         return Ok(manifest.one(error.help("delete the QuarksJob to try again")));
     }
     Ok(match pod.and_then(pods::unplaced) {
@@ -175,7 +176,7 @@ fn must_be_ours(run: &Reconcile<'_>, live: &QuarksJob, manifest: &Manifest) -> R
         return Ok(());
     }
     let message = format!("QuarksJob '{}' is not owned by this deployment", live.name_any());
-    let error = Diagnostic::error("deployment-job-conflict", message);
+    let error = Diagnostic::error(codes::DEPLOYMENT_JOB_CONFLICT, message);
     Err(manifest.one(error.help("delete it, or give the deployment another name")))
 }
 

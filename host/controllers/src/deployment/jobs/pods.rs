@@ -2,6 +2,7 @@
 //! wait for. Pure.
 
 use super::object::INPUTS;
+use crate::codes;
 use boson_in_pod::{Report, TRY_AGAIN};
 use boson_pipeline::Diagnostic;
 use k8s_openapi::api::core::v1::{ContainerState, ContainerStateTerminated, ContainerStatus, Pod};
@@ -99,14 +100,14 @@ fn unwell(pod: &Pod) -> Vec<Diagnostic> {
         let reason = reason.replace("ErrImagePull", "ImagePullBackOff");
         errors.push(match reason.contains("Image") {
             true => Diagnostic::error(
-                "deployment-image-pull",
+                codes::DEPLOYMENT_IMAGE_PULL,
                 format!("image '{}' cannot be pulled ({reason}): {why}", status.image),
             )
             .help(format!(
                 "container '{container}' of pod '{pod}' needs it; push it, or fix the url, version, stemcell or credentials of the release"
             )),
             false => Diagnostic::error(
-                "deployment-pod",
+                codes::DEPLOYMENT_POD,
                 format!("container '{container}' of pod '{pod}' cannot start ({reason}): {why}"),
             ),
         });
@@ -116,7 +117,7 @@ fn unwell(pod: &Pod) -> Vec<Diagnostic> {
 
 fn unheard(pod: &Pod, status: &ContainerStatus, more: usize) -> Diagnostic {
     let what = format!("{more} more errors, which did not fit into the report");
-    Diagnostic::error("deployment-job-more", what).help(format!(
+    Diagnostic::error(codes::DEPLOYMENT_JOB_MORE, what).help(format!(
         "run kubectl logs {} -c {} to see them",
         pod.name_any(),
         status.name
@@ -127,18 +128,18 @@ fn unheard(pod: &Pod, status: &ContainerStatus, more: usize) -> Diagnostic {
 fn silent(pod: &Pod, status: &ContainerStatus, state: &ContainerStateTerminated) -> Diagnostic {
     let (name, container, code) = (pod.name_any(), &status.name, state.exit_code);
     let reason = state.reason.as_deref().unwrap_or("Error");
-    let said = state.message.as_deref().unwrap_or_default().trim();
-    let said = if said.is_empty() {
+    let detail = state.message.as_deref().unwrap_or_default().trim();
+    let detail = if detail.is_empty() {
         String::new()
     } else {
-        format!(": {said}")
+        format!(": {detail}")
     };
     let message = format!(
-        "container '{container}' of pod '{name}' (image '{}') ended with code {code} ({reason}){said}",
+        "container '{container}' of pod '{name}' (image '{}') ended with code {code} ({reason}){detail}",
         status.image
     );
     let again = i32::from(TRY_AGAIN) == code;
-    Diagnostic::error("deployment-job-failed", message).help(match again {
+    Diagnostic::error(codes::DEPLOYMENT_JOB_FAILED, message).help(match again {
         true => "its Secrets change faster than pods start; delete the QuarksJob to try again".to_string(),
         false => format!("run kubectl logs {name} -c {container}; delete the QuarksJob to try again"),
     })
@@ -197,19 +198,21 @@ mod tests {
         .unwrap()
     }
 
-    fn ended(code: i32, said: &[Diagnostic]) -> Value {
-        json!({"terminated": {"exitCode": code, "reason": "Error", "message": boson_in_pod::to_message(said, 4096)}})
+    fn ended(code: i32, reported: &[Diagnostic]) -> Value {
+        json!({"terminated": {"exitCode": code, "reason": "Error", "message": boson_in_pod::to_message(reported, 4096)}})
     }
 
-    fn codes(said: &[Diagnostic]) -> Vec<&str> {
-        said.iter().map(|one| one.code.as_str()).collect()
+    fn codes(reported: &[Diagnostic]) -> Vec<&str> {
+        reported.iter().map(|one| one.code.as_str()).collect()
     }
 
     #[test]
     fn errors_of_all_containers_come_once_when_the_pod_is_over() {
-        let wrong = Diagnostic::error("render-x", "no").in_document("t").on_line(3, None);
-        let other = Diagnostic::error("render-y", "no");
-        let odd = Diagnostic::warning("w-z", "odd");
+        let wrong = Diagnostic::reported_error("render-x", "no")
+            .in_document("t")
+            .on_line(3, None);
+        let other = Diagnostic::reported_error("render-y", "no");
+        let odd = Diagnostic::reported_warning("w-z", "odd");
         let states = [
             ("a", ended(65, &[wrong.clone(), odd.clone()])),
             ("b", ended(65, &[wrong.clone(), other.clone()])),
@@ -269,7 +272,7 @@ mod tests {
     #[test]
     fn errors_that_were_cut_are_counted() {
         let many: Vec<Diagnostic> = (0..50)
-            .map(|nth| Diagnostic::error("e-x", format!("{nth} {}", "x".repeat(200))))
+            .map(|nth| Diagnostic::reported_error("e-x", format!("{nth} {}", "x".repeat(200))))
             .collect();
         let found = errors(&pod("Failed", &[("a", ended(65, &many))]), false);
         let last = found.last().unwrap();

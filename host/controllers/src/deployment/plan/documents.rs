@@ -1,5 +1,6 @@
 //! The Secrets between the steps of a conversion. Pure.
 
+use crate::codes;
 use boson_cluster::objects::versioned::{Content, Series};
 use boson_document::Tree;
 use boson_manifest::labels::{self, secret_type};
@@ -118,7 +119,7 @@ pub fn content(name: &str, texts: Texts) -> Result<Content, Diagnostic> {
     let bytes = texts.into_iter();
     let data = bytes.map(|(key, text)| (key, ByteString(text.into_bytes()))).collect();
     Content::of(data).map_err(|error| {
-        Diagnostic::error("deployment-too-large", format!("Secret '{name}': {error}"))
+        Diagnostic::error(codes::DEPLOYMENT_TOO_LARGE, format!("Secret '{name}': {error}"))
             .help("have fewer or smaller instance groups in one deployment, or move large files into a release")
     })
 }

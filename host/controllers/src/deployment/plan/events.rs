@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn the_same_warnings_have_the_same_digest() {
-        let warning = |text: &str| Diagnostic::warning("a-b", text);
+        let warning = |text: &str| Diagnostic::reported_warning("a-b", text);
         assert_eq!(digest(&[]), None);
         assert_eq!(digest(&[warning("x")]), digest(&[warning("x")]));
         assert_ne!(digest(&[warning("x")]), digest(&[warning("y")]));

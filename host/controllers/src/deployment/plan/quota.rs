@@ -1,6 +1,7 @@
 //! Checks whether the new objects of a deployment together fit the quotas of its namespace. The API server checks each
 //! object alone, so it might accept three of five Services. Pure.
 
+use crate::codes;
 use boson_cluster::client::resource;
 use boson_cluster::objects::drift::quantity;
 use boson_pipeline::Diagnostic;
@@ -28,7 +29,7 @@ pub fn exceeded(quotas: &[Value], new: &[&Value]) -> Vec<Diagnostic> {
                 let text =
                     format!("the quota '{name}' limits {key} to {most}: {now} are used, {needed} more are needed");
                 errors.push(
-                    Diagnostic::error("deployment-quota-exceeded", text)
+                    Diagnostic::error(codes::DEPLOYMENT_QUOTA_EXCEEDED, text)
                         .help("raise the quota, or delete what uses it; the operator retries every 30 s"),
                 );
             }

@@ -6,6 +6,7 @@ mod granted;
 mod requested;
 
 use crate::Diagnostic;
+use crate::bundle::codes;
 use crate::object::{fault, name};
 use boson_document::Tree;
 use boson_manifest::dns::ACCOUNT;
@@ -203,5 +204,5 @@ fn refusal(object: &Tree, Request { privilege, by }: &Request<'_>) -> Box<Diagno
     let help = format!(
         "request it in bpm.yml, the job property quarks.run or the group's env.bosh.agent.settings, or allow it with --allow-privilege {privilege}"
     );
-    Box::new(fault(object, "bundle-privilege", &why).help(help))
+    Box::new(fault(object, codes::BUNDLE_PRIVILEGE, &why).help(help))
 }

@@ -3,6 +3,7 @@
 use super::{Path, Resolver, within};
 use crate::diagnostic::Diagnostic;
 use crate::stage::{Definition, StageError};
+use crate::variables::codes;
 use crate::variables::generate::signer_name;
 use crate::variables::update::{self, UpdateMode, Wanted};
 use boson_document::{Pointer, Tree};
@@ -50,7 +51,7 @@ impl<'a> Resolver<'a> {
         };
         for name in generator.ignored(kind, options) {
             let message = format!("Option '{name}' of variable '{}' has no effect", definition.name);
-            let warning = Diagnostic::warning("variables-ignored-option", message).in_document(self.document);
+            let warning = Diagnostic::warning(codes::VARIABLES_IGNORED_OPTION, message).in_document(self.document);
             let place = Pointer::parse(&definition.pointer).unwrap_or_default();
             self.warnings.push(warning.at(place.at("options").at(name)));
         }

@@ -133,12 +133,12 @@ impl<'a> Resolver<'a> {
             let help = recursion_help(circle);
             return Err(self.refuse(
                 path,
-                Diagnostic::error("variables-recursion", "Detected recursion").help(help),
+                Diagnostic::reported_error("variables-recursion", "Detected recursion").help(help),
             ));
         }
         if path.names.len() >= MAX_CHAIN {
             let message = format!("Expected at most {MAX_CHAIN} variables whose options refer to each other");
-            return Err(self.refuse(path, Diagnostic::error("variables-too-deep", message)));
+            return Err(self.refuse(path, Diagnostic::reported_error("variables-too-deep", message)));
         }
         let definition = self.definitions.get(name).copied();
         let outer = path.here;

@@ -1,9 +1,9 @@
-//! The init containers that wait.
+//! The init containers that wait for Services.
 
-use super::Wait;
 use crate::environment::text;
 use crate::group::Group;
 use crate::object::{compact, object};
+use crate::waits::Wait;
 use crate::{resources, security};
 use boson_document::Tree;
 use boson_manifest::{contract, names};

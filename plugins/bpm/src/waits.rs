@@ -1,8 +1,6 @@
 //! What the pods of a group wait for: Services that the annotation `quarks.cloudfoundry.org/wait-for` lists, and the
 //! group that comes before it where `update.serial` is true.
 
-pub mod containers;
-
 use crate::codes;
 use crate::request::GroupRequest;
 use boson_document::{Place, Report, Tree};
@@ -15,11 +13,12 @@ use boson_manifest::waiting;
 /// A Service to wait for.
 #[derive(Clone, Debug)]
 pub struct Wait {
-    service: String,
+    /// Its name.
+    pub service: String,
     /// Its address.
-    address: String,
+    pub address: String,
     /// Where it belongs to an instance group: arguments that tell its readiness and whether it has instances.
-    of_group: Vec<String>,
+    pub of_group: Vec<String>,
 }
 
 /// The Services, each once. `tree`: the group of the resolved document; `place`: of the group.
