@@ -11,8 +11,8 @@
 use boson_dns::instances::{Endpoint, Slice, Snapshot};
 use boson_dns::resolve::{Answer, Wanted, resolve};
 use boson_dns::zone::{AliasFiles, Zone};
-use boson_document::{Tree, json};
-use boson_manifest::dns::{Request, collect};
+use boson_document::{Code, Place, Report, Tree, json};
+use boson_manifest::dns::{Codes, Request, collect};
 use boson_manifest::instances::Spread;
 use std::net::Ipv4Addr;
 
@@ -96,20 +96,27 @@ fn manifest() -> Tree {
         .with("addons", vec![json::parse(&addon).unwrap()])
 }
 
+const CODES: &Codes = &Codes {
+    invalid: &Code::new("invalid", "", ""),
+    no_effect: &Code::new("no-effect", "", ""),
+};
+
 #[test]
 fn every_alias_has_an_answer() {
     let manifest = manifest();
     // The deployment may have another name than the manifest gives it.
     for deployment in ["cf", "my-cf"] {
-        let collected = collect(Request {
+        let request = Request {
             manifest: &manifest,
             deployment,
             namespace: "ns",
             cluster_domain: "cluster.local",
             spread: Spread::Total,
-        });
+        };
+        let mut report = Report::default();
+        let collected = collect(request, CODES, &Place::default(), &mut report);
         assert!(collected.wanted);
-        assert!(collected.notes.is_empty(), "{:?}", collected.notes);
+        assert_eq!(report.into_diagnostics(), []);
         let zone = Zone::read(&json::to_text(&collected.zone.document()), &AliasFiles::new()).unwrap();
         assert_eq!(zone.aliases.len(), ALIASES.len());
         let slices = zone.instances.iter().zip(1u32..).map(|(instance, number)| Slice {

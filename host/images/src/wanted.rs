@@ -2,7 +2,7 @@
 
 use crate::codes;
 use boson_document::{Pointer, Tree, ruby};
-use boson_manifest::images;
+use boson_manifest::{images, stemcell};
 use boson_pipeline::Diagnostic;
 use std::collections::BTreeSet;
 
@@ -108,13 +108,7 @@ fn one(
     pointer: &Pointer,
 ) -> Result<Wanted, String> {
     let image = images::of_release(manifest, release, alias, registry)?;
-    let listed = manifest.items("stemcells").iter();
-    let stemcell = release.get("stemcell").or_else(|| {
-        listed
-            .clone()
-            .find(|entry| alias.is_some() && entry.str("alias") == alias)
-    });
-    let part = |key: &str| stemcell.and_then(|stemcell| text(stemcell, key)).unwrap_or_default();
+    let stemcell = stemcell::Stemcell::of_release(manifest, release, alias);
     Ok(Wanted {
         release: release.str("name").unwrap_or_default().to_owned(),
         version: text(release, "version").unwrap_or_default(),
@@ -122,8 +116,8 @@ fn one(
         url: release.str("url").filter(|url| url.contains("://")).map(str::to_owned),
         digests: text(release, "sha1").filter(|digests| !digests.is_empty()),
         stemcell: Stemcell {
-            os: part("os"),
-            version: part("version"),
+            os: stemcell.and_then(|one| one.os()).unwrap_or_default(),
+            version: stemcell.and_then(|one| one.version()).unwrap_or_default(),
         },
         pointer: pointer.clone(),
     })
@@ -144,11 +138,7 @@ fn aliases<'m>(manifest: &'m Tree, release: &str) -> Vec<Option<&'m str>> {
     let aliases: BTreeSet<Option<&str>> = using.map(|group| group.str("stemcell")).collect();
     match aliases.is_empty() {
         false => aliases.into_iter().collect(),
-        true => manifest
-            .items("stemcells")
-            .iter()
-            .map(|entry| entry.str("alias"))
-            .collect(),
+        true => stemcell::Stemcell::all(manifest).map(|one| one.alias()).collect(),
     }
 }
 

@@ -7,6 +7,11 @@ use boson_document::{Map, Place, Pointer, Report, Tree};
 use boson_manifest::cloud::{self, CloudConfig, Disk};
 use std::collections::HashMap;
 
+const CODES: &cloud::Codes = &cloud::Codes {
+    invalid: codes::CLOUD_CONFIG,
+    no_effect: codes::CLOUD_PROPERTY,
+};
+
 /// The settings for one group; all absent without a cloud config.
 #[derive(Clone, Debug, Default)]
 pub struct Cloud {
@@ -101,17 +106,7 @@ impl Cloud {
 
 /// Reports errors in the cloud config of a manifest and in the references to it.
 pub fn check(document: &Tree, place: &Place, report: &mut Report) {
-    for problem in cloud::problems(document) {
-        let at = place.with(problem.pointer);
-        if problem.harmless {
-            report.warning(codes::CLOUD_PROPERTY, &at, problem.message);
-        } else {
-            let error = report.error(codes::CLOUD_CONFIG, &at, problem.message);
-            if problem.unknown {
-                error.help("Define it in a cloud config, or name one that is defined there.");
-            }
-        }
-    }
+    cloud::check(document, CODES, place, report);
     for (property, value, at) in used(document) {
         property_value(property, value, &place.with(at), report);
     }

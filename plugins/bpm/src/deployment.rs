@@ -20,6 +20,7 @@ use boson_manifest::members::unreported;
 use boson_manifest::names::{NameClaims, NameError, Names, label};
 use boson_manifest::release::Release;
 use boson_manifest::schema::{self, Schema};
+use boson_manifest::stemcell::Stemcell;
 use boson_manifest::{images, job, labels, redacted};
 use std::collections::HashSet;
 
@@ -226,24 +227,23 @@ fn version_checks(of: &str, version: &str, users: Users, place: &Place, report: 
 }
 
 fn stemcells(document: &Tree, place: &Place, report: &mut Report) {
-    let stemcells = document.items("stemcells");
     let groups: HashSet<&str> = document
         .items("instance_groups")
         .iter()
         .filter_map(|group| group.str("stemcell"))
         .collect();
     let mut aliases = HashSet::new();
-    for (index, stemcell) in stemcells.iter().enumerate() {
+    for (index, stemcell) in Stemcell::all(document).enumerate() {
         let place = place.at(index);
-        let alias = stemcell.str("alias").unwrap_or_default();
-        if stemcell.get("alias").is_some() && !aliases.insert(alias) {
+        let alias = stemcell.alias().unwrap_or_default();
+        if stemcell.tree.get("alias").is_some() && !aliases.insert(alias) {
             report.error(
                 codes::DUPLICATE,
                 place.at("alias"),
                 format!("Duplicate stemcell alias '{alias}'"),
             );
         }
-        if let Some(map) = stemcell.as_object()
+        if let Some(map) = stemcell.tree.as_object()
             && !map.contains_key("os")
             && !map.contains_key("name")
         {
@@ -258,7 +258,7 @@ fn stemcells(document: &Tree, place: &Place, report: &mut Report) {
             let text = format!("Stemcell '{alias}' has no effect: no instance group uses it");
             report.warning(codes::IGNORED_KEY, &place, text);
         } else if used {
-            let version = ruby::member(stemcell, "version").unwrap_or_default();
+            let version = stemcell.version().unwrap_or_default();
             let users = Users::of_stemcell(document, alias);
             version_checks(
                 &format!("stemcell '{alias}'"),

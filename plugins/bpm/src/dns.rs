@@ -21,6 +21,11 @@ const CONFIG: &str = "/etc/boson/dns";
 /// The number of servers: one may be unavailable.
 const SERVERS: i64 = 2;
 
+const CODES: &dns::Codes = &dns::Codes {
+    invalid: codes::DNS_ALIAS,
+    no_effect: codes::DNS,
+};
+
 /// ConfigMap, Service, Deployment and PodDisruptionBudget, or nothing.
 pub fn objects(
     request: &DeploymentRequest,
@@ -29,23 +34,15 @@ pub fn objects(
     claims: &mut NameClaims,
     report: &mut Report,
 ) -> Vec<Tree> {
-    let collected = dns::collect(dns::Request {
+    let manifest = dns::Request {
         manifest: &request.document,
         deployment: &request.deployment.name,
         namespace: &request.deployment.namespace,
         cluster_domain: &request.deployment.cluster_domain,
         spread: request.deployment.spread,
-    });
-    for note in &collected.notes {
-        let place = Place {
-            document: request.document_name.clone(),
-            pointer: note.place.clone(),
-        };
-        match note.is_error {
-            true => report.error(codes::DNS_ALIAS, &place, note.message.clone()),
-            false => report.warning(codes::DNS, &place, note.message.clone()),
-        };
-    }
+    };
+    let place = Place::new(&request.document_name, "");
+    let collected = dns::collect(manifest, CODES, &place, report);
     if !collected.wanted {
         return Vec::new();
     }

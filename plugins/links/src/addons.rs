@@ -10,8 +10,8 @@ use boson_manifest::job;
 use boson_manifest::members::Members;
 use boson_manifest::redacted::plain;
 use boson_manifest::spec::Specs;
+use boson_manifest::stemcell::Stemcell;
 use boson_manifest::types::Type;
-use std::collections::HashMap;
 
 /// Most jobs of a deployment, so that addons cannot multiply groups without bounds.
 const MOST_JOBS: usize = 20_000;
@@ -65,28 +65,23 @@ struct Site {
 }
 
 fn sites(manifest: &Manifest<'_>) -> Vec<Site> {
-    let mut systems: HashMap<&str, &str> = HashMap::new();
-    for stemcell in manifest.tree.items("stemcells") {
-        if let (Some(alias), Some(os)) = (stemcell.str("alias"), stemcell.str("os")) {
-            systems.entry(alias).or_insert(os);
-        }
-    }
     let site = |group: &Group<'_>| Site {
-        candidate: candidate(group, manifest, &systems),
+        candidate: candidate(group, manifest),
         names: group.jobs.iter().map(|job| job.name.clone()).collect(),
     };
     manifest.groups.iter().map(site).collect()
 }
 
-fn candidate(group: &Group<'_>, manifest: &Manifest<'_>, systems: &HashMap<&str, &str>) -> Candidate {
-    let stemcell = group.entry.stemcell().and_then(|alias| systems.get(alias));
+fn candidate(group: &Group<'_>, manifest: &Manifest<'_>) -> Candidate {
+    let stemcell = group.entry.stemcell();
+    let system = stemcell.and_then(|alias| Stemcell::with_alias(manifest.tree, alias)?.os());
     // Without a stemcell of the group, those of its releases are used.
     let releases = group
         .jobs
         .iter()
         .filter_map(|job| manifest.releases.get(&job.release)?.system());
-    let systems = match stemcell {
-        Some(system) => vec![system.to_string()],
+    let systems = match system {
+        Some(system) => vec![system],
         None => releases.map(String::from).collect(),
     };
     // An auto-errand is an errand that runs automatically.

@@ -12,6 +12,7 @@ use boson_manifest::cloud::{self, CloudConfig};
 use boson_manifest::dns::{self, Zone};
 use boson_manifest::job::QUARKS;
 use boson_manifest::names::Names;
+use boson_manifest::stemcell::Stemcell;
 use boson_manifest::waiting;
 use std::collections::{HashMap, HashSet};
 
@@ -53,11 +54,9 @@ impl<'m, 'a> Documents<'m, 'a> {
     /// Creates the documents of a manifest.
     pub fn new(manifest: &'m Manifest<'a>, deployment: &'m str, names: &'m Names, zone: Option<Zone>) -> Self {
         let mut stemcells: HashMap<&str, Vec<&Tree>> = HashMap::new();
-        for stemcell in manifest.tree.items("stemcells") {
-            stemcells
-                .entry(stemcell.str("alias").unwrap_or_default())
-                .or_default()
-                .push(stemcell);
+        for stemcell in Stemcell::all(manifest.tree) {
+            let of_alias = stemcells.entry(stemcell.alias().unwrap_or_default());
+            of_alias.or_default().push(stemcell.tree);
         }
         Self {
             manifest,

@@ -181,15 +181,14 @@ fn run(
     if report.failed() {
         return None;
     }
-    let dns = dns::collect(dns::Request {
+    // The bpm stage, which makes the DNS objects, reports errors in aliases.
+    let zone = dns::zone(dns::Request {
         manifest: document,
         deployment: &deployment.name,
         namespace: &deployment.namespace,
         cluster_domain: &deployment.cluster_domain,
         spread: deployment.spread,
     });
-    // The bpm stage, which makes the DNS objects, reports errors in aliases.
-    let zone = dns.wanted.then_some(dns.zone);
     let documents = Documents::new(&manifest, &deployment.name, &names, zone).all(data, report);
     Some((documents, offered(&providers, &manifest)))
 }

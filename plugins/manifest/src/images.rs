@@ -1,5 +1,6 @@
 //! Images of releases: `<url>/<release>:<os>-<stemcell version>-<release version>`.
 
+use crate::stemcell::Stemcell;
 use boson_document::{Tree, ruby};
 
 /// Whether a version is `latest`, which is not supported.
@@ -37,19 +38,9 @@ pub fn of_release(
         .filter(|_| has_exact_image(release, registry))
         .ok_or_else(incomplete)?;
     let version = text(release, "version").ok_or_else(incomplete)?;
-    let alias = || {
-        document
-            .items("stemcells")
-            .iter()
-            .find(|entry| stemcell.is_some() && entry.str("alias") == stemcell)
-    };
-    let stemcell = release.get("stemcell").or_else(alias);
-    let part = |key: &str| {
-        stemcell
-            .and_then(|stemcell| text(stemcell, key))
-            .filter(|text| !text.is_empty())
-    };
-    let (Some(os), Some(stemcell_version)) = (part("os"), part("version")) else {
+    let stemcell = Stemcell::of_release(document, release, stemcell);
+    let parts = stemcell.map(|stemcell| (stemcell.os(), stemcell.version()));
+    let Some((Some(os), Some(stemcell_version))) = parts else {
         return Err(format!(
             "neither release '{name}' nor the instance group names os and version of a stemcell"
         ));

@@ -1,5 +1,5 @@
 //! Code about manifests and deployments that several stages share: BOSH's type check, tables of keys, readers of
-//! releases, instance groups, jobs, job specs and addons, names, instances, the cloud config, names of BOSH DNS. Pure;
+//! releases, stemcells, instance groups, jobs, job specs and addons, names, instances, the cloud config, names of BOSH DNS. Pure;
 //! no WIT.
 
 pub mod addons;
@@ -19,6 +19,7 @@ pub mod redacted;
 pub mod release;
 pub mod schema;
 pub mod spec;
+pub mod stemcell;
 pub mod types;
 pub mod waiting;
 pub mod wrapper;

@@ -22,7 +22,7 @@ mod table;
 mod whole_process;
 mod wrapper;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use table::Row;
 
 /// Groups of rows, in the order of the promises. Each creates its own inputs.
@@ -64,11 +64,18 @@ fn main() -> Result<()> {
     let mut measured: Vec<(usize, Vec<Row>)> = Vec::new();
     let (mut first, then): (Vec<_>, Vec<_>) = chosen.enumerate().partition(|(_, (name, _))| *name == "convert");
     first.extend(then);
-    for (place, (_, measure)) in first {
-        measured.push((place, measure()?));
+    let mut failed = Vec::new();
+    for (place, (name, measure)) in first {
+        // What was measured before is worth printing.
+        let rows = measure().unwrap_or_else(|error| {
+            failed.push(name);
+            vec![Row::left_out(name, &format!("failed: {error:#}"))]
+        });
+        measured.push((place, rows));
     }
     measured.sort_by_key(|(place, _)| *place);
     let rows: Vec<Row> = measured.into_iter().flat_map(|(_, rows)| rows).collect();
     table::print(&rows);
+    ensure!(failed.is_empty(), "failed: {}", failed.join(", "));
     Ok(())
 }

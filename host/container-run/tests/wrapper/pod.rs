@@ -158,6 +158,22 @@ impl Pod {
     }
 }
 
+impl Drop for Pod {
+    fn drop(&mut self) {
+        // A wrapper that is killed while it starts may leave its process behind.
+        let own = self.directory.path().as_os_str().as_encoded_bytes();
+        for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+            let command = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            let pid = entry.file_name().to_str().and_then(|name| name.parse().ok());
+            if let Some(pid) = pid.and_then(Pid::from_raw)
+                && command.windows(own.len()).any(|part| part == own)
+            {
+                let _ = kill_process(pid, Signal::KILL);
+            }
+        }
+    }
+}
+
 fn tempfile(directory: &Path) -> PathBuf {
     let (_, path) = tempfile::NamedTempFile::new_in(directory).unwrap().keep().unwrap();
     path

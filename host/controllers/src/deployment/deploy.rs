@@ -16,6 +16,7 @@ use super::stop::Stop;
 use boson_api::deployment::ConversionMode;
 use boson_document::Tree;
 use boson_in_pod::Values;
+use boson_manifest::group::InstanceGroup;
 use boson_pipeline::stage::Variable;
 use serde_json::Value;
 use std::time::Instant;
@@ -167,11 +168,7 @@ fn has_place(run: &Reconcile<'_>, plan: &Applying) -> bool {
 
 /// How many instance groups of a manifest are services.
 fn services(manifest: &Tree) -> i32 {
-    let lifecycle = |group: &Tree| group.str("lifecycle").unwrap_or("service") == "service";
-    let services = manifest
-        .items("instance_groups")
-        .iter()
-        .filter(|group| lifecycle(group));
+    let services = InstanceGroup::all(manifest).filter(InstanceGroup::is_service);
     i32::try_from(services.count()).unwrap_or(i32::MAX)
 }
 

@@ -27,7 +27,6 @@ mod costs;
 pub mod filling;
 mod gather;
 pub mod job_sources;
-pub mod kept;
 mod merge;
 mod needed;
 mod objects;
@@ -38,6 +37,7 @@ pub mod pre_render_ops;
 mod render;
 mod rendering;
 pub mod selection;
+pub mod stored_documents;
 mod transform;
 
 pub use codes::ALL as CODES;

@@ -4,8 +4,9 @@ use crate::codes;
 use crate::group::Group;
 use crate::job::Job;
 use crate::request::GroupRequest;
-use boson_document::{Code, Report, Tree, ruby};
+use boson_document::{Code, Report, Tree};
 use boson_manifest::images;
+use boson_manifest::stemcell::Stemcell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Reports one error for a group with any number of jobs. Errors of an entry of `releases` or `stemcells` are reported
@@ -96,19 +97,12 @@ fn cause<'a>(job: &'a Job, request: &GroupRequest) -> Cause<'a> {
 
 /// Whether the group's stemcell lacks an exact version. The resolved document lists no other.
 fn is_latest(document: &Tree) -> bool {
-    let mut versions = document
-        .items("stemcells")
-        .iter()
-        .filter_map(|stemcell| ruby::member(stemcell, "version"));
+    let mut versions = Stemcell::all(document).filter_map(|stemcell| stemcell.version());
     versions.any(|version| images::is_latest(&version))
 }
 
 /// The alias of the group's stemcell, where no stemcell has it.
 fn unknown_stemcell(document: &Tree) -> Option<&str> {
     let alias = document.items("instance_groups").first()?.str("stemcell")?;
-    let known = document
-        .items("stemcells")
-        .iter()
-        .any(|stemcell| stemcell.str("alias") == Some(alias));
-    (!known).then_some(alias)
+    Stemcell::with_alias(document, alias).is_none().then_some(alias)
 }

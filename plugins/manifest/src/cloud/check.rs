@@ -2,20 +2,16 @@
 
 use super::{CloudConfig, KEY, OF_AZ, OF_DISK, OF_VM};
 use crate::types::{self, Type};
-use boson_document::{Map, Pointer, Tree};
+use boson_document::{Code, Map, Place, Pointer, Report, Tree};
 use std::collections::HashSet;
 
-/// Something to report about a cloud config or a reference to it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// Only a warning: it has no effect.
-    pub harmless: bool,
-    /// A name that the cloud config does not define.
-    pub unknown: bool,
-    /// BOSH's message, if BOSH has one.
-    pub message: String,
-    /// Where in the manifest.
-    pub pointer: Pointer,
+/// The codes under which a stage reports.
+#[derive(Clone, Copy, Debug)]
+pub struct Codes {
+    /// An error in the cloud config or in a reference to it.
+    pub invalid: &'static Code,
+    /// A warning: a setting has no effect.
+    pub no_effect: &'static Code,
 }
 
 /// Members of a cloud config that BOSH knows.
@@ -28,49 +24,50 @@ const MEMBERS: [&str; 6] = [
     "compilation",
 ];
 
-/// All problems of the cloud config of a manifest, and of its instance groups' references. Of unused definitions, only
-/// the shape is checked: cloud configs are shared, and other deployments may use them.
-pub fn problems(manifest: &Tree) -> Vec<Problem> {
+/// Reports errors in the cloud config of a manifest, and in its instance groups' references. Of unused definitions,
+/// only the shape is checked: cloud configs are shared, and other deployments may use them. `place`: the manifest.
+pub fn check(manifest: &Tree, codes: &'static Codes, place: &Place, report: &mut Report) {
     let Some(config) = CloudConfig::of(manifest) else {
-        return Vec::new();
+        return;
     };
     let mut check = Check {
         config,
         seen: HashSet::new(),
-        problems: Vec::new(),
+        codes,
+        place,
+        report,
     };
     check.definitions(manifest);
     for (index, group) in manifest.items("instance_groups").iter().enumerate() {
         check.group(group, &Pointer::root().at("instance_groups").at(index));
     }
-    check.problems
 }
 
 struct Check<'a> {
     config: CloudConfig<'a>,
     /// Definitions whose cloud properties were checked: list and name.
     seen: HashSet<(&'static str, String)>,
-    problems: Vec<Problem>,
+    codes: &'static Codes,
+    place: &'a Place,
+    report: &'a mut Report,
 }
 
 // === impl Check ===
 
 impl Check<'_> {
-    fn add(&mut self, harmless: bool, unknown: bool, pointer: Pointer, message: String) {
-        self.problems.push(Problem {
-            harmless,
-            unknown,
-            message,
-            pointer,
-        });
-    }
-
     fn error(&mut self, pointer: Pointer, message: String) {
-        self.add(false, false, pointer, message);
+        self.report.error(self.codes.invalid, self.place.with(pointer), message);
     }
 
     fn unknown(&mut self, pointer: Pointer, message: String) {
-        self.add(false, true, pointer, message);
+        self.report
+            .error(self.codes.invalid, self.place.with(pointer), message)
+            .help("Define it in a cloud config, or name one that is defined there.");
+    }
+
+    fn no_effect(&mut self, pointer: Pointer, message: String) {
+        self.report
+            .warning(self.codes.no_effect, self.place.with(pointer), message);
     }
 
     fn definitions(&mut self, manifest: &Tree) {
@@ -78,7 +75,7 @@ impl Check<'_> {
         let members = manifest.get(KEY).and_then(Tree::as_object).into_iter().flatten();
         for (key, _) in members.filter(|(key, _)| !MEMBERS.contains(&key.as_str())) {
             let message = format!("Key '{key}' of a cloud config is not known and has no effect");
-            self.add(true, false, root.at(key), message);
+            self.no_effect(root.at(key), message);
         }
         for (key, what) in [
             ("azs", "az"),
@@ -243,13 +240,13 @@ impl Check<'_> {
         let sized = |key: &str| super::properties(entry).is_some_and(|properties| properties.contains_key(key));
         if key == "vm_types" && !sized("cpu") && !sized("ram") {
             let message = format!("VM type '{name}' has neither 'cpu' nor 'ram': its containers get no limits from it");
-            self.add(true, false, at.clone(), message);
+            self.no_effect(at.clone(), message);
         }
         let at = at.at("cloud_properties");
         for (property, value) in super::properties(entry).into_iter().flatten() {
             if !known.contains(&property.as_str()) {
                 let message = format!("Cloud property '{property}' of {what} '{name}' has no effect in Kubernetes");
-                self.add(true, false, at.at(property), message);
+                self.no_effect(at.at(property), message);
             } else if let Some(message) = self::property(property, value) {
                 self.error(at.at(property), message);
             }
@@ -327,11 +324,24 @@ mod tests {
     use super::*;
     use boson_document::json;
 
+    const CODES: &Codes = &Codes {
+        invalid: &Code::new("invalid", "", ""),
+        no_effect: &Code::new("no-effect", "", ""),
+    };
+
     fn found(config: &str, group: &str) -> Vec<(String, String, bool)> {
         let manifest = format!(r#"{{"cloud_config": {config}, "instance_groups": [{group}]}}"#);
-        let problems = problems(&json::parse(&manifest).unwrap()).into_iter();
-        problems
-            .map(|one| (one.message, one.pointer.to_string(), one.harmless))
+        let mut report = Report::default();
+        check(&json::parse(&manifest).unwrap(), CODES, &Place::default(), &mut report);
+        let diagnostics = report.into_diagnostics().into_iter();
+        diagnostics
+            .map(|one| {
+                (
+                    one.message,
+                    one.pointer.map(|at| at.to_string()).unwrap_or_default(),
+                    one.code == CODES.no_effect,
+                )
+            })
             .collect()
     }
 

@@ -6,7 +6,7 @@
 
 mod check;
 
-pub use check::{Problem, problems};
+pub use check::{Codes, check};
 
 use boson_document::{Map, Tree};
 

@@ -7,7 +7,7 @@ use crate::group::InstanceGroup;
 use crate::instances::{Layout, Spread};
 use crate::members::unreported;
 use crate::names::{Names, label};
-use boson_document::{Map, Pointer, Tree};
+use boson_document::{self as document, Code, Map, Pointer, Report, Tree};
 use std::net::{IpAddr, SocketAddr};
 
 /// Most aliases of a deployment.
@@ -37,24 +37,29 @@ pub struct Collected {
     pub zone: Zone,
     /// The manifest uses BOSH DNS: a job of its releases, aliases of links, or a feature.
     pub wanted: bool,
-    /// What is wrong.
-    pub notes: Vec<Note>,
 }
 
-/// An error or a warning.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
-    /// An error; otherwise a warning that something has no effect.
-    pub is_error: bool,
-    /// Where.
-    pub place: Pointer,
-    /// What.
-    pub message: String,
+/// The codes under which a stage reports.
+#[derive(Clone, Copy, Debug)]
+pub struct Codes {
+    /// An error in an alias or in a setting of the DNS servers.
+    pub invalid: &'static Code,
+    /// A warning: a setting has no effect.
+    pub no_effect: &'static Code,
 }
 
-/// Reads the manifest. It does not fail: errors are in the notes.
-pub fn collect(request: Request<'_>) -> Collected {
-    let mut collected = Collected {
+struct Reader<'r> {
+    zone: Zone,
+    wanted: bool,
+    codes: &'static Codes,
+    /// The manifest.
+    place: &'r document::Place,
+    report: &'r mut Report,
+}
+
+/// Reads the manifest; errors are in the report. `place`: the manifest.
+pub fn collect(request: Request<'_>, codes: &'static Codes, place: &document::Place, report: &mut Report) -> Collected {
+    let mut reader = Reader {
         zone: Zone {
             place: Place {
                 deployment: request.deployment.into(),
@@ -64,28 +69,43 @@ pub fn collect(request: Request<'_>) -> Collected {
             spread: request.spread,
             ..Zone::default()
         },
-        ..Collected::default()
+        wanted: false,
+        codes,
+        place,
+        report,
     };
     let manifest = request.manifest;
     let both = [Some(request.deployment), manifest.str("name")];
     for name in both.into_iter().flatten().map(label) {
-        push_new(&mut collected.zone.deployments, name);
+        push_new(&mut reader.zone.deployments, name);
     }
-    groups(manifest, &mut collected.zone);
-    let mut files = dns_jobs(manifest, &mut collected);
+    groups(manifest, &mut reader.zone);
+    let mut files = dns_jobs(manifest, &mut reader);
     // The order in which BOSH's server reads the files of an instance.
     files.sort_by(|one, other| one.job.cmp(&other.job));
     for file in files {
         let (place, aliases) = (file.place, file.aliases);
-        define(aliases, &place, &mut collected);
+        define(aliases, &place, &mut reader);
     }
-    link_aliases(request, &mut collected);
-    checked(&mut collected);
+    link_aliases(request, &mut reader);
+    checked(&mut reader);
     let feature = manifest
         .get("features")
         .and_then(|features| features.get("use_dns_addresses"));
-    collected.wanted |= feature == Some(&Tree::Bool(true));
-    collected
+    Collected {
+        wanted: reader.wanted || feature == Some(&Tree::Bool(true)),
+        zone: reader.zone,
+    }
+}
+
+/// The names, if the manifest uses BOSH DNS, without a report of errors.
+pub fn zone(request: Request<'_>) -> Option<Zone> {
+    const UNREPORTED: &Codes = &Codes {
+        invalid: &Code::new("", "", ""),
+        no_effect: &Code::new("", "", ""),
+    };
+    let collected = collect(request, UNREPORTED, &document::Place::default(), &mut unreported());
+    collected.wanted.then_some(collected.zone)
 }
 
 fn push_new(all: &mut Vec<String>, name: String) {
@@ -123,7 +143,7 @@ struct File {
     aliases: Vec<(String, Vec<String>, Pointer)>,
 }
 
-fn dns_jobs(manifest: &Tree, collected: &mut Collected) -> Vec<File> {
+fn dns_jobs(manifest: &Tree, reader: &mut Reader<'_>) -> Vec<File> {
     let mut files = Vec::new();
     for section in ["instance_groups", "addons"] {
         for (number, owner) in manifest.items(section).iter().enumerate() {
@@ -131,7 +151,7 @@ fn dns_jobs(manifest: &Tree, collected: &mut Collected) -> Vec<File> {
                 if !job.str("release").is_some_and(is_release) {
                     continue;
                 }
-                collected.wanted = true;
+                reader.wanted = true;
                 let place = Pointer::root()
                     .at(section)
                     .at(number)
@@ -141,11 +161,11 @@ fn dns_jobs(manifest: &Tree, collected: &mut Collected) -> Vec<File> {
                 let empty = Tree::object();
                 let properties = job.get("properties").unwrap_or(&empty);
                 if job.str("release") == Some("bosh-dns") {
-                    server(properties, &place, collected);
+                    server(properties, &place, reader);
                 }
                 files.push(File {
                     job: job.str("name").unwrap_or_default().to_string(),
-                    aliases: listed(properties.get("aliases"), &place.at("aliases"), collected),
+                    aliases: listed(properties.get("aliases"), &place.at("aliases"), reader),
                     place: place.at("aliases"),
                 });
             }
@@ -155,21 +175,20 @@ fn dns_jobs(manifest: &Tree, collected: &mut Collected) -> Vec<File> {
 }
 
 /// The property `aliases`: a list of maps with `domain` (bosh-dns-aliases), or a map (bosh-dns).
-fn listed(aliases: Option<&Tree>, place: &Pointer, collected: &mut Collected) -> Vec<(String, Vec<String>, Pointer)> {
+fn listed(aliases: Option<&Tree>, place: &Pointer, reader: &mut Reader<'_>) -> Vec<(String, Vec<String>, Pointer)> {
     match aliases {
         None | Some(Tree::Null) => Vec::new(),
-        Some(Tree::Object(map)) => of_map(map, place, collected),
+        Some(Tree::Object(map)) => of_map(map, place, reader),
         Some(Tree::Array(items)) => {
             let mut all: Vec<(String, Vec<String>, Pointer)> = Vec::new();
             for (index, item) in items.iter().enumerate() {
                 let place = place.at(index);
                 let Some(domain) = item.str("domain") else {
-                    collected.error(&place, "An alias has no 'domain'".into());
+                    reader.error(&place, "An alias has no 'domain'".into());
                     continue;
                 };
                 let targets = item.items("targets").iter().enumerate();
-                let targets =
-                    targets.filter_map(|(nth, target)| query(target, &place.at("targets").at(nth), collected));
+                let targets = targets.filter_map(|(nth, target)| query(target, &place.at("targets").at(nth), reader));
                 let entry = (domain.to_string(), targets.collect(), place.clone());
                 // The template makes a map of them: the last one of a name wins.
                 all.retain(|(known, ..)| known != domain);
@@ -178,13 +197,13 @@ fn listed(aliases: Option<&Tree>, place: &Pointer, collected: &mut Collected) ->
             all
         }
         Some(_) => {
-            collected.error(place, "Aliases are a list, or an object of lists".into());
+            reader.error(place, "Aliases are a list, or an object of lists".into());
             Vec::new()
         }
     }
 }
 
-fn of_map(map: &Map, place: &Pointer, collected: &mut Collected) -> Vec<(String, Vec<String>, Pointer)> {
+fn of_map(map: &Map, place: &Pointer, reader: &mut Reader<'_>) -> Vec<(String, Vec<String>, Pointer)> {
     let mut all = Vec::new();
     for (domain, targets) in map {
         let place = place.at(domain);
@@ -195,7 +214,7 @@ fn of_map(map: &Map, place: &Pointer, collected: &mut Collected) -> Vec<(String,
             Some(texts) if targets.as_array().map_or(0, Vec::len) == texts.len() => {
                 all.push((domain.clone(), texts, place))
             }
-            _ => collected.error(
+            _ => reader.error(
                 &place,
                 format!("The targets of alias '{domain}' are not a list of names"),
             ),
@@ -205,7 +224,7 @@ fn of_map(map: &Map, place: &Pointer, collected: &mut Collected) -> Vec<(String,
 }
 
 /// A target of bosh-dns-aliases.
-fn query(target: &Tree, place: &Pointer, collected: &mut Collected) -> Option<String> {
+fn query(target: &Tree, place: &Pointer, reader: &mut Reader<'_>) -> Option<String> {
     let query = target.str("query");
     // Some operations files have an address only.
     if let Some(address) = query.filter(|query| query.parse::<IpAddr>().is_ok()) {
@@ -216,7 +235,7 @@ fn query(target: &Tree, place: &Pointer, collected: &mut Collected) -> Option<St
         (query, part("instance_group"), part("network"), part("deployment"))
     else {
         let message = "A target of an alias needs 'query', 'instance_group', 'network' and 'deployment'";
-        collected.error(place, message.into());
+        reader.error(place, message.into());
         return None;
     };
     let domain = target.str("domain").unwrap_or(ROOT);
@@ -232,10 +251,10 @@ fn canonical(name: &str) -> String {
     name.split('*').map(star).collect::<Vec<_>>().join("*")
 }
 
-fn define(aliases: Vec<(String, Vec<String>, Pointer)>, place: &Pointer, collected: &mut Collected) {
+fn define(aliases: Vec<(String, Vec<String>, Pointer)>, place: &Pointer, reader: &mut Reader<'_>) {
     for (domain, targets, at) in aliases {
-        if collected.zone.aliases.len() >= MOST_ALIASES {
-            return collected.error(place, format!("The deployment has more than {MOST_ALIASES} aliases"));
+        if reader.zone.aliases.len() >= MOST_ALIASES {
+            return reader.error(place, format!("The deployment has more than {MOST_ALIASES} aliases"));
         }
         let faulty = targets.iter().find_map(|target| alias_fault(target));
         match alias_fault(&domain)
@@ -243,13 +262,13 @@ fn define(aliases: Vec<(String, Vec<String>, Pointer)>, place: &Pointer, collect
             .or(faulty.map(|fault| ("its target", fault)))
         {
             Some((name, fault)) => {
-                collected.error(&at, format!("The alias '{domain}' is invalid: {name} {fault}"));
+                reader.error(&at, format!("The alias '{domain}' is invalid: {name} {fault}"));
             }
-            None if targets.is_empty() => collected.error(&at, format!("The alias '{domain}' has no targets")),
+            None if targets.is_empty() => reader.error(&at, format!("The alias '{domain}' has no targets")),
             None => {
-                if !collected.zone.aliases.define(&domain, targets) {
+                if !reader.zone.aliases.define(&domain, targets) {
                     let message = format!("The alias '{domain}' is already defined: this definition has no effect");
-                    collected.warning(&at, message);
+                    reader.warning(&at, message);
                 }
             }
         }
@@ -257,16 +276,16 @@ fn define(aliases: Vec<(String, Vec<String>, Pointer)>, place: &Pointer, collect
 }
 
 /// `aliases` of provided links.
-fn link_aliases(request: Request<'_>, collected: &mut Collected) {
-    let files = collected.zone.aliases.clone();
+fn link_aliases(request: Request<'_>, reader: &mut Reader<'_>) {
+    let files = reader.zone.aliases.clone();
     for group in InstanceGroup::all(request.manifest) {
         for (place, job) in group.jobs(&mut unreported()) {
             let provides = job.get("provides").and_then(Tree::as_object);
             for (link, given) in provides.into_iter().flatten() {
                 let place = place.at("provides").at(link).at("aliases");
                 for (nth, alias) in given.items("aliases").iter().enumerate() {
-                    collected.wanted = true;
-                    link_alias(request, &group, alias, &files, &place.at(nth).pointer, collected);
+                    reader.wanted = true;
+                    link_alias(request, &group, alias, &files, &place.at(nth).pointer, reader);
                 }
             }
         }
@@ -279,13 +298,13 @@ fn link_alias(
     alias: &Tree,
     files: &Aliases,
     place: &Pointer,
-    collected: &mut Collected,
+    reader: &mut Reader<'_>,
 ) {
     let Some(domain) = alias.str("domain") else {
-        return collected.error(place, "An alias of a link has no 'domain'".into());
+        return reader.error(place, "An alias of a link has no 'domain'".into());
     };
     if let Some(fault) = alias_fault(domain) {
-        return collected.error(place, format!("The alias '{domain}' {fault}"));
+        return reader.error(place, format!("The alias '{domain}' {fault}"));
     }
     let health = match alias.str("health_filter") {
         Some("unhealthy") => 1,
@@ -299,13 +318,13 @@ fn link_alias(
         Some("uuid") => of_members(request, group, domain, &below),
         _ => vec![(domain.to_string(), format!("q-s{health}.{below}"))],
     };
-    if collected.zone.aliases.len() + made.len() > MOST_ALIASES {
-        return collected.error(place, format!("The deployment has more than {MOST_ALIASES} aliases"));
+    if reader.zone.aliases.len() + made.len() > MOST_ALIASES {
+        return reader.error(place, format!("The deployment has more than {MOST_ALIASES} aliases"));
     }
     for (domain, target) in made {
         // Aliases of files come first, and the first definition wins; aliases of several links are merged.
         if files.get(&domain.to_ascii_lowercase()).is_none() {
-            collected.zone.aliases.extend(&domain, &[target]);
+            reader.zone.aliases.extend(&domain, &[target]);
         }
     }
 }
@@ -338,19 +357,19 @@ const USED: [&str; 6] = [
     "upcheck_domains",
 ];
 
-fn server(properties: &Tree, place: &Pointer, collected: &mut Collected) {
+fn server(properties: &Tree, place: &Pointer, reader: &mut Reader<'_>) {
     for key in properties.as_object().into_iter().flat_map(Map::keys) {
         if !USED.contains(&key.as_str()) {
             let message = format!("The property '{key}' of a job of BOSH DNS has no effect in Kubernetes");
-            collected.warning(&place.at(key), message);
+            reader.warning(&place.at(key), message);
         }
     }
-    let addresses = |key: &str, collected: &mut Collected| servers(properties.items(key), &place.at(key), collected);
-    let recursors = addresses("recursors", collected);
-    let excluded = addresses("excluded_recursors", collected);
+    let addresses = |key: &str, reader: &mut Reader<'_>| servers(properties.items(key), &place.at(key), reader);
+    let recursors = addresses("recursors", reader);
+    let excluded = addresses("excluded_recursors", reader);
     let upcheck = properties.items("upcheck_domains").iter().filter_map(Tree::as_str);
-    let handlers = handlers(properties.items("handlers"), &place.at("handlers"), collected);
-    let zone = &mut collected.zone.server;
+    let handlers = handlers(properties.items("handlers"), &place.at("handlers"), reader);
+    let zone = &mut reader.zone.server;
     zone.recursors.extend(recursors);
     zone.excluded.extend(excluded);
     zone.upcheck
@@ -371,12 +390,12 @@ fn once(server: &mut Server) {
     server.handlers.retain(|one| seen.insert(one.domain.clone()));
 }
 
-fn servers(items: &[Tree], place: &Pointer, collected: &mut Collected) -> Vec<String> {
+fn servers(items: &[Tree], place: &Pointer, reader: &mut Reader<'_>) -> Vec<String> {
     let mut all = Vec::new();
     for (index, item) in items.iter().enumerate() {
         match item.as_str().filter(|text| is_server(text)) {
             Some(text) => all.push(text.to_string()),
-            None => collected.error(
+            None => reader.error(
                 &place.at(index),
                 "A recursor is an IP address, with or without a port".into(),
             ),
@@ -389,12 +408,12 @@ fn is_server(text: &str) -> bool {
     text.parse::<IpAddr>().is_ok() || text.parse::<SocketAddr>().is_ok()
 }
 
-fn handlers(items: &[Tree], place: &Pointer, collected: &mut Collected) -> Vec<Handler> {
+fn handlers(items: &[Tree], place: &Pointer, reader: &mut Reader<'_>) -> Vec<Handler> {
     let mut all = Vec::new();
     for (index, item) in items.iter().enumerate() {
         let (place, source) = (place.at(index), item.get("source"));
         let Some(domain) = item.str("domain").filter(|domain| alias_fault(domain).is_none()) else {
-            collected.error(&place, "A handler has no 'domain', or none that DNS can have".into());
+            reader.error(&place, "A handler has no 'domain', or none that DNS can have".into());
             continue;
         };
         let mut handler = Handler {
@@ -405,7 +424,7 @@ fn handlers(items: &[Tree], place: &Pointer, collected: &mut Collected) -> Vec<H
         match source.and_then(|source| source.str("type")) {
             Some("dns") => {
                 let items = source.map_or(&[][..], |source| source.items("recursors"));
-                handler.recursors = servers(items, &place.at("source").at("recursors"), collected);
+                handler.recursors = servers(items, &place.at("source").at("recursors"), reader);
             }
             Some("deny") => {
                 let refused = source.and_then(|source| source.str("response")) == Some("REFUSED");
@@ -415,7 +434,7 @@ fn handlers(items: &[Tree], place: &Pointer, collected: &mut Collected) -> Vec<H
                 let kind = other.unwrap_or("none");
                 let message =
                     format!("The handler of '{domain}' has no effect: sources of type '{kind}' are not supported");
-                collected.warning(&place.at("source"), message);
+                reader.warning(&place.at("source"), message);
                 continue;
             }
         }
@@ -425,33 +444,26 @@ fn handlers(items: &[Tree], place: &Pointer, collected: &mut Collected) -> Vec<H
 }
 
 /// A cycle keeps BOSH's server from starting.
-fn checked(collected: &mut Collected) {
-    let message = match collected.zone.aliases.flattened() {
+fn checked(reader: &mut Reader<'_>) {
+    let message = match reader.zone.aliases.flattened() {
         Ok(_) => return,
         Err(Recursion::Cycle(cycle)) => format!("The alias '{}' refers to itself", cycle.domain),
         Err(Recursion::TooMany(domain)) => format!("The alias '{domain}' has too many targets"),
     };
-    collected.error(&Pointer::root(), message);
+    reader.error(&Pointer::root(), message);
 }
 
-// === impl Collected ===
+// === impl Reader ===
 
-impl Collected {
-    fn error(&mut self, place: &Pointer, message: String) {
-        self.note(true, place, message);
+impl Reader<'_> {
+    fn error(&mut self, at: &Pointer, message: String) {
+        self.report
+            .error(self.codes.invalid, self.place.with(at.clone()), message);
     }
 
-    fn warning(&mut self, place: &Pointer, message: String) {
-        self.note(false, place, message);
-    }
-
-    fn note(&mut self, is_error: bool, place: &Pointer, message: String) {
-        let place = place.clone();
-        self.notes.push(Note {
-            is_error,
-            place,
-            message,
-        });
+    fn warning(&mut self, at: &Pointer, message: String) {
+        self.report
+            .warning(self.codes.no_effect, self.place.with(at.clone()), message);
     }
 }
 
@@ -460,15 +472,32 @@ mod tests {
     use super::*;
     use boson_document::json;
 
-    fn collected(text: &str) -> Collected {
+    const CODES: &Codes = &Codes {
+        invalid: &Code::new("invalid", "", ""),
+        no_effect: &Code::new("no-effect", "", ""),
+    };
+
+    /// With the errors and warnings of the report.
+    fn reported(text: &str) -> (Collected, Vec<String>) {
         let manifest = json::parse(text).unwrap();
-        collect(Request {
+        let request = Request {
             manifest: &manifest,
             deployment: "demo",
             namespace: "ns",
             cluster_domain: "cluster.local",
             spread: Spread::Total,
-        })
+        };
+        let mut report = Report::default();
+        let collected = collect(request, CODES, &document::Place::default(), &mut report);
+        let line = |one: document::Diagnostic| {
+            let pointer = one.pointer.map(|at| at.to_string()).unwrap_or_default();
+            format!("{} {pointer} {}", one.code.name, one.message)
+        };
+        (collected, report.into_diagnostics().into_iter().map(line).collect())
+    }
+
+    fn collected(text: &str) -> Collected {
+        reported(text).0
     }
 
     fn aliases(found: &Collected) -> Vec<String> {
@@ -476,24 +505,9 @@ mod tests {
         found.zone.aliases.iter().map(line).collect()
     }
 
-    fn messages(found: &Collected) -> Vec<String> {
-        found
-            .notes
-            .iter()
-            .map(|note| {
-                format!(
-                    "{} {} {}",
-                    if note.is_error { "e" } else { "w" },
-                    note.place,
-                    note.message
-                )
-            })
-            .collect()
-    }
-
     #[test]
     fn aliases_of_files_and_links_are_collected() {
-        let found = collected(
+        let (found, messages) = reported(
             r#"{"name": "cf", "instance_groups": [
               {"name": "web_ui", "instances": 2, "azs": ["z1", "z2"], "networks": [{"name": "Net_1"}],
                "jobs": [{"name": "w", "release": "r", "provides": {"l": {"aliases": [{"domain": "w.S", "health_filter": "all"}, {"domain": "_.w.S", "placeholder_type": "uuid"}]}}}]},
@@ -503,7 +517,7 @@ mod tests {
                {"domain": "UAA.s", "targets": [{"query": "*", "instance_group": "u_a", "network": "default", "deployment": "cf", "domain": "bosh"}]},
                {"domain": "uaa.s2", "targets": [{"query": "q-s4", "instance_group": "uaa", "network": "default", "deployment": "cf"}, {"query": "10.0.0.1"}]}]}}]}]}"#,
         );
-        assert_eq!(messages(&found), [""; 0]);
+        assert_eq!(messages, [""; 0]);
         assert!(found.wanted);
         assert_eq!(
             aliases(&found),
@@ -522,7 +536,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_reported_with_its_place() {
-        let found = collected(
+        let (found, messages) = reported(
             r#"{"instance_groups": [{"name": "g", "jobs": [
               {"name": "bosh-dns", "release": "bosh-dns", "properties": {
                 "aliases": {"a.s": ["b.s"], "b.s": ["a.s"], "empty.s": [], "bad..s": ["x.s"], "list.s": "x"},
@@ -534,25 +548,25 @@ mod tests {
         let p = "/instance_groups/0/jobs/0/properties";
         let q = "/instance_groups/0/jobs/1/properties";
         assert_eq!(
-            messages(&found),
+            messages,
             [
-                format!("w {p}/health The property 'health' of a job of BOSH DNS has no effect in Kubernetes"),
-                format!("e {p}/recursors/1 A recursor is an IP address, with or without a port"),
+                format!("invalid {p}/recursors/1 A recursor is an IP address, with or without a port"),
+                format!("invalid {p}/aliases/list.s The targets of alias 'list.s' are not a list of names"),
+                format!("invalid {q}/aliases/0 An alias has no 'domain'"),
                 format!(
-                    "w {p}/handlers/0/source The handler of 'h.' has no effect: sources of type 'http' are not supported"
+                    "invalid {q}/aliases/1/targets/0 A target of an alias needs 'query', 'instance_group', 'network' and 'deployment'"
                 ),
-                format!("e {p}/aliases/list.s The targets of alias 'list.s' are not a list of names"),
-                format!("e {q}/aliases/0 An alias has no 'domain'"),
+                format!("invalid {p}/aliases/empty.s The alias 'empty.s' has no targets"),
                 format!(
-                    "e {q}/aliases/1/targets/0 A target of an alias needs 'query', 'instance_group', 'network' and 'deployment'"
+                    "invalid {p}/aliases/bad..s The alias 'bad..s' is invalid: bad..s has a label that is empty or longer than 63 characters"
                 ),
-                format!("e {p}/aliases/empty.s The alias 'empty.s' has no targets"),
+                format!("invalid {q}/aliases/1 The alias 'q.s' has no targets"),
+                "invalid  The alias 'a.s' refers to itself".into(),
+                format!("no-effect {p}/health The property 'health' of a job of BOSH DNS has no effect in Kubernetes"),
                 format!(
-                    "e {p}/aliases/bad..s The alias 'bad..s' is invalid: bad..s has a label that is empty or longer than 63 characters"
+                    "no-effect {p}/handlers/0/source The handler of 'h.' has no effect: sources of type 'http' are not supported"
                 ),
-                format!("e {q}/aliases/1 The alias 'q.s' has no targets"),
-                format!("w {q}/aliases/2 The alias 'b.s' is already defined: this definition has no effect"),
-                "e  The alias 'a.s' refers to itself".into(),
+                format!("no-effect {q}/aliases/2 The alias 'b.s' is already defined: this definition has no effect"),
             ]
         );
         assert_eq!(found.zone.server.handlers[0].denied.as_deref(), Some("REFUSED"));

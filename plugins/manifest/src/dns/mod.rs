@@ -9,7 +9,7 @@ mod collect;
 mod server;
 
 pub use aliases::{Aliases, Cycle, Recursion, alias_fault};
-pub use collect::{Collected, Note, Request, collect};
+pub use collect::{Codes, Collected, Request, collect, zone};
 pub use server::{Handler, Server};
 
 use crate::instances::Spread;

@@ -47,6 +47,8 @@ pub(super) struct Node {
     /// Before the daemons, so that it is dropped first: they all end with it.
     first: Process,
     daemons: Vec<Process>,
+    /// The cluster's DNS, from when the node joins it.
+    names: Option<names::Server>,
 }
 
 /// Whether this user can have a node.
@@ -94,6 +96,7 @@ impl Node {
             process,
             first,
             daemons: Vec::new(),
+            names: None,
         };
         node.run(["sh", "-c", &link.inner_end()].map(OsString::from).into(), None)?;
         let settings = node.directory.join("containerd.toml");
@@ -125,7 +128,7 @@ impl Node {
             Ok(asked.wait()?.success())
         })?;
         let administrator = self.directory.join("admin.kubeconfig");
-        names::serve(self.link.gateway(), program("kubectl")?, &administrator)?;
+        self.names = Some(names::serve(self.link.gateway(), program("kubectl")?, &administrator)?);
         let pause = self.directory.join("pause.tar");
         Image::busybox(PAUSE)?
             .entrypoint(&["/bin/sleep", "infinity"])

@@ -5,23 +5,49 @@ use anyhow::{Context, Result};
 use std::net::{Ipv4Addr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::thread;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 /// Domain of the names of Services.
 const ENDING: &str = ".svc.cluster.local";
 /// Length of a message's header, in bytes.
 const HEADER: usize = 12;
 
-/// Answers at port 53 of this address until this process ends.
+/// How long a server that is dropped may still wait for a query.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// A server; it ends when this is dropped, so that the next cluster of this process can use the address.
+#[derive(Debug)]
+pub(super) struct Server {
+    stopped: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stopped.store(true, Ordering::Relaxed);
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+/// Answers at port 53 of this address.
 ///
 /// # Errors
 /// The port is in use.
-pub(super) fn serve(address: Ipv4Addr, kubectl: PathBuf, kubeconfig: &Path) -> Result<()> {
+pub(super) fn serve(address: Ipv4Addr, kubectl: PathBuf, kubeconfig: &Path) -> Result<Server> {
     let socket = UdpSocket::bind((address, 53)).with_context(|| format!("cannot answer names at {address}"))?;
-    let kubeconfig = kubeconfig.to_path_buf();
-    thread::spawn(move || {
+    socket.set_read_timeout(Some(PAUSE))?;
+    let (kubeconfig, stopped) = (kubeconfig.to_path_buf(), Arc::new(AtomicBool::new(false)));
+    let stops = stopped.clone();
+    let thread = thread::spawn(move || {
         let mut buffer = [0; 512];
-        while let Ok((length, from)) = socket.recv_from(&mut buffer) {
+        while !stops.load(Ordering::Relaxed) {
+            // An error is the timeout, or about an answer to a pod that has ended.
+            let Ok((length, from)) = socket.recv_from(&mut buffer) else {
+                continue;
+            };
             let (packet, kubectl, kubeconfig) = (buffer[..length].to_vec(), kubectl.clone(), kubeconfig.clone());
             let Ok(socket) = socket.try_clone() else { return };
             thread::spawn(move || {
@@ -34,7 +60,10 @@ pub(super) fn serve(address: Ipv4Addr, kubectl: PathBuf, kubeconfig: &Path) -> R
             });
         }
     });
-    Ok(())
+    Ok(Server {
+        stopped,
+        thread: Some(thread),
+    })
 }
 
 /// The answer to a question; `find` returns the addresses for Service and namespace.

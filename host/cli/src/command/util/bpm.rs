@@ -8,7 +8,7 @@ use crate::output::Color;
 use crate::plugin_arguments::PluginArguments;
 use crate::plugins;
 use boson_pipeline::convert::job_sources::{self, Remaining};
-use boson_pipeline::convert::{self, Failure, Origin, kept, pre_render_ops};
+use boson_pipeline::convert::{self, Failure, Origin, pre_render_ops, stored_documents};
 use boson_pipeline::report::Sources;
 use boson_pipeline::scrub::{Filter, Secrets};
 use boson_pipeline::stage::ResolvedGroup;
@@ -78,5 +78,5 @@ fn render(arguments: &BpmArguments, sources: &mut Sources, warnings: &mut Vec<Di
     warnings.extend(secrets.scrub(reported, sources));
     let jobs = jobs.map_err(|errors| secrets.scrub(errors, sources))?;
     let sources = job_sources::text(&group.document, &releases, &mut Remaining::default());
-    Ok(kept::bpm(&jobs, sources))
+    Ok(stored_documents::bpm(&jobs, sources))
 }

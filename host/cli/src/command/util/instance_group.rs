@@ -9,7 +9,7 @@ use crate::output::Color;
 use crate::plugin_arguments::PluginArguments;
 use crate::plugins;
 use boson_pipeline::convert::codes;
-use boson_pipeline::convert::{self, kept, pre_render_ops};
+use boson_pipeline::convert::{self, pre_render_ops, stored_documents};
 use boson_pipeline::report::Sources;
 use boson_pipeline::stage::{Deployment, Named};
 use boson_pipeline::{Diagnostic, Stage, StageError};
@@ -96,7 +96,7 @@ fn gather(arguments: &InstanceGroupArguments, sources: &mut Sources, warnings: &
         let message = format!("there is no instance group '{}'", arguments.group);
         vec![Diagnostic::error(codes::CONVERT_NO_GROUP, message).in_document(&manifest.name)]
     })?;
-    Ok(kept::resolved(group))
+    Ok(stored_documents::resolved(group))
 }
 
 // === impl DeploymentArguments ===

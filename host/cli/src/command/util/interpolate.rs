@@ -6,7 +6,7 @@ use crate::exit::Failed;
 use crate::output::{self, Color};
 use crate::plugin_arguments::PluginArguments;
 use crate::plugins;
-use boson_pipeline::convert::kept;
+use boson_pipeline::convert::stored_documents;
 use boson_pipeline::report::Sources;
 use boson_pipeline::stage::Named;
 use boson_pipeline::variables;
@@ -75,5 +75,5 @@ fn interpolate(arguments: &InterpolateArguments, sources: &mut Sources, warnings
         .map_err(StageError::into_diagnostics)
         .map_err(|errors| secrets.scrub(errors, sources))?;
     warnings.extend(secrets.scrub(reported, sources));
-    Ok(kept::manifest(&done.document))
+    Ok(stored_documents::manifest(&done.document))
 }

@@ -4,7 +4,7 @@ use crate::exit::{self, Failed};
 use crate::output::{self, Color};
 use crate::storage::durable;
 use boson_pipeline::Diagnostic;
-use boson_pipeline::convert::kept::Texts;
+use boson_pipeline::convert::stored_documents::Texts;
 use boson_pipeline::report::Sources;
 use clap::Args;
 use std::path::{Path, PathBuf};

@@ -5,7 +5,7 @@ use crate::codes;
 use crate::files;
 use boson_in_pod::{Held, Origin, Values};
 use boson_pipeline::Diagnostic;
-use boson_pipeline::convert::kept;
+use boson_pipeline::convert::stored_documents;
 use boson_pipeline::release::Release;
 use boson_pipeline::report::Sources;
 use boson_pipeline::yaml::Document;
@@ -20,7 +20,7 @@ use std::path::Path;
 /// It cannot be read, or is not YAML.
 pub fn document(path: &Path, name: &str, sources: &mut Sources) -> Result<Document, Vec<Diagnostic>> {
     let bytes = files::read(path).map_err(|error| vec![*error])?;
-    let document = kept::read(name, &bytes).map_err(|error| vec![error])?;
+    let document = stored_documents::read(name, &bytes).map_err(|error| vec![error])?;
     sources.add_document(document.clone(), true);
     Ok(document)
 }

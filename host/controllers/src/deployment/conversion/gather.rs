@@ -13,8 +13,9 @@ use crate::deployment::stop::Stop;
 use boson_api::deployment::ConversionMode;
 use boson_cluster::objects::versioned::Series;
 use boson_document::Tree;
+use boson_manifest::group::InstanceGroup;
 use boson_pipeline::Stage;
-use boson_pipeline::convert::{self, kept};
+use boson_pipeline::convert::{self, stored_documents};
 use boson_pipeline::release::Release;
 use boson_pipeline::stage::{Deployment, ResolvedGroup};
 use std::sync::Arc;
@@ -35,7 +36,8 @@ pub async fn gather(
     let mut gathered = Vec::new();
     for (name, one) in names.iter().zip(stored) {
         work.stamp(run, &one, &work.annotations(&manifest, name)).await?;
-        let document = kept::read(&one.name, one.bytes(kept::RESOLVED)).map_err(|error| manifest.one(error))?;
+        let document = stored_documents::read(&one.name, one.bytes(stored_documents::RESOLVED))
+            .map_err(|error| manifest.one(error))?;
         gathered.push(Gathered {
             group: ResolvedGroup {
                 name: name.clone(),
@@ -61,7 +63,7 @@ async fn here(
     let both = series.iter().zip(&resolved);
     let documents = both.map(|(series, group)| Document {
         series,
-        texts: kept::resolved(group),
+        texts: stored_documents::resolved(group),
         annotations: work.annotations(&manifest, &group.name),
     });
     let stored = act::documents::store(run, documents.collect(), &manifest, &work.existing).await?;
@@ -104,8 +106,5 @@ async fn resolve(
 
 /// Names of the instance groups, in manifest order.
 fn group_names(manifest: &Tree) -> Vec<String> {
-    let groups = manifest.items("instance_groups").iter();
-    groups
-        .filter_map(|group| group.str("name").map(str::to_string))
-        .collect()
+    InstanceGroup::all(manifest).map(|group| group.name).collect()
 }

@@ -11,7 +11,7 @@ use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::Stop;
 use boson_api::deployment::ConversionMode;
 use boson_in_pod::Values;
-use boson_pipeline::convert::kept;
+use boson_pipeline::convert::stored_documents;
 use boson_pipeline::{Stage, plain, variables};
 
 /// The desired manifest.
@@ -25,10 +25,10 @@ pub async fn interpolate(
         ConversionMode::InProcess => here(run, stages, manifest, work).await?,
         ConversionMode::Jobs => in_pods(run, manifest, work).await?,
     };
-    let bytes = stored.bytes(kept::MANIFEST);
+    let bytes = stored.bytes(stored_documents::MANIFEST);
     work.desired.clone_from(&stored.name);
     work.provenance = provenance::digest(bytes);
-    let document = kept::read(&manifest.name, bytes).map_err(|error| manifest.one(error))?;
+    let document = stored_documents::read(&manifest.name, bytes).map_err(|error| manifest.one(error))?;
     manifest.tree = document.tree;
     work.stamp(run, &stored, &plain::tags(&manifest.tree, None)).await?;
     Ok(manifest)
@@ -44,7 +44,7 @@ async fn here(
     let series = run.whose().desired();
     let document = Document {
         series: &series,
-        texts: kept::manifest(&manifest.tree),
+        texts: stored_documents::manifest(&manifest.tree),
         annotations: plain::tags(&manifest.tree, None),
     };
     let stored = act::documents::store(run, vec![document], &manifest, &work.existing).await?;
@@ -53,7 +53,7 @@ async fn here(
 
 async fn in_pods(run: &Reconcile<'_>, mut manifest: Manifest, work: &Work) -> Result<(Manifest, Stored), Stop> {
     let series = [run.whose().desired()];
-    let text = kept::manifest(&manifest.tree).remove(kept::MANIFEST);
+    let text = stored_documents::manifest(&manifest.tree).remove(stored_documents::MANIFEST);
     let text = text.ok_or_else(|| Stop::defect("the manifest has no text"))?;
     let inputs = boson_in_pod::digest(text.as_bytes(), &work.held);
     let site = work.site(run, Stage::Variables, &manifest).await?;

@@ -13,7 +13,7 @@ use crate::deployment::stop::Stop;
 use boson_api::deployment::ConversionMode;
 use boson_cluster::objects::versioned::Series;
 use boson_pipeline::convert::job_sources::{self, Remaining};
-use boson_pipeline::convert::kept::{self, Texts};
+use boson_pipeline::convert::stored_documents::{self, Texts};
 use boson_pipeline::convert::{self, Failure, Origin, bpm_document};
 use boson_pipeline::release::Release;
 use boson_pipeline::stage::ResolvedGroup;
@@ -45,7 +45,8 @@ pub async fn render(
         let Some(one) = one else { continue };
         work.stamp(run, &one, &work.annotations(&manifest, &to.group.name))
             .await?;
-        let document = kept::read(&one.name, one.bytes(kept::BPM)).map_err(|error| manifest.one(error))?;
+        let document =
+            stored_documents::read(&one.name, one.bytes(stored_documents::BPM)).map_err(|error| manifest.one(error))?;
         let (jobs, files) = bpm_document::read(&document).map_err(|error| manifest.one(error))?;
         to.jobs = jobs;
         to.sources = one
@@ -134,7 +135,7 @@ async fn templates(
         let mut remaining = Remaining::default();
         let texts = groups.iter().zip(rendered).map(|(group, jobs)| {
             let jobs = jobs.map_err(Failure::into_diagnostics)?;
-            Ok(kept::bpm(
+            Ok(stored_documents::bpm(
                 &jobs,
                 job_sources::text(&group.document, &releases, &mut remaining),
             ))

@@ -6,7 +6,8 @@ use crate::deployment::memory::Source;
 use crate::deployment::observe;
 use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::Stop;
-use boson_document::{Pointer, Tree};
+use boson_document::Tree;
+use boson_manifest::group::InstanceGroup;
 use boson_manifest::names;
 use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
 use serde_json::Value;
@@ -72,11 +73,10 @@ pub fn has_credentials(release: &Tree) -> bool {
 /// The Secrets that groups name, in their order, and the ServiceAccounts that they run as.
 fn wanted(manifest: &Tree) -> (Vec<String>, BTreeSet<String>) {
     let (mut secrets, mut accounts) = (Vec::new(), BTreeSet::new());
-    let place = Pointer::from(["env", "bosh", "agent", "settings"].map(String::from).to_vec());
     // A placeholder without a value is no name.
     let is_name = |name: &str| !name.is_empty() && names::subdomain(name) == name;
-    for group in manifest.items("instance_groups") {
-        let settings = place.find(group).unwrap_or(&Tree::Null);
+    for group in InstanceGroup::all(manifest) {
+        let settings = group.settings().unwrap_or(&Tree::Null);
         let named = settings.items("imagePullSecrets").iter();
         for name in named
             .filter_map(|reference| reference.str("name"))

@@ -14,7 +14,7 @@ use boson_manifest::instances::Spread;
 use boson_manifest::labels;
 use boson_manifest::names;
 use boson_pipeline::bundle::{MANAGED_BY, MANAGER};
-use boson_pipeline::convert::kept;
+use boson_pipeline::convert::stored_documents;
 use boson_pipeline::stage::Deployment;
 use k8s_openapi::api::batch::v1::{
     JobSpec, JobTemplateSpec, PodFailurePolicy, PodFailurePolicyOnExitCodesRequirement,
@@ -77,7 +77,7 @@ pub struct Rendering<'a> {
 /// Puts the values of variables into the manifest. `inputs`: of [`boson_in_pod::digest`].
 pub fn interpolation(site: &Site<'_>, with_ops: &str, inputs: &str, series: &Series) -> Result<Job, Stop> {
     let folder = "/var/run/secrets/with-ops";
-    let mut arguments = site.arguments(&format!("--manifest={folder}/{}", kept::MANIFEST));
+    let mut arguments = site.arguments(&format!("--manifest={folder}/{}", stored_documents::MANIFEST));
     arguments.push(format!("--inputs={inputs}"));
     let draft = Draft {
         name: site.whose.names.variable_interpolation(),
@@ -88,7 +88,7 @@ pub fn interpolation(site: &Site<'_>, with_ops: &str, inputs: &str, series: &Ser
             arguments,
             mounts: vec![pod::mount("with-ops", folder), pod::mount(VALUES, VALUES_AT)],
         }],
-        volumes: vec![pod::secret("with-ops", with_ops, kept::MANIFEST)],
+        volumes: vec![pod::secret("with-ops", with_ops, stored_documents::MANIFEST)],
         values: values(site.values, false),
         outputs: vec![series],
     };
@@ -104,7 +104,7 @@ pub fn gathering(
 ) -> Result<Job, Stop> {
     let folder = "/var/run/secrets/desired-manifest";
     let command = |group: &Gathering<'_>| {
-        let mut arguments = site.arguments(&format!("--manifest={folder}/{}", kept::MANIFEST));
+        let mut arguments = site.arguments(&format!("--manifest={folder}/{}", stored_documents::MANIFEST));
         arguments.push(format!("--group={}", group.name));
         arguments.extend(site.of_deployment());
         Command {
@@ -118,7 +118,7 @@ pub fn gathering(
             ],
         }
     };
-    let mut volumes = vec![pod::secret("desired-manifest", desired, kept::MANIFEST)];
+    let mut volumes = vec![pod::secret("desired-manifest", desired, stored_documents::MANIFEST)];
     volumes.extend(pod::volumes_of_copiers());
     let draft = Draft {
         name: site.whose.names.data_gathering(),
@@ -136,7 +136,7 @@ pub fn rendering(site: &Site<'_>, groups: &[Rendering<'_>], releases: &[ReleaseI
     let folder = "/var/run/secrets/ig-resolved";
     let volume = |nth: usize| format!("ig-resolved-{nth}");
     let command = |(nth, group): (usize, &Rendering<'_>)| {
-        let mut arguments = site.arguments(&format!("--resolved={folder}/{}", kept::RESOLVED));
+        let mut arguments = site.arguments(&format!("--resolved={folder}/{}", stored_documents::RESOLVED));
         arguments.push(format!("--group={}", group.name));
         Command {
             name: names::container(&["group", group.name]),
@@ -150,7 +150,7 @@ pub fn rendering(site: &Site<'_>, groups: &[Rendering<'_>], releases: &[ReleaseI
         }
     };
     let secrets = groups.iter().enumerate();
-    let secrets = secrets.map(|(nth, group)| pod::secret(&volume(nth), group.resolved, kept::RESOLVED));
+    let secrets = secrets.map(|(nth, group)| pod::secret(&volume(nth), group.resolved, stored_documents::RESOLVED));
     let mut volumes: Vec<Volume> = secrets.collect();
     volumes.extend(pod::volumes_of_copiers());
     let draft = Draft {

@@ -6,7 +6,7 @@ use boson_document::Tree;
 use boson_manifest::labels::{self, secret_type};
 use boson_manifest::names::{LABEL_LIMIT, NameError, Names, cut, label};
 use boson_pipeline::Diagnostic;
-use boson_pipeline::convert::kept::{self, Texts};
+use boson_pipeline::convert::stored_documents::{self, Texts};
 use boson_pipeline::plain;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
@@ -31,7 +31,7 @@ impl Whose<'_> {
     pub fn with_ops(self, document: &Tree) -> Result<Secret, Diagnostic> {
         let labels = self.labels(secret_type::WITH_OPS, None);
         let name = self.names.with_ops();
-        let content = content(&name, kept::manifest(document))?;
+        let content = content(&name, stored_documents::manifest(document))?;
         let mut annotations = plain::tags(document, None);
         annotations.extend(content.annotations);
         Ok(Secret {

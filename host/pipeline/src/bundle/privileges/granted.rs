@@ -5,9 +5,7 @@ use super::requested::{of_container, of_volume};
 use super::{Privilege, Privileges, capability};
 use crate::stage::JobFiles;
 use boson_document::Tree;
-
-/// Names of the job property with Kubernetes settings; the second is an older one.
-const QUARKS: [&str; 2] = ["quarks", "bosh_containerization"];
+use boson_manifest::job;
 
 /// Privileges of an instance group. `document`: its resolved document; `jobs`: its rendered bpm.
 pub fn of_group(document: &Tree, jobs: &[JobFiles]) -> Privileges {
@@ -18,12 +16,12 @@ pub fn of_group(document: &Tree, jobs: &[JobFiles]) -> Privileges {
     for group in document.items("instance_groups") {
         granted.extend(of_settings(group));
         granted.extend(of_errand(group, jobs));
-        for job in group.items("jobs") {
-            let properties = job.get("properties");
-            for quarks in QUARKS.iter().filter_map(|name| properties?.get(name)) {
+        for entry in group.items("jobs") {
+            let properties = entry.get("properties").and_then(Tree::as_object);
+            for (_, quarks) in properties.into_iter().flat_map(job::quarks) {
                 granted.extend(of_quarks(quarks));
             }
-            granted.extend(job.get("quarks").into_iter().flat_map(of_quarks));
+            granted.extend(entry.get("quarks").into_iter().flat_map(of_quarks));
         }
     }
     granted
