@@ -414,10 +414,10 @@ mod tests {
         let config = r#"{"azs": [{"name": "z"}, {"name": "z"}], "disk_types": [{"name": "d"}, {}], "vm_typos": []}"#;
         let messages: Vec<String> = found(config, "{}").into_iter().map(|one| one.0).collect();
         let expected = [
-            "Key 'vm_typos' of a cloud config is not known and has no effect",
             "Duplicate az name 'z'",
             "Required property 'disk_size' was not specified in object ({\"name\" => \"d\"})",
             "Required property 'name' was not specified in object ({})",
+            "Key 'vm_typos' of a cloud config is not known and has no effect",
         ];
         assert_eq!(messages, expected);
     }
