@@ -13,8 +13,8 @@ mod pod_problems;
 pub mod prune;
 mod quarks_secret;
 mod run;
+mod slots;
 mod stateful_set;
-mod turns;
 pub mod waiting;
 
 pub use codes::ALL as CODES;

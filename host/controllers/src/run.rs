@@ -5,8 +5,8 @@ use crate::deployment::{self, Conversion};
 use crate::job;
 use crate::plugins::Plugins;
 use crate::quarks_secret::{self, Signer};
+use crate::slots::Slots;
 use crate::stateful_set;
-use crate::turns::Turns;
 use boson_cluster::client::Cluster;
 use boson_cluster::lease::{self, Election, End};
 use boson_cluster::metrics::Metrics;
@@ -150,8 +150,8 @@ async fn review(
         .map_err(|error| RunError::Listen(address, error))?;
     let scope = Scope::new(&served);
     let (conversion, me) = (config.conversion.clone(), &config.election.me);
-    let turns = turns(config);
-    let context = deployment::Context::new(cluster.clone(), scope, conversion, plugins.clone(), turns, me);
+    let slots = slots(config);
+    let context = deployment::Context::new(cluster.clone(), scope, conversion, plugins.clone(), slots, me);
     let reviewer = Reviewer::new(Arc::new(context), served.clone(), cluster.metrics().clone());
     let keeper = Keeper::new(cluster.clone(), settings, served, &config.election.namespace);
     let serving = admission::serve(listener, keeper.clone(), Arc::new(reviewer), health.clone());
@@ -181,7 +181,7 @@ async fn controllers(config: &Config, cluster: Cluster, scope: Scope, running: R
             scope.clone(),
             conversion,
             plugins.clone(),
-            turns(config),
+            slots(config),
             me,
         )),
         jobs: Arc::new(job::Context::new(
@@ -209,13 +209,13 @@ async fn controllers(config: &Config, cluster: Cluster, scope: Scope, running: R
     }
 }
 
-/// The places in which deployments are converted: few, because each may hold the memory of a conversion and keeps a
+/// The slots for conversions: few, because each may hold the memory of a conversion and keeps a
 /// core busy.
-fn turns(config: &Config) -> Turns {
+fn slots(config: &Config) -> Slots {
     let at_a_time = |most: u16| usize::from(config.concurrency.clamp(1, most));
     match &config.namespaces {
-        Namespaces::Fixed(names) if names.len() == 1 => Turns::of_one(at_a_time(2)),
-        _ => Turns::shared(at_a_time(4)),
+        Namespaces::Fixed(names) if names.len() == 1 => Slots::of_one(at_a_time(2)),
+        _ => Slots::shared(at_a_time(4)),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Bad input, one operator for all of it: each mistake is reported in a condition and an event that name it, writes no
 //! object, reveals no value, and is no longer reported once it is fixed.
 
-use crate::hook;
+use crate::invalid_additions;
 use crate::operator_process::{OperatorProcess, Tenant, condition, is, small_release};
 use boson_tests::registry::layer;
 use futures::future::BoxFuture;
@@ -462,7 +462,7 @@ async fn play(tenant: Tenant, case: Case) {
 #[tokio::test(flavor = "multi_thread")]
 async fn mistakes_are_reported_harm_nothing_and_disappear_once_fixed() {
     let files = tempfile::tempdir().unwrap();
-    let plugin = format!("resources={}", hook::write(files.path()).display());
+    let plugin = format!("resources={}", invalid_additions::write(files.path()).display());
     let operator = OperatorProcess::set("mistakes", false, &["--plugin", &plugin]).await;
     // A release whose job has a process and nothing that text how to run it.
     let spec = std::fs::read(small_release().join("jobs/app/spec")).unwrap();

@@ -2,7 +2,7 @@
 //! exist beforehand.
 
 use crate::operator_process::{OperatorProcess, PATIENCE, Tenant};
-use crate::small::Small;
+use crate::small_deployment::Small;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! `deploy/`: complete, valid for a real API server, with a reason for each rule; what it grants is what is used.
 
-use crate::everything::{CLUSTER_STEPS, GIVEN, STEPS};
+use crate::all_features::{CLUSTER_STEPS, GIVEN, STEPS};
 use crate::installed::{EVERYTHING, Installed, LISTED, SYSTEM, install, rendered};
 use crate::rbac::{Permission, beyond, granted, text, used};
 use anyhow::{Context, Result};

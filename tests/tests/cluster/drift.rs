@@ -2,8 +2,8 @@
 
 use crate::environment::PATIENCE;
 use crate::example::{Example, until, writes};
+use crate::idle::pods_are_ready;
 use crate::mutating::{INJECTED, MIRROR, Webhook};
-use crate::silence::pods_are_ready;
 use boson_tests::cluster::shared;
 use k8s_openapi::api::events::v1::Event;
 use kube::api::ListParams;

@@ -1,8 +1,8 @@
 //! The documented example in its own namespace, with operators in this process: real plugins, and releases from their
 //! directories.
 
+use crate::connection::{AGENT, Connection, Death};
 use crate::environment::{Environment, Operator, PATIENCE};
-use crate::line::{AGENT, Death, Line};
 use boson_api::PluginUse;
 use boson_cluster::client::resource;
 use boson_cluster::namespaces::Namespaces;
@@ -150,12 +150,12 @@ impl Example {
     }
 
     /// An operator whose writes are counted.
-    pub fn operator(&self, lease: &str) -> (Operator, Line) {
-        let line = Line::default();
+    pub fn operator(&self, lease: &str) -> (Operator, Connection) {
+        let line = Connection::default();
         (self.operator_through(&line, Death::Never, lease), line)
     }
 
-    pub fn operator_through(&self, line: &Line, death: Death, lease: &str) -> Operator {
+    pub fn operator_through(&self, line: &Connection, death: Death, lease: &str) -> Operator {
         let client = line.client(self.env.client.clone(), death);
         self.operator_of(client, "boson", 0, lease)
     }

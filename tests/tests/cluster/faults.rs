@@ -1,8 +1,8 @@
 //! Counts the writes, then dies at each of them: before the request is sent, and after it succeeded but before the
 //! answer arrived.
 
+use crate::connection::{Connection, Death};
 use crate::environment::Environment;
-use crate::line::{Death, Line};
 use k8s_openapi::api::core::v1::Secret;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -20,7 +20,7 @@ const NAMES: [&str; 3] = ["root", "leaf", "word"];
 
 /// One run that ends as given, and one after it. Returns the number of writes in the first.
 async fn two_lives(env: &Environment, death: Death) -> usize {
-    let (first, second) = (Line::default(), Line::default());
+    let (first, second) = (Connection::default(), Connection::default());
     let operator = env.operator_through(first.client(env.client.clone(), death), "first");
     env.apply(OBJECTS).await;
     if matches!(death, Death::Never) {

@@ -1,7 +1,7 @@
 //! Services of single instances: with an address if the group has ports, headless if it has none.
 
 use crate::operator_process::{OperatorProcess, PATIENCE, Tenant};
-use crate::small::Small;
+use crate::small_deployment::Small;
 use serde_json::Value;
 use std::time::{Duration, Instant};
 

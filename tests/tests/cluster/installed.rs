@@ -1,7 +1,7 @@
 //! An operator as `deploy/` installs it: the same account, RBAC rules and options. Only its process runs outside of the
 //! cluster, which has no nodes here.
 
-use crate::extras;
+use crate::plugin_objects;
 use crate::rbac::text;
 use crate::shared_cluster::documents;
 use anyhow::{Result, ensure};
@@ -135,7 +135,7 @@ impl Installed {
         push_example(&registry)?;
         let operator = Operator::new(cluster, &system)?.registry(&registry);
         let files = operator.files().to_path_buf();
-        fs::write(files.join("extras.wasm"), extras::plugin())?;
+        fs::write(files.join("extras.wasm"), plugin_objects::plugin())?;
         Ok(Self {
             cluster,
             registry,

@@ -1,11 +1,9 @@
 //! How pods get the templates that they render: from ConfigMaps, or from containers of their release images where that
 //! is not possible. No pod runs here.
 
-use crate::operator_process::{OperatorProcess, PATIENCE, Tenant, small_release};
-use crate::small::Small;
+use crate::operator_process::{OperatorProcess, PATIENCE, Tenant, small_release_with};
+use crate::small_deployment::Small;
 use serde_json::Value;
-use std::fs;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
@@ -13,25 +11,6 @@ const LABEL: &str = "quarks.cloudfoundry.org/job-sources";
 const PODS: &str = "/spec/template/spec/template/spec";
 const SHORT: [&str; 2] = ["logs", "template-render"];
 const LONG: [&str; 4] = ["logs", "container-run-copier", "spec-copier-demo", "template-render"];
-
-/// The small release with one more template, which has this text.
-fn release(at: &Path, text: &str) {
-    let templates = at.join("jobs/app/templates");
-    fs::create_dir_all(&templates).unwrap();
-    fs::create_dir_all(at.join("config")).unwrap();
-    for file in [
-        "config/final.yml",
-        "jobs/app/monit",
-        "jobs/app/templates/app.conf.erb",
-        "jobs/app/templates/bpm.yml.erb",
-    ] {
-        fs::copy(small_release().join(file), at.join(file)).unwrap();
-    }
-    let spec = fs::read_to_string(small_release().join("jobs/app/spec")).unwrap();
-    let spec = spec.replace("templates:\n", "templates:\n  more: config/more\n");
-    fs::write(at.join("jobs/app/spec"), spec).unwrap();
-    fs::write(templates.join("more"), text).unwrap();
-}
 
 /// Text that gzip makes only a quarter smaller.
 fn noise(bytes: usize) -> String {
@@ -85,7 +64,7 @@ async fn pods_mount_their_job_sources_and_old_ones_are_deleted() {
     let scratch = tempfile::tempdir().unwrap();
     for (version, text) in [("2", "new text".to_string()), ("3", noise(1_500_000))] {
         let at = scratch.path().join(version);
-        release(&at, &text);
+        small_release_with(&at, ["more", "config/more", &text]);
         let image = format!("demo:ubuntu-jammy-1.1-{version}");
         operator.registry.push_release(&image, &at).unwrap();
     }

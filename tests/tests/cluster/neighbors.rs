@@ -1,7 +1,7 @@
 //! Several deployments in one namespace: each has its own objects and values, and none affects the others.
 
 use crate::operator_process::{OperatorProcess, Tenant, condition, is};
-use crate::small::Small;
+use crate::small_deployment::Small;
 use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 

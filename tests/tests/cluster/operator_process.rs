@@ -5,11 +5,12 @@ use crate::shared_cluster::SharedCluster;
 use boson_cluster::client::resource;
 use boson_tests::cluster::{Operator, shared};
 use boson_tests::registry::{Server, push_example};
-use boson_tests::root;
+use boson_tests::{Ran, host, root};
 use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
 use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Timeout of a step on a busy machine.
@@ -99,6 +100,26 @@ pub fn small_release() -> PathBuf {
     root().join("tests/fixtures/releases/demo")
 }
 
+/// Writes the small release with one more template: its name among the job's templates, the file that it becomes, and
+/// its text.
+pub fn small_release_with(at: &Path, [name, file, text]: [&str; 3]) {
+    let templates = at.join("jobs/app/templates");
+    fs::create_dir_all(&templates).unwrap();
+    fs::create_dir_all(at.join("config")).unwrap();
+    for file in [
+        "config/final.yml",
+        "jobs/app/monit",
+        "jobs/app/templates/app.conf.erb",
+        "jobs/app/templates/bpm.yml.erb",
+    ] {
+        fs::copy(small_release().join(file), at.join(file)).unwrap();
+    }
+    let spec = fs::read_to_string(small_release().join("jobs/app/spec")).unwrap();
+    let spec = spec.replace("templates:\n", &format!("templates:\n  {name}: {file}\n"));
+    fs::write(at.join("jobs/app/spec"), spec).unwrap();
+    fs::write(templates.join(name), text).unwrap();
+}
+
 // === impl Tenant ===
 
 impl Tenant {
@@ -129,6 +150,14 @@ impl Tenant {
         let list = self.api(api_version, kind).list(&ListParams::default()).await.unwrap();
         let items = list.items.into_iter();
         items.map(|object| serde_json::to_value(object).unwrap()).collect()
+    }
+
+    /// `host prune` of the deployment 'd'.
+    pub fn prune(&self, arguments: &[&str]) -> Ran {
+        let kubeconfig = shared().unwrap().kubeconfig().to_str().unwrap();
+        let fixed = ["prune", "d", "--namespace", &self.namespace, "--kubeconfig", kubeconfig];
+        let scratch = tempfile::tempdir().unwrap();
+        host(scratch.path(), fixed.into_iter().chain(arguments.iter().copied())).unwrap()
     }
 
     /// Names of the objects of a kind that belong to a deployment, sorted.

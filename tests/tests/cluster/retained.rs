@@ -1,12 +1,11 @@
 //! Generated values of deleted deployments: a deployment with claims retains them, whether or not an operator runs, and
 //! gets them back when it is recreated.
 
+use crate::connection::{Connection, Death};
 use crate::environment::Environment;
-use crate::line::{Death, Line};
 use crate::operator_process::{OperatorProcess, PATIENCE, Tenant, is};
-use crate::small::Small;
+use crate::small_deployment::Small;
 use boson_api::QuarksSecret;
-use boson_tests::{Ran, host};
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
@@ -87,21 +86,6 @@ async fn delete(tenant: &Tenant) {
     .await;
 }
 
-fn prune(tenant: &Tenant, arguments: &[&str]) -> Ran {
-    let kubeconfig = boson_tests::cluster::shared().unwrap().kubeconfig();
-    let kubeconfig = kubeconfig.to_str().unwrap();
-    let fixed = [
-        "prune",
-        "d",
-        "--namespace",
-        &tenant.namespace,
-        "--kubeconfig",
-        kubeconfig,
-    ];
-    let scratch = tempfile::tempdir().unwrap();
-    host(scratch.path(), fixed.into_iter().chain(arguments.iter().copied())).unwrap()
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn values_of_a_deployment_with_claims_are_reused_when_it_is_recreated_until_they_are_pruned() {
     let mut operator = OperatorProcess::set("retained", false, &[]).await;
@@ -135,7 +119,7 @@ async fn values_of_a_deployment_with_claims_are_reused_when_it_is_recreated_unti
     let mine = after.remove("d.var-mine").unwrap();
     assert_eq!(after, before, "generated again");
     assert_eq!(mine, json!({"password": "bWluZQ=="}));
-    let ran = prune(&tenant, &["--yes"]);
+    let ran = tenant.prune(&["--yes"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
 
     // Another request generates another value, as for a variable that was never removed.
@@ -155,7 +139,7 @@ async fn values_of_a_deployment_with_claims_are_reused_when_it_is_recreated_unti
 
     delete(&tenant).await;
     let listed: String = NAMES.iter().map(|name| format!("secret \"{name}\"\n")).collect();
-    let ran = prune(&tenant, &["--dry-run"]);
+    let ran = tenant.prune(&["--dry-run"]);
     assert_eq!((ran.code, ran.stdout), (0, listed.clone()), "{}", ran.stderr);
     let claim = claims[0]["metadata"]["name"].as_str().unwrap();
     assert!(
@@ -164,7 +148,7 @@ async fn values_of_a_deployment_with_claims_are_reused_when_it_is_recreated_unti
         "{}",
         ran.stderr
     );
-    let ran = prune(&tenant, &["--yes"]);
+    let ran = tenant.prune(&["--yes"]);
     assert_eq!(
         (ran.code, ran.stdout),
         (0, listed.replace("\"\n", "\" deleted\n")),
@@ -172,7 +156,7 @@ async fn values_of_a_deployment_with_claims_are_reused_when_it_is_recreated_unti
         ran.stderr
     );
     assert_eq!(values(&tenant).await.keys().collect::<Vec<_>>(), ["d.var-mine"]);
-    let ran = prune(&tenant, &["--yes"]);
+    let ran = tenant.prune(&["--yes"]);
     assert_eq!(ran.code, 1);
     assert!(ran.stderr.contains("there is no BOSHDeployment 'd'"), "{}", ran.stderr);
 }
@@ -259,7 +243,7 @@ async fn values_are_retained_before_the_first_claim_is_made() {
     assert_eq!(values(&tenant).await, before);
 
     // Its Secret has no owner with which it would be deleted.
-    let ran = prune(&tenant, &["--yes"]);
+    let ran = tenant.prune(&["--yes"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert_eq!(values(&tenant).await.keys().collect::<Vec<_>>(), ["d.var-word"]);
 
@@ -345,7 +329,7 @@ async fn stored(env: &Environment) -> BTreeMap<String, Secret> {
 /// number of writes in that run.
 async fn three_lives(env: &Environment, death: Death) -> usize {
     let names = ["root", "word"];
-    let line = Line::default();
+    let line = Connection::default();
     let operator = env.operator("first");
     env.apply(&asked("Delete")).await;
     env.ready(&names).await;

@@ -1,9 +1,9 @@
 //! Upgrades of the operator: pods keep their image until something else changes them or the operator rolls them.
 
+use crate::connection::{Connection, Death};
 use crate::environment::{Operator, PATIENCE};
 use crate::example::{Example, until};
-use crate::line::{Death, Line};
-use crate::silence::pods_are_ready;
+use crate::idle::pods_are_ready;
 use kube::ResourceExt;
 use kube::api::ListParams;
 use serde_json::{Value, json};
@@ -54,7 +54,7 @@ async fn comes(example: &Example, sets: &[(&str, &str)], outdated: Value, ready:
 }
 
 fn start(example: &Example, image: &str, roll_outdated: usize) -> Operator {
-    let client = Line::default().client(example.env.client.clone(), Death::Never);
+    let client = Connection::default().client(example.env.client.clone(), Death::Never);
     example.operator_of(client, image, roll_outdated, &image.replace(':', "-"))
 }
 

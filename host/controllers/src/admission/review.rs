@@ -3,7 +3,7 @@
 
 use super::configuration::PATIENCE;
 use crate::deployment::{Checked, Context};
-use crate::turns::Turns;
+use crate::slots::Slots;
 use boson_api::BoshDeployment;
 use boson_cluster::metrics::{Metrics, Outcome, Review};
 use boson_cluster::namespaces::Namespaces;
@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 /// Our own limit, shorter than that of the API server, so that the answer can say that nothing was checked.
 const DEADLINE: Duration = Duration::from_millis(PATIENCE as u64 * 1000 - 700);
 /// How many checks run at a time; each may use the memory of several copies of a manifest.
-const PLACES: usize = 4;
-/// How often to check whether the namespace has a free place.
+const SLOTS: usize = 4;
+/// How often to check whether the namespace has a free slot.
 const POLL: Duration = Duration::from_millis(50);
 /// Characters of a warning: the API server cuts longer ones than 256.
 const WARNING: usize = 250;
@@ -30,7 +30,7 @@ const MESSAGE: usize = 16_000;
 pub(crate) struct Reviewer {
     context: Arc<Context>,
     served: Namespaces,
-    turns: Turns,
+    slots: Slots,
     metrics: Arc<Metrics>,
 }
 
@@ -49,7 +49,7 @@ impl Reviewer {
         Self {
             context,
             served,
-            turns: Turns::shared(PLACES),
+            slots: Slots::shared(SLOTS),
             metrics,
         }
     }
@@ -104,15 +104,15 @@ impl Reviewer {
     }
 
     async fn check(&self, object: BoshDeployment, namespace: String) -> Verdict {
-        // No namespace gets more than half of the places, or it could delay the reviews of all others.
+        // No namespace gets more than half of the slots, or it could delay the reviews of all others.
         let turn = loop {
-            match self.turns.take(&namespace, Instant::now()) {
+            match self.slots.acquire(&namespace, Instant::now()) {
                 Some(turn) => break turn,
                 None => tokio::time::sleep(POLL).await,
             }
         };
         let context = self.context.clone();
-        // In its own task: after a timeout it keeps its place until it has ended.
+        // In its own task: after a timeout it keeps its slot until it has ended.
         let checked = tokio::spawn(async move {
             let checked = context.check(object, &namespace).await;
             drop(turn);

@@ -3,7 +3,7 @@
 use super::memory::Memory;
 use crate::conversion::{Images, PluginHost, Web};
 use crate::plugins::Plugins;
-use crate::turns::Turns;
+use crate::slots::Slots;
 use boson_budget::Budget;
 use boson_cluster::cache::Cache;
 use boson_cluster::client::{Cluster, Events, FieldManager};
@@ -23,7 +23,7 @@ pub(crate) struct Context {
     pub cache: Arc<Cache>,
     pub memory: Memory,
     pub plugins: Plugins,
-    pub turns: Turns,
+    pub slots: Slots,
 }
 
 /// How manifests are converted.
@@ -53,13 +53,13 @@ pub struct Conversion {
 // === impl Context ===
 
 impl Context {
-    /// For this cluster. `instance`: name of this process. `turns`: the places in which deployments are converted.
+    /// For this cluster. `instance`: name of this process. `slots`: for conversions.
     pub fn new(
         cluster: Cluster,
         scope: Scope,
         conversion: Conversion,
         plugins: Plugins,
-        turns: Turns,
+        slots: Slots,
         instance: &str,
     ) -> Self {
         Self {
@@ -70,7 +70,7 @@ impl Context {
             cache: Arc::default(),
             memory: Memory::default(),
             plugins,
-            turns,
+            slots,
         }
     }
 }

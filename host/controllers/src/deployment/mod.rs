@@ -158,7 +158,7 @@ impl Context {
         snapshot: Option<Snapshot>,
         resolution: Resolution,
     ) -> Result<Option<(Observed, Option<Duration>)>, Error> {
-        match self.turns.take(&key.0, Instant::now()) {
+        match self.slots.acquire(&key.0, Instant::now()) {
             Some(_turn) => self.converted(object, key, snapshot, resolution).await.map(Some),
             None => Ok(None),
         }

@@ -85,7 +85,12 @@ pub(super) async fn create(
 ///
 /// # Errors
 /// See [`Error`]; a conflict when the QuarksJob has changed.
-pub(super) async fn turn(cluster: &Cluster, object: &QuarksJob, strategy: Strategy, number: i64) -> Result<(), Error> {
+pub(super) async fn reset_trigger(
+    cluster: &Cluster,
+    object: &QuarksJob,
+    strategy: Strategy,
+    number: i64,
+) -> Result<(), Error> {
     let annotations = json!({"annotations": {TRIGGER_RESET: name(object, number)?}});
     let members = json!({"metadata": annotations, "spec": {"trigger": {"strategy": strategy}}});
     cluster.merge(MANAGER, object, members).await.map(drop)

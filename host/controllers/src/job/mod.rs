@@ -100,7 +100,7 @@ impl Context {
         let observed = observe(&self.cluster, &self.interest, object).await?;
         match plan(object, &observed, &self.operator_image)? {
             Step::Create(number) => return self.create(object, &observed, number).await,
-            Step::Turn(strategy, number) => act::turn(&self.cluster, object, strategy, number).await?,
+            Step::ResetTrigger(strategy, number) => act::reset_trigger(&self.cluster, object, strategy, number).await?,
             Step::Begin(number, digest) => {
                 let count = |status: &mut QuarksJobStatus| {
                     status.runs = number;

@@ -23,7 +23,7 @@ pub(super) enum Step {
     /// Create the suspended Job of this run.
     Create(i64),
     /// Reset the trigger to this strategy, for the Job of this run.
-    Turn(Strategy, i64),
+    ResetTrigger(Strategy, i64),
     /// Count the run.
     Begin(i64, Option<String>),
     /// Start its Job.
@@ -104,7 +104,7 @@ fn idle(object: &QuarksJob, observed: &Observed, status: &QuarksJobStatus) -> Re
     let last = status.config_digest.as_deref();
     let renews =
         strategy == Strategy::Done && is_renewed(object) && last.is_some() && digest.is_some() && digest != last;
-    let turned = match strategy {
+    let after_reset = match strategy {
         Strategy::Now => Some(Strategy::Manual),
         Strategy::Once => Some(Strategy::Done),
         Strategy::Manual | Strategy::Done => None,
@@ -114,8 +114,8 @@ fn idle(object: &QuarksJob, observed: &Observed, status: &QuarksJobStatus) -> Re
         // Even if the configuration has changed: if this Job were deleted while another operator resets the trigger,
         // nothing would run.
         let reset = object.annotations().get(TRIGGER_RESET) == Some(&name(object, next)?);
-        return Ok(match turned.filter(|_| !reset) {
-            Some(turned) => Step::Turn(turned, next),
+        return Ok(match after_reset.filter(|_| !reset) {
+            Some(strategy) => Step::ResetTrigger(strategy, next),
             None => Step::Begin(next, made_from(job).map(str::to_string)),
         });
     }
@@ -123,7 +123,7 @@ fn idle(object: &QuarksJob, observed: &Observed, status: &QuarksJobStatus) -> Re
         return Ok(Step::Rest(State::Refused(why)));
     }
     let missing = observed.config.as_ref().map_or(&[][..], |config| &config.missing);
-    if turned.is_none() && !renews {
+    if after_reset.is_none() && !renews {
         return Ok(Step::Rest(State::Idle));
     }
     if !missing.is_empty() {

@@ -77,7 +77,7 @@ impl World {
                 }
                 return is_new;
             }
-            Step::Turn(strategy, number) if fresh => {
+            Step::ResetTrigger(strategy, number) if fresh => {
                 self.object
                     .annotations_mut()
                     .insert(TRIGGER_RESET.into(), name(object, *number).unwrap());
@@ -186,7 +186,7 @@ fn is_same(one: &Job, other: &Job) -> bool {
 fn word(step: &Step) -> &'static str {
     match step {
         Step::Create(_) => "create",
-        Step::Turn(..) => "turn",
+        Step::ResetTrigger(..) => "reset",
         Step::Begin(..) => "begin",
         Step::Start(_) => "start",
         Step::End(_) => "end",
@@ -215,7 +215,7 @@ fn an_errand_runs_on_request_and_its_job_is_deleted_after_a_success() {
     assert_eq!(world.settle(), ["rest"]);
     assert_eq!(world.state(), (0, false, "Idle"));
     world.ask(Strategy::Now);
-    assert_eq!(world.settle(), ["create", "turn", "begin", "start", "rest"]);
+    assert_eq!(world.settle(), ["create", "reset", "begin", "start", "rest"]);
     assert_eq!(world.object.spec.trigger.strategy, Strategy::Manual);
     assert_eq!(world.state(), (1, false, "Running"));
     world.end("Complete");

@@ -1,22 +1,22 @@
 //! QuarksJobs from the user's view. Kubernetes' own controller runs the Jobs; the tests do what a node would do to
 //! their pods.
 
-mod deaths;
-mod hands;
-mod kept;
+mod crashes;
+mod output;
+mod users;
 
 use crate::environment::Environment;
 use boson_api::{ConditionStatus, QuarksJob};
-use hands::{
-    PATIENCE, TICK, ask, condition, events, has_succeeded, is_running, jobs, pod, run, says, secret, template, trigger,
-    until,
-};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
 use kube::ResourceExt;
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use std::time::Duration;
+use users::{
+    PATIENCE, TICK, ask, condition, events, has_succeeded, is_running, jobs, pod, run, says, secret, template, trigger,
+    until,
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_errand_runs_when_it_is_asked_to_and_once() {

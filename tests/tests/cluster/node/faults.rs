@@ -2,8 +2,8 @@
 //! and drain scripts run to their end in a pod that Kubernetes stops gracefully. On its own cluster, because daemons of
 //! the node and the API server are killed.
 
+use super::disks::{CHANGE, Lifecycle};
 use super::lifecycle::{check_drain, check_start, check_stop};
-use super::survives::{CHANGE, Lifecycle};
 use anyhow::{Context, Result, ensure};
 use boson_tests::cluster::{Cluster, own_with_node};
 use std::fs;

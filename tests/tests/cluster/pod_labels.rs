@@ -1,36 +1,15 @@
 //! What the operator writes onto pods: labels with their ordinal and the version of their deployment, and the
 //! annotation that starts post-deploy scripts. And tags, which are annotations of all objects. No pod runs here.
 
-use crate::operator_process::{OperatorProcess, PATIENCE, Tenant, small_release};
-use crate::small::Small;
+use crate::operator_process::{OperatorProcess, PATIENCE, Tenant, small_release_with};
+use crate::small_deployment::Small;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
-use std::fs;
-use std::path::Path;
 use std::time::Instant;
 
 const ORDINAL: &str = "quarks.cloudfoundry.org/pod-ordinal";
 const VERSION: &str = "quarks.cloudfoundry.org/deployment-version";
 const POST_DEPLOY: &str = "quarks.cloudfoundry.org/post-deploy";
-
-/// The small release, with a post-deploy script.
-fn release(at: &Path) {
-    let job = at.join("jobs/app");
-    fs::create_dir_all(job.join("templates")).unwrap();
-    fs::create_dir_all(at.join("config")).unwrap();
-    for file in [
-        "config/final.yml",
-        "jobs/app/monit",
-        "jobs/app/templates/app.conf.erb",
-        "jobs/app/templates/bpm.yml.erb",
-    ] {
-        fs::copy(small_release().join(file), at.join(file)).unwrap();
-    }
-    let spec = fs::read_to_string(small_release().join("jobs/app/spec")).unwrap();
-    let with_script = spec.replace("templates:\n", "templates:\n  post-deploy: bin/post-deploy\n");
-    fs::write(job.join("spec"), with_script).unwrap();
-    fs::write(job.join("templates/post-deploy"), "#!/bin/bash\n").unwrap();
-}
 
 fn manifest(domain: &str) -> String {
     let small = Small {
@@ -104,7 +83,8 @@ async fn until(tenant: &Tenant, ready: bool, wanted: &[&str]) {
 async fn pods_get_labels_and_the_annotation_of_their_deployment_and_everything_gets_its_tags() {
     let operator = OperatorProcess::set("marked", false, &[]).await;
     let scratch = tempfile::tempdir().unwrap();
-    release(scratch.path());
+    let script = ["post-deploy", "bin/post-deploy", "#!/bin/bash\n"];
+    small_release_with(scratch.path(), script);
     operator
         .registry
         .push_release("demo:ubuntu-jammy-1.1-2", scratch.path())

@@ -2,9 +2,9 @@
 //! Secrets.
 
 use crate::operator_process::{OperatorProcess, Tenant, condition, is};
-use crate::small::Small;
+use crate::small_deployment::Small;
+use boson_tests::host;
 use boson_tests::registry::{PASSWORD, USER};
-use boson_tests::{Ran, host};
 use serde_json::{Value, json};
 
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
@@ -16,21 +16,6 @@ fn manifest(variables: &str, pull: &str) -> String {
         ..Small::default()
     };
     small.manifest()
-}
-
-fn prune(tenant: &Tenant, arguments: &[&str]) -> Ran {
-    let kubeconfig = boson_tests::cluster::shared().unwrap().kubeconfig();
-    let kubeconfig = kubeconfig.to_str().unwrap();
-    let fixed = [
-        "prune",
-        "d",
-        "--namespace",
-        &tenant.namespace,
-        "--kubeconfig",
-        kubeconfig,
-    ];
-    let scratch = tempfile::tempdir().unwrap();
-    host(scratch.path(), fixed.into_iter().chain(arguments.iter().copied())).unwrap()
 }
 
 async fn variables(tenant: &Tenant, variables: &str, removed: &[&str]) {
@@ -72,7 +57,7 @@ async fn a_removed_variable_keeps_its_value_until_it_is_pruned() {
         before,
         "added again is not generated again"
     );
-    let ran = prune(&tenant, &["--yes"]);
+    let ran = tenant.prune(&["--yes"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
 
     variables(&tenant, "", &["one_word", "two"]).await;
@@ -83,7 +68,7 @@ async fn a_removed_variable_keeps_its_value_until_it_is_pruned() {
         .await;
     let listed = "quarkssecret.quarks.cloudfoundry.org \"d.var-one-word\", with secret \"d.var-one-word\"\n";
     for arguments in [&["--dry-run"][..], &[]] {
-        let ran = prune(&tenant, arguments);
+        let ran = tenant.prune(arguments);
         assert_eq!(
             (ran.code, ran.stdout.as_str()),
             (i32::from(arguments.is_empty()), listed),
@@ -97,7 +82,7 @@ async fn a_removed_variable_keeps_its_value_until_it_is_pruned() {
             ran.stderr
         );
     }
-    let ran = prune(&tenant, &["--yes"]);
+    let ran = tenant.prune(&["--yes"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert_eq!(
         ran.stdout,
@@ -110,7 +95,7 @@ async fn a_removed_variable_keeps_its_value_until_it_is_pruned() {
         tokio::time::sleep(std::time::Duration::from_millis(200)).await;
     }
     assert!(value("d.var-two").await.is_some());
-    let ran = prune(&tenant, &["--yes", "--context", "absent"]);
+    let ran = tenant.prune(&["--yes", "--context", "absent"]);
     assert_eq!(ran.code, 1, "{}", ran.stderr);
 }
 

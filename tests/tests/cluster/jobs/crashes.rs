@@ -1,8 +1,8 @@
 //! Counts the writes of a run, then dies at each of them.
 
-use super::hands::{TICK, ask, end, has_succeeded, jobs, template, until, waiting_pod};
+use super::users::{TICK, ask, end, has_succeeded, jobs, template, until, waiting_pod};
+use crate::connection::{Connection, Death};
 use crate::environment::Environment;
-use crate::line::{Death, Line};
 use boson_api::QuarksJob;
 use futures::StreamExt;
 use k8s_openapi::api::events::v1::Event;
@@ -24,7 +24,7 @@ async fn pods_made(env: &Environment) -> usize {
 /// One run that ends as given, and one after it. Returns the number of writes in the first.
 async fn two_lives(name: String, death: Death) -> usize {
     let env = Environment::set(&name).await;
-    let (first, second) = (Line::default(), Line::default());
+    let (first, second) = (Connection::default(), Connection::default());
     let operator = env.operator_through(first.client(env.client.clone(), death), "first");
     let mut spec = json!({"trigger": {"strategy": "now"}, "template": template(&json!({}))});
     spec["output"] = json!({"outputMap": {"work": {"output.json": {"name": "result"}}}});

@@ -1,7 +1,7 @@
 //! A run of an installed operator that uses all its features: a list of steps, to be extended with each new feature.
 
-use crate::extras;
 use crate::installed::Installed;
+use crate::plugin_objects;
 use anyhow::Result;
 use boson_tests::root;
 use serde_json::{Value, json};
@@ -80,7 +80,7 @@ fn deploy(it: &mut Installed) -> Result<()> {
         deployment(it),
     ])?;
     it.until("Applied", || is(it, "Applied", "True"))?;
-    for (kind, _) in extras::objects() {
+    for (kind, _) in plugin_objects::objects() {
         it.until_there(&format!("{kind}/extra"), true)?;
     }
     it.until_there("statefulset/nats-gateway-z0-v1", true)
@@ -285,7 +285,7 @@ fn sign(it: &mut Installed) -> Result<()> {
 fn simplify(it: &mut Installed) -> Result<()> {
     it.operator.stop()?;
     it.start(false)?;
-    for (kind, _) in extras::objects() {
+    for (kind, _) in plugin_objects::objects() {
         // A claim holds data.
         it.until_there(&format!("{kind}/extra"), kind == "persistentvolumeclaim")?;
     }

@@ -1,8 +1,8 @@
 //! A whole deployment, with the operator dying at each write: before the request is sent, or after it succeeded but
 //! before the answer arrived.
 
+use crate::connection::{Connection, Death};
 use crate::example::{Example, writes};
-use crate::line::{Death, Line};
 use futures::stream::{self, StreamExt};
 use kube::api::DynamicObject;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ const LIVES: usize = 4;
 /// One run that ends as given, and one after it. Returns the number of writes in the first, and the namespace.
 async fn two_lives(name: &str, death: Death) -> (usize, String) {
     let example = Example::set(name).await;
-    let (first, second) = (Line::default(), Line::default());
+    let (first, second) = (Connection::default(), Connection::default());
     let operator = example.operator_through(&first, death, "first");
     example.deploy().await;
     let cut = async {

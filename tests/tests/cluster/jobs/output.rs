@@ -1,6 +1,6 @@
 //! What `host util persist-output` writes, with only the permissions of its account.
 
-use super::hands::{ask, is_running, template, until};
+use super::users::{ask, is_running, template, until};
 use crate::environment::Environment;
 use crate::shared_cluster::connection;
 use boson_api::job::{Output, OutputSecret};

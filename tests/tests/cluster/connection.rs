@@ -21,14 +21,14 @@ pub enum Death {
 
 /// A connection to the cluster that ends.
 #[derive(Clone, Default)]
-pub struct Line {
+pub struct Connection {
     pub writes: Arc<AtomicUsize>,
     pub cut: Arc<AtomicBool>,
     /// Method and path of each successful write.
     pub landed: Arc<Mutex<Vec<String>>>,
 }
 
-impl Line {
+impl Connection {
     /// Whether it has ended.
     pub fn is_cut(&self) -> bool {
         self.cut.load(Ordering::SeqCst)
