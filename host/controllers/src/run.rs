@@ -209,8 +209,7 @@ async fn controllers(config: &Config, cluster: Cluster, scope: Scope, running: R
     }
 }
 
-/// The slots for conversions: few, because each may hold the memory of a conversion and keeps a
-/// core busy.
+/// The slots for conversions: few, because each may hold the memory of a conversion and keeps a core busy.
 fn slots(config: &Config) -> Slots {
     let at_a_time = |most: u16| usize::from(config.concurrency.clamp(1, most));
     match &config.namespaces {

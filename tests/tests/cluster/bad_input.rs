@@ -305,7 +305,7 @@ fn cases() -> Vec<Case> {
                     .await;
                 tenant.deployment(name, &[]).await;
             }),
-            reported: applied("DeploymentNameTaken"),
+            reported: applied("DeploymentNameConflict"),
             words: &["there is already Service 'service-of-others-web' (not owned by this deployment)"],
             fix: steps!(tenant, name, {
                 let service = tenant.get("v1", "Service", "service-of-others-web").await.unwrap();
@@ -322,7 +322,7 @@ fn cases() -> Vec<Case> {
                     .await;
                 tenant.deployment(name, &[]).await;
             }),
-            reported: applied("DeploymentNameTaken"),
+            reported: applied("DeploymentNameConflict"),
             words: &["there is already Secret 'secret-of-others.ig-resolved.web-v1' (not owned by this deployment)"],
             fix: steps!(tenant, name, {
                 tenant
@@ -340,7 +340,7 @@ fn cases() -> Vec<Case> {
                 tenant.applied("neighbor").await;
                 tenant.deployment(name, &[]).await;
             }),
-            reported: applied("DeploymentNameTaken"),
+            reported: applied("DeploymentNameConflict"),
             words: &["QuarksStatefulSet 'neighbor-b-web' (of BOSHDeployment 'neighbor')"],
             fix: steps!(tenant, name, {
                 tenant.delete(OURS, "BOSHDeployment", "neighbor").await

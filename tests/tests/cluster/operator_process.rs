@@ -154,7 +154,8 @@ impl Tenant {
 
     /// `host prune` of the deployment 'd'.
     pub fn prune(&self, arguments: &[&str]) -> Ran {
-        let kubeconfig = shared().unwrap().kubeconfig().to_str().unwrap();
+        let kubeconfig = shared().unwrap().kubeconfig();
+        let kubeconfig = kubeconfig.to_str().unwrap();
         let fixed = ["prune", "d", "--namespace", &self.namespace, "--kubeconfig", kubeconfig];
         let scratch = tempfile::tempdir().unwrap();
         host(scratch.path(), fixed.into_iter().chain(arguments.iter().copied())).unwrap()

@@ -366,7 +366,7 @@ async fn three_lives(env: &Environment, death: Death) -> usize {
         .await;
     env.until("thief", |thief| {
         let conditions = thief.status.iter().flat_map(|status| &status.conditions);
-        conditions.into_iter().any(|one| one.reason == "NameTaken")
+        conditions.into_iter().any(|one| one.reason == "NameConflict")
     })
     .await;
     env.apply(&asked("Retain")).await;

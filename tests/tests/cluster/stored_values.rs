@@ -3,7 +3,6 @@
 
 use crate::operator_process::{OperatorProcess, Tenant, condition, is};
 use crate::small_deployment::Small;
-use boson_tests::host;
 use boson_tests::registry::{PASSWORD, USER};
 use serde_json::{Value, json};
 

@@ -100,7 +100,7 @@ impl Context {
         let (mut observed, wait) = match self.due(object, &key, snapshot.as_ref()).await? {
             Due::Nothing => (observe::unchanged(self, object, &key.0, resolution).await?, None),
             Due::In(pause) => return Ok(Action::requeue(pause)),
-            Due::Now => match self.in_turn(object, &key, snapshot, resolution).await {
+            Due::Now => match self.in_slot(object, &key, snapshot, resolution).await {
                 Ok(Some(converted)) => converted,
                 // It is converted as soon as another one of its namespace is done.
                 Ok(None) => return Ok(Action::requeue(TURN)),
@@ -150,8 +150,8 @@ impl Context {
         self.memory.postponed.holds(key) || observe::rollouts::rolls_later(self, object)
     }
 
-    /// Converts, if its namespace has a free place.
-    async fn in_turn(
+    /// Converts, if its namespace has a free slot.
+    async fn in_slot(
         &self,
         object: &BoshDeployment,
         key: &Key,
@@ -159,7 +159,7 @@ impl Context {
         resolution: Resolution,
     ) -> Result<Option<(Observed, Option<Duration>)>, Error> {
         match self.slots.acquire(&key.0, Instant::now()) {
-            Some(_turn) => self.converted(object, key, snapshot, resolution).await.map(Some),
+            Some(_slot) => self.converted(object, key, snapshot, resolution).await.map(Some),
             None => Ok(None),
         }
     }

@@ -110,7 +110,7 @@ pub fn plan(object: &QuarksSecret, observed: &Observed, now: SystemTime) -> Plan
         }
         Owner::Other(other) => {
             let message = format!("Secret '{name}' belongs to {other}; give this one another name");
-            silent(ready(false, "NameTaken", message), false)
+            silent(ready(false, "NameConflict", message), false)
         }
         Owner::Leaving => {
             let message = format!("Secret '{name}' belongs to an earlier object and is being deleted");

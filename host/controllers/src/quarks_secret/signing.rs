@@ -78,7 +78,7 @@ pub fn prior(
             "CertificateSigningRequest '{}' is not owned by this QuarksSecret",
             request::name(object).map_err(Trouble::defect)?
         );
-        return Err(trouble("NameTaken", message));
+        return Err(trouble("NameConflict", message));
     }
     if is_spent(object, observed, old) {
         return Ok(Some(Prior::Clear { key: true }));

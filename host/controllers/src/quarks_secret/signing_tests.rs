@@ -289,7 +289,10 @@ fn a_forged_request_is_not_signed() {
     forged.metadata.annotations = None;
     observed.request.as_mut().unwrap().request = Some(forged);
     let plan = plan(&object, &observed, SystemTime::now());
-    assert_eq!((plan.step, plan.findings[0].reason.as_ref()), (Step::Keep, "NameTaken"));
+    assert_eq!(
+        (plan.step, plan.findings[0].reason.as_ref()),
+        (Step::Keep, "NameConflict")
+    );
 }
 
 #[test]

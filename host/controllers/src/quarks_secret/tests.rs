@@ -492,7 +492,7 @@ fn a_retained_secret_has_no_owner_and_only_its_namesake_adopts_it() {
     let refused = plan(&other, &observed, now());
     assert_eq!(
         (refused.step, refused.findings[0].reason.as_ref()),
-        (Step::Keep, "NameTaken")
+        (Step::Keep, "NameConflict")
     );
     let message = &refused.findings[0].message;
     assert!(message.contains("QuarksSecret 'a', which retained it"), "{message}");

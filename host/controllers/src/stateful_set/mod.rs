@@ -43,7 +43,7 @@ const MANAGER: FieldManager = FieldManager("boson-statefulset");
 /// Reason: the API server refuses an object.
 const REFUSED: &str = "Refused";
 /// Reason: a name conflict.
-const NAME_TAKEN: &str = "NameTaken";
+const NAME_CONFLICT: &str = "NameConflict";
 /// Reason: an object is being deleted.
 const WAITING: &str = "Waiting";
 /// Reason: the template is invalid.
@@ -278,7 +278,7 @@ impl Context {
     ) -> Result<Done, Failure> {
         let conflicts = Conflicts::find(&self.cluster, place.namespace, plan.new_objects.iter(), owner).await?;
         if let Some(complaint) = conflicts.complaint() {
-            return Err(Failure::Trouble(Trouble(NAME_TAKEN, complaint)));
+            return Err(Failure::Trouble(Trouble(NAME_CONFLICT, complaint)));
         }
         if !conflicts.leaving.is_empty() {
             let waiting = format!("waiting for {} to be deleted", conflicts.leaving.join(", "));

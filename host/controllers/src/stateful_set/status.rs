@@ -1,7 +1,7 @@
 //! The conditions and events of a QuarksStatefulSet.
 
 use super::versions::Versions;
-use super::{Context, Done, INVALID, MANAGER, NAME_TAKEN, REFUSED, Trouble, WAITING};
+use super::{Context, Done, INVALID, MANAGER, NAME_CONFLICT, REFUSED, Trouble, WAITING};
 use crate::pod_problems;
 use boson_api::conditions::{self, Finding};
 use boson_api::stateful_set::{PODS_NOT_READY, PODS_READY};
@@ -51,7 +51,7 @@ pub(crate) fn is_worth_an_event(reason: &str) -> bool {
 
 /// Whether this reason means that the API server, or this controller, refuses the StatefulSets.
 pub(crate) fn is_refusal(reason: &str) -> bool {
-    [REFUSED, NAME_TAKEN, INVALID, WAITING].contains(&reason)
+    [REFUSED, NAME_CONFLICT, INVALID, WAITING].contains(&reason)
 }
 
 /// The events to emit.

@@ -31,7 +31,7 @@ pub async fn preflight(run: &Reconcile<'_>, plan: &Applying, manifest: &Manifest
 pub async fn vacant<'o>(run: &Reconcile<'_>, objects: impl Iterator<Item = &'o Value>) -> Result<(), Stop> {
     let conflicts = Conflicts::find(&run.context.cluster, run.namespace, objects, &run.owner).await?;
     if let Some(complaint) = conflicts.complaint() {
-        return Err(name_taken(complaint));
+        return Err(name_conflict(complaint));
     }
     match conflicts.leaving.as_slice() {
         [] => Ok(()),
@@ -82,11 +82,11 @@ pub fn not_of_others(run: &Reconcile<'_>, secret: Option<&Secret>) -> Result<(),
     match whose(&secret.metadata, &run.owner, &run.names.deployment()) {
         Whose::Ours => Ok(()),
         Whose::Leaving => Err(Stop::Waiting(format!("Secret '{name}' to be deleted"))),
-        Whose::Other(other) => Err(name_taken(format!("there is already Secret '{name}' ({other})"))),
+        Whose::Other(other) => Err(name_conflict(format!("there is already Secret '{name}' ({other})"))),
     }
 }
 
-fn name_taken(complaint: String) -> Stop {
+fn name_conflict(complaint: String) -> Stop {
     let error = Diagnostic::error(codes::DEPLOYMENT_NAME_CONFLICT, complaint)
         .help("delete it, or give the deployment or the instance group another name; the operator retries every 30 s");
     Stop::conflict(vec![error], &Sources::default())

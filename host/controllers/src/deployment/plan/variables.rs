@@ -106,7 +106,7 @@ mod tests {
         let waits = state(Some(&asked("Waiting", false, 2)), false);
         assert_eq!(waits, State::Waiting(Some("why".into())));
         assert_eq!(
-            state(Some(&asked("NameTaken", false, 2)), false),
+            state(Some(&asked("NameConflict", false, 2)), false),
             State::Failed("why".into())
         );
     }
