@@ -112,34 +112,75 @@ fn label(name: &str, value: &str) -> String {
     format!(r#"[{{"op": "add", "path": "/metadata/labels/{name}", "value": "{value}"}}]"#)
 }
 
+/// A plugin of `variables` whose plan fails with its settings as the message.
+fn reporter() -> Vec<u8> {
+    let schema = r#"{"properties": {"rules": {"type": "object"}}}"#;
+    let mut data = Vec::new();
+    let mut place = |text: &str| {
+        let at = BASE + data.len();
+        data.extend(text.as_bytes());
+        [at, text.len()]
+    };
+    let description = ["reporter", "1.0.0", "variables", schema].map(&mut place);
+    let code = place("variables-settings-received");
+    data.resize(data.len().next_multiple_of(8), 0);
+    let mut words = |words: &[usize]| {
+        let at = BASE + data.len();
+        data.extend(
+            words
+                .iter()
+                .flat_map(|word| u32::try_from(*word).unwrap().to_le_bytes()),
+        );
+        at
+    };
+    let described = words(&[description.as_flattened(), &[0; 4]].concat());
+    let diagnostic = words(&[&[0][..], &code, &[0; 15]].concat());
+    let failure = words(&[1, diagnostic, 1]);
+    let bytes: String = data.iter().map(|byte| format!("\\{byte:02x}")).collect();
+    let interface = "boson:variables/interpolation@1.0.0";
+    let text = format!(
+        r#"(module
+            (memory (export "memory") 64)
+            (global $free (mut i32) (i32.const 65536))
+            (data (i32.const {BASE}) "{bytes}")
+            (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32)
+                (global.get $free)
+                (global.set $free (i32.and (i32.add (i32.add (global.get $free) (local.get 3)) (i32.const 7)) (i32.const -8))))
+            (func (export "{interface}#describe") (result i32) i32.const {described})
+            (func (export "{interface}#interpolate") (param i32 i32 i32 i32 i32 i32 i32 i32 i32) (result i32) unreachable)
+            (func (export "{interface}#plan") (param i32 i32 i32 i32 i32) (param $settings i32) (param $length i32) (result i32)
+                (i32.store (i32.const {}) (local.get $settings))
+                (i32.store (i32.const {}) (local.get $length))
+                (i32.const {failure})))"#,
+        diagnostic + 12,
+        diagnostic + 16,
+    );
+    component(&text, "variables").unwrap()
+}
+
 #[test]
-fn settings_that_the_host_sets_are_refused_and_nothing_is_printed() {
+fn a_plugin_gets_its_settings_unchanged() {
     let scratch = deployment();
-    fs::write(scratch.path().join("only.yml"), "only: variables\n").unwrap();
-    fs::write(scratch.path().join("rules.yml"), "rules: cli\n").unwrap();
-    let ran = convert(scratch.path(), &["--plugin-settings", "links=only.yml"]);
-    fails_with(
-        &ran,
-        "plugin-settings-reserved",
-        "the host sets 'only' itself\n --> only.yml:1:1",
-    );
-    let ran = convert(scratch.path(), &["--plugin-settings", "variables=rules.yml"]);
-    fails_with(
-        &ran,
-        "plugin-settings-reserved",
-        "the host sets 'rules' itself\n --> rules.yml:1:1",
-    );
-    let ran = host(
-        scratch.path(),
-        [
-            "interpolate",
-            "manifest.yml",
-            "--plugin-settings",
-            "variables=rules.yml",
-        ],
-    )
-    .unwrap();
-    fails_with(&ran, "plugin-settings-reserved", "rules.yml:1:1");
+    fs::write(scratch.path().join("reporter.wasm"), reporter()).unwrap();
+    let plugin = ["--plugin", "variables=reporter.wasm"];
+    for (settings, received) in [
+        (None, "{}"),
+        // Any name is free: the host adds nothing to settings.
+        (
+            Some("{rules: {strict: true}, only: [x]}\n"),
+            r#"{"rules":{"strict":true},"only":["x"]}"#,
+        ),
+    ] {
+        fs::write(scratch.path().join("rules.yml"), settings.unwrap_or_default()).unwrap();
+        let given = ["--plugin-settings", "variables=rules.yml"];
+        let given = if settings.is_some() { &given[..] } else { &[] };
+        let ran = convert(scratch.path(), &[&plugin, given].concat());
+        fails_with(
+            &ran,
+            "variables-settings-received",
+            &format!("[variables-settings-received]: {received}"),
+        );
+    }
 }
 
 #[test]

@@ -206,8 +206,35 @@ fn a_links_plugin_gives_each_group_of_the_manifest() {
             .map(|name| [image.text(name), image.text("{}")].concat())
             .collect();
         let groups = image.list(&groups);
-        let result = [&[0][..], &groups, &[0; 6]].concat();
-        write(folder.path(), "links", "resolution", image, &[("resolve", 1, result)]);
+        let resolved = [&[0][..], &groups, &[0; 6]].concat();
+        let functions = [("resolve", 1, resolved), ("addresses", 1, vec![0; 7])];
+        write(folder.path(), "links", "resolution", image, &functions);
+        malformed(folder.path(), "links", words);
+    }
+}
+
+#[test]
+fn a_links_plugin_gives_addresses_of_the_manifests_variables_once() {
+    let folder = deployment();
+    let manifest = folder.path().join("manifest.yml");
+    let variable = "variables:\n- {name: tls, type: certificate, consumes: {common_name: {from: web}}}\n";
+    fs::write(&manifest, fs::read_to_string(&manifest).unwrap() + variable).unwrap();
+    for (variables, words) in [
+        (
+            &["other"][..],
+            "entry 0 of `variables` names a variable that does not exist",
+        ),
+        (&["tls", "tls"], "entry 1 of `variables` repeats a variable"),
+    ] {
+        let mut image = Image::default();
+        let variables: Vec<Vec<u32>> = variables
+            .iter()
+            .map(|name| [&image.text(name)[..], &[0; 5]].concat())
+            .collect();
+        let variables = image.list(&variables);
+        let addresses = [&[0][..], &variables, &[0; 4]].concat();
+        let functions = [("resolve", 1, vec![0; 9]), ("addresses", 1, addresses)];
+        write(folder.path(), "links", "resolution", image, &functions);
         malformed(folder.path(), "links", words);
     }
 }

@@ -255,7 +255,7 @@ impl Known {
 
     /// The errors in these settings.
     fn check(&self, settings: &Settings) -> Vec<Diagnostic> {
-        settings::check(&document(settings), &self.schema, self.plugin.stage, &self.used.name)
+        settings::check(&document(settings), &self.schema, &self.used.name)
     }
 
     /// Under the name of its `plugin.yaml`, with its settings.

@@ -225,22 +225,14 @@ pub fn check_settings(plugin: &Plugin, sandbox: &Sandbox, settings: Option<&Docu
     };
     let (stage, name) = (plugin.stage, plugin.name());
     if let Some(settings) = settings {
-        return settings::check(settings, &schema, stage, name);
+        return settings::check(settings, &schema, name);
     }
-    let reported = settings::check(&plugin_settings::none(), &schema, stage, name).into_iter();
+    let reported = settings::check(&plugin_settings::none(), &schema, name).into_iter();
     let missing = reported.filter(Diagnostic::is_error).map(|mut error| {
         error.place = Place::default();
         error.help(format!("set its settings with --plugin-settings {stage}=FILE"))
     });
     missing.collect()
-}
-
-/// Checks the settings for one call of `host run-plugin`, where the host adds no settings.
-pub fn check_call_settings(plugin: &Plugin, sandbox: &Sandbox, settings: &Document) -> Vec<Diagnostic> {
-    match plugin.describe(sandbox) {
-        Ok(description) => settings::fit(settings, &description.settings_schema, plugin.name()),
-        Err(failure) => vec![failure.diagnostic()],
-    }
 }
 
 fn built_in(sandbox: &Sandbox, arguments: &PluginArguments, stage: Stage) -> Result<Plugin, Box<Diagnostic>> {

@@ -6,6 +6,7 @@
 use crate::diagnostic::{Diagnostic, Severity};
 use boson_document::Tree;
 use boson_manifest::instances::{self, Spread};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -240,6 +241,18 @@ pub struct Resolved {
     pub providers: Vec<Provider>,
 }
 
+/// Reply of links.addresses: addresses of the links that variables consume, by the variable's name.
+pub type Addresses = BTreeMap<String, Consumed>;
+
+/// Addresses of the links that one variable consumes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Consumed {
+    /// Of the link `alternative_name`.
+    pub alternative_names: Vec<String>,
+    /// Of the link `common_name`.
+    pub common_name: Option<String>,
+}
+
 /// A template to render.
 #[derive(Clone, Debug)]
 pub struct Template<'a> {
@@ -356,9 +369,8 @@ pub trait Stages: Sync {
     fn interpolate(&self, document: Named<'_>, values: &Tree, rules: VariableRules) -> Reply<Interpolated>;
     /// links.resolve.
     fn resolve(&self, document: Named<'_>, deployment: &Deployment, jobs: &[JobSpec<'_>]) -> Reply<Resolved>;
-    /// links.resolve with the setting `only: variables`: addresses of links that variables consume, before there are
-    /// values. Object, name of the variable -> `alternative_names`, `common_name`.
-    fn variable_addresses(&self, document: Named<'_>, deployment: &Deployment, jobs: &[JobSpec<'_>]) -> Reply<Tree>;
+    /// links.addresses: of the links that variables consume, before there are values.
+    fn addresses(&self, document: Named<'_>, deployment: &Deployment, jobs: &[JobSpec<'_>]) -> Reply<Addresses>;
     /// render.render.
     fn render(&self, templates: &[Template<'_>], context: &Tree) -> Reply<Vec<Rendered>>;
     /// bpm.convert-deployment.
@@ -389,7 +401,7 @@ pub trait Stages: Sync {
     }
 }
 
-/// Whose rules the variables stage follows (its setting `rules`).
+/// Whose rules the variables stage follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VariableRules {
     /// The director's.

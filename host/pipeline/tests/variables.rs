@@ -4,9 +4,7 @@
 
 use boson_document::{Tree, json};
 use boson_pipeline::stage::*;
-use boson_pipeline::variables::{
-    Addresses, Check, Consumed, Generator, Inputs, Interpolation, Options, Sources, Store, interpolate,
-};
+use boson_pipeline::variables::{Check, Generator, Inputs, Interpolation, Options, Sources, Store, interpolate};
 use boson_pipeline::{Diagnostic, yaml};
 use std::sync::Mutex;
 
@@ -87,7 +85,7 @@ impl Stages for Native {
     fn resolve(&self, _: Named<'_>, _: &Deployment, _: &[JobSpec<'_>]) -> Reply<Resolved> {
         none()
     }
-    fn variable_addresses(&self, _: Named<'_>, _: &Deployment, _: &[JobSpec<'_>]) -> Reply<Tree> {
+    fn addresses(&self, _: Named<'_>, _: &Deployment, _: &[JobSpec<'_>]) -> Reply<Addresses> {
         none()
     }
     fn render(&self, _: &[Template<'_>], _: &Tree) -> Reply<Vec<Rendered>> {

@@ -8,7 +8,7 @@ use crate::bindings::exports::boson::variables::interpolation as wit_variables;
 use crate::reply::Reading;
 use boson_document::{Tree, json};
 use boson_pipeline::stage::{
-    Deployment, GroupRequest, JobFiles, JobSpec, ObjectReference, Reference, StageError, Variable,
+    Deployment, GroupRequest, JobFiles, JobSpec, ObjectReference, Reference, StageError, Variable, VariableRules,
 };
 
 impl From<&Deployment> for wit::Deployment {
@@ -20,6 +20,15 @@ impl From<&Deployment> for wit::Deployment {
             operator_image: deployment.operator_image.clone(),
             registry: deployment.registry.clone(),
             extensions: deployment.extensions(),
+        }
+    }
+}
+
+impl From<VariableRules> for wit_variables::Rules {
+    fn from(rules: VariableRules) -> Self {
+        match rules {
+            VariableRules::Director => Self::Director,
+            VariableRules::Cli => Self::Cli,
         }
     }
 }

@@ -10,11 +10,11 @@ use crate::plugin::Plugin;
 use crate::reply::Reading;
 use boson_document::{Tree, json};
 use boson_pipeline::stage::{
-    Applied, Definition, Deployment, Edits, GroupRequest, Interpolated, JobSpec, Named, Origin, Provider, Rendered,
-    Reply, Resolved, ResolvedGroup, StageError, Template, Variable, VariableRules, VariablesPlan,
+    Addresses, Applied, Consumed, Definition, Deployment, Edits, GroupRequest, Interpolated, JobSpec, Named, Origin,
+    Provider, Rendered, Reply, Resolved, ResolvedGroup, StageError, Template, Variable, VariableRules, VariablesPlan,
 };
 use boson_pipeline::{Stage, Stages};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::iter;
 use std::sync::{Mutex, PoisonError};
 
@@ -116,21 +116,6 @@ fn named(entries: &[Tree]) -> impl Iterator<Item = &str> {
     entries.iter().map(|entry| entry.str("name").unwrap_or_default())
 }
 
-/// The plugin's settings with a member that the pipeline decides.
-fn with_setting(settings: &str, name: &str, value: &str) -> String {
-    let settings = json::parse(settings).unwrap_or_else(|_| Tree::object());
-    json::to_text(&settings.with(name, value))
-}
-
-/// Whose rules the variables stage follows.
-fn with_rules(settings: &str, rules: VariableRules) -> String {
-    with_setting(
-        settings,
-        "rules",
-        if rules == VariableRules::Cli { "cli" } else { "director" },
-    )
-}
-
 // === impl Stages for Plugins ===
 
 impl Stages for Plugins {
@@ -186,9 +171,9 @@ impl Stages for Plugins {
     fn plan(&self, doc: Named<'_>, rules: VariableRules) -> Reply<VariablesPlan> {
         let plugin = self.plugin(Stage::Variables)?;
         let reading = Reading::of(plugin, [doc.name]);
-        let (text, settings) = (json::to_text(doc.tree), with_rules(&plugin.settings, rules));
+        let text = json::to_text(doc.tree);
         let reply = call!(self, plugin, reading, variables::interpolation, |guest, store| guest
-            .call_plan(store, &text, doc.name, &settings));
+            .call_plan(store, &text, doc.name, rules.into(), &plugin.settings));
         let mut definitions = Vec::new();
         for one in reply.definitions {
             reading.pointer("definitions", &one.pointer)?;
@@ -216,9 +201,8 @@ impl Stages for Plugins {
         let plugin = self.plugin(Stage::Variables)?;
         let reading = Reading::of(plugin, [doc.name]);
         let (text, values) = (json::to_text(doc.tree), json::to_text(values));
-        let settings = with_rules(&plugin.settings, rules);
         let reply = call!(self, plugin, reading, variables::interpolation, |guest, store| guest
-            .call_interpolate(store, &text, doc.name, &values, &settings));
+            .call_interpolate(store, &text, doc.name, &values, rules.into(), &plugin.settings));
         let result = Interpolated {
             document: reading.document("document", &reply.document)?,
             missing: references(&reading, reply.missing)?,
@@ -275,24 +259,38 @@ impl Stages for Plugins {
         reading.reply(resolved, reply.diagnostics, &reply.extensions)
     }
 
-    fn variable_addresses(&self, doc: Named<'_>, deployment: &Deployment, jobs: &[JobSpec<'_>]) -> Reply<Tree> {
+    fn addresses(&self, doc: Named<'_>, deployment: &Deployment, jobs: &[JobSpec<'_>]) -> Reply<Addresses> {
         let plugin = self.plugin(Stage::Links)?;
         let reading = Reading::of(
             plugin,
             iter::once(doc.name).chain(jobs.iter().map(|job| job.document_name)),
         );
-        let (text, settings) = (
-            json::to_text(doc.tree),
-            with_setting(&plugin.settings, "only", "variables"),
-        );
+        let text = json::to_text(doc.tree);
         let reply = call!(self, plugin, reading, links::resolution, |guest, store| guest
-            .call_resolve(store, &text, doc.name, &deployment.into(), &specs(jobs), &settings));
-        // A third-party plugin may not support links of variables: then they are warned about.
-        let extension = reply.extensions.iter().find(|(name, _)| name == "variable-addresses");
-        let addresses = match extension {
-            Some((name, text)) => reading.document(name, text)?,
-            None => Tree::object(),
-        };
+            .call_addresses(
+                store,
+                &text,
+                doc.name,
+                &deployment.into(),
+                &specs(jobs),
+                &plugin.settings
+            ));
+        let defined: HashSet<&str> = named(doc.tree.items("variables")).collect();
+        let mut addresses = Addresses::new();
+        for (nth, one) in reply.variables.into_iter().enumerate() {
+            if !defined.contains(one.variable.as_str()) {
+                return Err(reading.malformed(format!(
+                    "entry {nth} of `variables` names a variable that does not exist"
+                )));
+            }
+            let consumed = Consumed {
+                alternative_names: one.alternative_names,
+                common_name: one.common_name,
+            };
+            if addresses.insert(one.variable, consumed).is_some() {
+                return Err(reading.malformed(format!("entry {nth} of `variables` repeats a variable")));
+            }
+        }
         reading.reply(addresses, reply.diagnostics, &reply.extensions)
     }
 

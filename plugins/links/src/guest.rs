@@ -5,7 +5,7 @@ mod wire;
 use crate::codes;
 use boson::types::types as wit;
 use exports::boson::links::resolution as world;
-use wire::{addresses, ids, job, parse, to_wire};
+use wire::{ids, job, parse, to_wire};
 
 wit_bindgen::generate!({ path: ["../../wit/types", "../../wit/links"], world: "boson:links/links@1.0.0", generate_all });
 
@@ -33,18 +33,30 @@ impl world::Guest for Plugin {
     ) -> Result<world::Resolved, Vec<wit::Diagnostic>> {
         let jobs = jobs.into_iter().map(job).collect::<Result<Vec<_>, _>>()?;
         let (document, deployment) = (parse(&document, &name)?, deployment.into());
-        let settings = parse(&settings, "settings")?;
-        if settings.str("only") == Some("variables") {
-            return crate::variable_addresses(&document, &deployment, &jobs)
-                .map(|found| addresses(found, &name))
-                .map_err(|all| to_wire(all, &name));
-        }
-        let resolved =
-            crate::resolve(&document, &deployment, &jobs, ids(&settings)).map_err(|all| to_wire(all, &name))?;
+        let ids = ids(&parse(&settings, "settings")?);
+        let resolved = crate::resolve(&document, &deployment, &jobs, ids).map_err(|all| to_wire(all, &name))?;
         Ok(world::Resolved {
             groups: resolved.groups.into_iter().map(Into::into).collect(),
             providers: resolved.providers.into_iter().map(Into::into).collect(),
             diagnostics: to_wire(resolved.diagnostics, &name),
+            extensions: Vec::new(),
+        })
+    }
+
+    fn addresses(
+        document: String,
+        name: String,
+        deployment: wit::Deployment,
+        jobs: Vec<world::JobSpec>,
+        _: String,
+    ) -> Result<world::ResolvedAddresses, Vec<wit::Diagnostic>> {
+        let jobs = jobs.into_iter().map(job).collect::<Result<Vec<_>, _>>()?;
+        let document = parse(&document, &name)?;
+        let (variables, diagnostics) =
+            crate::addresses(&document, &deployment.into(), &jobs).map_err(|all| to_wire(all, &name))?;
+        Ok(world::ResolvedAddresses {
+            variables: variables.into_iter().map(Into::into).collect(),
+            diagnostics: to_wire(diagnostics, &name),
             extensions: Vec::new(),
         })
     }

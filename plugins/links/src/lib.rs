@@ -28,9 +28,10 @@ pub mod variables;
 pub use boson_manifest::spec::JobSpec;
 pub use content::Ids;
 pub use resolved::GroupDocument;
-pub use stage::{Deployment, Provided, Resolved, resolve, variable_addresses};
+pub use stage::{Deployment, Provided, Resolved, addresses, resolve};
+pub use variables::VariableAddresses;
 
-/// JSON Schema of the stage's settings. `only` is the host's own.
+/// JSON Schema of the stage's settings.
 pub const SETTINGS_SCHEMA: &str = r#"{
   "type": "object",
   "additionalProperties": false,
@@ -38,7 +39,6 @@ pub const SETTINGS_SCHEMA: &str = r#"{
     "ids": {
       "description": "Whose `spec.name` and `spec.id` are, and `name` and `id` of a link's instances: `instance` (one for all jobs of an instance, as in BOSH), or `job` (with the job's name appended).",
       "enum": ["instance", "job"]
-    },
-    "only": { "enum": ["variables"] }
+    }
   }
 }"#;

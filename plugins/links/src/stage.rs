@@ -8,7 +8,8 @@ use crate::provide::{Provider, Source, provided};
 use crate::resolve::collected;
 use crate::resolved::{Documents, GroupDocument};
 use crate::value::plain;
-use crate::{addons, codes, limit, quarks, variables};
+use crate::variables::{self, VariableAddresses};
+use crate::{addons, codes, limit, quarks};
 use boson_document::{Diagnostic, Pointer, Report, Tree};
 use boson_manifest::dns;
 use boson_manifest::instances::{Layout, Spread};
@@ -77,18 +78,17 @@ pub fn resolve(
     }
 }
 
-/// The addresses that variables consume: an object, name of the variable -> `alternative_names` (to append to its
-/// options) and `common_name` (to set where the options have none).
+/// The addresses of the links that variables consume.
 ///
 /// For the time before values of variables are known: places that may hold placeholders are not checked.
 ///
 /// # Errors
 /// Links of variables with no provider or several providers.
-pub fn variable_addresses(
+pub fn addresses(
     document: &Tree,
     deployment: &Deployment,
     jobs: &[JobSpec],
-) -> Result<(Tree, Vec<Diagnostic>), Vec<Diagnostic>> {
+) -> Result<(Vec<VariableAddresses>, Vec<Diagnostic>), Vec<Diagnostic>> {
     let mut unchecked = limit::report();
     let mut report = limit::report();
     let specs = Specs::read(jobs, codes::JOB_SPEC, &mut unchecked);

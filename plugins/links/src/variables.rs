@@ -5,8 +5,20 @@ use crate::group::Group;
 use crate::provide::{Provider, Source};
 use crate::resolve::{Found, Providers};
 use crate::value::{hash, text};
-use boson_document::{Map, Place, Pointer, Report, Tree};
+use boson_document::{Place, Pointer, Report, Tree};
 use boson_manifest::names::Names;
+use std::collections::BTreeMap;
+
+/// Addresses of the links that a variable consumes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VariableAddresses {
+    /// Name of the variable.
+    pub variable: String,
+    /// To append to its option `alternative_names`.
+    pub alternative_names: Vec<String>,
+    /// Its option `common_name`, if that is not set.
+    pub common_name: Option<String>,
+}
 
 /// Links that a certificate may consume.
 const CONSUMERS: [&str; 2] = ["alternative_name", "common_name"];
@@ -61,7 +73,7 @@ fn link(variable: &str, original: &str, entry: &Tree, place: Place) -> VariableL
     }
 }
 
-/// The addresses of the providers, by variable; `None` if one was not found, which is reported.
+/// The addresses of the providers, for each variable; `None` if one was not found, which is reported.
 pub fn addresses(
     links: &[VariableLink],
     providers: &[Provider],
@@ -69,8 +81,8 @@ pub fn addresses(
     names: &Names,
     deployment: &str,
     report: &mut Report,
-) -> Option<Tree> {
-    let (index, mut addresses, mut complete) = (Providers::new(providers), Map::new(), true);
+) -> Option<Vec<VariableAddresses>> {
+    let (index, mut addresses, mut complete) = (Providers::new(providers), BTreeMap::new(), true);
     for link in links {
         let found = index.find(&link.consumer, groups, deployment, report);
         let Some(Found::Provider(provider)) = found else {
@@ -84,17 +96,18 @@ pub fn addresses(
             .ok()
             .filter(|_| provider.source != Source::Disk);
         let Some(address) = address else { continue };
-        let options = addresses.entry(link.variable.clone()).or_insert_with(Tree::object);
+        let found: &mut VariableAddresses = addresses.entry(&link.variable).or_default();
         if link.consumer.original == "common_name" {
-            options.set("common_name", if link.wildcard { wildcard(&address) } else { address });
+            found.common_name = Some(if link.wildcard { wildcard(&address) } else { address });
         } else {
-            options.set(
-                "alternative_names",
-                alternative_names(address, link.wildcard, &groups[provider.group]),
-            );
+            found.alternative_names = alternative_names(address, link.wildcard, &groups[provider.group]);
         }
     }
-    complete.then_some(Tree::Object(addresses))
+    let named = |(variable, found): (&String, VariableAddresses)| VariableAddresses {
+        variable: variable.clone(),
+        ..found
+    };
+    complete.then(|| addresses.into_iter().map(named).collect())
 }
 
 /// The first label of an address replaced, as BOSH does.

@@ -48,11 +48,8 @@ boson_document::codes! {
          exactly one entry with this string as `name`. Two entries with the same name, or a name that is not a \
          string, are an error.",
         "define the variable once, and write its name as a string";
-    SETTINGS = "variables-settings", "Unknown settings of the plugin",
-        "The setting `rules` is `director` or `cli`.",
-        "set `rules` to `director` or `cli`";
     MALFORMED_DOCUMENT = "variables-malformed-document", "The plugin received a document that is not JSON",
-        "The document, the values or the settings are not JSON as the contract defines it. This is a defect of the \
+        "The document or the values are not JSON as the contract defines it. This is a defect of the \
          program that called the plugin.";
     KEY_COLLISION = "variables-key-collision", "Two keys of a map become equal",
         "A placeholder in a map key has a value that another key of this map already has. A key without placeholder \

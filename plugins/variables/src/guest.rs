@@ -6,7 +6,7 @@ use crate::codes;
 use boson::types::types as wit;
 use boson_document::json;
 use exports::boson::variables::interpolation as world;
-use wire::{WireResult, definition, members, parse, reference, rules, to_wire};
+use wire::{WireResult, definition, members, parse, reference, to_wire};
 
 wit_bindgen::generate!({ path: ["../../wit/types", "../../wit/variables"], world: "boson:variables/variables@1.0.0", generate_all });
 
@@ -26,9 +26,8 @@ impl world::Guest for Plugin {
         }
     }
 
-    fn plan(document: String, name: String, settings: String) -> WireResult<world::VariablesPlan> {
-        let plan =
-            crate::plan(&parse(&document, &name)?, rules(&settings, &name)?).map_err(|all| to_wire(all, &name))?;
+    fn plan(document: String, name: String, rules: world::Rules, _: String) -> WireResult<world::VariablesPlan> {
+        let plan = crate::plan(&parse(&document, &name)?, rules.into()).map_err(|all| to_wire(all, &name))?;
         Ok(world::VariablesPlan {
             definitions: plan.definitions.into_iter().map(definition).collect(),
             references: plan.references.into_iter().map(reference).collect(),
@@ -41,11 +40,12 @@ impl world::Guest for Plugin {
         document: String,
         name: String,
         values: String,
-        settings: String,
+        rules: world::Rules,
+        _: String,
     ) -> WireResult<world::Interpolated> {
         let values = members(parse(&values, &name)?, &name)?;
-        let rules = rules(&settings, &name)?;
-        let done = crate::interpolate(parse(&document, &name)?, &values, rules).map_err(|all| to_wire(all, &name))?;
+        let done =
+            crate::interpolate(parse(&document, &name)?, &values, rules.into()).map_err(|all| to_wire(all, &name))?;
         let text = json::to_text(&done.document);
         // The instance ends with this call: freeing a large tree piece by piece would take a tenth of the call without
         // need.

@@ -28,9 +28,12 @@ mod guest;
 
 pub use definitions::Definition;
 pub use plan::{Plan, Reference, plan};
-pub use rules::{Rules, SETTINGS_SCHEMA};
+pub use rules::Rules;
 
 use boson_document::{Diagnostic, Map, Tree};
+
+/// JSON Schema of the settings: there are none.
+pub const SETTINGS_SCHEMA: &str = r#"{"type":"object","additionalProperties":false}"#;
 
 /// A document whose placeholders are replaced.
 #[derive(Clone, Debug, PartialEq)]

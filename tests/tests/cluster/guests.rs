@@ -45,8 +45,8 @@ impl Guest {
     /// Has no variables, and replaces none.
     pub fn variables(name: &str) -> Vec<u8> {
         let mut guest = Self::new("variables", "interpolation", name);
-        guest.function("plan", 6, &format!("(i32.const {RESULT})"));
-        guest.function("interpolate", 8, &echo());
+        guest.function("plan", 7, &format!("(i32.const {RESULT})"));
+        guest.function("interpolate", 9, &echo());
         guest.component()
     }
 

@@ -252,8 +252,7 @@ fn convert(
     let addresses = |manifest: Named<'_>| {
         let deployment = deployment(arguments, manifest).map_err(StageError::Input)?;
         let specs = convert::specs(manifest, &releases);
-        let (text, reported) = plugins.variable_addresses(manifest, &deployment, &specs)?;
-        Ok((boson_pipeline::variables::read_addresses(&text), reported))
+        plugins.addresses(manifest, &deployment, &specs)
     };
     let check = |manifest: Named<'_>| {
         let deployment = deployment(arguments, manifest).map_err(StageError::Input)?;

@@ -101,7 +101,7 @@ fn load(
     let Some(settings) = settings else {
         return Ok((sandbox, plugin));
     };
-    let reported = plugins::check_call_settings(&plugin, &sandbox, settings);
+    let reported = plugins::check_settings(&plugin, &sandbox, Some(settings));
     if reported.iter().any(Diagnostic::is_error) {
         return Err(reported);
     }

@@ -9,7 +9,7 @@ mod schema;
 pub use codes::ALL as CODES;
 pub use meta::schema_fault;
 
-use crate::diagnostic::{Diagnostic, Place};
+use crate::diagnostic::Diagnostic;
 use crate::stage::Stage;
 use crate::yaml::Document;
 use boson_document::{Pointer, Tree};
@@ -26,46 +26,9 @@ pub struct Settings {
     pub document: Document,
 }
 
-/// Settings that the host sets itself in some calls: a user's value would change the purpose of the call, or be
-/// overwritten silently.
-const HOST_SET: [(Stage, &str, &str); 2] = [
-    (
-        Stage::Variables,
-        "rules",
-        "the command selects the rules: `host interpolate` follows bosh's command line, a conversion follows the director",
-    ),
-    (
-        Stage::Links,
-        "only",
-        "a conversion resolves the addresses for variables first, and then everything",
-    ),
-];
-
-/// Faults of the settings for the plugin of this stage and name, and the parts of its schema that were not checked.
-/// Values are not reported: they may be secrets.
-pub fn check(settings: &Document, schema: &Tree, stage: Stage, plugin: &str) -> Vec<Diagnostic> {
-    let mut diagnostics = host_set(settings, stage, plugin);
-    let reserved: Vec<Place> = diagnostics.iter().map(|one| one.place.clone()).collect();
-    let misfits = fit(settings, schema, plugin);
-    diagnostics.extend(misfits.into_iter().filter(|one| !reserved.contains(&one.place)));
-    diagnostics
-}
-
-fn host_set(settings: &Document, stage: Stage, plugin: &str) -> Vec<Diagnostic> {
-    let given = |name: &str| settings.tree.get(name).is_some();
-    let set = HOST_SET.iter().filter(|(of, name, _)| *of == stage && given(name));
-    let error = |(_, name, why): &(Stage, &str, &str)| {
-        let message = format!("settings of plugin '{plugin}': the host sets '{name}' itself");
-        Diagnostic::error(codes::PLUGIN_SETTINGS_RESERVED, message)
-            .in_document(&settings.name)
-            .at(Pointer::root().at(name))
-            .help(format!("remove it: {why}"))
-    };
-    set.map(error).collect()
-}
-
-/// Settings that do not fit the schema, and parts of the schema that were not checked.
-pub fn fit(settings: &Document, schema: &Tree, plugin: &str) -> Vec<Diagnostic> {
+/// Faults of the settings for the plugin of this name, and the parts of its schema that were not checked. Values are not
+/// reported: they may be secrets.
+pub fn check(settings: &Document, schema: &Tree, plugin: &str) -> Vec<Diagnostic> {
     let mut checker = Checker::default();
     checker.check(&settings.tree, schema);
     let error = |(place, what): (Pointer, String)| {
@@ -94,7 +57,7 @@ mod tests {
     fn diagnostics(settings: &str, schema: &str) -> Vec<String> {
         let settings = yaml::read("s.yml", settings).unwrap();
         let line = |one: Diagnostic| format!("{} {}", one.place.pointer.unwrap_or_default(), one.message);
-        check(&settings, &json::parse(schema).unwrap(), Stage::Bpm, "p")
+        check(&settings, &json::parse(schema).unwrap(), "p")
             .into_iter()
             .map(line)
             .collect()
@@ -176,31 +139,6 @@ mod tests {
                 r##"{"properties": {"a": {"pattern": "^y", "$ref": "#/x"}}, "title": "t"}"##
             ),
             [" settings of plugin 'p' are not checked against these parts of its schema: $ref, pattern"]
-        );
-    }
-
-    #[test]
-    fn users_may_not_set_what_the_host_sets() {
-        for (stage, settings, wanted) in [
-            (Stage::Links, "{only: variables}", "the host sets 'only' itself"),
-            (Stage::Links, "{only: 7}", "the host sets 'only' itself"),
-            (Stage::Variables, "{rules: cli}", "the host sets 'rules' itself"),
-        ] {
-            let schema =
-                json::parse(r#"{"properties": {"only": {"enum": ["variables"]}, "rules": {"enum": ["cli"]}}}"#);
-            let settings = yaml::read("s.yml", settings).unwrap();
-            let diagnostics = check(&settings, &schema.unwrap(), stage, "p");
-            assert_eq!(diagnostics.len(), 1, "{diagnostics:?}");
-            assert_eq!(
-                (diagnostics[0].code.as_str(), diagnostics[0].is_error()),
-                ("plugin-settings-reserved", true)
-            );
-            assert_eq!(diagnostics[0].message, format!("settings of plugin 'p': {wanted}"));
-        }
-        assert_eq!(
-            diagnostics("{only: variables, rules: cli}", "{}"),
-            Vec::<String>::new(),
-            "other stages may call theirs so"
         );
     }
 }

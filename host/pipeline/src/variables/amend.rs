@@ -1,35 +1,11 @@
 //! Adds the addresses of links that certificates consume to the certificates' options.
 
-use crate::stage::{Named, Reply};
+use crate::stage::{Addresses, Consumed, Named, Reply};
 use boson_document::Tree;
-use std::collections::BTreeMap;
-
-/// Addresses of the links that variables consume, by the variable's name.
-pub type Addresses = BTreeMap<String, Consumed>;
 
 /// Asks the links stage for the addresses of the links that variables of this document consume. They are unknown before
 /// given values are put in: the deployment's name may be one.
 pub type AskAddresses<'a> = dyn Fn(Named<'_>) -> Reply<Addresses> + 'a;
-
-/// Addresses of the links that one variable consumes, in the form of the links stage (wildcards).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Consumed {
-    /// Of the link `alternative_name`.
-    pub alternative_names: Vec<String>,
-    /// Of the link `common_name`.
-    pub common_name: Option<String>,
-}
-
-/// Reads the reply of the links stage: name of a variable -> `alternative_names` and `common_name`.
-pub fn read_addresses(reply: &Tree) -> Addresses {
-    let text = |tree: &Tree| tree.as_str().map(str::to_string);
-    let consumed = |options: &Tree| Consumed {
-        alternative_names: options.items("alternative_names").iter().filter_map(text).collect(),
-        common_name: options.str("common_name").map(str::to_string),
-    };
-    let all = reply.as_object().into_iter().flatten();
-    all.map(|(name, options)| (name.clone(), consumed(options))).collect()
-}
 
 // === impl Consumed ===
 
@@ -55,23 +31,26 @@ mod tests {
 
     #[test]
     fn addresses_become_names() {
-        let reply = r#"{"c": {"alternative_names": ["api.ns", "api-0.ns"], "common_name": "db.ns"}, "d": {}}"#;
-        let addresses = read_addresses(&json::parse(reply).unwrap());
-        for (name, options, want) in [
+        let none = Consumed::default();
+        let both = Consumed {
+            alternative_names: vec!["api.ns".into(), "api-0.ns".into()],
+            common_name: Some("db.ns".into()),
+        };
+        for (consumed, options, want) in [
             (
-                "c",
+                &both,
                 "null",
                 r#"{"alternative_names":["api.ns","api-0.ns"],"common_name":"db.ns"}"#,
             ),
             (
-                "c",
+                &both,
                 r#"{"common_name":"own","alternative_names":["a"]}"#,
                 r#"{"common_name":"own","alternative_names":["a","api.ns","api-0.ns"]}"#,
             ),
-            ("d", r#"{"is_ca":true}"#, r#"{"is_ca":true}"#),
+            (&none, r#"{"is_ca":true}"#, r#"{"is_ca":true}"#),
         ] {
             let mut options = json::parse(options).unwrap();
-            addresses[name].amend(&mut options);
+            consumed.amend(&mut options);
             assert_eq!(json::to_text(&options), want);
         }
     }

@@ -1,7 +1,6 @@
 //! The flow of interpolation: plan, find or generate values, put them in, check.
 
 use super::ahead;
-use super::amend::Addresses;
 use super::checks;
 use super::given;
 use super::inputs::Inputs;
@@ -9,7 +8,9 @@ use super::options::{Check, Options};
 use super::resolver::{self, Resolver};
 use super::update::{self, UpdateMode};
 use crate::diagnostic::Diagnostic;
-use crate::stage::{Definition, Named, Reference, Reply, StageError, Stages, Variable, VariableRules, VariablesPlan};
+use crate::stage::{
+    Addresses, Definition, Named, Reference, Reply, StageError, Stages, Variable, VariableRules, VariablesPlan,
+};
 use crate::variables::codes;
 use crate::yaml;
 use boson_document::Tree;

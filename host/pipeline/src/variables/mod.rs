@@ -28,7 +28,7 @@ mod table;
 mod update;
 mod words;
 
-pub use amend::{Addresses, AskAddresses, Consumed, read_addresses};
+pub use amend::AskAddresses;
 pub use codes::ALL as CODES;
 pub use flags::{FilePath, unreadable_variable, unreadable_variables_file};
 pub use flow::{Interpolation, interpolate};

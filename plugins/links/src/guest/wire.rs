@@ -1,7 +1,7 @@
 //! Converts this stage's types to those of the contract, and back.
 
 use super::{boson::types::types as wit, world};
-use crate::{Deployment, GroupDocument, Ids, JobSpec, Provided, codes};
+use crate::{Deployment, GroupDocument, Ids, JobSpec, Provided, VariableAddresses, codes};
 use boson_document::{Diagnostic, Pointer, Tree, contract_types, json};
 use boson_manifest::instances::Spread;
 
@@ -40,16 +40,6 @@ pub fn to_wire(diagnostics: Vec<Diagnostic>, name: &str) -> Vec<wit::Diagnostic>
     diagnostics.into_iter().map(named).collect()
 }
 
-/// The reply if only addresses for variables were requested.
-pub fn addresses((addresses, diagnostics): (Tree, Vec<Diagnostic>), name: &str) -> world::Resolved {
-    world::Resolved {
-        groups: Vec::new(),
-        providers: Vec::new(),
-        diagnostics: to_wire(diagnostics, name),
-        extensions: vec![("variable-addresses".into(), json::to_text(&addresses))],
-    }
-}
-
 contract_types!(wit);
 
 impl From<wit::Deployment> for Deployment {
@@ -80,6 +70,16 @@ impl From<Provided> for world::Provider {
             group: provided.group,
             job: provided.job,
             properties: json::to_text(&provided.properties),
+        }
+    }
+}
+
+impl From<VariableAddresses> for world::VariableAddresses {
+    fn from(addresses: VariableAddresses) -> Self {
+        Self {
+            variable: addresses.variable,
+            alternative_names: addresses.alternative_names,
+            common_name: addresses.common_name,
         }
     }
 }

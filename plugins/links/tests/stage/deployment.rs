@@ -1,7 +1,7 @@
 //! A deployment to resolve: a manifest and jobs' specs as JSON values.
 
 use boson_document::{Diagnostic, Pointer, Severity, Tree, json};
-use boson_links::{Deployment, Ids, JobSpec, Resolved, resolve};
+use boson_links::{Deployment, Ids, JobSpec, Resolved, VariableAddresses, resolve};
 use boson_manifest::instances::Spread;
 use serde_json::{Value, json as value};
 
@@ -68,12 +68,12 @@ impl Case {
         resolve(&tree(&self.manifest), &deployment, &self.jobs, self.ids)
     }
 
-    /// What variables consume, as JSON text; or the errors.
-    pub fn addresses(&self) -> Result<String, Vec<(String, String)>> {
+    /// The addresses that variables consume, or the errors.
+    pub fn addresses(&self) -> Result<Vec<VariableAddresses>, Vec<(String, String)>> {
         let deployment = deployment(self.spread);
-        let found = boson_links::variable_addresses(&tree(&self.manifest), &deployment, &self.jobs);
+        let found = boson_links::addresses(&tree(&self.manifest), &deployment, &self.jobs);
         found
-            .map(|(addresses, _)| json::to_text(&addresses))
+            .map(|(addresses, _)| addresses)
             .map_err(|diagnostics| reported(&diagnostics, Severity::Error))
     }
 

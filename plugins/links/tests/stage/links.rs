@@ -1,6 +1,7 @@
 //! Links: matching of providers and consumers, exposed properties, and errors.
 
 use crate::deployment::{Case, group, quarks};
+use boson_links::VariableAddresses;
 use serde_json::{Value, json};
 
 /// A group `app` whose job `web` consumes the link `db` of type `pg`, with this entry in the manifest, and groups with
@@ -385,29 +386,36 @@ fn certificate(consumes: Value, instances: Value) -> Case {
 
 #[test]
 fn variables_get_the_addresses_of_groups_before_placeholders_are_replaced() {
+    let tls = |alternative_names: &[&str], common_name: Option<&str>| {
+        vec![VariableAddresses {
+            variable: "tls".into(),
+            alternative_names: alternative_names.iter().map(ToString::to_string).collect(),
+            common_name: common_name.map(Into::into),
+        }]
+    };
     let address = "dep-api.ns.svc.cluster.local";
     for (consumes, instances, expected) in [
         (
             json!({"alternative_name": {"from": "api_addr"}}),
             json!("((n))"),
-            format!(r#"{{"tls":{{"alternative_names":["{address}"]}}}}"#),
+            tls(&[address], None),
         ),
         (
             json!({"common_name": {"from": "api_addr"}}),
             json!(1),
-            format!(r#"{{"tls":{{"common_name":"{address}"}}}}"#),
+            tls(&[], Some(address)),
         ),
         (
             json!({"alternative_name": {"from": "api_addr", "properties": {"wildcard": true}}}),
             json!(1),
-            format!(r#"{{"tls":{{"alternative_names":["{address}","dep-api-0.ns.svc.cluster.local"]}}}}"#),
+            tls(&[address, "dep-api-0.ns.svc.cluster.local"], None),
         ),
         (
             json!({"common_name": {"from": "api_addr", "properties": {"wildcard": true}}}),
             json!(1),
-            r#"{"tls":{"common_name":"*.ns.svc.cluster.local"}}"#.to_string(),
+            tls(&[], Some("*.ns.svc.cluster.local")),
         ),
-        (json!(null), json!(1), "{}".to_string()),
+        (json!(null), json!(1), Vec::new()),
     ] {
         assert_eq!(certificate(consumes, instances).addresses(), Ok(expected));
     }

@@ -38,11 +38,6 @@ pub fn members(values: Tree, name: &str) -> WireResult<Map> {
     }
 }
 
-/// The rules that settings ask for.
-pub fn rules(settings: &str, name: &str) -> WireResult<Rules> {
-    Rules::from_settings(&parse(settings, name)?).map_err(|diagnostic| to_wire(vec![diagnostic], name))
-}
-
 /// A document.
 pub fn parse(text: &str, name: &str) -> WireResult<Tree> {
     let malformed =
@@ -57,3 +52,12 @@ pub fn to_wire(diagnostics: Vec<Diagnostic>, name: &str) -> Vec<wit::Diagnostic>
 }
 
 contract_types!(wit);
+
+impl From<world::Rules> for Rules {
+    fn from(rules: world::Rules) -> Self {
+        match rules {
+            world::Rules::Director => Self::Director,
+            world::Rules::Cli => Self::Cli,
+        }
+    }
+}

@@ -6,8 +6,8 @@
 use crate::deployment::manifest::SharedStages;
 use boson_document::Tree;
 use boson_pipeline::stage::{
-    Applied, Deployment, Edits, GroupRequest, Interpolated, JobSpec, Named, Rendered, Reply, Resolved, Template,
-    Variable, VariableRules, VariablesPlan,
+    Addresses, Applied, Deployment, Edits, GroupRequest, Interpolated, JobSpec, Named, Rendered, Reply, Resolved,
+    Template, Variable, VariableRules, VariablesPlan,
 };
 use boson_pipeline::{Stage, Stages};
 use std::sync::Arc;
@@ -70,9 +70,9 @@ impl Stages for Traced {
         self.call(Stage::Links, "resolve", call)
     }
 
-    fn variable_addresses(&self, document: Named<'_>, deployment: &Deployment, jobs: &[JobSpec<'_>]) -> Reply<Tree> {
-        let call = |stages: &dyn Stages| stages.variable_addresses(document, deployment, jobs);
-        self.call(Stage::Links, "variable-addresses", call)
+    fn addresses(&self, document: Named<'_>, deployment: &Deployment, jobs: &[JobSpec<'_>]) -> Reply<Addresses> {
+        let call = |stages: &dyn Stages| stages.addresses(document, deployment, jobs);
+        self.call(Stage::Links, "addresses", call)
     }
 
     fn render(&self, templates: &[Template<'_>], context: &Tree) -> Reply<Vec<Rendered>> {

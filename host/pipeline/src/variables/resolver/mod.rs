@@ -4,8 +4,7 @@
 mod making;
 
 use crate::diagnostic::Diagnostic;
-use crate::stage::{Definition, Named, StageError, Stages, VariableRules, VariablesPlan};
-use crate::variables::amend::Addresses;
+use crate::stage::{Addresses, Definition, Named, StageError, Stages, VariableRules, VariablesPlan};
 use crate::variables::circle::recursion_help;
 use crate::variables::generate::Generator;
 use crate::variables::inputs::Inputs;
