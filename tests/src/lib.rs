@@ -57,6 +57,19 @@ pub fn binary() -> Result<PathBuf> {
     }
 }
 
+/// The component of a built-in plugin: `ops.wasm`.
+///
+/// # Errors
+/// It was not built.
+pub fn built_in(file: &str) -> Result<PathBuf> {
+    let binary = binary()?;
+    let places = binary.ancestors().skip(1).take(2);
+    let mut plugins = places.map(|directory| directory.join("plugins").join(file));
+    plugins
+        .find(|path| path.is_file())
+        .with_context(|| format!("plugins/{file} is missing: run `make build` first"))
+}
+
 /// A prepared run of `host`.
 #[derive(Debug)]
 pub struct Run {

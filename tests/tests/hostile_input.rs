@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "in the functions that tests share, too")]
 
-use boson_tests::{Ran, Run, host, host_with_input};
+use boson_tests::{Ran, Run, built_in, host, host_with_input};
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -245,7 +245,7 @@ fn links_of_a_release_stay_inside_of_it() {
 #[test]
 fn run_plugin_finds_a_plugin_and_reports_which_one() {
     let scratch = tempfile::tempdir().unwrap();
-    let ops = built_in("ops.wasm");
+    let ops = built_in("ops.wasm").unwrap();
     let call = |input: &str| {
         let arguments = [
             "run-plugin".as_ref(),
@@ -276,7 +276,7 @@ fn run_plugin_finds_a_plugin_and_reports_which_one() {
 #[test]
 fn run_plugin_refuses_bad_arguments() {
     let scratch = tempfile::tempdir().unwrap();
-    let ops = built_in("ops.wasm");
+    let ops = built_in("ops.wasm").unwrap();
     let deep = format!("{}{}", "[".repeat(1 << 20), "]".repeat(1 << 20));
     for (input, words) in [
         (b"".as_slice(), "not JSON"),
@@ -338,17 +338,6 @@ fn plugins_are_listed_with_stage_name_version_digest_and_source() {
     for row in &rows[1..] {
         assert!(row.len() >= 5 && row[3].starts_with("sha256:"), "{row:?}");
     }
-}
-
-fn built_in(file: &str) -> std::path::PathBuf {
-    let binary = boson_tests::binary().unwrap();
-    let places = [1, 2].map(|up| {
-        binary
-            .ancestors()
-            .nth(up)
-            .map(|directory: &Path| directory.join("plugins").join(file))
-    });
-    places.into_iter().flatten().find(|path| path.is_file()).unwrap()
 }
 
 #[test]

@@ -56,11 +56,11 @@ impl Patcher {
             );
             at
         };
-        // Neither codes nor extensions.
+        // Neither codes nor additional members.
         let described = words(&[description.as_flattened(), &[0; 4]].concat());
         // The patch itself is the host's input.
         let patch = words(&[reference.as_flattened(), &[0; 2]].concat());
-        // ok: patches; no removals, additions, diagnostics, extensions.
+        // ok: patches; no removals, additions, diagnostics, additional members.
         let edits = words(&[&[0, patch, 1][..], &[0; 8]].concat());
         let bytes: String = data.iter().map(|byte| format!("\\{byte:02x}")).collect();
         let free = (BASE + data.len()).next_multiple_of(8);
@@ -68,7 +68,7 @@ impl Patcher {
             true => "unreachable".to_string(),
             false => format!("i32.const {described}"),
         };
-        // The settings come after the record of the deployment (52 bytes) and the list of objects.
+        // The settings come after the record of the deployment (56 bytes) and the list of objects.
         format!(
             r#"(module
                 (memory (export "memory") 64)
@@ -79,8 +79,8 @@ impl Patcher {
                     (global.set $free (i32.and (i32.add (i32.add (global.get $free) (local.get 3)) (i32.const 7)) (i32.const -8))))
                 (func (export "boson:resources/transformation@1.0.0#describe") (result i32) {describe})
                 (func (export "boson:resources/transformation@1.0.0#transform") (param i32) (result i32)
-                    (i32.store (i32.const {}) (i32.load (i32.add (local.get 0) (i32.const 60))))
                     (i32.store (i32.const {}) (i32.load (i32.add (local.get 0) (i32.const 64))))
+                    (i32.store (i32.const {}) (i32.load (i32.add (local.get 0) (i32.const 68))))
                     (i32.const {edits})))"#,
             patch + 24,
             patch + 28,
@@ -134,7 +134,7 @@ fn reporter() -> Vec<u8> {
         at
     };
     let described = words(&[description.as_flattened(), &[0; 4]].concat());
-    let diagnostic = words(&[&[0][..], &code, &[0; 15]].concat());
+    let diagnostic = words(&[&[0][..], &code, &[0; 18]].concat());
     let failure = words(&[1, diagnostic, 1]);
     let bytes: String = data.iter().map(|byte| format!("\\{byte:02x}")).collect();
     let interface = "boson:variables/interpolation@1.0.0";

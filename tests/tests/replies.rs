@@ -1,7 +1,7 @@
 //! Replies of foreign plugins: a reply that breaks the contract is refused with the plugin's name; texts of a reply are
 //! shown without values.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use boson_tests::component::component;
 use boson_tests::{Ran, copy, host, root};
@@ -64,7 +64,8 @@ impl Image {
                 record.extend(self.option(one.pointer));
                 record.extend([0, 0]);
                 record.extend(self.option(one.help));
-                record.extend(self.pairs(one.extensions));
+                record.extend([0, 0, 0]);
+                record.extend(self.pairs(one.more));
                 record
             })
             .collect();
@@ -81,7 +82,7 @@ struct Said {
     document: Option<&'static str>,
     pointer: Option<&'static str>,
     help: Option<&'static str>,
-    extensions: &'static [(&'static str, &'static str)],
+    more: &'static [(&'static str, &'static str)],
 }
 
 const FINE: Said = Said {
@@ -91,7 +92,7 @@ const FINE: Said = Said {
     document: None,
     pointer: None,
     help: None,
-    extensions: &[],
+    more: &[],
 };
 
 /// Writes a plugin of a stage whose function always gives the same reply. `functions`: name, number of parameters,
@@ -135,7 +136,15 @@ fn deployment() -> tempfile::TempDir {
     )
     .unwrap();
     fs::write(folder.path().join("vars.yml"), format!("domain: {SECRET}\n")).unwrap();
+    fs::write(folder.path().join("ops.yml"), "[]\n").unwrap();
     folder
+}
+
+/// Adds a variable that consumes a link to the manifest.
+fn consume_link(folder: &Path) {
+    let manifest = folder.join("manifest.yml");
+    let variable = "variables:\n- {name: tls, type: certificate, consumes: {common_name: {from: web}}}\n";
+    fs::write(&manifest, fs::read_to_string(&manifest).unwrap() + variable).unwrap();
 }
 
 fn convert(folder: &Path, stage: &str) -> Ran {
@@ -149,6 +158,8 @@ fn convert(folder: &Path, stage: &str) -> Ran {
             "release",
             "-l",
             "vars.yml",
+            "-o",
+            "ops.yml",
             "--plugin",
             &plugin,
         ],
@@ -203,7 +214,7 @@ fn a_links_plugin_gives_each_group_of_the_manifest() {
         let mut image = Image::default();
         let groups: Vec<Vec<u32>> = groups
             .iter()
-            .map(|name| [image.text(name), image.text("{}")].concat())
+            .map(|name| [&image.text(name)[..], &image.text("{}"), &[0, 0]].concat())
             .collect();
         let groups = image.list(&groups);
         let resolved = [&[0][..], &groups, &[0; 6]].concat();
@@ -216,9 +227,7 @@ fn a_links_plugin_gives_each_group_of_the_manifest() {
 #[test]
 fn a_links_plugin_gives_addresses_of_the_manifests_variables_once() {
     let folder = deployment();
-    let manifest = folder.path().join("manifest.yml");
-    let variable = "variables:\n- {name: tls, type: certificate, consumes: {common_name: {from: web}}}\n";
-    fs::write(&manifest, fs::read_to_string(&manifest).unwrap() + variable).unwrap();
+    consume_link(folder.path());
     for (variables, words) in [
         (
             &["other"][..],
@@ -229,7 +238,7 @@ fn a_links_plugin_gives_addresses_of_the_manifests_variables_once() {
         let mut image = Image::default();
         let variables: Vec<Vec<u32>> = variables
             .iter()
-            .map(|name| [&image.text(name)[..], &[0; 5]].concat())
+            .map(|name| [&image.text(name)[..], &[0; 7]].concat())
             .collect();
         let variables = image.list(&variables);
         let addresses = [&[0][..], &variables, &[0; 4]].concat();
@@ -240,15 +249,15 @@ fn a_links_plugin_gives_addresses_of_the_manifests_variables_once() {
 }
 
 /// `ok` of transform, or `err`.
-fn resources(folder: &Path, said: &[Said], extensions: &[(&str, &str)], additions: &[&str], fails: bool) {
+fn resources(folder: &Path, said: &[Said], more: &[(&str, &str)], additions: &[&str], fails: bool) {
     let mut image = Image::default();
     let said = image.diagnostics(said);
     let additions: Vec<Vec<u32>> = additions.iter().map(|text| image.text(text).to_vec()).collect();
     let additions = image.list(&additions);
-    let extensions = image.pairs(extensions);
+    let more = image.pairs(more);
     let result = match fails {
         true => [&[1][..], &said, &[0; 8]].concat(),
-        false => [&[0, 0, 0, 0, 0][..], &additions, &said, &extensions].concat(),
+        false => [&[0, 0, 0, 0, 0][..], &additions, &said, &more].concat(),
     };
     write(
         folder,
@@ -297,7 +306,7 @@ fn invalid_diagnostics_of_a_plugin_are_refused() {
         ),
         (
             Said {
-                extensions: &[("required-color", "red")],
+                more: &[("required-color", "1")],
                 ..FINE
             },
             "it requires 'required-color', which this host does not know",
@@ -318,7 +327,7 @@ fn invalid_diagnostics_of_a_plugin_are_refused() {
         "resources",
         "it requires 'required-order', which this host does not know",
     );
-    resources(folder.path(), &[FINE], &[("color", "red")], &[], false);
+    resources(folder.path(), &[FINE], &[("color", "\"red\"")], &[], false);
     let ran = convert(folder.path(), "resources");
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(
@@ -327,6 +336,106 @@ fn invalid_diagnostics_of_a_plugin_are_refused() {
         "{}",
         ran.stderr
     );
+}
+
+/// Functions of a plugin: name, number of parameters, and words of the result.
+type Functions = Vec<(&'static str, usize, Vec<u32>)>;
+
+/// A stage, its interface, and the functions of a plugin whose reply has a member that the host must know, in a record
+/// of this kind.
+fn requiring(record: &str, image: &mut Image) -> (&'static str, &'static str, Functions) {
+    let more = image.pairs(&[("required-color", "1")]);
+    let (text, json) = (image.text("web"), image.text("{}"));
+    // The reply has this many empty lists or texts, then the list with the record, then further empty lists.
+    let nested = |image: &mut Image, before: usize, fields: &[&[u32]], after: usize| {
+        let list = image.list(&[[&fields.concat()[..], &more].concat()]);
+        [&vec![0; 1 + 2 * before][..], &list, &vec![0; 2 * after]].concat()
+    };
+    let direct = |before: usize| [&vec![0; 1 + 2 * before][..], &more].concat();
+    let interpolated = [&[0][..], &json, &[0; 8]].concat();
+    match record {
+        "applied" => {
+            let reply = [&[0][..], &json, &[0; 4], &more].concat();
+            ("ops", "operations", vec![("apply", 8, reply), ("find", 8, vec![0; 3])])
+        }
+        "variables-plan" => {
+            let functions = vec![("plan", 7, direct(3)), ("interpolate", 9, interpolated)];
+            ("variables", "interpolation", functions)
+        }
+        "definition" => {
+            let fields: [&[u32]; 6] = [&text, &[0; 3], &json, &[0; 3], &json, &[0; 2]];
+            let plan = nested(image, 0, &fields, 3);
+            let functions = vec![("plan", 7, plan), ("interpolate", 9, interpolated)];
+            ("variables", "interpolation", functions)
+        }
+        "interpolated" => {
+            let reply = [&[0][..], &json, &[0; 6], &more].concat();
+            let functions = vec![("plan", 7, vec![0; 9]), ("interpolate", 9, reply)];
+            ("variables", "interpolation", functions)
+        }
+        "resolved" | "resolved-group" | "provider" => {
+            let group = image.list(&[[&text[..], &json, &[0, 0]].concat()]);
+            let reply = match record {
+                "resolved" => [&[0][..], &group, &[0; 4], &more].concat(),
+                "resolved-group" => nested(image, 0, &[&text, &json], 3),
+                _ => {
+                    let provider = nested(image, 0, &[&text, &text, &text, &text, &json], 2);
+                    [&[0][..], &group, &provider[1..]].concat()
+                }
+            };
+            let functions = vec![("resolve", 1, reply), ("addresses", 1, vec![0; 7])];
+            ("links", "resolution", functions)
+        }
+        "resolved-addresses" | "variable-addresses" => {
+            let variable = image.text("tls");
+            let reply = match record {
+                "resolved-addresses" => direct(2),
+                _ => nested(image, 0, &[&variable, &[0; 5]], 2),
+            };
+            let functions = vec![("resolve", 1, vec![0; 9]), ("addresses", 1, reply)];
+            ("links", "resolution", functions)
+        }
+        "files" => {
+            let file = [image.text("app/app.conf.erb"), text].concat();
+            let files = image.list(&[file]);
+            let reply = [&[0][..], &files, &[0; 2], &more].concat();
+            ("render", "templates", vec![("render", 6, reply)])
+        }
+        "converted" => {
+            let functions = vec![("convert-deployment", 1, direct(2)), ("convert-group", 1, vec![0; 7])];
+            ("bpm", "conversion", functions)
+        }
+        "edits" => ("resources", "transformation", vec![("transform", 1, direct(4))]),
+        _ => panic!("no record {record}"),
+    }
+}
+
+#[test]
+fn no_record_of_a_reply_may_have_a_required_member_that_the_host_does_not_know() {
+    for record in [
+        "applied",
+        "variables-plan",
+        "definition",
+        "interpolated",
+        "resolved",
+        "resolved-group",
+        "provider",
+        "files",
+        "converted",
+        "edits",
+        "resolved-addresses",
+        "variable-addresses",
+    ] {
+        let folder = deployment();
+        if record.ends_with("addresses") {
+            consume_link(folder.path());
+        }
+        let mut image = Image::default();
+        let (stage, interface, functions) = requiring(record, &mut image);
+        write(folder.path(), stage, interface, image, &functions);
+        let words = "it requires 'required-color', which this host does not know";
+        malformed(folder.path(), stage, words);
+    }
 }
 
 #[test]

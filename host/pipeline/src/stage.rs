@@ -5,7 +5,7 @@
 
 use crate::diagnostic::{Diagnostic, Severity};
 use boson_document::Tree;
-use boson_manifest::instances::{self, Spread};
+pub use boson_manifest::instances::Spread;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -181,18 +181,6 @@ pub struct Deployment {
     pub spread: Spread,
     /// Jobs without bpm information run by their monit files.
     pub monit: bool,
-}
-
-// === impl Deployment ===
-
-impl Deployment {
-    /// Fields for which the contract's record has no member; defaults are left out.
-    pub fn extensions(&self) -> Vec<(String, String)> {
-        match self.spread {
-            Spread::Total => Vec::new(),
-            Spread::PerZone => vec![(instances::EXTENSION.into(), self.spread.name().into())],
-        }
-    }
 }
 
 /// A job's spec file.

@@ -31,6 +31,6 @@ boson_pipeline::codes::codes! {
         "Each call has a wall-clock limit in addition to its fuel. An overloaded machine can exceed it; try again.";
     PLUGIN_MALFORMED_REPLY = "plugin-malformed-reply", "a plugin's reply violates the contract",
         "A document was not JSON, files or groups were missing, or the reply named something that does not exist: a \
-         document, a place in it, a code of another stage, or a required extension that the host does not know. This \
-         is a defect of the plugin.";
+         document, a place in it, a code of another stage, or a required member that the host does not know. This is \
+         a defect of the plugin.";
 }

@@ -6,9 +6,10 @@ use crate::bindings::exports::boson::links::resolution as wit_links;
 use crate::bindings::exports::boson::resources::transformation as wit_resources;
 use crate::bindings::exports::boson::variables::interpolation as wit_variables;
 use crate::reply::Reading;
-use boson_document::{Tree, json};
+use boson_document::json;
 use boson_pipeline::stage::{
-    Deployment, GroupRequest, JobFiles, JobSpec, ObjectReference, Reference, StageError, Variable, VariableRules,
+    Deployment, GroupRequest, JobFiles, JobSpec, ObjectReference, Reference, Spread, StageError, Variable,
+    VariableRules,
 };
 
 impl From<&Deployment> for wit::Deployment {
@@ -19,7 +20,11 @@ impl From<&Deployment> for wit::Deployment {
             cluster_domain: deployment.cluster_domain.clone(),
             operator_image: deployment.operator_image.clone(),
             registry: deployment.registry.clone(),
-            extensions: deployment.extensions(),
+            spread: match deployment.spread {
+                Spread::Total => wit::Spread::Total,
+                Spread::PerZone => wit::Spread::PerZone,
+            },
+            more: Vec::new(),
         }
     }
 }
@@ -41,6 +46,7 @@ impl From<&Variable> for wit_bpm::Variable {
             options: json::to_text(&variable.options),
             update_mode: variable.update_mode.clone(),
             pointer: variable.pointer.clone(),
+            more: Vec::new(),
         }
     }
 }
@@ -57,41 +63,24 @@ impl From<&JobFiles> for wit_bpm::JobFiles {
             release: job.release.clone(),
             templates: job.templates.clone(),
             monitored: job.monitored,
+            start_program: job.start_program.clone(),
+            dns_aliases: job.aliases.as_ref().map(json::to_text),
             bpm: copies.collect(),
+            more: Vec::new(),
         }
     }
 }
 
 impl From<&GroupRequest<'_>> for wit_bpm::GroupRequest {
     fn from(request: &GroupRequest<'_>) -> Self {
-        let mut deployment: wit::Deployment = request.deployment.into();
-        let programs = request
-            .jobs
-            .iter()
-            .filter_map(|job| Some((job.job.as_str(), job.start_program.as_deref()?)));
-        let programs: Tree = programs.map(|(job, program)| (job, Tree::from(program))).collect();
-        if programs.as_object().is_some_and(|programs| !programs.is_empty()) {
-            deployment
-                .extensions
-                .push(("start-programs".into(), json::to_text(&programs)));
-        }
-        let aliases = request
-            .jobs
-            .iter()
-            .filter_map(|job| Some((job.job.as_str(), job.aliases.clone()?)));
-        let aliases: Tree = aliases.collect();
-        if aliases.as_object().is_some_and(|aliases| !aliases.is_empty()) {
-            deployment
-                .extensions
-                .push(("dns-aliases".into(), json::to_text(&aliases)));
-        }
         Self {
-            deployment,
+            deployment: request.deployment.into(),
             group: json::to_text(request.group),
             document_name: request.document_name.into(),
             pointer: request.pointer.into(),
             jobs: request.jobs.iter().map(Into::into).collect(),
             resolved_secret: request.resolved_secret.into(),
+            more: Vec::new(),
         }
     }
 }
@@ -103,6 +92,7 @@ pub(crate) fn specs(jobs: &[JobSpec<'_>]) -> Vec<wit_links::JobSpec> {
         job: job.job.into(),
         spec: json::to_text(job.spec),
         document_name: job.document_name.into(),
+        more: Vec::new(),
     };
     jobs.iter().map(spec).collect()
 }

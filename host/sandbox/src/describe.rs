@@ -5,7 +5,7 @@ use crate::bindings::exports::boson;
 use crate::engine::Sandbox;
 use crate::error::{Failure, FailureKind};
 use crate::plugin::Plugin;
-use crate::reply::REQUIRED;
+use crate::reply::unknown;
 use boson_document::{Tree, json};
 use boson_pipeline::{Stage, settings};
 
@@ -60,12 +60,8 @@ impl Plugin {
             Stage::Resources => describe!(boson::resources::transformation),
         };
         let malformed = |message: String| self.failure(FailureKind::Malformed, message);
-        if let Some((name, _)) = description
-            .extensions
-            .iter()
-            .find(|(name, _)| name.starts_with(REQUIRED))
-        {
-            return Err(malformed(format!("requires '{name}', which this host does not know")));
+        if let Some(what) = unknown(&description.more) {
+            return Err(malformed(what));
         }
         if description.stage != self.stage.name() {
             return Err(malformed(format!(

@@ -15,7 +15,7 @@ use boson_document::{Map, Tree, json};
 use wasmtime::component::{ComponentExportIndex, Type, Val};
 
 /// Members that hold JSON text, by the contract.
-const JSON_MEMBERS: [&str; 15] = [
+const JSON_MEMBERS: [&str; 17] = [
     "document",
     "operations",
     "settings",
@@ -27,10 +27,12 @@ const JSON_MEMBERS: [&str; 15] = [
     "context",
     "group",
     "bpm",
+    "dns-aliases",
     "objects",
     "additions",
     "patch",
     "settings-schema",
+    "value",
 ];
 
 /// The reply of a call.

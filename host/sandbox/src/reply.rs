@@ -4,12 +4,11 @@ use crate::bindings::boson::types::types as wit;
 use crate::codes;
 use crate::error::FailureKind;
 use crate::plugin::Plugin;
+use boson_document::contract::REQUIRED;
 use boson_document::{Pointer, Tree, json};
 use boson_pipeline::stage::{Reply, StageError, fail_on_errors};
 use boson_pipeline::{Diagnostic, Place, Severity};
 
-/// Prefix of extensions that the host must understand to use a reply. The host knows none.
-pub(crate) const REQUIRED: &str = "required-";
 /// Most diagnostics of one reply; the others are dropped.
 const MAX_DIAGNOSTICS: usize = 500;
 /// Characters of a document that may separate values: a tree takes a hundred times the bytes of its text, and a plugin
@@ -19,9 +18,6 @@ const MAX_SEPARATORS: usize = 2_000_000;
 const MAX_TEXT: usize = 16 << 10;
 /// Bytes of a code.
 const MAX_CODE: usize = 80;
-
-/// Extensions as the contract has them.
-type Extensions = [(String, String)];
 
 /// A reply that is being read.
 pub(crate) struct Reading<'a> {
@@ -96,8 +92,8 @@ impl<'a> Reading<'a> {
     }
 
     /// The value with its warnings, or the user's errors.
-    pub(crate) fn reply<T>(&self, value: T, diagnostics: Vec<wit::Diagnostic>, extensions: &Extensions) -> Reply<T> {
-        self.extensions(extensions)?;
+    pub(crate) fn reply<T>(&self, value: T, diagnostics: Vec<wit::Diagnostic>, more: &[wit::Member]) -> Reply<T> {
+        self.members(more)?;
         fail_on_errors(value, self.diagnostics(diagnostics)?)
     }
 
@@ -110,12 +106,9 @@ impl<'a> Reading<'a> {
         }
     }
 
-    pub(crate) fn extensions(&self, extensions: &Extensions) -> Result<(), StageError> {
-        let required = extensions.iter().find(|(name, _)| name.starts_with(REQUIRED));
-        required.map_or(Ok(()), |(name, _)| {
-            let name: String = name.chars().filter(|c| c.is_ascii_graphic()).take(MAX_CODE).collect();
-            Err(self.malformed(format!("it requires '{name}', which this host does not know")))
-        })
+    /// Additional members of one of the reply's records.
+    pub(crate) fn members(&self, more: &[wit::Member]) -> Result<(), StageError> {
+        unknown(more).map_or(Ok(()), |what| Err(self.malformed(format!("it {what}"))))
     }
 
     fn diagnostics(&self, mut all: Vec<wit::Diagnostic>) -> Result<Vec<Diagnostic>, StageError> {
@@ -136,7 +129,7 @@ impl<'a> Reading<'a> {
     /// Texts stay unchanged, with control characters, because the filter for secrets compares them with values. They
     /// are cleaned when they are shown.
     fn diagnostic(&self, diagnostic: wit::Diagnostic) -> Result<Diagnostic, StageError> {
-        self.extensions(&diagnostic.extensions)?;
+        self.members(&diagnostic.more)?;
         let stage = self.plugin.stage;
         if !is_code(&diagnostic.code, stage.name()) {
             return Err(self.malformed(format!(
@@ -149,7 +142,6 @@ impl<'a> Reading<'a> {
         if let Some(pointer) = &diagnostic.pointer {
             self.pointer("pointer", pointer)?;
         }
-        let follows = diagnostic.extensions.into_iter().find(|(name, _)| name == "follows");
         let severity = match diagnostic.severity {
             wit::Severity::Error => Severity::Error,
             wit::Severity::Warning => Severity::Warning,
@@ -166,10 +158,18 @@ impl<'a> Reading<'a> {
                 column: None,
             },
             help: diagnostic.help.map(bounded),
-            follows: follows.map(|(_, code)| bounded(code)),
+            follows: diagnostic.follows.map(bounded),
             plugin: self.plugin.is_foreign().then(|| self.plugin.called()),
         })
     }
+}
+
+/// What is wrong if one of these members must be known, because this host knows none.
+pub(crate) fn unknown(more: &[wit::Member]) -> Option<String> {
+    let required = more.iter().find(|member| member.name.starts_with(REQUIRED))?;
+    let name = required.name.chars().filter(char::is_ascii_graphic).take(MAX_CODE);
+    let name: String = name.collect();
+    Some(format!("requires '{name}', which this host does not know"))
 }
 
 fn is_code(code: &str, stage: &str) -> bool {

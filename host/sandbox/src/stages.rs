@@ -151,7 +151,7 @@ impl Stages for Plugins {
             document: reading.document("document", &reply.document)?,
             origins: origins.collect(),
         };
-        reading.reply(applied, reply.diagnostics, &reply.extensions)
+        reading.reply(applied, reply.diagnostics, &reply.more)
     }
 
     fn find(&self, doc: Named<'_>, path: &str) -> Reply<Tree> {
@@ -177,7 +177,7 @@ impl Stages for Plugins {
         let mut definitions = Vec::new();
         for one in reply.definitions {
             reading.pointer("definitions", &one.pointer)?;
-            reading.extensions(&one.extensions)?;
+            reading.members(&one.more)?;
             definitions.push(Definition {
                 options: reading.document("options", &one.options)?,
                 consumes: reading.document("consumes", &one.consumes)?,
@@ -193,7 +193,7 @@ impl Stages for Plugins {
                 references: references(&reading, reply.references)?,
             },
             reply.diagnostics,
-            &reply.extensions,
+            &reply.more,
         )
     }
 
@@ -208,7 +208,7 @@ impl Stages for Plugins {
             missing: references(&reading, reply.missing)?,
             used: reply.used,
         };
-        reading.reply(result, reply.diagnostics, &reply.extensions)
+        reading.reply(result, reply.diagnostics, &reply.more)
     }
 
     fn resolve(&self, doc: Named<'_>, deployment: &Deployment, jobs: &[JobSpec<'_>]) -> Reply<Resolved> {
@@ -242,12 +242,14 @@ impl Stages for Plugins {
             providers: Vec::new(),
         };
         for group in reply.groups {
+            reading.members(&group.more)?;
             resolved.groups.push(ResolvedGroup {
                 document: reading.document("document", &group.document)?,
                 name: group.name,
             });
         }
         for provider in reply.providers {
+            reading.members(&provider.more)?;
             resolved.providers.push(Provider {
                 properties: reading.document("properties", &provider.properties)?,
                 name: provider.name,
@@ -256,7 +258,7 @@ impl Stages for Plugins {
                 job: provider.job,
             });
         }
-        reading.reply(resolved, reply.diagnostics, &reply.extensions)
+        reading.reply(resolved, reply.diagnostics, &reply.more)
     }
 
     fn addresses(&self, doc: Named<'_>, deployment: &Deployment, jobs: &[JobSpec<'_>]) -> Reply<Addresses> {
@@ -283,6 +285,7 @@ impl Stages for Plugins {
                     "entry {nth} of `variables` names a variable that does not exist"
                 )));
             }
+            reading.members(&one.more)?;
             let consumed = Consumed {
                 alternative_names: one.alternative_names,
                 common_name: one.common_name,
@@ -291,7 +294,7 @@ impl Stages for Plugins {
                 return Err(reading.malformed(format!("entry {nth} of `variables` repeats a variable")));
             }
         }
-        reading.reply(addresses, reply.diagnostics, &reply.extensions)
+        reading.reply(addresses, reply.diagnostics, &reply.more)
     }
 
     fn render(&self, templates: &[Template<'_>], context: &Tree) -> Reply<Vec<Rendered>> {
@@ -318,7 +321,7 @@ impl Stages for Plugins {
                 content: file.content,
             })
             .collect();
-        reading.reply(files, reply.diagnostics, &reply.extensions)
+        reading.reply(files, reply.diagnostics, &reply.more)
     }
 
     fn convert_deployment(&self, deployment: &Deployment, doc: Named<'_>, variables: &[Variable]) -> Reply<Vec<Tree>> {
@@ -329,11 +332,12 @@ impl Stages for Plugins {
             document: json::to_text(doc.tree),
             document_name: doc.name.into(),
             variables: variables.iter().map(Into::into).collect(),
+            more: Vec::new(),
         };
         let reply = call!(self, plugin, reading, bpm::conversion, |guest, store| guest
             .call_convert_deployment(store, &request, &plugin.settings));
         let objects = reading.documents("objects", &reply.objects)?;
-        reading.reply(objects, reply.diagnostics, &reply.extensions)
+        reading.reply(objects, reply.diagnostics, &reply.more)
     }
 
     fn convert_group(&self, request: &GroupRequest<'_>) -> Reply<Vec<Tree>> {
@@ -345,7 +349,7 @@ impl Stages for Plugins {
         let reply = call!(self, plugin, reading, bpm::conversion, |guest, store| guest
             .call_convert_group(store, &request, &plugin.settings));
         let objects = reading.documents("objects", &reply.objects)?;
-        reading.reply(objects, reply.diagnostics, &reply.extensions)
+        reading.reply(objects, reply.diagnostics, &reply.more)
     }
 
     fn spent_here(&self) -> u64 {
@@ -383,6 +387,6 @@ impl Stages for Plugins {
                 .patches
                 .push((object_reference(one.object), reading.document("patch", &one.patch)?));
         }
-        reading.reply(edits, reply.diagnostics, &reply.extensions)
+        reading.reply(edits, reply.diagnostics, &reply.more)
     }
 }

@@ -130,6 +130,9 @@ boson_document::codes! {
     MALFORMED = "bpm-malformed-request", "The request violates the contract",
         "The resolved document must contain exactly one instance group, and the request must contain the files of \
          each of its jobs. This is a defect of the program that called the plugin, not of the manifest.";
+    REQUIRED_MEMBER = "bpm-required-member", "The plugin does not know a member of the request",
+        "The host of a later version sends data that the plugin must not ignore. Replace the plugin by one for this \
+         version of the host.";
 }
 
 /// The codes of the checks of keys.

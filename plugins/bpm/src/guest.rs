@@ -21,7 +21,7 @@ impl wit::Guest for Plugin {
             stage: "bpm".into(),
             settings_schema: crate::SETTINGS_SCHEMA.into(),
             codes: codes::ALL.iter().map(|code| (*code).into()).collect(),
-            extensions: Vec::new(),
+            more: Vec::new(),
         }
     }
 
@@ -29,10 +29,12 @@ impl wit::Guest for Plugin {
         request: wit::DeploymentRequest,
         settings: String,
     ) -> Result<wit::Converted, Vec<wit::Diagnostic>> {
+        records::known(&request.deployment, records::of_deployment(&request))?;
         reply(convert::deployment(&request.into(), &tree(&settings)))
     }
 
     fn convert_group(request: wit::GroupRequest, settings: String) -> Result<wit::Converted, Vec<wit::Diagnostic>> {
+        records::known(&request.deployment, records::of_group(&request))?;
         reply(convert::group(&request.into(), &tree(&settings)))
     }
 }
@@ -48,7 +50,7 @@ fn reply(reply: request::Reply) -> Result<wit::Converted, Vec<wit::Diagnostic>> 
         Ok(converted) => Ok(wit::Converted {
             objects: converted.objects.iter().map(json::to_text).collect(),
             diagnostics: all(converted.diagnostics),
-            extensions: Vec::new(),
+            more: Vec::new(),
         }),
         Err(diagnostics) => Err(all(diagnostics)),
     }

@@ -1,5 +1,25 @@
 //! Diagnostics as records of the contract. Each plugin has its own types for these records, generated from `wit/types`.
 
+use crate::{Code, Diagnostic};
+
+/// Prefix of members of a record that its reader must know.
+pub const REQUIRED: &str = "required-";
+
+/// Rejects a request that has a member which its reader must know, because the built-in plugins know none. `members`: the
+/// names of all members of its records.
+///
+/// # Errors
+/// Names the member.
+pub fn reject_required<'a>(code: &'static Code, members: impl IntoIterator<Item = &'a str>) -> Result<(), Diagnostic> {
+    match members.into_iter().find(|name| name.starts_with(REQUIRED)) {
+        Some(name) => {
+            let message = format!("The request has the member '{name}', which this plugin does not know");
+            Err(Diagnostic::error(code, message))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Converts [`Code`](crate::Code), [`Severity`](crate::Severity) and [`Diagnostic`](crate::Diagnostic) to the types in
 /// this module, which `wit_bindgen` has generated.
 #[macro_export]
@@ -27,9 +47,6 @@ macro_rules! contract_types {
 
         impl From<$crate::Diagnostic> for $wit::Diagnostic {
             fn from(diagnostic: $crate::Diagnostic) -> Self {
-                let follows = diagnostic
-                    .follows
-                    .map(|code| ("follows".into(), code.name.into()));
                 Self {
                     severity: diagnostic.severity.into(),
                     code: diagnostic.code.name.into(),
@@ -38,7 +55,8 @@ macro_rules! contract_types {
                     pointer: diagnostic.pointer.as_ref().map($crate::Pointer::to_string),
                     line: None,
                     help: diagnostic.help.map(Into::into),
-                    extensions: follows.into_iter().collect(),
+                    follows: diagnostic.follows.map(|code| code.name.into()),
+                    more: Vec::new(),
                 }
             }
         }

@@ -6,7 +6,7 @@
 
 mod closest;
 mod code;
-mod contract;
+pub mod contract;
 mod diagnostic;
 pub mod escape;
 pub mod go;

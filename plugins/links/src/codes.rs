@@ -91,6 +91,9 @@ boson_document::codes! {
     MALFORMED_DOCUMENT = "links-malformed-document", "The plugin received a document that is not JSON",
         "The document or a job's spec is not JSON as the contract defines it. This is a defect of the program that \
          called the plugin.";
+    REQUIRED_MEMBER = "links-required-member", "The plugin does not know a member of the request",
+        "The host of a later version sends data that the plugin must not ignore. Replace the plugin by one for this \
+         version of the host.";
 }
 
 /// The codes of the type check.

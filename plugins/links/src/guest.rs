@@ -5,7 +5,7 @@ mod wire;
 use crate::codes;
 use boson::types::types as wit;
 use exports::boson::links::resolution as world;
-use wire::{ids, job, parse, to_wire};
+use wire::{ids, parse, to_wire};
 
 wit_bindgen::generate!({ path: ["../../wit/types", "../../wit/links"], world: "boson:links/links@1.0.0", generate_all });
 
@@ -20,7 +20,7 @@ impl world::Guest for Plugin {
             stage: "links".into(),
             settings_schema: crate::SETTINGS_SCHEMA.into(),
             codes: codes::ALL.iter().map(|code| (*code).into()).collect(),
-            extensions: Vec::new(),
+            more: Vec::new(),
         }
     }
 
@@ -31,7 +31,7 @@ impl world::Guest for Plugin {
         jobs: Vec<world::JobSpec>,
         settings: String,
     ) -> Result<world::Resolved, Vec<wit::Diagnostic>> {
-        let jobs = jobs.into_iter().map(job).collect::<Result<Vec<_>, _>>()?;
+        let jobs = wire::jobs(jobs, &deployment, &name)?;
         let (document, deployment) = (parse(&document, &name)?, deployment.into());
         let ids = ids(&parse(&settings, "settings")?);
         let resolved = crate::resolve(&document, &deployment, &jobs, ids).map_err(|all| to_wire(all, &name))?;
@@ -39,7 +39,7 @@ impl world::Guest for Plugin {
             groups: resolved.groups.into_iter().map(Into::into).collect(),
             providers: resolved.providers.into_iter().map(Into::into).collect(),
             diagnostics: to_wire(resolved.diagnostics, &name),
-            extensions: Vec::new(),
+            more: Vec::new(),
         })
     }
 
@@ -50,14 +50,14 @@ impl world::Guest for Plugin {
         jobs: Vec<world::JobSpec>,
         _: String,
     ) -> Result<world::ResolvedAddresses, Vec<wit::Diagnostic>> {
-        let jobs = jobs.into_iter().map(job).collect::<Result<Vec<_>, _>>()?;
+        let jobs = wire::jobs(jobs, &deployment, &name)?;
         let document = parse(&document, &name)?;
         let (variables, diagnostics) =
             crate::addresses(&document, &deployment.into(), &jobs).map_err(|all| to_wire(all, &name))?;
         Ok(world::ResolvedAddresses {
             variables: variables.into_iter().map(Into::into).collect(),
             diagnostics: to_wire(diagnostics, &name),
-            extensions: Vec::new(),
+            more: Vec::new(),
         })
     }
 }

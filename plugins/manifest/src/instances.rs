@@ -7,9 +7,6 @@
 use crate::names::{NameError, Names};
 use crate::redacted;
 
-/// Extension of the contract's `deployment` record: how `instances` is read. Without it: [`Spread::Total`].
-pub const EXTENSION: &str = "instances";
-
 /// Most instances of a group. Each has its own pod and Service, and Kubernetes is made for 3,000 pods in a namespace.
 pub const MOST_OF_A_GROUP: u64 = 1_000;
 
@@ -164,12 +161,6 @@ impl Spread {
             .into_iter()
             .find(|spread| spread.name() == name)
     }
-
-    /// The value in the extensions of a deployment; unknown values are ignored.
-    pub fn of(extensions: &[(String, String)]) -> Self {
-        let given = extensions.iter().find(|(name, _)| name == EXTENSION);
-        given.and_then(|(_, value)| Self::named(value)).unwrap_or_default()
-    }
 }
 
 // === impl Instance ===
@@ -285,15 +276,5 @@ mod tests {
         assert_eq!(all[1].address, "dep-web-app-1.ns.svc.cluster.local");
         assert_eq!((all[1].name(), all[1].id()), ("web_app", "web_app-1".to_string()));
         assert!(all[0].bootstrap() && !all[1].bootstrap());
-    }
-
-    #[test]
-    fn the_extension_of_a_deployment_says_how_instances_are_read() {
-        let of = |value: &str| Spread::of(&[("other".into(), "x".into()), (EXTENSION.into(), value.into())]);
-        assert_eq!(
-            (of("per-zone"), of("total"), of("?")),
-            (Spread::PerZone, Spread::Total, Spread::Total)
-        );
-        assert_eq!(Spread::of(&[]), Spread::Total);
     }
 }

@@ -18,7 +18,7 @@ impl world::Guest for Plugin {
             stage: "ops".into(),
             settings_schema: r#"{"type":"object","additionalProperties":false}"#.into(),
             codes: codes::ALL.iter().map(|code| (*code).into()).collect(),
-            extensions: Vec::new(),
+            more: Vec::new(),
         }
     }
 
@@ -56,7 +56,7 @@ impl world::Guest for Plugin {
             document: text,
             origins: applied.origins.into_iter().map(origin).collect(),
             diagnostics: to_wire(applied.diagnostics),
-            extensions: Vec::new(),
+            more: Vec::new(),
         })
     }
 

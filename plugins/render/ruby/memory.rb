@@ -7,6 +7,8 @@
 module Boson
   module Memory
     READ = IO.instance_method(:pread)
+    # Kept, because a template may redefine it.
+    GENERATE = JSON.method(:generate)
     # No template finds the way into memory.
     IO.undef_method(:pread)
     KEPT = []
@@ -39,7 +41,8 @@ module Boson
 
     def self.number(*values) = values.pack('L<*')
 
-    def self.pairs(list) = list(list.map { |name, value| string(name) + string(value) })
+    # Additional members of a record: names, and values that become JSON.
+    def self.members(list) = list(list.map { |name, value| string(name) + string(GENERATE.call(value)) })
 
     def self.address_of(bytes)
       return 0 if bytes.empty?

@@ -35,7 +35,7 @@ module Boson
       Memory.number(SEVERITIES.index(diagnostic.severity)) +
         Memory.string(diagnostic.code) + Memory.string(diagnostic.message) +
         Memory.option_string(diagnostic.document) + Memory.option_string(nil) + Memory.option_number(diagnostic.line) +
-        Memory.option_string(diagnostic.help) + Memory.pairs(diagnostic.extensions)
+        Memory.option_string(diagnostic.help) + Memory.option_string(nil) + Memory.members(diagnostic.more)
     end
   end
 end

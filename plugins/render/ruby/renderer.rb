@@ -2,7 +2,7 @@
 
 module Boson
   # A message to the user; the members are those of the contract's record.
-  Diagnostic = Struct.new(:severity, :code, :message, :document, :line, :help, :extensions, keyword_init: true)
+  Diagnostic = Struct.new(:severity, :code, :message, :document, :line, :help, :more, keyword_init: true)
 
   class Renderer
     # Codes and help by the class of an exception; the first that fits counts.
@@ -23,7 +23,8 @@ module Boson
     BORROWED = %w[properties links].freeze
     # Words by which a template gets at the instance variables of its context.
     LOOKING_INSIDE = %w[@raw_properties @links @borrowed instance_ inspect eval binding self].freeze
-    private_constant :BORROWED, :LOOKING_INSIDE
+    CLASS_NAME = Module.instance_method(:name)
+    private_constant :BORROWED, :LOOKING_INSIDE, :CLASS_NAME
 
     class << self
       # Makes the class for the next context. The snapshot has the one for the first template of a call.
@@ -114,14 +115,17 @@ module Boson
     end
 
     def fail(name, error)
-      _, code, help = FAILURES.find { |ancestor, *| error.class.ancestors.any? { |known| known.name == ancestor } }
-      add(:error, code, text_of(error), name, line: line_of(name, error), help: help, extensions: [['class', error.class.to_s]])
+      _, code, help = FAILURES.find { |ancestor, *| error.class.ancestors.any? { |known| CLASS_NAME.bind_call(known) == ancestor } }
+      add(:error, code, text_of(error), name, line: line_of(name, error), help: help, more: [['class', class_of(error)]])
     end
 
-    def add(severity, code, message, name, line: nil, help: nil, extensions: [])
+    def add(severity, code, message, name, line: nil, help: nil, more: [])
       @diagnostics << Diagnostic.new(severity: severity, code: code, message: message, document: name, line: line, help: help,
-                                     extensions: extensions)
+                                     more: more)
     end
+
+    # The name of the exception's class, even if the class overrides it badly.
+    def class_of(error) = CLASS_NAME.bind_call(error.class).to_s.scrub
 
     # The exception's own words, even if it overrides them badly.
     def text_of(error)

@@ -603,6 +603,21 @@ fn templates_of_a_job_do_not_touch_each_other() {
 }
 
 #[test]
+fn an_exception_whose_class_has_no_readable_name_is_an_error_of_its_template() {
+    for raise in [
+        r#"c = Class.new(StandardError) { def self.to_s = "\xff"; def self.name = raise }; raise c, 'gone'"#,
+        r#"def JSON.generate(*) = raise; raise 'gone'"#,
+    ] {
+        let (code, _, message) = error(&format!("<% {raise} %>"));
+        assert_eq!(
+            (code.as_str(), message.as_str()),
+            ("render-template-failed", "gone"),
+            "{raise}"
+        );
+    }
+}
+
+#[test]
 fn errors_of_all_templates_come_together() {
     let templates = [
         ("app/a", "<%= p('x') %>"),

@@ -22,7 +22,7 @@ impl world::Guest for Plugin {
             stage: text("variables"),
             settings_schema: text(crate::SETTINGS_SCHEMA),
             codes: codes::ALL.iter().map(|code| (*code).into()).collect(),
-            extensions: Vec::new(),
+            more: Vec::new(),
         }
     }
 
@@ -32,7 +32,7 @@ impl world::Guest for Plugin {
             definitions: plan.definitions.into_iter().map(definition).collect(),
             references: plan.references.into_iter().map(reference).collect(),
             diagnostics: to_wire(plan.diagnostics, &name),
-            extensions: Vec::new(),
+            more: Vec::new(),
         })
     }
 
@@ -55,7 +55,7 @@ impl world::Guest for Plugin {
             missing: done.missing.into_iter().map(reference).collect(),
             used: done.used,
             diagnostics: to_wire(done.diagnostics, &name),
-            extensions: Vec::new(),
+            more: Vec::new(),
         })
     }
 }

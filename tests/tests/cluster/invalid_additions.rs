@@ -31,7 +31,7 @@ fn module() -> String {
     );
     let quoted = |text: &str| text.replace('"', "\\22");
     let (at_refused, at_large) = (TEXTS + 4096, TEXTS + 8192);
-    // The description: name, version, stage, schema; no codes, no extensions.
+    // The description: name, version, stage, schema; no codes, no additional members.
     let strings = [("hook", 16), ("1.0.0", 24), ("resources", 32), ("{}", 48)];
     let data: String = strings
         .iter()

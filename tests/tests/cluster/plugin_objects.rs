@@ -87,9 +87,9 @@ pub fn plugin() -> Vec<u8> {
         at
     };
     let list = [words(additions.as_flattened()), additions.len()];
-    // Neither codes nor extensions.
+    // Neither codes nor additional members.
     let described = words(&[description.as_flattened(), &[0; 4]].concat());
-    // ok: patches, removals, additions, diagnostics, extensions.
+    // ok: patches, removals, additions, diagnostics, additional members.
     let edits = words(&[&[0; 5][..], &list, &[0; 4]].concat());
     component(&data, described, edits)
 }

@@ -2,15 +2,33 @@
 
 use super::boson::types::types;
 use super::{tree, wit};
-use crate::request;
+use crate::{codes, request};
+use boson_document::contract::reject_required;
 use boson_document::contract_types;
-use boson_manifest::dns::ALIAS_FILES_EXTENSION;
 use boson_manifest::instances::Spread;
 
-/// What the `monit` files of a group's jobs start: an object, name of the job -> program.
-const START_PROGRAMS: &str = "start-programs";
-
 contract_types!(types);
+
+/// Rejects a request with a member that this plugin must know, in its records or that of the deployment.
+pub fn known<'a>(
+    deployment: &'a wit::Deployment,
+    members: impl Iterator<Item = &'a types::Member>,
+) -> Result<(), Vec<wit::Diagnostic>> {
+    let names = members.chain(&deployment.more).map(|member| member.name.as_str());
+    reject_required(codes::REQUIRED_MEMBER, names).map_err(|error| vec![error.into()])
+}
+
+/// The additional members of a request.
+pub fn of_deployment(request: &wit::DeploymentRequest) -> impl Iterator<Item = &types::Member> {
+    let variables = request.variables.iter().flat_map(|variable| &variable.more);
+    request.more.iter().chain(variables)
+}
+
+/// The additional members of a request.
+pub fn of_group(request: &wit::GroupRequest) -> impl Iterator<Item = &types::Member> {
+    let jobs = request.jobs.iter().flat_map(|job| &job.more);
+    request.more.iter().chain(jobs)
+}
 
 impl From<wit::Deployment> for request::Deployment {
     fn from(wit: wit::Deployment) -> Self {
@@ -20,7 +38,8 @@ impl From<wit::Deployment> for request::Deployment {
             cluster_domain,
             operator_image,
             registry,
-            extensions,
+            spread,
+            more: _,
         } = wit;
         Self {
             name,
@@ -28,7 +47,10 @@ impl From<wit::Deployment> for request::Deployment {
             cluster_domain,
             operator_image,
             registry,
-            spread: Spread::of(&extensions),
+            spread: match spread {
+                types::Spread::Total => Spread::Total,
+                types::Spread::PerZone => Spread::PerZone,
+            },
         }
     }
 }
@@ -40,20 +62,13 @@ impl From<wit::GroupRequest> for request::GroupRequest {
             instances: copy.instances,
             bpm: tree(&copy.bpm),
         };
-        let programs = wit
-            .deployment
-            .extensions
+        let alias_files = wit
+            .jobs
             .iter()
-            .find(|(name, _)| name == START_PROGRAMS);
-        let programs = programs.map(|(_, text)| tree(text)).unwrap_or_default();
-        let files = wit
-            .deployment
-            .extensions
-            .iter()
-            .find(|(name, _)| name == ALIAS_FILES_EXTENSION);
-        let alias_files = files.map(|(_, text)| tree(text)).unwrap_or_default();
+            .filter_map(|files| Some((files.job.as_str(), tree(files.dns_aliases.as_ref()?))))
+            .collect();
         let job = |files: wit::JobFiles| request::JobFiles {
-            start_program: programs.str(&files.job).map(String::from),
+            start_program: files.start_program,
             job: files.job,
             release: files.release,
             templates: files.templates,

@@ -2,6 +2,7 @@
 
 use super::{boson::types::types as wit, world};
 use crate::{Deployment, GroupDocument, Ids, JobSpec, Provided, VariableAddresses, codes};
+use boson_document::contract::reject_required;
 use boson_document::{Diagnostic, Pointer, Tree, contract_types, json};
 use boson_manifest::instances::Spread;
 
@@ -12,8 +13,20 @@ pub fn parse(text: &str, name: &str) -> Result<Tree, Vec<wit::Diagnostic>> {
     json::parse(text).map_err(|error| to_wire(vec![malformed(error)], name))
 }
 
+/// The jobs, if the plugin knows all members that it must know.
+pub fn jobs(
+    jobs: Vec<world::JobSpec>,
+    deployment: &wit::Deployment,
+    name: &str,
+) -> Result<Vec<JobSpec>, Vec<wit::Diagnostic>> {
+    let members = jobs.iter().flat_map(|job| &job.more).chain(&deployment.more);
+    reject_required(codes::REQUIRED_MEMBER, members.map(|member| member.name.as_str()))
+        .map_err(|error| to_wire(vec![error], name))?;
+    jobs.into_iter().map(job).collect()
+}
+
 /// A job of a release.
-pub fn job(job: world::JobSpec) -> Result<JobSpec, Vec<wit::Diagnostic>> {
+fn job(job: world::JobSpec) -> Result<JobSpec, Vec<wit::Diagnostic>> {
     let spec = parse(&job.spec, &job.document_name)?;
     Ok(JobSpec {
         spec,
@@ -48,7 +61,10 @@ impl From<wit::Deployment> for Deployment {
             name: deployment.name,
             namespace: deployment.namespace,
             cluster_domain: deployment.cluster_domain,
-            spread: Spread::of(&deployment.extensions),
+            spread: match deployment.spread {
+                wit::Spread::Total => Spread::Total,
+                wit::Spread::PerZone => Spread::PerZone,
+            },
         }
     }
 }
@@ -58,6 +74,7 @@ impl From<GroupDocument> for world::ResolvedGroup {
         Self {
             name: group.name,
             document: json::to_text(&group.document),
+            more: Vec::new(),
         }
     }
 }
@@ -70,6 +87,7 @@ impl From<Provided> for world::Provider {
             group: provided.group,
             job: provided.job,
             properties: json::to_text(&provided.properties),
+            more: Vec::new(),
         }
     }
 }
@@ -80,6 +98,7 @@ impl From<VariableAddresses> for world::VariableAddresses {
             variable: addresses.variable,
             alternative_names: addresses.alternative_names,
             common_name: addresses.common_name,
+            more: Vec::new(),
         }
     }
 }

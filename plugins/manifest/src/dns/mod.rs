@@ -28,9 +28,6 @@ pub const ZONE_KEY: &str = "zone.json";
 pub const RESOLVED_KEY: &str = "dns";
 /// Where rendered alias files of jobs are, relative to the job.
 pub const ALIAS_FILE: &str = "dns/aliases.json";
-/// Extension of the contract's `deployment` record: rendered alias files of a group's jobs, an object: job -> (domain
-/// -> targets).
-pub const ALIAS_FILES_EXTENSION: &str = "dns-aliases";
 /// Version of the zone document.
 const VERSION: i64 = 1;
 

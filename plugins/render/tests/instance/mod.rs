@@ -223,10 +223,10 @@ fn diagnostic(value: &Val) -> Diagnostic {
     let Val::Enum(severity) = member(value, "severity") else {
         panic!("no severity")
     };
-    let class = list(member(value, "extensions")).iter().find_map(|pair| match pair {
-        Val::Tuple(pair) if string(&pair[0]) == "class" => Some(string(&pair[1])),
-        _ => None,
-    });
+    let class = list(member(value, "more"))
+        .iter()
+        .find(|one| string(member(one, "name")) == "class")
+        .map(|class| string(member(class, "value")).trim_matches('"').to_string());
     Diagnostic {
         severity: severity.clone(),
         code: string(member(value, "code")),

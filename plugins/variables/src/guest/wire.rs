@@ -16,7 +16,7 @@ pub fn definition(definition: crate::Definition) -> world::Definition {
         update_mode: definition.update_mode,
         consumes: json::to_text(&definition.consumes),
         pointer: definition.pointer.to_string(),
-        extensions: Vec::new(),
+        more: Vec::new(),
     }
 }
 
