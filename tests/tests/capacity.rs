@@ -20,7 +20,7 @@ fn plugin(find: &str, extra: &str) -> Vec<u8> {
             {extra}
             (data (memory $main) (i32.const 4096) "7")
             (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (i32.const 8192))
-            (func (export "boson:ops/operations@1.0.0#describe") (result i32) unreachable)
+            (func (export "boson:types/about@1.0.0#describe") (result i32) unreachable)
             (func (export "boson:ops/operations@1.0.0#apply") (param i32 i32 i32 i32 i32 i32 i32 i32) (result i32) unreachable)
             (func (export "boson:ops/operations@1.0.0#find") (param i32 i32 i32 i32 i32 i32 i32 i32) (result i32)
                 {find}

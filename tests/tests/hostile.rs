@@ -23,7 +23,7 @@ fn plugin(scratch: &Path, find: &str, extra: &str) -> PathBuf {
             {extra}
             (memory (export "memory") 2)
             (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (i32.const 65536))
-            (func (export "boson:ops/operations@1.0.0#describe") (result i32) unreachable)
+            (func (export "boson:types/about@1.0.0#describe") (result i32) unreachable)
             (func (export "boson:ops/operations@1.0.0#apply") (param i32 i32 i32 i32 i32 i32 i32 i32) (result i32) unreachable)
             (func $find (export "boson:ops/operations@1.0.0#find") (param i32 i32 i32 i32 i32 i32 i32 i32) (result i32) {find}))"#
     );
@@ -183,6 +183,23 @@ fn a_component_with_imports_is_refused_with_their_names() {
         &call(scratch.path(), &plugin, &[]),
         "plugin-refused",
         "function 'evil:clock/clock@0.1.0#now'",
+    );
+}
+
+#[test]
+fn a_component_that_does_not_describe_itself_is_refused() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mute = "package evil:mute@0.1.0; world w { export boson:ops/operations@1.0.0; }";
+    let core = r#"(module (memory (export "memory") 1)
+        (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) unreachable)
+        (func (export "boson:ops/operations@1.0.0#apply") (param i32 i32 i32 i32 i32 i32 i32 i32) (result i32) unreachable)
+        (func (export "boson:ops/operations@1.0.0#find") (param i32 i32 i32 i32 i32 i32 i32 i32) (result i32) unreachable))"#;
+    let component = component_of(core, "ops", "w", &[("mute.wit", mute)]).unwrap();
+    let plugin = write(scratch.path(), &component);
+    fails_with(
+        &call(scratch.path(), &plugin, &[]),
+        "plugin-refused",
+        "exports no boson:types/about@1.0.0, which describes the plugin",
     );
 }
 

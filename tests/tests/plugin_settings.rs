@@ -12,7 +12,6 @@ const BASE: usize = 1024;
 
 /// A plugin that patches the Service `demo-web` with its settings: a JSON Patch.
 struct Patcher {
-    stage: &'static str,
     schema: &'static str,
     /// Body of `describe` instead of the usual one.
     traps: bool,
@@ -21,7 +20,6 @@ struct Patcher {
 impl Default for Patcher {
     fn default() -> Self {
         Self {
-            stage: "resources",
             schema: r#"{"type": "array"}"#,
             traps: false,
         }
@@ -44,7 +42,7 @@ impl Patcher {
             data.extend(text.as_bytes());
             [at, text.len()]
         };
-        let description = ["patcher", "1.0.0", self.stage, self.schema].map(&mut place);
+        let description = ["patcher", "1.0.0", self.schema].map(&mut place);
         let reference = ["v1", "Service", "demo-web"].map(&mut place);
         data.resize(data.len().next_multiple_of(8), 0);
         let mut words = |words: &[usize]| {
@@ -77,7 +75,7 @@ impl Patcher {
                 (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32)
                     (global.get $free)
                     (global.set $free (i32.and (i32.add (i32.add (global.get $free) (local.get 3)) (i32.const 7)) (i32.const -8))))
-                (func (export "boson:resources/transformation@1.0.0#describe") (result i32) {describe})
+                (func (export "boson:types/about@1.0.0#describe") (result i32) {describe})
                 (func (export "boson:resources/transformation@1.0.0#transform") (param i32) (result i32)
                     (i32.store (i32.const {}) (i32.load (i32.add (local.get 0) (i32.const 64))))
                     (i32.store (i32.const {}) (i32.load (i32.add (local.get 0) (i32.const 68))))
@@ -121,7 +119,7 @@ fn reporter() -> Vec<u8> {
         data.extend(text.as_bytes());
         [at, text.len()]
     };
-    let description = ["reporter", "1.0.0", "variables", schema].map(&mut place);
+    let description = ["reporter", "1.0.0", schema].map(&mut place);
     let code = place("variables-settings-received");
     data.resize(data.len().next_multiple_of(8), 0);
     let mut words = |words: &[usize]| {
@@ -146,7 +144,7 @@ fn reporter() -> Vec<u8> {
             (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32)
                 (global.get $free)
                 (global.set $free (i32.and (i32.add (i32.add (global.get $free) (local.get 3)) (i32.const 7)) (i32.const -8))))
-            (func (export "{interface}#describe") (result i32) i32.const {described})
+            (func (export "boson:types/about@1.0.0#describe") (result i32) i32.const {described})
             (func (export "{interface}#interpolate") (param i32 i32 i32 i32 i32 i32 i32 i32 i32) (result i32) unreachable)
             (func (export "{interface}#plan") (param i32 i32 i32 i32 i32) (param $settings i32) (param $length i32) (result i32)
                 (i32.store (i32.const {}) (local.get $settings))
@@ -249,14 +247,6 @@ fn a_plugin_that_cannot_describe_itself_fails_before_the_conversion() {
             },
             "plugin-trapped",
             "labels.wasm",
-        ),
-        (
-            Patcher {
-                stage: "bpm",
-                ..Patcher::default()
-            },
-            "plugin-malformed-reply",
-            "describes itself as a plugin of stage 'bpm' but exports 'resources'",
         ),
         (
             Patcher {

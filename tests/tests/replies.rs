@@ -15,15 +15,19 @@ const SECRET: &str = "s3cr3t-t0k3n-v4lue";
 
 /// The memory of a plugin: texts and records by the canonical ABI.
 #[derive(Default)]
-struct Image(Vec<u8>);
+struct Image {
+    bytes: Vec<u8>,
+    /// Additional members of the plugin's description.
+    more: &'static [(&'static str, &'static str)],
+}
 
 // === impl Image ===
 
 impl Image {
     fn place(&mut self, bytes: &[u8]) -> u32 {
-        self.0.resize(self.0.len().next_multiple_of(8), 0);
-        let at = BASE + u32::try_from(self.0.len()).unwrap();
-        self.0.extend(bytes);
+        self.bytes.resize(self.bytes.len().next_multiple_of(8), 0);
+        let at = BASE + u32::try_from(self.bytes.len()).unwrap();
+        self.bytes.extend(bytes);
         at
     }
 
@@ -99,20 +103,21 @@ const FINE: Said = Said {
 /// words of the result.
 fn write(folder: &Path, stage: &str, interface: &str, mut image: Image, functions: &[(&str, usize, Vec<u32>)]) {
     let mut text = String::new();
-    let mut function = |name: &str, parameters: usize, at: u32| {
+    let mut function = |interface: &str, name: &str, parameters: usize, at: u32| {
         let parameters = "i32 ".repeat(parameters);
         text.push_str(&format!(
-            "(func (export \"boson:{stage}/{interface}@1.0.0#{name}\") (param {parameters}) (result i32) (i32.const {at}))\n"
+            "(func (export \"boson:{interface}@1.0.0#{name}\") (param {parameters}) (result i32) (i32.const {at}))\n"
         ));
     };
-    let described = ["theirs", "1.2.3", stage, "{}"].map(|text| image.text(text)).concat();
-    let described = image.words(&[described, vec![0; 4]].concat());
-    function("describe", 0, described);
+    let described = ["theirs", "1.2.3", "{}"].map(|text| image.text(text)).concat();
+    let more = image.pairs(image.more);
+    let described = image.words(&[&described[..], &[0, 0], &more].concat());
+    function("types/about", "describe", 0, described);
     for (name, parameters, words) in functions {
         let at = image.words(words);
-        function(name, *parameters, at);
+        function(&format!("{stage}/{interface}"), name, *parameters, at);
     }
-    let bytes: String = image.0.iter().map(|byte| format!("\\{byte:02x}")).collect();
+    let bytes: String = image.bytes.iter().map(|byte| format!("\\{byte:02x}")).collect();
     let module = format!(
         "(module (memory (export \"memory\") 64) (global $top (mut i32) (i32.const 131072))
             (data (i32.const {BASE}) \"{bytes}\")
@@ -406,6 +411,10 @@ fn requiring(record: &str, image: &mut Image) -> (&'static str, &'static str, Fu
             ("bpm", "conversion", functions)
         }
         "edits" => ("resources", "transformation", vec![("transform", 1, direct(4))]),
+        "description" => {
+            image.more = &[("required-color", "1")];
+            ("resources", "transformation", vec![("transform", 1, vec![0; 11])])
+        }
         _ => panic!("no record {record}"),
     }
 }
@@ -423,6 +432,7 @@ fn no_record_of_a_reply_may_have_a_required_member_that_the_host_does_not_know()
         "files",
         "converted",
         "edits",
+        "description",
         "resolved-addresses",
         "variable-addresses",
     ] {
@@ -433,7 +443,7 @@ fn no_record_of_a_reply_may_have_a_required_member_that_the_host_does_not_know()
         let mut image = Image::default();
         let (stage, interface, functions) = requiring(record, &mut image);
         write(folder.path(), stage, interface, image, &functions);
-        let words = "it requires 'required-color', which this host does not know";
+        let words = "requires 'required-color', which this host does not know";
         malformed(folder.path(), stage, words);
     }
 }

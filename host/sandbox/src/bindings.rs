@@ -10,6 +10,7 @@ wasmtime::component::bindgen!({
     inline: "
         package boson:host@1.0.0;
         world every-stage {
+            export boson:types/about@1.0.0;
             export boson:ops/operations@1.0.0;
             export boson:variables/interpolation@1.0.0;
             export boson:links/resolution@1.0.0;

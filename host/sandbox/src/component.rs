@@ -11,7 +11,10 @@ const SHOWN: usize = 8;
 /// Bytes of each.
 const LONGEST: usize = 120;
 
-/// The interface that a plugin of `stage` exports.
+/// The interface that every plugin exports.
+pub(crate) const ABOUT: &str = "boson:types/about@1.0.0";
+
+/// The interface that a plugin of `stage` exports, too.
 pub(crate) fn interface(stage: Stage) -> &'static str {
     match stage {
         Stage::Ops => "boson:ops/operations@1.0.0",
@@ -40,7 +43,8 @@ pub(crate) fn check(engine: &Engine, name: &str, component: &Component) -> Resul
 /// The stage of a component with these exports. `imports`: all that are not types, each with what it is.
 ///
 /// # Errors
-/// Names the functions and resources that it imports; lists the stages if it exports none of them.
+/// Names the functions and resources that it imports; lists the stages if it exports none of them; or it has no
+/// description.
 pub(crate) fn judge(imports: &[String], exports: &[&str]) -> Result<Stage, String> {
     if !imports.is_empty() {
         return Err(format!(
@@ -53,7 +57,8 @@ pub(crate) fn judge(imports: &[String], exports: &[&str]) -> Result<Stage, Strin
         .filter(|stage| exports.contains(&interface(*stage)))
         .collect();
     match stages[..] {
-        [stage] => Ok(stage),
+        [stage] if exports.contains(&ABOUT) => Ok(stage),
+        [_] => Err(format!("exports no {ABOUT}, which describes the plugin")),
         [] => Err(format!(
             "exports no stage; expected one of {}, found {}",
             Stage::ALL.map(interface).join(", "),

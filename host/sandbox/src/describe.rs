@@ -1,13 +1,13 @@
 //! The description that a plugin gives of itself.
 
 use crate::account::Account;
-use crate::bindings::exports::boson;
+use crate::bindings::exports::boson::types::about;
 use crate::engine::Sandbox;
 use crate::error::{Failure, FailureKind};
 use crate::plugin::Plugin;
 use crate::reply::unknown;
 use boson_document::{Tree, json};
-use boson_pipeline::{Stage, settings};
+use boson_pipeline::settings;
 
 /// A diagnostic code that a plugin documents.
 #[derive(Clone, Debug)]
@@ -39,35 +39,16 @@ impl Plugin {
     /// Calls `describe`.
     ///
     /// # Errors
-    /// The plugin failed, or reports another stage than it exports.
+    /// The plugin failed, or its description violates the contract.
     pub fn describe(&self, sandbox: &Sandbox) -> Result<Description, Failure> {
-        macro_rules! describe {
-            ($interface:path) => {{
-                use $interface as interface;
-                let (result, _) = sandbox.call(self, &Account::unbounded(), |store, instance| {
-                    let guest = interface::GuestIndices::new(&self.pre)?.load(&mut *store, instance)?;
-                    guest.call_describe(store)
-                });
-                result?
-            }};
-        }
-        let description = match self.stage {
-            Stage::Ops => describe!(boson::ops::operations),
-            Stage::Variables => describe!(boson::variables::interpolation),
-            Stage::Links => describe!(boson::links::resolution),
-            Stage::Render => describe!(boson::render::templates),
-            Stage::Bpm => describe!(boson::bpm::conversion),
-            Stage::Resources => describe!(boson::resources::transformation),
-        };
+        let (result, _) = sandbox.call(self, &Account::unbounded(), |store, instance| {
+            let guest = about::GuestIndices::new(&self.pre)?.load(&mut *store, instance)?;
+            guest.call_describe(store)
+        });
+        let description = result?;
         let malformed = |message: String| self.failure(FailureKind::Malformed, message);
         if let Some(what) = unknown(&description.more) {
             return Err(malformed(what));
-        }
-        if description.stage != self.stage.name() {
-            return Err(malformed(format!(
-                "describes itself as a plugin of stage '{}' but exports '{}'",
-                description.stage, self.stage
-            )));
         }
         let settings_schema = json::parse(&description.settings_schema)
             .map_err(|error| malformed(format!("has a settings schema that is not JSON: {error}")))?;

@@ -7,11 +7,12 @@
 
 use crate::account::Account;
 use crate::call::Measures;
-use crate::component::interface;
+use crate::component::{ABOUT, interface};
 use crate::engine::Sandbox;
 use crate::error::Failure;
 use crate::plugin::Plugin;
 use boson_document::{Map, Tree, json};
+use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{ComponentExportIndex, Type, Val};
 
 /// Members that hold JSON text, by the contract.
@@ -56,23 +57,24 @@ pub enum JsonCallError {
 }
 
 impl Sandbox {
-    /// Names of the functions of the plugin's stage.
+    /// Names of the functions of the plugin: `describe`, and those of its stage.
     pub fn functions(&self, plugin: &Plugin) -> Vec<String> {
         let component = plugin.pre.component();
-        let Some((item, _)) = component.get_export(None, interface(plugin.stage)) else {
-            return Vec::new();
+        let functions = |interface: &str| match component.get_export(None, interface) {
+            Some((ComponentItem::ComponentInstance(instance), _)) => instance
+                .exports(&self.engine)
+                .filter(|(_, item)| matches!(item.ty, ComponentItem::ComponentFunc(_)))
+                .map(|(name, _)| name.to_string())
+                .collect(),
+            _ => Vec::new(),
         };
-        let wasmtime::component::types::ComponentItem::ComponentInstance(instance) = item else {
-            return Vec::new();
-        };
-        instance
-            .exports(&self.engine)
-            .filter(|(_, item)| matches!(item.ty, wasmtime::component::types::ComponentItem::ComponentFunc(_)))
-            .map(|(name, _)| name.to_string())
+        [ABOUT, interface(plugin.stage)]
+            .into_iter()
+            .flat_map(functions)
             .collect()
     }
 
-    /// Calls `function` of the plugin's stage.
+    /// Calls `function` of the plugin.
     ///
     /// # Errors
     /// No such function, arguments that do not fit, or a plugin that failed. An `err(..)` of the function is no error
@@ -83,10 +85,14 @@ impl Sandbox {
             JsonCallError::Arguments(format!("the plugin has no function '{function}'; it has: {names}"))
         };
         let component = plugin.pre.component();
-        let (_, stage) = component
-            .get_export(None, interface(plugin.stage))
+        let find = |interface: &str| {
+            let (_, interface) = component.get_export(None, interface)?;
+            component.get_export(Some(&interface), function)
+        };
+        let (_, index): (_, ComponentExportIndex) = [ABOUT, interface(plugin.stage)]
+            .into_iter()
+            .find_map(find)
             .ok_or_else(unknown)?;
-        let (_, index): (_, ComponentExportIndex) = component.get_export(Some(&stage), function).ok_or_else(unknown)?;
         let mut wrong = None;
         let (result, measures) = self.call(plugin, &Account::unbounded(), |store, instance| {
             let func = instance

@@ -2,8 +2,9 @@
 #![allow(unsafe_code, missing_docs, reason = "generated bindings")]
 
 use crate::{codes, convert, request};
-use boson_document::{Diagnostic, Tree, json};
+use boson_document::{Diagnostic, Tree, about_plugin, json};
 use exports::boson::bpm::conversion as wit;
+use exports::boson::types::about;
 
 wit_bindgen::generate!({ path: ["../../wit/types", "../../wit/bpm"], world: "boson:bpm/bpm@1.0.0", generate_all });
 
@@ -13,18 +14,9 @@ struct Plugin;
 
 export!(Plugin);
 
-impl wit::Guest for Plugin {
-    fn describe() -> wit::Description {
-        wit::Description {
-            name: "bpm".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-            stage: "bpm".into(),
-            settings_schema: crate::SETTINGS_SCHEMA.into(),
-            codes: codes::ALL.iter().map(|code| (*code).into()).collect(),
-            more: Vec::new(),
-        }
-    }
+about_plugin!(about, Plugin, "bpm", crate::SETTINGS_SCHEMA, codes::ALL);
 
+impl wit::Guest for Plugin {
     fn convert_deployment(
         request: wit::DeploymentRequest,
         settings: String,

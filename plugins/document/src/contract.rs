@@ -1,4 +1,5 @@
-//! Diagnostics as records of the contract. Each plugin has its own types for these records, generated from `wit/types`.
+//! Diagnostics and descriptions as records of the contract. Each plugin has its own types for these records, generated
+//! from `wit/types`.
 
 use crate::{Code, Diagnostic};
 
@@ -20,21 +21,35 @@ pub fn reject_required<'a>(code: &'static Code, members: impl IntoIterator<Item 
     }
 }
 
-/// Converts [`Code`](crate::Code), [`Severity`](crate::Severity) and [`Diagnostic`](crate::Diagnostic) to the types in
-/// this module, which `wit_bindgen` has generated.
+/// Implements the interface `about` in this module, which `wit_bindgen` has generated, for a plugin with these settings
+/// and [codes](crate::Code).
 #[macro_export]
-macro_rules! contract_types {
-    ($wit:ident) => {
-        impl From<&$crate::Code> for $wit::Code {
-            fn from(code: &$crate::Code) -> Self {
-                Self {
+macro_rules! about_plugin {
+    ($about:ident, $plugin:ty, $name:literal, $settings_schema:expr, $codes:expr) => {
+        impl $about::Guest for $plugin {
+            fn describe() -> $about::Description {
+                let code = |code: &&$crate::Code| $about::Code {
                     name: code.name.into(),
                     title: code.title.into(),
                     explanation: code.explanation.into(),
+                };
+                $about::Description {
+                    name: $name.into(),
+                    version: env!("CARGO_PKG_VERSION").into(),
+                    settings_schema: $settings_schema.into(),
+                    codes: $codes.iter().map(code).collect(),
+                    more: Vec::new(),
                 }
             }
         }
+    };
+}
 
+/// Converts [`Severity`](crate::Severity) and [`Diagnostic`](crate::Diagnostic) to the types in this module, which
+/// `wit_bindgen` has generated.
+#[macro_export]
+macro_rules! contract_types {
+    ($wit:ident) => {
         impl From<$crate::Severity> for $wit::Severity {
             fn from(severity: $crate::Severity) -> Self {
                 match severity {

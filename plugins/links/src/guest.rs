@@ -4,7 +4,9 @@ mod wire;
 
 use crate::codes;
 use boson::types::types as wit;
+use boson_document::about_plugin;
 use exports::boson::links::resolution as world;
+use exports::boson::types::about;
 use wire::{ids, parse, to_wire};
 
 wit_bindgen::generate!({ path: ["../../wit/types", "../../wit/links"], world: "boson:links/links@1.0.0", generate_all });
@@ -12,18 +14,9 @@ wit_bindgen::generate!({ path: ["../../wit/types", "../../wit/links"], world: "b
 struct Plugin;
 export!(Plugin);
 
-impl world::Guest for Plugin {
-    fn describe() -> wit::Description {
-        wit::Description {
-            name: "links".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-            stage: "links".into(),
-            settings_schema: crate::SETTINGS_SCHEMA.into(),
-            codes: codes::ALL.iter().map(|code| (*code).into()).collect(),
-            more: Vec::new(),
-        }
-    }
+about_plugin!(about, Plugin, "links", crate::SETTINGS_SCHEMA, codes::ALL);
 
+impl world::Guest for Plugin {
     fn resolve(
         document: String,
         name: String,

@@ -2,26 +2,24 @@
 
 use crate::{Origin, codes};
 use boson::types::types as wit;
-use boson_document::{Diagnostic, Tree, contract_types, json};
+use boson_document::{Diagnostic, Tree, about_plugin, contract_types, json};
 use exports::boson::ops::operations as world;
+use exports::boson::types::about;
 
 wit_bindgen::generate!({ path: ["../../wit/types", "../../wit/ops"], world: "boson:ops/ops@1.0.0", generate_all });
 
 struct Plugin;
 export!(Plugin);
 
-impl world::Guest for Plugin {
-    fn describe() -> wit::Description {
-        wit::Description {
-            name: "ops".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-            stage: "ops".into(),
-            settings_schema: r#"{"type":"object","additionalProperties":false}"#.into(),
-            codes: codes::ALL.iter().map(|code| (*code).into()).collect(),
-            more: Vec::new(),
-        }
-    }
+about_plugin!(
+    about,
+    Plugin,
+    "ops",
+    r#"{"type":"object","additionalProperties":false}"#,
+    codes::ALL
+);
 
+impl world::Guest for Plugin {
     fn apply(
         document: String,
         name: String,

@@ -4,7 +4,6 @@ module Boson
   module Description
     NAME = 'render'
     VERSION = '0.1.0'
-    STAGE = 'render'
     SETTINGS = '{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","additionalProperties":false}'
 
     # Name, title, explanation.

@@ -7,7 +7,7 @@ module Boson
     # describe: func() -> description
     def self.describe
       codes = Description::CODES.map { |texts| texts.map { |text| Memory.string(text) }.join }
-      texts = [Description::NAME, Description::VERSION, Description::STAGE, Description::SETTINGS]
+      texts = [Description::NAME, Description::VERSION, Description::SETTINGS]
       texts.map { |text| Memory.string(text) }.join + Memory.list(codes) + Memory.list([])
     end
 

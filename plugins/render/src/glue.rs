@@ -27,7 +27,8 @@ pub(crate) mod build {
     pub(crate) const SEAL: &str = "boson-seal";
 }
 
-/// The interface that the component exports.
+/// The interfaces that the component exports.
+const ABOUT: &str = "boson:types/about@1.0.0";
 pub(crate) const INTERFACE: &str = "boson:render/templates@1.0.0";
 
 /// Parameters of `render` after flattening: three pairs of address and length.
@@ -49,7 +50,7 @@ pub(crate) fn add_exports(module: &mut Module, state: &State) -> Result<()> {
     let construct = exported(ruby::CONSTRUCT)?;
 
     let describe = call(module, state, &parts, &expression("describe"), 0)?;
-    module.exports.add(&format!("{INTERFACE}#describe"), describe);
+    module.exports.add(&format!("{ABOUT}#describe"), describe);
     let render = call(module, state, &parts, &expression("render"), RENDER_PARAMETERS)?;
     module.exports.add(&format!("{INTERFACE}#render"), render);
 
@@ -179,7 +180,10 @@ pub(crate) fn drop_build_exports(module: &[u8]) -> Result<Vec<u8>> {
         .exports
         .iter()
         .filter(|export| {
-            !(export.name.starts_with(INTERFACE) || ["memory", ruby::REALLOC].contains(&export.name.as_str()))
+            let of_world = [ABOUT, INTERFACE]
+                .iter()
+                .any(|interface| export.name.starts_with(interface));
+            !(of_world || ["memory", ruby::REALLOC].contains(&export.name.as_str()))
         })
         .map(walrus::Export::id)
         .collect();

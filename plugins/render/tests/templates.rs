@@ -725,7 +725,6 @@ fn odd_contexts_are_refused_in_words() {
 fn the_description_names_every_code() {
     let description = renderer().describe().unwrap();
     assert_eq!(string(member(&description, "name")), "render");
-    assert_eq!(string(member(&description, "stage")), "render");
     assert_eq!(string(member(&description, "version")), env!("CARGO_PKG_VERSION"));
     let codes: Vec<_> = list(member(&description, "codes"))
         .iter()

@@ -4,7 +4,8 @@ mod wire;
 
 use crate::codes;
 use boson::types::types as wit;
-use boson_document::json;
+use boson_document::{about_plugin, json};
+use exports::boson::types::about;
 use exports::boson::variables::interpolation as world;
 use wire::{WireResult, definition, members, parse, reference, to_wire};
 
@@ -13,19 +14,9 @@ wit_bindgen::generate!({ path: ["../../wit/types", "../../wit/variables"], world
 struct Plugin;
 export!(Plugin);
 
-impl world::Guest for Plugin {
-    fn describe() -> wit::Description {
-        let text = |text: &str| text.to_string();
-        wit::Description {
-            name: text("variables"),
-            version: text(env!("CARGO_PKG_VERSION")),
-            stage: text("variables"),
-            settings_schema: text(crate::SETTINGS_SCHEMA),
-            codes: codes::ALL.iter().map(|code| (*code).into()).collect(),
-            more: Vec::new(),
-        }
-    }
+about_plugin!(about, Plugin, "variables", crate::SETTINGS_SCHEMA, codes::ALL);
 
+impl world::Guest for Plugin {
     fn plan(document: String, name: String, rules: world::Rules, _: String) -> WireResult<world::VariablesPlan> {
         let plan = crate::plan(&parse(&document, &name)?, rules.into()).map_err(|all| to_wire(all, &name))?;
         Ok(world::VariablesPlan {

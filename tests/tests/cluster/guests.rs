@@ -28,7 +28,6 @@ impl Guest {
             texts: vec![
                 name.into(),
                 "1.2.3".into(),
-                stage.into(),
                 r#"{"type":"object","additionalProperties":false}"#.into(),
             ],
         }
@@ -123,7 +122,7 @@ impl Guest {
     fn component(mut self) -> Vec<u8> {
         let described: String = (0..)
             .step_by(8)
-            .zip(self.places().into_iter().take(4))
+            .zip(self.places().into_iter().take(3))
             .map(|(to, (at, length))| {
                 format!(
                     "(i32.store offset={to} (i32.const {DESCRIBED}) (i32.const {at}))
@@ -133,8 +132,7 @@ impl Guest {
             })
             .collect();
         self.functions.push_str(&format!(
-            "(func (export \"boson:{}/{}@1.0.0#describe\") (result i32) {described} (i32.const {DESCRIBED}))",
-            self.stage, self.interface
+            "(func (export \"boson:types/about@1.0.0#describe\") (result i32) {described} (i32.const {DESCRIBED}))"
         ));
         let texts: String = self
             .texts

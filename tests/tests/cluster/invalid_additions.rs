@@ -31,8 +31,8 @@ fn module() -> String {
     );
     let quoted = |text: &str| text.replace('"', "\\22");
     let (at_refused, at_large) = (TEXTS + 4096, TEXTS + 8192);
-    // The description: name, version, stage, schema; no codes, no additional members.
-    let strings = [("hook", 16), ("1.0.0", 24), ("resources", 32), ("{}", 48)];
+    // The description: name, version, schema; no codes, no additional members.
+    let strings = [("hook", 16), ("1.0.0", 24), ("{}", 48)];
     let data: String = strings
         .iter()
         .map(|(text, at)| format!("(data (i32.const {at}) \"{text}\")\n"))
@@ -70,7 +70,7 @@ fn module() -> String {
                 (local.set $at (i32.and (i32.add (global.get $free) (i32.const 15)) (i32.const -16)))
                 (global.set $free (i32.add (local.get $at) (local.get 3)))
                 (local.get $at))
-            (func (export "boson:resources/transformation@1.0.0#describe") (result i32)
+            (func (export "boson:types/about@1.0.0#describe") (result i32)
                 {fields}
                 (i32.const 64))
             (func (export "boson:resources/transformation@1.0.0#transform") (param i32) (result i32) (local $letter i32)

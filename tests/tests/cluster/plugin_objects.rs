@@ -69,7 +69,7 @@ pub fn plugin() -> Vec<u8> {
         data.extend(text.as_bytes());
         [at, text.len()]
     };
-    let description = ["extras", "1.0.0", "resources", "{}"].map(&mut place);
+    let description = ["extras", "1.0.0", "{}"].map(&mut place);
     let additions: Vec<[usize; 2]> = objects()
         .into_iter()
         .map(|(_, mut object)| {
@@ -106,7 +106,7 @@ fn component(data: &[u8], described: usize, edits: usize) -> Vec<u8> {
             (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32)
                 (global.get $free)
                 (global.set $free (i32.and (i32.add (i32.add (global.get $free) (local.get 3)) (i32.const 7)) (i32.const -8))))
-            (func (export "{interface}#describe") (result i32) (i32.const {described}))
+            (func (export "boson:types/about@1.0.0#describe") (result i32) (i32.const {described}))
             (func (export "{interface}#transform") (param i32) (result i32) (i32.const {edits})))"#
     );
     boson_tests::component::component(&text, "resources").unwrap()

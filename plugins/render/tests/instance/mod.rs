@@ -57,13 +57,14 @@ impl Renderer {
         };
         let engine = Engine::new(&config())?;
         let component = load(&engine, &path)?;
-        let interface = component.get_export_index(None, "boson:render/templates@1.0.0");
-        let function = |name: &str| {
+        let function = |interface: &str, name: &str| {
             component
-                .get_export_index(interface.as_ref(), name)
+                .get_export_index(None, interface)
+                .and_then(|interface| component.get_export_index(Some(&interface), name))
                 .ok_or_else(|| format_err!("the component exports no {name}"))
         };
-        let (render, describe) = (function("render")?, function("describe")?);
+        let render = function("boson:render/templates@1.0.0", "render")?;
+        let describe = function("boson:types/about@1.0.0", "describe")?;
         let instance = Linker::new(&engine).instantiate_pre(&component)?;
         Ok(Self {
             engine,
