@@ -17,6 +17,37 @@ struct Patcher {
     traps: bool,
 }
 
+/// The memory of a module from `BASE` on: texts, and records as words.
+#[derive(Default)]
+struct Data(Vec<u8>);
+
+// === impl Data ===
+
+impl Data {
+    /// Adds a text: its address and length.
+    fn text(&mut self, text: &str) -> [usize; 2] {
+        let at = BASE + self.0.len();
+        self.0.extend(text.as_bytes());
+        [at, text.len()]
+    }
+
+    /// Adds a record, aligned: its address.
+    fn words(&mut self, words: &[usize]) -> usize {
+        self.0.resize(self.0.len().next_multiple_of(8), 0);
+        let at = BASE + self.0.len();
+        let bytes = words
+            .iter()
+            .flat_map(|word| u32::try_from(*word).unwrap().to_le_bytes());
+        self.0.extend(bytes);
+        at
+    }
+
+    /// As WebAssembly text has it.
+    fn escaped(&self) -> String {
+        self.0.iter().map(|byte| format!("\\{byte:02x}")).collect()
+    }
+}
+
 impl Default for Patcher {
     fn default() -> Self {
         Self {
@@ -36,32 +67,17 @@ impl Patcher {
 
     /// Records of the reply are pointers and lengths, placed by hand.
     fn module(&self) -> String {
-        let mut data = Vec::new();
-        let mut place = |text: &str| {
-            let at = BASE + data.len();
-            data.extend(text.as_bytes());
-            [at, text.len()]
-        };
-        let description = ["patcher", "1.0.0", self.schema].map(&mut place);
-        let reference = ["v1", "Service", "demo-web"].map(&mut place);
-        data.resize(data.len().next_multiple_of(8), 0);
-        let mut words = |words: &[usize]| {
-            let at = BASE + data.len();
-            data.extend(
-                words
-                    .iter()
-                    .flat_map(|word| u32::try_from(*word).unwrap().to_le_bytes()),
-            );
-            at
-        };
+        let mut data = Data::default();
+        let description = ["patcher", "1.0.0", self.schema].map(|text| data.text(text));
+        let reference = ["v1", "Service", "demo-web"].map(|text| data.text(text));
         // Neither codes nor additional members.
-        let described = words(&[description.as_flattened(), &[0; 4]].concat());
+        let described = data.words(&[description.as_flattened(), &[0; 4]].concat());
         // The patch itself is the host's input.
-        let patch = words(&[reference.as_flattened(), &[0; 2]].concat());
+        let patch = data.words(&[reference.as_flattened(), &[0; 2]].concat());
         // ok: patches; no removals, additions, diagnostics, additional members.
-        let edits = words(&[&[0, patch, 1][..], &[0; 8]].concat());
-        let bytes: String = data.iter().map(|byte| format!("\\{byte:02x}")).collect();
-        let free = (BASE + data.len()).next_multiple_of(8);
+        let edits = data.words(&[&[0, patch, 1][..], &[0; 8]].concat());
+        let bytes = data.escaped();
+        let free = (BASE + data.0.len()).next_multiple_of(8);
         let describe = match self.traps {
             true => "unreachable".to_string(),
             false => format!("i32.const {described}"),
@@ -113,28 +129,13 @@ fn label(name: &str, value: &str) -> String {
 /// A plugin of `variables` whose plan fails with its settings as the message.
 fn reporter() -> Vec<u8> {
     let schema = r#"{"properties": {"rules": {"type": "object"}}}"#;
-    let mut data = Vec::new();
-    let mut place = |text: &str| {
-        let at = BASE + data.len();
-        data.extend(text.as_bytes());
-        [at, text.len()]
-    };
-    let description = ["reporter", "1.0.0", schema].map(&mut place);
-    let code = place("variables-settings-received");
-    data.resize(data.len().next_multiple_of(8), 0);
-    let mut words = |words: &[usize]| {
-        let at = BASE + data.len();
-        data.extend(
-            words
-                .iter()
-                .flat_map(|word| u32::try_from(*word).unwrap().to_le_bytes()),
-        );
-        at
-    };
-    let described = words(&[description.as_flattened(), &[0; 4]].concat());
-    let diagnostic = words(&[&[0][..], &code, &[0; 18]].concat());
-    let failure = words(&[1, diagnostic, 1]);
-    let bytes: String = data.iter().map(|byte| format!("\\{byte:02x}")).collect();
+    let mut data = Data::default();
+    let description = ["reporter", "1.0.0", schema].map(|text| data.text(text));
+    let code = data.text("variables-settings-received");
+    let described = data.words(&[description.as_flattened(), &[0; 4]].concat());
+    let diagnostic = data.words(&[&[0][..], &code, &[0; 18]].concat());
+    let failure = data.words(&[1, diagnostic, 1]);
+    let bytes = data.escaped();
     let interface = "boson:variables/interpolation@1.0.0";
     let text = format!(
         r#"(module

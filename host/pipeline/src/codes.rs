@@ -21,11 +21,6 @@ pub fn all() -> Vec<&'static Code> {
     codes
 }
 
-/// The code with this name.
-pub fn find(name: &str) -> Option<&'static Code> {
-    TABLES.iter().copied().flatten().find(|code| code.name == name).copied()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -44,7 +39,6 @@ mod tests {
             );
             assert!(!code.title.is_empty() && !code.title.ends_with('.'), "{}", code.name);
             assert!(code.explanation.trim_end().ends_with(['.', '`']), "{}", code.name);
-            assert_eq!(find(code.name), Some(code));
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `host operator` with a real API server and a real registry: the objects of a BOSHDeployment. No pods run here.
 
+pub use crate::operator_process::{condition, is};
 use anyhow::{Context, Result, ensure};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -192,17 +193,6 @@ impl Environment {
 
 pub fn config_map(name: &str, key: &str, text: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {key: text}})
-}
-
-pub fn condition<'v>(deployment: &'v Value, kind: &str) -> Option<&'v Value> {
-    let conditions = deployment["status"]["conditions"].as_array()?;
-    conditions.iter().find(|condition| condition["type"] == kind)
-}
-
-pub fn is(deployment: &Value, kind: &str, status: &str) -> bool {
-    let generation = &deployment["metadata"]["generation"];
-    condition(deployment, kind)
-        .is_some_and(|condition| condition["status"] == status && &condition["observedGeneration"] == generation)
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::server::{Handler, Server};
 use super::{Aliases, GroupNames, Place, ROOT, Zone, is_release};
 use crate::group::InstanceGroup;
 use crate::instances::{Layout, Spread};
-use crate::members::unreported;
+use crate::members::{UNREPORTED as UNREPORTED_MEMBERS, unreported};
 use crate::names::{Names, label};
 use boson_document::{self as document, Code, Map, Pointer, Report, Tree};
 use std::net::{IpAddr, SocketAddr};
@@ -101,8 +101,8 @@ pub fn collect(request: Request<'_>, codes: &'static Codes, place: &document::Pl
 /// The names, if the manifest uses BOSH DNS, without a report of errors.
 pub fn zone(request: Request<'_>) -> Option<Zone> {
     const UNREPORTED: &Codes = &Codes {
-        invalid: &Code::new("", "", ""),
-        no_effect: &Code::new("", "", ""),
+        invalid: UNREPORTED_MEMBERS.wrong_type,
+        no_effect: UNREPORTED_MEMBERS.wrong_type,
     };
     let collected = collect(request, UNREPORTED, &document::Place::default(), &mut unreported());
     collected.wanted.then_some(collected.zone)
