@@ -24,7 +24,7 @@ fn render_plugin(sandbox: &Sandbox) -> Plugin {
 
 fn with(sandbox: &Sandbox, account: Account) -> Plugins {
     let mut plugins = Plugins::new(sandbox.clone()).with_account(account);
-    plugins.insert(render_plugin(sandbox));
+    plugins.insert_rule(render_plugin(sandbox)).unwrap();
     plugins
 }
 

@@ -21,8 +21,8 @@ fn plugin(find: &str, extra: &str) -> Vec<u8> {
             (data (memory $main) (i32.const 4096) "7")
             (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (i32.const 8192))
             (func (export "boson:types/about@1.0.0#describe") (result i32) unreachable)
-            (func (export "boson:ops/operations@1.0.0#apply") (param i32 i32 i32 i32 i32 i32 i32 i32) (result i32) unreachable)
-            (func (export "boson:ops/operations@1.0.0#find") (param i32 i32 i32 i32 i32 i32 i32 i32) (result i32)
+            (func (export "boson:ops/operations@1.0.0#apply") (param i32) (result i32) unreachable)
+            (func (export "boson:ops/operations@1.0.0#find") (param i32) (result i32)
                 {find}
                 (i32.store $main (i32.const 20) (i32.const 4096))
                 (i32.store $main (i32.const 24) (i32.const 1))
@@ -90,7 +90,7 @@ fn call(component: &[u8], space: &str) -> Ran {
     let script = format!("ulimit -S -v {space} && exec \"$@\" --call find <input");
     std::fs::write(
         scratch.path().join("input"),
-        r#"{"document": {"a": 7}, "document-name": "m.yml", "path": "/a"}"#,
+        r#"{"request": {"document": {"a": 7}, "document-name": "m.yml", "path": "/a"}}"#,
     )
     .unwrap();
     let output = Command::new("sh")
@@ -125,7 +125,7 @@ fn both(component: &[u8], holds: impl Fn(&Ran) -> bool) {
 }
 
 fn answers(ran: &Ran) -> bool {
-    ran.code == 0 && ran.stdout.trim() == "7"
+    ran.code == 0 && ran.stdout.contains("\"value\": 7")
 }
 
 /// Checks that both allocators give exactly the same error.

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
+use boson_pipeline::Stage;
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::Path;
@@ -37,14 +38,49 @@ fn released_packages_are_frozen() {
     }
 }
 
+/// The text of each package of version 1.0.0.
+fn packages() -> Vec<(String, String)> {
+    let mut stages: Vec<&str> = Stage::ALL.into_iter().map(Stage::name).collect();
+    stages.push("types");
+    let read = |package: &str| {
+        let file = boson_tests::root().join(format!("wit/{package}/1.0.0/{package}.wit"));
+        (package.to_string(), fs::read_to_string(file).unwrap())
+    };
+    stages.into_iter().map(read).collect()
+}
+
 #[test]
 fn every_package_has_version_1_0_0() {
-    let wit = boson_tests::root().join("wit");
-    for package in ["types", "ops", "variables", "links", "render", "bpm", "resources"] {
-        let text = fs::read_to_string(wit.join(package).join(format!("{package}.wit"))).unwrap();
+    for (package, text) in packages() {
         assert!(
             text.contains(&format!("package boson:{package}@1.0.0;")),
             "wit/{package}"
         );
+    }
+}
+
+#[test]
+fn every_item_says_since_which_version_it_exists() {
+    let items = [
+        "interface ",
+        "world ",
+        "type ",
+        "record ",
+        "enum ",
+        "variant ",
+        "use ",
+        "import ",
+        "export ",
+    ];
+    for (package, text) in packages() {
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        for pair in lines.windows(2) {
+            let is_item = items.iter().any(|item| pair[1].starts_with(item)) || pair[1].contains(": func(");
+            assert!(
+                !is_item || pair[0] == "@since(version = 1.0.0)",
+                "wit/{package}: {}",
+                pair[1]
+            );
+        }
     }
 }

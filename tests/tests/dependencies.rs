@@ -45,6 +45,8 @@ const CRATES: &[Crate] = &[
         &["boson-budget", "boson-document", "boson-manifest", "boson-pipeline"],
         &["kube", "k8s-openapi"],
     ),
+    // Of the contract it has the text of `wit/` only.
+    member("boson-componentize", &[], OUTSIDE),
     member("boson-credentials", &["boson-document"], OUTSIDE),
     // === releases and images ===
     member(
@@ -138,6 +140,7 @@ const CRATES: &[Crate] = &[
             "boson-api",
             "boson-budget",
             "boson-cluster",
+            "boson-componentize",
             "boson-controllers",
             "boson-credentials",
             "boson-dns",

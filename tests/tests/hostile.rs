@@ -13,7 +13,7 @@ const EVIL: &[(&str, &str)] = &[(
     "evil.wit",
     "package evil:clock@0.1.0; interface clock { now: func() -> u64; } world w { import clock; }",
 )];
-const FIND: &str = r#"{"document": {"a": 1}, "document-name": "m.yml", "path": "/a"}"#;
+const FIND: &str = r#"{"request": {"document": {"a": 1}, "document-name": "m.yml", "path": "/a"}}"#;
 
 /// A component of the ops world whose `find` has this body; the results are at 0 for `describe`, `find` and `apply`
 /// alike.
@@ -24,8 +24,8 @@ fn plugin(scratch: &Path, find: &str, extra: &str) -> PathBuf {
             (memory (export "memory") 2)
             (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (i32.const 65536))
             (func (export "boson:types/about@1.0.0#describe") (result i32) unreachable)
-            (func (export "boson:ops/operations@1.0.0#apply") (param i32 i32 i32 i32 i32 i32 i32 i32) (result i32) unreachable)
-            (func $find (export "boson:ops/operations@1.0.0#find") (param i32 i32 i32 i32 i32 i32 i32 i32) (result i32) {find}))"#
+            (func (export "boson:ops/operations@1.0.0#apply") (param i32) (result i32) unreachable)
+            (func $find (export "boson:ops/operations@1.0.0#find") (param i32) (result i32) {find}))"#
     );
     write(scratch, &component(&text, "ops").unwrap())
 }
@@ -192,8 +192,8 @@ fn a_component_that_does_not_describe_itself_is_refused() {
     let mute = "package evil:mute@0.1.0; world w { export boson:ops/operations@1.0.0; }";
     let core = r#"(module (memory (export "memory") 1)
         (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) unreachable)
-        (func (export "boson:ops/operations@1.0.0#apply") (param i32 i32 i32 i32 i32 i32 i32 i32) (result i32) unreachable)
-        (func (export "boson:ops/operations@1.0.0#find") (param i32 i32 i32 i32 i32 i32 i32 i32) (result i32) unreachable))"#;
+        (func (export "boson:ops/operations@1.0.0#apply") (param i32) (result i32) unreachable)
+        (func (export "boson:ops/operations@1.0.0#find") (param i32) (result i32) unreachable))"#;
     let component = component_of(core, "ops", "w", &[("mute.wit", mute)]).unwrap();
     let plugin = write(scratch.path(), &component);
     fails_with(
@@ -265,7 +265,6 @@ fn a_name_of_60_kb_is_quoted_in_part() {
 fn a_file_that_is_not_a_plugin_is_refused() {
     let scratch = tempfile::tempdir().unwrap();
     for (bytes, words) in [
-        (wat::parse_str("(module)").unwrap(), "is a core module"),
         (
             wat::parse_str("(component)").unwrap(),
             "exports no stage; expected one of",
@@ -282,6 +281,23 @@ fn a_file_that_is_not_a_plugin_is_refused() {
         "plugin-refused",
         "cannot be read",
     );
+}
+
+#[test]
+fn a_core_module_is_refused_if_no_component_can_be_made_of_it() {
+    let scratch = tempfile::tempdir().unwrap();
+    let imports = r#"(module (import "env" "f" (func)) (memory (export "memory") 1)
+        (func (export "boson:types/about@1.0.0#describe") (result i32) unreachable)
+        (func (export "boson:checks/policy@1.0.0#check") (param i32) (result i32) unreachable))"#;
+    for (text, words) in [
+        ("(module)", "names no world and exports no function of a stage"),
+        (imports, "the module imports 'f' of 'env'"),
+    ] {
+        let plugin = write(scratch.path(), &wat::parse_str(text).unwrap());
+        let ran = call(scratch.path(), &plugin, &[]);
+        fails_with(&ran, "plugin-core-module", words);
+        assert!(ran.stderr.contains("= help: "), "{}", ran.stderr);
+    }
 }
 
 #[test]

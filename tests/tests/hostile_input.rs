@@ -255,15 +255,20 @@ fn run_plugin_finds_a_plugin_and_reports_which_one() {
         ];
         host_with_input(scratch.path(), arguments, input.as_bytes()).unwrap()
     };
-    let ran = call(r#"{"document": {"a": [7, 8]}, "document-name": "m.yml", "path": "/a/1"}"#);
-    assert_eq!((ran.code, ran.stdout.as_str()), (0, "8\n"), "{}", ran.stderr);
+    let ran = call(r#"{"request": {"document": {"a": [7, 8]}, "document-name": "m.yml", "path": "/a/1"}}"#);
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (0, "{\n  \"value\": 8,\n  \"more\": []\n}\n"),
+        "{}",
+        ran.stderr
+    );
     let measured: Vec<&str> = ran
         .stderr
         .lines()
         .map(|line| line.split("  ").next().unwrap())
         .collect();
     assert_eq!(measured, ["fuel", "peak memory", "time", "output"]);
-    let ran = call(r#"{"document": {"a": [7, 8]}, "document-name": "m.yml", "path": "/a/2"}"#);
+    let ran = call(r#"{"request": {"document": {"a": [7, 8]}, "document-name": "m.yml", "path": "/a/2"}}"#);
     assert_eq!(ran.code, 1, "{}", ran.stderr);
     assert!(
         ran.stderr
@@ -284,10 +289,10 @@ fn run_plugin_refuses_bad_arguments() {
         (b"{", "not JSON"),
         (b"[]", ""),
         (
-            br#"{"document": {}, "document-name": 5, "path": "/a"}"#,
+            br#"{"request": {"document": {}, "document-name": 5, "path": "/a"}}"#,
             "document-name",
         ),
-        (br#"{"document": {}, "document-name": "m.yml"}"#, "path"),
+        (br#"{"request": {"document": {}, "document-name": "m.yml"}}"#, "path"),
         (deep.as_bytes(), "not JSON"),
     ] {
         let ran = host_with_input(

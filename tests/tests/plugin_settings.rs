@@ -72,17 +72,17 @@ impl Patcher {
         let reference = ["v1", "Service", "demo-web"].map(|text| data.text(text));
         // Neither codes nor additional members.
         let described = data.words(&[description.as_flattened(), &[0; 4]].concat());
-        // The patch itself is the host's input.
-        let patch = data.words(&[reference.as_flattened(), &[0; 2]].concat());
-        // ok: patches; no removals, additions, diagnostics, additional members.
-        let edits = data.words(&[&[0, patch, 1][..], &[0; 8]].concat());
+        // The case `json-patch`; the patch itself is the host's input.
+        let patch = data.words(&[&[0][..], reference.as_flattened(), &[0; 2]].concat());
+        // ok: edits; no diagnostics, additional members.
+        let edits = data.words(&[&[0, patch, 1][..], &[0; 4]].concat());
         let bytes = data.escaped();
         let free = (BASE + data.0.len()).next_multiple_of(8);
         let describe = match self.traps {
             true => "unreachable".to_string(),
             false => format!("i32.const {described}"),
         };
-        // The settings come after the record of the deployment (56 bytes) and the list of objects.
+        // The settings come after the view (40 bytes) and the context's deployment (28 bytes).
         format!(
             r#"(module
                 (memory (export "memory") 64)
@@ -93,11 +93,11 @@ impl Patcher {
                     (global.set $free (i32.and (i32.add (i32.add (global.get $free) (local.get 3)) (i32.const 7)) (i32.const -8))))
                 (func (export "boson:types/about@1.0.0#describe") (result i32) {describe})
                 (func (export "boson:resources/transformation@1.0.0#transform") (param i32) (result i32)
-                    (i32.store (i32.const {}) (i32.load (i32.add (local.get 0) (i32.const 64))))
                     (i32.store (i32.const {}) (i32.load (i32.add (local.get 0) (i32.const 68))))
+                    (i32.store (i32.const {}) (i32.load (i32.add (local.get 0) (i32.const 72))))
                     (i32.const {edits})))"#,
-            patch + 24,
             patch + 28,
+            patch + 32,
         )
     }
 }
@@ -126,14 +126,15 @@ fn label(name: &str, value: &str) -> String {
     format!(r#"[{{"op": "add", "path": "/metadata/labels/{name}", "value": "{value}"}}]"#)
 }
 
-/// A plugin of `variables` whose plan fails with its settings as the message.
+/// A plugin of `variables` whose plan fails with its settings as the message: they come after the request (28 bytes) and
+/// the context's deployment (28 bytes).
 fn reporter() -> Vec<u8> {
     let schema = r#"{"properties": {"rules": {"type": "object"}}}"#;
     let mut data = Data::default();
     let description = ["reporter", "1.0.0", schema].map(|text| data.text(text));
-    let code = data.text("variables-settings-received");
+    let code = data.text("reporter-settings-received");
     let described = data.words(&[description.as_flattened(), &[0; 4]].concat());
-    let diagnostic = data.words(&[&[0][..], &code, &[0; 18]].concat());
+    let diagnostic = data.words(&[&[0][..], &code, &[0; 23]].concat());
     let failure = data.words(&[1, diagnostic, 1]);
     let bytes = data.escaped();
     let interface = "boson:variables/interpolation@1.0.0";
@@ -146,10 +147,10 @@ fn reporter() -> Vec<u8> {
                 (global.get $free)
                 (global.set $free (i32.and (i32.add (i32.add (global.get $free) (local.get 3)) (i32.const 7)) (i32.const -8))))
             (func (export "boson:types/about@1.0.0#describe") (result i32) i32.const {described})
-            (func (export "{interface}#interpolate") (param i32 i32 i32 i32 i32 i32 i32 i32 i32) (result i32) unreachable)
-            (func (export "{interface}#plan") (param i32 i32 i32 i32 i32) (param $settings i32) (param $length i32) (result i32)
-                (i32.store (i32.const {}) (local.get $settings))
-                (i32.store (i32.const {}) (local.get $length))
+            (func (export "{interface}#interpolate") (param i32) (result i32) unreachable)
+            (func (export "{interface}#plan") (param $call i32) (result i32)
+                (i32.store (i32.const {}) (i32.load offset=56 (local.get $call)))
+                (i32.store (i32.const {}) (i32.load offset=60 (local.get $call)))
                 (i32.const {failure})))"#,
         diagnostic + 12,
         diagnostic + 16,
@@ -176,8 +177,8 @@ fn a_plugin_gets_its_settings_unchanged() {
         let ran = convert(scratch.path(), &[&plugin, given].concat());
         fails_with(
             &ran,
-            "variables-settings-received",
-            &format!("[variables-settings-received]: {received}"),
+            "reporter-settings-received",
+            &format!("[reporter-settings-received]: {received}"),
         );
     }
 }
@@ -301,7 +302,7 @@ fn each_of_several_plugins_has_its_own_settings_and_a_label_that_two_set_is_repo
             "{}",
             ran.stdout
         );
-        assert!(!ran.stderr.contains("bundle-label-conflict"), "{}", ran.stderr);
+        assert!(!ran.stderr.contains("bundle-field-conflict"), "{}", ran.stderr);
     }
     fs::write(scratch.path().join("b.json"), label("first", "b")).unwrap();
     let ran = given(["resources:labels=a.json", "resources:other=b.json"]);
@@ -310,9 +311,9 @@ fn each_of_several_plugins_has_its_own_settings_and_a_label_that_two_set_is_repo
     let line = ran
         .stderr
         .lines()
-        .find(|line| line.contains("bundle-label-conflict"))
+        .find(|line| line.contains("bundle-field-conflict"))
         .unwrap();
-    for words in ["Service 'demo-web'", "label 'first'", "to different values"] {
+    for words in ["Service 'demo-web'", "'/metadata/labels/first'", "to different values"] {
         assert!(line.contains(words), "{line}");
     }
     fails_with(

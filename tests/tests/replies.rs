@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+use boson_document::json;
+use boson_pipeline::yaml;
 use boson_tests::component::component;
 use boson_tests::{Ran, copy, host, root};
 use std::fs;
@@ -57,6 +59,21 @@ impl Image {
         self.list(&items)
     }
 
+    /// An option of a place: each case is as long as the longest.
+    fn at(&mut self, place: Option<At>) -> Vec<u32> {
+        let mut words = match place {
+            None => vec![0],
+            Some(At::Document(name, pointer)) => [&[1, 0][..], &self.text(name), &self.option(pointer)].concat(),
+            Some(At::Object(kind, name)) => {
+                let texts = ["v1", kind, name].map(|text| self.text(text));
+                [&[1, 2][..], texts.as_flattened(), &[0; 3]].concat()
+            }
+            Some(At::Setting(pointer)) => [&[1, 3][..], &self.text(pointer)].concat(),
+        };
+        words.resize(11, 0);
+        words
+    }
+
     fn diagnostics(&mut self, said: &[Said]) -> [u32; 2] {
         let items: Vec<Vec<u32>> = said
             .iter()
@@ -64,8 +81,7 @@ impl Image {
                 let mut record = vec![one.severity];
                 record.extend(self.text(one.code));
                 record.extend(self.text(one.message));
-                record.extend(self.option(one.document));
-                record.extend(self.option(one.pointer));
+                record.extend(self.at(one.place));
                 record.extend([0, 0]);
                 record.extend(self.option(one.help));
                 record.extend([0, 0, 0]);
@@ -77,31 +93,37 @@ impl Image {
     }
 }
 
+/// The place of a diagnostic.
+#[derive(Clone, Copy)]
+enum At {
+    Document(&'static str, Option<&'static str>),
+    /// Kind and name.
+    Object(&'static str, &'static str),
+    Setting(&'static str),
+}
+
 /// A diagnostic.
 #[derive(Clone, Copy)]
 struct Said {
     severity: u32,
     code: &'static str,
     message: &'static str,
-    document: Option<&'static str>,
-    pointer: Option<&'static str>,
+    place: Option<At>,
     help: Option<&'static str>,
     more: &'static [(&'static str, &'static str)],
 }
 
 const FINE: Said = Said {
     severity: WARNING,
-    code: "resources-odd",
+    code: "theirs-odd",
     message: "odd",
-    document: None,
-    pointer: None,
+    place: None,
     help: None,
     more: &[],
 };
 
-/// Writes a plugin of a stage whose function always gives the same reply. `functions`: name, number of parameters,
-/// words of the result.
-fn write(folder: &Path, stage: &str, interface: &str, mut image: Image, functions: &[(&str, usize, Vec<u32>)]) {
+/// Writes a plugin of a stage whose function always gives the same reply. `functions`: name, words of the result.
+fn write(folder: &Path, stage: &str, interface: &str, mut image: Image, functions: &[(&str, Vec<u32>)]) {
     let mut text = String::new();
     let mut function = |interface: &str, name: &str, parameters: usize, at: u32| {
         let parameters = "i32 ".repeat(parameters);
@@ -113,9 +135,10 @@ fn write(folder: &Path, stage: &str, interface: &str, mut image: Image, function
     let more = image.pairs(image.more);
     let described = image.words(&[&described[..], &[0, 0], &more].concat());
     function("types/about", "describe", 0, described);
-    for (name, parameters, words) in functions {
+    for (name, words) in functions {
         let at = image.words(words);
-        function(&format!("{stage}/{interface}"), name, *parameters, at);
+        // The address of the request and the context.
+        function(&format!("{stage}/{interface}"), name, 1, at);
     }
     let bytes: String = image.bytes.iter().map(|byte| format!("\\{byte:02x}")).collect();
     let module = format!(
@@ -145,6 +168,14 @@ fn deployment() -> tempfile::TempDir {
     folder
 }
 
+/// The manifest as JSON.
+fn manifest() -> String {
+    let folder = deployment();
+    let text = fs::read_to_string(folder.path().join("manifest.yml")).unwrap();
+    let document = yaml::read("manifest.yml", &text).unwrap();
+    json::to_text(&document.tree)
+}
+
 /// Adds a variable that consumes a link to the manifest.
 fn consume_link(folder: &Path) {
     let manifest = folder.join("manifest.yml");
@@ -153,23 +184,15 @@ fn consume_link(folder: &Path) {
 }
 
 fn convert(folder: &Path, stage: &str) -> Ran {
+    convert_with(folder, stage, &[])
+}
+
+fn convert_with(folder: &Path, stage: &str, more: &[&str]) -> Ran {
     let plugin = format!("{stage}=theirs.wasm");
-    let ran = host(
-        folder,
-        [
-            "convert",
-            "manifest.yml",
-            "--release",
-            "release",
-            "-l",
-            "vars.yml",
-            "-o",
-            "ops.yml",
-            "--plugin",
-            &plugin,
-        ],
-    )
-    .unwrap();
+    let mut arguments = vec!["convert", "manifest.yml", "--release", "release"];
+    arguments.extend(["-l", "vars.yml", "-o", "ops.yml", "--plugin", &plugin]);
+    arguments.extend(more);
+    let ran = host(folder, arguments).unwrap();
     assert!(!ran.stderr.contains(SECRET), "{}", ran.stderr);
     ran
 }
@@ -203,7 +226,7 @@ fn a_render_plugin_gives_one_file_for_each_template_by_its_name() {
             .collect();
         let files = image.list(&files);
         let result = [&[0][..], &files, &[0, 0, 0, 0]].concat();
-        write(folder.path(), "render", "templates", image, &[("render", 6, result)]);
+        write(folder.path(), "render", "templates", image, &[("render", result)]);
         malformed(folder.path(), "render", words);
     }
 }
@@ -223,7 +246,7 @@ fn a_links_plugin_gives_each_group_of_the_manifest() {
             .collect();
         let groups = image.list(&groups);
         let resolved = [&[0][..], &groups, &[0; 6]].concat();
-        let functions = [("resolve", 1, resolved), ("addresses", 1, vec![0; 7])];
+        let functions = [("resolve", resolved), ("addresses", vec![0; 7])];
         write(folder.path(), "links", "resolution", image, &functions);
         malformed(folder.path(), "links", words);
     }
@@ -247,7 +270,7 @@ fn a_links_plugin_gives_addresses_of_the_manifests_variables_once() {
             .collect();
         let variables = image.list(&variables);
         let addresses = [&[0][..], &variables, &[0; 4]].concat();
-        let functions = [("resolve", 1, vec![0; 9]), ("addresses", 1, addresses)];
+        let functions = [("resolve", vec![0; 9]), ("addresses", addresses)];
         write(folder.path(), "links", "resolution", image, &functions);
         malformed(folder.path(), "links", words);
     }
@@ -257,20 +280,16 @@ fn a_links_plugin_gives_addresses_of_the_manifests_variables_once() {
 fn resources(folder: &Path, said: &[Said], more: &[(&str, &str)], additions: &[&str], fails: bool) {
     let mut image = Image::default();
     let said = image.diagnostics(said);
-    let additions: Vec<Vec<u32>> = additions.iter().map(|text| image.text(text).to_vec()).collect();
+    // The case `add`; each case is as long as the longest.
+    let add = |image: &mut Image, text: &&str| [&[2][..], &image.text(text), &[0; 6]].concat();
+    let additions: Vec<Vec<u32>> = additions.iter().map(|text| add(&mut image, text)).collect();
     let additions = image.list(&additions);
     let more = image.pairs(more);
     let result = match fails {
-        true => [&[1][..], &said, &[0; 8]].concat(),
-        false => [&[0, 0, 0, 0, 0][..], &additions, &said, &more].concat(),
+        true => [&[1][..], &said, &[0; 4]].concat(),
+        false => [&[0][..], &additions, &said, &more].concat(),
     };
-    write(
-        folder,
-        "resources",
-        "transformation",
-        image,
-        &[("transform", 1, result)],
-    );
+    write(folder, "resources", "transformation", image, &[("transform", result)]);
 }
 
 #[test]
@@ -279,11 +298,11 @@ fn invalid_diagnostics_of_a_plugin_are_refused() {
     for (said, words) in [
         (
             Said { code: "odd", ..FINE },
-            "the code of a diagnostic is not `resources-` and lower-case words joined by `-`",
+            "the code of a diagnostic is not `theirs-` and lower-case words joined by `-`",
         ),
         (
             Said {
-                code: "resources-s3cr3t-t0k3n-v4lue\u{1b}",
+                code: "theirs-s3cr3t-t0k3n-v4lue\u{1b}",
                 ..FINE
             },
             "the code of a diagnostic",
@@ -297,17 +316,24 @@ fn invalid_diagnostics_of_a_plugin_are_refused() {
         ),
         (
             Said {
-                document: Some("/etc/passwd"),
+                place: Some(At::Document("/etc/passwd", None)),
                 ..FINE
             },
             "`document` names a document that the call did not pass",
         ),
         (
             Said {
-                pointer: Some("no pointer"),
+                place: Some(At::Setting("no pointer")),
                 ..FINE
             },
-            "`pointer` is not a JSON pointer",
+            "`setting` is not a JSON pointer",
+        ),
+        (
+            Said {
+                place: Some(At::Object("Service", "other")),
+                ..FINE
+            },
+            "names an object that the call did not pass",
         ),
         (
             Said {
@@ -337,14 +363,14 @@ fn invalid_diagnostics_of_a_plugin_are_refused() {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(
         ran.stderr
-            .contains("warning[resources-odd]: odd (reported by plugin 'theirs.wasm', sha256:"),
+            .contains("warning[theirs-odd]: odd (reported by plugin 'theirs.wasm', sha256:"),
         "{}",
         ran.stderr
     );
 }
 
-/// Functions of a plugin: name, number of parameters, and words of the result.
-type Functions = Vec<(&'static str, usize, Vec<u32>)>;
+/// Functions of a plugin: name, and words of the result.
+type Functions = Vec<(&'static str, Vec<u32>)>;
 
 /// A stage, its interface, and the functions of a plugin whose reply has a member that the host must know, in a record
 /// of this kind.
@@ -357,25 +383,27 @@ fn requiring(record: &str, image: &mut Image) -> (&'static str, &'static str, Fu
         [&vec![0; 1 + 2 * before][..], &list, &vec![0; 2 * after]].concat()
     };
     let direct = |before: usize| [&vec![0; 1 + 2 * before][..], &more].concat();
-    let interpolated = [&[0][..], &json, &[0; 8]].concat();
+    // The manifest as it is: other values would be rejected before.
+    let manifest = image.text(&manifest());
+    let interpolated = [&[0][..], &manifest, &[0; 8]].concat();
     match record {
         "applied" => {
             let reply = [&[0][..], &json, &[0; 4], &more].concat();
-            ("ops", "operations", vec![("apply", 8, reply), ("find", 8, vec![0; 3])])
+            ("ops", "operations", vec![("apply", reply), ("find", vec![0; 5])])
         }
         "variables-plan" => {
-            let functions = vec![("plan", 7, direct(3)), ("interpolate", 9, interpolated)];
+            let functions = vec![("plan", direct(3)), ("interpolate", interpolated)];
             ("variables", "interpolation", functions)
         }
         "definition" => {
             let fields: [&[u32]; 6] = [&text, &[0; 3], &json, &[0; 3], &json, &[0; 2]];
             let plan = nested(image, 0, &fields, 3);
-            let functions = vec![("plan", 7, plan), ("interpolate", 9, interpolated)];
+            let functions = vec![("plan", plan), ("interpolate", interpolated)];
             ("variables", "interpolation", functions)
         }
         "interpolated" => {
-            let reply = [&[0][..], &json, &[0; 6], &more].concat();
-            let functions = vec![("plan", 7, vec![0; 9]), ("interpolate", 9, reply)];
+            let reply = [&[0][..], &manifest, &[0; 6], &more].concat();
+            let functions = vec![("plan", vec![0; 9]), ("interpolate", reply)];
             ("variables", "interpolation", functions)
         }
         "resolved" | "resolved-group" | "provider" => {
@@ -388,7 +416,7 @@ fn requiring(record: &str, image: &mut Image) -> (&'static str, &'static str, Fu
                     [&[0][..], &group, &provider[1..]].concat()
                 }
             };
-            let functions = vec![("resolve", 1, reply), ("addresses", 1, vec![0; 7])];
+            let functions = vec![("resolve", reply), ("addresses", vec![0; 7])];
             ("links", "resolution", functions)
         }
         "resolved-addresses" | "variable-addresses" => {
@@ -397,23 +425,23 @@ fn requiring(record: &str, image: &mut Image) -> (&'static str, &'static str, Fu
                 "resolved-addresses" => direct(2),
                 _ => nested(image, 0, &[&variable, &[0; 5]], 2),
             };
-            let functions = vec![("resolve", 1, vec![0; 9]), ("addresses", 1, reply)];
+            let functions = vec![("resolve", vec![0; 9]), ("addresses", reply)];
             ("links", "resolution", functions)
         }
         "files" => {
             let file = [image.text("app/app.conf.erb"), text].concat();
             let files = image.list(&[file]);
             let reply = [&[0][..], &files, &[0; 2], &more].concat();
-            ("render", "templates", vec![("render", 6, reply)])
+            ("render", "templates", vec![("render", reply)])
         }
         "converted" => {
-            let functions = vec![("convert-deployment", 1, direct(2)), ("convert-group", 1, vec![0; 7])];
+            let functions = vec![("convert-deployment", direct(2)), ("convert-group", vec![0; 7])];
             ("bpm", "conversion", functions)
         }
-        "edits" => ("resources", "transformation", vec![("transform", 1, direct(4))]),
+        "edits" => ("resources", "transformation", vec![("transform", direct(2))]),
         "description" => {
             image.more = &[("required-color", "1")];
-            ("resources", "transformation", vec![("transform", 1, vec![0; 11])])
+            ("resources", "transformation", vec![("transform", vec![0; 7])])
         }
         _ => panic!("no record {record}"),
     }
@@ -449,13 +477,63 @@ fn no_record_of_a_reply_may_have_a_required_member_that_the_host_does_not_know()
 }
 
 #[test]
+fn a_value_that_changes_without_an_origin_or_a_placeholder_is_refused() {
+    let folder = deployment();
+    let mut image = Image::default();
+    let document = image.text(r#"{"name": "other"}"#);
+    let applied = [&[0][..], &document, &[0; 6]].concat();
+    let functions = [("apply", applied), ("find", vec![0; 5])];
+    write(folder.path(), "ops", "operations", image, &functions);
+    malformed(folder.path(), "ops", "the value at '/name' differs from its origin");
+    let mut image = Image::default();
+    let document = image.text(r#"{"name": "other"}"#);
+    let interpolated = [&[0][..], &document, &[0; 8]].concat();
+    let functions = [("plan", vec![0; 9]), ("interpolate", interpolated)];
+    write(folder.path(), "variables", "interpolation", image, &functions);
+    malformed(
+        folder.path(),
+        "variables",
+        "has changed, although it has no placeholder",
+    );
+}
+
+#[test]
+fn a_check_warns_until_it_is_enforced() {
+    let folder = deployment();
+    let mut image = Image::default();
+    let said = Said {
+        severity: ERROR,
+        place: Some(At::Object("Service", "demo-web")),
+        ..FINE
+    };
+    let found = image.diagnostics(&[said]).to_vec();
+    write(folder.path(), "checks", "policy", image, &[("check", found)]);
+    let ran = convert(folder.path(), "checks");
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stdout.contains("kind: StatefulSet"), "{}", ran.stdout);
+    assert!(
+        ran.stderr.contains("warning[theirs-odd]: odd (reported by"),
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.stderr.contains("--> Service/demo-web"), "{}", ran.stderr);
+    let ran = convert_with(folder.path(), "checks", &["--enforce-checks"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("error[theirs-odd]: odd (reported by"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
 fn diagnostics_of_a_plugin_are_shown_without_values_and_with_its_name() {
     let folder = deployment();
     let said = Said {
         severity: ERROR,
-        code: "resources-s3cr3t-t0k3n-v4lue",
+        code: "theirs-s3cr3t-t0k3n-v4lue",
         message: "no s3cr3t-t0k3n-v4lue, no \u{1b}[31mS3CR3T-T0K3N-V4LUE, no czNjcjN0LXQwazNuLXY0bHVl",
-        pointer: Some("/data/s3cr3t-t0k3n-v4lue"),
+        place: Some(At::Setting("/data/s3cr3t-t0k3n-v4lue")),
         help: Some("not s3cr3t-t0k3n-v4l"),
         ..FINE
     };

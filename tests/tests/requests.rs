@@ -11,12 +11,14 @@ fn more(required: bool) -> Value {
     json!([{"name": name, "value": {"red": 1}}])
 }
 
-fn deployment() -> Value {
-    json!({"name": "demo", "namespace": "n", "cluster-domain": "cluster.local", "operator-image": "o", "spread": "total"})
+fn options() -> Value {
+    json!({"cluster-domain": "cluster.local", "operator-image": "o", "spread": "total"})
 }
 
-/// Calls a function of a built-in plugin with a member in the record at `place`; the code of its error, if any.
-fn call(stage: &str, function: &str, mut request: Value, place: &str, required: bool) -> (i32, String) {
+/// Calls a function of a built-in plugin with a member in the record at `place`: the code of its error, if any.
+fn call(stage: &str, function: &str, request: &Value, place: &str, required: bool) -> (i32, String) {
+    let deployment = json!({"name": "demo", "namespace": "n"});
+    let mut request = json!({"request": request, "context": {"deployment": deployment}});
     request.pointer_mut(place).unwrap()["more"] = more(required);
     let scratch = tempfile::tempdir().unwrap();
     let plugin = built_in(&format!("{stage}.wasm")).unwrap();
@@ -34,34 +36,55 @@ fn call(stage: &str, function: &str, mut request: Value, place: &str, required: 
 fn a_plugin_rejects_a_required_member_in_any_record_and_ignores_others() {
     let job = json!({"release": "r", "job": "j", "document-name": "j/job.MF", "spec": {"name": "j"}});
     let manifest = json!({"name": "demo", "releases": [], "stemcells": [], "instance_groups": [], "update": {}});
-    let links = json!({"document": manifest, "document-name": "m.yml", "deployment": deployment(), "jobs": [job]});
+    let links = json!({"document": manifest, "document-name": "m.yml", "options": options(), "jobs": [job]});
     let variable = json!({"name": "v", "kind": "password", "options": null, "pointer": "/variables/0"});
-    let of_deployment = json!({"request": {
-        "deployment": deployment(), "document": manifest, "document-name": "m.yml", "variables": [variable],
-    }});
+    let of_deployment = json!({
+        "options": options(), "document": manifest, "document-name": "m.yml", "variables": [variable],
+    });
     let files = json!({"job": "j", "release": "r", "templates": [], "monitored": false, "bpm": []});
-    let of_group = json!({"request": {
-        "deployment": deployment(), "group": {"name": "demo"}, "document-name": "m.yml", "pointer": "",
+    let of_group = json!({
+        "options": options(), "group": {"name": "demo"}, "document-name": "m.yml", "pointer": "",
         "resolved-secret": "s", "jobs": [files],
-    }});
-    for (stage, function, request, place) in [
-        ("links", "resolve", &links, "/deployment"),
-        ("links", "resolve", &links, "/jobs/0"),
-        ("links", "addresses", &links, "/deployment"),
-        ("links", "addresses", &links, "/jobs/0"),
-        ("bpm", "convert-deployment", &of_deployment, "/request"),
-        ("bpm", "convert-deployment", &of_deployment, "/request/deployment"),
-        ("bpm", "convert-deployment", &of_deployment, "/request/variables/0"),
-        ("bpm", "convert-group", &of_group, "/request"),
-        ("bpm", "convert-group", &of_group, "/request/deployment"),
-        ("bpm", "convert-group", &of_group, "/request/jobs/0"),
+    });
+    let document = json!({"document": {"a": 1}, "document-name": "m.yml", "rules": "cli", "values": {}, "path": "/a"});
+    let part = |names: &[&str]| {
+        names
+            .iter()
+            .map(|name| (name.to_string(), document[name].clone()))
+            .collect::<Value>()
+    };
+    let (apply, find) = (
+        part(&["document", "document-name"]),
+        part(&["document", "document-name", "path"]),
+    );
+    let (plan, interpolate) = (
+        part(&["document", "document-name", "rules"]),
+        part(&["document", "document-name", "rules", "values"]),
+    );
+    let render = json!({"spec": {}});
+    let mut cases = Vec::new();
+    for (stage, function, request, records) in [
+        ("ops", "apply", &apply, &[][..]),
+        ("ops", "find", &find, &[]),
+        ("variables", "plan", &plan, &[]),
+        ("variables", "interpolate", &interpolate, &[]),
+        ("links", "resolve", &links, &["options", "jobs/0"]),
+        ("links", "addresses", &links, &["options", "jobs/0"]),
+        ("render", "render", &render, &[]),
+        ("bpm", "convert-deployment", &of_deployment, &["options", "variables/0"]),
+        ("bpm", "convert-group", &of_group, &["options", "jobs/0"]),
     ] {
-        let (code, report) = call(stage, function, request.clone(), place, true);
+        let records = records.iter().map(|record| format!("/request/{record}"));
+        let common = ["/request", "/context", "/context/deployment"].map(str::to_string);
+        cases.extend(records.chain(common).map(|place| (stage, function, request, place)));
+    }
+    for (stage, function, request, place) in cases {
+        let (code, report) = call(stage, function, request, &place, true);
         let wanted = format!(
-            "error[{stage}-required-member]: The request has the member 'required-color', which this plugin does not know"
+            "error[{stage}-required-member]: The call has the member 'required-color', which this plugin does not know"
         );
         assert!(code == 1 && report.contains(&wanted), "{function} {place}: {report}");
-        let (_, report) = call(stage, function, request.clone(), place, false);
+        let (_, report) = call(stage, function, request, &place, false);
         assert!(
             !report.contains("required-member") && !report.contains("plugin-"),
             "{function} {place}: {report}"

@@ -20,6 +20,8 @@ pub enum StageName {
     Bpm,
     /// Objects are changed at the end.
     Resources,
+    /// Policies report on the objects.
+    Checks,
 }
 
 // === impl StageName ===
@@ -33,6 +35,7 @@ impl From<StageName> for Stage {
             StageName::Render => Self::Render,
             StageName::Bpm => Self::Bpm,
             StageName::Resources => Self::Resources,
+            StageName::Checks => Self::Checks,
         }
     }
 }
@@ -46,6 +49,7 @@ impl From<Stage> for StageName {
             Stage::Render => Self::Render,
             Stage::Bpm => Self::Bpm,
             Stage::Resources => Self::Resources,
+            Stage::Checks => Self::Checks,
         }
     }
 }

@@ -50,6 +50,10 @@ boson_pipeline::codes::codes! {
          continues to use the last good version.";
     PLUGIN_FUNCTION_NEEDED = "plugin-function-needed", "`run-plugin` needs the name of a function",
         "The stage has several functions besides `describe`. Select one with `--call`.";
+    PLUGIN_CORE_MODULE = "plugin-core-module", "No component can be made of a core module",
+        "Compilers for WebAssembly make core modules. Where a command expects a plugin, it makes a component of such a \
+         module: it answers the functions of WASI inside the module, and adds the types of the plugin interface. The \
+         message names what does not fit, most often an import that a plugin cannot have.";
     PLUGIN_OTHER_STAGE = "plugin-other-stage", "A plugin was given for a stage that it does not implement",
         "A component exports one stage of the plugin interface, and can replace the built-in rule of that stage \
          only.";

@@ -11,7 +11,7 @@ use boson_controllers::plugins::NO_MEMORY;
 use boson_document::{Tree, json};
 use boson_pipeline::settings;
 use boson_pipeline::yaml::{Document, Mark};
-use boson_pipeline::{Diagnostic, Stage};
+use boson_pipeline::{Diagnostic, Stage, Stages};
 use boson_sandbox::{Account, Digest, Failure, Plugin, Plugins, Sandbox, Source};
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
@@ -41,6 +41,8 @@ struct Known {
     settings: String,
     /// JSON Schema of them.
     schema: Tree,
+    /// Of the stage `checks`: its errors fail the conversion.
+    is_enforced: bool,
     /// Memory for its machine code, charged to the namespace that loaded it first; `None` for plugins of the
     /// installation.
     _code: Option<Arc<Share>>,
@@ -55,10 +57,17 @@ impl Loaded {
     /// One of them does not describe itself.
     pub fn new(plugins: Plugins) -> Result<Self, Failure> {
         let sandbox = plugins.sandbox().clone();
-        let built_in = plugins.iter().map(|plugin| Known::of(plugin.clone(), &sandbox));
+        let mut built_in = Vec::new();
+        for plugin in plugins.iter() {
+            built_in.push(Known::of(plugin.clone(), &sandbox)?);
+        }
+        let checks = built_in.iter_mut().filter(|known| known.plugin.stage == Stage::Checks);
+        for (nth, known) in checks.enumerate() {
+            known.is_enforced = plugins.is_enforced(nth);
+        }
         Ok(Self {
             shared: Arc::new(Shared {
-                built_in: built_in.collect::<Result<_, _>>()?,
+                built_in,
                 sandbox,
                 loaded: Mutex::default(),
             }),
@@ -97,8 +106,8 @@ impl PluginHost for Loaded {
         });
     }
 
-    fn with(&self, chosen: &[Chosen], namespace: &str) -> Result<ResolvedPlugins, Vec<Diagnostic>> {
-        self.shared.with(chosen, namespace)
+    fn with(&self, chosen: &[Chosen], namespace: &str, deployment: &str) -> Result<ResolvedPlugins, Vec<Diagnostic>> {
+        self.shared.with(chosen, namespace, deployment)
     }
 }
 
@@ -152,15 +161,8 @@ impl Shared {
         Ok(known)
     }
 
-    fn with(&self, chosen: &[Chosen], namespace: &str) -> Result<ResolvedPlugins, Vec<Diagnostic>> {
-        let mut rules: BTreeMap<Stage, Known> = BTreeMap::new();
-        let mut hooks = Vec::new();
-        for known in &self.built_in {
-            match known.plugin.stage {
-                Stage::Resources => hooks.push(known.clone()),
-                stage => drop(rules.insert(stage, known.clone())),
-            }
-        }
+    fn with(&self, chosen: &[Chosen], namespace: &str, deployment: &str) -> Result<ResolvedPlugins, Vec<Diagnostic>> {
+        let mut all: Vec<(Known, Option<&Chosen>)> = self.built_in.iter().map(|known| (known.clone(), None)).collect();
         let mut reported = Vec::new();
         for one in chosen {
             let Some(known) = self.find(one) else {
@@ -170,16 +172,17 @@ impl Shared {
             };
             reported.extend(known.check(&one.settings));
             let known = known.named(one);
-            match one.stage {
-                Stage::Resources => hooks.push(known),
-                stage => drop(rules.insert(stage, known)),
+            if one.stage.has_rule() && !known.plugin.wraps {
+                all.retain(|(other, _)| other.plugin.stage != one.stage);
             }
+            all.push((known, Some(one)));
         }
         if reported.iter().any(Diagnostic::is_error) {
             return Err(reported);
         }
-        let all: Vec<Known> = rules.into_values().chain(hooks).collect();
-        Ok(self.resolved(all, reported, namespace))
+        // By stage; the order within a stage stays.
+        all.sort_by_key(|(known, _)| known.plugin.stage);
+        self.resolved(all, reported, namespace, deployment)
     }
 
     fn find(&self, chosen: &Chosen) -> Option<Known> {
@@ -192,28 +195,43 @@ impl Shared {
         }
     }
 
-    fn resolved(&self, all: Vec<Known>, warnings: Vec<Diagnostic>, namespace: &str) -> ResolvedPlugins {
+    fn resolved(
+        &self,
+        all: Vec<(Known, Option<&Chosen>)>,
+        warnings: Vec<Diagnostic>,
+        namespace: &str,
+        deployment: &str,
+    ) -> Result<ResolvedPlugins, Vec<Diagnostic>> {
         let account = Account::new(namespace, self.sandbox.limits().conversion_fuel);
-        let mut stages = Plugins::new(self.sandbox.clone()).with_account(account);
+        let stages = Plugins::new(self.sandbox.clone()).with_account(account);
+        let mut stages = stages.with_deployment(deployment, namespace);
         let (mut uses, mut texts) = (Vec::new(), String::new());
-        for known in all {
+        for (known, chosen) in all {
             let parts = [
                 known.plugin.stage.name(),
                 known.used.digest.as_str(),
                 known.settings.as_str(),
             ];
-            for part in parts {
+            let is_ordered = chosen.is_none_or(|one| one.is_ordered);
+            let flags = [is_ordered, known.is_enforced].map(|flag| flag.to_string());
+            for part in parts.into_iter().chain(flags.iter().map(String::as_str)) {
                 texts.push_str(&format!("{}:{part}\n", part.len()));
             }
             uses.push(known.used);
-            stages.insert(known.plugin);
+            match known.plugin.stage {
+                Stage::Resources => stages.add_resources(known.plugin, is_ordered),
+                Stage::Checks => stages.add_check(known.plugin, known.is_enforced),
+                _ => stages
+                    .insert_rule(known.plugin)
+                    .map_err(|failure| vec![failure.diagnostic()])?,
+            }
         }
-        ResolvedPlugins {
+        Ok(ResolvedPlugins {
             stages: Arc::new(stages),
             uses,
             digest: Digest::of(texts.as_bytes()).hex(),
             warnings,
-        }
+        })
     }
 }
 
@@ -231,6 +249,7 @@ impl Known {
         Ok(Self {
             settings: plugin.settings().to_string(),
             schema: description.settings_schema,
+            is_enforced: false,
             plugin,
             used,
             _code: None,
@@ -245,6 +264,17 @@ impl Known {
                 self.plugin.stage, package.stage
             );
             return Err(vec![Diagnostic::error(codes::PLUGIN_OTHER_STAGE, what)]);
+        }
+        if self.plugin.wraps != package.wraps {
+            let (stage, [is, key]) = (
+                package.stage,
+                match self.plugin.wraps {
+                    true => ["a wrapper", "wraps"],
+                    false => ["a rule", "replaces"],
+                },
+            );
+            let error = Diagnostic::error(codes::PLUGIN_OTHER_STAGE, format!("it is {is} of the stage '{stage}'"));
+            return Err(vec![error.help(format!("write `{key}: {stage}` in plugin.yaml"))]);
         }
         let reported = self.check(&package.settings);
         match reported.iter().any(Diagnostic::is_error) {
@@ -261,7 +291,9 @@ impl Known {
     /// Under the name of its `plugin.yaml`, with its settings.
     fn named(mut self, chosen: &Chosen) -> Self {
         self.used.name.clone_from(&chosen.name);
-        self.plugin = self.plugin.with_settings(&chosen.settings.tree);
+        self.is_enforced = chosen.is_enforced;
+        let Settings { tree, document } = &chosen.settings;
+        self.plugin = self.plugin.with_settings(tree, document);
         self.settings = json::to_text(&chosen.settings.tree);
         self
     }

@@ -3,6 +3,7 @@
 mod codes;
 mod command;
 mod connection;
+mod core_module;
 mod etags;
 mod exit;
 mod files;

@@ -9,14 +9,17 @@ use std::path::PathBuf;
 /// Options about plugins that several commands have.
 #[derive(Args, Clone, Debug, Default)]
 pub struct PluginArguments {
-    /// Use this component for a stage instead of the built-in rule; for `resources`, run it in addition, in the given
-    /// order. FILE may be a directory with the parts of a component. NAME is its name in messages and in
+    /// Use this component for a stage: instead of the built-in rule; around it, if the component is a wrapper; or in
+    /// addition, for `resources` and `checks`. Several run in the given order; the last wrapper is the outermost. FILE may be a directory with the parts of a component. NAME is its name in messages and in
     /// --plugin-settings [default: the name of the file]. The variable has one plugin per line
     #[arg(long = "plugin", value_name = "STAGE[:NAME]=FILE", value_parser = replacement, env = "BOSON_PLUGIN", value_delimiter = '\n', help_heading = "Plugins")]
     pub replacements: Vec<Replacement>,
-    /// Settings for the plugin of a stage: a YAML or JSON file. NAME selects one of several plugins of `resources`
+    /// Settings for the plugin of a stage: a YAML or JSON file. NAME selects one of several plugins of the stage
     #[arg(long = "plugin-settings", value_name = "STAGE[:NAME]=FILE", value_parser = replacement, env = "BOSON_PLUGIN_SETTINGS", value_delimiter = '\n', help_heading = "Plugins")]
     pub settings: Vec<Replacement>,
+    /// Fail if a plugin of `checks` reports an error; otherwise it is a warning
+    #[arg(long, env = "BOSON_ENFORCE_CHECKS", help_heading = "Plugins")]
+    pub enforce_checks: bool,
     /// Take the built-in plugins from this directory (`ops.wasm`, ...) instead of the installation's
     #[arg(long, value_name = "DIR", env = "BOSON_PLUGINS_DIR", help_heading = "Plugins")]
     pub plugins_dir: Option<PathBuf>,

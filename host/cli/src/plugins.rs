@@ -1,6 +1,7 @@
 //! Which plugins a run uses: those of the installation, and replacements that the user gives.
 
 use crate::codes;
+use crate::core_module;
 use crate::memory;
 use crate::plugin_arguments::{PluginArguments, Replacement};
 use crate::plugin_settings::{self, Given};
@@ -56,8 +57,8 @@ pub fn prepare_within(
     for one in loaded.all {
         match configured(one, &mut given, &loaded.sandbox) {
             Ok((plugin, reported)) => {
-                plugins.insert(plugin);
                 warnings.extend(reported);
+                errors.extend(insert(&mut plugins, plugin, arguments).err().map(|error| *error));
             }
             Err(reported) => errors.extend(reported),
         }
@@ -83,8 +84,22 @@ pub fn load(arguments: &PluginArguments, stages: &[Stage]) -> Result<Plugins, Ve
         return Err(errors);
     }
     let mut plugins = Plugins::new(loaded.sandbox);
-    loaded.all.into_iter().for_each(|one| plugins.insert(one.plugin));
+    for one in loaded.all {
+        insert(&mut plugins, one.plugin, arguments).map_err(|error| vec![*error])?;
+    }
     Ok(plugins)
+}
+
+/// Adds a plugin. Those of the command line have the order in which they are given.
+fn insert(plugins: &mut Plugins, plugin: Plugin, arguments: &PluginArguments) -> Result<(), Box<Diagnostic>> {
+    match plugin.stage {
+        Stage::Resources => plugins.add_resources(plugin, true),
+        Stage::Checks => plugins.add_check(plugin, arguments.enforce_checks),
+        _ => plugins
+            .insert_rule(plugin)
+            .map_err(|failure| Box::new(failure.diagnostic()))?,
+    }
+    Ok(())
 }
 
 /// A memory budget for the whole process.
@@ -125,28 +140,45 @@ fn loaded(
 ) -> Result<(Loaded, Vec<Diagnostic>), Vec<Diagnostic>> {
     let sandbox = sandbox(Limits::default()).map_err(|failure| vec![failure.diagnostic()])?;
     let sandbox = sandbox.within(budget.clone());
-    let (mut all, mut errors) = (Vec::new(), Vec::new());
-    let mut take = |loaded: Result<Candidate, Box<Diagnostic>>| match loaded {
-        Ok(one) => all.push(one),
-        Err(error) => errors.push(*error),
-    };
-    for stage in stages.iter().copied().filter(|stage| *stage != Stage::Resources) {
-        if !arguments.replacements.iter().any(|one| one.stage == stage) {
-            take(
-                built_in(&sandbox, arguments, stage).and_then(|plugin| match &arguments.plugins_dir {
-                    Some(_) => asked(plugin, &sandbox),
-                    None => Ok(Candidate {
-                        plugin,
-                        description: None,
-                    }),
-                }),
-            );
+    let (mut given, mut failed, mut errors) = (Vec::new(), Vec::new(), Vec::new());
+    for one in arguments.replacements.iter().filter(|one| stages.contains(&one.stage)) {
+        match replaced(&sandbox, one) {
+            Ok(candidate) => given.push(candidate),
+            Err(error) => {
+                failed.push(one.stage);
+                errors.push(*error);
+            }
         }
     }
-    for one in arguments.replacements.iter().filter(|one| stages.contains(&one.stage)) {
-        take(replaced(&sandbox, one));
+    // One that could not be loaded might have been the rule.
+    let is_replaced = |stage: Stage| {
+        let replaces = |one: &Candidate| one.plugin.stage == stage && !one.plugin.wraps;
+        failed.contains(&stage) || given.iter().any(replaces)
+    };
+    let missing = stages.iter().filter(|stage| stage.has_rule() && !is_replaced(**stage));
+    let mut all = Vec::new();
+    for stage in missing {
+        match rule(&sandbox, arguments, *stage) {
+            Ok(candidate) => all.push(candidate),
+            Err(error) => errors.push(*error),
+        }
     }
+    all.extend(given);
+    // A wrapper may be given before the rule that it wraps; among wrappers the order stays.
+    all.sort_by_key(|one| one.plugin.wraps);
     Ok((Loaded { sandbox, all }, errors))
+}
+
+/// The built-in plugin of a stage.
+fn rule(sandbox: &Sandbox, arguments: &PluginArguments, stage: Stage) -> Result<Candidate, Box<Diagnostic>> {
+    let plugin = built_in(sandbox, arguments.plugins_dir.as_deref(), stage)?;
+    match &arguments.plugins_dir {
+        Some(_) => asked(plugin, sandbox),
+        None => Ok(Candidate {
+            plugin,
+            description: None,
+        }),
+    }
 }
 
 /// A plugin of the user's.
@@ -176,9 +208,16 @@ fn asked(plugin: Plugin, sandbox: &Sandbox) -> Result<Candidate, Box<Diagnostic>
     }
 }
 
-/// A component of the user's: a file, or packed in parts as in ConfigMaps.
-fn component(sandbox: &Sandbox, path: &Path) -> Result<Plugin, Box<Diagnostic>> {
-    let loaded = match unpack::read(path)? {
+/// A component of the user's: a file, or packed in parts as in ConfigMaps. A component is made of a core module.
+///
+/// # Errors
+/// It cannot be read, or is refused.
+pub fn component(sandbox: &Sandbox, path: &Path) -> Result<Plugin, Box<Diagnostic>> {
+    let bytes = match unpack::read(path)? {
+        Some(bytes) => Some(bytes),
+        None => core_module::component(path)?,
+    };
+    let loaded = match bytes {
         Some(bytes) => {
             let name = path.display().to_string();
             sandbox.load(&name, &bytes, Source::File(path.to_path_buf()))
@@ -211,7 +250,7 @@ fn configured(
         return Err(reported);
     }
     let plugin = match &settings {
-        Some(settings) => one.plugin.with_settings(&settings.tree),
+        Some(settings) => one.plugin.with_settings(&settings.tree, &settings.name),
         None => one.plugin,
     };
     Ok((plugin, reported))
@@ -235,9 +274,13 @@ pub fn check_settings(plugin: &Plugin, sandbox: &Sandbox, settings: Option<&Docu
     missing.collect()
 }
 
-fn built_in(sandbox: &Sandbox, arguments: &PluginArguments, stage: Stage) -> Result<Plugin, Box<Diagnostic>> {
+/// The plugin of the installation, or of this directory.
+///
+/// # Errors
+/// There is no installation, or the plugin is refused.
+pub fn built_in(sandbox: &Sandbox, directory: Option<&Path>, stage: Stage) -> Result<Plugin, Box<Diagnostic>> {
     let file = format!("{stage}.wasm");
-    let loaded = match &arguments.plugins_dir {
+    let loaded = match directory {
         // The user's directory: only components are read from it, because its machine code is not trusted.
         Some(directory) => sandbox.load_file(&directory.join(file)),
         None => match installation() {

@@ -21,12 +21,12 @@ pub trait PluginHost: Send + Sync + 'static {
     fn load(&self, package: Package) -> BoxFuture<'_, Result<PluginUse, Vec<Diagnostic>>>;
     /// Unloads all components but these, by digest.
     fn keep(&self, digests: &BTreeSet<String>);
-    /// The plugins for one conversion in `namespace`, with the chosen ones in place of the built-in ones, or after
-    /// them. Their calls share the fuel of one conversion, and the memory and the places of the namespace.
+    /// The plugins for one conversion of this deployment, with the chosen ones in place of the built-in ones, around
+    /// them, or after them. Their calls share the fuel of one conversion, and the memory and the places of the namespace.
     ///
     /// # Errors
-    /// A component is not loaded, or settings violate its schema.
-    fn with(&self, chosen: &[Chosen], namespace: &str) -> Result<ResolvedPlugins, Vec<Diagnostic>>;
+    /// A component is not loaded, settings violate its schema, or a rule has too many wrappers.
+    fn with(&self, chosen: &[Chosen], namespace: &str, deployment: &str) -> Result<ResolvedPlugins, Vec<Diagnostic>>;
 }
 
 /// A component as ConfigMaps hold it.
@@ -38,6 +38,8 @@ pub struct Package {
     pub name: String,
     /// The stage that it must be for.
     pub stage: Stage,
+    /// Whether it must be a wrapper of that stage.
+    pub wraps: bool,
     /// Its expected sha256: 64 hexadecimal digits.
     pub digest: String,
     /// Its parts, in order.
@@ -57,7 +59,7 @@ pub struct Settings {
     pub document: String,
 }
 
-/// A plugin that one deployment uses in place of the built-in one, or after it.
+/// A plugin that one deployment uses in place of the built-in one, around it, or after it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chosen {
     /// The stage.
@@ -66,6 +68,10 @@ pub struct Chosen {
     pub name: String,
     /// sha256 of a loaded component; none: the built-in plugin, with these settings.
     pub digest: Option<String>,
+    /// `resources`: its place among the others was set explicitly.
+    pub is_ordered: bool,
+    /// `checks`: its errors fail the conversion.
+    pub is_enforced: bool,
     /// Settings for its calls.
     pub settings: Settings,
 }

@@ -1,7 +1,8 @@
 //! Reports diagnostics from the containers of a conversion job in the termination message, which the kubelet cuts. Each
 //! is one line of JSON, so that a cut loses only the last one. The operator adds positions as for its own diagnostics.
 
-use boson_pipeline::{Diagnostic, Severity};
+use boson_pipeline::diagnostic::Related;
+use boson_pipeline::{Diagnostic, Place, Severity};
 use serde::{Deserialize, Serialize};
 
 /// Maximum size of one message in bytes, for pods with any number of containers.
@@ -38,8 +39,26 @@ struct Line {
     help: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     plugin: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    related: Vec<RelatedLine>,
     #[serde(skip_serializing_if = "Option::is_none")]
     more: Option<usize>,
+}
+
+/// A related place in a line.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct RelatedLine {
+    #[serde(skip_serializing_if = "String::is_empty")]
+    message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    document: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pointer: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    column: Option<u32>,
 }
 
 /// The message with these errors and warnings, of at most `limit` bytes.
@@ -91,10 +110,11 @@ pub fn from_message(text: &str) -> Option<Report> {
     (!report.diagnostics.is_empty()).then_some(report)
 }
 
-/// The diagnostic without its help, and as much of its message as fits.
+/// The diagnostic without its help and related places, and as much of its message as fits.
 fn shortened(one: &Diagnostic, available: usize) -> String {
     let mut one = one.clone();
     one.help = None;
+    one.related = Vec::new();
     let mut keep = one.message.chars().count();
     loop {
         let text = json(&Line::from(&one)) + "\n";
@@ -128,7 +148,34 @@ impl From<&Diagnostic> for Line {
             column: one.place.column,
             help: one.help.clone(),
             plugin: one.plugin.clone(),
+            related: one.related.iter().map(Into::into).collect(),
             more: None,
+        }
+    }
+}
+
+impl From<&Related> for RelatedLine {
+    fn from(one: &Related) -> Self {
+        Self {
+            message: one.message.clone(),
+            document: one.place.document.clone(),
+            pointer: one.place.pointer.clone(),
+            line: one.place.line,
+            column: one.place.column,
+        }
+    }
+}
+
+impl From<RelatedLine> for Related {
+    fn from(one: RelatedLine) -> Self {
+        Self {
+            place: Place {
+                document: one.document,
+                pointer: one.pointer,
+                line: one.line,
+                column: one.column,
+            },
+            message: one.message,
         }
     }
 }
@@ -148,6 +195,7 @@ impl From<Line> for Diagnostic {
         one.place.column = line.column;
         one.help = line.help;
         one.plugin = line.plugin;
+        one.related = line.related.into_iter().map(Into::into).collect();
         one
     }
 }
@@ -157,11 +205,19 @@ mod tests {
     use super::*;
 
     fn reported() -> Vec<Diagnostic> {
+        let related = Related {
+            place: Place {
+                document: Some("t.erb".into()),
+                line: Some(2),
+                ..Place::default()
+            },
+            message: "here, too".into(),
+        };
         let info = Diagnostic {
             severity: Severity::Info,
             ..Diagnostic::reported_error("render-failed", "all once more")
         };
-        vec![
+        [
             Diagnostic::reported_warning("a-b", "odd").in_document("m").at("/x"),
             info,
             Diagnostic::reported_error("c-d", "wrong\n\"so\"")
@@ -169,6 +225,11 @@ mod tests {
                 .on_line(7, Some(2))
                 .help("fix it"),
         ]
+        .map(|one| Diagnostic {
+            related: vec![related.clone()],
+            ..one
+        })
+        .to_vec()
     }
 
     #[test]

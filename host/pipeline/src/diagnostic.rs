@@ -23,6 +23,15 @@ pub struct Place {
     pub column: Option<u32>,
 }
 
+/// Another place that a diagnostic refers to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Related {
+    /// Where.
+    pub place: Place,
+    /// What is there.
+    pub message: String,
+}
+
 /// A message for the user. Never holds the value of a variable or a property.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
@@ -34,6 +43,8 @@ pub struct Diagnostic {
     pub message: String,
     /// Where.
     pub place: Place,
+    /// Other places that it refers to.
+    pub related: Vec<Related>,
     /// What to do next.
     pub help: Option<String>,
     /// Code of the error that this one follows from; if that one is reported, this one is dropped.
@@ -63,6 +74,7 @@ impl Diagnostic {
             code: code.into(),
             message: message.into(),
             place: Place::default(),
+            related: Vec::new(),
             help: None,
             follows: None,
             plugin: None,
@@ -131,6 +143,7 @@ impl From<boson_document::Diagnostic> for Diagnostic {
                 pointer: one.pointer.as_ref().map(ToString::to_string),
                 ..Place::default()
             },
+            related: Vec::new(),
             help: one.help.map(Into::into),
             follows: one.follows.map(|code| code.name.into()),
             plugin: None,

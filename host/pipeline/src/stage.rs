@@ -23,21 +23,24 @@ pub enum Stage {
     Render,
     /// An instance group becomes Kubernetes objects.
     Bpm,
-    /// Hook that edits the finished objects.
+    /// Plugins that edit the finished objects.
     Resources,
+    /// Policies that the final objects must meet.
+    Checks,
 }
 
 // === impl Stage ===
 
 impl Stage {
     /// All stages, in order.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Ops,
         Self::Variables,
         Self::Links,
         Self::Render,
         Self::Bpm,
         Self::Resources,
+        Self::Checks,
     ];
 
     /// Name: of the WIT package, the world and the file `<name>.wasm`.
@@ -49,7 +52,13 @@ impl Stage {
             Self::Render => "render",
             Self::Bpm => "bpm",
             Self::Resources => "resources",
+            Self::Checks => "checks",
         }
+    }
+
+    /// Whether exactly one plugin is the rule of the stage. The other stages have any number of plugins, or none.
+    pub fn has_rule(self) -> bool {
+        !matches!(self, Self::Resources | Self::Checks)
     }
 
     /// The stage of this name.
@@ -334,18 +343,55 @@ pub struct ObjectReference {
     pub name: String,
 }
 
-/// Reply of resources.transform.
-#[derive(Clone, Debug, Default)]
-pub struct Edits {
-    /// RFC 6902 operations on one object each.
-    pub patches: Vec<(ObjectReference, Tree)>,
-    /// To remove.
-    pub removals: Vec<ObjectReference>,
-    /// To add.
-    pub additions: Vec<Tree>,
+/// What plugins of the stages `resources` and `checks` see of a conversion (`wit/types`, interface `objects`).
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// `quarks` or `kubernetes`.
+    pub target: &'a str,
+    /// The manifest with its ops files; placeholders are not replaced.
+    pub manifest: &'a Tree,
+    /// The converted groups.
+    pub groups: &'a [GroupSummary],
+    /// All objects.
+    pub objects: &'a [Tree],
 }
 
-/// The six stages. Every call uses a fresh instance of a sandboxed plugin; several threads may call at once.
+/// An instance group, without values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupSummary {
+    /// Name.
+    pub name: String,
+    /// Number of instances over all AZs.
+    pub instances: u32,
+    /// In the order of the resolved document.
+    pub jobs: Vec<JobSummary>,
+}
+
+/// A job of an instance group, without values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobSummary {
+    /// Name.
+    pub name: String,
+    /// Release.
+    pub release: String,
+    /// The links that it consumes: name, and the group that provides it, if it is of this deployment.
+    pub consumes: Vec<(String, Option<String>)>,
+}
+
+/// One change of the objects.
+#[derive(Clone, Debug)]
+pub enum Edit {
+    /// RFC 6902 operations on an object.
+    JsonPatch(ObjectReference, Tree),
+    /// RFC 7386: merged into an object.
+    MergePatch(ObjectReference, Tree),
+    /// A new object.
+    Add(Tree),
+    /// To remove.
+    Remove(ObjectReference),
+}
+
+/// The stages. Every call uses a fresh instance of a sandboxed plugin; several threads may call at once.
 pub trait Stages: Sync {
     /// ops.apply. `files`: name and operations of each ops file.
     fn apply(&self, document: Named<'_>, files: &[Named<'_>]) -> Reply<Applied>;
@@ -378,13 +424,22 @@ pub trait Stages: Sync {
     /// Number of plugins of the resources stage.
     fn transforms(&self) -> usize;
     /// resources.transform of the plugin number `nth` (from 0) of that stage.
-    fn transform(&self, nth: usize, deployment: &Deployment, objects: &[Tree]) -> Reply<Edits>;
-    /// Name of a stage's plugin in messages; `nth` counts those of `resources`. If it does not ship with the host, the
-    /// name has its digest.
+    fn transform(&self, nth: usize, deployment: &Deployment, view: View<'_>) -> Reply<Vec<Edit>>;
+    /// Whether the place of this plugin of the resources stage among the others was set explicitly: then it may override
+    /// fields that an earlier plugin has set.
+    fn is_ordered(&self, nth: usize) -> bool;
+    /// Number of plugins of the checks stage.
+    fn checks(&self) -> usize;
+    /// checks.check of the plugin number `nth` (from 0) of that stage. An error that it reports is in the reply.
+    fn check(&self, nth: usize, deployment: &Deployment, view: View<'_>) -> Reply<()>;
+    /// Whether errors of this plugin of the checks stage fail the conversion.
+    fn is_enforced(&self, nth: usize) -> bool;
+    /// Name of a stage's plugin in messages; `nth` counts those of `resources` and `checks`. If it does not ship with the
+    /// host, the name has its digest.
     fn called(&self, stage: Stage, nth: usize) -> String {
-        match stage {
-            Stage::Resources => format!("resources {}", nth + 1),
-            other => other.name().to_string(),
+        match stage.has_rule() {
+            true => stage.name().to_string(),
+            false => format!("{stage} {}", nth + 1),
         }
     }
 }

@@ -5,8 +5,8 @@
 use boson_document::{Tree, json};
 use boson_manifest::instances::Spread;
 use boson_pipeline::bundle::patch::{self, Budget};
-use boson_pipeline::bundle::{Bundle, kinds};
-use boson_pipeline::stage::{Deployment, Edits, ObjectReference};
+use boson_pipeline::bundle::{Bundle, Writer, kinds};
+use boson_pipeline::stage::{Deployment, Edit, ObjectReference};
 
 fn tree(text: &str) -> Tree {
     json::parse(text).unwrap()
@@ -35,6 +35,10 @@ fn object(kind: &str, name: &str) -> Tree {
         .with("apiVersion", version)
         .with("kind", kind)
         .with("metadata", Tree::object().with("name", name))
+}
+
+fn writer(name: &str) -> Writer<'_> {
+    Writer { name, is_ordered: true }
 }
 
 fn refusal(object: Tree) -> String {
@@ -234,20 +238,24 @@ fn hooks_patch_remove_and_add() {
     bundle
         .add(["a", "b", "c"].map(|name| object("Service", name)).to_vec(), "x")
         .unwrap();
-    let patch = tree(r#"[{"op": "add", "path": "/spec", "value": {"type": "NodePort"}}]"#);
-    let edits = Edits {
-        patches: vec![(reference("Service", "c"), patch)],
-        removals: vec![reference("Service", "a")],
-        additions: vec![object("Service", "a"), object("NetworkPolicy", "n")],
-    };
-    assert_eq!(bundle.edit(edits, "hook").unwrap(), []);
+    let patch = tree(r#"[{"op": "add", "path": "/spec", "value": {"type": "x", "gone": 1}}]"#);
+    let merge = tree(r#"{"spec": {"type": "NodePort", "gone": null, "ports": [1]}}"#);
+    let edits = vec![
+        Edit::JsonPatch(reference("Service", "c"), patch),
+        Edit::MergePatch(reference("Service", "c"), merge),
+        Edit::Remove(reference("Service", "a")),
+        Edit::Add(object("Service", "a")),
+        Edit::Add(object("NetworkPolicy", "n")),
+    ];
+    assert_eq!(bundle.edit(edits, writer("hook")).unwrap(), []);
     let names: Vec<_> = bundle
         .objects()
         .iter()
         .map(|object| object.get("metadata").unwrap().str("name").unwrap())
         .collect();
     assert_eq!(names, ["b", "c", "a", "n"]);
-    assert_eq!(bundle.objects()[1].get("spec").unwrap().str("type"), Some("NodePort"));
+    let spec = bundle.objects()[1].get("spec").unwrap();
+    assert_eq!(json::to_text(spec), r#"{"type":"NodePort","ports":[1]}"#);
 }
 
 #[test]
@@ -266,42 +274,115 @@ fn hooks_cannot_do_more_than_plugins_and_fail_as_a_whole() {
             .add(vec![object("Service", "a"), object("Service", "b")], "x")
             .unwrap();
         let before = bundle.objects().to_vec();
-        let edits = Edits {
-            patches: vec![(reference("Service", "a"), patch)],
-            removals: vec![reference("Service", "b")],
-            additions: Vec::new(),
-        };
-        let errors = bundle.edit(edits, "hook").unwrap_err();
+        let edits = vec![
+            Edit::Remove(reference("Service", "b")),
+            Edit::JsonPatch(reference("Service", "a"), patch),
+        ];
+        let errors = bundle.edit(edits, writer("hook")).unwrap_err();
         assert_eq!(errors[0].code, code, "{}", errors[0].message);
         assert_eq!(bundle.objects(), before);
     }
-    let edits = Edits {
-        removals: vec![reference("Service", "a")],
-        ..Edits::default()
-    };
-    assert_eq!(
-        bundle().edit(edits, "hook").unwrap_err()[0].code,
-        "bundle-no-such-object"
-    );
+    for edits in [
+        vec![Edit::Remove(reference("Service", "a"))],
+        // Edits apply in order.
+        vec![
+            Edit::Add(object("Service", "a")),
+            Edit::Remove(reference("Service", "a")),
+            Edit::MergePatch(reference("Service", "a"), tree("{}")),
+        ],
+    ] {
+        let errors = bundle().edit(edits, writer("hook")).unwrap_err();
+        assert_eq!((errors.len(), errors[0].code.as_str()), (1, "bundle-no-such-object"));
+    }
 }
 
 #[test]
-fn two_hooks_that_set_one_label_differently_are_both_named() {
+fn unordered_plugins_that_depend_on_their_order_are_refused() {
+    let reference = || reference("Service", "a");
+    let json = |text: &str| Edit::JsonPatch(reference(), tree(text));
+    let merge = |text: &str| Edit::MergePatch(reference(), tree(text));
+    let port = |name: &str, port: u32| {
+        format!(r#"[{{"op": "add", "path": "/spec/ports/-", "value": {{"name": "{name}", "port": {port}}}}}]"#)
+    };
+    for (first, second, message) in [
+        // Each adds an item with another name, or sets another field: their order does not matter.
+        (json(&port("x", 1)), json(&port("y", 2)), None),
+        (merge(r#"{"spec": {"x": 1}}"#), merge(r#"{"spec": {"y": 1}}"#), None),
+        (merge(r#"{"spec": {"x": 1}}"#), merge(r#"{"spec": {"x": 1}}"#), None),
+        (
+            merge(r#"{"spec": {"l": [1]}}"#),
+            merge(r#"{"spec": {"l": [0, 1]}}"#),
+            None,
+        ),
+        (
+            merge(r#"{"spec": {"x": 1}}"#),
+            merge(r#"{"spec": {"x": 2}}"#),
+            Some("Service 'a': one and two set '/spec/x' to different values"),
+        ),
+        (
+            json(&port("x", 1)),
+            json(r#"[{"op": "replace", "path": "/spec/ports/1/port", "value": 7}]"#),
+            Some("Service 'a': one and two set '/spec/ports/name=x/port' to different values"),
+        ),
+        (
+            json(&port("x", 1)),
+            merge(r#"{"spec": null}"#),
+            Some("set '/spec/ports/name=x/name' to different values"),
+        ),
+        (
+            merge(r#"{"spec": {"l": [1]}}"#),
+            merge(r#"{"spec": {"l": [2]}}"#),
+            Some("set '/spec/l' to different values"),
+        ),
+        (
+            merge(r#"{"spec": {"x": 1}}"#),
+            Edit::Remove(reference()),
+            Some("Service 'a': one sets fields of it, two removes it"),
+        ),
+        (
+            Edit::Remove(reference()),
+            Edit::Add(object("Service", "a")),
+            Some("Service 'a': one removes it, two adds it"),
+        ),
+    ] {
+        let mut bundle = bundle();
+        let spec = tree(r#"{"ports": [{"name": "z", "port": 9}]}"#);
+        bundle
+            .add(vec![object("Service", "a").with("spec", spec)], "bpm")
+            .unwrap();
+        let unordered = |name| Writer {
+            name,
+            is_ordered: false,
+        };
+        assert_eq!(bundle.edit(vec![first], unordered("one")).unwrap(), []);
+        let before = bundle.objects().to_vec();
+        let reported = bundle.edit(vec![second], unordered("two"));
+        match message {
+            None => assert_eq!(reported, Ok(Vec::new())),
+            Some(message) => {
+                let errors = reported.unwrap_err();
+                assert_eq!(errors[0].code, "bundle-field-conflict");
+                assert!(errors[0].message.contains(message), "{message}: {}", errors[0].message);
+                assert_eq!(bundle.objects(), before, "all or nothing");
+            }
+        }
+    }
+}
+
+#[test]
+fn two_ordered_plugins_that_set_one_field_differently_are_both_named() {
     let mut bundle = bundle();
     let text = r#"{"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "a", "labels": {"team": "ours"}},
                    "spec": {"template": {"metadata": {"labels": {"team": "ours"}}}}}"#;
     bundle.add(vec![tree(text)], "bpm").unwrap();
     let mut set = |place: &str, value: &str, hook: &str| {
         let patch = format!(r#"[{{"op": "add", "path": "{place}", "value": "{value}"}}]"#);
-        let edits = Edits {
-            patches: vec![(reference("StatefulSet", "a"), tree(&patch))],
-            ..Edits::default()
-        };
-        let warnings = bundle.edit(edits, hook).unwrap();
+        let edits = vec![Edit::JsonPatch(reference("StatefulSet", "a"), tree(&patch))];
+        let warnings = bundle.edit(edits, writer(hook)).unwrap();
         assert!(
             warnings
                 .iter()
-                .all(|one| one.code == "bundle-label-conflict" && !one.is_error())
+                .all(|one| one.code == "bundle-field-conflict" && !one.is_error())
         );
         warnings.into_iter().map(|one| one.message).collect::<Vec<_>>()
     };
@@ -314,10 +395,11 @@ fn two_hooks_that_set_one_label_differently_are_both_named() {
     );
     assert_eq!(set(inner, "y", "second"), none, "another label");
     assert_eq!(set(label, "x", "second"), none, "the same value");
-    let expected = "StatefulSet 'a': first and third set label 'team' to different values; third wins";
+    let expected = "StatefulSet 'a': first and third set '/metadata/labels/team' to different values; third wins";
     assert_eq!(set(label, "y", "third"), [expected]);
     assert_eq!(set(label, "z", "third"), none, "its own");
-    let expected = "StatefulSet 'a': second and third set label 'team' to different values; third wins";
+    let expected =
+        "StatefulSet 'a': second and third set '/spec/template/metadata/labels/team' to different values; third wins";
     assert_eq!(set(inner, "z", "third"), [expected]);
 }
 

@@ -5,9 +5,9 @@
 
 use boson_document::{Tree, json};
 use boson_manifest::instances::Spread;
-use boson_pipeline::bundle::Bundle;
 use boson_pipeline::bundle::privileges::{GrantedPrivileges, Privilege, Privileges, of_group};
-use boson_pipeline::stage::{BpmCopy, Deployment, Edits, JobFiles, ObjectReference};
+use boson_pipeline::bundle::{Bundle, Writer};
+use boson_pipeline::stage::{BpmCopy, Deployment, Edit, JobFiles, ObjectReference};
 
 fn tree(text: &str) -> Tree {
     json::parse(text).unwrap()
@@ -293,18 +293,18 @@ fn a_patch_cannot_add_privileges_either() {
     bundle.add(vec![workload("QuarksStatefulSet", pod)], "bpm").unwrap();
     let before = bundle.objects().to_vec();
     let place = "/spec/template/spec/template/spec/containers/0/securityContext/privileged";
-    let edits = Edits {
-        patches: vec![(
-            ObjectReference {
-                api_version: "quarks.cloudfoundry.org/v1alpha1".into(),
-                kind: "QuarksStatefulSet".into(),
-                name: "dep-group".into(),
-            },
-            tree(&format!(r#"[{{"op": "replace", "path": "{place}", "value": true}}]"#)),
-        )],
-        ..Edits::default()
+    let group = ObjectReference {
+        api_version: "quarks.cloudfoundry.org/v1alpha1".into(),
+        kind: "QuarksStatefulSet".into(),
+        name: "dep-group".into(),
     };
-    let errors = bundle.edit(edits, "resources 1").unwrap_err();
+    let patch = tree(&format!(r#"[{{"op": "replace", "path": "{place}", "value": true}}]"#));
+    let edits = vec![Edit::JsonPatch(group, patch)];
+    let writer = Writer {
+        name: "resources 1",
+        is_ordered: true,
+    };
+    let errors = bundle.edit(edits, writer).unwrap_err();
     assert_eq!(errors[0].code, "bundle-privilege");
     let help = errors[0].help.as_deref().unwrap();
     assert!(

@@ -100,8 +100,20 @@ impl Stages for Native {
     fn transforms(&self) -> usize {
         0
     }
-    fn transform(&self, _: usize, _: &Deployment, _: &[Tree]) -> Reply<Edits> {
+    fn transform(&self, _: usize, _: &Deployment, _: View<'_>) -> Reply<Vec<Edit>> {
         none()
+    }
+    fn is_ordered(&self, _: usize) -> bool {
+        false
+    }
+    fn checks(&self) -> usize {
+        0
+    }
+    fn check(&self, _: usize, _: &Deployment, _: View<'_>) -> Reply<()> {
+        none()
+    }
+    fn is_enforced(&self, _: usize) -> bool {
+        false
     }
 }
 

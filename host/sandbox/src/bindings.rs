@@ -4,8 +4,8 @@
 
 wasmtime::component::bindgen!({
     path: [
-        "../../wit/types", "../../wit/ops", "../../wit/variables", "../../wit/links",
-        "../../wit/render", "../../wit/bpm", "../../wit/resources",
+        "../../wit/types/1.0.0", "../../wit/ops/1.0.0", "../../wit/variables/1.0.0", "../../wit/links/1.0.0",
+        "../../wit/render/1.0.0", "../../wit/bpm/1.0.0", "../../wit/resources/1.0.0", "../../wit/checks/1.0.0",
     ],
     inline: "
         package boson:host@1.0.0;
@@ -17,6 +17,7 @@ wasmtime::component::bindgen!({
             export boson:render/templates@1.0.0;
             export boson:bpm/conversion@1.0.0;
             export boson:resources/transformation@1.0.0;
+            export boson:checks/policy@1.0.0;
         }
     ",
 });

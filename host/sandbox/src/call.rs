@@ -7,6 +7,9 @@
 //! As a call grows, it takes memory from the budget of the process. If none is left, the call returns all of it and
 //! runs again, with the maximum of a call reserved from the beginning. So it never waits while it holds memory, and
 //! concurrent calls change the time of its reply, never its content.
+//!
+//! A wrapper calls the rule below it ([`crate::wrapping`]). For memory and time these calls are part of its own call; only
+//! fuel is counted for each.
 
 use crate::account::Account;
 use crate::call_state::{CallState, Crowded, TooMuch};
@@ -14,6 +17,7 @@ use crate::engine::Sandbox;
 use crate::error::{Failure, FailureKind};
 use crate::limits;
 use crate::plugin::Plugin;
+use crate::wrapping::{FailedBelow, Rule};
 use boson_budget::Class;
 use std::time::{Duration, Instant};
 use wasmtime::component::Instance;
@@ -67,7 +71,7 @@ impl Sandbox {
         if !account.spend(measures.fuel) {
             return (Err(spent(plugin, account)), measures);
         }
-        (result.map_err(|error| self.sort(plugin, &error)), measures)
+        (result.map_err(|error| self.classify(plugin, &error)), measures)
     }
 
     /// Runs `body` once, beginning with `memory` bytes of the budget.
@@ -83,29 +87,47 @@ impl Sandbox {
             Err(_) => return (Err(TooMuch("memory").into()), Measures::default()),
         };
         let started = Instant::now();
-        let limits = &self.limits;
         let state = CallState {
-            limits: limits.clone(),
+            limits: self.limits.clone(),
             memory_limit: self.memory_limit(),
             memory: 0,
-            share,
+            peak: 0,
+            share: Some(share),
+            ends: started + self.limits.deadline,
+            below: Rule::below(self, plugin),
+            calls_below: 0,
+            fuel_below: 0,
         };
+        let (result, fuel, state) = self.run(plugin, state, body);
+        let measures = Measures {
+            fuel: fuel.saturating_add(state.fuel_below),
+            memory: state.peak,
+            elapsed: started.elapsed(),
+        };
+        let Measures { fuel, memory, elapsed } = measures;
+        tracing::debug!(plugin = plugin.name(), fuel, memory, ?elapsed, "called");
+        (result, measures)
+    }
+
+    /// Runs `body` on a fresh instance with this state. Returns the fuel that the instance itself has used.
+    pub(crate) fn run<T>(
+        &self,
+        plugin: &Plugin,
+        state: CallState,
+        body: &mut impl FnMut(&mut Store<CallState>, &Instance) -> wasmtime::Result<T>,
+    ) -> (wasmtime::Result<T>, u64, CallState) {
+        let limits = &self.limits;
+        let ticks = self.ticks_until(state.ends);
         let mut store = Store::new(&self.engine, state);
         store.limiter(|state| state);
-        store.set_epoch_deadline(self.deadline_ticks());
+        store.set_epoch_deadline(ticks);
         store.set_hostcall_fuel(limits.output);
         let result = store
             .set_fuel(limits.fuel)
             .and_then(|()| plugin.pre.instantiate(&mut store))
             .and_then(|instance| body(&mut store, &instance));
         let fuel = limits.fuel - store.get_fuel().unwrap_or(0);
-        let measures = Measures {
-            fuel,
-            memory: store.data().memory,
-            elapsed: started.elapsed(),
-        };
-        tracing::debug!(plugin = plugin.name(), fuel, memory = measures.memory, elapsed = ?measures.elapsed, "called");
-        (result, measures)
+        (result, fuel, store.into_data())
     }
 
     /// Bytes that a call may have: its own limit, or less in a small container.
@@ -124,7 +146,11 @@ impl Sandbox {
         result.map(|()| measures)
     }
 
-    fn sort(&self, plugin: &Plugin, error: &wasmtime::Error) -> Failure {
+    /// The failure that an error of a call stands for.
+    pub(crate) fn classify(&self, plugin: &Plugin, error: &wasmtime::Error) -> Failure {
+        if let Some(FailedBelow(failure)) = error.downcast_ref() {
+            return failure.clone();
+        }
         let limits = &self.limits;
         let mebibytes = |bytes: usize| bytes >> 20;
         let (kind, message) = if let Some(TooMuch(what)) = error.downcast_ref() {
@@ -140,7 +166,7 @@ impl Sandbox {
         } else if let Some(message) = limits::exceeded(limits, error) {
             (FailureKind::Refused, message)
         } else if let Some(trap) = error.downcast_ref::<Trap>() {
-            self.sort_trap(*trap, error)
+            self.classify_trap(*trap, error)
         } else if error.root_cause().to_string().contains("hostcalls") {
             // wasmtime does not export the error type of this limit, only its text.
             (
@@ -160,7 +186,7 @@ impl Sandbox {
         failure
     }
 
-    fn sort_trap(&self, trap: Trap, error: &wasmtime::Error) -> (FailureKind, String) {
+    fn classify_trap(&self, trap: Trap, error: &wasmtime::Error) -> (FailureKind, String) {
         let limits = &self.limits;
         match trap {
             Trap::OutOfFuel => (

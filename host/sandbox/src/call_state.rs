@@ -4,7 +4,9 @@ use crate::limits::Limits;
 use boson_budget::Share;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Instant;
 use wasmtime::ResourceLimiter;
+use wasmtime::component::Val;
 
 /// Bytes by which a share grows, if possible: requests for single pages would be thousands.
 const STEP: u64 = 8 << 20;
@@ -12,11 +14,34 @@ const STEP: u64 = 8 << 20;
 /// What the store of a call carries: its limits, the memory it has, and what the budget gave it.
 pub(crate) struct CallState {
     pub limits: Arc<Limits>,
-    /// Bytes of all memories together.
+    /// Bytes of all memories together, also those of the callers of a rule that is wrapped.
     pub memory: usize,
+    /// Bytes of all memories together at most so far, also those of calls of the rule below.
+    pub peak: usize,
     /// Bytes that it may have: its own limit, or less in a small container.
     pub memory_limit: usize,
-    pub share: Share,
+    /// `None` while the rule below uses it.
+    pub share: Option<Share>,
+    /// When the call must have ended.
+    pub ends: Instant,
+    /// The rule that a wrapper calls.
+    pub below: Option<Arc<dyn Below>>,
+    /// Calls of that rule so far.
+    pub calls_below: u32,
+    /// Units of fuel that they used.
+    pub fuel_below: u64,
+}
+
+/// The rule that a wrapper calls.
+pub(crate) trait Below: Send + Sync {
+    /// The state of a call of the rule, within that of the wrapper's call.
+    fn state(&self, caller: &mut CallState) -> CallState;
+    /// Calls a function of the rule. Returns the fuel that its own instance has used, and what is left of the state.
+    fn call(&self, function: &str, arguments: &[Val], state: CallState) -> (wasmtime::Result<Val>, u64, CallState);
+    /// The rule failed with this error.
+    fn failed(&self, error: &wasmtime::Error) -> wasmtime::Error;
+    /// It was called too often.
+    fn called_too_often(&self, most: u32) -> wasmtime::Error;
 }
 
 /// Raised from the limiter, so that a call ends at a request for too much memory instead of handling the failure
@@ -54,11 +79,12 @@ impl CallState {
     /// Reserves so many bytes in the budget.
     fn cover(&mut self, total: usize) -> bool {
         let total = total as u64;
-        match total.checked_sub(self.share.bytes()) {
+        let Some(share) = &mut self.share else { return false };
+        match total.checked_sub(share.bytes()) {
             None | Some(0) => true,
             Some(more) => {
-                let room = (self.memory_limit as u64).saturating_sub(self.share.bytes());
-                self.share.grow(more.max(STEP).min(room)) || self.share.grow(more)
+                let room = (self.memory_limit as u64).saturating_sub(share.bytes());
+                share.grow(more.max(STEP).min(room)) || share.grow(more)
             }
         }
     }
@@ -75,6 +101,7 @@ impl ResourceLimiter for CallState {
             return Err(Crowded.into());
         }
         self.memory = total;
+        self.peak = self.peak.max(total);
         Ok(true)
     }
 

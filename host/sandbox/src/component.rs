@@ -11,74 +11,150 @@ const SHOWN: usize = 8;
 /// Bytes of each.
 const LONGEST: usize = 120;
 
+/// The version of the contract that this host offers.
+const VERSION: &str = "1.0.0";
+
 /// The interface that every plugin exports.
 pub(crate) const ABOUT: &str = "boson:types/about@1.0.0";
 
-/// The interface that a plugin of `stage` exports, too.
-pub(crate) fn interface(stage: Stage) -> &'static str {
+/// The interface that a plugin of `stage` exports, too, and its functions.
+pub(crate) fn interface(stage: Stage) -> (&'static str, &'static [&'static str]) {
     match stage {
-        Stage::Ops => "boson:ops/operations@1.0.0",
-        Stage::Variables => "boson:variables/interpolation@1.0.0",
-        Stage::Links => "boson:links/resolution@1.0.0",
-        Stage::Render => "boson:render/templates@1.0.0",
-        Stage::Bpm => "boson:bpm/conversion@1.0.0",
-        Stage::Resources => "boson:resources/transformation@1.0.0",
+        Stage::Ops => ("boson:ops/operations@1.0.0", &["apply", "find"]),
+        Stage::Variables => ("boson:variables/interpolation@1.0.0", &["plan", "interpolate"]),
+        Stage::Links => ("boson:links/resolution@1.0.0", &["resolve", "addresses"]),
+        Stage::Render => ("boson:render/templates@1.0.0", &["render"]),
+        Stage::Bpm => ("boson:bpm/conversion@1.0.0", &["convert-deployment", "convert-group"]),
+        Stage::Resources => ("boson:resources/transformation@1.0.0", &["transform"]),
+        Stage::Checks => ("boson:checks/policy@1.0.0", &["check"]),
     }
 }
 
-/// Checks imports and exports of compiled code; the stage that the component is of.
+/// What a component is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kind {
+    pub stage: Stage,
+    /// It imports the interface of its stage: it calls the rule below it.
+    pub wraps: bool,
+}
+
+/// An import that is not a type.
+#[derive(Clone, Debug)]
+pub(crate) struct Import {
+    /// The import of the component that it is part of.
+    pub interface: String,
+    /// `function 'wasi:clocks/now'`
+    pub what: String,
+}
+
+/// Checks imports and exports of compiled code; what the component is.
 ///
 /// # Errors
 /// As [`judge`].
-pub(crate) fn check(engine: &Engine, name: &str, component: &Component) -> Result<Stage, Failure> {
+pub(crate) fn check(engine: &Engine, name: &str, component: &Component) -> Result<Kind, Failure> {
     let kind = component.component_type();
     let mut imports = Vec::new();
     for (import, item) in kind.imports(engine) {
-        forbidden(engine, import, &item.ty, &mut imports);
+        forbidden(engine, import, import, &item.ty, &mut imports);
     }
     let exports: Vec<&str> = kind.exports(engine).map(|(export, _)| export).collect();
     judge(&imports, &exports).map_err(|message| Failure::new(FailureKind::Refused, name, message))
 }
 
-/// The stage of a component with these exports. `imports`: all that are not types, each with what it is.
+/// What a component with these imports and exports is. `imports`: all that are not types.
 ///
 /// # Errors
-/// Names the functions and resources that it imports; lists the stages if it exports none of them; or it has no
-/// description.
-pub(crate) fn judge(imports: &[String], exports: &[&str]) -> Result<Stage, String> {
-    if !imports.is_empty() {
+/// Names the functions and resources that it imports; lists the stages if it exports none of them; names both versions
+/// if it was built for another version of the contract; or it has no description.
+pub(crate) fn judge(imports: &[Import], exports: &[&str]) -> Result<Kind, String> {
+    let exported = |interface: &str| exports.iter().any(|export| provides(export, interface));
+    let stages = Stage::ALL.into_iter().filter(|stage| exported(interface(*stage).0));
+    let stages: Vec<Stage> = stages.collect();
+    let below = match stages[..] {
+        [stage] if stage.has_rule() => Some(interface(stage).0),
+        _ => None,
+    };
+    let is_below = |import: &Import| below.is_some_and(|below| provides(&import.interface, below));
+    let (below, others): (Vec<&Import>, Vec<&Import>) = imports.iter().partition(|import| is_below(import));
+    if !others.is_empty() {
+        let others: Vec<&str> = others.iter().map(|import| import.what.as_str()).collect();
         return Err(format!(
-            "imports {}; a plugin may import nothing but types",
-            list(imports)
+            "imports {}; a plugin may import nothing but types, and a wrapper the interface of its stage",
+            list(&others)
         ));
     }
-    let stages: Vec<Stage> = Stage::ALL
-        .into_iter()
-        .filter(|stage| exports.contains(&interface(*stage)))
-        .collect();
     match stages[..] {
-        [stage] if exports.contains(&ABOUT) => Ok(stage),
-        [_] => Err(format!("exports no {ABOUT}, which describes the plugin")),
-        [] => Err(format!(
-            "exports no stage; expected one of {}, found {}",
-            Stage::ALL.map(interface).join(", "),
-            list(exports)
-        )),
+        [stage] if exported(ABOUT) => Ok(Kind {
+            stage,
+            wraps: !below.is_empty(),
+        }),
+        [_] => {
+            Err(other_version(exports, &[ABOUT]).unwrap_or(format!("exports no {ABOUT}, which describes the plugin")))
+        }
+        [] => {
+            let all = Stage::ALL.map(|stage| interface(stage).0);
+            Err(other_version(exports, &all).unwrap_or_else(|| {
+                format!(
+                    "exports no stage; expected one of {}, found {}",
+                    all.join(", "),
+                    list(exports)
+                )
+            }))
+        }
         _ => Err("exports several stages; a plugin has one".to_string()),
     }
 }
 
-fn forbidden(engine: &Engine, name: &str, item: &ComponentItem, found: &mut Vec<String>) {
+/// Whether an interface of a component is this one, in the same or a compatible version: released interfaces never
+/// change, so that each 1.x version has those of all before it.
+fn provides(found: &str, wanted: &str) -> bool {
+    let major = |version: &str| version.split('.').next().map(str::to_owned);
+    match (found.split_once('@'), wanted.split_once('@')) {
+        (Some((found, version)), Some((wanted, offered))) => {
+            found == wanted && is_version(version) && major(version) == major(offered)
+        }
+        _ => false,
+    }
+}
+
+/// A released semantic version: three numbers.
+fn is_version(text: &str) -> bool {
+    let number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    text.split('.').count() == 3 && text.split('.').all(number)
+}
+
+/// The error for a component that has one of these interfaces in another version.
+fn other_version(exports: &[&str], interfaces: &[&str]) -> Option<String> {
+    let names = interfaces.iter().filter_map(|name| name.split_once('@'));
+    let names: Vec<&str> = names.map(|(name, _)| name).collect();
+    let (name, version) = exports
+        .iter()
+        .filter_map(|export| export.split_once('@'))
+        .find(|(name, _)| names.contains(name))?;
+    Some(format!(
+        "exports {name} in version {}, and this host offers version {VERSION} (any 1.x is compatible): build the plugin \
+         against wit/, or use a host for that version",
+        cut(version)
+    ))
+}
+
+fn forbidden(engine: &Engine, root: &str, name: &str, item: &ComponentItem, found: &mut Vec<Import>) {
+    let mut add = |what: String| {
+        found.push(Import {
+            interface: root.into(),
+            what,
+        });
+    };
     match item {
         ComponentItem::Type(_) => {}
         ComponentItem::ComponentInstance(instance) => {
             for (member, item) in instance.exports(engine) {
-                forbidden(engine, &format!("{name}#{member}"), &item.ty, found);
+                forbidden(engine, root, &format!("{name}#{member}"), &item.ty, found);
             }
         }
-        ComponentItem::ComponentFunc(_) | ComponentItem::CoreFunc(_) => found.push(format!("function '{name}'")),
-        ComponentItem::Resource(_) => found.push(format!("resource '{name}'")),
-        ComponentItem::Module(_) | ComponentItem::Component(_) => found.push(format!("'{name}'")),
+        ComponentItem::ComponentFunc(_) | ComponentItem::CoreFunc(_) => add(format!("function '{name}'")),
+        ComponentItem::Resource(_) => add(format!("resource '{name}'")),
+        ComponentItem::Module(_) | ComponentItem::Component(_) => add(format!("'{name}'")),
     }
 }
 
@@ -100,5 +176,61 @@ fn cut(name: &str) -> String {
     match name.get(..end) {
         Some(start) if end < name.len() => format!("{start}..."),
         _ => name.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OPS: &str = "boson:ops/operations@1.0.0";
+
+    fn import(interface: &str) -> Import {
+        Import {
+            interface: interface.into(),
+            what: format!("function '{interface}#f'"),
+        }
+    }
+
+    #[test]
+    fn every_1_x_version_is_accepted_and_others_name_both_versions() {
+        let exports = |version: &str| {
+            let interface = format!("boson:ops/operations@{version}");
+            judge(&[], &[&format!("boson:types/about@{version}"), &interface])
+        };
+        for version in ["1.0.0", "1.0.7", "1.12.0"] {
+            assert_eq!(exports(version).map(|kind| kind.stage), Ok(Stage::Ops), "{version}");
+        }
+        for version in ["0.1.0", "2.0.0", "1.0.0-rc.1", "10.0.0", "1"] {
+            let error = exports(version).unwrap_err();
+            assert!(error.contains(&format!("in version {version}")), "{error}");
+            assert!(error.contains("offers version 1.0.0"), "{error}");
+        }
+        let error = judge(&[], &["boson:types/about@2.0.0", OPS]).unwrap_err();
+        assert!(error.contains("about in version 2.0.0"), "{error}");
+    }
+
+    #[test]
+    fn a_wrapper_imports_the_interface_of_its_own_stage_and_nothing_else() {
+        let judge = |imports: &[&str], stage: &str| {
+            let imports: Vec<Import> = imports.iter().map(|name| import(name)).collect();
+            judge(&imports, &[ABOUT, stage])
+        };
+        assert!(!judge(&[], OPS).unwrap().wraps);
+        assert!(judge(&[OPS], OPS).unwrap().wraps);
+        assert!(judge(&["boson:ops/operations@1.3.0"], OPS).unwrap().wraps);
+        for other in [
+            "boson:ops/operations@2.0.0",
+            "boson:bpm/conversion@1.0.0",
+            ABOUT,
+            "wasi:cli/run@0.2.0",
+        ] {
+            let error = judge(&[OPS, other], OPS).unwrap_err();
+            assert!(error.contains(&format!("imports function '{other}#f'")), "{error}");
+        }
+        for hook in [Stage::Resources, Stage::Checks] {
+            let name = interface(hook).0;
+            assert!(judge(&[name], name).is_err(), "{hook} has no rule below it");
+        }
     }
 }

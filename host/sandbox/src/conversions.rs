@@ -1,22 +1,39 @@
 //! Conversions between the contract's types and the pipeline's.
 
+use crate::bindings::boson::bpm::shapes as wit_bpm;
+use crate::bindings::boson::links::shapes as wit_links;
+use crate::bindings::boson::resources::shapes as wit_resources;
+use crate::bindings::boson::types::objects as wit_objects;
 use crate::bindings::boson::types::types as wit;
-use crate::bindings::exports::boson::bpm::conversion as wit_bpm;
-use crate::bindings::exports::boson::links::resolution as wit_links;
-use crate::bindings::exports::boson::resources::transformation as wit_resources;
-use crate::bindings::exports::boson::variables::interpolation as wit_variables;
+use crate::bindings::boson::variables::shapes as wit_variables;
+use crate::plugin::Plugin;
 use crate::reply::Reading;
 use boson_document::json;
 use boson_pipeline::stage::{
-    Deployment, GroupRequest, JobFiles, JobSpec, ObjectReference, Reference, Spread, StageError, Variable,
-    VariableRules,
+    Deployment, Edit, GroupRequest, GroupSummary, JobFiles, JobSpec, JobSummary, ObjectReference, Reference, Spread,
+    StageError, Variable, VariableRules, View,
 };
 
-impl From<&Deployment> for wit::Deployment {
+/// What this host supports beyond version 1.0.0 of the contract.
+pub(crate) const FEATURES: &[&str] = &[];
+
+/// The context of a call of `plugin` for a deployment with this name and namespace.
+pub(crate) fn context(plugin: &Plugin, deployment: Option<(&str, &str)>) -> wit::Context {
+    wit::Context {
+        deployment: deployment.map(|(name, namespace)| wit::Deployment {
+            name: name.into(),
+            namespace: namespace.into(),
+            more: Vec::new(),
+        }),
+        settings: plugin.settings().into(),
+        features: FEATURES.iter().map(|feature| (*feature).into()).collect(),
+        more: Vec::new(),
+    }
+}
+
+impl From<&Deployment> for wit::ConversionOptions {
     fn from(deployment: &Deployment) -> Self {
         Self {
-            name: deployment.name.clone(),
-            namespace: deployment.namespace.clone(),
             cluster_domain: deployment.cluster_domain.clone(),
             operator_image: deployment.operator_image.clone(),
             registry: deployment.registry.clone(),
@@ -74,7 +91,7 @@ impl From<&JobFiles> for wit_bpm::JobFiles {
 impl From<&GroupRequest<'_>> for wit_bpm::GroupRequest {
     fn from(request: &GroupRequest<'_>) -> Self {
         Self {
-            deployment: request.deployment.into(),
+            options: request.deployment.into(),
             group: json::to_text(request.group),
             document_name: request.document_name.into(),
             pointer: request.pointer.into(),
@@ -85,16 +102,55 @@ impl From<&GroupRequest<'_>> for wit_bpm::GroupRequest {
     }
 }
 
-/// Specs as the contract has them.
-pub(crate) fn specs(jobs: &[JobSpec<'_>]) -> Vec<wit_links::JobSpec> {
-    let spec = |job: &JobSpec<'_>| wit_links::JobSpec {
-        release: job.release.into(),
-        job: job.job.into(),
-        spec: json::to_text(job.spec),
-        document_name: job.document_name.into(),
-        more: Vec::new(),
-    };
-    jobs.iter().map(spec).collect()
+impl From<&JobSpec<'_>> for wit_links::JobSpec {
+    fn from(job: &JobSpec<'_>) -> Self {
+        Self {
+            release: job.release.into(),
+            job: job.job.into(),
+            spec: json::to_text(job.spec),
+            document_name: job.document_name.into(),
+            more: Vec::new(),
+        }
+    }
+}
+
+impl From<View<'_>> for wit_objects::View {
+    fn from(view: View<'_>) -> Self {
+        Self {
+            target: view.target.into(),
+            manifest: json::to_text(view.manifest),
+            groups: view.groups.iter().map(Into::into).collect(),
+            objects: view.objects.iter().map(json::to_text).collect(),
+            more: Vec::new(),
+        }
+    }
+}
+
+impl From<&GroupSummary> for wit_objects::Group {
+    fn from(group: &GroupSummary) -> Self {
+        Self {
+            name: group.name.clone(),
+            instances: group.instances,
+            jobs: group.jobs.iter().map(Into::into).collect(),
+            more: Vec::new(),
+        }
+    }
+}
+
+impl From<&JobSummary> for wit_objects::Job {
+    fn from(job: &JobSummary) -> Self {
+        let link = |(name, group): &(String, Option<String>)| wit_objects::ConsumedLink {
+            name: name.clone(),
+            provider_group: group.clone(),
+            more: Vec::new(),
+        };
+        Self {
+            name: job.name.clone(),
+            release: job.release.clone(),
+            consumes: job.consumes.iter().map(link).collect(),
+            more: Vec::new(),
+        }
+    }
 }
 
 /// Names and places.
@@ -114,8 +170,22 @@ pub(crate) fn references(
         .collect()
 }
 
+/// An edit of the reply.
+pub(crate) fn edit(reading: &Reading<'_>, reply: wit_resources::Edit) -> Result<Edit, StageError> {
+    Ok(match reply {
+        wit_resources::Edit::JsonPatch(one) => {
+            Edit::JsonPatch(object_reference(one.object), reading.document("patch", &one.patch)?)
+        }
+        wit_resources::Edit::MergePatch(one) => {
+            Edit::MergePatch(object_reference(one.object), reading.document("patch", &one.patch)?)
+        }
+        wit_resources::Edit::Add(object) => Edit::Add(reading.document("add", &object)?),
+        wit_resources::Edit::Remove(object) => Edit::Remove(object_reference(object)),
+    })
+}
+
 /// The name of an object.
-pub(crate) fn object_reference(reply: wit_resources::ObjectReference) -> ObjectReference {
+fn object_reference(reply: wit::ObjectReference) -> ObjectReference {
     ObjectReference {
         api_version: reply.api_version,
         kind: reply.kind,

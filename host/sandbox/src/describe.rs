@@ -1,46 +1,39 @@
-//! The description that a plugin gives of itself.
+//! Asks a plugin for its description.
 
 use crate::account::Account;
 use crate::bindings::exports::boson::types::about;
+use crate::description::{Code, Description, is_name};
 use crate::engine::Sandbox;
 use crate::error::{Failure, FailureKind};
 use crate::plugin::Plugin;
 use crate::reply::unknown;
-use boson_document::{Tree, json};
+use boson_document::json;
 use boson_pipeline::settings;
-
-/// A diagnostic code that a plugin documents.
-#[derive(Clone, Debug)]
-pub struct Code {
-    /// `ops-missing-key`
-    pub name: String,
-    /// One line.
-    pub title: String,
-    /// Markdown.
-    pub explanation: String,
-}
-
-/// The description of a plugin.
-#[derive(Clone, Debug)]
-pub struct Description {
-    /// Name.
-    pub name: String,
-    /// Semantic version.
-    pub version: String,
-    /// JSON Schema of its settings.
-    pub settings_schema: Tree,
-    /// Its diagnostics.
-    pub codes: Vec<Code>,
-}
 
 // === impl Plugin ===
 
 impl Plugin {
-    /// Calls `describe`.
+    /// The description of the plugin. Calls `describe` the first time.
     ///
     /// # Errors
     /// The plugin failed, or its description violates the contract.
     pub fn describe(&self, sandbox: &Sandbox) -> Result<Description, Failure> {
+        if let Some(description) = self.description.get() {
+            return Ok(description.clone());
+        }
+        let description = self.ask(sandbox)?;
+        Ok(self.description.get_or_init(|| description).clone())
+    }
+
+    /// The name that the codes of its diagnostics begin with. A plugin of the installation is named after its stage.
+    pub(crate) fn own_name(&self, sandbox: &Sandbox) -> Result<String, Failure> {
+        match self.is_foreign() {
+            true => self.describe(sandbox).map(|description| description.name),
+            false => Ok(self.stage.name().to_string()),
+        }
+    }
+
+    fn ask(&self, sandbox: &Sandbox) -> Result<Description, Failure> {
         let (result, _) = sandbox.call(self, &Account::unbounded(), |store, instance| {
             let guest = about::GuestIndices::new(&self.pre)?.load(&mut *store, instance)?;
             guest.call_describe(store)
@@ -49,6 +42,10 @@ impl Plugin {
         let malformed = |message: String| self.failure(FailureKind::Malformed, message);
         if let Some(what) = unknown(&description.more) {
             return Err(malformed(what));
+        }
+        if !is_name(&description.name) {
+            let rule = "lower-case words joined by `-`, at most 63 characters";
+            return Err(malformed(format!("has a name in its description that is not {rule}")));
         }
         let settings_schema = json::parse(&description.settings_schema)
             .map_err(|error| malformed(format!("has a settings schema that is not JSON: {error}")))?;

@@ -2,11 +2,11 @@
 
 use crate::cache::{self, Cache};
 use crate::error::{Failure, FailureKind};
-use crate::limits::Limits;
+use crate::limits::{Limits, MAX_WRAPPERS};
 use boson_budget::Budget;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wasmtime::{
     Config, Enabled, Engine, EngineWeak, InstanceAllocationStrategy, PoolingAllocationConfig, RegallocAlgorithm,
     Strategy, WasmBacktraceDetails, WasmFeatures,
@@ -24,9 +24,11 @@ const TICK: Duration = Duration::from_millis(10);
 
 /// Calls that may run at once: no budget has more places. The budget limits their memory.
 const MAX_CALLS: u32 = 16;
+/// Instances that they may have: a call of a wrapper has one for each plugin of its chain.
+const MAX_INSTANCES: u32 = MAX_CALLS * (1 + MAX_WRAPPERS);
 
 /// Bytes of a memory that stay mapped after a call: what a rule takes for a manifest of some 100 kB. Times `MAX_CALLS`:
-/// 128 MiB at most.
+/// 128 MiB at most, because no more than two unused slots stay warm and a chain of wrappers is rare.
 const KEPT_PAGES: usize = 8 << 20;
 
 /// Bytes of a table that stay mapped after a call, of those that it has used: CRuby's has 416 kB.
@@ -97,9 +99,10 @@ impl Sandbox {
         cache::compile(&self.engine, name, component)
     }
 
-    /// Ticks until `deadline`, one more because the first may come at once.
-    pub(crate) fn deadline_ticks(&self) -> u64 {
-        let ticks = self.limits.deadline.as_millis() / TICK.as_millis();
+    /// Ticks until then, one more because the first may come at once.
+    pub(crate) fn ticks_until(&self, then: Instant) -> u64 {
+        let left = then.saturating_duration_since(Instant::now());
+        let ticks = left.as_millis() / TICK.as_millis();
         u64::try_from(ticks).unwrap_or(u64::MAX - 1) + 1
     }
 }
@@ -107,13 +110,13 @@ impl Sandbox {
 fn pooled(limits: &Limits) -> wasmtime::Result<Engine> {
     let mut pool = PoolingAllocationConfig::new();
     // Address space and entries of tables, not memory: what a call uses is bounded by its own limits.
-    pool.total_component_instances(MAX_CALLS)
-        .total_core_instances(MAX_CALLS * limits.core_instances)
+    pool.total_component_instances(MAX_INSTANCES)
+        .total_core_instances(MAX_INSTANCES * limits.core_instances)
         .max_core_instances_per_component(limits.core_instances)
-        .total_memories(MAX_CALLS * limits.memories)
+        .total_memories(MAX_INSTANCES * limits.memories)
         .max_memories_per_component(limits.memories)
         .max_memories_per_module(limits.memories)
-        .total_tables(MAX_CALLS * limits.tables)
+        .total_tables(MAX_INSTANCES * limits.tables)
         .max_tables_per_component(limits.tables)
         .max_tables_per_module(limits.tables)
         .table_elements(limits.table_elements)

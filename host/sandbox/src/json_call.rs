@@ -1,13 +1,14 @@
 //! Any function of any plugin, called with JSON and replying in JSON, for `host run-plugin` and plugin authors. Same
 //! sandbox, same limits.
 //!
-//! Arguments are one object, a member for each parameter (`document-name`); records are objects, lists lists, options
+//! Arguments are one object, a member for each parameter (`request`, `context`); records are objects, lists lists, options
 //! null or the value, enums and variants their case's name (`{"case": payload}` with a payload). JSON text of the
-//! contract is inserted as JSON.
+//! contract is inserted as JSON. The members `settings` and `features` of the context may be left out.
 
 use crate::account::Account;
 use crate::call::Measures;
 use crate::component::{ABOUT, interface};
+use crate::conversions::FEATURES;
 use crate::engine::Sandbox;
 use crate::error::Failure;
 use crate::plugin::Plugin;
@@ -25,12 +26,12 @@ const JSON_MEMBERS: [&str; 17] = [
     "values",
     "spec",
     "properties",
-    "context",
+    "manifest",
     "group",
     "bpm",
     "dns-aliases",
     "objects",
-    "additions",
+    "add",
     "patch",
     "settings-schema",
     "value",
@@ -45,6 +46,15 @@ pub struct JsonReply {
     pub failed: bool,
     /// Resources that it used.
     pub measures: Measures,
+}
+
+/// Names of the interfaces of a component.
+#[derive(Clone, Debug)]
+pub struct Interfaces {
+    /// What it imports: types, and for a wrapper the interface of its stage.
+    pub imports: Vec<String>,
+    /// What it exports.
+    pub exports: Vec<String>,
 }
 
 /// Why a call could not be made or gave no reply.
@@ -68,10 +78,21 @@ impl Sandbox {
                 .collect(),
             _ => Vec::new(),
         };
-        [ABOUT, interface(plugin.stage)]
+        [ABOUT, interface(plugin.stage).0]
             .into_iter()
             .flat_map(functions)
             .collect()
+    }
+
+    /// The interfaces of the plugin.
+    pub fn interfaces(&self, plugin: &Plugin) -> Interfaces {
+        let kind = plugin.pre.component().component_type();
+        let imports = kind.imports(&self.engine).map(|(name, _)| name.to_string());
+        let exports = kind.exports(&self.engine).map(|(name, _)| name.to_string());
+        Interfaces {
+            imports: imports.collect(),
+            exports: exports.collect(),
+        }
     }
 
     /// Calls `function` of the plugin.
@@ -89,7 +110,7 @@ impl Sandbox {
             let (_, interface) = component.get_export(None, interface)?;
             component.get_export(Some(&interface), function)
         };
-        let (_, index): (_, ComponentExportIndex) = [ABOUT, interface(plugin.stage)]
+        let (_, index): (_, ComponentExportIndex) = [ABOUT, interface(plugin.stage).0]
             .into_iter()
             .find_map(find)
             .ok_or_else(unknown)?;
@@ -115,7 +136,7 @@ impl Sandbox {
         }
         let value = result.map_err(|failure| JsonCallError::Plugin(Box::new(failure), measures))?;
         let (value, failed) = match value {
-            Some(Val::Result(Ok(value))) => (value.map_or(Tree::Null, |value| lift(&value, true)), false),
+            Some(Val::Result(Ok(value))) => (value.map_or(Tree::Null, |value| lift(&value, false)), false),
             Some(Val::Result(Err(value))) => (value.map_or(Tree::Null, |value| lift(&value, false)), true),
             Some(value) => (lift(&value, false), false),
             None => (Tree::Null, false),
@@ -144,15 +165,27 @@ fn lower_all<'a>(
             names.join(", ")
         ));
     }
-    let settings = json::parse(&plugin.settings).unwrap_or_default();
+    let context = with_defaults(given.get("context"), plugin);
     params
         .iter()
-        .map(|(name, kind)| match given.get(*name) {
-            Some(value) => lower(value, kind, name),
-            None if *name == "settings" => lower(&settings, kind, name),
-            None => lower(&Tree::Null, kind, name).map_err(|_| format!("the parameter '{name}' is missing")),
+        .map(|(name, kind)| match (*name, given.get(*name)) {
+            ("context", _) => lower(&context, kind, name),
+            (_, Some(value)) => lower(value, kind, name),
+            (_, None) => Err(format!("the parameter '{name}' is missing")),
         })
         .collect()
+}
+
+/// The context of a call: what the input leaves out is what the host would pass.
+fn with_defaults(given: Option<&Tree>, plugin: &Plugin) -> Tree {
+    let mut context = given.cloned().unwrap_or_else(Tree::object);
+    if context.get("settings").is_none() {
+        context.set("settings", json::parse(&plugin.settings).unwrap_or_default());
+    }
+    if context.get("features").is_none() {
+        context.set("features", FEATURES.to_vec());
+    }
+    context
 }
 
 /// A value of the component model from JSON. `name` is the member or parameter that it is for.
@@ -199,7 +232,7 @@ fn lower(value: &Tree, kind: &Type, name: &str) -> Result<Val, String> {
     }
 }
 
-/// JSON from a value of the component model. `text_is_json`: the value itself is JSON text (`find`).
+/// JSON from a value of the component model. `text_is_json`: the value itself is JSON text.
 fn lift(value: &Val, text_is_json: bool) -> Tree {
     match value {
         Val::Bool(value) => (*value).into(),
@@ -219,17 +252,22 @@ fn lift(value: &Val, text_is_json: bool) -> Tree {
             Tree::Array(items.iter().map(|item| lift(item, text_is_json)).collect())
         }
         Val::Record(fields) => {
-            // In a diagnostic or an origin, `document` is a name.
-            let names_documents = fields.iter().any(|(name, _)| name == "severity" || name == "source");
+            // In a place or an origin, `document` is a name.
+            let has = |wanted: &str| fields.iter().any(|(name, _)| name == wanted);
+            let names_a_document = has("pointer") || has("line");
             let member = |(name, value): &(String, Val)| {
-                let is_json = JSON_MEMBERS.contains(&name.as_str()) && !names_documents;
+                let is_name = name == "document" && names_a_document;
+                let is_json = JSON_MEMBERS.contains(&name.as_str()) && !is_name;
                 (name.clone(), lift(value, is_json))
             };
             Tree::Object(fields.iter().map(member).collect::<Map>())
         }
         Val::Variant(case, payload) => match payload {
             None => case.as_str().into(),
-            Some(payload) => Tree::object().with(case.as_str(), lift(payload, text_is_json)),
+            Some(payload) => {
+                let is_json = JSON_MEMBERS.contains(&case.as_str());
+                Tree::object().with(case.as_str(), lift(payload, is_json))
+            }
         },
         other => format!("{other:?}").into(),
     }

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+/// Wrappers around a rule.
+pub(crate) const MAX_WRAPPERS: u32 = 3;
+
 /// Bounds of one call.
 #[derive(Clone, Debug)]
 pub struct Limits {

@@ -6,11 +6,13 @@ use crate::digest::Digest;
 use crate::engine::Sandbox;
 use crate::error::{Failure, FailureKind};
 use crate::plugin::{Plugin, Source};
+use crate::wrapping;
 use boson_pipeline::Stage;
 use boson_pipeline::packed::MAX_COMPONENT;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 use wasmtime::Engine;
 use wasmtime::component::{Component, Linker};
 
@@ -66,7 +68,7 @@ impl Sandbox {
         match bytes.get(..8) {
             Some([0, b'a', b's', b'm', 0x0d, 0, 1, 0]) => {}
             Some([0, b'a', b's', b'm', 1, 0, 0, 0]) => {
-                return refused("is a core module; create a component from it (`wasm-tools component new`)");
+                return refused("is a core module; `host plugin pack` makes a component of it");
             }
             _ => return refused("is not a WebAssembly component"),
         }
@@ -120,18 +122,29 @@ impl Sandbox {
     }
 
     fn prepare(&self, name: String, component: Component, digest: Digest, source: Source) -> Result<Plugin, Failure> {
-        let stage = component::check(&self.engine, &name, &component)?;
-        let pre = Linker::new(&self.engine).instantiate_pre(&component).map_err(|error| {
-            let message = format!("does not fit the sandbox: {error:#}");
-            Failure::new(FailureKind::Refused, &name, message)
-        })?;
+        let kind = component::check(&self.engine, &name, &component)?;
+        let mut linker = Linker::new(&self.engine);
+        let connected = match kind.wraps {
+            true => wrapping::connect(&mut linker, kind.stage),
+            false => Ok(()),
+        };
+        let pre = connected
+            .and_then(|()| linker.instantiate_pre(&component))
+            .map_err(|error| {
+                let message = format!("does not fit the sandbox: {error:#}");
+                Failure::new(FailureKind::Refused, &name, message)
+            })?;
         Ok(Plugin {
-            stage,
+            stage: kind.stage,
+            wraps: kind.wraps,
             digest,
             source,
             settings: "{}".to_string(),
+            settings_document: None,
             pre,
             name,
+            below: None,
+            description: Arc::default(),
         })
     }
 }

@@ -1,12 +1,15 @@
 //! A plugin: a checked component, ready to be instantiated.
 
 use crate::call_state::CallState;
+use crate::description::Description;
 use crate::digest::Digest;
 use crate::error::{Failure, FailureKind};
+use crate::limits::MAX_WRAPPERS;
 use boson_document::{Tree, json};
 use boson_pipeline::Stage;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
 use wasmtime::component::InstancePre;
 
 /// Origin of a plugin.
@@ -29,9 +32,17 @@ pub struct Plugin {
     pub digest: Digest,
     /// Its origin.
     pub source: Source,
+    /// It calls the rule below it.
+    pub wraps: bool,
     /// Settings for its calls, as JSON text.
     pub(crate) settings: String,
+    /// Document that its settings come from, for diagnostics.
+    pub(crate) settings_document: Option<String>,
     pub(crate) pre: InstancePre<CallState>,
+    /// The rule that a wrapper calls.
+    pub(crate) below: Option<Arc<Plugin>>,
+    /// What `describe` has returned.
+    pub(crate) description: Arc<OnceLock<Description>>,
     /// Its name in messages.
     pub(crate) name: String,
 }
@@ -60,6 +71,11 @@ impl Plugin {
         !matches!(self.source, Source::BuiltIn(_))
     }
 
+    /// Whether it, or what it wraps, does not ship with the host.
+    pub(crate) fn is_any_foreign(&self) -> bool {
+        self.chain().any(Self::is_foreign)
+    }
+
     /// Its name in messages: its stage, or its name with the digest.
     pub fn called(&self) -> String {
         match self.is_foreign() {
@@ -80,11 +96,31 @@ impl Plugin {
         self
     }
 
-    /// Sets the settings for its calls.
+    /// Sets the settings for its calls, and the name of their document for diagnostics.
     #[must_use]
-    pub fn with_settings(mut self, settings: &Tree) -> Self {
+    pub fn with_settings(mut self, settings: &Tree, document: &str) -> Self {
         self.settings = json::to_text(settings);
+        self.settings_document = Some(document.to_string());
         self
+    }
+
+    /// Puts a wrapper around a rule.
+    ///
+    /// # Errors
+    /// There are too many wrappers around it.
+    pub fn around(mut self, rule: Self) -> Result<Self, Failure> {
+        let wrappers = rule.chain().filter(|plugin| plugin.wraps).count();
+        if wrappers >= MAX_WRAPPERS as usize {
+            let message = format!("is one wrapper too many: a rule may have {MAX_WRAPPERS}");
+            return Err(self.failure(FailureKind::Refused, message));
+        }
+        self.below = Some(Arc::new(rule));
+        Ok(self)
+    }
+
+    /// This plugin, the rule that it wraps, and so on.
+    pub fn chain(&self) -> impl Iterator<Item = &Self> {
+        std::iter::successors(Some(self), |plugin| plugin.below.as_deref())
     }
 
     /// A failure of this plugin, with its digest if it does not ship with the host.

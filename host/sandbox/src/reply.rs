@@ -2,10 +2,13 @@
 
 use crate::bindings::boson::types::types as wit;
 use crate::codes;
+use crate::description::words;
+use crate::engine::Sandbox;
 use crate::error::FailureKind;
 use crate::plugin::Plugin;
 use boson_document::contract::REQUIRED;
 use boson_document::{Pointer, Tree, json};
+use boson_pipeline::diagnostic::Related;
 use boson_pipeline::stage::{Reply, StageError, fail_on_errors};
 use boson_pipeline::{Diagnostic, Place, Severity};
 
@@ -17,23 +20,38 @@ const MAX_SEPARATORS: usize = 2_000_000;
 /// Bytes of one text of a diagnostic.
 const MAX_TEXT: usize = 16 << 10;
 /// Bytes of a code.
-const MAX_CODE: usize = 80;
+const MAX_CODE: usize = 160;
+/// Most related places of one diagnostic; the others are dropped.
+const MAX_RELATED: usize = 16;
 
 /// A reply that is being read.
 pub(crate) struct Reading<'a> {
+    sandbox: &'a Sandbox,
     plugin: &'a Plugin,
     /// Names of the documents that the call passed.
     documents: Vec<&'a str>,
+    /// Objects that the call passed.
+    objects: &'a [Tree],
 }
 
 // === impl Reading ===
 
 impl<'a> Reading<'a> {
     /// Checks replies of a call of `plugin` that passed these documents.
-    pub(crate) fn of(plugin: &'a Plugin, documents: impl IntoIterator<Item = &'a str>) -> Self {
+    pub(crate) fn of(sandbox: &'a Sandbox, plugin: &'a Plugin, documents: impl IntoIterator<Item = &'a str>) -> Self {
         Self {
+            sandbox,
             plugin,
             documents: documents.into_iter().collect(),
+            objects: &[],
+        }
+    }
+
+    /// Checks replies of a call of `plugin` that passed these objects.
+    pub(crate) fn of_objects(sandbox: &'a Sandbox, plugin: &'a Plugin, objects: &'a [Tree]) -> Self {
+        Self {
+            objects,
+            ..Self::of(sandbox, plugin, [])
         }
     }
 
@@ -130,18 +148,14 @@ impl<'a> Reading<'a> {
     /// are cleaned when they are shown.
     fn diagnostic(&self, diagnostic: wit::Diagnostic) -> Result<Diagnostic, StageError> {
         self.members(&diagnostic.more)?;
-        let stage = self.plugin.stage;
-        if !is_code(&diagnostic.code, stage.name()) {
-            return Err(self.malformed(format!(
-                "the code of a diagnostic is not `{stage}-` and lower-case words joined by `-`"
-            )));
-        }
-        if let Some(name) = &diagnostic.document {
-            self.passed("document", name)?;
-        }
-        if let Some(pointer) = &diagnostic.pointer {
-            self.pointer("pointer", pointer)?;
-        }
+        self.code(&diagnostic.code)?;
+        let place = diagnostic.place.map(|place| self.place(place)).transpose()?;
+        let related = diagnostic.related.into_iter().take(MAX_RELATED).map(|related| {
+            Ok(Related {
+                place: self.place(related.place)?,
+                message: bounded(related.message),
+            })
+        });
         let severity = match diagnostic.severity {
             wit::Severity::Error => Severity::Error,
             wit::Severity::Warning => Severity::Warning,
@@ -151,16 +165,88 @@ impl<'a> Reading<'a> {
             severity,
             code: diagnostic.code,
             message: bounded(diagnostic.message),
-            place: Place {
-                document: diagnostic.document,
-                pointer: diagnostic.pointer,
-                line: diagnostic.line,
-                column: None,
-            },
+            place: place.unwrap_or_default(),
+            related: related.collect::<Result<_, StageError>>()?,
             help: diagnostic.help.map(bounded),
             follows: diagnostic.follows.map(bounded),
             plugin: self.plugin.is_foreign().then(|| self.plugin.called()),
         })
+    }
+}
+
+impl Reading<'_> {
+    /// A code begins with the name of the plugin, or of one that it wraps.
+    fn code(&self, code: &str) -> Result<(), StageError> {
+        let mut names = Vec::new();
+        for plugin in self.plugin.chain() {
+            let name = plugin.own_name(self.sandbox).map_err(|failure| failure.stage_error())?;
+            if is_code(code, &name) {
+                return Ok(());
+            }
+            names.push(format!("`{name}-`"));
+        }
+        Err(self.malformed(format!(
+            "the code of a diagnostic is not {} and lower-case words joined by `-`",
+            names.join(" or ")
+        )))
+    }
+
+    /// A place of the reply, if the call passed what it is in.
+    fn place(&self, place: wit::Place) -> Result<Place, StageError> {
+        let pointer = |pointer: &Option<String>| match pointer {
+            Some(pointer) => self.pointer("pointer", pointer),
+            None => Ok(()),
+        };
+        Ok(match place {
+            wit::Place::Document(place) => {
+                self.passed("document", &place.document)?;
+                pointer(&place.pointer)?;
+                Place {
+                    document: Some(place.document),
+                    pointer: place.pointer,
+                    ..Place::default()
+                }
+            }
+            wit::Place::Text(place) => {
+                self.passed("document", &place.document)?;
+                Place {
+                    document: Some(place.document),
+                    line: place.line,
+                    column: place.line.and(place.column),
+                    ..Place::default()
+                }
+            }
+            wit::Place::Object(place) => {
+                pointer(&place.pointer)?;
+                Place {
+                    document: Some(self.object(&place.object)?),
+                    pointer: place.pointer,
+                    ..Place::default()
+                }
+            }
+            wit::Place::Setting(setting) => {
+                self.pointer("setting", &setting)?;
+                let unnamed = || format!("settings of {}", self.plugin.called());
+                Place {
+                    document: Some(self.plugin.settings_document.clone().unwrap_or_else(unnamed)),
+                    pointer: Some(setting),
+                    ..Place::default()
+                }
+            }
+        })
+    }
+
+    /// The name of an object in messages: `StatefulSet/nats`.
+    fn object(&self, reference: &wit::ObjectReference) -> Result<String, StageError> {
+        let is_it = |object: &&Tree| {
+            object.str("apiVersion") == Some(&reference.api_version)
+                && object.str("kind") == Some(&reference.kind)
+                && object.get("metadata").and_then(|metadata| metadata.str("name")) == Some(&reference.name)
+        };
+        match self.objects.iter().find(is_it) {
+            Some(_) => Ok(format!("{}/{}", reference.kind, reference.name)),
+            None => Err(self.malformed("the place of a diagnostic names an object that the call did not pass")),
+        }
     }
 }
 
@@ -172,15 +258,9 @@ pub(crate) fn unknown(more: &[wit::Member]) -> Option<String> {
     Some(format!("requires '{name}', which this host does not know"))
 }
 
-fn is_code(code: &str, stage: &str) -> bool {
-    let word = |word: &str| {
-        !word.is_empty()
-            && word
-                .bytes()
-                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
-    };
-    let rest = code.strip_prefix(stage).and_then(|rest| rest.strip_prefix('-'));
-    code.len() <= MAX_CODE && rest.is_some_and(|rest| rest.split('-').all(word))
+fn is_code(code: &str, plugin: &str) -> bool {
+    let rest = code.strip_prefix(plugin).and_then(|rest| rest.strip_prefix('-'));
+    code.len() <= MAX_CODE && rest.is_some_and(words)
 }
 
 fn bounded(mut text: String) -> String {

@@ -1,6 +1,6 @@
 //! Checks that a component is sealed, from its bytes: before it is compiled, and without reading its code.
 
-use crate::component::judge;
+use crate::component::{Import, judge};
 use crate::error::{Failure, FailureKind};
 use wasmparser::component_types::{ComponentAnyTypeId, ComponentEntityType};
 use wasmparser::types::TypesRef;
@@ -19,8 +19,8 @@ pub(crate) fn check(name: &str, bytes: &[u8]) -> Result<(), Failure> {
 /// The imports and exports of a component.
 #[derive(Default)]
 struct Outside<'b> {
-    /// Imports that are not types, each with what it is.
-    imports: Vec<String>,
+    /// Imports that are not types.
+    imports: Vec<Import>,
     exports: Vec<&'b str>,
 }
 
@@ -51,7 +51,7 @@ fn outside(bytes: &[u8]) -> wasmparser::Result<Outside<'_>> {
                 let types = types.as_ref();
                 for name in &imports {
                     if let Some(item) = types.component_item_for_import(name) {
-                        forbidden(types, name, &item.ty, &mut outside.imports);
+                        forbidden(types, name, name, &item.ty, &mut outside.imports);
                     }
                 }
             }
@@ -61,21 +61,27 @@ fn outside(bytes: &[u8]) -> wasmparser::Result<Outside<'_>> {
     Ok(outside)
 }
 
-fn forbidden(types: TypesRef<'_>, name: &str, item: &ComponentEntityType, found: &mut Vec<String>) {
+fn forbidden(types: TypesRef<'_>, root: &str, name: &str, item: &ComponentEntityType, found: &mut Vec<Import>) {
+    let mut add = |what: String| {
+        found.push(Import {
+            interface: root.into(),
+            what,
+        });
+    };
     match item {
         ComponentEntityType::Type {
             created: ComponentAnyTypeId::Resource(_),
             ..
-        } => found.push(format!("resource '{name}'")),
+        } => add(format!("resource '{name}'")),
         ComponentEntityType::Type { .. } => {}
         ComponentEntityType::Instance(instance) => {
             for (member, item) in &types[*instance].exports {
-                forbidden(types, &format!("{name}#{member}"), &item.ty, found);
+                forbidden(types, root, &format!("{name}#{member}"), &item.ty, found);
             }
         }
-        ComponentEntityType::Func(_) => found.push(format!("function '{name}'")),
+        ComponentEntityType::Func(_) => add(format!("function '{name}'")),
         ComponentEntityType::Module(_) | ComponentEntityType::Component(_) | ComponentEntityType::Value(_) => {
-            found.push(format!("'{name}'"));
+            add(format!("'{name}'"));
         }
     }
 }

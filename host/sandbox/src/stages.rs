@@ -1,35 +1,26 @@
-//! The six stages on plugins: `pipeline::Stages` by calls into components.
+//! The stages on plugins: `pipeline::Stages` by calls into components.
 
-use crate::account::{self, Account};
-use crate::bindings::exports::boson::{bpm, links, ops, render, resources, variables};
-use crate::call::Measures;
-use crate::conversions::{object_reference, references, specs};
-use crate::engine::Sandbox;
-use crate::error::{Failure, FailureKind};
+use crate::account;
+use crate::bindings::boson::{bpm, links, ops, render, variables};
+use crate::bindings::exports::boson as exports;
+use crate::conversions::{context, edit, references};
 use crate::plugin::Plugin;
+use crate::plugins::{Plugins, of};
 use crate::reply::Reading;
+use crate::unchanged;
 use boson_document::{Tree, json};
 use boson_pipeline::stage::{
-    Addresses, Applied, Consumed, Definition, Deployment, Edits, GroupRequest, Interpolated, JobSpec, Named, Origin,
+    Addresses, Applied, Consumed, Definition, Deployment, Edit, GroupRequest, Interpolated, JobSpec, Named, Origin,
     Provider, Rendered, Reply, Resolved, ResolvedGroup, StageError, Template, Variable, VariableRules, VariablesPlan,
+    View,
 };
 use boson_pipeline::{Stage, Stages};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::iter;
-use std::sync::{Mutex, PoisonError};
 
-/// One plugin for each stage, and any number for `resources`.
-pub struct Plugins {
-    sandbox: Sandbox,
-    rules: BTreeMap<Stage, Plugin>,
-    resources: Vec<Plugin>,
-    used: Mutex<BTreeMap<Stage, (u32, Measures)>>,
-    account: Account,
-}
-
-/// Makes a call and turns the three ways it can end (trap, `err`, `ok`) into a reply.
+/// Makes a call. If the plugin fails, this ends the function.
 macro_rules! call {
-    ($self:ident, $plugin:expr, $reading:expr, $interface:path, |$guest:ident, $store:ident| $body:expr) => {{
+    ($self:ident, $plugin:expr, $interface:path, |$guest:ident, $store:ident| $body:expr) => {{
         use $interface as interface;
         let plugin: &Plugin = $plugin;
         let (result, measures) = $self.sandbox.call(plugin, &$self.account, |$store, instance| {
@@ -37,77 +28,18 @@ macro_rules! call {
             $body
         });
         $self.count(plugin.stage, measures);
-        match result {
-            Err(failure) => return Err(failure.stage_error()),
-            Ok(Err(diagnostics)) => return Err($reading.refusal(diagnostics)),
-            Ok(Ok(value)) => value,
-        }
+        result.map_err(|failure| failure.stage_error())?
     }};
 }
 
-// === impl Plugins ===
-
-impl Plugins {
-    /// No plugin yet.
-    pub fn new(sandbox: Sandbox) -> Self {
-        Self {
-            sandbox,
-            rules: BTreeMap::new(),
-            resources: Vec::new(),
-            used: Mutex::default(),
-            account: Account::unbounded(),
-        }
-    }
-
-    /// Sets the account of all later calls: that of one conversion.
-    #[must_use]
-    pub fn with_account(mut self, account: Account) -> Self {
-        self.account = account;
-        self
-    }
-
-    /// Replaces the plugin of its stage; a plugin of `resources` is added after the others.
-    pub fn insert(&mut self, plugin: Plugin) {
-        if plugin.stage == Stage::Resources {
-            self.resources.push(plugin);
-        } else {
-            self.rules.insert(plugin.stage, plugin);
-        }
-    }
-
-    /// All plugins, in the order of the stages.
-    pub fn iter(&self) -> impl Iterator<Item = &Plugin> {
-        self.rules.values().chain(&self.resources)
-    }
-
-    /// The sandbox.
-    pub fn sandbox(&self) -> &Sandbox {
-        &self.sandbox
-    }
-
-    /// Calls made so far, and what they used: fuel and time summed, memory at most.
-    pub fn usage(&self) -> BTreeMap<Stage, (u32, Measures)> {
-        self.used.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn count(&self, stage: Stage, measures: Measures) {
-        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        let (calls, sum) = used.entry(stage).or_default();
-        *calls += 1;
-        sum.fuel += measures.fuel;
-        sum.elapsed += measures.elapsed;
-        sum.memory = sum.memory.max(measures.memory);
-    }
-
-    fn plugin(&self, stage: Stage) -> Result<&Plugin, StageError> {
-        self.rules.get(&stage).ok_or_else(|| {
-            let failure = Failure::new(
-                FailureKind::Refused,
-                stage.name(),
-                "is missing: no plugin of this stage is installed",
-            );
-            failure.stage_error()
-        })
+/// Arguments of a call of the stage `links`.
+fn links_request(document: Named<'_>, deployment: &Deployment, jobs: &[JobSpec<'_>]) -> links::shapes::LinksRequest {
+    links::shapes::LinksRequest {
+        document: json::to_text(document.tree),
+        document_name: document.name.into(),
+        options: deployment.into(),
+        jobs: jobs.iter().map(Into::into).collect(),
+        more: Vec::new(),
     }
 }
 
@@ -120,23 +52,23 @@ fn named(entries: &[Tree]) -> impl Iterator<Item = &str> {
 
 impl Stages for Plugins {
     fn apply(&self, doc: Named<'_>, files: &[Named<'_>]) -> Reply<Applied> {
-        let plugin = self.plugin(Stage::Ops)?;
-        let reading = Reading::of(plugin, iter::once(doc.name).chain(files.iter().map(|file| file.name)));
-        let text = json::to_text(doc.tree);
-        let files: Vec<_> = files
-            .iter()
-            .map(|file| ops::operations::OperationsFile {
-                name: file.name.into(),
-                operations: json::to_text(file.tree),
-            })
-            .collect();
-        let reply = call!(self, plugin, reading, ops::operations, |guest, store| guest.call_apply(
-            store,
-            &text,
-            doc.name,
-            &files,
-            &plugin.settings
-        ));
+        let plugin = self.rule(Stage::Ops)?;
+        let documents = iter::once(doc.name).chain(files.iter().map(|file| file.name));
+        let reading = Reading::of(&self.sandbox, plugin, documents);
+        let file = |file: &Named<'_>| ops::shapes::OperationsFile {
+            name: file.name.into(),
+            operations: json::to_text(file.tree),
+        };
+        let request = ops::shapes::ApplyRequest {
+            document: json::to_text(doc.tree),
+            document_name: doc.name.into(),
+            files: files.iter().map(file).collect(),
+            more: Vec::new(),
+        };
+        let context = context(plugin, self.deployment());
+        let reply = call!(self, plugin, exports::ops::operations, |guest, store| guest
+            .call_apply(store, &request, &context));
+        let reply = reply.map_err(|diagnostics| reading.refusal(diagnostics))?;
         for origin in &reply.origins {
             reading.passed("origins", &origin.document)?;
             reading.pointer("origins", &origin.pointer)?;
@@ -151,29 +83,45 @@ impl Stages for Plugins {
             document: reading.document("document", &reply.document)?,
             origins: origins.collect(),
         };
-        reading.reply(applied, reply.diagnostics, &reply.more)
+        let (applied, diagnostics) = reading.reply(applied, reply.diagnostics, &reply.more)?;
+        if plugin.is_any_foreign()
+            && let Some(place) = unchanged::applied(&applied.document, doc, files, &applied.origins)
+        {
+            let what = format!("the value at '{place}' differs from its origin; see `origins` in the contract");
+            return Err(reading.malformed(what));
+        }
+        Ok((applied, diagnostics))
     }
 
     fn find(&self, doc: Named<'_>, path: &str) -> Reply<Tree> {
-        let plugin = self.plugin(Stage::Ops)?;
-        let reading = Reading::of(plugin, [doc.name]);
-        let text = json::to_text(doc.tree);
-        let reply = call!(self, plugin, reading, ops::operations, |guest, store| guest.call_find(
-            store,
-            &text,
-            doc.name,
-            path,
-            &plugin.settings
-        ));
-        Ok((reading.document("the value found", &reply)?, Vec::new()))
+        let plugin = self.rule(Stage::Ops)?;
+        let reading = Reading::of(&self.sandbox, plugin, [doc.name]);
+        let request = ops::shapes::FindRequest {
+            document: json::to_text(doc.tree),
+            document_name: doc.name.into(),
+            path: path.into(),
+            more: Vec::new(),
+        };
+        let context = context(plugin, self.deployment());
+        let reply = call!(self, plugin, exports::ops::operations, |guest, store| guest
+            .call_find(store, &request, &context));
+        let reply = reply.map_err(|diagnostics| reading.refusal(diagnostics))?;
+        reading.reply(reading.document("value", &reply.value)?, Vec::new(), &reply.more)
     }
 
     fn plan(&self, doc: Named<'_>, rules: VariableRules) -> Reply<VariablesPlan> {
-        let plugin = self.plugin(Stage::Variables)?;
-        let reading = Reading::of(plugin, [doc.name]);
-        let text = json::to_text(doc.tree);
-        let reply = call!(self, plugin, reading, variables::interpolation, |guest, store| guest
-            .call_plan(store, &text, doc.name, rules.into(), &plugin.settings));
+        let plugin = self.rule(Stage::Variables)?;
+        let reading = Reading::of(&self.sandbox, plugin, [doc.name]);
+        let request = variables::shapes::PlanRequest {
+            document: json::to_text(doc.tree),
+            document_name: doc.name.into(),
+            rules: rules.into(),
+            more: Vec::new(),
+        };
+        let context = context(plugin, self.deployment());
+        let reply = call!(self, plugin, exports::variables::interpolation, |guest, store| guest
+            .call_plan(store, &request, &context));
+        let reply = reply.map_err(|diagnostics| reading.refusal(diagnostics))?;
         let mut definitions = Vec::new();
         for one in reply.definitions {
             reading.pointer("definitions", &one.pointer)?;
@@ -187,46 +135,50 @@ impl Stages for Plugins {
                 pointer: one.pointer,
             });
         }
-        reading.reply(
-            VariablesPlan {
-                definitions,
-                references: references(&reading, reply.references)?,
-            },
-            reply.diagnostics,
-            &reply.more,
-        )
+        let plan = VariablesPlan {
+            definitions,
+            references: references(&reading, reply.references)?,
+        };
+        reading.reply(plan, reply.diagnostics, &reply.more)
     }
 
     fn interpolate(&self, doc: Named<'_>, values: &Tree, rules: VariableRules) -> Reply<Interpolated> {
-        let plugin = self.plugin(Stage::Variables)?;
-        let reading = Reading::of(plugin, [doc.name]);
-        let (text, values) = (json::to_text(doc.tree), json::to_text(values));
-        let reply = call!(self, plugin, reading, variables::interpolation, |guest, store| guest
-            .call_interpolate(store, &text, doc.name, &values, rules.into(), &plugin.settings));
+        let plugin = self.rule(Stage::Variables)?;
+        let reading = Reading::of(&self.sandbox, plugin, [doc.name]);
+        let request = variables::shapes::InterpolateRequest {
+            document: json::to_text(doc.tree),
+            document_name: doc.name.into(),
+            values: json::to_text(values),
+            rules: rules.into(),
+            more: Vec::new(),
+        };
+        let context = context(plugin, self.deployment());
+        let reply = call!(self, plugin, exports::variables::interpolation, |guest, store| guest
+            .call_interpolate(store, &request, &context));
+        let reply = reply.map_err(|diagnostics| reading.refusal(diagnostics))?;
         let result = Interpolated {
             document: reading.document("document", &reply.document)?,
             missing: references(&reading, reply.missing)?,
             used: reply.used,
         };
-        reading.reply(result, reply.diagnostics, &reply.more)
+        let (result, diagnostics) = reading.reply(result, reply.diagnostics, &reply.more)?;
+        if plugin.is_any_foreign()
+            && let Some(place) = unchanged::interpolated(&result.document, doc.tree)
+        {
+            let what = format!("the value at '{place}' has changed, although it has no placeholder");
+            return Err(reading.malformed(what));
+        }
+        Ok((result, diagnostics))
     }
 
     fn resolve(&self, doc: Named<'_>, deployment: &Deployment, jobs: &[JobSpec<'_>]) -> Reply<Resolved> {
-        let plugin = self.plugin(Stage::Links)?;
-        let reading = Reading::of(
-            plugin,
-            iter::once(doc.name).chain(jobs.iter().map(|job| job.document_name)),
-        );
-        let text = json::to_text(doc.tree);
-        let reply = call!(self, plugin, reading, links::resolution, |guest, store| guest
-            .call_resolve(
-                store,
-                &text,
-                doc.name,
-                &deployment.into(),
-                &specs(jobs),
-                &plugin.settings
-            ));
+        let plugin = self.rule(Stage::Links)?;
+        let documents = iter::once(doc.name).chain(jobs.iter().map(|job| job.document_name));
+        let reading = Reading::of(&self.sandbox, plugin, documents);
+        let (request, context) = (links_request(doc, deployment, jobs), context(plugin, of(deployment)));
+        let reply = call!(self, plugin, exports::links::resolution, |guest, store| guest
+            .call_resolve(store, &request, &context));
+        let reply = reply.map_err(|diagnostics| reading.refusal(diagnostics))?;
         // A missing group would have no workloads.
         let groups = || reply.groups.iter().map(|group| group.name.as_str());
         reading.names("groups", groups(), named(doc.tree.items("instance_groups")))?;
@@ -262,21 +214,13 @@ impl Stages for Plugins {
     }
 
     fn addresses(&self, doc: Named<'_>, deployment: &Deployment, jobs: &[JobSpec<'_>]) -> Reply<Addresses> {
-        let plugin = self.plugin(Stage::Links)?;
-        let reading = Reading::of(
-            plugin,
-            iter::once(doc.name).chain(jobs.iter().map(|job| job.document_name)),
-        );
-        let text = json::to_text(doc.tree);
-        let reply = call!(self, plugin, reading, links::resolution, |guest, store| guest
-            .call_addresses(
-                store,
-                &text,
-                doc.name,
-                &deployment.into(),
-                &specs(jobs),
-                &plugin.settings
-            ));
+        let plugin = self.rule(Stage::Links)?;
+        let documents = iter::once(doc.name).chain(jobs.iter().map(|job| job.document_name));
+        let reading = Reading::of(&self.sandbox, plugin, documents);
+        let (request, context) = (links_request(doc, deployment, jobs), context(plugin, of(deployment)));
+        let reply = call!(self, plugin, exports::links::resolution, |guest, store| guest
+            .call_addresses(store, &request, &context));
+        let reply = reply.map_err(|diagnostics| reading.refusal(diagnostics))?;
         let defined: HashSet<&str> = named(doc.tree.items("variables")).collect();
         let mut addresses = Addresses::new();
         for (nth, one) in reply.variables.into_iter().enumerate() {
@@ -297,57 +241,62 @@ impl Stages for Plugins {
         reading.reply(addresses, reply.diagnostics, &reply.more)
     }
 
-    fn render(&self, templates: &[Template<'_>], context: &Tree) -> Reply<Vec<Rendered>> {
-        let plugin = self.plugin(Stage::Render)?;
-        let reading = Reading::of(plugin, templates.iter().map(|template| template.name));
-        let names = templates.iter().map(|template| template.name);
-        let context = json::to_text(context);
-        let templates: Vec<_> = templates
-            .iter()
-            .map(|template| render::templates::Template {
-                name: template.name.into(),
-                text: template.text.into(),
-            })
-            .collect();
-        let reply = call!(self, plugin, reading, render::templates, |guest, store| guest
-            .call_render(store, &templates, &context, &plugin.settings));
+    fn render(&self, templates: &[Template<'_>], spec: &Tree) -> Reply<Vec<Rendered>> {
+        let plugin = self.rule(Stage::Render)?;
+        let reading = Reading::of(&self.sandbox, plugin, templates.iter().map(|template| template.name));
+        let template = |template: &Template<'_>| render::shapes::Template {
+            name: template.name.into(),
+            text: template.text.into(),
+        };
+        let request = render::shapes::RenderRequest {
+            templates: templates.iter().map(template).collect(),
+            spec: json::to_text(spec),
+            more: Vec::new(),
+        };
+        let context = context(plugin, self.deployment());
+        let reply = call!(self, plugin, exports::render::templates, |guest, store| guest
+            .call_render(store, &request, &context));
+        let reply = reply.map_err(|diagnostics| reading.refusal(diagnostics))?;
         // Rendered files must match the templates.
+        let names = templates.iter().map(|template| template.name);
         reading.names("files", reply.files.iter().map(|file| file.name.as_str()), names)?;
-        let files = reply
-            .files
-            .into_iter()
-            .map(|file| Rendered {
-                name: file.name,
-                content: file.content,
-            })
-            .collect();
+        let file = |file: render::shapes::Rendered| Rendered {
+            name: file.name,
+            content: file.content,
+        };
+        let files: Vec<Rendered> = reply.files.into_iter().map(file).collect();
         reading.reply(files, reply.diagnostics, &reply.more)
     }
 
     fn convert_deployment(&self, deployment: &Deployment, doc: Named<'_>, variables: &[Variable]) -> Reply<Vec<Tree>> {
-        let plugin = self.plugin(Stage::Bpm)?;
-        let reading = Reading::of(plugin, [doc.name]);
-        let request = bpm::conversion::DeploymentRequest {
-            deployment: deployment.into(),
+        let plugin = self.rule(Stage::Bpm)?;
+        let reading = Reading::of(&self.sandbox, plugin, [doc.name]);
+        let request = bpm::shapes::DeploymentRequest {
+            options: deployment.into(),
             document: json::to_text(doc.tree),
             document_name: doc.name.into(),
             variables: variables.iter().map(Into::into).collect(),
             more: Vec::new(),
         };
-        let reply = call!(self, plugin, reading, bpm::conversion, |guest, store| guest
-            .call_convert_deployment(store, &request, &plugin.settings));
+        let context = context(plugin, of(deployment));
+        let reply = call!(self, plugin, exports::bpm::conversion, |guest, store| guest
+            .call_convert_deployment(store, &request, &context));
+        let reply = reply.map_err(|diagnostics| reading.refusal(diagnostics))?;
         let objects = reading.documents("objects", &reply.objects)?;
         reading.reply(objects, reply.diagnostics, &reply.more)
     }
 
     fn convert_group(&self, request: &GroupRequest<'_>) -> Reply<Vec<Tree>> {
-        let plugin = self.plugin(Stage::Bpm)?;
+        let plugin = self.rule(Stage::Bpm)?;
         let copies = request.jobs.iter().flat_map(|job| &job.bpm);
         let documents = copies.map(|copy| copy.document_name.as_str());
-        let reading = Reading::of(plugin, iter::once(request.document_name).chain(documents));
+        let documents = iter::once(request.document_name).chain(documents);
+        let reading = Reading::of(&self.sandbox, plugin, documents);
+        let context = context(plugin, of(request.deployment));
         let request = request.into();
-        let reply = call!(self, plugin, reading, bpm::conversion, |guest, store| guest
-            .call_convert_group(store, &request, &plugin.settings));
+        let reply = call!(self, plugin, exports::bpm::conversion, |guest, store| guest
+            .call_convert_group(store, &request, &context));
+        let reply = reply.map_err(|diagnostics| reading.refusal(diagnostics))?;
         let objects = reading.documents("objects", &reply.objects)?;
         reading.reply(objects, reply.diagnostics, &reply.more)
     }
@@ -360,33 +309,46 @@ impl Stages for Plugins {
         self.resources.len()
     }
 
-    fn called(&self, stage: Stage, nth: usize) -> String {
-        let plugin = match stage {
-            Stage::Resources => self.resources.get(nth),
-            stage => self.rules.get(&stage),
-        };
-        plugin.map_or_else(|| stage.name().to_string(), Plugin::called)
+    fn is_ordered(&self, nth: usize) -> bool {
+        self.resources.get(nth).is_some_and(|hook| hook.flag)
     }
 
-    fn transform(&self, nth: usize, deployment: &Deployment, objects: &[Tree]) -> Reply<Edits> {
-        let Some(plugin) = self.resources.get(nth) else {
-            return Ok((Edits::default(), Vec::new()));
+    fn transform(&self, nth: usize, deployment: &Deployment, view: View<'_>) -> Reply<Vec<Edit>> {
+        let Some(hook) = self.resources.get(nth) else {
+            return Ok((Vec::new(), Vec::new()));
         };
-        // Objects have no names of documents.
-        let reading = Reading::of(plugin, []);
-        let texts: Vec<String> = objects.iter().map(json::to_text).collect();
-        let reply = call!(self, plugin, reading, resources::transformation, |guest, store| guest
-            .call_transform(store, &deployment.into(), &texts, &plugin.settings));
-        let mut edits = Edits {
-            removals: reply.removals.into_iter().map(object_reference).collect(),
-            additions: reading.documents("additions", &reply.additions)?,
-            ..Edits::default()
-        };
-        for one in reply.patches {
-            edits
-                .patches
-                .push((object_reference(one.object), reading.document("patch", &one.patch)?));
-        }
+        let plugin = &hook.plugin;
+        let reading = Reading::of_objects(&self.sandbox, plugin, view.objects);
+        let (request, context) = (view.into(), context(plugin, of(deployment)));
+        let reply = call!(self, plugin, exports::resources::transformation, |guest, store| guest
+            .call_transform(store, &request, &context));
+        let reply = reply.map_err(|diagnostics| reading.refusal(diagnostics))?;
+        let edits = reply.edits.into_iter().map(|one| edit(&reading, one));
+        let edits = edits.collect::<Result<_, StageError>>()?;
         reading.reply(edits, reply.diagnostics, &reply.more)
+    }
+
+    fn checks(&self) -> usize {
+        self.checks.len()
+    }
+
+    fn is_enforced(&self, nth: usize) -> bool {
+        self.checks.get(nth).is_some_and(|hook| hook.flag)
+    }
+
+    fn check(&self, nth: usize, deployment: &Deployment, view: View<'_>) -> Reply<()> {
+        let Some(hook) = self.checks.get(nth) else {
+            return Ok(((), Vec::new()));
+        };
+        let plugin = &hook.plugin;
+        let reading = Reading::of_objects(&self.sandbox, plugin, view.objects);
+        let (request, context) = (view.into(), context(plugin, of(deployment)));
+        let reply = call!(self, plugin, exports::checks::policy, |guest, store| guest
+            .call_check(store, &request, &context));
+        reading.reply((), reply, &[])
+    }
+
+    fn called(&self, stage: Stage, nth: usize) -> String {
+        self.called_nth(stage, nth).unwrap_or_else(|| stage.name().to_string())
     }
 }

@@ -130,6 +130,9 @@ boson_document::codes! {
     MALFORMED = "bpm-malformed-request", "The request violates the contract",
         "The resolved document must contain exactly one instance group, and the request must contain the files of \
          each of its jobs. This is a defect of the program that called the plugin, not of the manifest.";
+    NO_DEPLOYMENT = "bpm-no-deployment", "The call names no deployment",
+        "This stage needs the name and the namespace of the deployment, in the `context` of the call. This is a defect \
+         of the program that called the plugin: in the input of `host run-plugin`, set `context.deployment`.";
     REQUIRED_MEMBER = "bpm-required-member", "The plugin does not know a member of the request",
         "The host of a later version sends data that the plugin must not ignore. Replace the plugin by one for this \
          version of the host.";

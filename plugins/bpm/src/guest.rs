@@ -2,11 +2,17 @@
 #![allow(unsafe_code, missing_docs, reason = "generated bindings")]
 
 use crate::{codes, convert, request};
+use boson::bpm::shapes as wit;
+use boson::types::types;
 use boson_document::{Diagnostic, Tree, about_plugin, json};
-use exports::boson::bpm::conversion as wit;
+use exports::boson::bpm::conversion as world;
 use exports::boson::types::about;
 
-wit_bindgen::generate!({ path: ["../../wit/types", "../../wit/bpm"], world: "boson:bpm/bpm@1.0.0", generate_all });
+wit_bindgen::generate!({
+    path: ["../../wit/types/1.0.0", "../../wit/bpm/1.0.0"],
+    world: "boson:bpm/bpm@1.0.0",
+    generate_all,
+});
 
 mod records;
 
@@ -16,18 +22,25 @@ export!(Plugin);
 
 about_plugin!(about, Plugin, "bpm", crate::SETTINGS_SCHEMA, codes::ALL);
 
-impl wit::Guest for Plugin {
+impl world::Guest for Plugin {
     fn convert_deployment(
         request: wit::DeploymentRequest,
-        settings: String,
-    ) -> Result<wit::Converted, Vec<wit::Diagnostic>> {
-        records::known(&request.deployment, records::of_deployment(&request))?;
-        reply(convert::deployment(&request.into(), &tree(&settings)))
+        context: types::Context,
+    ) -> Result<wit::Converted, Vec<types::Diagnostic>> {
+        let name = request.document_name.clone();
+        let settings = tree(&context.settings);
+        let request = records::deployment_request(request, context)?;
+        reply(convert::deployment(&request, &settings), &name)
     }
 
-    fn convert_group(request: wit::GroupRequest, settings: String) -> Result<wit::Converted, Vec<wit::Diagnostic>> {
-        records::known(&request.deployment, records::of_group(&request))?;
-        reply(convert::group(&request.into(), &tree(&settings)))
+    fn convert_group(
+        request: wit::GroupRequest,
+        context: types::Context,
+    ) -> Result<wit::Converted, Vec<types::Diagnostic>> {
+        let name = request.document_name.clone();
+        let settings = tree(&context.settings);
+        let request = records::group_request(request, context)?;
+        reply(convert::group(&request, &settings), &name)
     }
 }
 
@@ -36,14 +49,24 @@ fn tree(text: &str) -> Tree {
     json::parse(text).unwrap_or_default()
 }
 
-fn reply(reply: request::Reply) -> Result<wit::Converted, Vec<wit::Diagnostic>> {
-    let all = |diagnostics: Vec<Diagnostic>| diagnostics.into_iter().map(Into::into).collect::<Vec<_>>();
+/// `name`: the manifest, which a diagnostic that names no document is about.
+fn reply(reply: request::Reply, name: &str) -> Result<wit::Converted, Vec<types::Diagnostic>> {
     match reply {
         Ok(converted) => Ok(wit::Converted {
             objects: converted.objects.iter().map(json::to_text).collect(),
-            diagnostics: all(converted.diagnostics),
+            diagnostics: to_wire(converted.diagnostics, name),
             more: Vec::new(),
         }),
-        Err(diagnostics) => Err(all(diagnostics)),
+        Err(diagnostics) => Err(to_wire(diagnostics, name)),
     }
+}
+
+fn to_wire(diagnostics: Vec<Diagnostic>, name: &str) -> Vec<types::Diagnostic> {
+    let named = |mut diagnostic: Diagnostic| {
+        if diagnostic.pointer.is_some() {
+            diagnostic.document.get_or_insert_with(|| name.into());
+        }
+        diagnostic.into()
+    };
+    diagnostics.into_iter().map(named).collect()
 }

@@ -116,6 +116,7 @@ fn template_render(group: &Group) -> Tree {
         text("OUTPUT_DIR", JOBS),
         text("CONTAINER_RUN_DIR", HOME),
         field("POD_IP", "status.podIP"),
+        field("POD_NAMESPACE", "metadata.namespace"),
         ordinal(group, "POD_ORDINAL"),
         text("AZ_INDEX", "1"),
         replicas(group, "REPLICAS"),

@@ -1,12 +1,12 @@
 //! Diagnostics and descriptions as records of the contract. Each plugin has its own types for these records, generated
-//! from `wit/types`.
+//! from `wit/types/1.0.0`.
 
 use crate::{Code, Diagnostic};
 
 /// Prefix of members of a record that its reader must know.
 pub const REQUIRED: &str = "required-";
 
-/// Rejects a request that has a member which its reader must know, because the built-in plugins know none. `members`: the
+/// Rejects a call that has a member which its reader must know, because the built-in plugins know none. `members`: the
 /// names of all members of its records.
 ///
 /// # Errors
@@ -14,7 +14,7 @@ pub const REQUIRED: &str = "required-";
 pub fn reject_required<'a>(code: &'static Code, members: impl IntoIterator<Item = &'a str>) -> Result<(), Diagnostic> {
     match members.into_iter().find(|name| name.starts_with(REQUIRED)) {
         Some(name) => {
-            let message = format!("The request has the member '{name}', which this plugin does not know");
+            let message = format!("The call has the member '{name}', which this plugin does not know");
             Err(Diagnostic::error(code, message))
         }
         None => Ok(()),
@@ -46,10 +46,24 @@ macro_rules! about_plugin {
 }
 
 /// Converts [`Severity`](crate::Severity) and [`Diagnostic`](crate::Diagnostic) to the types in this module, which
-/// `wit_bindgen` has generated.
+/// `wit_bindgen` has generated; a diagnostic with a pointer names its document. Defines `names` and `names_of_context`, which
+/// list additional members for [`reject_required`](crate::contract::reject_required).
 #[macro_export]
 macro_rules! contract_types {
     ($wit:ident) => {
+        /// The names of additional members of a record.
+        fn names(members: &[$wit::Member]) -> impl Iterator<Item = &str> {
+            members.iter().map(|member| member.name.as_str())
+        }
+
+        /// The names of additional members of a context.
+        fn names_of_context(context: &$wit::Context) -> impl Iterator<Item = &str> {
+            let deployment = context.deployment.as_ref().map(|deployment| &deployment.more);
+            let of_deployment = deployment.into_iter().flatten();
+            let of_deployment = of_deployment.map(|member| member.name.as_str());
+            names(&context.more).chain(of_deployment)
+        }
+
         impl From<$crate::Severity> for $wit::Severity {
             fn from(severity: $crate::Severity) -> Self {
                 match severity {
@@ -62,13 +76,17 @@ macro_rules! contract_types {
 
         impl From<$crate::Diagnostic> for $wit::Diagnostic {
             fn from(diagnostic: $crate::Diagnostic) -> Self {
+                let pointer = diagnostic.pointer.as_ref().map($crate::Pointer::to_string);
+                // A pointer without a document is a defect: the host rejects a place in a document without a name.
+                let is_placed = diagnostic.document.is_some() || pointer.is_some();
+                let document = diagnostic.document.unwrap_or_default();
+                let place = $wit::DocumentPlace { document, pointer };
                 Self {
                     severity: diagnostic.severity.into(),
                     code: diagnostic.code.name.into(),
                     message: diagnostic.message,
-                    document: diagnostic.document,
-                    pointer: diagnostic.pointer.as_ref().map($crate::Pointer::to_string),
-                    line: None,
+                    place: is_placed.then_some($wit::Place::Document(place)),
+                    related: Vec::new(),
                     help: diagnostic.help.map(Into::into),
                     follows: diagnostic.follows.map(|code| code.name.into()),
                     more: Vec::new(),

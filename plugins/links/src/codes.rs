@@ -91,6 +91,9 @@ boson_document::codes! {
     MALFORMED_DOCUMENT = "links-malformed-document", "The plugin received a document that is not JSON",
         "The document or a job's spec is not JSON as the contract defines it. This is a defect of the program that \
          called the plugin.";
+    NO_DEPLOYMENT = "links-no-deployment", "The call names no deployment",
+        "This stage needs the name and the namespace of the deployment, in the `context` of the call. This is a defect \
+         of the program that called the plugin: in the input of `host run-plugin`, set `context.deployment`.";
     REQUIRED_MEMBER = "links-required-member", "The plugin does not know a member of the request",
         "The host of a later version sends data that the plugin must not ignore. Replace the plugin by one for this \
          version of the host.";

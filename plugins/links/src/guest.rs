@@ -3,13 +3,18 @@
 mod wire;
 
 use crate::codes;
+use boson::links::shapes;
 use boson::types::types as wit;
 use boson_document::about_plugin;
 use exports::boson::links::resolution as world;
 use exports::boson::types::about;
 use wire::{ids, parse, to_wire};
 
-wit_bindgen::generate!({ path: ["../../wit/types", "../../wit/links"], world: "boson:links/links@1.0.0", generate_all });
+wit_bindgen::generate!({
+    path: ["../../wit/types/1.0.0", "../../wit/links/1.0.0"],
+    world: "boson:links/links@1.0.0",
+    generate_all,
+});
 
 struct Plugin;
 export!(Plugin);
@@ -17,39 +22,30 @@ export!(Plugin);
 about_plugin!(about, Plugin, "links", crate::SETTINGS_SCHEMA, codes::ALL);
 
 impl world::Guest for Plugin {
-    fn resolve(
-        document: String,
-        name: String,
-        deployment: wit::Deployment,
-        jobs: Vec<world::JobSpec>,
-        settings: String,
-    ) -> Result<world::Resolved, Vec<wit::Diagnostic>> {
-        let jobs = wire::jobs(jobs, &deployment, &name)?;
-        let (document, deployment) = (parse(&document, &name)?, deployment.into());
-        let ids = ids(&parse(&settings, "settings")?);
-        let resolved = crate::resolve(&document, &deployment, &jobs, ids).map_err(|all| to_wire(all, &name))?;
-        Ok(world::Resolved {
+    fn resolve(request: shapes::LinksRequest, context: wit::Context) -> Result<shapes::Resolved, Vec<wit::Diagnostic>> {
+        let ids = ids(&parse(&context.settings, "settings")?);
+        let (document, deployment, jobs) = wire::read(&request, context)?;
+        let name = &request.document_name;
+        let resolved = crate::resolve(&document, &deployment, &jobs, ids).map_err(|all| to_wire(all, name))?;
+        Ok(shapes::Resolved {
             groups: resolved.groups.into_iter().map(Into::into).collect(),
             providers: resolved.providers.into_iter().map(Into::into).collect(),
-            diagnostics: to_wire(resolved.diagnostics, &name),
+            diagnostics: to_wire(resolved.diagnostics, name),
             more: Vec::new(),
         })
     }
 
     fn addresses(
-        document: String,
-        name: String,
-        deployment: wit::Deployment,
-        jobs: Vec<world::JobSpec>,
-        _: String,
-    ) -> Result<world::ResolvedAddresses, Vec<wit::Diagnostic>> {
-        let jobs = wire::jobs(jobs, &deployment, &name)?;
-        let document = parse(&document, &name)?;
+        request: shapes::LinksRequest,
+        context: wit::Context,
+    ) -> Result<shapes::ResolvedAddresses, Vec<wit::Diagnostic>> {
+        let (document, deployment, jobs) = wire::read(&request, context)?;
+        let name = &request.document_name;
         let (variables, diagnostics) =
-            crate::addresses(&document, &deployment.into(), &jobs).map_err(|all| to_wire(all, &name))?;
-        Ok(world::ResolvedAddresses {
+            crate::addresses(&document, &deployment, &jobs).map_err(|all| to_wire(all, name))?;
+        Ok(shapes::ResolvedAddresses {
             variables: variables.into_iter().map(Into::into).collect(),
-            diagnostics: to_wire(diagnostics, &name),
+            diagnostics: to_wire(diagnostics, name),
             more: Vec::new(),
         })
     }

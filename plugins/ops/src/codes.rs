@@ -81,4 +81,7 @@ boson_document::codes! {
     MALFORMED_DOCUMENT = "ops-malformed-document", "The plugin received a document that is not JSON",
         "The document or an ops file is not JSON as the contract defines it. This is a defect of the program that \
          called the plugin.";
+    REQUIRED_MEMBER = "ops-required-member", "The plugin does not know a member of the request",
+        "The host of a later version sends data that the plugin must not ignore. Replace the plugin by one for this \
+         version of the host.";
 }

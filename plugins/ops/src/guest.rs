@@ -1,12 +1,18 @@
 //! The plugin: this stage behind the contract's world `ops`.
 
 use crate::{Origin, codes};
+use boson::ops::shapes;
 use boson::types::types as wit;
+use boson_document::contract::reject_required;
 use boson_document::{Diagnostic, Tree, about_plugin, contract_types, json};
 use exports::boson::ops::operations as world;
 use exports::boson::types::about;
 
-wit_bindgen::generate!({ path: ["../../wit/types", "../../wit/ops"], world: "boson:ops/ops@1.0.0", generate_all });
+wit_bindgen::generate!({
+    path: ["../../wit/types/1.0.0", "../../wit/ops/1.0.0"],
+    world: "boson:ops/ops@1.0.0",
+    generate_all,
+});
 
 struct Plugin;
 export!(Plugin);
@@ -20,28 +26,23 @@ about_plugin!(
 );
 
 impl world::Guest for Plugin {
-    fn apply(
-        document: String,
-        name: String,
-        files: Vec<world::OperationsFile>,
-        _: String,
-    ) -> Result<world::Applied, Vec<wit::Diagnostic>> {
-        let read = |file: world::OperationsFile| {
+    fn apply(request: shapes::ApplyRequest, context: wit::Context) -> Result<shapes::Applied, Vec<wit::Diagnostic>> {
+        known(&request.more, &context)?;
+        let read = |file: shapes::OperationsFile| {
             Ok(crate::OperationsFile {
                 operations: parse(&file.operations, &file.name)?,
                 name: file.name,
             })
         };
-        let files = files
-            .into_iter()
-            .map(read)
-            .collect::<Result<_, Vec<wit::Diagnostic>>>()?;
-        let applied = crate::apply(parse(&document, &name)?, &name, files).map_err(to_wire)?;
+        let files = request.files.into_iter().map(read);
+        let files = files.collect::<Result<_, Vec<wit::Diagnostic>>>()?;
+        let name = &request.document_name;
+        let applied = crate::apply(parse(&request.document, name)?, name, files).map_err(to_wire)?;
         let origin = |Origin {
                           pointer,
                           document,
                           source,
-                      }| world::Origin {
+                      }| shapes::Origin {
             pointer,
             document,
             source,
@@ -50,7 +51,7 @@ impl world::Guest for Plugin {
         // The instance ends with this call: freeing a large tree piece by piece would take a tenth of the call without
         // need.
         std::mem::forget(applied.document);
-        Ok(world::Applied {
+        Ok(shapes::Applied {
             document: text,
             origins: applied.origins.into_iter().map(origin).collect(),
             diagnostics: to_wire(applied.diagnostics),
@@ -58,11 +59,22 @@ impl world::Guest for Plugin {
         })
     }
 
-    fn find(document: String, name: String, path: String, _: String) -> Result<String, Vec<wit::Diagnostic>> {
-        let found =
-            crate::find(&parse(&document, &name)?, &name, &path).map_err(|diagnostic| to_wire(vec![diagnostic]))?;
-        Ok(json::to_text(&found))
+    fn find(request: shapes::FindRequest, context: wit::Context) -> Result<shapes::Found, Vec<wit::Diagnostic>> {
+        known(&request.more, &context)?;
+        let name = &request.document_name;
+        let found = crate::find(&parse(&request.document, name)?, name, &request.path)
+            .map_err(|diagnostic| to_wire(vec![diagnostic]))?;
+        Ok(shapes::Found {
+            value: json::to_text(&found),
+            more: Vec::new(),
+        })
     }
+}
+
+/// Rejects a call with a member that this plugin must know.
+fn known(more: &[wit::Member], context: &wit::Context) -> Result<(), Vec<wit::Diagnostic>> {
+    reject_required(codes::REQUIRED_MEMBER, names(more).chain(names_of_context(context)))
+        .map_err(|error| to_wire(vec![error]))
 }
 
 fn parse(text: &str, name: &str) -> Result<Tree, Vec<wit::Diagnostic>> {

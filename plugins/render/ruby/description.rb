@@ -33,7 +33,10 @@ module Boson
        'A template calls a method such as `puts` or `warn`. The output is discarded. Use `<%= %>` to write to the file.'],
       ['render-clock-fixed', 'A template uses the current time',
        'Templates are rendered several times, in several places, and the same input must give the same files. So the time is always ' \
-       '2000-01-01 00:00 UTC. Programs that need the current time must read it when they run, for example in a script.']
+       '2000-01-01 00:00 UTC. Programs that need the current time must read it when they run, for example in a script.'],
+      ['render-required-member', 'The plugin does not know a member of the request',
+       'The host of a later version sends data that the plugin must not ignore. Replace the plugin by one for this version of ' \
+       'the host.']
     ].freeze
   end
 end

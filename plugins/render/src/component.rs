@@ -5,8 +5,8 @@ use wit_component::{ComponentEncoder, DecodedWasm, StringEncoding, embed_compone
 use wit_parser::{InterfaceId, Resolve, WorldItem};
 
 /// The contract, compiled in: the builder may run anywhere.
-const TYPES: &str = include_str!("../../../wit/types/types.wit");
-const RENDER: &str = include_str!("../../../wit/render/render.wit");
+const TYPES: &str = include_str!("../../../wit/types/1.0.0/types.wit");
+const RENDER: &str = include_str!("../../../wit/render/1.0.0/render.wit");
 
 /// The component of the `render` world around a core module that exports its functions.
 pub(crate) fn encode_render(mut core: Vec<u8>) -> Result<Vec<u8>> {

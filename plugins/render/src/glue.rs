@@ -31,8 +31,8 @@ pub(crate) mod build {
 const ABOUT: &str = "boson:types/about@1.0.0";
 pub(crate) const INTERFACE: &str = "boson:render/templates@1.0.0";
 
-/// Parameters of `render` after flattening: three pairs of address and length.
-const RENDER_PARAMETERS: usize = 6;
+/// Parameters of `render` after flattening: one address, because there are more than the ABI passes separately.
+const RENDER_PARAMETERS: usize = 1;
 
 /// Adds `describe`, `render` and what the build needs.
 pub(crate) fn add_exports(module: &mut Module, state: &State) -> Result<()> {

@@ -38,9 +38,6 @@ const BRING_BACK: &str =
 /// Makes what the first template of a call needs.
 const PREPARE: &str = "Boson::Renderer.prepare; ''";
 
-/// Templates, context and settings, each with its length.
-type Render = (u32, u32, u32, u32, u32, u32);
-
 /// The module with Ruby started and our files loaded.
 pub(crate) fn warm_up(module: &[u8], progress: &mut dyn FnMut(&str)) -> Result<Vec<u8>> {
     let wizer = Wizer::new();
@@ -178,11 +175,17 @@ impl<'a> Start<'a> {
         let (context, context_length) = self.place(CONTEXT.as_bytes())?;
         let (settings, settings_length) = self.place(b"{}")?;
         let count = u32::try_from(templates.len())?;
-        let arguments = (records, count, context, context_length, settings, settings_length);
+        // The request has no additional members.
+        let mut call = vec![records, count, context, context_length, 0, 0];
+        // The context has no deployment, features and additional members.
+        call.extend([0; 7]);
+        call.extend([settings, settings_length, 0, 0, 0, 0]);
+        let call: Vec<u8> = call.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let (arguments, _) = self.place(&call)?;
         self.evaluate(KEEP)?;
         let result = self
             .instance
-            .get_typed_func::<Render, u32>(&mut *self.store, &format!("{INTERFACE}#render"))?
+            .get_typed_func::<u32, u32>(&mut *self.store, &format!("{INTERFACE}#render"))?
             .call(&mut *self.store, arguments)?;
         let failed = self.word(result)? != 0;
         self.evaluate(BRING_BACK)?;

@@ -7,7 +7,7 @@ mod instance;
 
 use std::sync::OnceLock;
 
-use instance::{Renderer, Reply, list, member, string};
+use instance::{FUEL, Renderer, Reply, list, member, string};
 
 const CONTEXT: &str = r#"{
     "deployment": "cf", "name": "web", "index": 3, "id": "web-3", "az": "z1", "bootstrap": false, "address": "web.svc", "ip": "10.0.0.3",
@@ -676,7 +676,7 @@ fn large_documents_pass() {
 // named).
 #[test]
 fn what_never_ends_runs_out_of_fuel_and_what_never_stops_growing_out_of_memory() {
-    let endless = renderer().render_with(&[("app/file", "<% loop { } %>")], CONTEXT, 1_000_000_000);
+    let endless = renderer().render_with(&[("app/file", "<% loop { } %>")], CONTEXT, &[], 1_000_000_000);
     assert!(format!("{:?}", endless.err().unwrap()).contains("fuel"));
     let (code, ..) = error("<% all = []; loop { all << ('x' * 10_000_000) } %>");
     assert_eq!(code, "render-out-of-memory");
@@ -697,6 +697,19 @@ fn calls_nest_deep_enough_for_data_and_trap_where_the_interpreter_gives_up() {
         .err()
         .unwrap();
     assert!(format!("{trap:?}").contains("nested too deep"), "{trap:?}");
+}
+
+#[test]
+fn a_member_that_must_be_known_is_refused() {
+    let reply = |more: &[&str]| {
+        renderer()
+            .render_with(&[("app/file", "text")], CONTEXT, more, FUEL)
+            .unwrap()
+    };
+    let refused = reply(&["odd", "required-odd"]);
+    assert_eq!(refused.diagnostics[0].code, "render-required-member");
+    assert!(refused.diagnostics[0].message.contains("'required-odd'"), "{refused:?}");
+    assert_eq!(reply(&["odd"]).files.len(), 1);
 }
 
 #[test]

@@ -60,6 +60,9 @@ boson_document::codes! {
         "remove the key, or check its spelling";
     LEFT_OUT = "variables-left-out", "Not all diagnostics are shown",
         "At most 100 errors and 100 warnings are shown. A document with more usually uses `((` for another purpose.";
+    REQUIRED_MEMBER = "variables-required-member", "The plugin does not know a member of the request",
+        "The host of a later version sends data that the plugin must not ignore. Replace the plugin by one for this \
+         version of the host.";
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ pub fn instance() -> Result<Vec<Row>> {
 pub fn overhead() -> Result<Vec<Row>> {
     let (sandbox, plugin) = plugin(Stage::Ops)?;
     let mut plugins = Plugins::new(sandbox);
-    plugins.insert(plugin);
+    plugins.insert_rule(plugin)?;
     let (document, operations) = (manifest()?, read("ops.yml", &synthetic::ops_file(0, 10))?);
     let bytes = json::to_text(&document).len();
     let sandboxed = || apply(&plugins, &document, &operations);
@@ -93,7 +93,7 @@ pub fn render() -> Result<Vec<Row>> {
     let what = "rendering a job of 5 templates, against native `ruby`";
     let (sandbox, plugin) = plugin(Stage::Render)?;
     let mut plugins = Plugins::new(sandbox);
-    plugins.insert(plugin);
+    plugins.insert_rule(plugin)?;
     let directory = tempfile::tempdir()?;
     std::fs::write(directory.path().join("context.json"), synthetic::CONTEXT)?;
     for (name, _, text) in synthetic::TEMPLATES {
@@ -133,7 +133,7 @@ pub fn render() -> Result<Vec<Row>> {
 pub fn batch() -> Result<Vec<Row>> {
     let (sandbox, plugin) = plugin(Stage::Render)?;
     let mut plugins = Plugins::new(sandbox);
-    plugins.insert(plugin);
+    plugins.insert_rule(plugin)?;
     let context = json::parse(synthetic::CONTEXT).map_err(|error| anyhow!("{error}"))?;
     let texts = templates::of_all_sizes(TEMPLATES);
     let mut times = Vec::new();

@@ -42,7 +42,7 @@ impl PluginHost for Nothing {
 
     fn keep(&self, _: &BTreeSet<String>) {}
 
-    fn with(&self, _: &[Chosen], _: &str) -> Result<ResolvedPlugins, Vec<boson_pipeline::Diagnostic>> {
+    fn with(&self, _: &[Chosen], _: &str, _: &str) -> Result<ResolvedPlugins, Vec<boson_pipeline::Diagnostic>> {
         unreachable!("there is no deployment")
     }
 }

@@ -89,7 +89,7 @@ impl PluginHost for BuiltIn {
 
     fn keep(&self, _: &BTreeSet<String>) {}
 
-    fn with(&self, _: &[Chosen], _: &str) -> Result<ResolvedPlugins, Vec<Diagnostic>> {
+    fn with(&self, _: &[Chosen], _: &str, _: &str) -> Result<ResolvedPlugins, Vec<Diagnostic>> {
         Ok(ResolvedPlugins {
             stages: self.0.clone(),
             uses: Vec::new(),
@@ -129,9 +129,11 @@ fn plugins() -> Arc<Plugins> {
         let folder = binary().unwrap().ancestors().nth(2).unwrap().join("plugins");
         let mut plugins = Plugins::new(sandbox.clone());
         for stage in boson_pipeline::Stage::ALL {
-            if stage != boson_pipeline::Stage::Resources {
+            if stage.has_rule() {
                 let file = folder.join(format!("{stage}.wasm"));
-                plugins.insert(sandbox.load_built_in(stage, &file).unwrap());
+                plugins
+                    .insert_rule(sandbox.load_built_in(stage, &file).unwrap())
+                    .unwrap();
             }
         }
         Arc::new(plugins)

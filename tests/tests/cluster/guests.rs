@@ -1,6 +1,6 @@
 //! Plugins for tests, small enough to be read: WebAssembly text, built into a component of one world of the contract.
 
-use boson_tests::component::component;
+use boson_tests::component::component_of;
 
 /// Address of a result; the memory is zero before a call, and a result of zeros means success with empty lists.
 const RESULT: u32 = 16;
@@ -13,6 +13,9 @@ const TEXTS: u32 = 4096;
 pub struct Guest {
     stage: &'static str,
     interface: &'static str,
+    /// The world, if it is not that of the stage.
+    world: Option<&'static str>,
+    imports: String,
     functions: String,
     texts: Vec<String>,
 }
@@ -24,6 +27,8 @@ impl Guest {
         Self {
             stage,
             interface,
+            world: None,
+            imports: String::new(),
             functions: String::new(),
             texts: vec![
                 name.into(),
@@ -36,16 +41,16 @@ impl Guest {
     /// Returns the manifest unchanged: operations have no effect.
     pub fn ops(name: &str) -> Vec<u8> {
         let mut guest = Self::new("ops", "operations", name);
-        guest.function("find", 8, "unreachable");
-        guest.function("apply", 8, &echo());
+        guest.function("find", "unreachable");
+        guest.function("apply", &echo());
         guest.component()
     }
 
     /// Has no variables, and replaces none.
     pub fn variables(name: &str) -> Vec<u8> {
         let mut guest = Self::new("variables", "interpolation", name);
-        guest.function("plan", 7, &format!("(i32.const {RESULT})"));
-        guest.function("interpolate", 9, &echo());
+        guest.function("plan", &format!("(i32.const {RESULT})"));
+        guest.function("interpolate", &echo());
         guest.component()
     }
 
@@ -55,22 +60,23 @@ impl Guest {
         let (at, length) = guest.text(content);
         // For each template a file with its name: two numbers are copied, two are the text.
         let body = format!(
-            "(local $files i32) (local $n i32) (local $to i32) (local $from i32)
-            (local.set $files (call $new (i32.mul (local.get 1) (i32.const 16))))
+            "(local $files i32) (local $n i32) (local $to i32) (local $from i32) (local $count i32)
+            (local.set $count (i32.load offset=4 (local.get 0)))
+            (local.set $files (call $new (i32.mul (local.get $count) (i32.const 16))))
             (block $done (loop $next
-                (br_if $done (i32.ge_u (local.get $n) (local.get 1)))
+                (br_if $done (i32.ge_u (local.get $n) (local.get $count)))
                 (local.set $to (i32.add (local.get $files) (i32.mul (local.get $n) (i32.const 16))))
-                (local.set $from (i32.add (local.get 0) (i32.mul (local.get $n) (i32.const 16))))
+                (local.set $from (i32.add (i32.load (local.get 0)) (i32.mul (local.get $n) (i32.const 16))))
                 (i64.store (local.get $to) (i64.load (local.get $from)))
                 (i32.store offset=8 (local.get $to) (i32.const {at}))
                 (i32.store offset=12 (local.get $to) (i32.const {length}))
                 (local.set $n (i32.add (local.get $n) (i32.const 1)))
                 (br $next)))
             (i32.store offset=4 (i32.const {RESULT}) (local.get $files))
-            (i32.store offset=8 (i32.const {RESULT}) (local.get 1))
+            (i32.store offset=8 (i32.const {RESULT}) (local.get $count))
             (i32.const {RESULT})"
         );
-        guest.function("render", 6, &body);
+        guest.function("render", &body);
         guest.component()
     }
 
@@ -79,27 +85,61 @@ impl Guest {
         Self::large(name, object, 0)
     }
 
+    /// A check that always reports this error.
+    pub fn check(name: &str, code: &str, message: &str) -> Vec<u8> {
+        let mut guest = Self::new("checks", "policy", name);
+        let ((code, code_length), (message, length)) = (guest.text(code), guest.text(message));
+        // All words of the diagnostic after these are zero: an error without a place.
+        let body = format!(
+            "(i32.store (i32.const 1028) (i32.const {code}))
+            (i32.store (i32.const 1032) (i32.const {code_length}))
+            (i32.store (i32.const 1036) (i32.const {message}))
+            (i32.store (i32.const 1040) (i32.const {length}))
+            (i32.store (i32.const {RESULT}) (i32.const 1024))
+            (i32.store offset=4 (i32.const {RESULT}) (i32.const 1))
+            (i32.const {RESULT})"
+        );
+        guest.function("check", &body);
+        guest.component()
+    }
+
+    /// A wrapper of the stage `bpm` that returns the replies of the rule.
+    pub fn bpm_wrapper(name: &str) -> Vec<u8> {
+        let mut guest = Self::new("bpm", "conversion", name);
+        guest.world = Some("bpm-wrapper");
+        for function in ["convert-deployment", "convert-group"] {
+            guest.imports.push_str(&format!(
+                "(import \"boson:bpm/conversion@1.0.0\" \"{function}\" (func ${function} (param i32 i32)))"
+            ));
+            let body = format!("(call ${function} (local.get 0) (i32.const {RESULT})) (i32.const {RESULT})");
+            guest.function(function, &body);
+        }
+        guest.component()
+    }
+
     /// Like [`resources`], with this number of additional bytes of machine code.
     pub fn large(name: &str, object: &str, bytes: usize) -> Vec<u8> {
         let mut guest = Self::new("resources", "transformation", name);
         let (at, length) = guest.text(object);
         let body = format!(
-            "(i32.store (i32.const 1024) (i32.const {at}))
-            (i32.store (i32.const 1028) (i32.const {length}))
-            (i32.store offset=20 (i32.const {RESULT}) (i32.const 1024))
-            (i32.store offset=24 (i32.const {RESULT}) (i32.const 1))
+            "(i32.store (i32.const 1024) (i32.const 2))
+            (i32.store (i32.const 1028) (i32.const {at}))
+            (i32.store (i32.const 1032) (i32.const {length}))
+            (i32.store offset=4 (i32.const {RESULT}) (i32.const 1024))
+            (i32.store offset=8 (i32.const {RESULT}) (i32.const 1))
             (i32.const {RESULT})"
         );
-        guest.function("transform", 1, &body);
+        guest.function("transform", &body);
         // After all that is read: input is written there.
         guest.text(&"x".repeat(bytes));
         guest.component()
     }
 
-    fn function(&mut self, name: &str, parameters: usize, body: &str) {
-        let (stage, interface, parameters) = (self.stage, self.interface, "i32 ".repeat(parameters));
+    /// The parameter is the address of the request and the context.
+    fn function(&mut self, name: &str, body: &str) {
+        let (stage, interface) = (self.stage, self.interface);
         self.functions.push_str(&format!(
-            "(func (export \"boson:{stage}/{interface}@1.0.0#{name}\") (param {parameters}) (result i32) {body})\n"
+            "(func (export \"boson:{stage}/{interface}@1.0.0#{name}\") (param i32) (result i32) {body})\n"
         ));
     }
 
@@ -141,7 +181,7 @@ impl Guest {
             .map(|byte| format!("\\{byte:02x}"))
             .collect();
         let module = format!(
-            "(module
+            "(module {}
                 (memory (export \"memory\") 128)
                 (global $top (mut i32) (i32.const 65536))
                 (data (i32.const {TEXTS}) \"{texts}\")
@@ -150,17 +190,17 @@ impl Guest {
                     (global.set $top (i32.and (i32.add (i32.add (global.get $top) (local.get $size)) (i32.const 15)) (i32.const -16))))
                 (func (export \"cabi_realloc\") (param i32 i32 i32 i32) (result i32) (call $new (local.get 3)))
                 {})",
-            self.functions
+            self.imports, self.functions
         );
-        component(&module, self.stage).unwrap()
+        component_of(&module, self.stage, self.world.unwrap_or(self.stage), &[]).unwrap()
     }
 }
 
-/// Returns the first document; it is the first member of the result.
+/// Returns the first document of the request; it is the first member of the result.
 fn echo() -> String {
     format!(
-        "(i32.store offset=4 (i32.const {RESULT}) (local.get 0))
-        (i32.store offset=8 (i32.const {RESULT}) (local.get 1))
+        "(i32.store offset=4 (i32.const {RESULT}) (i32.load (local.get 0)))
+        (i32.store offset=8 (i32.const {RESULT}) (i32.load offset=4 (local.get 0)))
         (i32.const {RESULT})"
     )
 }

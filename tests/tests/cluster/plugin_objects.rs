@@ -70,11 +70,13 @@ pub fn plugin() -> Vec<u8> {
         [at, text.len()]
     };
     let description = ["extras", "1.0.0", "{}"].map(&mut place);
-    let additions: Vec<[usize; 2]> = objects()
+    // The case `add`; each case is as long as the longest.
+    let additions: Vec<[usize; 9]> = objects()
         .into_iter()
         .map(|(_, mut object)| {
             object["metadata"] = json!({"name": "extra"});
-            place(&object.to_string())
+            let [at, length] = place(&object.to_string());
+            [2, at, length, 0, 0, 0, 0, 0, 0]
         })
         .collect();
     data.resize(data.len().next_multiple_of(4), 0);
@@ -89,8 +91,8 @@ pub fn plugin() -> Vec<u8> {
     let list = [words(additions.as_flattened()), additions.len()];
     // Neither codes nor additional members.
     let described = words(&[description.as_flattened(), &[0; 4]].concat());
-    // ok: patches, removals, additions, diagnostics, additional members.
-    let edits = words(&[&[0; 5][..], &list, &[0; 4]].concat());
+    // ok: edits, diagnostics, additional members.
+    let edits = words(&[&[0][..], &list, &[0; 4]].concat());
     component(&data, described, edits)
 }
 

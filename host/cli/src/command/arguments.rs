@@ -71,7 +71,7 @@ pub enum Command {
     Completions(completions::CompletionsArguments),
     /// Run a command of a deployment's pod
     #[command(subcommand)]
-    Util(util::UtilCommand),
+    Util(Box<util::UtilCommand>),
     /// Compile a component from standard input to machine code on standard output; the sandbox runs this in a process
     /// with its own limits
     #[command(hide = true)]

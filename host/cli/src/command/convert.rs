@@ -227,6 +227,11 @@ fn convert(
     let fuel = plugins.sandbox().limits().conversion_fuel;
     let namespace = arguments.namespace.as_deref().unwrap_or(NAMESPACE);
     let plugins = plugins.with_account(Account::new(namespace, fuel));
+    // Ops files may change the manifest's name: later calls get the final one.
+    let plugins = match arguments.name.as_deref().or_else(|| read.own_name()) {
+        Some(name) => plugins.with_deployment(name, namespace),
+        None => plugins,
+    };
     warnings.extend(releases.iter().flat_map(|release| release.warnings.clone()));
     let given = arguments.plugins.replacements.iter().chain(&arguments.plugins.settings);
     if given.into_iter().any(|one| one.stage == Stage::Render) {
@@ -274,11 +279,12 @@ fn convert(
         tree: &manifest.document,
     };
     let deployment = deployment(arguments, named)?;
+    let plugins = plugins.with_deployment(&deployment.name, &deployment.namespace);
     let conversion = pipeline(
         arguments,
         &plugins,
         &deployment,
-        &manifest,
+        (&document, &manifest),
         &releases,
         sources,
         progress,
@@ -371,7 +377,7 @@ fn pipeline(
     arguments: &ConvertArguments,
     plugins: &Plugins,
     deployment: &Deployment,
-    manifest: &Manifest,
+    (without_values, manifest): (&Tree, &Manifest),
     releases: &[Release],
     sources: &Sources,
     progress: &Progress,
@@ -386,6 +392,7 @@ fn pipeline(
             name: &manifest.name,
             tree: &manifest.document,
         },
+        without_values,
         variables: &manifest.variables,
         values: &manifest.values,
         releases,

@@ -1,6 +1,6 @@
 //! `host plugin`: which plugins there are, and machine code for them.
 
-use crate::command::plugin_pack;
+use crate::command::{plugin_inspect, plugin_pack, plugin_wit};
 use crate::exit::{self, Failed};
 use crate::output::{self, Color};
 use crate::plugin_arguments::PluginArguments;
@@ -26,15 +26,21 @@ pub enum PluginCommand {
         /// Directory with `ops.wasm` and the others
         directory: PathBuf,
     },
+    /// Show what a component is: stage, name, digest, size, interfaces, settings, diagnostics
+    Inspect(plugin_inspect::InspectArguments),
     /// Write the ConfigMaps that give a component to the operator
     Pack(plugin_pack::PackArguments),
+    /// Write the plugin interface of a stage as WIT files, for bindings generators
+    Wit(plugin_wit::WitArguments),
 }
 
 pub fn run(command: &PluginCommand, color: Color) -> Result<(), Failed> {
     match command {
         PluginCommand::List { plugins } => list(plugins, color),
         PluginCommand::Precompile { directory } => precompile(directory, color),
+        PluginCommand::Inspect(arguments) => plugin_inspect::run(arguments, color),
         PluginCommand::Pack(arguments) => plugin_pack::run(arguments, color),
+        PluginCommand::Wit(arguments) => plugin_wit::run(arguments),
     }
 }
 

@@ -2,6 +2,8 @@
 //! will.
 
 use crate::codes;
+use crate::command::plugin_wit::stage;
+use crate::core_module;
 use crate::exit::Failed;
 use crate::inputs;
 use crate::output::{self, Color};
@@ -23,10 +25,10 @@ use std::path::PathBuf;
                         Use --server-side: plain `kubectl apply` would copy the whole content into an annotation, which is too small."
 )]
 pub struct PackArguments {
-    /// Stage: ops, variables, links, render, bpm or resources
+    /// Stage: ops, variables, links, render, bpm, resources or checks
     #[arg(value_parser = stage)]
     stage: Stage,
-    /// The component
+    /// The component, or the core module to make it of
     component: PathBuf,
     /// Name of the plugin and of its ConfigMap [default: the name in its description]
     #[arg(long)]
@@ -37,9 +39,13 @@ pub struct PackArguments {
     /// Settings for all deployments: a YAML or JSON file
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
-    /// Position among the plugins of `resources`; lower numbers run first
+    /// Position among the plugins of `resources`, or among the wrappers of a stage: lower numbers run first, or are nearer
+    /// to the rule
     #[arg(long, allow_negative_numbers = true)]
     order: Option<i64>,
+    /// Let errors of this plugin of `checks` fail conversions; otherwise they are warnings
+    #[arg(long)]
+    enforce: bool,
     /// Apply the plugin to deployments in this namespace only; repeat it for several
     #[arg(long = "in-namespace", value_name = "NAMESPACE")]
     namespaces: Vec<String>,
@@ -54,11 +60,6 @@ pub struct PackArguments {
     out: Option<PathBuf>,
 }
 
-fn stage(text: &str) -> Result<Stage, String> {
-    let names = Stage::ALL.map(Stage::name).join(", ");
-    Stage::named(text).ok_or(format!("the stages are {names}"))
-}
-
 pub fn run(arguments: &PackArguments, color: Color) -> Result<(), Failed> {
     let mut sources = Sources::default();
     let fail = |diagnostics: Vec<Diagnostic>, sources: &Sources| {
@@ -70,9 +71,22 @@ pub fn run(arguments: &PackArguments, color: Color) -> Result<(), Failed> {
         .as_ref()
         .map(|file| inputs::yaml_file(file, &mut sources));
     let settings = settings.transpose().map_err(|error| fail(vec![*error], &sources))?;
-    let bytes = std::fs::read(&arguments.component)
-        .with_context(|| format!("cannot read '{}'", arguments.component.display()))?;
-    let described_name = described(arguments, &bytes, settings.as_ref()).map_err(|errors| fail(errors, &sources))?;
+    let made = core_module::component(&arguments.component).map_err(|error| fail(vec![*error], &sources))?;
+    let bytes = match made {
+        Some(component) => component,
+        None => std::fs::read(&arguments.component)
+            .with_context(|| format!("cannot read '{}'", arguments.component.display()))?,
+    };
+    let (described_name, wraps) =
+        described(arguments, &bytes, settings.as_ref()).map_err(|errors| fail(errors, &sources))?;
+    if arguments.order.is_some() && !wraps && arguments.stage != Stage::Resources {
+        let what = "--order is for plugins of the stage 'resources' and for wrappers";
+        return Err(fail(vec![Diagnostic::error(codes::PLUGIN_ARGUMENTS, what)], &sources));
+    }
+    if arguments.enforce && arguments.stage != Stage::Checks {
+        let what = "--enforce is for plugins of the stage 'checks'";
+        return Err(fail(vec![Diagnostic::error(codes::PLUGIN_ARGUMENTS, what)], &sources));
+    }
     let name = arguments.name.clone().unwrap_or(described_name);
     let compressed = (!arguments.uncompressed).then(|| compress_to_vec(bytes.as_slice(), CompressionLevel::Fastest));
     let packed = compressed.as_ref().unwrap_or(&bytes);
@@ -88,7 +102,7 @@ pub fn run(arguments: &PackArguments, color: Color) -> Result<(), Failed> {
     let document = document(
         arguments,
         &name,
-        &digest,
+        (&digest, wraps),
         settings.map(|settings| settings.tree),
         packed.len(),
     );
@@ -113,12 +127,12 @@ pub fn run(arguments: &PackArguments, color: Color) -> Result<(), Failed> {
     }
 }
 
-/// The name that the component gives itself.
+/// The name that the component gives itself, and whether it is a wrapper.
 fn described(
     arguments: &PackArguments,
     bytes: &[u8],
     settings: Option<&yaml::Document>,
-) -> Result<String, Vec<Diagnostic>> {
+) -> Result<(String, bool), Vec<Diagnostic>> {
     let failed = |failure: boson_sandbox::Failure| vec![failure.diagnostic()];
     let sandbox = plugins::sandbox(Limits::default()).map_err(failed)?;
     let name = arguments.component.display().to_string();
@@ -136,15 +150,28 @@ fn described(
     if reported.iter().any(Diagnostic::is_error) {
         return Err(reported);
     }
-    Ok(plugin.describe(&sandbox).map_err(failed)?.name)
+    let name = plugin.describe(&sandbox).map_err(failed)?.name;
+    Ok((name, plugin.wraps))
 }
 
-fn document(arguments: &PackArguments, name: &str, digest: &str, settings: Option<Tree>, bytes: usize) -> Tree {
+fn document(
+    arguments: &PackArguments,
+    name: &str,
+    (digest, wraps): (&str, bool),
+    settings: Option<Tree>,
+    bytes: usize,
+) -> Tree {
     let mut document = Tree::object().with("name", name).with("digest", digest);
-    match arguments.stage {
-        Stage::Resources => document.set("order", arguments.order.unwrap_or(0)),
-        stage => document.set("replaces", stage.name()),
-    };
+    let stage = arguments.stage;
+    if stage.has_rule() {
+        document.set(if wraps { "wraps" } else { "replaces" }, stage.name());
+    }
+    if let Some(order) = arguments.order {
+        document.set("order", order);
+    }
+    if arguments.enforce {
+        document.set("enforce", true);
+    }
     if let Some(settings) = settings {
         document.set("settings", settings);
     }

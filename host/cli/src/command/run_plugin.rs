@@ -7,6 +7,7 @@ use crate::inputs;
 use crate::output::{self, Color};
 use crate::plugins;
 use boson_document::{Tree, json};
+use boson_pipeline::diagnostic::Related;
 use boson_pipeline::report::{self, Sources};
 use boson_pipeline::yaml::Document;
 use boson_pipeline::{Diagnostic, Place, Severity};
@@ -17,11 +18,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 const EXAMPLES: &str = "\
-The input is one JSON object with a member for each parameter of the function, as documented in `wit/`. Write JSON where the
-contract has JSON text. If the object has no member `settings`, --settings applies, otherwise {}.
+The input is one JSON object with the members `request` and, if necessary, `context`, as documented in `wit/`. Write JSON where
+the contract has JSON text. If the context has no `settings`, --settings applies, otherwise {}. A wrapper calls the built-in
+plugin of its stage.
 
 Examples:
-  host run-plugin target/plugins/ops.wasm --call find <<< '{\"document\": {\"a\": [7]}, \"document-name\": \"m.yml\", \"path\": \"/a/0\"}'
+  host run-plugin target/plugins/ops.wasm --call find <<< \
+    '{\"request\": {\"document\": {\"a\": [7]}, \"document-name\": \"m.yml\", \"path\": \"/a/0\"}}'
   host run-plugin ./my-rule.wasm --call describe < /dev/null";
 
 /// Run one function of a plugin in the sandbox
@@ -97,15 +100,19 @@ fn load(
 ) -> Result<(Sandbox, Plugin), Vec<Diagnostic>> {
     let refused = |failure: Failure| vec![failure.diagnostic()];
     let sandbox = plugins::sandbox(limits).map_err(refused)?;
-    let plugin = sandbox.load_file(&arguments.component).map_err(refused)?;
-    let Some(settings) = settings else {
-        return Ok((sandbox, plugin));
-    };
-    let reported = plugins::check_settings(&plugin, &sandbox, Some(settings));
-    if reported.iter().any(Diagnostic::is_error) {
-        return Err(reported);
+    let mut plugin = plugins::component(&sandbox, &arguments.component).map_err(|error| vec![*error])?;
+    if let Some(settings) = settings {
+        let reported = plugins::check_settings(&plugin, &sandbox, Some(settings));
+        if reported.iter().any(Diagnostic::is_error) {
+            return Err(reported);
+        }
+        plugin = plugin.with_settings(&settings.tree, &settings.name);
     }
-    Ok((sandbox, plugin.with_settings(&settings.tree)))
+    if plugin.wraps {
+        let rule = plugins::built_in(&sandbox, None, plugin.stage).map_err(|error| vec![*error])?;
+        plugin = plugin.around(rule).map_err(refused)?;
+    }
+    Ok((sandbox, plugin))
 }
 
 fn function(arguments: &RunPluginArguments, sandbox: &Sandbox, plugin: &Plugin) -> Result<String, Box<Diagnostic>> {
@@ -139,13 +146,14 @@ fn input(arguments: &RunPluginArguments, function: &str) -> Result<Tree, Box<Dia
 
 /// Lets diagnostics show excerpts: documents of the input, by the names that the input gives them.
 fn register(input: &Tree, sources: &mut Sources) {
+    let Some(request) = input.get("request") else { return };
     let mut add = |name: Option<&str>, tree: Option<&Tree>| {
         if let (Some(name), Some(tree)) = (name, tree) {
             sources.add_tree(name, tree);
         }
     };
-    add(input.str("document-name"), input.get("document"));
-    for file in input.items("files") {
+    add(request.str("document-name"), request.get("document"));
+    for file in request.items("files") {
         add(file.str("name"), file.get("operations"));
     }
 }
@@ -153,10 +161,10 @@ fn register(input: &Tree, sources: &mut Sources) {
 fn show_reply(reply: &JsonReply, limits: &Limits, sources: &Sources, color: Color) -> Result<(), Failed> {
     let text = serde_json::to_string_pretty(&reply.value).unwrap_or_else(|_| json::to_text(&reply.value));
     output::print(&format!("{text}\n"))?;
-    let reported = if reply.failed {
-        &reply.value
-    } else {
-        reply.value.get("diagnostics").unwrap_or(&Tree::Null)
+    // `checks` replies with nothing else.
+    let reported = match reply.value {
+        Tree::Array(_) => &reply.value,
+        _ => reply.value.get("diagnostics").unwrap_or(&Tree::Null),
     };
     let diagnostics: Vec<Diagnostic> = reported.as_array().into_iter().flatten().map(diagnostic).collect();
     output::complain(&report::text(&diagnostics, sources, color.enabled()));
@@ -170,28 +178,55 @@ fn show_reply(reply: &JsonReply, limits: &Limits, sources: &Sources, color: Colo
 
 fn diagnostic(reported: &Tree) -> Diagnostic {
     let text = |name: &str| reported.str(name).map(str::to_string);
-    let line = reported
-        .get("line")
-        .and_then(Tree::as_i64)
-        .and_then(|line| u32::try_from(line).ok());
     let severity = match reported.str("severity") {
         Some("warning") => Severity::Warning,
         Some("info") => Severity::Info,
         _ => Severity::Error,
     };
+    let related = reported.items("related").iter().map(|one| Related {
+        place: place(one.get("place")),
+        message: one.str("message").unwrap_or_default().to_string(),
+    });
     Diagnostic {
         severity,
         code: text("code").unwrap_or_default(),
         message: text("message").unwrap_or_default(),
-        place: Place {
-            document: text("document"),
-            pointer: text("pointer"),
-            line,
-            column: None,
-        },
+        place: place(reported.get("place")),
+        related: related.collect(),
         help: text("help"),
         follows: None,
         plugin: None,
+    }
+}
+
+/// A place of the contract: an object with its case as the only member.
+fn place(reported: Option<&Tree>) -> Place {
+    let text = |tree: &Tree, name: &str| tree.str(name).map(str::to_string);
+    let number = |tree: &Tree, name: &str| {
+        tree.get(name)
+            .and_then(Tree::as_i64)
+            .and_then(|value| u32::try_from(value).ok())
+    };
+    let case = reported.and_then(Tree::as_object).and_then(|cases| cases.iter().next());
+    let Some((case, place)) = case else {
+        return Place::default();
+    };
+    let object = |place: &Tree| {
+        let object = place.get("object")?;
+        Some(format!("{}/{}", object.str("kind")?, object.str("name")?))
+    };
+    match case.as_str() {
+        "setting" => Place {
+            document: Some("settings".into()),
+            pointer: place.as_str().map(str::to_string),
+            ..Place::default()
+        },
+        _ => Place {
+            document: text(place, "document").or_else(|| object(place)),
+            pointer: text(place, "pointer"),
+            line: number(place, "line"),
+            column: number(place, "column"),
+        },
     }
 }
 

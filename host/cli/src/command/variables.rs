@@ -212,6 +212,11 @@ impl Read {
         &self.manifest.name
     }
 
+    /// The `name` of the manifest, if it has no placeholder.
+    pub fn own_name(&self) -> Option<&str> {
+        self.manifest.tree.str("name").filter(|name| !name.contains("(("))
+    }
+
     /// Generates values even without a store, because a conversion needs all of them.
     pub fn generating(mut self) -> Self {
         self.generates = true;

@@ -25,6 +25,8 @@ use std::time::Instant;
 struct Prepared {
     manifest: Manifest,
     variables: Vec<Variable>,
+    /// The manifest with its placeholders, if plugins need it.
+    without_values: Tree,
     /// Variables that the manifest no longer has.
     removed: Vec<String>,
     work: Work,
@@ -36,10 +38,12 @@ pub async fn deploy(run: &Reconcile<'_>) -> Result<Done, Stop> {
     let Prepared {
         manifest,
         variables,
+        without_values,
         removed,
         mut work,
     } = prepare(run, &stages).await?;
-    let (manifest, desired) = convert(run, stages, manifest, variables, &mut work).await?;
+    let manifests = (manifest, &without_values);
+    let (manifest, desired) = convert(run, stages, manifests, variables, &mut work).await?;
     act::plugins::copy(run).await?;
     let applied = apply(run, &desired, &manifest).await?;
     // List again to include new versions; else the oldest would stay until the next change.
@@ -64,6 +68,10 @@ async fn prepare(run: &Reconcile<'_>, stages: &SharedStages) -> Result<Prepared,
     let documents = inputs::documents(run).await?.whole()?;
     let manifest = conversion::merge(stages.clone(), documents).await?;
     run.progress.counted(services(&manifest.tree));
+    let without_values = match boson_pipeline::convert::has_hooks(&**stages) {
+        true => manifest.tree.clone(),
+        false => Tree::Null,
+    };
     let mut held = inputs::given(run, stages.clone(), &manifest).await?;
     let given = Values::of(&held).map_err(|errors| manifest.fail(errors))?.given;
     let with_ops = run.whose().with_ops(&manifest.tree);
@@ -84,6 +92,7 @@ async fn prepare(run: &Reconcile<'_>, stages: &SharedStages) -> Result<Prepared,
     Ok(Prepared {
         manifest,
         variables,
+        without_values,
         removed,
         work,
     })
@@ -93,7 +102,7 @@ async fn prepare(run: &Reconcile<'_>, stages: &SharedStages) -> Result<Prepared,
 async fn convert(
     run: &Reconcile<'_>,
     stages: SharedStages,
-    manifest: Manifest,
+    (manifest, without_values): (Manifest, &Tree),
     variables: Vec<Variable>,
     work: &mut Work,
 ) -> Result<(Manifest, Desired), Stop> {
@@ -104,7 +113,14 @@ async fn convert(
     let (manifest, mut rendered) = rendered.await?;
     run.progress.done(3);
     let sources = conversion::job_sources(run, &manifest, &mut rendered)?;
-    let made = conversion::objects(run, stages, manifest, variables, rendered, &mut held_back);
+    let made = conversion::objects(
+        run,
+        stages,
+        (manifest, without_values),
+        variables,
+        rendered,
+        &mut held_back,
+    );
     let (manifest, objects) = made.await?;
     let desired = Desired {
         objects,

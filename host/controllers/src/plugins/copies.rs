@@ -75,6 +75,8 @@ pub(crate) fn copies(
         }
         copies.plugins.push(PodPlugin {
             stage: chosen.stage,
+            name: chosen.name.clone(),
+            nth: copies.plugins.iter().filter(|one| one.stage == chosen.stage).count(),
             config_maps: maps.iter().filter_map(|map| map.metadata.name.clone()).collect(),
             component: pick.packed.is_some(),
         });

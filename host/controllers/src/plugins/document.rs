@@ -15,8 +15,13 @@ pub struct PluginDocument {
     pub name: String,
     /// The stage, from the label of the ConfigMap.
     pub stage: Stage,
-    /// Position among the plugins of `resources`; lower ones run first.
-    pub order: i64,
+    /// It wraps the rule of its stage instead of replacing it.
+    pub wraps: bool,
+    /// Position among the plugins of `resources`, or the wrappers of a stage; lower ones run first, or are nearer to the
+    /// rule. None: not set, like 0.
+    pub order: Option<i64>,
+    /// Its errors fail the conversion; only of `checks`.
+    pub is_enforced: bool,
     /// Settings, an object.
     pub settings: Tree,
     /// Which deployments it is for.
@@ -69,7 +74,9 @@ struct Reader<'a> {
     errors: Vec<Diagnostic>,
 }
 
-const KNOWN: [&str; 7] = ["name", "replaces", "order", "settings", "selector", "digest", "parts"];
+const KNOWN: [&str; 9] = [
+    "name", "replaces", "wraps", "order", "enforce", "settings", "selector", "digest", "parts",
+];
 
 // === impl Reader ===
 
@@ -95,7 +102,9 @@ impl Reader<'_> {
         PluginDocument {
             name: name.to_string(),
             stage,
-            order: tree.get("order").and_then(Tree::as_i64).unwrap_or(0),
+            wraps: tree.get("wraps").is_some(),
+            order: tree.get("order").and_then(Tree::as_i64),
+            is_enforced: tree.get("enforce") == Some(&Tree::Bool(true)),
             settings,
             selector: self.selector(tree.get("selector")),
             digest: self.digest(tree),
@@ -103,27 +112,45 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads `replaces` or `order`.
+    /// Checks `replaces`, `wraps`, `order` and `enforce`.
     fn place(&mut self, tree: &Tree, stage: Stage) {
         let root = Pointer::root();
-        if let Some(replaced) = tree.get("replaces") {
-            if stage == Stage::Resources {
+        for key in ["replaces", "wraps"] {
+            let Some(named) = tree.get(key) else { continue };
+            if !stage.has_rule() {
                 self.wrong(
-                    &root.at("replaces"),
-                    "a plugin of 'resources' has no 'replaces', but an 'order'",
+                    &root.at(key),
+                    &format!("the stage '{stage}' has no rule, so a plugin has no '{key}'"),
                 );
-            } else if replaced.as_str() != Some(stage.name()) {
+            } else if named.as_str() != Some(stage.name()) {
                 self.wrong(
-                    &root.at("replaces"),
+                    &root.at(key),
                     &format!("the label {} has the stage '{stage}'", marks::PLUGIN),
                 );
             }
         }
+        let wraps = tree.get("wraps").is_some();
+        if wraps && tree.get("replaces").is_some() {
+            self.wrong(
+                &root.at("wraps"),
+                "a plugin either replaces the rule of its stage or wraps it",
+            );
+        }
         if let Some(order) = tree.get("order") {
-            if stage != Stage::Resources {
-                self.wrong(&root.at("order"), "only plugins of 'resources' have an 'order'");
+            if stage != Stage::Resources && !wraps {
+                self.wrong(
+                    &root.at("order"),
+                    "only plugins of 'resources' and wrappers have an 'order'",
+                );
             } else if order.as_i64().is_none() {
                 self.wrong(&root.at("order"), "'order' must be an integer");
+            }
+        }
+        if let Some(enforce) = tree.get("enforce") {
+            if stage != Stage::Checks {
+                self.wrong(&root.at("enforce"), "only plugins of 'checks' have 'enforce'");
+            } else if !matches!(enforce, Tree::Bool(_)) {
+                self.wrong(&root.at("enforce"), "'enforce' must be true or false");
             }
         }
     }
@@ -226,9 +253,29 @@ mod tests {
     fn a_document_selects_namespaces_and_deployments() {
         let text = format!("name: p\norder: 3\ndigest: {DIGEST}\nselector: {{deployments: [a]}}\nsettings: {{x: 1}}\n");
         let read = parse(&text, Stage::Resources).unwrap();
-        assert_eq!((read.order, read.digest.len()), (3, 64));
+        assert_eq!((read.order, read.digest.len()), (Some(3), 64));
         assert!(read.selector.holds("any", "a") && !read.selector.holds("any", "b"));
-        assert!(parse(&format!("name: p\nreplaces: ops\ndigest: {DIGEST}\n"), Stage::Ops).is_ok());
+        assert!(
+            !parse(&format!("name: p\nreplaces: ops\ndigest: {DIGEST}\n"), Stage::Ops)
+                .unwrap()
+                .wraps
+        );
+        let wrapper = parse(
+            &format!("name: p\nwraps: ops\norder: 1\ndigest: {DIGEST}\n"),
+            Stage::Ops,
+        )
+        .unwrap();
+        assert!(wrapper.wraps && wrapper.order == Some(1));
+        let check = format!("name: p\nenforce: true\ndigest: {DIGEST}\n");
+        assert!(parse(&check, Stage::Checks).unwrap().is_enforced);
+        assert!(parse(&check, Stage::Ops).is_err());
+        assert!(
+            parse(
+                &format!("name: p\nwraps: ops\nreplaces: ops\ndigest: {DIGEST}\n"),
+                Stage::Ops
+            )
+            .is_err()
+        );
     }
 
     #[test]

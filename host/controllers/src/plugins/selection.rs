@@ -1,9 +1,10 @@
 //! Resolves which plugins a deployment uses, in which order, and which are refused and why. Pure.
 //!
 //! A plugin is for the deployments that its selector matches: of all namespaces if it is in the operator's namespace,
-//! else of its own. A stage has one plugin: the one in `spec.conversion.plugins`, else the one that selects the
-//! deployment, else the built-in one. Of two plugins for one stage, the older one is used and the other is refused.
-//! Plugins of `resources` run in their order, then those in `spec.conversion.plugins`, in that order.
+//! else of its own. A stage has one rule: the one in `spec.conversion.plugins`, else the one that selects the
+//! deployment, else the built-in one. Of two plugins that replace one rule, the older one is used and the other is
+//! refused. Wrappers of a rule, and plugins of `resources` and `checks`, apply in their order, then those in
+//! `spec.conversion.plugins`, in that order.
 
 use super::document::PluginDocument;
 use super::fault::Fault;
@@ -12,7 +13,6 @@ use crate::codes;
 use crate::conversion::{Chosen, Settings};
 use boson_api::PluginUse;
 use boson_api::deployment::PluginChoice;
-use boson_api::stage::StageName;
 use boson_document::{Tree, json};
 use boson_pipeline::{Diagnostic, Stage};
 use std::sync::Arc;
@@ -81,10 +81,10 @@ pub fn select(registry: &Registry, asking: &Asking<'_>, built_in: &[PluginUse]) 
         .candidates
         .sort_by(|a, b| (a.created, a.key).cmp(&(b.created, b.key)));
     for stage in Stage::ALL {
-        match stage {
-            Stage::Resources => selecting.hooks(),
-            _ => selecting.stage(stage),
+        if stage.has_rule() {
+            selecting.rule(stage);
         }
+        selecting.ordered(stage);
     }
     selecting.selection
 }
@@ -169,21 +169,17 @@ impl<'a> Selecting<'a> {
         }
     }
 
-    /// The plugin of a stage other than `resources`.
-    fn stage(&mut self, stage: Stage) {
+    /// The rule of a stage.
+    fn rule(&mut self, stage: Stage) {
         let choice = self
-            .asking
-            .choices
-            .iter()
-            .find(|choice| Stage::from(choice.stage) == stage);
+            .choices(stage)
+            .into_iter()
+            .find(|choice| !self.names_wrapper(choice));
         if let Some(choice) = choice {
             return self.choose(choice);
         }
-        let mut serving = self
-            .candidates
-            .clone()
-            .into_iter()
-            .filter(|one| one.good.document.stage == stage);
+        let replaces = |one: &Candidate<'_>| one.good.document.stage == stage && !one.good.document.wraps;
+        let mut serving = self.candidates.clone().into_iter().filter(replaces);
         let Some(first) = serving.next() else { return };
         for other in serving {
             let error = Diagnostic::error(
@@ -198,35 +194,49 @@ impl<'a> Selecting<'a> {
                 .faults
                 .push(Fault::one(&called(other.key, other.good), &error));
         }
-        self.take(first, None);
+        self.take(first, None, false);
     }
 
-    /// The plugins of the stage `resources`.
-    fn hooks(&mut self) {
+    /// The wrappers of a rule, or the plugins of a stage without one.
+    fn ordered(&mut self, stage: Stage) {
         let choices: Vec<&PluginChoice> = self
-            .asking
-            .choices
-            .iter()
-            .filter(|choice| choice.stage == StageName::Resources)
+            .choices(stage)
+            .into_iter()
+            .filter(|choice| !stage.has_rule() || self.names_wrapper(choice))
             .collect();
-        let mut hooks: Vec<Candidate<'a>> = self
+        let mut ordered: Vec<Candidate<'a>> = self
             .candidates
             .iter()
-            .filter(|one| one.good.document.stage == Stage::Resources)
+            .filter(|one| one.good.document.stage == stage && one.good.document.wraps == stage.has_rule())
             .filter(|one| !choices.iter().any(|choice| choice.name == one.good.document.name))
             .copied()
             .collect();
-        hooks.sort_by_key(|one| (one.good.document.order, one.key));
-        for hook in hooks {
-            self.take(hook, None);
+        let order = |one: &Candidate<'_>| one.good.document.order;
+        ordered.sort_by_key(|one| (order(one).unwrap_or(0), one.key));
+        let orders: Vec<Option<i64>> = ordered.iter().map(order).collect();
+        for one in ordered {
+            // Explicit only if no other plugin has the same order.
+            let own = order(&one);
+            let is_ordered = own.is_some() && orders.iter().filter(|other| **other == own).count() == 1;
+            self.take(one, None, is_ordered);
         }
         for choice in choices {
             self.choose(choice);
         }
     }
 
-    /// A plugin that the deployment names: of its own namespace, of the operator's namespace, or built in.
-    fn choose(&mut self, choice: &PluginChoice) {
+    fn choices(&self, stage: Stage) -> Vec<&'a PluginChoice> {
+        let choices = self.asking.choices.iter();
+        choices.filter(|choice| Stage::from(choice.stage) == stage).collect()
+    }
+
+    /// Whether a choice names a wrapper.
+    fn names_wrapper(&self, choice: &PluginChoice) -> bool {
+        self.find(choice).is_some_and(|one| one.good.document.wraps)
+    }
+
+    /// The plugin that a choice names, of its own namespace or of the operator's.
+    fn find(&self, choice: &PluginChoice) -> Option<Candidate<'a>> {
         let stage = Stage::from(choice.stage);
         let named = |one: &&Candidate<'_>| {
             let document = &one.good.document;
@@ -234,15 +244,23 @@ impl<'a> Selecting<'a> {
         };
         let here = |one: &&Candidate<'_>| one.key.namespace == self.asking.namespace;
         let found = self.candidates.iter().filter(named).find(here);
-        if let Some(found) = found.or_else(|| self.candidates.iter().find(named)).copied() {
-            return self.take(found, Some(choice));
+        found.or_else(|| self.candidates.iter().find(named)).copied()
+    }
+
+    /// A plugin that the deployment names: of its own namespace, of the operator's namespace, or built in.
+    fn choose(&mut self, choice: &PluginChoice) {
+        let stage = Stage::from(choice.stage);
+        if let Some(found) = self.find(choice) {
+            return self.take(found, Some(choice), true);
         }
         let is_built_in = |one: &PluginUse| one.stage == choice.stage && one.name == choice.name;
-        if self.built_in.iter().any(is_built_in) && stage != Stage::Resources {
+        if self.built_in.iter().any(is_built_in) && stage.has_rule() {
             let chosen = Chosen {
                 stage,
                 name: choice.name.clone(),
                 digest: None,
+                is_ordered: true,
+                is_enforced: false,
                 settings: settings_of(&Tree::object(), choice, String::new()),
             };
             return self.selection.chosen.push(Pick { chosen, packed: None });
@@ -261,7 +279,7 @@ impl<'a> Selecting<'a> {
         self.selection.errors.push(error.help(help));
     }
 
-    fn take(&mut self, one: Candidate<'_>, choice: Option<&PluginChoice>) {
+    fn take(&mut self, one: Candidate<'_>, choice: Option<&PluginChoice>, is_ordered: bool) {
         let document = &one.good.document;
         let place = format!("configmap/{}/{}", one.key.name, super::marks::DOCUMENT);
         let settings = match choice {
@@ -275,6 +293,8 @@ impl<'a> Selecting<'a> {
             stage: document.stage,
             name: document.name.clone(),
             digest: Some(document.digest.clone()),
+            is_ordered,
+            is_enforced: document.is_enforced,
             settings,
         };
         let packed = one.good.packed.clone();

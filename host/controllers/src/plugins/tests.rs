@@ -15,7 +15,9 @@ fn document(name: &str, stage: Stage, order: i64) -> PluginDocument {
     PluginDocument {
         name: name.into(),
         stage,
-        order,
+        wraps: false,
+        order: (order != 0).then_some(order),
+        is_enforced: false,
         settings: Tree::object().with("a", "plugin").with("b", "plugin"),
         selector: Selector::default(),
         digest: format!("digest-of-{name}"),
@@ -133,6 +135,57 @@ fn of_two_for_one_stage_the_older_is_used_and_the_other_refused_unless_one_is_na
     let named = selected(&registry, &[choice(StageName::Ops, "young", "{}")], &[]);
     assert_eq!(names(&named), ["young"]);
     assert!(named.faults.is_empty());
+}
+
+#[test]
+fn wrappers_come_after_the_rule_in_their_order_then_those_that_the_deployment_names() {
+    let wrapper = |name, order| {
+        let wraps = true;
+        fine(
+            PluginDocument {
+                wraps,
+                ..document(name, Stage::Bpm, order)
+            },
+            1,
+        )
+    };
+    let registry = registry(vec![
+        ("here", "a", wrapper("outer", 2)),
+        ("here", "b", wrapper("inner", 1)),
+        ("here", "c", fine(document("rule", Stage::Bpm, 0), 9)),
+    ]);
+    assert_eq!(names(&selected(&registry, &[], &[])), ["rule", "inner", "outer"]);
+    let choices = [
+        choice(StageName::Bpm, "inner", "{}"),
+        choice(StageName::Bpm, "bpm", "{}"),
+    ];
+    assert_eq!(names(&selected(&registry, &choices, &[])), ["bpm", "outer", "inner"]);
+}
+
+#[test]
+fn the_order_of_resource_plugins_is_explicit_only_where_they_differ() {
+    let hook = |name, order| fine(document(name, Stage::Resources, order), 1);
+    let registry = registry(vec![
+        ("here", "a", hook("without", 0)),
+        ("here", "b", hook("same", 1)),
+        ("here", "c", hook("too", 1)),
+        ("here", "d", hook("own", 2)),
+        ("here", "e", hook("named", 0)),
+    ]);
+    let selection = selected(&registry, &[choice(StageName::Resources, "named", "{}")], &[]);
+    let ordered = selection
+        .chosen
+        .iter()
+        .map(|pick| (pick.chosen.name.as_str(), pick.chosen.is_ordered));
+    let ordered: Vec<(&str, bool)> = ordered.collect();
+    let wanted = [
+        ("without", false),
+        ("same", false),
+        ("too", false),
+        ("own", true),
+        ("named", true),
+    ];
+    assert_eq!(ordered, wanted);
 }
 
 #[test]

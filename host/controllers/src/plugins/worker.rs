@@ -206,6 +206,7 @@ impl Worker<'_> {
                     namespace: key.namespace.as_str().into(),
                     name: document.name.clone(),
                     stage,
+                    wraps: document.wraps,
                     digest: document.digest.clone(),
                     parts,
                     compressed,

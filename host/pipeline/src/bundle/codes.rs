@@ -5,6 +5,12 @@ boson_document::codes! {
         "One object would overwrite the other. Names of objects come from the names of the deployment, its instance \
          groups and its variables, in lower case and with `-` in place of `_`: rename one of these. A resource \
          plugin must patch an existing object instead of adding it again.";
+    BUNDLE_FIELD_CONFLICT = "bundle-field-conflict", "Two plugins set a field to different values",
+        "Plugins of the stage `resources` run in order, each with the objects that those before it returned. A plugin \
+         changed a field that an earlier plugin had set to another value, or removed an object that it had changed. \
+         Without an explicit order, the result would depend on names or ages of plugins, so this is an error. Let only \
+         one plugin set the field, or set the order of both: by `order` in plugin.yaml, in `spec.conversion.plugins`, \
+         or on the command line. Then the last one wins, with a warning. Items of a list are compared by their `name`.";
     BUNDLE_FOREIGN_OBJECT = "bundle-foreign-object", "A plugin returned an object that does not belong to the deployment",
         "The host sets the namespace, the label `quarks.cloudfoundry.org/deployment-name`, owners and finalizers. A \
          plugin omits them, or keeps namespace and label unchanged. Otherwise it could take over objects of other \
@@ -27,10 +33,6 @@ boson_document::codes! {
          own kinds, in the `apiVersion` that the host knows. The host rejects Roles, ServiceAccounts, webhooks, \
          token Secrets and objects without a namespace, because a plugin must not gain privileges through the \
          objects that it returns.";
-    BUNDLE_LABEL_CONFLICT = "bundle-label-conflict", "Two plugins set a label to different values",
-        "Plugins of the stage `resources` run in order, each with the objects that those before it returned, so the \
-         last one wins. A plugin set a label or an annotation that an earlier plugin had set to another value. Let \
-         only one plugin set it, or change their settings or order.";
     BUNDLE_NO_SUCH_OBJECT = "bundle-no-such-object", "A resource plugin changes an object that does not exist",
         "A patch or removal identifies an object by `apiVersion`, kind and name. No object has this name, or an \
          earlier plugin has removed it.";

@@ -15,10 +15,11 @@ pub mod privileges;
 mod writers;
 
 pub use codes::ALL as CODES;
+pub use writers::Writer;
 
 use crate::Diagnostic;
 use crate::object::{fault, name};
-use crate::stage::{Deployment, Edits, ObjectReference};
+use crate::stage::{Deployment, Edit, ObjectReference};
 use boson_document::{Map, Tree};
 use boson_manifest::labels;
 use boson_manifest::names::{LABEL_LIMIT, cut, label};
@@ -102,62 +103,65 @@ impl Bundle {
         Err(errors)
     }
 
-    /// Applies the edits of a plugin of the resources stage: patches, then removals, then additions. Warns if it
-    /// overrides another plugin.
+    /// Applies the edits of a plugin of the resources stage in order, all or none. Warns if it overrides another plugin
+    /// and the order of both is explicit.
     ///
     /// # Errors
-    /// Every fault of every edit.
-    pub fn edit(&mut self, edits: Edits, from: &str) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+    /// Every fault of every edit; fields that another plugin has set to another value.
+    pub fn edit(&mut self, edits: Vec<Edit>, writer: Writer<'_>) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
         let mut edited = self.clone();
-        let touched: BTreeSet<Identity> = edits.patches.iter().map(|(object, _)| referred(object)).collect();
-        let added: BTreeSet<Identity> = edits.additions.iter().map(identity).collect();
-        let mut errors = Vec::new();
+        let mut removed = BTreeSet::new();
+        let (mut touched, mut errors) = (BTreeSet::new(), Vec::new());
         let mut budget = patch::Budget::default();
-        for (object, operations) in &edits.patches {
-            errors.extend(edited.patch(object, operations, &mut budget).err().map(|error| *error));
+        for edit in edits {
+            touched.insert(match &edit {
+                Edit::JsonPatch(object, _) | Edit::MergePatch(object, _) | Edit::Remove(object) => referred(object),
+                Edit::Add(object) => identity(object),
+            });
+            let outcome = match edit {
+                Edit::JsonPatch(object, patch) => edited.patch(&object, |tree| patch::apply(tree, &patch, &mut budget)),
+                Edit::MergePatch(object, patch) => {
+                    edited.patch(&object, |tree| patch::merge(tree, &patch, &mut budget))
+                }
+                Edit::Add(object) => edited.add_one(object),
+                Edit::Remove(object) => edited.find(&object).map(|at| {
+                    edited.index.remove(&referred(&object));
+                    removed.insert(at);
+                }),
+            };
+            errors.extend(outcome.err().map(|error| *error));
         }
-        errors.extend(edited.remove(&edits.removals));
-        for object in edits.additions {
-            errors.extend(edited.add_one(object).err().map(|error| *error));
-        }
+        edited.compact(&removed);
         if !errors.is_empty() {
-            return Err(errors.into_iter().map(|error| by(error, from)).collect());
+            return Err(errors.into_iter().map(|error| by(error, writer.name)).collect());
         }
         let mut writers = std::mem::take(&mut edited.writers);
-        let warnings = touched.union(&added).filter_map(|object| {
-            let after = edited.object(object)?;
-            // An object that is removed and added again counts as new.
-            let before = self.object(object).filter(|_| !added.contains(object));
-            Some(writers.note(object, before, after, from))
-        });
-        let warnings = warnings.flatten().collect();
+        let reported = touched
+            .iter()
+            .flat_map(|object| writers.note(object, self.object(object), edited.object(object), writer));
+        let reported: Vec<Diagnostic> = reported.collect();
+        if reported.iter().any(Diagnostic::is_error) {
+            return Err(reported);
+        }
         edited.writers = writers;
         *self = edited;
-        Ok(warnings)
+        Ok(reported)
+    }
+
+    /// Drops the objects with these indexes.
+    fn compact(&mut self, removed: &BTreeSet<usize>) {
+        if removed.is_empty() {
+            return;
+        }
+        let mut at = 0..;
+        self.objects
+            .retain(|_| !at.next().is_some_and(|at| removed.contains(&at)));
+        let objects = self.objects.iter().enumerate();
+        self.index = objects.map(|(at, object)| (identity(object), at)).collect();
     }
 
     fn object(&self, object: &Identity) -> Option<&Tree> {
         self.index.get(object).and_then(|at| self.objects.get(*at))
-    }
-
-    fn remove(&mut self, removals: &[ObjectReference]) -> Vec<Diagnostic> {
-        let mut keep = vec![true; self.objects.len()];
-        let mut errors = Vec::new();
-        for object in removals {
-            match self.find(object) {
-                Ok(at) => keep[at] = false,
-                Err(error) => errors.push(*error),
-            }
-        }
-        let mut keep = keep.into_iter();
-        self.objects.retain(|_| keep.next().unwrap_or(true));
-        self.index = self
-            .objects
-            .iter()
-            .enumerate()
-            .map(|(at, object)| (identity(object), at))
-            .collect();
-        errors
     }
 
     fn add_one(&mut self, mut object: Tree) -> Result<(), Box<Diagnostic>> {
@@ -185,13 +189,11 @@ impl Bundle {
     fn patch(
         &mut self,
         reference: &ObjectReference,
-        operations: &Tree,
-        budget: &mut patch::Budget,
+        apply: impl FnOnce(&mut Tree) -> Result<(), patch::Error>,
     ) -> Result<(), Box<Diagnostic>> {
         let at = self.find(reference)?;
         let mut object = self.objects[at].clone();
-        patch::apply(&mut object, operations, budget)
-            .map_err(|error| fault(&self.objects[at], codes::BUNDLE_PATCH_FAILED, &error.to_string()))?;
+        apply(&mut object).map_err(|error| fault(&self.objects[at], codes::BUNDLE_PATCH_FAILED, &error.to_string()))?;
         if identity(&object) != identity(&self.objects[at]) {
             let error = fault(
                 &self.objects[at],

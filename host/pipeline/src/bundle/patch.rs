@@ -1,4 +1,4 @@
-//! JSON Patch (RFC 6902) on a tree.
+//! JSON Patch (RFC 6902) and JSON Merge Patch (RFC 7386) on a tree.
 //!
 //! Written by hand instead of using json-patch, which the tests compare with: json-patch rounds numbers, reorders
 //! members on removal, lets a patch of forty `copy` operations fill the memory, and panics while it undoes some failed
@@ -86,6 +86,42 @@ pub fn apply(tree: &mut Tree, patch: &Tree, budget: &mut Budget) -> Result<(), E
             .or_else(|reason| fail(nth, reason, operation.str("path").unwrap_or_default()))?;
     }
     Ok(())
+}
+
+/// Applies a merge patch: members of the patch replace those of the tree, and null removes them.
+///
+/// # Errors
+/// A patch that is not an object, or too large; the tree is then half patched.
+pub fn merge(tree: &mut Tree, patch: &Tree, budget: &mut Budget) -> Result<(), Error> {
+    let fail = |reason| Error {
+        operation: 0,
+        reason,
+        path: String::new(),
+    };
+    if patch.as_object().is_none() {
+        return Err(fail("a merge patch is an object"));
+    }
+    budget.growth = GROWTH;
+    budget.spend(tree).map_err(fail)?;
+    let patch = budget.grow(patch.clone(), &Pointer::root()).map_err(fail)?;
+    merge_value(tree, patch);
+    Ok(())
+}
+
+fn merge_value(tree: &mut Tree, patch: Tree) {
+    let Tree::Object(members) = patch else {
+        *tree = patch;
+        return;
+    };
+    if tree.as_object().is_none() {
+        *tree = Tree::object();
+    }
+    let Tree::Object(map) = tree else { return };
+    // One pass, however many members are removed: removing them one by one would shift the others each time.
+    map.retain(|name, _| members.get(name) != Some(&Tree::Null));
+    for (name, value) in members.into_iter().filter(|(_, value)| *value != Tree::Null) {
+        merge_value(map.entry(name).or_insert(Tree::Null), value);
+    }
 }
 
 fn apply_one(tree: &mut Tree, operation: &Tree, budget: &mut Budget) -> Result<(), &'static str> {

@@ -1,72 +1,190 @@
-//! Records which hook wrote which label or annotation. Hooks run in order and the last one wins. Two hooks that set one
-//! label to different values are most often a mistake in their settings, so the user gets a warning.
+//! Records which plugin of the stage `resources` wrote which field. Two plugins that set one field to different values
+//! depend on their order: without an explicit order this is an error, otherwise a warning.
 
 use super::Identity;
 use crate::Diagnostic;
 use crate::bundle::codes;
 use boson_document::{Pointer, Tree};
+use indexmap::IndexMap;
 use std::collections::HashMap;
 
-/// What hooks have written so far.
+/// A plugin that edits a bundle.
+#[derive(Clone, Copy, Debug)]
+pub struct Writer<'a> {
+    /// Its name in messages.
+    pub name: &'a str,
+    /// Its place among the others was set explicitly.
+    pub is_ordered: bool,
+}
+
+/// What plugins have written so far.
 #[derive(Clone, Debug, Default)]
 pub struct Writers {
-    /// By object, and by the label's place in it.
+    /// By object, and by the field's place in it. An object that was added, or removed, is also recorded as a whole, at
+    /// the root.
     written: HashMap<Identity, HashMap<Pointer, Written>>,
 }
 
 #[derive(Clone, Debug)]
 struct Written {
-    /// The hook, as messages call it.
     by: String,
-    value: Tree,
+    is_ordered: bool,
+    /// `None`: it was removed.
+    value: Option<Tree>,
 }
 
 // === impl Writers ===
 
 impl Writers {
-    /// Records that the hook `by` turned `before` into `after`. Warns about labels that another hook had set to another
-    /// value.
-    pub fn note(&mut self, object: &Identity, before: Option<&Tree>, after: &Tree, by: &str) -> Vec<Diagnostic> {
-        let mut places = Vec::new();
-        labels(after, &mut Pointer::root(), &mut places);
+    /// Records that a plugin turned `before` into `after`; `None`: there is no such object. Reports fields that another
+    /// plugin had set to another value.
+    pub fn note(
+        &mut self,
+        object: &Identity,
+        before: Option<&Tree>,
+        after: Option<&Tree>,
+        writer: Writer<'_>,
+    ) -> Vec<Diagnostic> {
         let written = self.written.entry(object.clone()).or_default();
-        let mut warnings = Vec::new();
-        for (place, value) in places {
-            if before.and_then(|before| place.find(before)) == Some(value) {
-                continue;
+        let mut reported = Vec::new();
+        let gone = |tree: Option<&Tree>| tree.map(|_| Tree::Null);
+        if before.is_some() != after.is_some() {
+            let whole = Written::new(gone(after), writer);
+            // A removed object takes along what others wrote in it.
+            let earlier = match after {
+                None => written
+                    .values()
+                    .find(|one| one.by != writer.name && one.value.is_some()),
+                Some(_) => written.get(&Pointer::root()).filter(|one| one.by != writer.name),
+            };
+            reported.extend(earlier.map(|earlier| removal(object, earlier, &whole)));
+            if after.is_none() {
+                written.clear();
             }
-            let earlier = written.get(&place).filter(|one| one.by != by && one.value != *value);
-            warnings.extend(earlier.map(|earlier| conflict(object, &place, &earlier.by, by)));
-            let value = value.clone();
-            written.insert(place, Written { by: by.into(), value });
+            written.insert(Pointer::root(), whole);
         }
-        warnings
+        let mut changes = Vec::new();
+        let nothing = Tree::object();
+        if let Some(after) = after {
+            compare(before.unwrap_or(&nothing), after, &mut Pointer::root(), &mut changes);
+        }
+        for (place, value) in changes {
+            let new = Written::new(value, writer);
+            let earlier = written.get(&place);
+            let earlier = earlier.filter(|one| one.by != new.by && !contains(new.value.as_ref(), one.value.as_ref()));
+            reported.extend(earlier.map(|earlier| conflict(object, &place, earlier, &new)));
+            written.insert(place, new);
+        }
+        reported
     }
 }
 
-/// The labels and annotations of an object and of the templates in it, with their places.
-fn labels<'t>(tree: &'t Tree, place: &mut Pointer, found: &mut Vec<(Pointer, &'t Tree)>) {
-    for (key, value) in tree.as_object().into_iter().flatten() {
-        place.push(key);
-        match key.as_str() {
-            "metadata" => ["labels", "annotations"].iter().for_each(|kind| {
-                let all = value.get(kind).and_then(Tree::as_object);
-                let all = all.into_iter().flatten();
-                found.extend(all.map(|(name, value)| (place.clone().at(kind).at(name), value)));
-            }),
-            _ => labels(value, place, found),
+// === impl Written ===
+
+impl Written {
+    fn new(value: Option<Tree>, writer: Writer<'_>) -> Self {
+        Self {
+            by: writer.name.into(),
+            is_ordered: writer.is_ordered,
+            value,
         }
+    }
+}
+
+/// The fields in which two values differ, with what is there afterwards. Items of a list are compared by their names,
+/// where all have one, as Kubernetes merges such lists; another list is one field.
+fn compare(before: &Tree, after: &Tree, place: &mut Pointer, found: &mut Vec<(Pointer, Option<Tree>)>) {
+    if before == after {
+        return;
+    }
+    match (parts(before), parts(after)) {
+        (Some(before), Some(after)) => members(&before, &after, place, found),
+        (None, Some(after)) => members(&Fields::new(), &after, place, found),
+        (before, None) => {
+            before
+                .iter()
+                .for_each(|before| members(before, &Fields::new(), place, found));
+            found.push((place.clone(), Some(after.clone())));
+        }
+    }
+}
+
+/// What is in a value, if it is more than one field.
+fn parts(value: &Tree) -> Option<Fields<'_>> {
+    match value {
+        Tree::Object(map) if !map.is_empty() => Some(map.iter().map(|(name, value)| (name.clone(), value)).collect()),
+        Tree::Array(items) if !items.is_empty() => by_name(items),
+        _ => None,
+    }
+}
+
+type Fields<'t> = IndexMap<String, &'t Tree>;
+
+fn members(before: &Fields<'_>, after: &Fields<'_>, place: &mut Pointer, found: &mut Vec<(Pointer, Option<Tree>)>) {
+    for (name, value) in after {
+        place.push(name);
+        match before.get(name) {
+            Some(before) => compare(before, value, place, found),
+            None => compare(&Tree::Null, value, place, found),
+        }
+        place.pop();
+    }
+    for (name, value) in before.iter().filter(|(name, _)| !after.contains_key(*name)) {
+        place.push(name);
+        parts(value)
+            .iter()
+            .for_each(|value| members(value, &Fields::new(), place, found));
+        found.push((place.clone(), None));
         place.pop();
     }
 }
 
-fn conflict((_, kind, name): &Identity, place: &Pointer, first: &str, second: &str) -> Diagnostic {
-    let [.., of, label] = place.tokens() else {
-        return Diagnostic::warning(codes::BUNDLE_LABEL_CONFLICT, "");
+/// The items by their names; `None` if one has none, or two have the same.
+fn by_name(items: &[Tree]) -> Option<Fields<'_>> {
+    let named = items
+        .iter()
+        .map(|item| Some((format!("name={}", item.str("name")?), item)));
+    let named: Fields<'_> = named.collect::<Option<_>>()?;
+    (named.len() == items.len()).then_some(named)
+}
+
+/// Whether the new value keeps the earlier one: it is the same, or a list that has all its items in their order.
+fn contains(new: Option<&Tree>, earlier: Option<&Tree>) -> bool {
+    match (new, earlier) {
+        (Some(Tree::Array(new)), Some(Tree::Array(earlier))) => {
+            let mut rest = new.iter();
+            earlier.iter().all(|item| rest.any(|other| other == item))
+        }
+        _ => new == earlier,
+    }
+}
+
+fn conflict(object: &Identity, place: &Pointer, first: &Written, second: &Written) -> Diagnostic {
+    let (_, kind, name) = object;
+    report(first, second, |first, second| {
+        format!("{kind} '{name}': {first} and {second} set '{place}' to different values")
+    })
+}
+
+fn removal(object: &Identity, first: &Written, second: &Written) -> Diagnostic {
+    let (_, kind, name) = object;
+    let [first_does, second_does] = match second.value {
+        None => ["sets fields of it", "removes it"],
+        Some(_) => ["removes it", "adds it"],
     };
-    let what = of.trim_end_matches('s');
-    let message =
-        format!("{kind} '{name}': {first} and {second} set {what} '{label}' to different values; {second} wins");
-    Diagnostic::warning(codes::BUNDLE_LABEL_CONFLICT, message)
-        .help("let one of the two plugins set it, or give both the same value in their settings")
+    report(first, second, |first, second| {
+        format!("{kind} '{name}': {first} {first_does}, {second} {second_does}")
+    })
+}
+
+fn report(first: &Written, second: &Written, message: impl Fn(&str, &str) -> String) -> Diagnostic {
+    let what = message(&first.by, &second.by);
+    match first.is_ordered && second.is_ordered {
+        true => Diagnostic::warning(codes::BUNDLE_FIELD_CONFLICT, format!("{what}; {} wins", second.by))
+            .help("let one of the two plugins set it, or give both the same value in their settings"),
+        false => Diagnostic::error(codes::BUNDLE_FIELD_CONFLICT, what).help(
+            "let one of the two plugins set it, or set the order of both: `order` in plugin.yaml, or list them in \
+             `spec.conversion.plugins`; then the last one wins",
+        ),
+    }
 }

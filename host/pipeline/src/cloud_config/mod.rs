@@ -225,7 +225,7 @@ mod tests {
         let about = Diagnostic::reported_error("x", "y")
             .in_document("m.yml")
             .at("/cloud_config/vm_types/1/cloud_properties/cpu");
-        let located = sources.locate(&about);
+        let located = sources.locate(&about.place);
         assert_eq!(
             (located.file.as_deref(), located.line, located.column),
             (Some("cc1.yml"), Some(4), Some(27))

@@ -8,7 +8,7 @@
 //! | [`gather`] | manifest, releases | each group's resolved document |
 //! | [`render`] | resolved groups, releases | each group's BPM configuration |
 //! | [`objects`] | manifest, resolved and rendered groups | the objects of the plugins |
-//! | [`transform`] | objects | the same, checked, and changed by `resources` plugins |
+//! | [`transform`] | objects | the same, checked, changed by `resources` plugins, reported on by `checks` plugins |
 //! | [`crate::plain::lower`] | objects | objects that any cluster accepts |
 //!
 //! A driver calls the steps, and stores their results between them: the command line in memory ([`convert()`]), the
@@ -47,7 +47,7 @@ pub use needed::{missing, releases, resolve_latest, specs};
 pub use objects::{Group, Objects, granted, objects, together};
 pub use render::{Origin, Rendered, render};
 pub use rendering::Failure;
-pub use transform::transform;
+pub use transform::{Overview, has_hooks, transform};
 
 use crate::bundle::Bundle;
 use crate::bundle::privileges::Privileges;
@@ -69,12 +69,26 @@ pub enum Target {
     Kubernetes,
 }
 
+// === impl Target ===
+
+impl Target {
+    /// Its name, for plugins and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Quarks => "quarks",
+            Self::Kubernetes => "kubernetes",
+        }
+    }
+}
+
 /// Inputs of a conversion.
 pub struct Inputs<'a> {
     /// Name and place of the deployment.
     pub deployment: &'a Deployment,
     /// The manifest, ops applied, variables replaced.
     pub manifest: Named<'a>,
+    /// The manifest, ops applied, with its placeholders: plugins that change or check objects see it without values.
+    pub without_values: &'a Tree,
     /// Variables that the manifest defines.
     pub variables: &'a [Variable],
     /// Value of every variable, by name: for the plain target's Secrets.
@@ -204,10 +218,16 @@ impl Run<'_> {
             return Err(errors);
         }
         let granted = granted(&names, inputs.allowed, ready);
+        let overview = Overview {
+            target: inputs.target.name(),
+            manifest: inputs.without_values,
+            groups: &groups.resolved.iter().map(Into::into).collect::<Vec<_>>(),
+        };
         let objects = transform(
             self.stages,
             inputs.deployment,
             made.objects,
+            overview,
             granted,
             &mut self.diagnostics,
         )?;

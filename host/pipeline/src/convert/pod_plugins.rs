@@ -18,6 +18,10 @@ const SCRATCH: &str = "/var/vcap/all-releases";
 pub struct PodPlugin {
     /// Its stage.
     pub stage: Stage,
+    /// Its name.
+    pub name: String,
+    /// Its number among the plugins of its stage, from 0: a rule may have wrappers.
+    pub nth: usize,
     /// ConfigMaps that hold the files of [`crate::packed`] and [`SETTINGS`].
     pub config_maps: Vec<String>,
     /// Whether they hold a component. If not, they hold only settings for the built-in plugin.
@@ -30,12 +34,18 @@ impl PodPlugin {
     /// Arguments for a command in the pod.
     pub fn arguments(&self) -> Vec<String> {
         let (stage, folder) = (self.stage, self.folder());
-        let mut arguments = Vec::new();
-        if self.component {
-            arguments.extend(["--plugin".to_string(), format!("{stage}={folder}")]);
+        let settings = "--plugin-settings".to_string();
+        if !self.component {
+            return vec![settings, format!("{stage}={folder}/{SETTINGS}")];
         }
-        arguments.extend(["--plugin-settings".to_string(), format!("{stage}={folder}/{SETTINGS}")]);
-        arguments
+        let name = &self.name;
+        let component = format!("{stage}:{name}={folder}");
+        vec![
+            "--plugin".into(),
+            component,
+            settings,
+            format!("{stage}:{name}={folder}/{SETTINGS}"),
+        ]
     }
 
     /// The pod's volume.
@@ -59,11 +69,18 @@ impl PodPlugin {
     }
 
     fn volume_name(&self) -> String {
-        format!("plugin-{}", self.stage)
+        format!("plugin-{}", self.numbered())
     }
 
     fn folder(&self) -> String {
-        format!("{FOLDER}/{}", self.stage)
+        format!("{FOLDER}/{}", self.numbered())
+    }
+
+    fn numbered(&self) -> String {
+        match self.nth {
+            0 => self.stage.to_string(),
+            nth => format!("{}-{}", self.stage, nth + 1),
+        }
     }
 }
 
@@ -131,6 +148,8 @@ mod tests {
         ];
         let plugin = PodPlugin {
             stage: Stage::Render,
+            name: "mine".into(),
+            nth: 0,
             config_maps: vec!["a".into(), "b".into()],
             component: true,
         };
@@ -146,9 +165,9 @@ mod tests {
             args,
             [
                 "--plugin",
-                "render=/var/run/boson/plugins/render",
+                "render:mine=/var/run/boson/plugins/render",
                 "--plugin-settings",
-                "render=/var/run/boson/plugins/render/settings.json"
+                "render:mine=/var/run/boson/plugins/render/settings.json"
             ]
         );
         assert_eq!(renderer.items("env").len(), 2);

@@ -1,33 +1,141 @@
-//! The step that checks the objects that plugins made, and lets the plugins of the stage `resources` change them.
+//! The step that checks the objects that plugins made, lets the plugins of the stage `resources` change them, and those
+//! of the stage `checks` report on the result.
 
-use crate::bundle::Bundle;
 use crate::bundle::privileges::GrantedPrivileges;
-use crate::diagnostic::Diagnostic;
+use crate::bundle::{Bundle, Writer};
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::plain::active;
-use crate::stage::{Deployment, Stage, StageError, Stages};
+use crate::stage::{Deployment, GroupSummary, JobSummary, ResolvedGroup, Stage, StageError, Stages, View};
 use boson_document::Tree;
 
-/// Runs the plugins in order, each on the result of the one before. Warnings are added to `reported`, also if the step
-/// fails.
+/// What plugins see besides the objects.
+#[derive(Clone, Copy, Debug)]
+pub struct Overview<'a> {
+    /// `quarks` or `kubernetes`.
+    pub target: &'a str,
+    /// The manifest with its ops files; placeholders are not replaced.
+    pub manifest: &'a Tree,
+    /// The converted groups.
+    pub groups: &'a [GroupSummary],
+}
+
+/// Whether plugins of these stages need a [`Overview`].
+pub fn has_hooks(stages: &dyn Stages) -> bool {
+    stages.transforms() > 0 || stages.checks() > 0
+}
+
+/// Runs the plugins in order, each on the result of the one before, and checks the result. Warnings are added to
+/// `reported`, also if the step fails.
 ///
 /// # Errors
-/// Objects that a plugin must not make; errors of the stage.
+/// Objects that a plugin must not make; errors of the stage `resources`; all errors of enforced checks.
 pub fn transform(
     stages: &dyn Stages,
     deployment: &Deployment,
     objects: Vec<Tree>,
+    overview: Overview<'_>,
     granted: GrantedPrivileges,
     reported: &mut Vec<Diagnostic>,
 ) -> Result<Vec<Tree>, Vec<Diagnostic>> {
     let mut bundle = Bundle::with_privileges(deployment, granted);
     bundle.add(objects, &stages.called(Stage::Bpm, 0))?;
     for nth in 0..stages.transforms() {
-        let reply = stages.transform(nth, deployment, bundle.objects());
+        let reply = stages.transform(nth, deployment, overview.with(bundle.objects()));
         let (edits, notes) = reply.map_err(StageError::into_diagnostics)?;
         reported.extend(notes);
-        reported.extend(bundle.edit(edits, &stages.called(Stage::Resources, nth))?);
+        let writer = Writer {
+            name: &stages.called(Stage::Resources, nth),
+            is_ordered: stages.is_ordered(nth),
+        };
+        reported.extend(bundle.edit(edits, writer)?);
     }
     let mut objects = bundle.into_objects();
+    check(stages, deployment, overview.with(&objects), reported)?;
     reported.extend(active::lead_to_all(&mut objects));
     Ok(objects)
+}
+
+/// Runs all checks. An error of a check that is not enforced becomes a warning.
+fn check(
+    stages: &dyn Stages,
+    deployment: &Deployment,
+    view: View<'_>,
+    reported: &mut Vec<Diagnostic>,
+) -> Result<(), Vec<Diagnostic>> {
+    let mut errors = Vec::new();
+    for nth in 0..stages.checks() {
+        let found = match stages.check(nth, deployment, view) {
+            Ok(((), found)) | Err(StageError::Input(found)) => found,
+            // A check that cannot run says nothing about the objects.
+            Err(StageError::Plugin(failure)) => return Err(vec![*failure]),
+        };
+        for mut one in found {
+            match one.severity {
+                Severity::Error if stages.is_enforced(nth) => errors.push(one),
+                Severity::Error => {
+                    one.severity = Severity::Warning;
+                    reported.push(one);
+                }
+                Severity::Warning | Severity::Info => reported.push(one),
+            }
+        }
+    }
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+// === impl Overview ===
+
+impl<'a> Overview<'a> {
+    fn with(self, objects: &'a [Tree]) -> View<'a> {
+        let Self {
+            target,
+            manifest,
+            groups,
+        } = self;
+        View {
+            target,
+            manifest,
+            groups,
+            objects,
+        }
+    }
+}
+
+// === impl GroupSummary ===
+
+impl From<&ResolvedGroup> for GroupSummary {
+    fn from(group: &ResolvedGroup) -> Self {
+        let entry = group.document.items("instance_groups").first();
+        let jobs = entry.map_or(&[][..], |entry| entry.items("jobs"));
+        let quarks = |job: &'_ Tree| job.get("properties").and_then(|all| all.get("quarks")).cloned();
+        let instances = jobs.first().and_then(quarks);
+        let instances = instances.as_ref().map_or(0, |quarks| quarks.items("instances").len());
+        Self {
+            name: group.name.clone(),
+            instances: u32::try_from(instances).unwrap_or(u32::MAX),
+            jobs: jobs.iter().map(Into::into).collect(),
+        }
+    }
+}
+
+impl From<&Tree> for JobSummary {
+    /// A job of a resolved document.
+    fn from(job: &Tree) -> Self {
+        let text = |name: &str| job.str(name).unwrap_or_default().to_string();
+        let quarks = job.get("properties").and_then(|properties| properties.get("quarks"));
+        let links = quarks
+            .and_then(|quarks| quarks.get("consumes"))
+            .and_then(Tree::as_object);
+        let provider = |link: &Tree| {
+            let first = link.items("instances").first();
+            let group = link.str("instance_group").or_else(|| first?.str("name"));
+            group.map(str::to_string)
+        };
+        let links = links.into_iter().flatten();
+        Self {
+            name: text("name"),
+            release: text("release"),
+            consumes: links.map(|(name, link)| (name.clone(), provider(link))).collect(),
+        }
+    }
 }

@@ -12,7 +12,7 @@ mod sources;
 
 pub use sources::{Located, Sources};
 
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, Related, Severity};
 use excerpt::Excerpt;
 use kinds::Kind;
 use paint::Paint;
@@ -43,12 +43,44 @@ pub struct Entry {
     /// The next step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
+    /// Other places that it refers to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub related: Vec<RelatedEntry>,
+}
+
+/// Another place that a diagnostic refers to, resolved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RelatedEntry {
+    /// What is there.
+    pub message: String,
+    /// Document; of a file, its path as the user gave it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Line, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// Column, from 1, in characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<u32>,
+    /// The place in the document, as an ops file would name it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
 }
 
 /// The diagnostics for programs.
 pub fn entries(diagnostics: &[Diagnostic], sources: &Sources) -> Vec<Entry> {
+    let related = |related: &Related| {
+        let located = sources.locate(&related.place);
+        RelatedEntry {
+            message: clean::text(&related.message),
+            file: located.file,
+            line: located.line,
+            column: located.column,
+            path: located.path,
+        }
+    };
     let entry = |diagnostic: &Diagnostic| {
-        let located = sources.locate(diagnostic);
+        let located = sources.locate(&diagnostic.place);
         Entry {
             severity: severity(diagnostic.severity),
             code: clean::line(&diagnostic.code),
@@ -58,6 +90,7 @@ pub fn entries(diagnostics: &[Diagnostic], sources: &Sources) -> Vec<Entry> {
             column: located.column,
             path: located.path,
             help: diagnostic.help.as_deref().map(clean::text),
+            related: diagnostic.related.iter().map(related).collect(),
         }
     };
     diagnostics.iter().map(entry).collect()
@@ -69,7 +102,8 @@ pub fn text(diagnostics: &[Diagnostic], sources: &Sources, color: bool) -> Strin
     let mut out = String::new();
     for kind in kinds::kinds(diagnostics) {
         let paint = Paint::new(color, kind.first.severity);
-        one(kind.first, &sources.locate(kind.first), paint, &mut out);
+        one(kind.first, &sources.locate(&kind.first.place), paint, &mut out);
+        related(kind.first, sources, paint, &mut out);
         others(&kind, sources, paint, &mut out);
         out.push('\n');
     }
@@ -134,7 +168,7 @@ fn short(kind: &Kind<'_>, sources: &Sources, paint: Paint, out: &mut String) {
 fn places(kind: &Kind<'_>, sources: &Sources) -> Vec<String> {
     let (mut shown, mut out, mut before) = (HashSet::new(), Vec::new(), None);
     for one in std::iter::once(kind.first).chain(kind.others.iter().copied()) {
-        let located = sources.locate(one);
+        let located = sources.locate(&one.place);
         let Some(file) = located.file.clone() else { continue };
         let whole = place(&file, &located);
         if !shown.insert(whole.clone()) {
@@ -176,7 +210,7 @@ fn others(kind: &Kind<'_>, sources: &Sources, paint: Paint, out: &mut String) {
         paint.strong(&format!("{note}:"))
     ));
     for other in &kind.others {
-        let located = sources.locate(other);
+        let located = sources.locate(&other.place);
         let file = located.file.as_deref().unwrap_or_default();
         let mut line = place(file, &located);
         let path = located.path.as_deref().map(clean::line);
@@ -231,6 +265,19 @@ fn one(diagnostic: &Diagnostic, located: &Located, paint: Paint, out: &mut Strin
             paint.frame("="),
             paint.strong(&format!("{word}: "))
         ));
+    }
+}
+
+/// The other places that a diagnostic refers to, each with what is there.
+fn related(diagnostic: &Diagnostic, sources: &Sources, paint: Paint, out: &mut String) {
+    for Related { place: at, message } in &diagnostic.related {
+        let message = clean::text(message).replace('\n', "\n          ");
+        out.push_str(&format!("  {} {}{message}\n", paint.frame("="), paint.strong("note: ")));
+        let located = sources.locate(at);
+        let Some(file) = &located.file else { continue };
+        let path = located.path.as_deref().map(clean::line);
+        let path = path.map(|path| format!("  {path}")).unwrap_or_default();
+        out.push_str(&format!("    {} {}{path}\n", paint.frame("-->"), place(file, &located)));
     }
 }
 

@@ -1,7 +1,7 @@
 //! The documents that diagnostics refer to: resolves pointers in them, and decides which of their lines may be shown.
 
 use super::path::path;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::Place;
 use crate::stage::Origin;
 use crate::yaml::{self, Document, Span};
 use boson_document::{Pointer, Tree};
@@ -193,8 +193,7 @@ impl Sources {
     }
 
     /// Resolves the place of a diagnostic.
-    pub fn locate(&self, diagnostic: &Diagnostic) -> Located {
-        let place = &diagnostic.place;
+    pub fn locate(&self, place: &Place) -> Located {
         // Not about a document: a flag, a plugin.
         let nowhere = place.document.is_none() && place.pointer.is_none() && place.line.is_none();
         let main = self.main.as_ref().filter(|_| !nowhere);

@@ -16,7 +16,7 @@ mod words;
 pub use exception::Exception;
 pub use public::Public;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Place};
 use crate::report::Sources;
 use boson_document::Tree;
 use matches::Stretch;
@@ -232,8 +232,13 @@ fn parts(one: &Diagnostic) -> impl Iterator<Item = &str> {
         one.place.pointer.as_deref(),
         one.help.as_deref(),
     ];
+    let related = one.related.iter().flat_map(|related| {
+        let Place { document, pointer, .. } = &related.place;
+        [document.as_deref(), pointer.as_deref(), Some(related.message.as_str())]
+    });
     let foreign = place
         .into_iter()
+        .chain(related)
         .map(|part| part.unwrap_or_default())
         .chain([one.code.as_str()]);
     std::iter::once(one.message.as_str()).chain(foreign.filter(|_| one.plugin.is_some()))
@@ -259,6 +264,13 @@ fn clean(one: &mut Diagnostic, found: &[Vec<Stretch>], public: &Public<'_>) {
         one.place.pointer = None;
     }
     next(one.help.as_mut().unwrap_or(&mut nothing));
+    for related in &mut one.related {
+        next(related.place.document.as_mut().unwrap_or(&mut nothing));
+        if next(related.place.pointer.as_mut().unwrap_or(&mut nothing)) {
+            related.place.pointer = None;
+        }
+        next(&mut related.message);
+    }
     if next(&mut one.code) {
         one.code = "plugin-malformed-reply".to_string();
     }

@@ -1,106 +1,99 @@
 //! Converts records of the contract to our types and back.
 
-use super::boson::types::types;
-use super::{tree, wit};
+use super::{tree, types, wit};
 use crate::{codes, request};
 use boson_document::contract::reject_required;
-use boson_document::contract_types;
+use boson_document::{Diagnostic, contract_types};
 use boson_manifest::instances::Spread;
 
 contract_types!(types);
 
-/// Rejects a request with a member that this plugin must know, in its records or that of the deployment.
-pub fn known<'a>(
-    deployment: &'a wit::Deployment,
+/// Rejects a call with a member that this plugin must know, and one without a deployment.
+fn checked<'a>(
     members: impl Iterator<Item = &'a types::Member>,
-) -> Result<(), Vec<wit::Diagnostic>> {
-    let names = members.chain(&deployment.more).map(|member| member.name.as_str());
-    reject_required(codes::REQUIRED_MEMBER, names).map_err(|error| vec![error.into()])
+    options: &types::ConversionOptions,
+    context: types::Context,
+) -> Result<request::Deployment, Vec<types::Diagnostic>> {
+    let members = members.map(|member| member.name.as_str()).chain(names(&options.more));
+    let known = reject_required(codes::REQUIRED_MEMBER, members.chain(names_of_context(&context)));
+    known.map_err(|error| vec![error.into()])?;
+    let deployment = context.deployment.ok_or_else(|| {
+        let missing = "The call names no deployment";
+        vec![Diagnostic::error(codes::NO_DEPLOYMENT, missing).into()]
+    })?;
+    Ok(request::Deployment {
+        name: deployment.name,
+        namespace: deployment.namespace,
+        cluster_domain: options.cluster_domain.clone(),
+        operator_image: options.operator_image.clone(),
+        registry: options.registry.clone(),
+        spread: match options.spread {
+            types::Spread::Total => Spread::Total,
+            types::Spread::PerZone => Spread::PerZone,
+        },
+    })
 }
 
-/// The additional members of a request.
-pub fn of_deployment(request: &wit::DeploymentRequest) -> impl Iterator<Item = &types::Member> {
-    let variables = request.variables.iter().flat_map(|variable| &variable.more);
-    request.more.iter().chain(variables)
+/// A request of `convert-group`.
+///
+/// # Errors
+/// The plugin does not know a member that it must know, or there is no deployment.
+pub fn group_request(
+    wit: wit::GroupRequest,
+    context: types::Context,
+) -> Result<request::GroupRequest, Vec<types::Diagnostic>> {
+    let members = wit.jobs.iter().flat_map(|job| &job.more).chain(&wit.more);
+    let deployment = checked(members, &wit.options, context)?;
+    let copy = |copy: wit::BpmCopy| request::BpmCopy {
+        document_name: copy.document_name,
+        instances: copy.instances,
+        bpm: tree(&copy.bpm),
+    };
+    let alias_files = wit
+        .jobs
+        .iter()
+        .filter_map(|files| Some((files.job.as_str(), tree(files.dns_aliases.as_ref()?))))
+        .collect();
+    let job = |files: wit::JobFiles| request::JobFiles {
+        start_program: files.start_program,
+        job: files.job,
+        release: files.release,
+        templates: files.templates,
+        monitored: files.monitored,
+        bpm: files.bpm.into_iter().map(copy).collect(),
+    };
+    Ok(request::GroupRequest {
+        deployment,
+        group: tree(&wit.group),
+        document_name: wit.document_name,
+        pointer: wit.pointer,
+        jobs: wit.jobs.into_iter().map(job).collect(),
+        alias_files,
+        resolved_secret: wit.resolved_secret,
+    })
 }
 
-/// The additional members of a request.
-pub fn of_group(request: &wit::GroupRequest) -> impl Iterator<Item = &types::Member> {
-    let jobs = request.jobs.iter().flat_map(|job| &job.more);
-    request.more.iter().chain(jobs)
-}
-
-impl From<wit::Deployment> for request::Deployment {
-    fn from(wit: wit::Deployment) -> Self {
-        let wit::Deployment {
-            name,
-            namespace,
-            cluster_domain,
-            operator_image,
-            registry,
-            spread,
-            more: _,
-        } = wit;
-        Self {
-            name,
-            namespace,
-            cluster_domain,
-            operator_image,
-            registry,
-            spread: match spread {
-                types::Spread::Total => Spread::Total,
-                types::Spread::PerZone => Spread::PerZone,
-            },
-        }
-    }
-}
-
-impl From<wit::GroupRequest> for request::GroupRequest {
-    fn from(wit: wit::GroupRequest) -> Self {
-        let copy = |copy: wit::BpmCopy| request::BpmCopy {
-            document_name: copy.document_name,
-            instances: copy.instances,
-            bpm: tree(&copy.bpm),
-        };
-        let alias_files = wit
-            .jobs
-            .iter()
-            .filter_map(|files| Some((files.job.as_str(), tree(files.dns_aliases.as_ref()?))))
-            .collect();
-        let job = |files: wit::JobFiles| request::JobFiles {
-            start_program: files.start_program,
-            job: files.job,
-            release: files.release,
-            templates: files.templates,
-            monitored: files.monitored,
-            bpm: files.bpm.into_iter().map(copy).collect(),
-        };
-        Self {
-            deployment: wit.deployment.into(),
-            group: tree(&wit.group),
-            document_name: wit.document_name,
-            pointer: wit.pointer,
-            jobs: wit.jobs.into_iter().map(job).collect(),
-            alias_files,
-            resolved_secret: wit.resolved_secret,
-        }
-    }
-}
-
-impl From<wit::DeploymentRequest> for request::DeploymentRequest {
-    fn from(wit: wit::DeploymentRequest) -> Self {
-        let variable = |variable: wit::Variable| request::Variable {
-            name: variable.name,
-            kind: variable.kind,
-            options: tree(&variable.options),
-            update_mode: variable.update_mode,
-            pointer: variable.pointer,
-        };
-        Self {
-            deployment: wit.deployment.into(),
-            document: tree(&wit.document),
-            document_name: wit.document_name,
-            variables: wit.variables.into_iter().map(variable).collect(),
-        }
-    }
+/// A request of `convert-deployment`.
+///
+/// # Errors
+/// As [`group_request`].
+pub fn deployment_request(
+    wit: wit::DeploymentRequest,
+    context: types::Context,
+) -> Result<request::DeploymentRequest, Vec<types::Diagnostic>> {
+    let members = wit.variables.iter().flat_map(|variable| &variable.more);
+    let deployment = checked(members.chain(&wit.more), &wit.options, context)?;
+    let variable = |variable: wit::Variable| request::Variable {
+        name: variable.name,
+        kind: variable.kind,
+        options: tree(&variable.options),
+        update_mode: variable.update_mode,
+        pointer: variable.pointer,
+    };
+    Ok(request::DeploymentRequest {
+        deployment,
+        document: tree(&wit.document),
+        document_name: wit.document_name,
+        variables: wit.variables.into_iter().map(variable).collect(),
+    })
 }

@@ -1,6 +1,6 @@
 //! Converts this stage's types to those of the contract, and back.
 
-use super::{boson::types::types as wit, world};
+use super::{shapes, wit};
 use crate::{Deployment, GroupDocument, Ids, JobSpec, Provided, VariableAddresses, codes};
 use boson_document::contract::reject_required;
 use boson_document::{Diagnostic, Pointer, Tree, contract_types, json};
@@ -13,26 +13,43 @@ pub fn parse(text: &str, name: &str) -> Result<Tree, Vec<wit::Diagnostic>> {
     json::parse(text).map_err(|error| to_wire(vec![malformed(error)], name))
 }
 
-/// The jobs, if the plugin knows all members that it must know.
-pub fn jobs(
-    jobs: Vec<world::JobSpec>,
-    deployment: &wit::Deployment,
-    name: &str,
-) -> Result<Vec<JobSpec>, Vec<wit::Diagnostic>> {
-    let members = jobs.iter().flat_map(|job| &job.more).chain(&deployment.more);
-    reject_required(codes::REQUIRED_MEMBER, members.map(|member| member.name.as_str()))
-        .map_err(|error| to_wire(vec![error], name))?;
-    jobs.into_iter().map(job).collect()
+/// The manifest, the deployment and the jobs of a call, if the plugin knows all members that it must know.
+pub fn read(
+    request: &shapes::LinksRequest,
+    context: wit::Context,
+) -> Result<(Tree, Deployment, Vec<JobSpec>), Vec<wit::Diagnostic>> {
+    let failed = |error| to_wire(vec![error], &request.document_name);
+    let members = request.jobs.iter().flat_map(|job| names(&job.more));
+    let members = members.chain(names(&request.more)).chain(names(&request.options.more));
+    reject_required(codes::REQUIRED_MEMBER, members.chain(names_of_context(&context))).map_err(failed)?;
+    let deployment = context.deployment.ok_or_else(|| {
+        let missing = "The call names no deployment";
+        failed(Diagnostic::error(codes::NO_DEPLOYMENT, missing))
+    })?;
+    let jobs = request.jobs.iter().map(job).collect::<Result<_, _>>()?;
+    let document = parse(&request.document, &request.document_name)?;
+    Ok((document, self::deployment(deployment, &request.options), jobs))
+}
+
+fn deployment(deployment: wit::Deployment, options: &wit::ConversionOptions) -> Deployment {
+    Deployment {
+        name: deployment.name,
+        namespace: deployment.namespace,
+        cluster_domain: options.cluster_domain.clone(),
+        spread: match options.spread {
+            wit::Spread::Total => Spread::Total,
+            wit::Spread::PerZone => Spread::PerZone,
+        },
+    }
 }
 
 /// A job of a release.
-fn job(job: world::JobSpec) -> Result<JobSpec, Vec<wit::Diagnostic>> {
-    let spec = parse(&job.spec, &job.document_name)?;
+fn job(job: &shapes::JobSpec) -> Result<JobSpec, Vec<wit::Diagnostic>> {
     Ok(JobSpec {
-        spec,
-        release: job.release,
-        job: job.job,
-        document_name: job.document_name,
+        spec: parse(&job.spec, &job.document_name)?,
+        release: job.release.clone(),
+        job: job.job.clone(),
+        document_name: job.document_name.clone(),
     })
 }
 
@@ -55,21 +72,7 @@ pub fn to_wire(diagnostics: Vec<Diagnostic>, name: &str) -> Vec<wit::Diagnostic>
 
 contract_types!(wit);
 
-impl From<wit::Deployment> for Deployment {
-    fn from(deployment: wit::Deployment) -> Self {
-        Self {
-            name: deployment.name,
-            namespace: deployment.namespace,
-            cluster_domain: deployment.cluster_domain,
-            spread: match deployment.spread {
-                wit::Spread::Total => Spread::Total,
-                wit::Spread::PerZone => Spread::PerZone,
-            },
-        }
-    }
-}
-
-impl From<GroupDocument> for world::ResolvedGroup {
+impl From<GroupDocument> for shapes::ResolvedGroup {
     fn from(group: GroupDocument) -> Self {
         Self {
             name: group.name,
@@ -79,7 +82,7 @@ impl From<GroupDocument> for world::ResolvedGroup {
     }
 }
 
-impl From<Provided> for world::Provider {
+impl From<Provided> for shapes::Provider {
     fn from(provided: Provided) -> Self {
         Self {
             name: provided.name,
@@ -92,7 +95,7 @@ impl From<Provided> for world::Provider {
     }
 }
 
-impl From<VariableAddresses> for world::VariableAddresses {
+impl From<VariableAddresses> for shapes::VariableAddresses {
     fn from(addresses: VariableAddresses) -> Self {
         Self {
             variable: addresses.variable,

@@ -24,6 +24,7 @@ pub struct Renderer {
 }
 
 /// The reply to one call.
+#[derive(Debug)]
 pub struct Reply {
     pub files: Vec<(String, String)>,
     pub diagnostics: Vec<Diagnostic>,
@@ -74,19 +75,20 @@ impl Renderer {
         })
     }
 
-    pub fn render(&self, templates: &[(&str, &str)], context: &str) -> Result<Reply> {
-        self.render_with(templates, context, FUEL)
+    pub fn render(&self, templates: &[(&str, &str)], spec: &str) -> Result<Reply> {
+        self.render_with(templates, spec, &[], FUEL)
     }
 
-    pub fn render_with(&self, templates: &[(&str, &str)], context: &str, fuel: u64) -> Result<Reply> {
+    /// `more`: names of additional members of the request, whose value is null.
+    pub fn render_with(&self, templates: &[(&str, &str)], spec: &str, more: &[&str], fuel: u64) -> Result<Reply> {
         std::thread::scope(|scope| {
             let deep = std::thread::Builder::new().stack_size(STACK + (1 << 20));
-            let call = deep.spawn_scoped(scope, || self.call(templates, context, fuel))?;
+            let call = deep.spawn_scoped(scope, || self.call(templates, spec, more, fuel))?;
             call.join().map_err(|_| format_err!("the call panicked"))?
         })
     }
 
-    fn call(&self, templates: &[(&str, &str)], context: &str, fuel: u64) -> Result<Reply> {
+    fn call(&self, templates: &[(&str, &str)], spec: &str, more: &[&str], fuel: u64) -> Result<Reply> {
         let start = Instant::now();
         let mut store = Store::new(&self.engine, ());
         store.set_fuel(fuel)?;
@@ -100,12 +102,21 @@ impl Renderer {
             .iter()
             .map(|(name, source)| Val::Record(vec![("name".into(), text(name)), ("text".into(), text(source))]))
             .collect();
+        let additional = |name: &&str| Val::Record(vec![("name".into(), text(name)), ("value".into(), text("null"))]);
+        let more = more.iter().map(additional).collect();
+        let request = Val::Record(vec![
+            ("templates".into(), Val::List(templates)),
+            ("spec".into(), text(spec)),
+            ("more".into(), Val::List(more)),
+        ]);
+        let context = Val::Record(vec![
+            ("deployment".into(), Val::Option(None)),
+            ("settings".into(), text("{}")),
+            ("features".into(), Val::List(Vec::new())),
+            ("more".into(), Val::List(Vec::new())),
+        ]);
         let mut results = [Val::Bool(false)];
-        function.call(
-            &mut store,
-            &[Val::List(templates), text(context), text("{}")],
-            &mut results,
-        )?;
+        function.call(&mut store, &[request, context], &mut results)?;
         let fuel = fuel - store.get_fuel()?;
         let [Val::Result(result)] = results else {
             return Err(format_err!("no result"));
@@ -210,16 +221,22 @@ pub fn string(value: &Val) -> String {
 }
 
 fn diagnostic(value: &Val) -> Diagnostic {
-    let optional = |name: &str| match member(value, name) {
-        Val::Option(Some(text)) => Some(string(text)),
-        _ => None,
-    };
-    let line = match member(value, "line") {
-        Val::Option(Some(line)) => match **line {
-            Val::U32(line) => Some(line),
-            _ => None,
+    let (document, line) = match member(value, "place") {
+        Val::Option(None) => (None, None),
+        Val::Option(Some(place)) => match &**place {
+            Val::Variant(case, Some(place)) if case == "text" => {
+                let line = match member(place, "line") {
+                    Val::Option(Some(line)) => match **line {
+                        Val::U32(line) => Some(line),
+                        _ => None,
+                    },
+                    _ => None,
+                };
+                (Some(string(member(place, "document"))), line)
+            }
+            other => panic!("no place in a text: {other:?}"),
         },
-        _ => None,
+        other => panic!("no option: {other:?}"),
     };
     let Val::Enum(severity) = member(value, "severity") else {
         panic!("no severity")
@@ -232,7 +249,7 @@ fn diagnostic(value: &Val) -> Diagnostic {
         severity: severity.clone(),
         code: string(member(value, "code")),
         message: string(member(value, "message")),
-        document: optional("document"),
+        document,
         line,
         class,
     }

@@ -1,15 +1,22 @@
 //! Conversions between the contract's records and this stage's types.
 
-use super::{wit, world};
+use super::{shapes, wit};
 use crate::{Rules, codes};
+use boson_document::contract::reject_required;
 use boson_document::{Diagnostic, Map, Pointer, Tree, contract_types, json};
 
 /// A result, or diagnostics.
 pub type WireResult<T> = Result<T, Vec<wit::Diagnostic>>;
 
+/// Rejects a call with a member that this plugin must know.
+pub fn known(more: &[wit::Member], context: &wit::Context, name: &str) -> WireResult<()> {
+    let names = names(more).chain(names_of_context(context));
+    reject_required(codes::REQUIRED_MEMBER, names).map_err(|error| to_wire(vec![error], name))
+}
+
 /// A definition of the plan.
-pub fn definition(definition: crate::Definition) -> world::Definition {
-    world::Definition {
+pub fn definition(definition: crate::Definition) -> shapes::Definition {
+    shapes::Definition {
         name: definition.name,
         kind: definition.kind,
         options: json::to_text(&definition.options),
@@ -21,8 +28,8 @@ pub fn definition(definition: crate::Definition) -> world::Definition {
 }
 
 /// A reference, of the plan or without a value.
-pub fn reference(reference: crate::Reference) -> world::Reference {
-    world::Reference {
+pub fn reference(reference: crate::Reference) -> shapes::Reference {
+    shapes::Reference {
         name: reference.name,
         pointer: reference.pointer.to_string(),
     }
@@ -53,11 +60,11 @@ pub fn to_wire(diagnostics: Vec<Diagnostic>, name: &str) -> Vec<wit::Diagnostic>
 
 contract_types!(wit);
 
-impl From<world::Rules> for Rules {
-    fn from(rules: world::Rules) -> Self {
+impl From<shapes::Rules> for Rules {
+    fn from(rules: shapes::Rules) -> Self {
         match rules {
-            world::Rules::Director => Self::Director,
-            world::Rules::Cli => Self::Cli,
+            shapes::Rules::Director => Self::Director,
+            shapes::Rules::Cli => Self::Cli,
         }
     }
 }

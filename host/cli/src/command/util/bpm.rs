@@ -3,6 +3,7 @@
 
 use super::leaving::{Leaving, Outcome};
 use super::mounted;
+use super::own_deployment::OwnDeployment;
 use crate::exit::Failed;
 use crate::output::Color;
 use crate::plugin_arguments::PluginArguments;
@@ -40,6 +41,8 @@ pub struct BpmArguments {
     #[command(flatten)]
     pub(super) leaving: Leaving,
     #[command(flatten)]
+    own_deployment: OwnDeployment,
+    #[command(flatten)]
     plugins: PluginArguments,
 }
 
@@ -59,6 +62,7 @@ fn render(arguments: &BpmArguments, sources: &mut Sources, warnings: &mut Vec<Di
     // The operator has warned about settings when it loaded the plugin.
     let stages = pre_render_ops::stages(Stage::Render, pre_render_ops::are_in_pod(&document));
     let (plugins, _) = plugins::prepare(&arguments.plugins, &stages, sources)?;
+    let plugins = arguments.own_deployment.set(plugins);
     let releases = mounted::releases(&arguments.releases, sources)?;
     let group = ResolvedGroup {
         name: arguments.group.clone(),

@@ -87,7 +87,9 @@ fn gather(arguments: &InstanceGroupArguments, sources: &mut Sources, warnings: &
         name: &manifest.name,
         tree: &manifest.tree,
     };
-    let gathered = convert::gather(&plugins, &arguments.deployment.named(), named, &releases);
+    let deployment = arguments.deployment.named();
+    let plugins = plugins.with_deployment(&deployment.name, &deployment.namespace);
+    let gathered = convert::gather(&plugins, &deployment, named, &releases);
     let scrubbed = |reported| secrets.scrub(reported, sources);
     let (groups, reported) = gathered.map_err(StageError::into_diagnostics).map_err(scrubbed)?;
     warnings.extend(scrubbed(reported));

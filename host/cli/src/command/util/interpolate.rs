@@ -2,6 +2,7 @@
 
 use super::leaving::{Leaving, Outcome};
 use super::mounted;
+use super::own_deployment::OwnDeployment;
 use crate::exit::Failed;
 use crate::output::{self, Color};
 use crate::plugin_arguments::PluginArguments;
@@ -31,6 +32,8 @@ pub struct InterpolateArguments {
     inputs: Option<String>,
     #[command(flatten)]
     pub(super) leaving: Leaving,
+    #[command(flatten)]
+    own_deployment: OwnDeployment,
     #[command(flatten)]
     plugins: PluginArguments,
 }
@@ -66,6 +69,7 @@ fn interpolate(arguments: &InterpolateArguments, sources: &mut Sources, warnings
     let manifest = mounted::document(&arguments.manifest, &arguments.manifest_name, sources)?;
     // The operator has warned about settings when it loaded the plugin.
     let (plugins, _) = plugins::prepare(&arguments.plugins, &[Stage::Variables], sources)?;
+    let plugins = arguments.own_deployment.set(plugins);
     let named = Named {
         name: &manifest.name,
         tree: &manifest.tree,

@@ -67,7 +67,7 @@ impl Leaving {
 fn placed(one: &Diagnostic, sources: &Sources, manifest: &str) -> Diagnostic {
     let mut one = one.clone();
     if one.place.line.is_none() && one.place.document.as_deref() != Some(manifest) {
-        let located = sources.locate(&one);
+        let located = sources.locate(&one.place);
         (one.place.line, one.place.column) = (located.line, located.column);
     }
     one

@@ -9,6 +9,7 @@ mod interpolate;
 mod job_sources;
 mod leaving;
 mod mounted;
+mod own_deployment;
 mod persist_output;
 mod pod_names;
 mod pre_render_scripts;

@@ -1,6 +1,7 @@
 //! `host util template-render`: renders all templates of an instance in its pod.
 
 use super::job_sources::JobSources;
+use super::own_deployment::OwnDeployment;
 use super::pod_names;
 use super::processes::{self, Written};
 use crate::codes;
@@ -65,6 +66,8 @@ pub struct TemplateRenderArguments {
     #[arg(long, value_name = "PATH")]
     directory: Vec<PathBuf>,
     #[command(flatten)]
+    own_deployment: OwnDeployment,
+    #[command(flatten)]
     plugins: PluginArguments,
 }
 
@@ -98,6 +101,7 @@ fn template_render(
     // The operator has warned about settings when it loaded the plugin.
     let stages = pre_render_ops::stages(Stage::Render, pre_render_ops::are_in_pod(&manifest));
     let (plugins, _) = plugins::prepare(&arguments.plugins, &stages, sources)?;
+    let plugins = arguments.own_deployment.set(plugins);
     // More users can read a pod's log than its Secrets.
     let secrets = Secrets::suspected(&manifest);
     let releases = JobSources::open(arguments.job_sources.as_deref(), &arguments.releases, sources);

@@ -7,7 +7,8 @@ use crate::deployment::plan::held_back::HeldBack;
 use crate::deployment::plan::job_sources::JobSources;
 use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::Stop;
-use boson_pipeline::convert::{self, Group, pod_plugins};
+use boson_document::Tree;
+use boson_pipeline::convert::{self, Group, Overview, Target, pod_plugins};
 use boson_pipeline::plain;
 use boson_pipeline::stage::Variable;
 use serde_json::Value;
@@ -16,7 +17,7 @@ use serde_json::Value;
 pub async fn objects(
     run: &Reconcile<'_>,
     stages: SharedStages,
-    mut manifest: Manifest,
+    (mut manifest, without_values): (Manifest, &Tree),
     variables: Vec<Variable>,
     gathered: Vec<Gathered>,
     held_back: &mut HeldBack,
@@ -28,6 +29,7 @@ pub async fn objects(
         &run.context.conversion.allowed,
         gathered.iter().map(Gathered::ready),
     );
+    let without_values = without_values.clone();
     let (manifest, failed, result) = blocking(move || {
         let mut reported = Vec::new();
         let ready: Vec<Group<'_>> = gathered.iter().map(Gathered::ready).collect();
@@ -42,7 +44,12 @@ pub async fn objects(
         } else {
             let mut objects = made.objects;
             pod_plugins::give(&mut objects, &in_pods);
-            let objects = convert::transform(&*stages, &deployment, objects, granted, &mut reported);
+            let overview = Overview {
+                target: Target::Quarks.name(),
+                manifest: &without_values,
+                groups: &ready.iter().map(|group| group.resolved.into()).collect::<Vec<_>>(),
+            };
+            let objects = convert::transform(&*stages, &deployment, objects, overview, granted, &mut reported);
             (made.failed, objects)
         };
         manifest.warnings.extend(reported);

@@ -6,8 +6,8 @@
 use crate::deployment::manifest::SharedStages;
 use boson_document::Tree;
 use boson_pipeline::stage::{
-    Addresses, Applied, Deployment, Edits, GroupRequest, Interpolated, JobSpec, Named, Rendered, Reply, Resolved,
-    Template, Variable, VariableRules, VariablesPlan,
+    Addresses, Applied, Deployment, Edit, GroupRequest, Interpolated, JobSpec, Named, Rendered, Reply, Resolved,
+    Template, Variable, VariableRules, VariablesPlan, View,
 };
 use boson_pipeline::{Stage, Stages};
 use std::sync::Arc;
@@ -101,9 +101,26 @@ impl Stages for Traced {
         self.inner.transforms()
     }
 
-    fn transform(&self, nth: usize, deployment: &Deployment, objects: &[Tree]) -> Reply<Edits> {
-        let call = |stages: &dyn Stages| stages.transform(nth, deployment, objects);
+    fn transform(&self, nth: usize, deployment: &Deployment, view: View<'_>) -> Reply<Vec<Edit>> {
+        let call = |stages: &dyn Stages| stages.transform(nth, deployment, view);
         self.call(Stage::Resources, "transform", call)
+    }
+
+    fn is_ordered(&self, nth: usize) -> bool {
+        self.inner.is_ordered(nth)
+    }
+
+    fn checks(&self) -> usize {
+        self.inner.checks()
+    }
+
+    fn check(&self, nth: usize, deployment: &Deployment, view: View<'_>) -> Reply<()> {
+        let call = |stages: &dyn Stages| stages.check(nth, deployment, view);
+        self.call(Stage::Checks, "check", call)
+    }
+
+    fn is_enforced(&self, nth: usize) -> bool {
+        self.inner.is_enforced(nth)
     }
 
     fn called(&self, stage: Stage, nth: usize) -> String {

@@ -313,9 +313,9 @@ impl Draft<'_> {
         volumes.extend(site.plugins.volumes.iter().cloned());
         // The QuarksJob controller adds one more container, which stores the output.
         let limit = MESSAGES / (self.init.len() + self.commands.len() + 1);
-        let (image, limit) = (&site.deployment.operator_image, limit.min(boson_in_pod::MOST));
+        let limit = limit.min(boson_in_pod::MOST);
         let containers = self.commands.iter();
-        let containers = containers.map(|command| command.container(image, limit, &site.plugins));
+        let containers = containers.map(|command| command.container(site.deployment, limit, &site.plugins));
         pod::spec(self.init.clone(), containers.collect(), volumes, &site.pull)
     }
 }

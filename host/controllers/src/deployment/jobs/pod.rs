@@ -7,6 +7,7 @@ use boson_document::{Tree, json};
 use boson_manifest::{contract, copier, names, wrapper};
 use boson_pipeline::Stage;
 use boson_pipeline::convert::pod_plugins::PodPlugin;
+use boson_pipeline::stage::Deployment;
 use k8s_openapi::api::core::v1::{
     Capabilities, Container, EmptyDirVolumeSource, EnvVar, KeyToPath, LocalObjectReference, PodSecurityContext,
     PodSpec, ResourceRequirements, SeccompProfile, SecretVolumeSource, SecurityContext, Volume, VolumeMount,
@@ -69,7 +70,7 @@ fn typed<T: DeserializeOwned>(tree: &Tree) -> Result<T, Stop> {
 
 impl Command {
     /// `report`: most bytes of its termination message.
-    pub fn container(&self, image: &str, report: usize, plugins: &PodPlugins) -> Container {
+    pub fn container(&self, deployment: &Deployment, report: usize, plugins: &PodPlugins) -> Container {
         let mut arguments = self.arguments.clone();
         arguments.push(format!("--report-limit={report}"));
         arguments.extend(plugins.arguments.iter().cloned());
@@ -78,12 +79,14 @@ impl Command {
         mounts.extend(plugins.mounts.iter().cloned());
         Container {
             name: self.name.clone(),
-            image: Some(image.into()),
+            image: Some(deployment.operator_image.clone()),
             command: Some(["host", "util", self.command].map(String::from).into()),
             args: Some(arguments.iter().map(|text| literal(text)).collect()),
             env: Some(vec![
                 // Nothing else of the file system can be written.
                 variable("XDG_CACHE_HOME", "/tmp/cache".into()),
+                variable("BOSH_DEPLOYMENT_NAME", literal(&deployment.name)),
+                variable("POD_NAMESPACE", deployment.namespace.clone()),
                 variable(contract::VARIABLE, contract::COMMON.to_string()),
             ]),
             resources: Some(resources(["50m", "64Mi"], ["2", "2Gi"])),
@@ -269,6 +272,8 @@ mod tests {
     #[test]
     fn pods_mount_the_plugins_of_their_stage() {
         let plugin = |stage| PodPlugin {
+            name: "mine".into(),
+            nth: 0,
             stage,
             config_maps: vec!["d.plugin-0".into()],
             component: true,

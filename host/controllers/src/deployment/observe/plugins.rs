@@ -43,13 +43,13 @@ pub fn resolve(context: &Context, object: &BoshDeployment, namespace: &str) -> O
     if !selection.waiting.is_empty() && selection.waiting.iter().all(again) {
         return None;
     }
-    let resolution = active(context, selection, namespace);
+    let resolution = active(context, selection, namespace, asking.name);
     // A plugin that was removed meanwhile is no error of this deployment; its watch event requeues the deployment.
     let outdated = resolution.active.is_err() && !Arc::ptr_eq(&registry, &context.plugins.now());
     (!outdated).then_some(resolution)
 }
 
-fn active(context: &Context, selection: Selection, namespace: &str) -> Resolution {
+fn active(context: &Context, selection: Selection, namespace: &str, deployment: &str) -> Resolution {
     let mut faults = selection.faults;
     let loading = selection.waiting.iter().map(|one| one.name.clone()).collect();
     let wrong = |errors| Stop::wrong(errors, &Sources::default());
@@ -65,7 +65,7 @@ fn active(context: &Context, selection: Selection, namespace: &str) -> Resolutio
         Err(Stop::Waiting(format!("plugin '{}', which is being loaded", first.name)))
     } else {
         let chosen: Vec<Chosen> = selection.chosen.iter().map(|pick| pick.chosen.clone()).collect();
-        match context.conversion.plugin_host.with(&chosen, namespace) {
+        match context.conversion.plugin_host.with(&chosen, namespace, deployment) {
             Ok(resolved) => Ok(ActivePlugins {
                 resolved,
                 picks: selection.chosen,

@@ -1,0 +1,111 @@
+//! `host plugin inspect`: what a component is, before it is installed.
+
+use crate::exit::Failed;
+use crate::output::{self, Color};
+use crate::plugins;
+use boson_document::Tree;
+use boson_pipeline::Diagnostic;
+use boson_pipeline::report::Sources;
+use boson_sandbox::{Description, Failure, Limits, Plugin, Sandbox};
+use clap::Args;
+use std::path::PathBuf;
+
+/// Options of `host plugin inspect`.
+#[derive(Args, Debug)]
+#[command(after_help = "Example: host plugin inspect my-labels.wasm")]
+pub struct InspectArguments {
+    /// The component
+    component: PathBuf,
+}
+
+pub fn run(arguments: &InspectArguments, color: Color) -> Result<(), Failed> {
+    let fail = |failure: Failure| {
+        output::show(&[failure.diagnostic()], &Sources::default(), color);
+        Failed::Input
+    };
+    let sandbox = plugins::sandbox(Limits::default()).map_err(fail)?;
+    let plugin = plugins::component(&sandbox, &arguments.component).map_err(|error| {
+        output::show(&[*error], &Sources::default(), color);
+        Failed::Input
+    })?;
+    let description = plugin.describe(&sandbox).map_err(fail)?;
+    let size = std::fs::metadata(&arguments.component).map_or(0, |metadata| metadata.len());
+    let mut text = rows(&overview(&sandbox, &plugin, &description, size));
+    text.push_str(&section("settings", &settings(&description.settings_schema)));
+    let codes = description
+        .codes
+        .iter()
+        .map(|code| [code.name.clone(), code.title.clone()]);
+    text.push_str(&section("diagnostics", &codes.collect::<Vec<_>>()));
+    output::print(&text)?;
+    let unchecked = plugins::check_settings(&plugin, &sandbox, None);
+    let notes: Vec<Diagnostic> = unchecked.into_iter().filter(|one| !one.is_error()).collect();
+    output::show(&notes, &Sources::default(), color);
+    Ok(())
+}
+
+/// Name and value of each property.
+fn overview(sandbox: &Sandbox, plugin: &Plugin, description: &Description, size: u64) -> Vec<[String; 2]> {
+    let role = match (plugin.stage.has_rule(), plugin.wraps) {
+        (true, false) => "replaces the rule",
+        (true, true) => "wraps the rule",
+        (false, _) => "runs in addition to others",
+    };
+    let interfaces = sandbox.interfaces(plugin);
+    let kib = |bytes: u64| format!("{} KiB", bytes.div_ceil(1 << 10));
+    let text = |name: &str, value: String| [name.to_string(), value];
+    vec![
+        text("name", format!("{} {}", description.name, description.version)),
+        text("stage", format!("{}: {role}", plugin.stage)),
+        text("digest", plugin.digest.to_string()),
+        text(
+            "size",
+            format!("{}, {} of machine code", kib(size), kib(sandbox.code_weight(plugin))),
+        ),
+        text("exports", interfaces.exports.join(", ")),
+        text("imports", interfaces.imports.join(", ")),
+    ]
+}
+
+/// The members that settings may have: name, and type with description.
+fn settings(schema: &Tree) -> Vec<[String; 2]> {
+    let required = schema.items("required");
+    let member = |(name, member): (&String, &Tree)| {
+        let is_required = required.iter().any(|one| one.as_str() == Some(name));
+        let mut parts = vec![kind(member)];
+        parts.extend(is_required.then(|| "required".to_string()));
+        let description = member
+            .str("description")
+            .map(|text| format!(": {text}"))
+            .unwrap_or_default();
+        [name.clone(), parts.join(", ") + &description]
+    };
+    let members = schema.get("properties").and_then(Tree::as_object);
+    members.into_iter().flatten().map(member).collect()
+}
+
+fn kind(schema: &Tree) -> String {
+    match schema.get("type") {
+        Some(Tree::String(name)) => name.clone(),
+        Some(Tree::Array(names)) => {
+            let names: Vec<&str> = names.iter().filter_map(Tree::as_str).collect();
+            names.join(" or ")
+        }
+        _ => "any".to_string(),
+    }
+}
+
+fn section(title: &str, lines: &[[String; 2]]) -> String {
+    match lines {
+        [] => format!("\n{title}: none\n"),
+        lines => format!("\n{title}:\n{}", rows(lines)),
+    }
+}
+
+fn rows(lines: &[[String; 2]]) -> String {
+    let width = lines.iter().map(|[name, _]| name.chars().count()).max().unwrap_or(0);
+    // The component chooses these texts: no control character reaches the terminal.
+    let clean = |text: &str| text.chars().filter(|c| !c.is_control()).collect::<String>();
+    let line = |[name, value]: &[String; 2]| format!("  {:width$}  {}\n", clean(name), clean(value));
+    lines.iter().map(line).collect()
+}

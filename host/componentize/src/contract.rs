@@ -1,0 +1,105 @@
+//! The world of a module.
+
+use crate::Error;
+use walrus::Module;
+use wit_parser::{Resolve, World, WorldId, WorldItem, WorldKey};
+
+/// The contract, compiled in; each package after those that it uses.
+const PACKAGES: [(&str, &str); 8] = [
+    ("types.wit", include_str!("../../../wit/types/1.0.0/types.wit")),
+    ("ops.wit", include_str!("../../../wit/ops/1.0.0/ops.wit")),
+    (
+        "variables.wit",
+        include_str!("../../../wit/variables/1.0.0/variables.wit"),
+    ),
+    ("links.wit", include_str!("../../../wit/links/1.0.0/links.wit")),
+    ("render.wit", include_str!("../../../wit/render/1.0.0/render.wit")),
+    ("bpm.wit", include_str!("../../../wit/bpm/1.0.0/bpm.wit")),
+    (
+        "resources.wit",
+        include_str!("../../../wit/resources/1.0.0/resources.wit"),
+    ),
+    ("checks.wit", include_str!("../../../wit/checks/1.0.0/checks.wit")),
+];
+
+/// The text of a package of the contract, version 1.0.0: `types`, or that of a stage.
+pub fn wit(package: &str) -> Option<&'static str> {
+    let file = |(name, _): &&(&str, &str)| name.strip_suffix(".wit") == Some(package);
+    PACKAGES.iter().find(file).map(|(_, text)| *text)
+}
+
+/// Prefix of the custom sections in which bindings store the world. Each `generate!` of Rust adds its own.
+const SECTION: &str = "component-type";
+
+/// The world of a module.
+pub(crate) struct Declared {
+    pub(crate) resolve: Resolve,
+    pub(crate) world: WorldId,
+    /// The module has it in a custom section.
+    pub(crate) in_module: bool,
+}
+
+// === impl Declared ===
+
+impl Declared {
+    /// The world in the module's section, or the one of the contract that the module fits.
+    pub(crate) fn of(core: &[u8], module: &Module) -> Result<Self, Error> {
+        let in_module = module
+            .customs
+            .iter()
+            .any(|(_, section)| section.name().starts_with(SECTION));
+        if !in_module {
+            return Self::of_contract(module);
+        }
+        let unreadable = |error| Error::World(format!("{error:#}"));
+        let (_, bindings) = wit_component::metadata::decode(core).map_err(unreadable)?;
+        Ok(Self {
+            resolve: bindings.resolve,
+            world: bindings.world,
+            in_module,
+        })
+    }
+
+    fn of_contract(module: &Module) -> Result<Self, Error> {
+        let mut resolve = Resolve::default();
+        for (name, text) in PACKAGES {
+            let unreadable = |error| Error::World(format!("{error:#}"));
+            resolve.push_str(name, text).map_err(unreadable)?;
+        }
+        let mut worlds = resolve.worlds.iter();
+        let (world, _) = worlds
+            .find(|(_, world)| fits(&resolve, world, module))
+            .ok_or(Error::NoWorld)?;
+        Ok(Self {
+            resolve,
+            world,
+            in_module: false,
+        })
+    }
+
+    /// Whether the component may import this interface: one that it also exports, as wrappers do.
+    pub(crate) fn is_below(&self, interface: &str) -> bool {
+        let world = &self.resolve.worlds[self.world];
+        has(&self.resolve, world.imports.keys(), interface) && has(&self.resolve, world.exports.keys(), interface)
+    }
+}
+
+/// Whether the module exports functions of the stage's interface, and imports of the contract only what the world does.
+fn fits(resolve: &Resolve, world: &World, module: &Module) -> bool {
+    let exports_of = |interface: &str| {
+        let mut functions = module.exports.iter().filter_map(|export| export.name.split_once('#'));
+        functions.any(|(name, _)| name == interface)
+    };
+    let is_of_stage = |item: &WorldItem| match item {
+        WorldItem::Interface { id, .. } => resolve.interfaces[*id].package == world.package,
+        _ => false,
+    };
+    let mut stage = world.exports.iter().filter(|(_, item)| is_of_stage(item));
+    let mut imports = module.imports.iter().map(|import| import.module.as_str());
+    stage.any(|(key, _)| exports_of(&resolve.name_world_key(key)))
+        && imports.all(|name| !name.starts_with("boson:") || has(resolve, world.imports.keys(), name))
+}
+
+fn has<'k>(resolve: &Resolve, mut keys: impl Iterator<Item = &'k WorldKey>, name: &str) -> bool {
+    keys.any(|key| resolve.name_world_key(key) == name)
+}

@@ -1,0 +1,62 @@
+//! Replaces the imports of a module.
+
+use crate::Error;
+use crate::contract::Declared;
+use crate::start;
+use crate::wasi::{self, Scratch, State};
+use walrus::{ExportItem, FunctionId, Import, ImportKind, MemoryId, Module, ValType};
+
+/// Answers every import of WASI inside the module. Other imports remain if they are of the rule that a wrapper wraps.
+pub(crate) fn seal(module: &mut Module, declared: &Declared) -> Result<(), Error> {
+    let mut of_wasi = Vec::new();
+    for import in module.imports.iter() {
+        match import.kind {
+            ImportKind::Function(id) if import.module == wasi::MODULE => of_wasi.push((import.name.clone(), id)),
+            ImportKind::Function(_) if declared.is_below(&import.module) => {}
+            _ => return Err(unknown(import)),
+        }
+    }
+    if of_wasi.is_empty() {
+        return Ok(());
+    }
+    let state = State {
+        memory: memory(module)?,
+        started: start::flag(module)?,
+    };
+    for (name, function) in of_wasi {
+        replace(module, &name, function, &state)?;
+    }
+    Ok(())
+}
+
+fn unknown(import: &Import) -> Error {
+    Error::Import {
+        interface: import.module.clone(),
+        name: import.name.clone(),
+    }
+}
+
+/// The memory that the addresses in calls of WASI refer to.
+fn memory(module: &Module) -> Result<MemoryId, Error> {
+    let export = module.exports.iter().find(|export| export.name == "memory");
+    match export.map(|export| export.item) {
+        Some(ExportItem::Memory(id)) => Ok(id),
+        _ => Err(Error::NoMemory),
+    }
+}
+
+fn replace(module: &mut Module, name: &str, function: FunctionId, state: &State) -> Result<(), Error> {
+    let signature = module.types.get(module.funcs.get(function).ty());
+    let answer = wasi::answer(name, signature.params(), signature.results())?;
+    // None can be added while a function is being built.
+    let scratch = Scratch {
+        index: module.locals.add(ValType::I32),
+        total: module.locals.add(ValType::I32),
+    };
+    module
+        .replace_imported_func(function, |(body, args)| answer.write(body, args, state, &scratch))
+        .map_err(|error| Error::Invalid(format!("{error:#}")))?;
+    // Reports of traps list it.
+    module.funcs.get_mut(function).name = Some(format!("{}.{name}", wasi::MODULE));
+    Ok(())
+}

@@ -1,0 +1,66 @@
+//! Makes a component of a core module, so that authors of plugins need only their compiler and `wit-bindgen`. It does
+//! no input or output.
+//!
+//! ```text
+//! core module -> its world (its `component-type` section, or the contract) -> WASI answered inside the module
+//!     -> component
+//! ```
+//!
+//! # Guarantees
+//! The component imports nothing but types, and a wrapper also the interface that it exports. The same module always
+//! gives the same bytes.
+//!
+//! # Caveats
+//! A runtime that needs WASI gets no arguments, no environment and no files; the time is fixed, and output is dropped.
+//! `random_get` is **not random**: while the module starts (`_initialize`), it fills buffers with a fixed byte, because
+//! Go takes a seed for its maps from it. Afterwards it fails, so that no plugin creates keys or passwords that anybody
+//! can predict. Rust's `HashMap` on WASI takes its first seed later: build Rust for `wasm32-unknown-unknown`.
+
+mod contract;
+mod error;
+mod imports;
+mod start;
+mod wasi;
+
+pub use contract::wit;
+pub use error::{Error, help_for_import};
+
+use contract::Declared;
+use walrus::Module;
+use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
+
+/// Magic number and version of a core module. In a component, the version is another one.
+const CORE: &[u8] = b"\0asm\x01\0\0\0";
+
+/// Whether the bytes are a core module, which [`component`] makes a component of.
+pub fn is_core_module(bytes: &[u8]) -> bool {
+    bytes.starts_with(CORE)
+}
+
+/// Makes a component of a core module.
+///
+/// The world is the one in the module's `component-type` section, which `wit-bindgen` writes for Rust and C. A module
+/// without this section, such as one of Go, gets the world of the contract whose interfaces it exports.
+///
+/// # Errors
+/// It is not a core module, has no world or not the exports of its world, or imports what no plugin has.
+pub fn component(core: &[u8]) -> Result<Vec<u8>, Error> {
+    if !is_core_module(core) {
+        return Err(Error::NotCore);
+    }
+    let mut module = Module::from_buffer(core).map_err(|error| Error::Invalid(format!("{error:#}")))?;
+    start::check(&module)?;
+    let declared = Declared::of(core, &module)?;
+    imports::seal(&mut module, &declared)?;
+    let mut sealed = module.emit_wasm();
+    let unfit = |error| Error::Unfit(format!("{error:#}"));
+    if !declared.in_module {
+        let (resolve, world) = (&declared.resolve, declared.world);
+        embed_component_metadata(&mut sealed, resolve, world, StringEncoding::UTF8).map_err(unfit)?;
+    }
+    let mut encoder = ComponentEncoder::default()
+        .validate(true)
+        .module(&sealed)
+        .map_err(unfit)?;
+    encoder.encode().map_err(unfit)
+}

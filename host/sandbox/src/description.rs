@@ -1,0 +1,43 @@
+//! The description of a plugin.
+
+use boson_document::Tree;
+
+/// A diagnostic code that a plugin documents.
+#[derive(Clone, Debug)]
+pub struct Code {
+    /// `ops-missing-key`
+    pub name: String,
+    /// One line.
+    pub title: String,
+    /// Markdown.
+    pub explanation: String,
+}
+
+/// The description of a plugin.
+#[derive(Clone, Debug)]
+pub struct Description {
+    /// Name.
+    pub name: String,
+    /// Semantic version.
+    pub version: String,
+    /// JSON Schema of its settings.
+    pub settings_schema: Tree,
+    /// Its diagnostics.
+    pub codes: Vec<Code>,
+}
+
+/// Whether a plugin may have this name: codes begin with it.
+pub(crate) fn is_name(name: &str) -> bool {
+    name.len() <= 63 && words(name)
+}
+
+/// Lower-case words joined by `-`.
+pub(crate) fn words(text: &str) -> bool {
+    let is_word = |word: &str| {
+        !word.is_empty()
+            && word
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+    };
+    text.split('-').all(is_word)
+}

@@ -1,0 +1,155 @@
+//! The plugins of a conversion: a rule for each stage, with its wrappers, and any number of plugins for `resources` and
+//! `checks`.
+
+use crate::account::Account;
+use crate::call::Measures;
+use crate::engine::Sandbox;
+use crate::error::{Failure, FailureKind};
+use crate::plugin::Plugin;
+use boson_pipeline::Stage;
+use boson_pipeline::stage::{Deployment, StageError};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+/// The plugins of a conversion.
+pub struct Plugins {
+    pub(crate) sandbox: Sandbox,
+    rules: BTreeMap<Stage, Plugin>,
+    pub(crate) resources: Vec<Hook>,
+    pub(crate) checks: Vec<Hook>,
+    used: Mutex<BTreeMap<Stage, (u32, Measures)>>,
+    pub(crate) account: Account,
+    /// Name and namespace, if they are known.
+    pub(crate) deployment: Option<(String, String)>,
+}
+
+/// A plugin of a stage that has no rule.
+pub(crate) struct Hook {
+    pub plugin: Plugin,
+    /// `resources`: its place among the others was set explicitly. `checks`: its errors fail the conversion.
+    pub flag: bool,
+}
+
+// === impl Plugins ===
+
+impl Plugins {
+    /// No plugin yet.
+    pub fn new(sandbox: Sandbox) -> Self {
+        Self {
+            sandbox,
+            rules: BTreeMap::new(),
+            resources: Vec::new(),
+            checks: Vec::new(),
+            used: Mutex::default(),
+            account: Account::unbounded(),
+            deployment: None,
+        }
+    }
+
+    /// Sets the account of all later calls: that of one conversion.
+    #[must_use]
+    pub fn with_account(mut self, account: Account) -> Self {
+        self.account = account;
+        self
+    }
+
+    /// Sets the deployment that all later calls are made for.
+    #[must_use]
+    pub fn with_deployment(mut self, name: &str, namespace: &str) -> Self {
+        self.deployment = Some((name.to_string(), namespace.to_string()));
+        self
+    }
+
+    /// Replaces the rule of a stage; a wrapper is put around the rule.
+    ///
+    /// # Errors
+    /// There is no rule to wrap, or it has too many wrappers.
+    pub fn insert_rule(&mut self, plugin: Plugin) -> Result<(), Failure> {
+        let stage = plugin.stage;
+        let plugin = match (plugin.wraps, self.rules.remove(&stage)) {
+            (false, _) => plugin,
+            (true, Some(rule)) => plugin.around(rule)?,
+            (true, None) => {
+                let message = format!("is a wrapper, but the stage '{stage}' has no rule");
+                return Err(plugin.failure(FailureKind::Refused, message));
+            }
+        };
+        self.rules.insert(stage, plugin);
+        Ok(())
+    }
+
+    /// Adds a plugin of `resources` after the others. `is_ordered`: its place was set explicitly.
+    pub fn add_resources(&mut self, plugin: Plugin, is_ordered: bool) {
+        let flag = is_ordered;
+        self.resources.push(Hook { plugin, flag });
+    }
+
+    /// Adds a plugin of `checks`. `is_enforced`: its errors fail the conversion.
+    pub fn add_check(&mut self, plugin: Plugin, is_enforced: bool) {
+        let flag = is_enforced;
+        self.checks.push(Hook { plugin, flag });
+    }
+
+    /// All plugins, in the order of the stages; before a wrapper comes what it wraps.
+    pub fn iter(&self) -> impl Iterator<Item = &Plugin> {
+        let rules = self.rules.values().flat_map(|rule| {
+            let mut chain: Vec<&Plugin> = rule.chain().collect();
+            chain.reverse();
+            chain
+        });
+        let hooks = self.resources.iter().chain(&self.checks);
+        rules.chain(hooks.map(|hook| &hook.plugin))
+    }
+
+    /// The sandbox.
+    pub fn sandbox(&self) -> &Sandbox {
+        &self.sandbox
+    }
+
+    /// Calls made so far, and what they used: fuel and time summed, memory at most.
+    pub fn usage(&self) -> BTreeMap<Stage, (u32, Measures)> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn count(&self, stage: Stage, measures: Measures) {
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let (calls, sum) = used.entry(stage).or_default();
+        *calls += 1;
+        sum.fuel += measures.fuel;
+        sum.elapsed += measures.elapsed;
+        sum.memory = sum.memory.max(measures.memory);
+    }
+
+    /// The rule of a stage, with its wrappers.
+    pub(crate) fn rule(&self, stage: Stage) -> Result<&Plugin, StageError> {
+        self.rules.get(&stage).ok_or_else(|| {
+            let failure = Failure::new(
+                FailureKind::Refused,
+                stage.name(),
+                "is missing: no plugin of this stage is installed",
+            );
+            failure.stage_error()
+        })
+    }
+
+    /// Name of a plugin in messages.
+    pub(crate) fn called_nth(&self, stage: Stage, nth: usize) -> Option<String> {
+        let plugin = match stage {
+            Stage::Resources => self.resources.get(nth).map(|hook| &hook.plugin),
+            Stage::Checks => self.checks.get(nth).map(|hook| &hook.plugin),
+            rule => self.rules.get(&rule),
+        };
+        plugin.map(Plugin::called)
+    }
+
+    /// The deployment that a call is made for, if it is not the request that says so.
+    pub(crate) fn deployment(&self) -> Option<(&str, &str)> {
+        let (name, namespace) = self.deployment.as_ref()?;
+        Some((name, namespace))
+    }
+}
+
+/// Name and namespace of a deployment.
+pub(crate) fn of(deployment: &Deployment) -> Option<(&str, &str)> {
+    Some((&deployment.name, &deployment.namespace))
+}

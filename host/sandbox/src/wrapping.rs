@@ -1,0 +1,152 @@
+//! The import of a wrapper: calls of the rule below it, each in an instance with its own fuel.
+//!
+//! # Guarantees
+//! A call of the rule below uses the memory share and the deadline of the wrapper's call, so it waits for nothing that
+//! another call holds: chains cannot deadlock. If the rule below fails, the whole call fails with the failure of that
+//! rule, whatever the wrapper would do with it.
+
+use crate::call_state::{Below, CallState, Crowded};
+use crate::component::interface;
+use crate::engine::Sandbox;
+use crate::error::{Failure, FailureKind};
+use crate::plugin::Plugin;
+use boson_pipeline::Stage;
+use std::fmt;
+use std::sync::Arc;
+use std::thread;
+use wasmtime::component::{Linker, Val};
+
+/// Calls of the rule below in one call of a wrapper.
+const MAX_CALLS: u32 = 16;
+/// Bytes of the stack of a call below: WebAssembly's own, and that of the host's code around it.
+const STACK: usize = 4 << 20;
+
+/// A failure of the rule below a wrapper.
+#[derive(Debug)]
+pub(crate) struct FailedBelow(pub Failure);
+
+/// A plugin that a wrapper calls.
+pub(crate) struct Rule {
+    sandbox: Sandbox,
+    plugin: Arc<Plugin>,
+}
+
+// === impl FailedBelow ===
+
+impl fmt::Display for FailedBelow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for FailedBelow {}
+
+// === impl Rule ===
+
+impl Rule {
+    /// What this plugin wraps.
+    pub(crate) fn below(sandbox: &Sandbox, wrapper: &Plugin) -> Option<Arc<dyn Below>> {
+        let (sandbox, plugin) = (sandbox.clone(), wrapper.below.clone()?);
+        Some(Arc::new(Self { sandbox, plugin }))
+    }
+}
+
+impl Below for Rule {
+    fn state(&self, caller: &mut CallState) -> CallState {
+        CallState {
+            limits: caller.limits.clone(),
+            memory: caller.memory,
+            peak: caller.memory,
+            memory_limit: caller.memory_limit,
+            share: caller.share.take(),
+            ends: caller.ends,
+            below: Self::below(&self.sandbox, &self.plugin),
+            calls_below: 0,
+            fuel_below: 0,
+        }
+    }
+
+    fn call(&self, function: &str, arguments: &[Val], state: CallState) -> (wasmtime::Result<Val>, u64, CallState) {
+        let (name, _) = interface(self.plugin.stage);
+        let arguments = with_settings(arguments, self.plugin.settings());
+        self.sandbox.run(&self.plugin, state, &mut |store, instance| {
+            let missing = || wasmtime::Error::msg(format!("there is no function '{function}'"));
+            let index = instance.get_export_index(&mut *store, None, name);
+            let index = index.and_then(|index| instance.get_export_index(&mut *store, Some(&index), function));
+            let function = index.and_then(|index| instance.get_func(&mut *store, index));
+            let mut reply = [Val::Bool(false)];
+            function
+                .ok_or_else(missing)?
+                .call(&mut *store, &arguments, &mut reply)?;
+            let [reply] = reply;
+            Ok(reply)
+        })
+    }
+
+    fn failed(&self, error: &wasmtime::Error) -> wasmtime::Error {
+        FailedBelow(self.sandbox.classify(&self.plugin, error)).into()
+    }
+
+    fn called_too_often(&self, most: u32) -> wasmtime::Error {
+        let message = format!("was called more than {most} times by the plugin that wraps it");
+        FailedBelow(self.plugin.failure(FailureKind::OutOfFuel, message)).into()
+    }
+}
+
+/// Connects the import of a wrapper of this stage to the rule below it, which the state of a call has.
+pub(crate) fn connect(linker: &mut Linker<CallState>, stage: Stage) -> wasmtime::Result<()> {
+    let (name, functions) = interface(stage);
+    let mut instance = linker.instance(name)?;
+    for function in functions {
+        instance.func_new(function, move |mut store, _, arguments, results| {
+            let reply = call_below(store.data_mut(), stage, function, arguments)?;
+            results.clone_from_slice(&[reply]);
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+fn call_below(state: &mut CallState, stage: Stage, function: &str, arguments: &[Val]) -> wasmtime::Result<Val> {
+    let Some(rule) = state.below.clone() else {
+        let failure = Failure::new(
+            FailureKind::Refused,
+            stage.name(),
+            "is a wrapper, but there is no rule below it",
+        );
+        return Err(FailedBelow(failure).into());
+    };
+    state.calls_below += 1;
+    if state.calls_below > MAX_CALLS {
+        return Err(rule.called_too_often(MAX_CALLS));
+    }
+    let below = rule.state(state);
+    // Its own stack: that of the caller's thread is for one instance.
+    let ended = thread::scope(|scope| {
+        let thread = thread::Builder::new().name(function.into()).stack_size(STACK);
+        let call = thread.spawn_scoped(scope, || rule.call(function, arguments, below))?;
+        call.join().map_err(|_| wasmtime::Error::msg("the call panicked"))
+    });
+    let (result, fuel, below) = ended?;
+    state.share = below.share;
+    state.peak = state.peak.max(below.peak);
+    state.fuel_below = state.fuel_below.saturating_add(fuel).saturating_add(below.fuel_below);
+    result.map_err(|error| match error.downcast_ref() {
+        // The whole call runs again, with all the memory that it may have.
+        Some(Crowded) => error,
+        None => rule.failed(&error),
+    })
+}
+
+/// The arguments of a call with the settings of the rule below in its context, instead of those of the wrapper.
+fn with_settings(arguments: &[Val], settings: &str) -> Vec<Val> {
+    let mut arguments = arguments.to_vec();
+    if let Some(Val::Record(context)) = arguments.last_mut() {
+        for (name, value) in context {
+            if name == "settings" {
+                *value = Val::String(settings.into());
+            }
+        }
+    }
+    arguments
+}

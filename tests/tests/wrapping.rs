@@ -1,0 +1,241 @@
+//! Wrappers: plugins that call the rule of their stage.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use boson_tests::component::{component, component_of, core_module};
+use boson_tests::{Ran, golden, host, host_with_input};
+use std::fs;
+use std::path::Path;
+
+/// The description of a plugin named `theirs`, and what every module needs.
+const COMMON: &str = r#"
+    (memory (export "memory") 8)
+    (global $top (mut i32) (i32.const 65536))
+    (data (i32.const 1024) "theirs1.0.0{}")
+    (data (i32.const 2048) "\00\04\00\00\06\00\00\00\06\04\00\00\05\00\00\00\0b\04\00\00\02\00\00\00")
+    (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32)
+        (global.get $top)
+        (global.set $top (i32.and (i32.add (i32.add (global.get $top) (local.get 3)) (i32.const 15)) (i32.const -16))))
+    (func (export "boson:types/about@1.0.0#describe") (result i32) (i32.const 2048))"#;
+
+/// A wrapper of a stage: each function calls the rule below this number of times, and returns its last reply. The
+/// parameter is the address of request and context, which the import takes as they are.
+fn wrapper(stage: &str, interface: &str, functions: &[&str], calls: usize, extra: &str) -> Vec<u8> {
+    let interface = format!("boson:{stage}/{interface}@1.0.0");
+    let (mut imports, mut exports) = (String::new(), String::new());
+    for name in functions {
+        imports.push_str(&format!(
+            "(import \"{interface}\" \"{name}\" (func ${name} (param i32 i32)))\n"
+        ));
+        let call = format!("(call ${name} (local.get 0) (i32.const 4096))");
+        exports.push_str(&format!(
+            "(func (export \"{interface}#{name}\") (param i32) (result i32) {extra} {} (i32.const 4096))\n",
+            call.repeat(calls)
+        ));
+    }
+    let module = format!("(module {imports} {COMMON} {exports})");
+    component_of(&module, stage, &format!("{stage}-wrapper"), &[]).unwrap()
+}
+
+fn ops(calls: usize, extra: &str) -> Vec<u8> {
+    wrapper("ops", "operations", &["apply", "find"], calls, extra)
+}
+
+/// A core module of the stage `ops` whose `find` returns its document; it writes to its standard output first.
+fn core(write: &str) -> Vec<u8> {
+    let module = format!(
+        r#"(module
+            (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32))) {COMMON}
+            (func (export "boson:ops/operations@1.0.0#apply") (param i32) (result i32) unreachable)
+            (func (export "boson:ops/operations@1.0.0#find") (param i32) (result i32) {write}
+                (i32.store (i32.const 4100) (i32.load (local.get 0)))
+                (i32.store (i32.const 4104) (i32.load offset=4 (local.get 0)))
+                (i32.const 4096)))"#
+    );
+    core_module(&module, "ops", "ops", &[]).unwrap()
+}
+
+#[test]
+fn a_core_module_becomes_a_component_wherever_a_plugin_is_expected() {
+    let write = "(drop (call $write (i32.const 1) (i32.const 0) (i32.const 0) (i32.const 8192)))";
+    let folder = folder(&[("core.wasm", core(write))]);
+    let call = r#"{"request": {"document": {"a": 12345678901234567890}, "document-name": "m", "path": ""}}"#;
+    let arguments = ["run-plugin", "core.wasm", "--call", "find"];
+    let ran = host_with_input(folder.path(), arguments, call.as_bytes()).unwrap();
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stdout.contains(r#""a": 12345678901234567890"#), "{}", ran.stdout);
+    let ran = host(folder.path(), ["plugin", "inspect", "core.wasm"]).unwrap();
+    for line in [
+        "name     theirs 1.0.0",
+        "stage    ops: replaces the rule",
+        "imports  boson:types/types@1.0.0",
+        "settings: none",
+    ] {
+        assert!(ran.stdout.contains(line), "{line}: {} {}", ran.stdout, ran.stderr);
+    }
+    let ran = host(folder.path(), ["plugin", "pack", "ops", "core.wasm", "--uncompressed"]).unwrap();
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(
+        ran.stdout.contains("replaces: ops") && ran.stdout.contains("plugin.wasm: AGFzbQ0A"),
+        "a component"
+    );
+}
+
+/// A rule of the stage `ops` with this body.
+fn rule(body: &str) -> Vec<u8> {
+    let module = format!(
+        r#"(module {COMMON}
+            (func (export "boson:ops/operations@1.0.0#apply") (param i32) (result i32) {body})
+            (func (export "boson:ops/operations@1.0.0#find") (param i32) (result i32) unreachable))"#
+    );
+    component(&module, "ops").unwrap()
+}
+
+/// Files of a manifest with one ops file, and these components.
+fn folder(components: &[(&str, Vec<u8>)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, content: &[u8]| fs::write(folder.path().join(name), content).unwrap();
+    write("manifest.yml", b"name: demo\nbig: 12345678901234567890\n");
+    write("ops.yml", b"- {type: replace, path: /ratio?, value: 1.5}\n");
+    components.iter().for_each(|(name, bytes)| write(name, bytes));
+    folder
+}
+
+/// Applies the ops file with these plugins of the stage `ops`, in this order.
+fn apply(folder: &Path, plugins: &[&str]) -> Ran {
+    let mut arguments = vec![
+        "interpolate".to_string(),
+        "manifest.yml".into(),
+        "-o".into(),
+        "ops.yml".into(),
+    ];
+    arguments.extend(plugins.iter().map(|file| format!("--plugin=ops={file}")));
+    host(folder, arguments).unwrap()
+}
+
+#[test]
+fn a_wrapper_returns_what_the_rule_below_replies() {
+    let folder = folder(&[("one.wasm", ops(1, "")), ("twice.wasm", ops(2, ""))]);
+    let wanted = "big: 12345678901234567890\nname: demo\nratio: 1.5\n";
+    for plugins in [
+        &[][..],
+        &["one.wasm"],
+        &["twice.wasm"],
+        &["one.wasm", "twice.wasm", "one.wasm"],
+    ] {
+        let ran = apply(folder.path(), plugins);
+        assert_eq!(
+            (ran.code, ran.stdout.as_str()),
+            (0, wanted),
+            "{plugins:?}: {}",
+            ran.stderr
+        );
+    }
+    let ran = apply(folder.path(), &["one.wasm"; 4]);
+    assert_eq!(ran.code, 1);
+    assert!(
+        ran.stderr.contains("is one wrapper too many: a rule may have 3"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn errors_of_the_rule_below_are_those_of_the_call() {
+    let folder = folder(&[("one.wasm", ops(1, ""))]);
+    fs::write(folder.path().join("ops.yml"), "- {type: remove, path: /missing}\n").unwrap();
+    let [plain, wrapped] = [&[][..], &["one.wasm"]].map(|plugins| apply(folder.path(), plugins));
+    assert_eq!((plain.code, wrapped.code), (1, 1));
+    let head = |text: &str| text.lines().take(4).map(str::to_string).collect::<Vec<_>>();
+    let (plain, wrapped) = (head(&plain.stderr), head(&wrapped.stderr));
+    assert!(plain[0].starts_with("error[ops-missing-key]"), "{plain:?}");
+    assert!(
+        wrapped[0].starts_with(&plain[0]) && wrapped[0].contains("(reported by plugin 'one.wasm'"),
+        "{wrapped:?}"
+    );
+    assert_eq!(plain[1..], wrapped[1..], "the same place");
+}
+
+#[test]
+fn a_rule_that_fails_below_a_wrapper_is_named() {
+    let folder = folder(&[
+        ("one.wasm", ops(1, "")),
+        ("trap.wasm", rule("unreachable")),
+        ("loop.wasm", rule("(loop (br 0)) unreachable")),
+        ("many.wasm", ops(17, "")),
+    ]);
+    for (plugins, code, words) in [
+        (
+            ["trap.wasm", "one.wasm"],
+            "plugin-trapped",
+            "plugin 'trap.wasm' stopped with a trap",
+        ),
+        // A wrapper may be given first.
+        (
+            ["one.wasm", "loop.wasm"],
+            "plugin-out-of-fuel",
+            "plugin 'loop.wasm' used up its",
+        ),
+        (
+            ["one.wasm", "many.wasm"],
+            "plugin-out-of-fuel",
+            "was called more than 16 times by the plugin that wraps it",
+        ),
+    ] {
+        let ran = apply(folder.path(), &plugins);
+        assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{}", ran.stderr);
+        assert!(ran.stderr.contains(&format!("error[{code}]")), "{}", ran.stderr);
+        assert!(ran.stderr.contains(words), "{words}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_wrapper_and_its_rule_have_one_memory_limit() {
+    // 300 MiB each.
+    let grow = "(drop (memory.grow (i32.const 4800)))";
+    let folder = folder(&[
+        ("large.wasm", ops(1, grow)),
+        ("rule.wasm", rule(&format!("{grow} unreachable"))),
+    ]);
+    let ran = apply(folder.path(), &["large.wasm"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let ran = apply(folder.path(), &["rule.wasm", "large.wasm"]);
+    assert!(
+        ran.stderr.contains("error[plugin-over-memory]: plugin 'rule.wasm'"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn every_stage_with_a_rule_can_be_wrapped_and_the_rule_keeps_its_settings() {
+    let scratch = tempfile::tempdir().unwrap();
+    golden::case("convert/small").write_inputs(scratch.path()).unwrap();
+    fs::write(scratch.path().join("uids.yml"), "uids: {demo: 1234}\n").unwrap();
+    let convert = |plugin: Option<&str>| {
+        let mut arguments = vec!["convert", "manifest.yml", "--release", "release"];
+        arguments.extend(["--plugin-settings", "bpm:bpm=uids.yml", "--vars-store", "vars.yml"]);
+        let plugin = plugin.map(|stage| format!("--plugin={stage}:mine={stage}.wasm"));
+        arguments.extend(plugin.as_deref());
+        host(scratch.path(), arguments).unwrap()
+    };
+    let plain = convert(None);
+    assert_eq!(plain.code, 0, "{}", plain.stderr);
+    for (stage, interface, functions) in [
+        ("ops", "operations", &["apply", "find"][..]),
+        ("variables", "interpolation", &["plan", "interpolate"]),
+        ("links", "resolution", &["resolve", "addresses"]),
+        ("render", "templates", &["render"]),
+        ("bpm", "conversion", &["convert-deployment", "convert-group"]),
+    ] {
+        let component = wrapper(stage, interface, functions, 1, "");
+        fs::write(scratch.path().join(format!("{stage}.wasm")), component).unwrap();
+        let wrapped = convert(Some(stage));
+        assert_eq!(
+            (wrapped.code, &wrapped.stdout),
+            (0, &plain.stdout),
+            "{stage}: {}",
+            wrapped.stderr
+        );
+    }
+}
