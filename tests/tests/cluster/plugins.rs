@@ -478,6 +478,50 @@ fn machine_code_is_counted_and_a_refused_plugin_is_loaded_once_there_is_memory()
 }
 
 #[test]
+fn a_wrapper_leaves_the_work_to_the_rule_and_a_check_fails_a_conversion_once_it_is_enforced() {
+    let scene = Scene::new().unwrap();
+    scene.deploy().unwrap();
+    scene.used("bpm", "bpm");
+    let made = || {
+        let mut versions = scene.settled();
+        versions.retain(|name, _| name.starts_with("Quarks") || name.starts_with("Service "));
+        assert!(versions.len() > 5, "{versions:?}");
+        versions
+    };
+    let before = made();
+    let maps = scene
+        .add(&scene.here, "bpm", &Guest::bpm_wrapper("around"), &["--order", "1"])
+        .unwrap();
+    assert!(maps.contains("wraps: bpm"), "{maps}");
+    let deployment = scene.used("bpm", "around");
+    assert!(
+        uses(&deployment, "bpm", "bpm"),
+        "the rule is listed, too: {deployment:#}"
+    );
+    assert_eq!(made(), before, "the same objects");
+
+    let converted = |status: &'static str, reason: Option<&'static str>| {
+        move |deployment: &Value| {
+            let all = deployment["status"]["conditions"].as_array();
+            all.into_iter().flatten().any(|one| {
+                let is_it = one["type"] == "Converted" && one["status"] == status;
+                is_it && reason.is_none_or(|reason| one["reason"] == reason)
+            })
+        }
+    };
+    let check = Guest::check("policy", "policy-odd", "this is odd");
+    scene.add(&scene.here, "checks", &check, &[]).unwrap();
+    let deployment = scene.used("checks", "policy");
+    assert!(converted("True", None)(&deployment), "a warning: {deployment:#}");
+    let maps = scene.add(&scene.here, "checks", &check, &["--enforce"]).unwrap();
+    let failed = scene.wait("the error of the check", converted("False", Some("PolicyOdd")));
+    assert!(failed.to_string().contains("this is odd"), "{failed:#}");
+    scene.remove(&scene.here, &maps).unwrap();
+    scene.wait("the end of the check", converted("True", None));
+    assert_eq!(made(), before, "the same objects");
+}
+
+#[test]
 fn a_hook_can_neither_add_plugins_nor_privileges_of_pods() {
     let scene = Scene::new().unwrap();
     scene.deploy().unwrap();
