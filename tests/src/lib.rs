@@ -8,6 +8,7 @@ pub mod golden;
 pub mod registry;
 pub mod synthetic;
 pub mod templates;
+pub mod wrapper;
 
 use anyhow::{Context, Result, bail};
 use std::ffi::{OsStr, OsString};

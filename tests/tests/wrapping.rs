@@ -2,43 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use boson_tests::component::{component, component_of, core_module};
+use boson_tests::component::{component, core_module};
+use boson_tests::wrapper::{COMMON, wrapper};
 use boson_tests::{Ran, golden, host, host_with_input};
 use std::fs;
 use std::path::Path;
 
-/// The description of a plugin named `theirs`, and what every module needs.
-const COMMON: &str = r#"
-    (memory (export "memory") 8)
-    (global $top (mut i32) (i32.const 65536))
-    (data (i32.const 1024) "theirs1.0.0{}")
-    (data (i32.const 2048) "\00\04\00\00\06\00\00\00\06\04\00\00\05\00\00\00\0b\04\00\00\02\00\00\00")
-    (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32)
-        (global.get $top)
-        (global.set $top (i32.and (i32.add (i32.add (global.get $top) (local.get 3)) (i32.const 15)) (i32.const -16))))
-    (func (export "boson:types/about@1.0.0#describe") (result i32) (i32.const 2048))"#;
-
-/// A wrapper of a stage: each function calls the rule below this number of times, and returns its last reply. The
-/// parameter is the address of request and context, which the import takes as they are.
-fn wrapper(stage: &str, interface: &str, functions: &[&str], calls: usize, extra: &str) -> Vec<u8> {
-    let interface = format!("boson:{stage}/{interface}@1.0.0");
-    let (mut imports, mut exports) = (String::new(), String::new());
-    for name in functions {
-        imports.push_str(&format!(
-            "(import \"{interface}\" \"{name}\" (func ${name} (param i32 i32)))\n"
-        ));
-        let call = format!("(call ${name} (local.get 0) (i32.const 4096))");
-        exports.push_str(&format!(
-            "(func (export \"{interface}#{name}\") (param i32) (result i32) {extra} {} (i32.const 4096))\n",
-            call.repeat(calls)
-        ));
-    }
-    let module = format!("(module {imports} {COMMON} {exports})");
-    component_of(&module, stage, &format!("{stage}-wrapper"), &[]).unwrap()
-}
-
 fn ops(calls: usize, extra: &str) -> Vec<u8> {
-    wrapper("ops", "operations", &["apply", "find"], calls, extra)
+    wrapper("ops", "operations", &["apply", "find"], calls, extra).unwrap()
 }
 
 /// A core module of the stage `ops` whose `find` returns its document; it writes to its standard output first.
@@ -228,7 +199,7 @@ fn every_stage_with_a_rule_can_be_wrapped_and_the_rule_keeps_its_settings() {
         ("render", "templates", &["render"]),
         ("bpm", "conversion", &["convert-deployment", "convert-group"]),
     ] {
-        let component = wrapper(stage, interface, functions, 1, "");
+        let component = wrapper(stage, interface, functions, 1, "").unwrap();
         fs::write(scratch.path().join(format!("{stage}.wasm")), component).unwrap();
         let wrapped = convert(Some(stage));
         assert_eq!(

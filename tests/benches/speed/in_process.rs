@@ -6,7 +6,8 @@ use anyhow::{Context, Result, anyhow, ensure};
 use boson_document::{Tree, json};
 use boson_pipeline::stage::{Named, Rendered, Template};
 use boson_pipeline::{Stage, Stages, yaml};
-use boson_sandbox::{Cache, Limits, Plugin, Plugins, Sandbox};
+use boson_sandbox::{Cache, Limits, Plugin, Plugins, Sandbox, Source};
+use boson_tests::wrapper::wrapper;
 use boson_tests::{binary, root, synthetic, templates};
 use std::path::Path;
 use std::process::Command;
@@ -26,7 +27,9 @@ pub fn instance() -> Result<Vec<Row>> {
     let (sandbox, plugin) = plugin(Stage::Render)?;
     let (mut makes, mut whole) = (Vec::new(), Vec::new());
     for nth in 0..INSTANCES + 5 {
-        plugin.describe(&sandbox)?;
+        // Not `describe`, which is called once.
+        let described = sandbox.call_json(&plugin, "describe", &Tree::object());
+        described.map_err(|error| anyhow!("{error:?}"))?;
         let mut made = None;
         let all = time(|| {
             made = Some(sandbox.instantiate(&plugin)?);
@@ -79,13 +82,35 @@ pub fn overhead() -> Result<Vec<Row>> {
         over_on_core.median(),
         over.percentile(99),
     );
-    Ok(vec![Row::below(
-        "stage call overhead with a 100 kB manifest",
-        above,
-        1.0,
-        "ms",
+    let overhead = Row::below("stage call overhead with a 100 kB manifest", above, 1.0, "ms", &details);
+    Ok(vec![overhead, wrapped(&plugins, &document, &operations)?])
+}
+
+/// A call of the rule through a wrapper that only passes it on, against a call of the rule.
+fn wrapped(plain: &Plugins, document: &Tree, operations: &Tree) -> Result<Row> {
+    let (sandbox, rule) = plugin(Stage::Ops)?;
+    let component = wrapper("ops", "operations", &["apply", "find"], 1, "")?;
+    let wrapper = sandbox.load("wrapper", &component, Source::Bytes("wrapper".into()))?;
+    let mut plugins = Plugins::new(sandbox);
+    plugins.insert_rule(rule)?;
+    plugins.insert_rule(wrapper)?;
+    let (with, without) = (
+        || apply(&plugins, document, operations),
+        || apply(plain, document, operations),
+    );
+    ensure!(with()? == without()?, "the wrapper changes the reply");
+    let pairs = in_turns(CALLS, || time(with), || time(without))?;
+    let ratio = Sample::of(pairs.iter().map(|(with, without)| with.wall / without.wall));
+    let with = Sample::of(pairs.iter().map(|pair| pair.0.wall)).median();
+    let without = Sample::of(pairs.iter().map(|pair| pair.1.wall)).median();
+    let details = format!("median of {CALLS} pairs; {with:.2} ms against {without:.2} ms, document compared");
+    Ok(Row::below(
+        "a wrapped call, against the rule alone",
+        ratio.median(),
+        2.0,
+        "x",
         &details,
-    )])
+    ))
 }
 
 /// A job's templates in one call, and with a `ruby` process for each.

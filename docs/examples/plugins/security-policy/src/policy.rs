@@ -75,7 +75,7 @@ fn check_container(container: &Value, pointer: &str, of_pod: &Value, found: &mut
     if context["privileged"] == true {
         found.push(Finding {
             code: PRIVILEGED,
-            message: format!("The container '{name}' is privileged."),
+            message: format!("The container '{name}' is privileged"),
             pointer: format!("{pointer}/securityContext/privileged"),
             help: "remove `unsafe.privileged` from the bpm.yml of the job",
         });
@@ -85,7 +85,7 @@ fn check_container(container: &Value, pointer: &str, of_pod: &Value, found: &mut
     if *user == 0 {
         found.push(Finding {
             code: ROOT,
-            message: format!("The container '{name}' runs as root."),
+            message: format!("The container '{name}' runs as root"),
             pointer: pointer.to_string(),
             help: "let the process run as `vcap`",
         });
@@ -98,7 +98,7 @@ fn service(object: &Value) -> Option<Finding> {
         .filter(|kind| ["NodePort", "LoadBalancer"].contains(kind))?;
     Some(Finding {
         code: EXPOSED,
-        message: format!("The Service is of the type '{kind}'."),
+        message: format!("The Service is of the type '{kind}'"),
         pointer: "/spec/type".into(),
         help: "use the type `ClusterIP` and an Ingress",
     })
