@@ -44,13 +44,9 @@ fn module() -> String {
         .collect();
     let case = |letter: char, at: usize, length: usize| {
         let name = u32::from(letter);
-        let addition = format!(
-            "{}{}{}{}",
-            store(152, 192),
-            store(156, 1),
-            store(192, at),
-            store(196, length)
-        );
+        // The list of edits, with one of the case `add`.
+        let words = [(136, 192), (140, 1), (192, 2), (196, at), (200, length)];
+        let addition = words.map(|(at, value)| store(at, value)).concat();
         format!("(if (i32.eq (local.get $letter) (i32.const {name})) (then {addition}))\n")
     };
     let cases = [
@@ -58,6 +54,7 @@ fn module() -> String {
         case(REFUSED, at_refused, refused.len()),
         case(LARGE, at_large, large.len()),
     ];
+    // The name of the deployment comes after the view (40 bytes) and the discriminant of the option.
     format!(
         r#"(module
             (memory (export "memory") 256)
@@ -74,7 +71,7 @@ fn module() -> String {
                 {fields}
                 (i32.const 64))
             (func (export "boson:resources/transformation@1.0.0#transform") (param i32) (result i32) (local $letter i32)
-                (local.set $letter (i32.load8_u (i32.load (local.get 0))))
+                (local.set $letter (i32.load8_u (i32.load offset=44 (local.get 0))))
                 {}
                 (i32.const 132)))"#,
         quoted(&illegal),
