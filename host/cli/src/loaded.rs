@@ -239,7 +239,7 @@ impl Shared {
 
 impl Known {
     fn of(plugin: Plugin, sandbox: &Sandbox) -> Result<Self, Failure> {
-        let description = plugin.describe(sandbox)?;
+        let description = plugin.describe(sandbox)?.clone();
         let used = PluginUse {
             stage: plugin.stage.into(),
             name: description.name,

@@ -1,6 +1,7 @@
 //! The `host` command.
 
 mod codes;
+mod columns;
 mod command;
 mod connection;
 mod core_module;

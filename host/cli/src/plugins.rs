@@ -199,13 +199,12 @@ fn replaced(sandbox: &Sandbox, one: &Replacement) -> Result<Candidate, Box<Diagn
 
 /// Calls a plugin's `describe` before the conversion, so that a broken plugin fails here and not during the conversion.
 fn asked(plugin: Plugin, sandbox: &Sandbox) -> Result<Candidate, Box<Diagnostic>> {
-    match plugin.describe(sandbox) {
-        Ok(description) => Ok(Candidate {
-            plugin,
-            description: Some(description),
-        }),
-        Err(failure) => Err(Box::new(failure.diagnostic())),
-    }
+    let described = plugin.describe(sandbox).cloned();
+    let description = described.map_err(|failure| Box::new(failure.diagnostic()))?;
+    Ok(Candidate {
+        plugin,
+        description: Some(description),
+    })
 }
 
 /// A component of the user's: a file, or packed in parts as in ConfigMaps. A component is made of a core module.
@@ -259,14 +258,14 @@ fn configured(
 /// Checks the settings of a plugin, or their absence, against its schema.
 pub fn check_settings(plugin: &Plugin, sandbox: &Sandbox, settings: Option<&Document>) -> Vec<Diagnostic> {
     let schema = match plugin.describe(sandbox) {
-        Ok(description) => description.settings_schema,
+        Ok(description) => &description.settings_schema,
         Err(failure) => return vec![failure.diagnostic()],
     };
     let (stage, name) = (plugin.stage, plugin.name());
     if let Some(settings) = settings {
-        return settings::check(settings, &schema, name);
+        return settings::check(settings, schema, name);
     }
-    let reported = settings::check(&plugin_settings::none(), &schema, name).into_iter();
+    let reported = settings::check(&plugin_settings::none(), schema, name).into_iter();
     let missing = reported.filter(Diagnostic::is_error).map(|mut error| {
         error.place = Place::default();
         error.help(format!("set its settings with --plugin-settings {stage}=FILE"))

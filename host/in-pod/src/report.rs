@@ -27,14 +27,8 @@ struct Line {
     warning: bool,
     #[serde(skip_serializing_if = "String::is_empty")]
     message: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    document: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pointer: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    line: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    column: Option<u32>,
+    #[serde(flatten)]
+    place: PlaceInLine,
     #[serde(skip_serializing_if = "Option::is_none")]
     help: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -45,12 +39,10 @@ struct Line {
     more: Option<usize>,
 }
 
-/// A related place in a line.
+/// The place of a diagnostic, as members of a line.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
-struct RelatedLine {
-    #[serde(skip_serializing_if = "String::is_empty")]
-    message: String,
+struct PlaceInLine {
     #[serde(skip_serializing_if = "Option::is_none")]
     document: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,6 +51,16 @@ struct RelatedLine {
     line: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     column: Option<u32>,
+}
+
+/// A related place in a line.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct RelatedLine {
+    #[serde(skip_serializing_if = "String::is_empty")]
+    message: String,
+    #[serde(flatten)]
+    place: PlaceInLine,
 }
 
 /// The message with these errors and warnings, of at most `limit` bytes.
@@ -142,10 +144,7 @@ impl From<&Diagnostic> for Line {
             code: Some(one.code.clone()),
             warning: !one.is_error(),
             message: one.message.clone(),
-            document: one.place.document.clone(),
-            pointer: one.place.pointer.clone(),
-            line: one.place.line,
-            column: one.place.column,
+            place: (&one.place).into(),
             help: one.help.clone(),
             plugin: one.plugin.clone(),
             related: one.related.iter().map(Into::into).collect(),
@@ -154,14 +153,45 @@ impl From<&Diagnostic> for Line {
     }
 }
 
+impl From<&Place> for PlaceInLine {
+    fn from(place: &Place) -> Self {
+        let Place {
+            document,
+            pointer,
+            line,
+            column,
+        } = place.clone();
+        Self {
+            document,
+            pointer,
+            line,
+            column,
+        }
+    }
+}
+
+impl From<PlaceInLine> for Place {
+    fn from(place: PlaceInLine) -> Self {
+        let PlaceInLine {
+            document,
+            pointer,
+            line,
+            column,
+        } = place;
+        Self {
+            document,
+            pointer,
+            line,
+            column,
+        }
+    }
+}
+
 impl From<&Related> for RelatedLine {
     fn from(one: &Related) -> Self {
         Self {
             message: one.message.clone(),
-            document: one.place.document.clone(),
-            pointer: one.place.pointer.clone(),
-            line: one.place.line,
-            column: one.place.column,
+            place: (&one.place).into(),
         }
     }
 }
@@ -169,12 +199,7 @@ impl From<&Related> for RelatedLine {
 impl From<RelatedLine> for Related {
     fn from(one: RelatedLine) -> Self {
         Self {
-            place: Place {
-                document: one.document,
-                pointer: one.pointer,
-                line: one.line,
-                column: one.column,
-            },
+            place: one.place.into(),
             message: one.message,
         }
     }
@@ -189,10 +214,7 @@ impl From<Line> for Diagnostic {
             true => Self::reported_warning(code, line.message),
             false => Self::reported_error(code, line.message),
         };
-        one.place.document = line.document;
-        one.place.pointer = line.pointer;
-        one.place.line = line.line;
-        one.place.column = line.column;
+        one.place = line.place.into();
         one.help = line.help;
         one.plugin = line.plugin;
         one.related = line.related.into_iter().map(Into::into).collect();

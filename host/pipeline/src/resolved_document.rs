@@ -11,10 +11,14 @@ pub fn jobs(document: &Tree) -> &[Tree] {
         .map_or(&[], |group| group.items("jobs"))
 }
 
+/// What the stage `links` has added to a job.
+pub fn quarks(job: &Tree) -> Option<&Tree> {
+    job.get("properties")?.get("quarks")
+}
+
 /// Instances in the largest zone of the group, from which pods compute their index; `None` if the group has no job.
 pub fn replicas(document: &Tree) -> Option<u32> {
-    let job = jobs(document).first()?;
-    let quarks = job.get("properties")?.get("quarks")?;
+    let quarks = quarks(jobs(document).first()?)?;
     let mut zones: HashMap<Option<&str>, u32> = HashMap::new();
     for instance in quarks.items("instances") {
         *zones.entry(instance.str("az")).or_default() += 1;

@@ -356,6 +356,16 @@ pub struct View<'a> {
     pub objects: &'a [Tree],
 }
 
+// === impl View ===
+
+impl<'a> View<'a> {
+    /// The same view, with these objects.
+    #[must_use]
+    pub fn with_objects(self, objects: &'a [Tree]) -> Self {
+        Self { objects, ..self }
+    }
+}
+
 /// An instance group, without values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupSummary {

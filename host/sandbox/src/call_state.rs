@@ -34,14 +34,8 @@ pub(crate) struct CallState {
 
 /// The rule that a wrapper calls.
 pub(crate) trait Below: Send + Sync {
-    /// The state of a call of the rule, within that of the wrapper's call.
-    fn state(&self, caller: &mut CallState) -> CallState;
-    /// Calls a function of the rule. Returns the fuel that its own instance has used, and what is left of the state.
-    fn call(&self, function: &str, arguments: &[Val], state: CallState) -> (wasmtime::Result<Val>, u64, CallState);
-    /// The rule failed with this error.
-    fn failed(&self, error: &wasmtime::Error) -> wasmtime::Error;
-    /// It was called too often.
-    fn called_too_often(&self, most: u32) -> wasmtime::Error;
+    /// Calls a function of the rule, within the call of the wrapper that has this state.
+    fn call(&self, caller: &mut CallState, function: &str, arguments: &[Val]) -> wasmtime::Result<Val>;
 }
 
 /// Raised from the limiter, so that a call ends at a request for too much memory instead of handling the failure

@@ -17,19 +17,19 @@ impl Plugin {
     ///
     /// # Errors
     /// The plugin failed, or its description violates the contract.
-    pub fn describe(&self, sandbox: &Sandbox) -> Result<Description, Failure> {
+    pub fn describe(&self, sandbox: &Sandbox) -> Result<&Description, Failure> {
         if let Some(description) = self.description.get() {
-            return Ok(description.clone());
+            return Ok(description);
         }
         let description = self.ask(sandbox)?;
-        Ok(self.description.get_or_init(|| description).clone())
+        Ok(self.description.get_or_init(|| description))
     }
 
     /// The name that the codes of its diagnostics begin with. A plugin of the installation is named after its stage.
-    pub(crate) fn own_name(&self, sandbox: &Sandbox) -> Result<String, Failure> {
+    pub(crate) fn own_name(&self, sandbox: &Sandbox) -> Result<&str, Failure> {
         match self.is_foreign() {
-            true => self.describe(sandbox).map(|description| description.name),
-            false => Ok(self.stage.name().to_string()),
+            true => self.describe(sandbox).map(|description| description.name.as_str()),
+            false => Ok(self.stage.name()),
         }
     }
 

@@ -48,15 +48,6 @@ pub struct JsonReply {
     pub measures: Measures,
 }
 
-/// Names of the interfaces of a component.
-#[derive(Clone, Debug)]
-pub struct Interfaces {
-    /// What it imports: types, and for a wrapper the interface of its stage.
-    pub imports: Vec<String>,
-    /// What it exports.
-    pub exports: Vec<String>,
-}
-
 /// Why a call could not be made or gave no reply.
 #[derive(Debug)]
 pub enum JsonCallError {
@@ -82,17 +73,6 @@ impl Sandbox {
             .into_iter()
             .flat_map(functions)
             .collect()
-    }
-
-    /// The interfaces of the plugin.
-    pub fn interfaces(&self, plugin: &Plugin) -> Interfaces {
-        let kind = plugin.pre.component().component_type();
-        let imports = kind.imports(&self.engine).map(|(name, _)| name.to_string());
-        let exports = kind.exports(&self.engine).map(|(name, _)| name.to_string());
-        Interfaces {
-            imports: imports.collect(),
-            exports: exports.collect(),
-        }
     }
 
     /// Calls `function` of the plugin.

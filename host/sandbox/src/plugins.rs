@@ -15,19 +15,26 @@ use std::sync::{Mutex, PoisonError};
 pub struct Plugins {
     pub(crate) sandbox: Sandbox,
     rules: BTreeMap<Stage, Plugin>,
-    pub(crate) resources: Vec<Hook>,
-    pub(crate) checks: Vec<Hook>,
+    pub(crate) resources: Vec<ResourcePlugin>,
+    pub(crate) checks: Vec<Check>,
     used: Mutex<BTreeMap<Stage, (u32, Measures)>>,
     pub(crate) account: Account,
     /// Name and namespace, if they are known.
     pub(crate) deployment: Option<(String, String)>,
 }
 
-/// A plugin of a stage that has no rule.
-pub(crate) struct Hook {
+/// A plugin of `resources`.
+pub(crate) struct ResourcePlugin {
     pub plugin: Plugin,
-    /// `resources`: its place among the others was set explicitly. `checks`: its errors fail the conversion.
-    pub flag: bool,
+    /// Its place among the others was set explicitly.
+    pub is_ordered: bool,
+}
+
+/// A plugin of `checks`.
+pub(crate) struct Check {
+    pub plugin: Plugin,
+    /// Its errors fail the conversion.
+    pub is_enforced: bool,
 }
 
 // === impl Plugins ===
@@ -80,14 +87,12 @@ impl Plugins {
 
     /// Adds a plugin of `resources` after the others. `is_ordered`: its place was set explicitly.
     pub fn add_resources(&mut self, plugin: Plugin, is_ordered: bool) {
-        let flag = is_ordered;
-        self.resources.push(Hook { plugin, flag });
+        self.resources.push(ResourcePlugin { plugin, is_ordered });
     }
 
     /// Adds a plugin of `checks`. `is_enforced`: its errors fail the conversion.
     pub fn add_check(&mut self, plugin: Plugin, is_enforced: bool) {
-        let flag = is_enforced;
-        self.checks.push(Hook { plugin, flag });
+        self.checks.push(Check { plugin, is_enforced });
     }
 
     /// All plugins, in the order of the stages; before a wrapper comes what it wraps.
@@ -97,8 +102,8 @@ impl Plugins {
             chain.reverse();
             chain
         });
-        let hooks = self.resources.iter().chain(&self.checks);
-        rules.chain(hooks.map(|hook| &hook.plugin))
+        let resources = self.resources.iter().map(|one| &one.plugin);
+        rules.chain(resources).chain(self.checks.iter().map(|one| &one.plugin))
     }
 
     /// The sandbox.
@@ -135,8 +140,8 @@ impl Plugins {
     /// Name of a plugin in messages.
     pub(crate) fn called_nth(&self, stage: Stage, nth: usize) -> Option<String> {
         let plugin = match stage {
-            Stage::Resources => self.resources.get(nth).map(|hook| &hook.plugin),
-            Stage::Checks => self.checks.get(nth).map(|hook| &hook.plugin),
+            Stage::Resources => self.resources.get(nth).map(|one| &one.plugin),
+            Stage::Checks => self.checks.get(nth).map(|one| &one.plugin),
             rule => self.rules.get(&rule),
         };
         plugin.map(Plugin::called)

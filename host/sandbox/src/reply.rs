@@ -180,7 +180,7 @@ impl Reading<'_> {
         let mut names = Vec::new();
         for plugin in self.plugin.chain() {
             let name = plugin.own_name(self.sandbox).map_err(|failure| failure.stage_error())?;
-            if is_code(code, &name) {
+            if is_code(code, name) {
                 return Ok(());
             }
             names.push(format!("`{name}-`"));

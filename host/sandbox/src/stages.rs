@@ -5,7 +5,7 @@ use crate::bindings::boson::{bpm, links, ops, render, variables};
 use crate::bindings::exports::boson as exports;
 use crate::conversions::{context, edit, references};
 use crate::plugin::Plugin;
-use crate::plugins::{Plugins, of};
+use crate::plugins::{Check, Plugins, ResourcePlugin, of};
 use crate::reply::Reading;
 use crate::unchanged;
 use boson_document::{Tree, json};
@@ -19,7 +19,7 @@ use std::collections::HashSet;
 use std::iter;
 
 /// Makes a call. If the plugin fails, this ends the function.
-macro_rules! call {
+macro_rules! reply {
     ($self:ident, $plugin:expr, $interface:path, |$guest:ident, $store:ident| $body:expr) => {{
         use $interface as interface;
         let plugin: &Plugin = $plugin;
@@ -30,6 +30,13 @@ macro_rules! call {
         $self.count(plugin.stage, measures);
         result.map_err(|failure| failure.stage_error())?
     }};
+}
+
+/// Makes a call of a function that can fail. If the plugin fails or returns `err`, this ends the function.
+macro_rules! call {
+    ($self:ident, $plugin:expr, $reading:expr, $interface:path, |$guest:ident, $store:ident| $body:expr) => {
+        reply!($self, $plugin, $interface, |$guest, $store| $body).map_err(|errors| $reading.refusal(errors))?
+    };
 }
 
 /// Arguments of a call of the stage `links`.
@@ -66,9 +73,8 @@ impl Stages for Plugins {
             more: Vec::new(),
         };
         let context = context(plugin, self.deployment());
-        let reply = call!(self, plugin, exports::ops::operations, |guest, store| guest
+        let reply = call!(self, plugin, reading, exports::ops::operations, |guest, store| guest
             .call_apply(store, &request, &context));
-        let reply = reply.map_err(|diagnostics| reading.refusal(diagnostics))?;
         for origin in &reply.origins {
             reading.passed("origins", &origin.document)?;
             reading.pointer("origins", &origin.pointer)?;
@@ -103,9 +109,8 @@ impl Stages for Plugins {
             more: Vec::new(),
         };
         let context = context(plugin, self.deployment());
-        let reply = call!(self, plugin, exports::ops::operations, |guest, store| guest
+        let reply = call!(self, plugin, reading, exports::ops::operations, |guest, store| guest
             .call_find(store, &request, &context));
-        let reply = reply.map_err(|diagnostics| reading.refusal(diagnostics))?;
         reading.reply(reading.document("value", &reply.value)?, Vec::new(), &reply.more)
     }
 
@@ -119,9 +124,13 @@ impl Stages for Plugins {
             more: Vec::new(),
         };
         let context = context(plugin, self.deployment());
-        let reply = call!(self, plugin, exports::variables::interpolation, |guest, store| guest
-            .call_plan(store, &request, &context));
-        let reply = reply.map_err(|diagnostics| reading.refusal(diagnostics))?;
+        let reply = call!(
+            self,
+            plugin,
+            reading,
+            exports::variables::interpolation,
+            |guest, store| guest.call_plan(store, &request, &context)
+        );
         let mut definitions = Vec::new();
         for one in reply.definitions {
             reading.pointer("definitions", &one.pointer)?;
@@ -153,9 +162,13 @@ impl Stages for Plugins {
             more: Vec::new(),
         };
         let context = context(plugin, self.deployment());
-        let reply = call!(self, plugin, exports::variables::interpolation, |guest, store| guest
-            .call_interpolate(store, &request, &context));
-        let reply = reply.map_err(|diagnostics| reading.refusal(diagnostics))?;
+        let reply = call!(
+            self,
+            plugin,
+            reading,
+            exports::variables::interpolation,
+            |guest, store| guest.call_interpolate(store, &request, &context)
+        );
         let result = Interpolated {
             document: reading.document("document", &reply.document)?,
             missing: references(&reading, reply.missing)?,
@@ -176,9 +189,8 @@ impl Stages for Plugins {
         let documents = iter::once(doc.name).chain(jobs.iter().map(|job| job.document_name));
         let reading = Reading::of(&self.sandbox, plugin, documents);
         let (request, context) = (links_request(doc, deployment, jobs), context(plugin, of(deployment)));
-        let reply = call!(self, plugin, exports::links::resolution, |guest, store| guest
+        let reply = call!(self, plugin, reading, exports::links::resolution, |guest, store| guest
             .call_resolve(store, &request, &context));
-        let reply = reply.map_err(|diagnostics| reading.refusal(diagnostics))?;
         // A missing group would have no workloads.
         let groups = || reply.groups.iter().map(|group| group.name.as_str());
         reading.names("groups", groups(), named(doc.tree.items("instance_groups")))?;
@@ -218,9 +230,8 @@ impl Stages for Plugins {
         let documents = iter::once(doc.name).chain(jobs.iter().map(|job| job.document_name));
         let reading = Reading::of(&self.sandbox, plugin, documents);
         let (request, context) = (links_request(doc, deployment, jobs), context(plugin, of(deployment)));
-        let reply = call!(self, plugin, exports::links::resolution, |guest, store| guest
+        let reply = call!(self, plugin, reading, exports::links::resolution, |guest, store| guest
             .call_addresses(store, &request, &context));
-        let reply = reply.map_err(|diagnostics| reading.refusal(diagnostics))?;
         let defined: HashSet<&str> = named(doc.tree.items("variables")).collect();
         let mut addresses = Addresses::new();
         for (nth, one) in reply.variables.into_iter().enumerate() {
@@ -254,9 +265,8 @@ impl Stages for Plugins {
             more: Vec::new(),
         };
         let context = context(plugin, self.deployment());
-        let reply = call!(self, plugin, exports::render::templates, |guest, store| guest
+        let reply = call!(self, plugin, reading, exports::render::templates, |guest, store| guest
             .call_render(store, &request, &context));
-        let reply = reply.map_err(|diagnostics| reading.refusal(diagnostics))?;
         // Rendered files must match the templates.
         let names = templates.iter().map(|template| template.name);
         reading.names("files", reply.files.iter().map(|file| file.name.as_str()), names)?;
@@ -279,9 +289,8 @@ impl Stages for Plugins {
             more: Vec::new(),
         };
         let context = context(plugin, of(deployment));
-        let reply = call!(self, plugin, exports::bpm::conversion, |guest, store| guest
+        let reply = call!(self, plugin, reading, exports::bpm::conversion, |guest, store| guest
             .call_convert_deployment(store, &request, &context));
-        let reply = reply.map_err(|diagnostics| reading.refusal(diagnostics))?;
         let objects = reading.documents("objects", &reply.objects)?;
         reading.reply(objects, reply.diagnostics, &reply.more)
     }
@@ -294,9 +303,8 @@ impl Stages for Plugins {
         let reading = Reading::of(&self.sandbox, plugin, documents);
         let context = context(plugin, of(request.deployment));
         let request = request.into();
-        let reply = call!(self, plugin, exports::bpm::conversion, |guest, store| guest
+        let reply = call!(self, plugin, reading, exports::bpm::conversion, |guest, store| guest
             .call_convert_group(store, &request, &context));
-        let reply = reply.map_err(|diagnostics| reading.refusal(diagnostics))?;
         let objects = reading.documents("objects", &reply.objects)?;
         reading.reply(objects, reply.diagnostics, &reply.more)
     }
@@ -310,19 +318,22 @@ impl Stages for Plugins {
     }
 
     fn is_ordered(&self, nth: usize) -> bool {
-        self.resources.get(nth).is_some_and(|hook| hook.flag)
+        self.resources.get(nth).is_some_and(|one| one.is_ordered)
     }
 
     fn transform(&self, nth: usize, deployment: &Deployment, view: View<'_>) -> Reply<Vec<Edit>> {
-        let Some(hook) = self.resources.get(nth) else {
+        let Some(ResourcePlugin { plugin, .. }) = self.resources.get(nth) else {
             return Ok((Vec::new(), Vec::new()));
         };
-        let plugin = &hook.plugin;
         let reading = Reading::of_objects(&self.sandbox, plugin, view.objects);
         let (request, context) = (view.into(), context(plugin, of(deployment)));
-        let reply = call!(self, plugin, exports::resources::transformation, |guest, store| guest
-            .call_transform(store, &request, &context));
-        let reply = reply.map_err(|diagnostics| reading.refusal(diagnostics))?;
+        let reply = call!(
+            self,
+            plugin,
+            reading,
+            exports::resources::transformation,
+            |guest, store| guest.call_transform(store, &request, &context)
+        );
         let edits = reply.edits.into_iter().map(|one| edit(&reading, one));
         let edits = edits.collect::<Result<_, StageError>>()?;
         reading.reply(edits, reply.diagnostics, &reply.more)
@@ -333,17 +344,16 @@ impl Stages for Plugins {
     }
 
     fn is_enforced(&self, nth: usize) -> bool {
-        self.checks.get(nth).is_some_and(|hook| hook.flag)
+        self.checks.get(nth).is_some_and(|one| one.is_enforced)
     }
 
     fn check(&self, nth: usize, deployment: &Deployment, view: View<'_>) -> Reply<()> {
-        let Some(hook) = self.checks.get(nth) else {
+        let Some(Check { plugin, .. }) = self.checks.get(nth) else {
             return Ok(((), Vec::new()));
         };
-        let plugin = &hook.plugin;
         let reading = Reading::of_objects(&self.sandbox, plugin, view.objects);
         let (request, context) = (view.into(), context(plugin, of(deployment)));
-        let reply = call!(self, plugin, exports::checks::policy, |guest, store| guest
+        let reply = reply!(self, plugin, exports::checks::policy, |guest, store| guest
             .call_check(store, &request, &context));
         reading.reply((), reply, &[])
     }

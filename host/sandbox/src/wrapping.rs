@@ -49,9 +49,8 @@ impl Rule {
         let (sandbox, plugin) = (sandbox.clone(), wrapper.below.clone()?);
         Some(Arc::new(Self { sandbox, plugin }))
     }
-}
 
-impl Below for Rule {
+    /// The state of a call of the rule, which takes the memory share of its caller.
     fn state(&self, caller: &mut CallState) -> CallState {
         CallState {
             limits: caller.limits.clone(),
@@ -66,7 +65,8 @@ impl Below for Rule {
         }
     }
 
-    fn call(&self, function: &str, arguments: &[Val], state: CallState) -> (wasmtime::Result<Val>, u64, CallState) {
+    /// Runs a function on a fresh instance. Returns the fuel that it has used, and what is left of the state.
+    fn run(&self, state: CallState, function: &str, arguments: &[Val]) -> (wasmtime::Result<Val>, u64, CallState) {
         let (name, _) = interface(self.plugin.stage);
         let arguments = with_settings(arguments, self.plugin.settings());
         self.sandbox.run(&self.plugin, state, &mut |store, instance| {
@@ -82,14 +82,31 @@ impl Below for Rule {
             Ok(reply)
         })
     }
+}
 
-    fn failed(&self, error: &wasmtime::Error) -> wasmtime::Error {
-        FailedBelow(self.sandbox.classify(&self.plugin, error)).into()
-    }
-
-    fn called_too_often(&self, most: u32) -> wasmtime::Error {
-        let message = format!("was called more than {most} times by the plugin that wraps it");
-        FailedBelow(self.plugin.failure(FailureKind::OutOfFuel, message)).into()
+impl Below for Rule {
+    fn call(&self, caller: &mut CallState, function: &str, arguments: &[Val]) -> wasmtime::Result<Val> {
+        caller.calls_below += 1;
+        if caller.calls_below > MAX_CALLS {
+            let message = format!("was called more than {MAX_CALLS} times by the plugin that wraps it");
+            return Err(FailedBelow(self.plugin.failure(FailureKind::OutOfFuel, message)).into());
+        }
+        let state = self.state(caller);
+        // Its own stack: that of the caller's thread is for one instance.
+        let ended = thread::scope(|scope| {
+            let thread = thread::Builder::new().name(function.into()).stack_size(STACK);
+            let call = thread.spawn_scoped(scope, || self.run(state, function, arguments))?;
+            call.join().map_err(|_| wasmtime::Error::msg("the call panicked"))
+        });
+        let (result, fuel, below) = ended?;
+        caller.share = below.share;
+        caller.peak = caller.peak.max(below.peak);
+        caller.fuel_below = caller.fuel_below.saturating_add(fuel).saturating_add(below.fuel_below);
+        result.map_err(|error| match error.downcast_ref() {
+            // The whole call runs again, with all the memory that it may have.
+            Some(Crowded) => error,
+            None => FailedBelow(self.sandbox.classify(&self.plugin, &error)).into(),
+        })
     }
 }
 
@@ -99,43 +116,18 @@ pub(crate) fn connect(linker: &mut Linker<CallState>, stage: Stage) -> wasmtime:
     let mut instance = linker.instance(name)?;
     for function in functions {
         instance.func_new(function, move |mut store, _, arguments, results| {
-            let reply = call_below(store.data_mut(), stage, function, arguments)?;
-            results.clone_from_slice(&[reply]);
+            let caller = store.data_mut();
+            let rule = caller.below.clone().ok_or_else(|| missing(stage))?;
+            results.clone_from_slice(&[rule.call(caller, function, arguments)?]);
             Ok(())
         })?;
     }
     Ok(())
 }
 
-fn call_below(state: &mut CallState, stage: Stage, function: &str, arguments: &[Val]) -> wasmtime::Result<Val> {
-    let Some(rule) = state.below.clone() else {
-        let failure = Failure::new(
-            FailureKind::Refused,
-            stage.name(),
-            "is a wrapper, but there is no rule below it",
-        );
-        return Err(FailedBelow(failure).into());
-    };
-    state.calls_below += 1;
-    if state.calls_below > MAX_CALLS {
-        return Err(rule.called_too_often(MAX_CALLS));
-    }
-    let below = rule.state(state);
-    // Its own stack: that of the caller's thread is for one instance.
-    let ended = thread::scope(|scope| {
-        let thread = thread::Builder::new().name(function.into()).stack_size(STACK);
-        let call = thread.spawn_scoped(scope, || rule.call(function, arguments, below))?;
-        call.join().map_err(|_| wasmtime::Error::msg("the call panicked"))
-    });
-    let (result, fuel, below) = ended?;
-    state.share = below.share;
-    state.peak = state.peak.max(below.peak);
-    state.fuel_below = state.fuel_below.saturating_add(fuel).saturating_add(below.fuel_below);
-    result.map_err(|error| match error.downcast_ref() {
-        // The whole call runs again, with all the memory that it may have.
-        Some(Crowded) => error,
-        None => rule.failed(&error),
-    })
+fn missing(stage: Stage) -> FailedBelow {
+    let message = "is a wrapper, but there is no rule below it";
+    FailedBelow(Failure::new(FailureKind::Refused, stage.name(), message))
 }
 
 /// The arguments of a call with the settings of the rule below in its context, instead of those of the wrapper.

@@ -81,7 +81,8 @@ fn entries(arguments: &PluginArguments, color: Color) -> Vec<Entry> {
                     Ok(description) => entries.extend(
                         description
                             .codes
-                            .into_iter()
+                            .iter()
+                            .cloned()
                             .map(|code| (code.name, code.title, code.explanation)),
                     ),
                     Err(failure) => output::show(&[failure.diagnostic()], &Sources::default(), color),

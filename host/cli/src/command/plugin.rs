@@ -1,5 +1,6 @@
 //! `host plugin`: which plugins there are, and machine code for them.
 
+use crate::columns::columns;
 use crate::command::{plugin_inspect, plugin_pack, plugin_wit};
 use crate::exit::{self, Failed};
 use crate::output::{self, Color};
@@ -58,27 +59,13 @@ fn list(arguments: &PluginArguments, color: Color) -> Result<(), Failed> {
         let digest = format!("sha256:{}", &plugin.digest.hex()[..12]);
         rows.push([
             plugin.stage.to_string(),
-            description.name,
-            description.version,
+            description.name.clone(),
+            description.version.clone(),
             digest,
             plugin.source.to_string(),
         ]);
     }
-    Ok(output::print(&table(&rows))?)
-}
-
-fn table(rows: &[[String; 5]]) -> String {
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: [usize; 5] = std::array::from_fn(width);
-    let line = |row: &[String; 5]| {
-        let cells: Vec<String> = row
-            .iter()
-            .zip(widths)
-            .map(|(cell, width)| format!("{cell:width$}"))
-            .collect();
-        format!("{}\n", cells.join("  ").trim_end())
-    };
-    rows.iter().map(line).collect()
+    Ok(output::print(&columns(&rows))?)
 }
 
 fn precompile(directory: &std::path::Path, color: Color) -> Result<(), Failed> {

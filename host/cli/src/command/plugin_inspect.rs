@@ -1,10 +1,10 @@
 //! `host plugin inspect`: what a component is, before it is installed.
 
+use crate::columns::columns;
 use crate::exit::Failed;
 use crate::output::{self, Color};
 use crate::plugins;
 use boson_document::Tree;
-use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
 use boson_sandbox::{Description, Failure, Limits, Plugin, Sandbox};
 use clap::Args;
@@ -30,18 +30,14 @@ pub fn run(arguments: &InspectArguments, color: Color) -> Result<(), Failed> {
     })?;
     let description = plugin.describe(&sandbox).map_err(fail)?;
     let size = std::fs::metadata(&arguments.component).map_or(0, |metadata| metadata.len());
-    let mut text = rows(&overview(&sandbox, &plugin, &description, size));
+    let mut text = rows(&overview(&sandbox, &plugin, description, size));
     text.push_str(&section("settings", &settings(&description.settings_schema)));
     let codes = description
         .codes
         .iter()
         .map(|code| [code.name.clone(), code.title.clone()]);
     text.push_str(&section("diagnostics", &codes.collect::<Vec<_>>()));
-    output::print(&text)?;
-    let unchecked = plugins::check_settings(&plugin, &sandbox, None);
-    let notes: Vec<Diagnostic> = unchecked.into_iter().filter(|one| !one.is_error()).collect();
-    output::show(&notes, &Sources::default(), color);
-    Ok(())
+    Ok(output::print(&text)?)
 }
 
 /// Name and value of each property.
@@ -103,9 +99,8 @@ fn section(title: &str, lines: &[[String; 2]]) -> String {
 }
 
 fn rows(lines: &[[String; 2]]) -> String {
-    let width = lines.iter().map(|[name, _]| name.chars().count()).max().unwrap_or(0);
     // The component chooses these texts: no control character reaches the terminal.
-    let clean = |text: &str| text.chars().filter(|c| !c.is_control()).collect::<String>();
-    let line = |[name, value]: &[String; 2]| format!("  {:width$}  {}\n", clean(name), clean(value));
-    lines.iter().map(line).collect()
+    let clean = |text: &String| text.chars().filter(|c| !c.is_control()).collect::<String>();
+    let lines: Vec<[String; 2]> = lines.iter().map(|line| line.each_ref().map(clean)).collect();
+    columns(&lines).lines().map(|line| format!("  {line}\n")).collect()
 }

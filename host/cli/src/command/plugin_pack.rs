@@ -150,8 +150,8 @@ fn described(
     if reported.iter().any(Diagnostic::is_error) {
         return Err(reported);
     }
-    let name = plugin.describe(&sandbox).map_err(failed)?.name;
-    Ok((name, plugin.wraps))
+    let description = plugin.describe(&sandbox).map_err(failed)?;
+    Ok((description.name.clone(), plugin.wraps))
 }
 
 fn document(

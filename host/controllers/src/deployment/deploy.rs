@@ -42,7 +42,7 @@ pub async fn deploy(run: &Reconcile<'_>) -> Result<Done, Stop> {
         removed,
         mut work,
     } = prepare(run, &stages).await?;
-    let manifests = (manifest, &without_values);
+    let manifests = (manifest, without_values);
     let (manifest, desired) = convert(run, stages, manifests, variables, &mut work).await?;
     act::plugins::copy(run).await?;
     let applied = apply(run, &desired, &manifest).await?;
@@ -102,7 +102,7 @@ async fn prepare(run: &Reconcile<'_>, stages: &SharedStages) -> Result<Prepared,
 async fn convert(
     run: &Reconcile<'_>,
     stages: SharedStages,
-    (manifest, without_values): (Manifest, &Tree),
+    (manifest, without_values): (Manifest, Tree),
     variables: Vec<Variable>,
     work: &mut Work,
 ) -> Result<(Manifest, Desired), Stop> {

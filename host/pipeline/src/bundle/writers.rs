@@ -47,9 +47,9 @@ impl Writers {
     ) -> Vec<Diagnostic> {
         let written = self.written.entry(object.clone()).or_default();
         let mut reported = Vec::new();
-        let gone = |tree: Option<&Tree>| tree.map(|_| Tree::Null);
+        let presence = |tree: Option<&Tree>| tree.map(|_| Tree::Null);
         if before.is_some() != after.is_some() {
-            let whole = Written::new(gone(after), writer);
+            let whole = Written::new(presence(after), writer);
             // A removed object takes along what others wrote in it.
             let earlier = match after {
                 None => written

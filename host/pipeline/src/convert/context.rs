@@ -1,5 +1,6 @@
 //! The data of templates: the spec hash of one job on one instance, taken from the ig-resolved document.
 
+use crate::resolved_document::quarks;
 use boson_document::{Map, Tree};
 
 /// Placeholder for the instance's address until its pod exists. Kubernetes expands it in `args` and `env`.
@@ -8,13 +9,13 @@ pub const POD_IP: &str = "$(POD_IP)";
 /// The context of `job` (an entry of the resolved group's `jobs`) on its instance number `nth`, with `ip` as the pod's
 /// address. `None` if there is no such instance.
 pub fn context(job: &Tree, nth: usize, ip: &str) -> Option<Tree> {
-    let quarks = job.get("properties")?.get("quarks")?;
+    let quarks = quarks(job)?;
     whole(job, quarks, quarks.items("instances").get(nth)?.clone(), ip)
 }
 
 /// The context on the first instance that a group with no instances would have.
 pub fn hypothetical(job: &Tree, ip: &str) -> Option<Tree> {
-    let quarks = job.get("properties")?.get("quarks")?;
+    let quarks = quarks(job)?;
     whole(job, quarks, quarks.get("hypothetical")?.clone(), ip)
 }
 
@@ -31,14 +32,12 @@ fn whole(job: &Tree, quarks: &Tree, mut context: Tree, ip: &str) -> Option<Tree>
 
 /// Number of instances of the job.
 pub fn instances(job: &Tree) -> usize {
-    job.get("properties")
-        .and_then(|properties| properties.get("quarks"))
-        .map_or(0, |quarks| quarks.items("instances").len())
+    quarks(job).map_or(0, |quarks| quarks.items("instances").len())
 }
 
 /// `spec.index` of the job's instance number `nth`.
 pub fn index(job: &Tree, nth: usize) -> Option<u32> {
-    let instance = job.get("properties")?.get("quarks")?.items("instances").get(nth)?;
+    let instance = quarks(job)?.items("instances").get(nth)?;
     instance
         .get("index")?
         .as_i64()
@@ -50,10 +49,7 @@ fn properties(job: &Tree) -> Tree {
     let Some(Tree::Object(all)) = job.get("properties") else {
         return Tree::object();
     };
-    let declared = job
-        .get("properties")
-        .and_then(|properties| properties.get("quarks"))
-        .and_then(|quarks| quarks.get("declared"));
+    let declared = quarks(job).and_then(|quarks| quarks.get("declared"));
     let mut visible: Map = all
         .iter()
         .filter(|(name, _)| *name != "quarks")

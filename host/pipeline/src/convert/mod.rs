@@ -221,7 +221,7 @@ impl Run<'_> {
         let overview = Overview {
             target: inputs.target.name(),
             manifest: inputs.without_values,
-            groups: &groups.resolved.iter().map(Into::into).collect::<Vec<_>>(),
+            groups: &groups.resolved.iter().collect::<Vec<_>>(),
         };
         let objects = transform(
             self.stages,

@@ -4,6 +4,7 @@
 use super::alike;
 use crate::diagnostic::Diagnostic;
 use crate::release::{Job, TemplateFile};
+use crate::resolved_document::quarks;
 use crate::stage::Template;
 use boson_document::Tree;
 
@@ -75,7 +76,7 @@ pub(super) fn is_about(reported: &Diagnostic, template: &str, job: &Job) -> bool
 /// Whether a job of a resolved group runs by its monit file: the user asks for it, and nothing else describes its
 /// processes.
 pub fn by_monit(job: &Tree, files: &Job) -> bool {
-    let quarks = job.get("properties").and_then(|all| all.get("quarks"));
+    let quarks = quarks(job);
     let member = |key: &str| {
         quarks
             .and_then(|quarks| quarks.get(key))

@@ -1,10 +1,12 @@
 //! The step that checks the objects that plugins made, lets the plugins of the stage `resources` change them, and those
 //! of the stage `checks` report on the result.
 
+use super::context;
 use crate::bundle::privileges::GrantedPrivileges;
 use crate::bundle::{Bundle, Writer};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::plain::active;
+use crate::resolved_document::{self, quarks};
 use crate::stage::{Deployment, GroupSummary, JobSummary, ResolvedGroup, Stage, StageError, Stages, View};
 use boson_document::Tree;
 
@@ -16,10 +18,10 @@ pub struct Overview<'a> {
     /// The manifest with its ops files; placeholders are not replaced.
     pub manifest: &'a Tree,
     /// The converted groups.
-    pub groups: &'a [GroupSummary],
+    pub groups: &'a [&'a ResolvedGroup],
 }
 
-/// Whether plugins of these stages need a [`Overview`].
+/// Whether plugins of these stages need an [`Overview`].
 pub fn has_hooks(stages: &dyn Stages) -> bool {
     stages.transforms() > 0 || stages.checks() > 0
 }
@@ -39,8 +41,18 @@ pub fn transform(
 ) -> Result<Vec<Tree>, Vec<Diagnostic>> {
     let mut bundle = Bundle::with_privileges(deployment, granted);
     bundle.add(objects, &stages.called(Stage::Bpm, 0))?;
+    let groups: Vec<GroupSummary> = match has_hooks(stages) {
+        true => overview.groups.iter().map(|group| (*group).into()).collect(),
+        false => Vec::new(),
+    };
+    let view = View {
+        target: overview.target,
+        manifest: overview.manifest,
+        groups: &groups,
+        objects: &[],
+    };
     for nth in 0..stages.transforms() {
-        let reply = stages.transform(nth, deployment, overview.with(bundle.objects()));
+        let reply = stages.transform(nth, deployment, view.with_objects(bundle.objects()));
         let (edits, notes) = reply.map_err(StageError::into_diagnostics)?;
         reported.extend(notes);
         let writer = Writer {
@@ -50,7 +62,7 @@ pub fn transform(
         reported.extend(bundle.edit(edits, writer)?);
     }
     let mut objects = bundle.into_objects();
-    check(stages, deployment, overview.with(&objects), reported)?;
+    check(stages, deployment, view.with_objects(&objects), reported)?;
     reported.extend(active::lead_to_all(&mut objects));
     Ok(objects)
 }
@@ -83,33 +95,12 @@ fn check(
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-// === impl Overview ===
-
-impl<'a> Overview<'a> {
-    fn with(self, objects: &'a [Tree]) -> View<'a> {
-        let Self {
-            target,
-            manifest,
-            groups,
-        } = self;
-        View {
-            target,
-            manifest,
-            groups,
-            objects,
-        }
-    }
-}
-
 // === impl GroupSummary ===
 
 impl From<&ResolvedGroup> for GroupSummary {
     fn from(group: &ResolvedGroup) -> Self {
-        let entry = group.document.items("instance_groups").first();
-        let jobs = entry.map_or(&[][..], |entry| entry.items("jobs"));
-        let quarks = |job: &'_ Tree| job.get("properties").and_then(|all| all.get("quarks")).cloned();
-        let instances = jobs.first().and_then(quarks);
-        let instances = instances.as_ref().map_or(0, |quarks| quarks.items("instances").len());
+        let jobs = resolved_document::jobs(&group.document);
+        let instances = jobs.first().map_or(0, context::instances);
         Self {
             name: group.name.clone(),
             instances: u32::try_from(instances).unwrap_or(u32::MAX),
@@ -122,16 +113,13 @@ impl From<&Tree> for JobSummary {
     /// A job of a resolved document.
     fn from(job: &Tree) -> Self {
         let text = |name: &str| job.str(name).unwrap_or_default().to_string();
-        let quarks = job.get("properties").and_then(|properties| properties.get("quarks"));
-        let links = quarks
-            .and_then(|quarks| quarks.get("consumes"))
-            .and_then(Tree::as_object);
+        let links = quarks(job).and_then(|quarks| quarks.get("consumes"));
         let provider = |link: &Tree| {
             let first = link.items("instances").first();
             let group = link.str("instance_group").or_else(|| first?.str("name"));
             group.map(str::to_string)
         };
-        let links = links.into_iter().flatten();
+        let links = links.and_then(Tree::as_object).into_iter().flatten();
         Self {
             name: text("name"),
             release: text("release"),

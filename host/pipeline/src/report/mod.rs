@@ -43,42 +43,10 @@ pub struct Entry {
     /// The next step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
-    /// Other places that it refers to.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub related: Vec<RelatedEntry>,
-}
-
-/// Another place that a diagnostic refers to, resolved.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct RelatedEntry {
-    /// What is there.
-    pub message: String,
-    /// Document; of a file, its path as the user gave it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub file: Option<String>,
-    /// Line, from 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub line: Option<u32>,
-    /// Column, from 1, in characters.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub column: Option<u32>,
-    /// The place in the document, as an ops file would name it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub path: Option<String>,
 }
 
 /// The diagnostics for programs.
 pub fn entries(diagnostics: &[Diagnostic], sources: &Sources) -> Vec<Entry> {
-    let related = |related: &Related| {
-        let located = sources.locate(&related.place);
-        RelatedEntry {
-            message: clean::text(&related.message),
-            file: located.file,
-            line: located.line,
-            column: located.column,
-            path: located.path,
-        }
-    };
     let entry = |diagnostic: &Diagnostic| {
         let located = sources.locate(&diagnostic.place);
         Entry {
@@ -90,7 +58,6 @@ pub fn entries(diagnostics: &[Diagnostic], sources: &Sources) -> Vec<Entry> {
             column: located.column,
             path: located.path,
             help: diagnostic.help.as_deref().map(clean::text),
-            related: diagnostic.related.iter().map(related).collect(),
         }
     };
     diagnostics.iter().map(entry).collect()

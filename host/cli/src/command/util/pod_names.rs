@@ -9,6 +9,7 @@ use boson_document::{Tree, json};
 use boson_manifest::dns::{RESOLVED_KEY, object_name};
 use boson_manifest::names::Names;
 use boson_pipeline::Diagnostic;
+use boson_pipeline::resolved_document::quarks;
 use std::fs;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
@@ -101,12 +102,7 @@ fn hosts_of(manifest: &Tree, index: u32, ip: &str, zone: Option<&Zone>) -> Strin
 }
 
 fn instance(group: &Tree, index: u32) -> Option<Instance<'_>> {
-    let instances = group
-        .items("jobs")
-        .first()?
-        .get("properties")?
-        .get("quarks")?
-        .items("instances");
+    let instances = quarks(group.items("jobs").first()?)?.items("instances");
     let is_own = |instance: &&Tree| instance.get("index").and_then(Tree::as_i64) == Some(index.into());
     let own = instances.iter().find(is_own)?;
     Some(Instance {

@@ -7,6 +7,7 @@ use boson_document::{Place, Tree, json};
 use boson_pipeline::convert::filling::Filled;
 use boson_pipeline::release::Job;
 use boson_pipeline::report::Sources;
+use boson_pipeline::resolved_document::quarks;
 use boson_pipeline::{Diagnostic, yaml};
 use boson_processes::{Findings, Given, Kind, document, of_monit, read, unique};
 use std::fs;
@@ -29,10 +30,7 @@ pub fn of_job(
     ip: &str,
 ) -> Result<String, Vec<Diagnostic>> {
     let nothing = Tree::Null;
-    let quarks = job
-        .get("properties")
-        .and_then(|all| all.get("quarks"))
-        .unwrap_or(&nothing);
+    let quarks = quarks(job).unwrap_or(&nothing);
     let mut findings = Findings::default();
     let own = Place::new(&format!("property quarks.bpm of job '{}'", files.name), "");
     let given = quarks.get("bpm").filter(|bpm| !bpm.is_null());

@@ -17,7 +17,7 @@ use serde_json::Value;
 pub async fn objects(
     run: &Reconcile<'_>,
     stages: SharedStages,
-    (mut manifest, without_values): (Manifest, &Tree),
+    (mut manifest, without_values): (Manifest, Tree),
     variables: Vec<Variable>,
     gathered: Vec<Gathered>,
     held_back: &mut HeldBack,
@@ -29,7 +29,6 @@ pub async fn objects(
         &run.context.conversion.allowed,
         gathered.iter().map(Gathered::ready),
     );
-    let without_values = without_values.clone();
     let (manifest, failed, result) = blocking(move || {
         let mut reported = Vec::new();
         let ready: Vec<Group<'_>> = gathered.iter().map(Gathered::ready).collect();
@@ -47,7 +46,7 @@ pub async fn objects(
             let overview = Overview {
                 target: Target::Quarks.name(),
                 manifest: &without_values,
-                groups: &ready.iter().map(|group| group.resolved.into()).collect::<Vec<_>>(),
+                groups: &ready.iter().map(|group| group.resolved).collect::<Vec<_>>(),
             };
             let objects = convert::transform(&*stages, &deployment, objects, overview, granted, &mut reported);
             (made.failed, objects)
