@@ -18,9 +18,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 const EXAMPLES: &str = "\
-The input is one JSON object with the members `request` and, if necessary, `context`, as documented in `wit/`. Write JSON where
-the contract has JSON text. If the context has no `settings`, --settings applies, otherwise {}. A wrapper calls the built-in
-plugin of its stage.
+The input is one JSON object with the members `request` (`view` for `resources` and `checks`) and, if necessary, `context`, as
+documented in `wit/`. Write JSON where the contract has JSON text. If the context has no `settings`, --settings applies, otherwise
+{}. A wrapper calls the built-in plugin of its stage.
 
 Examples:
   host run-plugin target/plugins/ops.wasm --call find <<< \
