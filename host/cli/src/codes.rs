@@ -44,10 +44,17 @@ boson_pipeline::codes::codes! {
     PLUGIN_ARGUMENTS = "plugin-arguments", "The input of `run-plugin` does not match the function",
         "The input is one JSON object with a member for each parameter, as documented in `wit/`: records are \
          objects, lists are lists, and options are null or the value.";
+    PLUGIN_CASE = "plugin-case", "A case of `host plugin test` cannot be used",
+        "A case is a directory with `call.json`: one JSON object with the stage, the function, and a member for each \
+         parameter of the function. `reply.json` beside it is the expected reply: an object with the member `ok`, \
+         `err` or `failure`. `host convert --record DIR` writes cases, and `host plugin test --update` replies.";
     PLUGIN_DIGEST = "plugin-digest", "The component of a plugin does not match its digest",
         "`digest` in `plugin.yaml` is the SHA-256 of the unpacked component: `sha256sum plugin.wasm`. While the \
          parts of a new version are being applied one after the other, they do not match either; the operator then \
          continues to use the last good version.";
+    PLUGIN_EXISTS = "plugin-exists", "The directory of a new plugin exists",
+        "`host plugin new NAME` creates the directory `NAME`, and never changes one that exists. Choose another name, or \
+         another directory with `--out`.";
     PLUGIN_FUNCTION_NEEDED = "plugin-function-needed", "`run-plugin` needs the name of a function",
         "The stage has several functions besides `describe`. Select one with `--call`.";
     PLUGIN_CORE_MODULE = "plugin-core-module", "No component can be made of a core module",
@@ -79,6 +86,9 @@ boson_pipeline::codes::codes! {
          through the cluster's DNS and writes its address to `/etc/resolv.conf`. It waits up to a minute for the \
          Service, and up to a minute for the servers. Check with `kubectl get service,pods` that `<deployment>-dns` \
          exists and that its pods are ready. See also docs/dns.md.";
+    RECORD_NOT_EMPTY = "record-not-empty", "Calls are recorded to a new or empty directory only",
+        "`host convert --record DIR` writes one directory for each call. With those of an earlier run beside them, it \
+         would not be clear which calls belong together.";
     RELEASE_NO_JOB = "release-no-job", "The release has no such job",
         "The names of jobs are the names of the directories in `jobs` of the release.";
     RELEASE_NO_TEMPLATE = "release-no-template", "The job has no such template",

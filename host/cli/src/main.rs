@@ -1,5 +1,6 @@
 //! The `host` command.
 
+mod cases;
 mod codes;
 mod columns;
 mod command;
@@ -23,6 +24,7 @@ mod printf;
 #[cfg(test)]
 mod reference;
 mod registries;
+mod scaffold;
 mod storage;
 mod summary;
 mod unpack;

@@ -102,6 +102,28 @@ fn insert(plugins: &mut Plugins, plugin: Plugin, arguments: &PluginArguments) ->
     Ok(())
 }
 
+/// A component of the user's for single calls, with its settings; a wrapper is put around the built-in rule.
+///
+/// # Errors
+/// It is refused, or the settings do not fit.
+pub fn alone(path: &Path, limits: Limits, settings: Option<&Document>) -> Result<(Sandbox, Plugin), Vec<Diagnostic>> {
+    let refused = |failure: Failure| vec![failure.diagnostic()];
+    let sandbox = sandbox(limits).map_err(refused)?;
+    let mut plugin = component(&sandbox, path).map_err(|error| vec![*error])?;
+    if let Some(settings) = settings {
+        let reported = check_settings(&plugin, &sandbox, Some(settings));
+        if reported.iter().any(Diagnostic::is_error) {
+            return Err(reported);
+        }
+        plugin = plugin.with_settings(&settings.tree, &settings.name);
+    }
+    if plugin.wraps {
+        let rule = built_in(&sandbox, None, plugin.stage).map_err(|error| vec![*error])?;
+        plugin = plugin.around(rule).map_err(refused)?;
+    }
+    Ok((sandbox, plugin))
+}
+
 /// A memory budget for the whole process.
 fn own_budget(arguments: &PluginArguments) -> Budget {
     Budget::of_one(memory::or_found(arguments.max_memory))

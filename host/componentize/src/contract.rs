@@ -2,7 +2,7 @@
 
 use crate::Error;
 use walrus::Module;
-use wit_parser::{Resolve, World, WorldId, WorldItem, WorldKey};
+use wit_parser::{Interface, Resolve, Type, TypeDef, TypeDefKind, World, WorldId, WorldItem, WorldKey};
 
 /// The contract, compiled in; each package after those that it uses.
 const PACKAGES: [(&str, &str); 8] = [
@@ -26,6 +26,61 @@ const PACKAGES: [(&str, &str); 8] = [
 pub fn wit(package: &str) -> Option<&'static str> {
     let file = |(name, _): &&(&str, &str)| name.strip_suffix(".wit") == Some(package);
     PACKAGES.iter().find(file).map(|(_, text)| *text)
+}
+
+/// A function of the contract, by its names in WIT.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function {
+    /// `convert-group`
+    pub name: String,
+    /// Type of the first parameter: `group-request`.
+    pub request: String,
+    /// Type of the reply without errors: `converted`.
+    pub reply: String,
+}
+
+/// The interface of a stage, without its package, and its functions. Empty if there is no such stage.
+pub fn functions(stage: &str) -> (String, Vec<Function>) {
+    let mut resolve = Resolve::default();
+    for (name, text) in PACKAGES {
+        if resolve.push_str(name, text).is_err() {
+            return Default::default();
+        }
+    }
+    let is_of_stage = |interface: &&Interface| {
+        let package = interface.package.map(|id| resolve.packages[id].name.name.as_str());
+        package == Some(stage) && !interface.functions.is_empty()
+    };
+    let mut interfaces = resolve.interfaces.iter().map(|(_, interface)| interface);
+    let Some(interface) = interfaces.find(is_of_stage) else {
+        return Default::default();
+    };
+    let functions = interface.functions.values().map(|function| Function {
+        name: function.name.clone(),
+        request: function
+            .params
+            .first()
+            .map(|param| type_name(&resolve, &param.ty))
+            .unwrap_or_default(),
+        reply: function
+            .result
+            .map(|reply| type_name(&resolve, &reply))
+            .unwrap_or_default(),
+    });
+    (interface.name.clone().unwrap_or_default(), functions.collect())
+}
+
+/// The name of a type; of a result, that of the value.
+fn type_name(resolve: &Resolve, kind: &Type) -> String {
+    let Type::Id(id) = kind else { return String::new() };
+    match &resolve.types[*id] {
+        TypeDef { name: Some(name), .. } => name.clone(),
+        TypeDef {
+            kind: TypeDefKind::Result(result),
+            ..
+        } => result.ok.map(|ok| type_name(resolve, &ok)).unwrap_or_default(),
+        _ => String::new(),
+    }
 }
 
 /// Prefix of the custom sections in which bindings store the world. Each `generate!` of Rust adds its own.
@@ -102,4 +157,28 @@ fn fits(resolve: &Resolve, world: &World, module: &Module) -> bool {
 
 fn has<'k>(resolve: &Resolve, mut keys: impl Iterator<Item = &'k WorldKey>, name: &str) -> bool {
     keys.any(|key| resolve.name_world_key(key) == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_have_the_names_of_their_types() {
+        let (interface, functions) = functions("bpm");
+        assert_eq!(interface, "conversion");
+        let function = |name: &str, request: &str| Function {
+            name: name.into(),
+            request: request.into(),
+            reply: "converted".into(),
+        };
+        let wanted = [
+            function("convert-deployment", "deployment-request"),
+            function("convert-group", "group-request"),
+        ];
+        assert_eq!(functions, wanted);
+        for stage in ["ops", "variables", "links", "render", "resources", "checks"] {
+            assert!(!super::functions(stage).1.is_empty(), "{stage}");
+        }
+    }
 }

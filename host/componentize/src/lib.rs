@@ -22,7 +22,7 @@ mod imports;
 mod start;
 mod wasi;
 
-pub use contract::wit;
+pub use contract::{Function, functions, wit};
 pub use error::{Error, help_for_import};
 
 use contract::Declared;

@@ -5,6 +5,7 @@ pub mod cloud_config;
 pub mod codes;
 pub mod convert;
 pub mod diagnostic;
+pub mod difference;
 pub mod encoding;
 pub mod name_rule;
 mod object;

@@ -7,6 +7,8 @@ wasmtime::component::bindgen!({
         "../../wit/types/1.0.0", "../../wit/ops/1.0.0", "../../wit/variables/1.0.0", "../../wit/links/1.0.0",
         "../../wit/render/1.0.0", "../../wit/bpm/1.0.0", "../../wit/resources/1.0.0", "../../wit/checks/1.0.0",
     ],
+    // Recordings of calls have requests as JSON.
+    additional_derives: [serde::Serialize],
     inline: "
         package boson:host@1.0.0;
         world every-stage {

@@ -15,13 +15,14 @@ use crate::account::Account;
 use crate::call_state::{CallState, Crowded, TooMuch};
 use crate::engine::Sandbox;
 use crate::error::{Failure, FailureKind};
+use crate::frames;
 use crate::limits;
 use crate::plugin::Plugin;
 use crate::wrapping::{FailedBelow, Rule};
 use boson_budget::Class;
 use std::time::{Duration, Instant};
 use wasmtime::component::Instance;
-use wasmtime::{Store, Trap, WasmBacktrace};
+use wasmtime::{Store, Trap};
 
 /// Resources used by a call.
 #[derive(Clone, Copy, Debug, Default)]
@@ -181,7 +182,7 @@ impl Sandbox {
         };
         let mut failure = plugin.failure(kind, message);
         if kind == FailureKind::Trapped {
-            failure.functions = functions(error);
+            failure.functions = frames::functions(error);
         }
         failure
     }
@@ -223,18 +224,5 @@ fn initial_memory(plugin: &Plugin) -> Option<u64> {
 /// Whether the trap is a plugin's own way to end where its calls nest too deep: the name of a function marks it, as in
 /// the render plugin's interpreter when its buffer for stack frames is full.
 fn nests_too_deep(error: &wasmtime::Error) -> bool {
-    functions(error).iter().any(|name| name.starts_with(TOO_DEEP))
-}
-
-/// Names of the functions that were active, innermost first. Data of the plugin: bounded and cleaned of control
-/// characters.
-fn functions(error: &wasmtime::Error) -> Vec<String> {
-    let Some(trace) = error.downcast_ref::<WasmBacktrace>() else {
-        return Vec::new();
-    };
-    let name = |frame: &wasmtime::FrameInfo| match frame.func_name() {
-        Some(name) => name.chars().filter(|c| !c.is_control()).take(120).collect(),
-        None => format!("function {}", frame.func_index()),
-    };
-    trace.frames().iter().take(8).map(name).collect()
+    frames::is_active(error, |name| name.starts_with(TOO_DEEP))
 }

@@ -19,13 +19,18 @@ pub(crate) const FEATURES: &[&str] = &[];
 
 /// The context of a call of `plugin` for a deployment with this name and namespace.
 pub(crate) fn context(plugin: &Plugin, deployment: Option<(&str, &str)>) -> wit::Context {
+    context_with(plugin.settings(), deployment)
+}
+
+/// The context of a call with these settings.
+pub(crate) fn context_with(settings: &str, deployment: Option<(&str, &str)>) -> wit::Context {
     wit::Context {
         deployment: deployment.map(|(name, namespace)| wit::Deployment {
             name: name.into(),
             namespace: namespace.into(),
             more: Vec::new(),
         }),
-        settings: plugin.settings().into(),
+        settings: settings.into(),
         features: FEATURES.iter().map(|feature| (*feature).into()).collect(),
         more: Vec::new(),
     }

@@ -17,7 +17,7 @@ use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{ComponentExportIndex, Type, Val};
 
 /// Members that hold JSON text, by the contract.
-const JSON_MEMBERS: [&str; 17] = [
+pub(crate) const JSON_MEMBERS: [&str; 17] = [
     "document",
     "operations",
     "settings",

@@ -6,10 +6,11 @@ use crate::call::Measures;
 use crate::engine::Sandbox;
 use crate::error::{Failure, FailureKind};
 use crate::plugin::Plugin;
+use crate::recording::Recorder;
 use boson_pipeline::Stage;
 use boson_pipeline::stage::{Deployment, StageError};
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The plugins of a conversion.
 pub struct Plugins {
@@ -21,6 +22,7 @@ pub struct Plugins {
     pub(crate) account: Account,
     /// Name and namespace, if they are known.
     pub(crate) deployment: Option<(String, String)>,
+    pub(crate) recorder: Option<Arc<dyn Recorder>>,
 }
 
 /// A plugin of `resources`.
@@ -50,6 +52,7 @@ impl Plugins {
             used: Mutex::default(),
             account: Account::unbounded(),
             deployment: None,
+            recorder: None,
         }
     }
 
@@ -64,6 +67,13 @@ impl Plugins {
     #[must_use]
     pub fn with_deployment(mut self, name: &str, namespace: &str) -> Self {
         self.deployment = Some((name.to_string(), namespace.to_string()));
+        self
+    }
+
+    /// Passes all later calls to a recorder. Stages of which there is no plugin record the calls that one would get.
+    #[must_use]
+    pub fn with_recorder(mut self, recorder: Arc<dyn Recorder>) -> Self {
+        self.recorder = Some(recorder);
         self
     }
 

@@ -1,6 +1,7 @@
 //! The stages on plugins: `pipeline::Stages` by calls into components.
 
 use crate::account;
+use crate::bindings::boson::types::objects as wit_objects;
 use crate::bindings::boson::{bpm, links, ops, render, variables};
 use crate::bindings::exports::boson as exports;
 use crate::conversions::{context, edit, references};
@@ -73,6 +74,7 @@ impl Stages for Plugins {
             more: Vec::new(),
         };
         let context = context(plugin, self.deployment());
+        self.record((Stage::Ops, "apply"), Some(plugin), &request, &context);
         let reply = call!(self, plugin, reading, exports::ops::operations, |guest, store| guest
             .call_apply(store, &request, &context));
         for origin in &reply.origins {
@@ -109,6 +111,7 @@ impl Stages for Plugins {
             more: Vec::new(),
         };
         let context = context(plugin, self.deployment());
+        self.record((Stage::Ops, "find"), Some(plugin), &request, &context);
         let reply = call!(self, plugin, reading, exports::ops::operations, |guest, store| guest
             .call_find(store, &request, &context));
         reading.reply(reading.document("value", &reply.value)?, Vec::new(), &reply.more)
@@ -124,6 +127,7 @@ impl Stages for Plugins {
             more: Vec::new(),
         };
         let context = context(plugin, self.deployment());
+        self.record((Stage::Variables, "plan"), Some(plugin), &request, &context);
         let reply = call!(
             self,
             plugin,
@@ -162,6 +166,7 @@ impl Stages for Plugins {
             more: Vec::new(),
         };
         let context = context(plugin, self.deployment());
+        self.record((Stage::Variables, "interpolate"), Some(plugin), &request, &context);
         let reply = call!(
             self,
             plugin,
@@ -189,6 +194,7 @@ impl Stages for Plugins {
         let documents = iter::once(doc.name).chain(jobs.iter().map(|job| job.document_name));
         let reading = Reading::of(&self.sandbox, plugin, documents);
         let (request, context) = (links_request(doc, deployment, jobs), context(plugin, of(deployment)));
+        self.record((Stage::Links, "resolve"), Some(plugin), &request, &context);
         let reply = call!(self, plugin, reading, exports::links::resolution, |guest, store| guest
             .call_resolve(store, &request, &context));
         // A missing group would have no workloads.
@@ -230,6 +236,7 @@ impl Stages for Plugins {
         let documents = iter::once(doc.name).chain(jobs.iter().map(|job| job.document_name));
         let reading = Reading::of(&self.sandbox, plugin, documents);
         let (request, context) = (links_request(doc, deployment, jobs), context(plugin, of(deployment)));
+        self.record((Stage::Links, "addresses"), Some(plugin), &request, &context);
         let reply = call!(self, plugin, reading, exports::links::resolution, |guest, store| guest
             .call_addresses(store, &request, &context));
         let defined: HashSet<&str> = named(doc.tree.items("variables")).collect();
@@ -265,6 +272,7 @@ impl Stages for Plugins {
             more: Vec::new(),
         };
         let context = context(plugin, self.deployment());
+        self.record((Stage::Render, "render"), Some(plugin), &request, &context);
         let reply = call!(self, plugin, reading, exports::render::templates, |guest, store| guest
             .call_render(store, &request, &context));
         // Rendered files must match the templates.
@@ -289,6 +297,7 @@ impl Stages for Plugins {
             more: Vec::new(),
         };
         let context = context(plugin, of(deployment));
+        self.record((Stage::Bpm, "convert-deployment"), Some(plugin), &request, &context);
         let reply = call!(self, plugin, reading, exports::bpm::conversion, |guest, store| guest
             .call_convert_deployment(store, &request, &context));
         let objects = reading.documents("objects", &reply.objects)?;
@@ -302,7 +311,8 @@ impl Stages for Plugins {
         let documents = iter::once(request.document_name).chain(documents);
         let reading = Reading::of(&self.sandbox, plugin, documents);
         let context = context(plugin, of(request.deployment));
-        let request = request.into();
+        let request: bpm::shapes::GroupRequest = request.into();
+        self.record((Stage::Bpm, "convert-group"), Some(plugin), &request, &context);
         let reply = call!(self, plugin, reading, exports::bpm::conversion, |guest, store| guest
             .call_convert_group(store, &request, &context));
         let objects = reading.documents("objects", &reply.objects)?;
@@ -314,7 +324,7 @@ impl Stages for Plugins {
     }
 
     fn transforms(&self) -> usize {
-        self.resources.len()
+        self.calls_of(self.resources.len())
     }
 
     fn is_ordered(&self, nth: usize) -> bool {
@@ -323,10 +333,12 @@ impl Stages for Plugins {
 
     fn transform(&self, nth: usize, deployment: &Deployment, view: View<'_>) -> Reply<Vec<Edit>> {
         let Some(ResourcePlugin { plugin, .. }) = self.resources.get(nth) else {
+            self.record_view((Stage::Resources, "transform"), deployment, view);
             return Ok((Vec::new(), Vec::new()));
         };
         let reading = Reading::of_objects(&self.sandbox, plugin, view.objects);
-        let (request, context) = (view.into(), context(plugin, of(deployment)));
+        let (request, context) = (wit_objects::View::from(view), context(plugin, of(deployment)));
+        self.record((Stage::Resources, "transform"), Some(plugin), &request, &context);
         let reply = call!(
             self,
             plugin,
@@ -340,7 +352,7 @@ impl Stages for Plugins {
     }
 
     fn checks(&self) -> usize {
-        self.checks.len()
+        self.calls_of(self.checks.len())
     }
 
     fn is_enforced(&self, nth: usize) -> bool {
@@ -349,10 +361,12 @@ impl Stages for Plugins {
 
     fn check(&self, nth: usize, deployment: &Deployment, view: View<'_>) -> Reply<()> {
         let Some(Check { plugin, .. }) = self.checks.get(nth) else {
+            self.record_view((Stage::Checks, "check"), deployment, view);
             return Ok(((), Vec::new()));
         };
         let reading = Reading::of_objects(&self.sandbox, plugin, view.objects);
-        let (request, context) = (view.into(), context(plugin, of(deployment)));
+        let (request, context) = (wit_objects::View::from(view), context(plugin, of(deployment)));
+        self.record((Stage::Checks, "check"), Some(plugin), &request, &context);
         let reply = reply!(self, plugin, exports::checks::policy, |guest, store| guest
             .call_check(store, &request, &context));
         reading.reply((), reply, &[])

@@ -47,6 +47,14 @@ pub fn to_text(tree: &Tree) -> String {
     out
 }
 
+/// The text of a document with a line for each member and item, indented by two spaces, and a newline at the end.
+pub fn to_lines(tree: &Tree) -> String {
+    let mut out = String::new();
+    write_lines(tree, 0, &mut out);
+    out.push('\n');
+    out
+}
+
 struct Reader<'t> {
     text: &'t str,
     at: usize,
@@ -288,6 +296,39 @@ fn write(tree: &Tree, out: &mut String) {
     }
 }
 
+fn write_lines(tree: &Tree, depth: usize, out: &mut String) {
+    let line = |depth: usize, nth: usize, out: &mut String| {
+        out.push_str(if nth > 0 { ",\n" } else { "\n" });
+        out.extend(std::iter::repeat_n("  ", depth));
+    };
+    let end = |bracket: char, out: &mut String| {
+        out.push('\n');
+        out.extend(std::iter::repeat_n("  ", depth));
+        out.push(bracket);
+    };
+    match tree {
+        Tree::Array(items) if !items.is_empty() => {
+            out.push('[');
+            for (nth, item) in items.iter().enumerate() {
+                line(depth + 1, nth, out);
+                write_lines(item, depth + 1, out);
+            }
+            end(']', out);
+        }
+        Tree::Object(map) if !map.is_empty() => {
+            out.push('{');
+            for (nth, (name, value)) in map.iter().enumerate() {
+                line(depth + 1, nth, out);
+                write_string(name, out);
+                out.push_str(": ");
+                write_lines(value, depth + 1, out);
+            }
+            end('}', out);
+        }
+        other => write(other, out),
+    }
+}
+
 fn write_string(text: &str, out: &mut String) {
     out.push('"');
     let mut rest = text;
@@ -319,6 +360,14 @@ mod tests {
     fn order_and_numbers_survive() {
         let text = r#"{"b":1.10,"a":[123456789012345678901234567890,-0.0,1E5],"":null}"#;
         assert_eq!(to_text(&parse(text).unwrap()), text);
+    }
+
+    #[test]
+    fn lines_have_members_and_items() {
+        let tree = parse(r#"{"b":1.10,"a":[[],{},{"c":"\n"}]}"#).unwrap();
+        let lines = "{\n  \"b\": 1.10,\n  \"a\": [\n    [],\n    {},\n    {\n      \"c\": \"\\n\"\n    }\n  ]\n}\n";
+        assert_eq!(to_lines(&tree), lines);
+        assert_eq!(parse(lines).unwrap(), tree);
     }
 
     #[test]

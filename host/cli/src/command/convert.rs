@@ -1,18 +1,20 @@
 //! `host convert`: gathers inputs, runs the pipeline, and prints or writes the result.
 
+use crate::cases::Recording;
 use crate::codes;
 use crate::command::defaults::{self, Defaults};
 use crate::command::instances::InstancesArgument;
 use crate::command::names::{domain, namespace};
+use crate::command::plugin_wit::stage;
 use crate::command::releases;
-use crate::command::variables::{self, Asked, Manifest, VariableArguments};
+use crate::command::variables::{self, Asked, Kept, Manifest, VariableArguments};
 use crate::exit::{self, Failed};
 use crate::files;
 use crate::folder;
 use crate::inputs;
 use crate::memory;
 use crate::output::{self, Color, Progress, Warnings};
-use crate::plugin_arguments::{PluginArguments, PrivilegeArguments};
+use crate::plugin_arguments::{PluginArguments, PrivilegeArguments, Replacement};
 use crate::plugins;
 use crate::summary;
 use boson_document::{Tree, go};
@@ -21,13 +23,15 @@ use boson_pipeline::convert::codes as convert_codes;
 use boson_pipeline::convert::{self, Conversion, Inputs, Target};
 use boson_pipeline::release::Release;
 use boson_pipeline::report::Sources;
+use boson_pipeline::scrub::Secrets;
 use boson_pipeline::stage::{Deployment, Named};
 use boson_pipeline::variables::Options;
 use boson_pipeline::yaml::Document;
 use boson_pipeline::{Diagnostic, Severity, Stage, StageError, Stages, yaml};
 use boson_sandbox::{Account, Plugins};
 use clap::{Args, ValueEnum};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Namespace where none is given.
 const NAMESPACE: &str = "default";
@@ -89,6 +93,13 @@ pub struct ConvertArguments {
     /// deployment that are no longer needed are removed
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Record each call of a plugin in this new or empty directory: the input, and the reply to it. Values of variables
+    /// are replaced by `<redacted>`; values that the manifest itself contains are not
+    #[arg(long, value_name = "DIR", help_heading = "Plugins")]
+    record: Option<PathBuf>,
+    /// Record only calls of this stage; repeat it for several
+    #[arg(long, value_name = "STAGE", value_parser = stage, requires = "record", help_heading = "Plugins")]
+    record_stage: Vec<Stage>,
     /// Treat warnings as errors
     #[arg(long)]
     strict: bool,
@@ -138,10 +149,14 @@ enum TargetArgument {
 }
 
 /// A finished conversion.
-struct Done {
+pub struct Done {
     /// Name of the deployment, as in names of objects.
     deployment: String,
-    objects: Vec<Tree>,
+    pub objects: Vec<Tree>,
+    /// Values of variables.
+    pub values: Tree,
+    /// What messages must not quote.
+    pub secrets: Secrets,
 }
 
 pub fn run(arguments: &ConvertArguments, color: Color) -> Result<(), Failed> {
@@ -154,10 +169,23 @@ pub fn run(arguments: &ConvertArguments, color: Color) -> Result<(), Failed> {
             return Err(Failed::Input);
         }
     };
-    let progress = Progress::start();
     let arguments = &arguments;
-    let converted = convert(arguments, &mut sources, &mut warnings, &progress);
+    let begin = |directory: &PathBuf| Recording::begin(directory, &arguments.record_stage).map(Arc::new);
+    let recording = arguments.record.as_ref().map(begin).transpose().map_err(|error| {
+        output::show(&[*error], &sources, color);
+        Failed::Input
+    })?;
+    let progress = Progress::start();
+    let converted = convert(arguments, recording.as_ref(), &mut sources, &mut warnings, &progress);
     drop(progress);
+    let recorded = recording.map_or(Ok(String::new()), |recording| recording.end());
+    let converted = converted.and_then(|done| match &recorded {
+        Ok(message) => {
+            output::complain(message);
+            Ok(done)
+        }
+        Err(error) => Err(vec![Diagnostic::clone(error)]),
+    });
     let converted = converted.and_then(|done| {
         if arguments.strict && warnings.iter().any(|one| one.severity == Severity::Warning) {
             Err(strict())
@@ -196,6 +224,37 @@ fn with_defaults(
     }
 }
 
+/// Converts with other plugins of a stage, and writes nothing.
+///
+/// # Errors
+/// All errors, after they were shown.
+pub fn with_plugin(
+    arguments: &ConvertArguments,
+    (stage, plugin): (Stage, Option<&Path>),
+    kept: Kept,
+    color: Color,
+) -> Result<(Done, Sources), Failed> {
+    let mut sources = Sources::within(memory::of_documents(arguments.plugins.max_memory));
+    let mut warnings = Vec::new();
+    let converted = with_defaults(arguments, &mut sources, &mut warnings).and_then(|mut arguments| {
+        arguments.variables.kept = kept;
+        arguments.plugins.replacements.retain(|one| one.stage != stage);
+        arguments.plugins.replacements.extend(plugin.map(|file| Replacement {
+            stage,
+            name: None,
+            file: file.to_path_buf(),
+        }));
+        convert(&arguments, None, &mut sources, &mut warnings, &Progress::start())
+    });
+    match converted {
+        Ok(done) => Ok((done, sources)),
+        Err(diagnostics) => {
+            output::show(&diagnostics, &sources, color);
+            Err(exit::failed(&diagnostics, true))
+        }
+    }
+}
+
 fn strict() -> Vec<Diagnostic> {
     vec![Diagnostic::error(
         codes::CONVERT_STRICT,
@@ -205,6 +264,7 @@ fn strict() -> Vec<Diagnostic> {
 
 fn convert(
     arguments: &ConvertArguments,
+    recording: Option<&Arc<Recording>>,
     sources: &mut Sources,
     warnings: &mut Vec<Diagnostic>,
     progress: &Progress,
@@ -224,6 +284,10 @@ fn convert(
     let configs = cloud_configs(arguments, sources);
     let ((plugins, reported), releases, (read, configs)) = all(plugins, releases, both(read, configs))?;
     warnings.extend(reported);
+    let plugins = match recording {
+        Some(recording) => plugins.with_recorder(recording.clone()),
+        None => plugins,
+    };
     let fuel = plugins.sandbox().limits().conversion_fuel;
     let namespace = arguments.namespace.as_deref().unwrap_or(NAMESPACE);
     let plugins = plugins.with_account(Account::new(namespace, fuel));
@@ -300,6 +364,8 @@ fn convert(
             Ok(Done {
                 deployment: owner(&deployment),
                 objects,
+                secrets: manifest.filter(sources).secrets.clone(),
+                values: manifest.values,
             })
         }
         Err(convert::Failed) => Err(diagnostics),
@@ -399,7 +465,11 @@ fn pipeline(
         filter: manifest.filter(sources),
         target,
         allowed: &arguments.allowed.privileges(),
-        threads: std::thread::available_parallelism().map_or(1, usize::from),
+        threads: match arguments.record {
+            // Calls are numbered in their order.
+            Some(_) => 1,
+            None => std::thread::available_parallelism().map_or(1, usize::from),
+        },
     };
     convert::convert(plugins, &inputs, &|what| progress.say(what))
 }

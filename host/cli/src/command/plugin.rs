@@ -1,7 +1,7 @@
 //! `host plugin`: which plugins there are, and machine code for them.
 
 use crate::columns::columns;
-use crate::command::{plugin_inspect, plugin_pack, plugin_wit};
+use crate::command::{plugin_diff, plugin_inspect, plugin_new, plugin_pack, plugin_test, plugin_wit};
 use crate::exit::{self, Failed};
 use crate::output::{self, Color};
 use crate::plugin_arguments::PluginArguments;
@@ -15,6 +15,8 @@ use std::path::PathBuf;
 /// About plugins.
 #[derive(Subcommand, Debug)]
 pub enum PluginCommand {
+    /// Convert a deployment with two versions of a plugin, and show what differs
+    Diff(Box<plugin_diff::DiffArguments>),
     /// List the plugins that a conversion would use: stage, name, version, digest, source
     #[command(after_help = "Example: host plugin list --plugin resources=./my-labels.wasm")]
     List {
@@ -27,20 +29,27 @@ pub enum PluginCommand {
         /// Directory with `ops.wasm` and the others
         directory: PathBuf,
     },
+    /// Create a directory with a plugin that builds, and a case that passes
+    New(plugin_new::NewArguments),
     /// Show what a component is: stage, name, digest, size, interfaces, settings, diagnostics
     Inspect(plugin_inspect::InspectArguments),
     /// Write the ConfigMaps that give a component to the operator
     Pack(plugin_pack::PackArguments),
+    /// Call a plugin with recorded or written inputs, and compare its replies with the expected ones
+    Test(plugin_test::TestArguments),
     /// Write the plugin interface of a stage as WIT files, for bindings generators
     Wit(plugin_wit::WitArguments),
 }
 
 pub fn run(command: &PluginCommand, color: Color) -> Result<(), Failed> {
     match command {
+        PluginCommand::Diff(arguments) => plugin_diff::run(arguments, color),
         PluginCommand::List { plugins } => list(plugins, color),
         PluginCommand::Precompile { directory } => precompile(directory, color),
+        PluginCommand::New(arguments) => plugin_new::run(arguments, color),
         PluginCommand::Inspect(arguments) => plugin_inspect::run(arguments, color),
         PluginCommand::Pack(arguments) => plugin_pack::run(arguments, color),
+        PluginCommand::Test(arguments) => plugin_test::run(arguments, color),
         PluginCommand::Wit(arguments) => plugin_wit::run(arguments),
     }
 }

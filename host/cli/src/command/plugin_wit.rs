@@ -7,7 +7,7 @@ use boson_componentize::wit;
 use boson_pipeline::Stage;
 use clap::Args;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Options of `host plugin wit`.
 #[derive(Args, Debug)]
@@ -39,25 +39,34 @@ fn worlds(stage: Stage) -> Vec<(String, &'static str)> {
 }
 
 pub fn run(arguments: &WitArguments) -> Result<(), Failed> {
-    let (stage, out) = (arguments.stage, &arguments.out);
-    let files = [
-        (out.join(format!("{stage}.wit")), wit(stage.name())),
-        (out.join("deps/types/types.wit"), wit("types")),
-    ];
-    for (file, text) in &files {
-        let unwritable = || format!("cannot write '{}'", file.display());
-        if let Some(directory) = file.parent() {
-            fs::create_dir_all(directory).with_context(unwritable)?;
-        }
-        fs::write(file, text.unwrap_or_default()).with_context(unwritable)?;
-    }
+    let stage = arguments.stage;
+    let [package, types] = write(stage, &arguments.out)?.map(|file| file.display().to_string());
     let worlds = worlds(stage).into_iter();
     let worlds: Vec<String> = worlds
         .map(|(name, what)| format!("  boson:{stage}/{name}@1.0.0  {what}\n"))
         .collect();
-    let [package, types] = files.map(|(file, _)| file.display().to_string());
     output::complain(&format!("wrote {package} and {types}; worlds:\n{}", worlds.concat()));
     Ok(())
+}
+
+/// Writes the package of a stage and that of the types, and returns their files.
+///
+/// # Errors
+/// A file cannot be written.
+pub fn write(stage: Stage, directory: &Path) -> anyhow::Result<[PathBuf; 2]> {
+    let packages = [
+        (format!("{stage}.wit"), stage.name()),
+        ("deps/types/types.wit".to_string(), "types"),
+    ];
+    for (path, package) in &packages {
+        let file = directory.join(path);
+        let unwritable = || format!("cannot write '{}'", file.display());
+        if let Some(directory) = file.parent() {
+            fs::create_dir_all(directory).with_context(unwritable)?;
+        }
+        fs::write(&file, wit(package).unwrap_or_default()).with_context(unwritable)?;
+    }
+    Ok(packages.map(|(path, _)| directory.join(path)))
 }
 
 #[cfg(test)]

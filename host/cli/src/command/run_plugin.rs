@@ -1,5 +1,6 @@
 //! `host run-plugin`: one call of one plugin, in exactly the sandbox that conversions use.
 
+use crate::cases::{self, Case, replies};
 use crate::codes;
 use crate::exit::Failed;
 use crate::files;
@@ -9,10 +10,9 @@ use crate::plugins;
 use boson_document::{Tree, json};
 use boson_pipeline::diagnostic::Related;
 use boson_pipeline::report::{self, Sources};
-use boson_pipeline::yaml::Document;
 use boson_pipeline::{Diagnostic, Place, Severity};
 use boson_sandbox::json_call::{JsonCallError, JsonReply};
-use boson_sandbox::{Failure, Limits, Measures, Plugin, Sandbox};
+use boson_sandbox::{Limits, Measures, Plugin, Sandbox};
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -25,7 +25,8 @@ documented in `wit/`. Write JSON where the contract has JSON text. If the contex
 Examples:
   host run-plugin target/plugins/ops.wasm --call find <<< \
     '{\"request\": {\"document\": {\"a\": [7]}, \"document-name\": \"m.yml\", \"path\": \"/a/0\"}}'
-  host run-plugin ./my-rule.wasm --call describe < /dev/null";
+  host run-plugin ./my-rule.wasm --call describe < /dev/null
+  host run-plugin ./my-rule.wasm --replay cases/012-convert-group-nats";
 
 /// Run one function of a plugin in the sandbox
 #[derive(Args, Debug)]
@@ -42,6 +43,10 @@ pub struct RunPluginArguments {
     /// Arguments of the function: a JSON file
     #[arg(long, value_name = "FILE", default_value = "-")]
     input: PathBuf,
+    /// Repeat a recorded call, and compare the reply with the recorded one: a directory that `host convert --record`
+    /// wrote
+    #[arg(long, value_name = "CASE", conflicts_with_all = ["call", "input"])]
+    replay: Option<PathBuf>,
     /// Limit the fuel of the call, in units
     #[arg(long, value_name = "UNITS", help_heading = "Limits")]
     fuel: Option<u64>,
@@ -65,12 +70,18 @@ pub fn run(arguments: &RunPluginArguments, color: Color) -> Result<(), Failed> {
         .map(|file| inputs::secret_file(file, &mut sources));
     let settings = settings.transpose().map_err(|one| fail(vec![*one], &sources))?;
     let limits = limits(arguments);
-    let (sandbox, plugin) = load(arguments, limits.clone(), settings.as_ref()).map_err(|all| fail(all, &sources))?;
-    let function = function(arguments, &sandbox, &plugin).map_err(|one| fail(vec![*one], &sources))?;
-    let input = input(arguments, &function).map_err(|one| fail(vec![*one], &sources))?;
-    register(&input, &mut sources);
-    match sandbox.call_json(&plugin, &function, &input) {
-        Ok(reply) => show_reply(&reply, &limits, &sources, color),
+    let (sandbox, plugin) =
+        plugins::alone(&arguments.component, limits.clone(), settings.as_ref()).map_err(|all| fail(all, &sources))?;
+    let call = call(arguments, &sandbox, &plugin).map_err(|one| fail(vec![*one], &sources))?;
+    register(&call.arguments, &mut sources);
+    match sandbox.call_json(&plugin, &call.function, &call.arguments) {
+        Ok(reply) => {
+            let shown = show_reply(&reply, &limits, &sources, color);
+            match &call.recorded {
+                Some(recorded) => as_recorded(recorded, &reply),
+                None => shown,
+            }
+        }
         Err(JsonCallError::Arguments(message)) => Err(fail(
             vec![Diagnostic::error(codes::PLUGIN_ARGUMENTS, message).help("see `wit/` for the function's parameters")],
             &sources,
@@ -93,26 +104,53 @@ fn limits(arguments: &RunPluginArguments) -> Limits {
     }
 }
 
-fn load(
-    arguments: &RunPluginArguments,
-    limits: Limits,
-    settings: Option<&Document>,
-) -> Result<(Sandbox, Plugin), Vec<Diagnostic>> {
-    let refused = |failure: Failure| vec![failure.diagnostic()];
-    let sandbox = plugins::sandbox(limits).map_err(refused)?;
-    let mut plugin = plugins::component(&sandbox, &arguments.component).map_err(|error| vec![*error])?;
-    if let Some(settings) = settings {
-        let reported = plugins::check_settings(&plugin, &sandbox, Some(settings));
-        if reported.iter().any(Diagnostic::is_error) {
-            return Err(reported);
-        }
-        plugin = plugin.with_settings(&settings.tree, &settings.name);
+/// A call to make.
+struct Call {
+    function: String,
+    /// An object with a member for each parameter.
+    arguments: Tree,
+    /// The reply that was recorded.
+    recorded: Option<Tree>,
+}
+
+fn call(arguments: &RunPluginArguments, sandbox: &Sandbox, plugin: &Plugin) -> Result<Call, Box<Diagnostic>> {
+    let Some(folder) = &arguments.replay else {
+        let function = function(arguments, sandbox, plugin)?;
+        return Ok(Call {
+            arguments: input(arguments, &function)?,
+            function,
+            recorded: None,
+        });
+    };
+    let case = Case::read(folder)?;
+    if case.stage != plugin.stage {
+        let message = format!(
+            "the call is one of the stage '{}', the plugin one of '{}'",
+            case.stage, plugin.stage
+        );
+        let error = Diagnostic::error(codes::PLUGIN_OTHER_STAGE, message);
+        return Err(Box::new(error.help("select a call of the plugin's stage")));
     }
-    if plugin.wraps {
-        let rule = plugins::built_in(&sandbox, None, plugin.stage).map_err(|error| vec![*error])?;
-        plugin = plugin.around(rule).map_err(refused)?;
+    Ok(Call {
+        function: case.function,
+        arguments: case.arguments,
+        recorded: case.reply,
+    })
+}
+
+/// Compares a reply with the recorded one.
+fn as_recorded(recorded: &Tree, reply: &JsonReply) -> Result<(), Failed> {
+    let reply = cases::reply(reply);
+    if replies::are_same(recorded, &reply) {
+        output::complain("the reply is the recorded one\n");
+        return Ok(());
     }
-    Ok((sandbox, plugin))
+    let lines: String = replies::lines(recorded, &reply)
+        .iter()
+        .map(|line| format!("  {line}\n"))
+        .collect();
+    output::complain(&format!("the reply differs from the recorded one:\n{lines}"));
+    Err(Failed::Input)
 }
 
 fn function(arguments: &RunPluginArguments, sandbox: &Sandbox, plugin: &Plugin) -> Result<String, Box<Diagnostic>> {
@@ -159,8 +197,7 @@ fn register(input: &Tree, sources: &mut Sources) {
 }
 
 fn show_reply(reply: &JsonReply, limits: &Limits, sources: &Sources, color: Color) -> Result<(), Failed> {
-    let text = serde_json::to_string_pretty(&reply.value).unwrap_or_else(|_| json::to_text(&reply.value));
-    output::print(&format!("{text}\n"))?;
+    output::print(&json::to_lines(&reply.value))?;
     // `checks` replies with nothing else.
     let reported = match reply.value {
         Tree::Array(_) => &reply.value,

@@ -47,6 +47,21 @@ pub struct VariableArguments {
         help_heading = "Variables"
     )]
     pub vars_store: Option<PathBuf>,
+    /// Where generated values are kept.
+    #[arg(skip)]
+    pub kept: Kept,
+}
+
+/// Where generated values are kept.
+#[derive(Clone, Debug, Default)]
+pub enum Kept {
+    /// In the vars store, if there is one.
+    #[default]
+    InStore,
+    /// In memory: the vars store is read and not written.
+    InMemory,
+    /// These values are used instead of those of the vars store, and none are kept.
+    Given(Tree),
 }
 
 /// How often to generate values again if another program has changed the store.
@@ -116,7 +131,7 @@ pub fn read(manifest: &Path, arguments: &VariableArguments, shown: &mut Shown) -
         .filter_map(|file| keep(read_as("ops file", file, inputs::yaml_file(file, shown)), &mut errors))
         .collect();
     let table = table(arguments, shown, &mut errors);
-    let store = keep(store(arguments.vars_store.as_deref(), shown), &mut errors);
+    let store = keep(store(arguments, shown), &mut errors);
     match (manifest, table, store) {
         (Some(manifest), Some(table), Some((store_file, store))) if errors.is_empty() => {
             shown.set_main(&manifest.name);
@@ -195,13 +210,17 @@ fn table(arguments: &VariableArguments, shown: &mut Shown, errors: &mut Vec<Diag
     sources.table().map_err(|more| errors.extend(more)).ok()
 }
 
-fn store(path: Option<&Path>, shown: &mut Shown) -> Result<(Option<VarsStore>, Store), Box<Diagnostic>> {
-    let Some(path) = path else {
-        return Ok((None, Store::empty()));
-    };
-    let mut file = VarsStore::at(&files::expanded(path))?;
-    let store = file.read(shown)?;
-    Ok((Some(file), store))
+fn store(arguments: &VariableArguments, shown: &mut Shown) -> Result<(Option<VarsStore>, Store), Box<Diagnostic>> {
+    let (path, kept) = (arguments.vars_store.as_deref(), &arguments.kept);
+    match (path, kept) {
+        (_, Kept::Given(values)) => Ok((None, Store::of(values))),
+        (None, _) => Ok((None, Store::empty())),
+        (Some(path), kept) => {
+            let mut file = VarsStore::at(&files::expanded(path))?;
+            let store = file.read(shown)?;
+            Ok((matches!(kept, Kept::InStore).then_some(file), store))
+        }
+    }
 }
 
 // === impl Read ===

@@ -155,3 +155,18 @@ fn names_in_the_manifest_are_no_secrets() {
         "concourse-eu <redacted>"
     );
 }
+
+#[test]
+fn a_document_keeps_its_form_without_its_secrets() {
+    let secrets = values(r#"{"pw":"s3cret-s3cret","pin":12345678,"port":8080,"team":"messaging"}"#);
+    let mut sources = Sources::default();
+    sources.add_text("m.yml", "name: messaging");
+    let document = parse(
+        r#"{"url":"nats://s3cret-s3cret@10.0.0.1","data":{"b64":"czNjcmV0LXMzY3JldA=="},"pins":[12345678,1.10],
+            "s3cret-s3cret":8080,"x-s3cret-s3cret":[],"<redacted>":"messaging"}"#,
+    )
+    .unwrap();
+    let wanted = r#"{"url":"nats://<redacted>@10.0.0.1","data":{"b64":"<redacted>"},"pins":[0,1.10],"<redacted>":8080,"x-<redacted>":[],"<redacted><redacted>":"messaging"}"#;
+    let redacted = secrets.redact(document, &sources);
+    assert_eq!(boson_document::json::to_text(&redacted), wanted);
+}

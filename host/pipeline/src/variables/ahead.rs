@@ -79,6 +79,18 @@ pub fn unsuitable(document: &str, inputs: &Inputs<'_>, plan: &VariablesPlan) -> 
         .collect()
 }
 
+/// Whether a value only stands in for the value of this variable, which is not generated yet.
+pub fn is_stand_in(name: &str, value: &Tree) -> bool {
+    match value {
+        Tree::String(text) => *text == format!("<{name}>"),
+        Tree::Object(members) => {
+            let is_member = |(member, value): (&String, &Tree)| value.as_str() == Some(&format!("<{name}.{member}>"));
+            !members.is_empty() && members.iter().all(is_member)
+        }
+        _ => false,
+    }
+}
+
 /// A placeholder of the same shape as the variable's value.
 fn stand_in(definition: &Definition) -> Tree {
     let name = &definition.name;

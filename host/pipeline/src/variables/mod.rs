@@ -28,6 +28,7 @@ mod table;
 mod update;
 mod words;
 
+pub use ahead::is_stand_in;
 pub use amend::AskAddresses;
 pub use codes::ALL as CODES;
 pub use flags::{FilePath, unreadable_variable, unreadable_variables_file};

@@ -75,6 +75,13 @@ struct Request<'t> {
     by: Asker<'t>,
 }
 
+/// The privileges that the pods of an object ask for, sorted.
+pub fn of_object(object: &Tree) -> BTreeSet<Privilege> {
+    let template = requested::template(object);
+    let requests = template.into_iter().flat_map(requested::of_template);
+    requests.map(|request| request.privilege).collect()
+}
+
 // === impl Privilege ===
 
 impl Privilege {

@@ -1,0 +1,14 @@
+//! Cases of plugins: calls with the replies that are expected. They are recorded from conversions, and tested.
+
+mod case;
+mod headroom;
+mod junit;
+mod recording;
+pub mod replies;
+mod tested;
+
+pub use case::{Case, folders, reply};
+pub use headroom::Headroom;
+pub use junit::report;
+pub use recording::Recording;
+pub use tested::{Outcome, Tested};

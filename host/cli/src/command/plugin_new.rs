@@ -1,0 +1,125 @@
+//! `host plugin new`: creates the folder of a plugin.
+
+use crate::cases::Case;
+use crate::codes;
+use crate::command::plugin_wit::{self, stage};
+use crate::exit::Failed;
+use crate::files;
+use crate::output::{self, Color};
+use crate::plugins;
+use crate::scaffold::{Language, New};
+use anyhow::Context;
+use boson_pipeline::report::Sources;
+use boson_pipeline::{Diagnostic, Stage};
+use boson_sandbox::Limits;
+use clap::Args;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Characters of a name.
+const LONGEST: usize = 63;
+
+const EXAMPLES: &str = "\
+A plugin of `resources` or `checks` starts as a small example, a plugin of another stage as a wrapper around its rule. The directory
+has a Makefile: `make test` builds the plugin and runs its case.
+
+Examples:
+  host plugin new my-labels --stage resources --lang js && make -C my-labels test
+  host plugin new my-policy --stage checks --lang rust
+  host plugin new my-bpm --stage bpm --lang go";
+
+/// Options of `host plugin new`.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct NewArguments {
+    /// Name of the plugin: lower-case letters, digits and `-`
+    #[arg(value_parser = name)]
+    name: String,
+    /// Stage: ops, variables, links, render, bpm, resources or checks
+    #[arg(long, value_parser = stage)]
+    stage: Stage,
+    /// Language
+    #[arg(long = "lang", value_enum)]
+    language: Language,
+    /// Directory to create [default: the name]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+/// The name of a plugin, as the contract has it.
+fn name(text: &str) -> Result<String, String> {
+    let is_inner = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit();
+    let words = text
+        .split('-')
+        .all(|word| !word.is_empty() && word.chars().all(is_inner));
+    let begins = text.starts_with(|first: char| first.is_ascii_lowercase());
+    match words && begins && text.len() <= LONGEST {
+        true => Ok(text.to_string()),
+        false => Err(format!(
+            "lower-case letters and digits, words joined by `-`, beginning with a letter, at most {LONGEST}"
+        )),
+    }
+}
+
+pub fn run(arguments: &NewArguments, color: Color) -> Result<(), Failed> {
+    let folder = arguments.out.clone().unwrap_or_else(|| PathBuf::from(&arguments.name));
+    let fail = |error: Diagnostic| {
+        output::show(&[error], &Sources::default(), color);
+        Failed::Input
+    };
+    if folder.exists() {
+        let message = format!("'{}' exists", files::name(&folder));
+        return Err(fail(
+            Diagnostic::error(codes::PLUGIN_EXISTS, message).help("choose another name, or --out"),
+        ));
+    }
+    let new = New {
+        name: arguments.name.clone(),
+        stage: arguments.stage,
+        language: arguments.language,
+    };
+    for (path, text) in new.files() {
+        write(&folder.join(path), &text)?;
+    }
+    plugin_wit::write(new.stage, &folder.join("wit"))?;
+    if new.stage.has_rule() {
+        reply_of_rule(&folder.join(new.case())).map_err(|error| fail(*error))??;
+    }
+    let folder = folder.display();
+    output::complain(&format!("created {folder}\nNext: make -C {folder} test\n"));
+    Ok(())
+}
+
+fn write(file: &Path, text: &str) -> anyhow::Result<()> {
+    let unwritable = || format!("cannot write '{}'", file.display());
+    if let Some(directory) = file.parent() {
+        fs::create_dir_all(directory).with_context(unwritable)?;
+    }
+    fs::write(file, text).with_context(unwritable)
+}
+
+/// Writes the reply of the built-in rule as the one that a new wrapper has to return.
+fn reply_of_rule(case: &Path) -> Result<anyhow::Result<()>, Box<Diagnostic>> {
+    let failed = |failure: boson_sandbox::Failure| Box::new(failure.diagnostic());
+    let sandbox = plugins::sandbox(Limits::default()).map_err(failed)?;
+    let case = Case::read(case)?;
+    let rule = plugins::built_in(&sandbox, None, case.stage)?;
+    let (reply, _) = case.call(&sandbox, &rule)?;
+    Ok(case.write_reply(&reply))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::name;
+
+    #[test]
+    fn names_are_those_of_the_contract() {
+        for good in ["a", "my-labels", "p2"] {
+            assert!(name(good).is_ok(), "{good}");
+        }
+        let long = "a".repeat(64);
+        for bad in ["", "My", "a_b", "-a", "a-", "a--b", "2a", "a b", "../a", long.as_str()] {
+            assert!(name(bad).is_err(), "{bad}");
+        }
+    }
+}

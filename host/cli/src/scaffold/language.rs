@@ -1,0 +1,145 @@
+//! The languages: which files a plugin has, and how a wrapper calls the rule.
+
+use super::spelling::{camel, pascal, snake};
+use boson_componentize::Function;
+use boson_pipeline::Stage;
+use clap::ValueEnum;
+
+/// A language to write plugins in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Language {
+    /// With wit-bindgen
+    Rust,
+    /// With componentize-qjs
+    Js,
+    /// With componentize-py
+    Python,
+    /// With wit-bindgen
+    Go,
+}
+
+/// The template of the stage.
+macro_rules! template {
+    ($stage:expr, $language:literal, $extension:literal) => {
+        match $stage {
+            Stage::Resources => {
+                include_str!(concat!("../../templates/", $language, "/resources.", $extension, ".in"))
+            }
+            Stage::Checks => include_str!(concat!("../../templates/", $language, "/checks.", $extension, ".in")),
+            _ => include_str!(concat!("../../templates/", $language, "/wrapper.", $extension, ".in")),
+        }
+    };
+}
+
+// === impl Language ===
+
+impl Language {
+    /// Its name in a text.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Rust => "Rust",
+            Self::Js => "JavaScript",
+            Self::Python => "Python",
+            Self::Go => "Go",
+        }
+    }
+
+    /// What the build needs, as a sentence.
+    pub fn needs(self) -> &'static str {
+        match self {
+            Self::Rust => "You need Rust with the target of WebAssembly: `rustup target add wasm32-unknown-unknown`.",
+            Self::Js => "You need Node.js with `npm`, which installs `componentize-qjs`.",
+            Self::Python => "You need Python 3.10 or later, which installs `componentize-py` in a virtual environment.",
+            Self::Go => {
+                "You need Go 1.25 or later, and `wit-bindgen`: `cargo install wit-bindgen-cli --version 0.61.1`."
+            }
+        }
+    }
+
+    /// The rules of the Makefile that build the component.
+    pub fn makefile(self) -> &'static str {
+        match self {
+            Self::Rust => include_str!("../../templates/rust/Makefile.in"),
+            Self::Js => include_str!("../../templates/js/Makefile.in"),
+            Self::Python => include_str!("../../templates/python/Makefile.in"),
+            Self::Go => include_str!("../../templates/go/Makefile.in"),
+        }
+    }
+
+    /// The `.gitignore`.
+    pub fn ignored(self) -> String {
+        let of_language = match self {
+            Self::Rust => "/target/\n",
+            Self::Js => "/node_modules/\n",
+            Self::Python => "/.venv/\n__pycache__/\n",
+            Self::Go => "# Written by wit-bindgen and `go mod tidy`.\n/boson_*/\n/go.mod\n/go.sum\n/wit_exports.go\n",
+        };
+        format!("{of_language}*.wasm\n")
+    }
+
+    /// Paths and templates of the sources.
+    pub fn sources(self, stage: Stage) -> Vec<(String, &'static str)> {
+        let file = |path: &str, template: &'static str| (path.to_string(), template);
+        match self {
+            Self::Rust => vec![
+                file("Cargo.toml", include_str!("../../templates/rust/Cargo.toml.in")),
+                file("src/lib.rs", template!(stage, "rust", "rs")),
+            ],
+            Self::Js => vec![
+                file("package.json", include_str!("../../templates/js/package.json.in")),
+                file("plugin.js", template!(stage, "js", "js")),
+            ],
+            Self::Python => vec![
+                file(
+                    "requirements.txt",
+                    include_str!("../../templates/python/requirements.txt.in"),
+                ),
+                file("plugin.py", template!(stage, "python", "py")),
+            ],
+            Self::Go => vec![
+                file(
+                    "export_boson_types_about/about.go",
+                    match stage {
+                        Stage::Resources => include_str!("../../templates/go/about-resources.go.in"),
+                        Stage::Checks => include_str!("../../templates/go/about-checks.go.in"),
+                        _ => include_str!("../../templates/go/about-wrapper.go.in"),
+                    },
+                ),
+                file(
+                    "export_boson_@STAGE@_@INTERFACE@/@INTERFACE@.go",
+                    template!(stage, "go", "go"),
+                ),
+            ],
+        }
+    }
+
+    /// The function of a wrapper that calls the rule.
+    pub fn call(self, function: &Function) -> String {
+        let Function { name, request, reply } = function;
+        let (request, reply) = (pascal(request), pascal(reply));
+        match self {
+            Self::Rust => {
+                let name = snake(name);
+                format!(
+                    "    fn {name}(request: {request}, context: Context) -> Result<{reply}, Vec<Diagnostic>> {{\n        @INTERFACE@::{name}(&request, &context)\n    }}\n"
+                )
+            }
+            Self::Js => {
+                let name = camel(name);
+                format!("  {name}(request, context) {{\n    return rule.{name}(request, context);\n  }},\n")
+            }
+            Self::Python => {
+                let name = snake(name);
+                format!(
+                    "\n    def {name}(self, request: {request}, context: Context) -> {reply}:\n        return rule.{name}(request, context)\n"
+                )
+            }
+            Self::Go => {
+                let name = pascal(name);
+                format!(
+                    "\n// {name} returns the reply of the rule.\nfunc {name}(request shapes.{request}, context types.Context) wit_types.Result[shapes.{reply}, []types.Diagnostic] {{\n\treturn rule.{name}(request, context)\n}}\n"
+                )
+            }
+        }
+    }
+}

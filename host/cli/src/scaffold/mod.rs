@@ -1,0 +1,130 @@
+//! A new plugin: the files of a folder that builds, with a case that passes.
+//!
+//! A plugin of `resources` or `checks` is a small example. A plugin of another stage is a wrapper that returns the reply
+//! of the rule.
+
+mod language;
+mod spelling;
+
+pub use language::Language;
+
+use boson_componentize::functions;
+use boson_pipeline::Stage;
+
+const README: &str = include_str!("../../templates/README.md.in");
+const MAKEFILE: &str = include_str!("../../templates/Makefile.in");
+
+/// What the plugin is.
+#[derive(Clone, Debug)]
+pub struct New {
+    /// Its name.
+    pub name: String,
+    /// Its stage.
+    pub stage: Stage,
+    /// The language that it is written in.
+    pub language: Language,
+}
+
+/// A file: its path in the folder, and its text.
+pub type File = (String, String);
+
+// === impl New ===
+
+impl New {
+    /// The files of the plugin, without those of the contract and without the reply of a rule.
+    pub fn files(&self) -> Vec<File> {
+        let mut files = vec![
+            ("README.md".to_string(), self.filled(README)),
+            (
+                "Makefile".to_string(),
+                self.filled(MAKEFILE) + &self.filled(self.language.makefile()),
+            ),
+            (".gitignore".to_string(), self.language.ignored()),
+            (format!("{}/call.json", self.case()), call(self.stage).to_string()),
+        ];
+        let sources = self.language.sources(self.stage).into_iter();
+        files.extend(sources.map(|(path, template)| (self.filled(&path), self.filled(template))));
+        let reply = match self.stage {
+            Stage::Resources => Some(include_str!("../../templates/cases/resources/reply.json.in")),
+            Stage::Checks => Some(include_str!("../../templates/cases/checks/reply.json.in")),
+            _ => None,
+        };
+        files.extend(reply.map(|reply| (format!("{}/reply.json", self.case()), self.filled(reply))));
+        files
+    }
+
+    /// The folder of the case.
+    pub fn case(&self) -> &'static str {
+        "cases/example"
+    }
+
+    /// The world that the plugin exports, without its package.
+    pub fn world(&self) -> String {
+        let stage = self.stage;
+        if stage.has_rule() {
+            format!("{stage}-wrapper")
+        } else {
+            stage.to_string()
+        }
+    }
+
+    fn filled(&self, template: &str) -> String {
+        let (interface, functions) = functions(self.stage.name());
+        let calls: String = functions.iter().map(|function| self.language.call(function)).collect();
+        let world = self.world();
+        // First, because it has markers of its own.
+        let values = [
+            ("@FUNCTIONS@", calls.as_str()),
+            ("@NAME@", self.name.as_str()),
+            ("@MODULE@", &spelling::snake(&self.name)),
+            ("@STAGE@", self.stage.name()),
+            ("@WORLD@", &world),
+            ("@INTERFACE@", &interface),
+            ("@CLASS@", &spelling::pascal(&interface)),
+            ("@LANGUAGE@", self.language.title()),
+            ("@NEEDS@", self.language.needs()),
+        ];
+        values.iter().fold(template.to_string(), |text, (marker, value)| {
+            text.replace(marker, value)
+        })
+    }
+}
+
+/// The call of the case.
+fn call(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Ops => include_str!("../../templates/cases/ops/call.json"),
+        Stage::Variables => include_str!("../../templates/cases/variables/call.json"),
+        Stage::Links => include_str!("../../templates/cases/links/call.json"),
+        Stage::Render => include_str!("../../templates/cases/render/call.json"),
+        Stage::Bpm => include_str!("../../templates/cases/bpm/call.json"),
+        Stage::Resources => include_str!("../../templates/cases/resources/call.json"),
+        Stage::Checks => include_str!("../../templates/cases/checks/call.json"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::ValueEnum;
+
+    #[test]
+    fn no_marker_is_left() {
+        for stage in Stage::ALL {
+            for language in Language::value_variants() {
+                let new = New {
+                    name: "my-plugin".into(),
+                    stage,
+                    language: *language,
+                };
+                for (path, text) in new.files() {
+                    let marker = text.split('@').skip(1).find(|part| {
+                        !part.is_empty() && part.chars().all(|letter| letter.is_ascii_uppercase() || letter == '_')
+                    });
+                    assert_eq!(marker, None, "{stage} {language:?} {path}");
+                    assert!(!path.contains('@'), "{path}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The calls of a conversion, in the JSON form of [`crate::json_call`], so that each can be repeated alone.
+
+use crate::bindings::boson::types::objects as wit_objects;
+use crate::bindings::boson::types::types::Context;
+use crate::conversions::context_with;
+use crate::engine::Sandbox;
+use crate::json_call::JSON_MEMBERS;
+use crate::plugin::Plugin;
+use crate::plugins::{Plugins, of};
+use boson_document::{Map, Tree, json};
+use boson_pipeline::Stage;
+use boson_pipeline::stage::{Deployment, View};
+use serde::Serialize;
+
+/// Members that hold an enum.
+const ENUM_MEMBERS: [&str; 2] = ["spread", "rules"];
+
+/// A call of a conversion.
+#[derive(Clone)]
+pub struct RecordedCall {
+    /// The stage.
+    pub stage: Stage,
+    /// What is called. `None`: the call that a plugin would get, in a stage without plugins.
+    pub plugin: Option<Plugin>,
+    /// Name of the function in the contract.
+    pub function: &'static str,
+    /// An object with a member for each parameter. Contains values of variables.
+    pub arguments: Tree,
+}
+
+/// Gets each call before it is made, on the thread that makes it.
+pub trait Recorder: Send + Sync {
+    /// Records a call. `sandbox`: the one that makes it.
+    fn record(&self, call: RecordedCall, sandbox: &Sandbox);
+}
+
+// === impl Plugins ===
+
+impl Plugins {
+    /// Passes a call to the recorder, if there is one.
+    pub(crate) fn record(
+        &self,
+        (stage, function): (Stage, &'static str),
+        plugin: Option<&Plugin>,
+        request: &impl Serialize,
+        context: &Context,
+    ) {
+        let Some(recorder) = &self.recorder else { return };
+        let parameter = match stage {
+            Stage::Resources | Stage::Checks => "view",
+            _ => "request",
+        };
+        let call = RecordedCall {
+            stage,
+            plugin: plugin.cloned(),
+            function,
+            arguments: Tree::object()
+                .with(parameter, arguments(request))
+                .with("context", arguments(context)),
+        };
+        recorder.record(call, &self.sandbox);
+    }
+
+    /// Records the call that a plugin of a stage without plugins would get.
+    pub(crate) fn record_view(&self, function: (Stage, &'static str), deployment: &Deployment, view: View<'_>) {
+        if self.recorder.is_some() {
+            let view: wit_objects::View = view.into();
+            self.record(function, None, &view, &context_with("{}", of(deployment)));
+        }
+    }
+
+    /// Calls to make in a stage with so many plugins: a recorder gets one from a stage without plugins.
+    pub(crate) fn calls_of(&self, plugins: usize) -> usize {
+        match self.recorder.is_some() {
+            true => plugins.max(1),
+            false => plugins,
+        }
+    }
+}
+
+/// A value of the contract as JSON: names of the contract, and its JSON texts as JSON.
+fn arguments(value: &impl Serialize) -> Tree {
+    let value = serde_json::to_value(value).and_then(serde_json::from_value);
+    // Records of texts and numbers are always JSON.
+    value.map(|value| renamed("", value)).unwrap_or_default()
+}
+
+/// `name`: the member that the value is in.
+fn renamed(name: &str, value: Tree) -> Tree {
+    match value {
+        Tree::Object(map) => {
+            let member = |(name, value): (String, Tree)| {
+                let name = kebab(&name);
+                let value = renamed(&name, value);
+                (name, value)
+            };
+            Tree::Object(map.into_iter().map(member).collect::<Map>())
+        }
+        Tree::Array(items) => Tree::Array(items.into_iter().map(|item| renamed(name, item)).collect()),
+        Tree::String(case) if ENUM_MEMBERS.contains(&name) => kebab(&case).into(),
+        Tree::String(text) if JSON_MEMBERS.contains(&name) => json::parse(&text).unwrap_or(Tree::String(text)),
+        other => other,
+    }
+}
+
+/// A name of the contract from one of its bindings: `document_name`, `PerZone`, `type_`.
+fn kebab(name: &str) -> String {
+    let mut kebab = String::with_capacity(name.len());
+    for letter in name.trim_end_matches('_').chars() {
+        if letter.is_ascii_uppercase() && !kebab.is_empty() {
+            kebab.push('-');
+        }
+        kebab.push(if letter == '_' {
+            '-'
+        } else {
+            letter.to_ascii_lowercase()
+        });
+    }
+    kebab
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bindings::boson::types::types::{ConversionOptions, Deployment as WitDeployment, Spread};
+
+    #[test]
+    fn records_have_the_names_of_the_contract() {
+        let options = ConversionOptions {
+            cluster_domain: "cluster.local".into(),
+            operator_image: "host:1".into(),
+            registry: None,
+            spread: Spread::PerZone,
+            more: Vec::new(),
+        };
+        let wanted = r#"{"cluster-domain":"cluster.local","operator-image":"host:1","registry":null,"spread":"per-zone","more":[]}"#;
+        assert_eq!(json::to_text(&arguments(&options)), wanted);
+        let context = Context {
+            deployment: Some(WitDeployment {
+                name: "nats".into(),
+                namespace: "default".into(),
+                more: Vec::new(),
+            }),
+            settings: r#"{"uid":1.10}"#.into(),
+            features: Vec::new(),
+            more: Vec::new(),
+        };
+        let wanted = r#"{"deployment":{"name":"nats","namespace":"default","more":[]},"settings":{"uid":1.10},"features":[],"more":[]}"#;
+        assert_eq!(json::to_text(&arguments(&context)), wanted);
+    }
+}
