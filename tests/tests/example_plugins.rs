@@ -1,4 +1,5 @@
-//! The plugins of docs/examples/plugins are built as their pages say, and do what they say.
+//! The plugins of docs/examples/plugins, and those that `host plugin new` creates, are built as their pages say, and do what
+//! they say.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(clippy::print_stderr, reason = "a test that is left out says so")]
@@ -18,6 +19,25 @@ fn has_target() -> bool {
         .is_dir()
 }
 
+/// Whether a compiler is installed. A test that needs a missing one is left out.
+fn has(program: &str) -> bool {
+    let found = Command::new(program).arg("--help").output().is_ok();
+    if !found {
+        eprintln!("left out: there is no {program}; `.ci/setup test` installs it");
+    }
+    found
+}
+
+/// Runs a program that has to succeed.
+fn run(command: &mut Command) {
+    let output = command.output().unwrap();
+    let (out, error) = (
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr),
+    );
+    assert!(output.status.success(), "{command:?}: {out}{error}");
+}
+
 /// Builds an example in Rust with the versions of this workspace, without network. Its dependencies are compiled once for
 /// all runs.
 fn build(example: &str, scratch: &Path) -> PathBuf {
@@ -31,13 +51,10 @@ fn build(example: &str, scratch: &Path) -> PathBuf {
         .nth(2)
         .unwrap()
         .join("examples");
-    let output = Command::new(env!("CARGO"))
+    run(Command::new(env!("CARGO"))
         .args(["build", "--release", "--offline", "--target", "wasm32-unknown-unknown"])
         .current_dir(&folder)
-        .env("CARGO_TARGET_DIR", &target)
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        .env("CARGO_TARGET_DIR", &target));
     let module = format!("{}.wasm", example.replace('-', "_"));
     target.join("wasm32-unknown-unknown/release").join(module)
 }
@@ -97,4 +114,165 @@ fn the_check_in_rust_finds_what_its_page_lists() {
     ];
     let ran = host(scratch.path(), arguments).unwrap();
     assert_eq!(ran.code, 0, "a deployment without violations: {}", ran.stderr);
+}
+
+#[test]
+fn the_javascript_example_passes_its_case_and_opens_only_what_links_need() {
+    if !has("componentize-qjs") {
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path().join("example");
+    copy(&root().join("docs/examples/plugins/network-policies"), &folder).unwrap();
+    let ran = host(&folder, ["plugin", "wit", "resources", "--out", "wit"]).unwrap();
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let package: Value = serde_json::from_str(&fs::read_to_string(folder.join("package.json")).unwrap()).unwrap();
+    let build = package["scripts"]["build"].as_str().unwrap();
+    run(Command::new("sh").args(["-c", build]).current_dir(&folder));
+    let ran = host(&folder, ["plugin", "test", "network-policies.wasm", "cases"]).unwrap();
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+
+    let nats = root().join("docs/examples/nats");
+    let path = |name: &str| nats.join(name).to_str().unwrap().to_string();
+    let (manifest, scale) = (path("manifest.yml"), path("ops/scale.yml"));
+    let (messaging, smoke) = (path("releases/messaging"), path("releases/smoke"));
+    let deployment = [
+        &manifest,
+        "-o",
+        &scale,
+        "-v",
+        "system_domain=example.com",
+        "--release",
+        &messaging,
+        "--release",
+        &smoke,
+    ];
+    let diff = [&["plugin", "diff", "none", "network-policies.wasm"], &deployment[..]].concat();
+    let ran = host(&folder, &diff).unwrap();
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    for line in [
+        "+ NetworkPolicy/nats-broker",
+        "objects: 3 added, 0 removed, 0 changed",
+        "    objects of the kind NetworkPolicy",
+    ] {
+        assert!(ran.stdout.lines().any(|found| found == line), "{line}: {}", ran.stdout);
+    }
+    fs::write(folder.join("settings.yml"), "open: [gateway, brokr]\n").unwrap();
+    let plugin = [
+        "convert",
+        "--plugin",
+        "resources=network-policies.wasm",
+        "--plugin-settings",
+        "resources=settings.yml",
+    ];
+    let ran = host(&folder, [&plugin, &deployment[..]].concat()).unwrap();
+    assert_eq!(ran.code, 1);
+    assert!(
+        ran.stderr
+            .contains("error[network-policies-no-group]: there is no instance group 'brokr'"),
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.stderr.contains("settings.yml:1:17"), "{}", ran.stderr);
+}
+
+/// Creates a plugin.
+fn create(scratch: &Path, stage: &str, language: &str) -> PathBuf {
+    let name = format!("my-{stage}");
+    let ran = host(scratch, ["plugin", "new", &name, "--stage", stage, "--lang", language]).unwrap();
+    assert_eq!(ran.code, 0, "{stage} {language}: {}", ran.stderr);
+    scratch.join(name)
+}
+
+/// Makes `make test` of a new plugin pass, with what is installed here.
+fn make_test(folder: &Path, variables: &[String]) {
+    let host = boson_tests::binary().unwrap();
+    let mut make = Command::new("make");
+    make.arg("test").arg(format!("HOST={}", host.display())).args(variables);
+    run(make.current_dir(folder).env("CARGO_NET_OFFLINE", "true"));
+}
+
+const STAGES: [&str; 7] = ["ops", "variables", "links", "render", "bpm", "resources", "checks"];
+
+#[test]
+fn new_plugins_in_rust_pass_their_tests() {
+    if !has_target() {
+        eprintln!("left out: this compiler has no standard library for wasm32-unknown-unknown");
+        return;
+    }
+    let target = boson_tests::binary()
+        .unwrap()
+        .ancestors()
+        .nth(2)
+        .unwrap()
+        .join("examples");
+    let scratch = tempfile::tempdir().unwrap();
+    for stage in STAGES {
+        let folder = create(scratch.path(), stage, "rust");
+        fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
+        make_test(&folder, &[format!("CARGO_TARGET_DIR={}", target.display())]);
+    }
+}
+
+#[test]
+fn new_plugins_in_javascript_pass_their_tests() {
+    if !has("componentize-qjs") {
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    for stage in STAGES {
+        let folder = create(scratch.path(), stage, "js");
+        // npm would download what is installed.
+        fs::create_dir(folder.join("node_modules")).unwrap();
+        make_test(&folder, &["COMPONENTIZE=componentize-qjs".to_string()]);
+    }
+}
+
+#[test]
+fn new_plugins_in_python_pass_their_tests() {
+    if !has("componentize-py") {
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    for stage in ["checks", "bpm"] {
+        let folder = create(scratch.path(), stage, "python");
+        // pip would download what is installed.
+        fs::create_dir_all(folder.join(".venv/bin")).unwrap();
+        make_test(&folder, &["COMPONENTIZE=componentize-py".to_string()]);
+    }
+}
+
+#[test]
+fn new_plugins_in_go_pass_their_tests() {
+    if !has("wit-bindgen") {
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    for stage in STAGES {
+        make_test(&create(scratch.path(), stage, "go"), &[]);
+    }
+}
+
+#[test]
+fn a_directory_that_exists_is_not_changed() {
+    let scratch = tempfile::tempdir().unwrap();
+    fs::create_dir(scratch.path().join("mine")).unwrap();
+    let ran = host(
+        scratch.path(),
+        ["plugin", "new", "mine", "--stage", "checks", "--lang", "js"],
+    )
+    .unwrap();
+    assert_eq!(ran.code, 1);
+    assert!(
+        ran.stderr.contains("error[plugin-exists]: 'mine' exists"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(fs::read_dir(scratch.path().join("mine")).unwrap().count(), 0);
+    let ran = host(
+        scratch.path(),
+        ["plugin", "new", "../Mine", "--stage", "checks", "--lang", "js"],
+    )
+    .unwrap();
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
 }

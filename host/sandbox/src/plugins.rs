@@ -6,7 +6,7 @@ use crate::call::Measures;
 use crate::engine::Sandbox;
 use crate::error::{Failure, FailureKind};
 use crate::plugin::Plugin;
-use crate::recording::Recorder;
+use crate::recorder::Recorder;
 use boson_pipeline::Stage;
 use boson_pipeline::stage::{Deployment, StageError};
 use std::collections::BTreeMap;

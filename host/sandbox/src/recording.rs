@@ -3,10 +3,10 @@
 use crate::bindings::boson::types::objects as wit_objects;
 use crate::bindings::boson::types::types::Context;
 use crate::conversions::context_with;
-use crate::engine::Sandbox;
 use crate::json_call::JSON_MEMBERS;
 use crate::plugin::Plugin;
 use crate::plugins::{Plugins, of};
+use crate::recorder::RecordedCall;
 use boson_document::{Map, Tree, json};
 use boson_pipeline::Stage;
 use boson_pipeline::stage::{Deployment, View};
@@ -14,25 +14,6 @@ use serde::Serialize;
 
 /// Members that hold an enum.
 const ENUM_MEMBERS: [&str; 2] = ["spread", "rules"];
-
-/// A call of a conversion.
-#[derive(Clone)]
-pub struct RecordedCall {
-    /// The stage.
-    pub stage: Stage,
-    /// What is called. `None`: the call that a plugin would get, in a stage without plugins.
-    pub plugin: Option<Plugin>,
-    /// Name of the function in the contract.
-    pub function: &'static str,
-    /// An object with a member for each parameter. Contains values of variables.
-    pub arguments: Tree,
-}
-
-/// Gets each call before it is made, on the thread that makes it.
-pub trait Recorder: Send + Sync {
-    /// Records a call. `sandbox`: the one that makes it.
-    fn record(&self, call: RecordedCall, sandbox: &Sandbox);
-}
 
 // === impl Plugins ===
 

@@ -43,7 +43,7 @@ impl fmt::Display for Headroom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "used of the limits of a call:")?;
         for Row { limit, share, call } in &self.rows {
-            writeln!(f, "  {limit:<8} {:5.1} %  {call}", 100.0 * share)?;
+            writeln!(f, "  {limit:<8} {:7.3} %  {call}", 100.0 * share)?;
         }
         let highest = self.rows.iter().max_by(|one, other| one.share.total_cmp(&other.share));
         match highest.filter(|row| row.share > 0.0) {
@@ -76,7 +76,7 @@ mod tests {
         headroom.add("b", &call(limits.fuel / 8, limits.memory / 10), 0, &limits);
         let text = headroom.to_string();
         assert!(
-            text.contains("  fuel      25.0 %  a\n  memory    10.0 %  b\n  time       5.0 %  a\n"),
+            text.contains("  fuel      25.000 %  a\n  memory    10.000 %  b\n  time       5.000 %  a\n"),
             "{text}"
         );
         assert!(

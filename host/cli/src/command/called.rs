@@ -79,8 +79,11 @@ fn renamed(command: Command, names: &[String]) -> Command {
 fn example(text: &str, names: &[String]) -> String {
     let mut text = format!(" {text}");
     for name in names {
-        for space in [' ', '\n'] {
-            text = text.replace(&format!("{space}host {name}"), &format!("{space}kubectl boson {name}"));
+        for before in [' ', '\n', '`'] {
+            text = text.replace(
+                &format!("{before}host {name}"),
+                &format!("{before}kubectl boson {name}"),
+            );
         }
     }
     text.split_off(1)

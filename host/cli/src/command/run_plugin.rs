@@ -43,8 +43,7 @@ pub struct RunPluginArguments {
     /// Arguments of the function: a JSON file
     #[arg(long, value_name = "FILE", default_value = "-")]
     input: PathBuf,
-    /// Repeat a recorded call, and compare the reply with the recorded one: a directory that `host convert --record`
-    /// wrote
+    /// Repeat a recorded call, and compare the reply with the recorded one: a directory of a recording
     #[arg(long, value_name = "CASE", conflicts_with_all = ["call", "input"])]
     replay: Option<PathBuf>,
     /// Limit the fuel of the call, in units
