@@ -1,7 +1,7 @@
 //! Core modules that a user gives in place of components: compilers make them, and a component is made of them here.
 
 use crate::codes;
-use boson_componentize::Error;
+use boson_componentize::{Console, Error};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::packed::MAX_COMPONENT;
 use std::fs::File;
@@ -12,7 +12,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// No component can be made of the module.
-pub fn component(path: &Path) -> Result<Option<Vec<u8>>, Box<Diagnostic>> {
+pub fn component(path: &Path, console: Console) -> Result<Option<Vec<u8>>, Box<Diagnostic>> {
     let bound = u64::try_from(MAX_COMPONENT).unwrap_or(u64::MAX);
     let mut bytes = Vec::new();
     let mut file = match File::open(path) {
@@ -24,7 +24,7 @@ pub fn component(path: &Path) -> Result<Option<Vec<u8>>, Box<Diagnostic>> {
     if begin.is_err() || !boson_componentize::is_core_module(&bytes) || file.read_to_end(&mut bytes).is_err() {
         return Ok(None);
     }
-    boson_componentize::component(&bytes)
+    boson_componentize::component(&bytes, console)
         .map(Some)
         .map_err(|error| Box::new(refused(path, &error)))
 }

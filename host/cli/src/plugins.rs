@@ -8,6 +8,7 @@ use crate::plugin_settings::{self, Given};
 use crate::unpack;
 use anyhow::{Context, bail};
 use boson_budget::Budget;
+use boson_componentize::Console;
 use boson_pipeline::report::Sources;
 use boson_pipeline::settings;
 use boson_pipeline::yaml::Document;
@@ -106,22 +107,20 @@ fn insert(plugins: &mut Plugins, plugin: Plugin, arguments: &PluginArguments) ->
 ///
 /// # Errors
 /// It is refused, or the settings do not fit.
-pub fn alone(path: &Path, limits: Limits, settings: Option<&Document>) -> Result<(Sandbox, Plugin), Vec<Diagnostic>> {
-    let refused = |failure: Failure| vec![failure.diagnostic()];
-    let sandbox = sandbox(limits).map_err(refused)?;
-    let mut plugin = component(&sandbox, path).map_err(|error| vec![*error])?;
+pub fn alone(sandbox: &Sandbox, path: &Path, settings: Option<&Document>) -> Result<Plugin, Vec<Diagnostic>> {
+    let mut plugin = component(sandbox, path).map_err(|error| vec![*error])?;
     if let Some(settings) = settings {
-        let reported = check_settings(&plugin, &sandbox, Some(settings));
+        let reported = check_settings(&plugin, sandbox, Some(settings));
         if reported.iter().any(Diagnostic::is_error) {
             return Err(reported);
         }
         plugin = plugin.with_settings(&settings.tree, &settings.name);
     }
     if plugin.wraps {
-        let rule = built_in(&sandbox, None, plugin.stage).map_err(|error| vec![*error])?;
-        plugin = plugin.around(rule).map_err(refused)?;
+        let rule = built_in(sandbox, None, plugin.stage).map_err(|error| vec![*error])?;
+        plugin = plugin.around(rule).map_err(|failure| vec![failure.diagnostic()])?;
     }
-    Ok((sandbox, plugin))
+    Ok(plugin)
 }
 
 /// A memory budget for the whole process.
@@ -234,9 +233,13 @@ fn asked(plugin: Plugin, sandbox: &Sandbox) -> Result<Candidate, Box<Diagnostic>
 /// # Errors
 /// It cannot be read, or is refused.
 pub fn component(sandbox: &Sandbox, path: &Path) -> Result<Plugin, Box<Diagnostic>> {
+    let console = match sandbox.has_console() {
+        true => Console::Imported,
+        false => Console::Dropped,
+    };
     let bytes = match unpack::read(path)? {
         Some(bytes) => Some(bytes),
-        None => core_module::component(path)?,
+        None => core_module::component(path, console)?,
     };
     let loaded = match bytes {
         Some(bytes) => {

@@ -1,32 +1,10 @@
 //! The world of a module.
 
 use crate::Error;
+use crate::console;
+use crate::packages::PACKAGES;
 use walrus::Module;
 use wit_parser::{Interface, Resolve, Type, TypeDef, TypeDefKind, World, WorldId, WorldItem, WorldKey};
-
-/// The contract, compiled in; each package after those that it uses.
-const PACKAGES: [(&str, &str); 8] = [
-    ("types.wit", include_str!("../../../wit/types/1.0.0/types.wit")),
-    ("ops.wit", include_str!("../../../wit/ops/1.0.0/ops.wit")),
-    (
-        "variables.wit",
-        include_str!("../../../wit/variables/1.0.0/variables.wit"),
-    ),
-    ("links.wit", include_str!("../../../wit/links/1.0.0/links.wit")),
-    ("render.wit", include_str!("../../../wit/render/1.0.0/render.wit")),
-    ("bpm.wit", include_str!("../../../wit/bpm/1.0.0/bpm.wit")),
-    (
-        "resources.wit",
-        include_str!("../../../wit/resources/1.0.0/resources.wit"),
-    ),
-    ("checks.wit", include_str!("../../../wit/checks/1.0.0/checks.wit")),
-];
-
-/// The text of a package of the contract, version 1.0.0: `types`, or that of a stage.
-pub fn wit(package: &str) -> Option<&'static str> {
-    let file = |(name, _): &&(&str, &str)| name.strip_suffix(".wit") == Some(package);
-    PACKAGES.iter().find(file).map(|(_, text)| *text)
-}
 
 /// A function of the contract, by its names in WIT.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -152,7 +130,9 @@ fn fits(resolve: &Resolve, world: &World, module: &Module) -> bool {
     let mut stage = world.exports.iter().filter(|(_, item)| is_of_stage(item));
     let mut imports = module.imports.iter().map(|import| import.module.as_str());
     stage.any(|(key, _)| exports_of(&resolve.name_world_key(key)))
-        && imports.all(|name| !name.starts_with("boson:") || has(resolve, world.imports.keys(), name))
+        && imports.all(|name| {
+            !name.starts_with("boson:") || name == console::MODULE || has(resolve, world.imports.keys(), name)
+        })
 }
 
 fn has<'k>(resolve: &Resolve, mut keys: impl Iterator<Item = &'k WorldKey>, name: &str) -> bool {

@@ -28,8 +28,8 @@ pub enum Error {
         /// Name of the import.
         name: String,
     },
-    /// An import of WASI with unexpected parameters or results.
-    #[error("the module imports '{0}' of WASI with other parameters or results than WASI defines")]
+    /// An import with unexpected parameters or results.
+    #[error("the module imports '{0}' with other parameters or results than its interface defines")]
     Signature(String),
     /// WASI is imported, and there is no memory to write its replies to.
     #[error("the module imports WASI but does not export its memory as 'memory'")]
@@ -42,6 +42,11 @@ pub enum Error {
 // === impl Error ===
 
 impl Error {
+    /// Metadata or a world that does not fit the module.
+    pub(crate) fn unfit(error: impl std::fmt::Display) -> Self {
+        Self::Unfit(format!("{error:#}"))
+    }
+
     /// What to do next: mostly the flag of a tool that is missing.
     pub fn help(&self) -> Option<&'static str> {
         match self {

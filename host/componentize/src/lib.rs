@@ -7,23 +7,28 @@
 //! ```
 //!
 //! # Guarantees
-//! The component imports nothing but types, and a wrapper also the interface that it exports. The same module always
-//! gives the same bytes.
+//! The component imports nothing but types, and a wrapper also the interface that it exports; with [`Console::Imported`],
+//! also the console. The same module always gives the same bytes.
 //!
 //! # Caveats
-//! A runtime that needs WASI gets no arguments, no environment and no files; the time is fixed, and output is dropped.
+//! A runtime that needs WASI gets no arguments, no environment and no files; the time is fixed. Output is dropped, unless
+//! the caller asks for a component that imports the [`Console`].
 //! `random_get` is **not random**: while the module starts (`_initialize`), it fills buffers with a fixed byte, because
 //! Go takes a seed for its maps from it. Afterwards it fails, so that no plugin creates keys or passwords that anybody
 //! can predict. Rust's `HashMap` on WASI takes its first seed later: build Rust for `wasm32-unknown-unknown`.
 
+mod console;
 mod contract;
 mod error;
 mod imports;
+mod packages;
 mod start;
 mod wasi;
 
-pub use contract::{Function, functions, wit};
+pub use console::Console;
+pub use contract::{Function, functions};
 pub use error::{Error, help_for_import};
+pub use packages::wit;
 
 use contract::Declared;
 use walrus::Module;
@@ -44,23 +49,25 @@ pub fn is_core_module(bytes: &[u8]) -> bool {
 ///
 /// # Errors
 /// It is not a core module, has no world or not the exports of its world, or imports what no plugin has.
-pub fn component(core: &[u8]) -> Result<Vec<u8>, Error> {
+pub fn component(core: &[u8], console: Console) -> Result<Vec<u8>, Error> {
     if !is_core_module(core) {
         return Err(Error::NotCore);
     }
     let mut module = Module::from_buffer(core).map_err(|error| Error::Invalid(format!("{error:#}")))?;
     start::check(&module)?;
     let declared = Declared::of(core, &module)?;
-    imports::seal(&mut module, &declared)?;
+    let prints = imports::seal(&mut module, &declared, console)?;
     let mut sealed = module.emit_wasm();
-    let unfit = |error| Error::Unfit(format!("{error:#}"));
     if !declared.in_module {
         let (resolve, world) = (&declared.resolve, declared.world);
-        embed_component_metadata(&mut sealed, resolve, world, StringEncoding::UTF8).map_err(unfit)?;
+        embed_component_metadata(&mut sealed, resolve, world, StringEncoding::UTF8).map_err(Error::unfit)?;
+    }
+    if prints {
+        console::embed(&mut sealed)?;
     }
     let mut encoder = ComponentEncoder::default()
         .validate(true)
         .module(&sealed)
-        .map_err(unfit)?;
-    encoder.encode().map_err(unfit)
+        .map_err(Error::unfit)?;
+    encoder.encode().map_err(Error::unfit)
 }

@@ -2,11 +2,14 @@
 
 use crate::Error;
 use walrus::ValType::{self, I32, I64};
-use walrus::ir::{BinaryOp, LoadKind, MemArg, StoreKind};
-use walrus::{GlobalId, InstrSeqBuilder, LocalId, MemoryId};
+use walrus::ir::{BinaryOp, ExtendedLoad, LoadKind, MemArg, StoreKind};
+use walrus::{FunctionId, GlobalId, InstrSeqBuilder, LocalId, MemoryId};
 
 /// Module of the imports.
 pub(crate) const MODULE: &str = "wasi_snapshot_preview1";
+
+/// The function that writes output.
+pub(crate) const WRITE: &str = "fd_write";
 
 const SUCCESS: i32 = 0;
 /// `EBADF`: there is no such descriptor.
@@ -31,6 +34,8 @@ pub(crate) struct State {
     pub(crate) memory: MemoryId,
     /// 1 after the module has started.
     pub(crate) started: GlobalId,
+    /// Prints bytes; `None` if output is dropped.
+    pub(crate) print: Option<FunctionId>,
 }
 
 /// Variables of a loop.
@@ -50,8 +55,11 @@ pub(crate) enum Answer {
     Time(i64),
     /// `random_get`: a fixed byte until the module has started, then an error.
     Fill,
-    /// `fd_write`: drops what is written to standard output and standard error.
+    /// `fd_write`: prints what is written to standard output and standard error, or drops it.
     Write,
+    /// `poll_oneoff`: the first subscription is ready at once, a clock without an error. So sleeping takes no time; Go
+    /// sleeps before it prints the text of a panic.
+    Poll,
     /// `fd_fdstat_get`: the standard streams are terminals.
     Status,
     /// `proc_exit`: traps.
@@ -70,8 +78,8 @@ pub(crate) fn answer(name: &str, params: &[ValType], results: &[ValType]) -> Res
         "clock_res_get" => (&[I32, I32], Answer::Time(RESOLUTION)),
         "clock_time_get" => (&[I32, I64, I32], Answer::Time(NOW)),
         "fd_fdstat_get" => (&[I32, I32], Answer::Status),
-        "fd_write" => (&[I32, I32, I32, I32], Answer::Write),
-        "poll_oneoff" => (&[I32, I32, I32, I32], Answer::Errno(NO_FUNCTION)),
+        WRITE => (&[I32, I32, I32, I32], Answer::Write),
+        "poll_oneoff" => (&[I32, I32, I32, I32], Answer::Poll),
         "proc_exit" => (&[I32], Answer::Exit),
         "proc_raise" => (&[I32], Answer::Errno(NO_FUNCTION)),
         "random_get" => (&[I32, I32], Answer::Fill),
@@ -127,6 +135,11 @@ impl Answer {
                 body.store(state.memory, StoreKind::I32 { atomic: false }, at(4, 0));
                 body.i32_const(SUCCESS);
             }
+            (Self::Poll, [subscriptions, events, _, count]) => {
+                poll(body, state, *subscriptions, *events);
+                store_i32(body, state, *count, 0, 1);
+                body.i32_const(SUCCESS);
+            }
             (Self::Status, [descriptor, status]) => write_status(body, state, *descriptor, *status),
             (Self::Nothing, _) => {}
             // `Exit`: `answer` has excluded other numbers of arguments.
@@ -144,6 +157,26 @@ fn refuse_unless(body: &mut InstrSeqBuilder<'_>, condition: impl FnOnce(&mut Ins
         body.i32_const(NO_DESCRIPTOR).return_();
     };
     body.if_else(None, |_| {}, refuse);
+}
+
+/// Writes the `event` of a `subscription`: its user data, an error unless it is of a clock, and its type.
+fn poll(body: &mut InstrSeqBuilder<'_>, state: &State, subscription: LocalId, event: LocalId) {
+    let kind = |body: &mut InstrSeqBuilder<'_>| {
+        let byte = LoadKind::I32_8 {
+            kind: ExtendedLoad::ZeroExtend,
+        };
+        body.local_get(subscription).load(state.memory, byte, at(1, 8));
+    };
+    body.local_get(event).local_get(subscription);
+    body.load(state.memory, LoadKind::I64 { atomic: false }, at(8, 0));
+    body.store(state.memory, StoreKind::I64 { atomic: false }, at(8, 0));
+    body.local_get(event).i32_const(NO_DESCRIPTOR).i32_const(SUCCESS);
+    kind(body);
+    body.select(None);
+    body.store(state.memory, StoreKind::I32_16 { atomic: false }, at(2, 8));
+    body.local_get(event);
+    kind(body);
+    body.store(state.memory, StoreKind::I32_8 { atomic: false }, at(1, 10));
 }
 
 fn fill(body: &mut InstrSeqBuilder<'_>, state: &State, buffer: LocalId, length: LocalId) {
@@ -170,7 +203,7 @@ fn write_status(body: &mut InstrSeqBuilder<'_>, state: &State, descriptor: Local
     body.i32_const(SUCCESS);
 }
 
-/// Adds up the lengths of `count` vectors in `scratch.total`.
+/// Adds up the lengths of `count` vectors in `scratch.total`, and prints the bytes of each.
 fn sum(body: &mut InstrSeqBuilder<'_>, state: &State, scratch: &Scratch, vectors: LocalId, count: LocalId) {
     let (index, total) = (scratch.index, scratch.total);
     body.block(None, |done| {
@@ -182,6 +215,13 @@ fn sum(body: &mut InstrSeqBuilder<'_>, state: &State, scratch: &Scratch, vectors
                 .local_get(count)
                 .binop(BinaryOp::I32GeU)
                 .br_if(done_id);
+            if let Some(print) = state.print {
+                for offset in [0, 4] {
+                    again.local_get(vectors);
+                    again.load(state.memory, LoadKind::I32 { atomic: false }, at(4, offset));
+                }
+                again.call(print);
+            }
             again.local_get(total).local_get(vectors);
             again.load(state.memory, LoadKind::I32 { atomic: false }, at(4, 4));
             again.binop(BinaryOp::I32Add).local_set(total);

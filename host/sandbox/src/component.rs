@@ -17,6 +17,9 @@ const VERSION: &str = "1.0.0";
 /// The interface that every plugin exports.
 pub(crate) const ABOUT: &str = "boson:types/about@1.0.0";
 
+/// The interface for output, which a component may import where there is a console.
+pub(crate) const CONSOLE: &str = "boson:types/console@1.0.0";
+
 /// The interface that a plugin of `stage` exports, too, and its functions.
 pub(crate) fn interface(stage: Stage) -> (&'static str, &'static [&'static str]) {
     match stage {
@@ -36,6 +39,8 @@ pub(crate) struct Kind {
     pub stage: Stage,
     /// It imports the interface of its stage: it calls the rule below it.
     pub wraps: bool,
+    /// It imports the interface for output.
+    pub prints: bool,
 }
 
 /// An import that is not a type.
@@ -76,6 +81,8 @@ pub(crate) fn judge(imports: &[Import], exports: &[&str]) -> Result<Kind, String
     };
     let is_below = |import: &Import| below.is_some_and(|below| provides(&import.interface, below));
     let (below, others): (Vec<&Import>, Vec<&Import>) = imports.iter().partition(|import| is_below(import));
+    let is_console = |import: &&Import| provides(&import.interface, CONSOLE);
+    let (console, others): (Vec<&Import>, Vec<&Import>) = others.into_iter().partition(is_console);
     if !others.is_empty() {
         let others: Vec<&str> = others.iter().map(|import| import.what.as_str()).collect();
         return Err(format!(
@@ -87,6 +94,7 @@ pub(crate) fn judge(imports: &[Import], exports: &[&str]) -> Result<Kind, String
         [stage] if exported(ABOUT) => Ok(Kind {
             stage,
             wraps: !below.is_empty(),
+            prints: !console.is_empty(),
         }),
         [_] => {
             Err(other_version(exports, &[ABOUT]).unwrap_or(format!("exports no {ABOUT}, which describes the plugin")))

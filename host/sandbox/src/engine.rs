@@ -1,6 +1,7 @@
 //! The engine: one configuration for compiling and running, narrowed to what the contract needs.
 
 use crate::cache::{self, Cache};
+use crate::console::Console;
 use crate::error::{Failure, FailureKind};
 use crate::limits::{Limits, MAX_WRAPPERS};
 use boson_budget::Budget;
@@ -41,6 +42,7 @@ pub struct Sandbox {
     pub(crate) limits: Arc<Limits>,
     pub(crate) cache: Arc<Cache>,
     pub(crate) budget: Budget,
+    pub(crate) console: Option<Console>,
 }
 
 // === impl Sandbox ===
@@ -68,6 +70,7 @@ impl Sandbox {
             limits: Arc::new(limits),
             cache: Arc::new(cache),
             budget: Budget::default(),
+            console: None,
         })
     }
 
@@ -76,6 +79,18 @@ impl Sandbox {
     pub fn within(mut self, budget: Budget) -> Self {
         self.budget = budget;
         self
+    }
+
+    /// Accepts plugins that print.
+    #[must_use]
+    pub fn with_console(mut self, console: Console) -> Self {
+        self.console = Some(console);
+        self
+    }
+
+    /// Whether it accepts plugins that print.
+    pub fn has_console(&self) -> bool {
+        self.console.is_some()
     }
 
     /// The memory budget of calls.

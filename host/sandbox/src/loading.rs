@@ -1,7 +1,7 @@
 //! Loads components: from the installation, from a file, or from bytes.
 
 use crate::cache::{self, Uncompiled};
-use crate::component;
+use crate::component::{self, CONSOLE};
 use crate::digest::Digest;
 use crate::engine::Sandbox;
 use crate::error::{Failure, FailureKind};
@@ -124,11 +124,20 @@ impl Sandbox {
     fn prepare(&self, name: String, component: Component, digest: Digest, source: Source) -> Result<Plugin, Failure> {
         let kind = component::check(&self.engine, &name, &component)?;
         let mut linker = Linker::new(&self.engine);
-        let connected = match kind.wraps {
+        let rule = match kind.wraps {
             true => wrapping::connect(&mut linker, kind.stage),
             false => Ok(()),
         };
-        let pre = connected
+        let console = match &self.console {
+            Some(console) if kind.prints => console.connect(&mut linker),
+            None if kind.prints => {
+                let message = format!("imports {CONSOLE}, which only `host run-plugin` offers: build it without");
+                return Err(Failure::new(FailureKind::Refused, &name, message));
+            }
+            _ => Ok(()),
+        };
+        let pre = rule
+            .and(console)
             .and_then(|()| linker.instantiate_pre(&component))
             .map_err(|error| {
                 let message = format!("does not fit the sandbox: {error:#}");

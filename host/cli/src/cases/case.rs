@@ -36,6 +36,16 @@ pub struct Case {
     pub reply: Option<Tree>,
 }
 
+/// What a call gave.
+pub struct Called {
+    /// In the form of `reply.json`.
+    pub reply: Tree,
+    /// What it used.
+    pub measures: Measures,
+    /// Why there is no reply of the plugin.
+    pub failure: Option<Diagnostic>,
+}
+
 // === impl Case ===
 
 impl Case {
@@ -107,20 +117,28 @@ impl Case {
         write(&self.folder.join(REPLY), reply)
     }
 
-    /// Calls a plugin. The reply is in the form of `reply.json`.
+    /// Calls a plugin.
     ///
     /// # Errors
     /// The arguments do not fit the function.
-    pub fn call(&self, sandbox: &Sandbox, plugin: &Plugin) -> Result<(Tree, Measures), Box<Diagnostic>> {
+    pub fn call(&self, sandbox: &Sandbox, plugin: &Plugin) -> Result<Called, Box<Diagnostic>> {
         match sandbox.call_json(plugin, &self.function, &self.arguments) {
-            Ok(reply) => Ok((self::reply(&reply), reply.measures)),
+            Ok(reply) => Ok(Called {
+                reply: self::reply(&reply),
+                measures: reply.measures,
+                failure: None,
+            }),
             Err(JsonCallError::Plugin(failure, measures)) => {
-                let diagnostic = failure.diagnostic();
-                Ok((Tree::object().with("failure", diagnostic.code), measures))
+                let failure = failure.diagnostic();
+                Ok(Called {
+                    reply: Tree::object().with("failure", failure.code.as_str()),
+                    measures,
+                    failure: Some(failure),
+                })
             }
             Err(JsonCallError::Arguments(message)) => {
                 let error = Diagnostic::error(codes::PLUGIN_ARGUMENTS, message);
-                let error = error.in_document(&files::name(&self.call_file()));
+                let error = error.in_document(files::name(&self.call_file()));
                 Err(Box::new(error.help("see `wit/` for the function's parameters")))
             }
         }

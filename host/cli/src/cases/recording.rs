@@ -96,8 +96,8 @@ impl Recording {
         };
         case.write_call().map_err(unwritable)?;
         if let Some(plugin) = &call.plugin {
-            let (reply, _) = case.call(sandbox, plugin)?;
-            case.write_reply(&reply).map_err(unwritable)?;
+            case.write_reply(&case.call(sandbox, plugin)?.reply)
+                .map_err(unwritable)?;
         }
         Ok(())
     }

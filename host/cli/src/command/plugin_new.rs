@@ -104,8 +104,7 @@ fn reply_of_rule(case: &Path) -> Result<anyhow::Result<()>, Box<Diagnostic>> {
     let sandbox = plugins::sandbox(Limits::default()).map_err(failed)?;
     let case = Case::read(case)?;
     let rule = plugins::built_in(&sandbox, None, case.stage)?;
-    let (reply, _) = case.call(&sandbox, &rule)?;
-    Ok(case.write_reply(&reply))
+    Ok(case.write_reply(&case.call(&sandbox, &rule)?.reply))
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use crate::inputs;
 use crate::output::{self, Color};
 use crate::plugins;
 use anyhow::Context;
+use boson_componentize::Console;
 use boson_controllers::plugins::{Packing, pack};
 use boson_document::{Tree, json};
 use boson_pipeline::report::Sources;
@@ -71,7 +72,8 @@ pub fn run(arguments: &PackArguments, color: Color) -> Result<(), Failed> {
         .as_ref()
         .map(|file| inputs::yaml_file(file, &mut sources));
     let settings = settings.transpose().map_err(|error| fail(vec![*error], &sources))?;
-    let made = core_module::component(&arguments.component).map_err(|error| fail(vec![*error], &sources))?;
+    let made =
+        core_module::component(&arguments.component, Console::Dropped).map_err(|error| fail(vec![*error], &sources))?;
     let bytes = match made {
         Some(component) => component,
         None => std::fs::read(&arguments.component)

@@ -1,13 +1,13 @@
 //! `host plugin test`: calls a plugin with the cases of a folder, and compares its replies with those that are expected.
 
-use crate::cases::{self, Case, Headroom, Outcome, Tested, replies};
+use crate::cases::{self, Called, Case, Headroom, Outcome, Tested, replies};
 use crate::exit::Failed;
 use crate::inputs;
 use crate::output::{self, Color};
 use crate::plugins;
 use crate::storage::durable;
 use anyhow::Context;
-use boson_document::Tree;
+use boson_document::{Tree, json};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::{self, Sources};
 use boson_sandbox::{Limits, Measures, Plugin, Sandbox};
@@ -83,7 +83,8 @@ fn load(arguments: &TestArguments, sources: &mut Sources) -> Result<(Sandbox, Pl
         .as_ref()
         .map(|file| inputs::secret_file(file, sources));
     let settings = settings.transpose().map_err(|error| vec![*error])?;
-    let (sandbox, plugin) = plugins::alone(&arguments.component, Limits::default(), settings.as_ref())?;
+    let sandbox = plugins::sandbox(Limits::default()).map_err(|failure| vec![failure.diagnostic()])?;
+    let plugin = plugins::alone(&sandbox, &arguments.component, settings.as_ref())?;
     let folders = cases::folders(&arguments.cases).map_err(|error| vec![*error])?;
     let (mut cases, mut errors) = (Vec::new(), Vec::new());
     for folder in folders {
@@ -100,24 +101,34 @@ fn load(arguments: &TestArguments, sources: &mut Sources) -> Result<(Sandbox, Pl
 
 /// How the case ends, what its call used, and the bytes of the reply.
 fn test(sandbox: &Sandbox, plugin: &Plugin, case: &Case, update: bool) -> anyhow::Result<(Outcome, Measures, usize)> {
-    let called = case
+    let twice = case
         .call(sandbox, plugin)
-        .and_then(|first| Ok((first, case.call(sandbox, plugin)?)));
-    let ((reply, measures), (again, _)) = match called {
+        .and_then(|called| Ok((called, case.call(sandbox, plugin)?.reply)));
+    let (
+        Called {
+            reply,
+            measures,
+            failure,
+        },
+        again,
+    ) = match twice {
         Ok(called) => called,
         Err(error) => {
             let lines = vec![report::text(&[*error], &Sources::default(), false)];
             return Ok((Outcome::Failed(lines), Measures::default(), 0));
         }
     };
-    let size = boson_document::json::to_text(&reply).len();
+    let size = json::to_text(&reply).len();
     let outcome = match compare(case.reply.as_ref(), &reply, &again) {
-        Err(_) if update && replies::are_same(&reply, &again) => {
+        Ok(()) => Outcome::Passed,
+        Err(_) if update && failure.is_none() && replies::are_same(&reply, &again) => {
             case.write_reply(&reply)?;
             Outcome::Updated
         }
-        Err(lines) => Outcome::Failed(lines),
-        Ok(()) => Outcome::Passed,
+        Err(lines) => match failure {
+            Some(failure) => Outcome::Failed(vec![report::text(&[failure], &Sources::default(), false)]),
+            None => Outcome::Failed(lines),
+        },
     };
     Ok((outcome, measures, size))
 }

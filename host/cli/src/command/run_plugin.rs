@@ -12,15 +12,20 @@ use boson_pipeline::diagnostic::Related;
 use boson_pipeline::report::{self, Sources};
 use boson_pipeline::{Diagnostic, Place, Severity};
 use boson_sandbox::json_call::{JsonCallError, JsonReply};
-use boson_sandbox::{Limits, Measures, Plugin, Sandbox};
+use boson_sandbox::{Console, Limits, Measures, Plugin, Sandbox};
 use clap::Args;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+
+/// Bytes of output of a plugin that are shown.
+const MAX_PRINTED: usize = 1 << 20;
 
 const EXAMPLES: &str = "\
 The input is one JSON object with the members `request` (`view` for `resources` and `checks`) and, if necessary, `context`, as
 documented in `wit/`. Write JSON where the contract has JSON text. If the context has no `settings`, --settings applies, otherwise
-{}. A wrapper calls the built-in plugin of its stage.
+{}. A wrapper calls the built-in plugin of its stage. What a plugin prints is shown on standard error; in all other commands, it is
+dropped.
 
 Examples:
   host run-plugin target/plugins/ops.wasm --call find <<< \
@@ -69,8 +74,10 @@ pub fn run(arguments: &RunPluginArguments, color: Color) -> Result<(), Failed> {
         .map(|file| inputs::secret_file(file, &mut sources));
     let settings = settings.transpose().map_err(|one| fail(vec![*one], &sources))?;
     let limits = limits(arguments);
-    let (sandbox, plugin) =
-        plugins::alone(&arguments.component, limits.clone(), settings.as_ref()).map_err(|all| fail(all, &sources))?;
+    let sandbox = plugins::sandbox(limits.clone()).map_err(|failure| fail(vec![failure.diagnostic()], &sources))?;
+    let sandbox = sandbox.with_console(console());
+    let plugin =
+        plugins::alone(&sandbox, &arguments.component, settings.as_ref()).map_err(|all| fail(all, &sources))?;
     let call = call(arguments, &sandbox, &plugin).map_err(|one| fail(vec![*one], &sources))?;
     register(&call.arguments, &mut sources);
     match sandbox.call_json(&plugin, &call.function, &call.arguments) {
@@ -91,6 +98,26 @@ pub fn run(arguments: &RunPluginArguments, color: Color) -> Result<(), Failed> {
             Err(result)
         }
     }
+}
+
+/// Shows what the plugin prints, without control characters, on standard error.
+fn console() -> Console {
+    let left = AtomicUsize::new(MAX_PRINTED);
+    Console::new(move |text| {
+        let before = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+            (left > 0).then(|| left.saturating_sub(text.len()))
+        });
+        let Ok(before) = before else { return };
+        let text = String::from_utf8_lossy(text);
+        let shown = |letter: &char| !letter.is_control() || matches!(letter, '\n' | '\t');
+        output::complain(&text.chars().filter(shown).collect::<String>());
+        if before <= text.len() {
+            output::complain(&format!(
+                "\nmore than {} KiB of output; the rest is not shown\n",
+                MAX_PRINTED >> 10
+            ));
+        }
+    })
 }
 
 fn limits(arguments: &RunPluginArguments) -> Limits {
