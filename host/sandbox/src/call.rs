@@ -121,7 +121,10 @@ impl Sandbox {
         let ticks = self.ticks_until(state.ends);
         let mut store = Store::new(&self.engine, state);
         store.limiter(|state| state);
-        store.set_epoch_deadline(ticks);
+        match &self.profiler {
+            Some(profiler) => profiler.clone().watch(&mut store),
+            None => store.set_epoch_deadline(ticks),
+        }
         store.set_hostcall_fuel(limits.output);
         let result = store
             .set_fuel(limits.fuel)

@@ -4,6 +4,7 @@ use crate::cache::{self, Cache};
 use crate::console::Console;
 use crate::error::{Failure, FailureKind};
 use crate::limits::{Limits, MAX_WRAPPERS};
+use crate::profiler::Profiler;
 use boson_budget::Budget;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -43,6 +44,7 @@ pub struct Sandbox {
     pub(crate) cache: Arc<Cache>,
     pub(crate) budget: Budget,
     pub(crate) console: Option<Console>,
+    pub(crate) profiler: Option<Arc<Profiler>>,
 }
 
 // === impl Sandbox ===
@@ -71,6 +73,7 @@ impl Sandbox {
             cache: Arc::new(cache),
             budget: Budget::default(),
             console: None,
+            profiler: None,
         })
     }
 

@@ -41,7 +41,12 @@ pub(crate) fn functions(error: &wasmtime::Error) -> Vec<String> {
     let Some(trace) = error.downcast_ref::<WasmBacktrace>() else {
         return Vec::new();
     };
-    shown(trace.frames().iter().take(READ).map(name).collect())
+    shown(names(trace))
+}
+
+/// Names of all functions in a stack, innermost first.
+pub(crate) fn names(stack: &WasmBacktrace) -> Vec<String> {
+    stack.frames().iter().take(READ).map(name).collect()
 }
 
 /// All names, for those that the plugin itself marks.

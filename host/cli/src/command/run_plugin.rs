@@ -2,6 +2,7 @@
 
 use crate::cases::{self, Case, replies};
 use crate::codes;
+use crate::columns::columns;
 use crate::exit::Failed;
 use crate::files;
 use crate::inputs;
@@ -12,12 +13,17 @@ use boson_pipeline::diagnostic::Related;
 use boson_pipeline::report::{self, Sources};
 use boson_pipeline::{Diagnostic, Place, Severity};
 use boson_sandbox::json_call::{JsonCallError, JsonReply};
-use boson_sandbox::{Console, Limits, Measures, Plugin, Sandbox};
+use boson_sandbox::{Console, Limits, Measures, Plugin, Profile, Sandbox};
 use clap::Args;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+/// How long `--profile` repeats a call.
+const PROFILED: Duration = Duration::from_secs(1);
+/// Functions of a profile that are shown.
+const MAX_FUNCTIONS: usize = 20;
 /// Bytes of output of a plugin that are shown.
 const MAX_PRINTED: usize = 1 << 20;
 
@@ -51,6 +57,9 @@ pub struct RunPluginArguments {
     /// Repeat a recorded call, and compare the reply with the recorded one: a directory of a recording
     #[arg(long, value_name = "CASE", conflicts_with_all = ["call", "input"])]
     replay: Option<PathBuf>,
+    /// Repeat the call for a second, and show which functions it spends its fuel in
+    #[arg(long)]
+    profile: bool,
     /// Limit the fuel of the call, in units
     #[arg(long, value_name = "UNITS", help_heading = "Limits")]
     fuel: Option<u64>,
@@ -75,13 +84,21 @@ pub fn run(arguments: &RunPluginArguments, color: Color) -> Result<(), Failed> {
     let settings = settings.transpose().map_err(|one| fail(vec![*one], &sources))?;
     let limits = limits(arguments);
     let sandbox = plugins::sandbox(limits.clone()).map_err(|failure| fail(vec![failure.diagnostic()], &sources))?;
-    let sandbox = sandbox.with_console(console());
+    let left = Arc::new(AtomicUsize::new(MAX_PRINTED));
+    let sandbox = sandbox.with_console(console(left.clone()));
     let plugin =
         plugins::alone(&sandbox, &arguments.component, settings.as_ref()).map_err(|all| fail(all, &sources))?;
     let call = call(arguments, &sandbox, &plugin).map_err(|one| fail(vec![*one], &sources))?;
     register(&call.arguments, &mut sources);
     match sandbox.call_json(&plugin, &call.function, &call.arguments) {
         Ok(reply) => {
+            if arguments.profile {
+                left.store(0, Ordering::Relaxed);
+                // The call has just succeeded, so it succeeds again.
+                if let Ok(profile) = sandbox.profile(&plugin, &call.function, &call.arguments, PROFILED) {
+                    output::complain(&profiled(&profile, reply.measures.fuel));
+                }
+            }
             let shown = show_reply(&reply, &limits, &sources, color);
             match &call.recorded {
                 Some(recorded) => as_recorded(recorded, &reply),
@@ -100,9 +117,8 @@ pub fn run(arguments: &RunPluginArguments, color: Color) -> Result<(), Failed> {
     }
 }
 
-/// Shows what the plugin prints, without control characters, on standard error.
-fn console() -> Console {
-    let left = AtomicUsize::new(MAX_PRINTED);
+/// Shows what the plugin prints, without control characters, on standard error. `left`: bytes that may be shown.
+fn console(left: Arc<AtomicUsize>) -> Console {
     Console::new(move |text| {
         let before = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
             (left > 0).then(|| left.saturating_sub(text.len()))
@@ -291,6 +307,28 @@ fn place(reported: Option<&Tree>) -> Place {
             column: number(place, "column"),
         },
     }
+}
+
+/// The functions with the most samples, with estimates of their fuel in one call.
+fn profiled(profile: &Profile, fuel: u64) -> String {
+    let mut text = format!(
+        "functions by fuel, from {} samples of {} calls:\n",
+        profile.samples, profile.calls
+    );
+    let mut rows = vec![["SELF", "FUEL", "TOTAL", "FUNCTION"].map(str::to_string)];
+    let share = |count: u32| f64::from(count) / f64::from(profile.samples.max(1));
+    for function in profile.functions.iter().take(MAX_FUNCTIONS) {
+        let own = share(function.own);
+        rows.push([
+            format!("{:.1} %", 100.0 * own),
+            format!("{:.0}", own * fuel as f64),
+            format!("{:.1} %", 100.0 * share(function.total)),
+            function.name.clone(),
+        ]);
+    }
+    text.push_str(&columns(&rows));
+    text.push('\n');
+    text
 }
 
 /// The four numbers that matter to plugin authors, each with its limit.

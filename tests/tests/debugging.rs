@@ -1,4 +1,4 @@
-//! Output of plugins: `host run-plugin` shows it, and no other command.
+//! What helps authors to debug a plugin: `host run-plugin` shows its output, and no other command does; profiles.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -96,4 +96,22 @@ fn output_is_bounded() {
         "it is not"
     );
     assert!(alone.len() < 2 << 20, "{}", alone.len());
+}
+
+#[test]
+fn a_profile_begins_with_the_function_that_uses_the_fuel() {
+    let scratch = tempfile::tempdir().unwrap();
+    let busy = "(func $busy (local $n i32) (loop (br_if 0 (i32.lt_u
+        (local.tee $n (i32.add (local.get $n) (i32.const 1))) (i32.const 1000000)))))";
+    let core = core_module(
+        &module("", "(call $busy)").replacen("(func", &format!("{busy} (func"), 1),
+        "checks",
+        "checks",
+        &[],
+    );
+    fs::write(scratch.path().join("p.wasm"), core.unwrap()).unwrap();
+    let ran = host_with_input(scratch.path(), ["run-plugin", "p.wasm", "--profile"], CALL.as_bytes()).unwrap();
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let first = ran.stderr.lines().nth(2).unwrap();
+    assert!(first.ends_with("  busy"), "{}", ran.stderr);
 }
