@@ -84,3 +84,17 @@ fn every_item_says_since_which_version_it_exists() {
         }
     }
 }
+
+#[test]
+fn the_reference_page_is_current() {
+    let file = boson_tests::root().join("docs/reference/plugin-interface.md");
+    let page = boson_tests::wit_reference::page().unwrap();
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(&file, &page).unwrap();
+    }
+    let found = fs::read_to_string(&file).unwrap_or_default();
+    assert!(
+        found == page,
+        "run with BLESS=1: docs/reference/plugin-interface.md differs from wit/"
+    );
+}

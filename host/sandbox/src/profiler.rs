@@ -2,6 +2,7 @@
 
 use crate::call_state::CallState;
 use crate::frames;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -78,7 +79,7 @@ impl Profiler {
             total: *total,
         });
         let mut functions: Vec<Function> = functions.collect();
-        functions.sort_by(|one, other| (other.own, other.total).cmp(&(one.own, one.total)));
+        functions.sort_by_key(|function| Reverse((function.own, function.total)));
         Profile {
             calls,
             samples: samples.count,
