@@ -209,7 +209,7 @@ fn new_plugins_in_rust_pass_their_tests() {
     let scratch = tempfile::tempdir().unwrap();
     for stage in STAGES {
         let folder = create(scratch.path(), stage, "rust");
-        fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
+        provide(&folder, "rust");
         make_test(&folder, &[format!("CARGO_TARGET_DIR={}", target.display())]);
     }
 }
@@ -222,8 +222,7 @@ fn new_plugins_in_javascript_pass_their_tests() {
     let scratch = tempfile::tempdir().unwrap();
     for stage in STAGES {
         let folder = create(scratch.path(), stage, "js");
-        // npm would download what is installed.
-        fs::create_dir(folder.join("node_modules")).unwrap();
+        provide(&folder, "js");
         make_test(&folder, &["COMPONENTIZE=componentize-qjs".to_string()]);
     }
 }
@@ -236,8 +235,7 @@ fn new_plugins_in_python_pass_their_tests() {
     let scratch = tempfile::tempdir().unwrap();
     for stage in ["checks", "bpm"] {
         let folder = create(scratch.path(), stage, "python");
-        // pip would download what is installed.
-        fs::create_dir_all(folder.join(".venv/bin")).unwrap();
+        provide(&folder, "python");
         make_test(&folder, &["COMPONENTIZE=componentize-py".to_string()]);
     }
 }
@@ -250,6 +248,76 @@ fn new_plugins_in_go_pass_their_tests() {
     let scratch = tempfile::tempdir().unwrap();
     for stage in STAGES {
         make_test(&create(scratch.path(), stage, "go"), &[]);
+    }
+}
+
+/// What a build of a new plugin downloads otherwise.
+fn provide(folder: &Path, language: &str) {
+    match language {
+        "rust" => drop(fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap()),
+        "js" => fs::create_dir(folder.join("node_modules")).unwrap(),
+        "python" => fs::create_dir_all(folder.join(".venv/bin")).unwrap(),
+        _ => {}
+    }
+}
+
+/// Runs the commands of the guide that need no cluster.
+fn follow_the_guide(language: &str, compiler: &str) {
+    let scratch = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(root().join("docs"), scratch.path().join("docs")).unwrap();
+    let page = fs::read_to_string(root().join("docs/first-plugin.md")).unwrap();
+    let binary = boson_tests::binary().unwrap();
+    let path = format!(
+        "{}:{}",
+        binary.parent().unwrap().display(),
+        std::env::var("PATH").unwrap()
+    );
+    let target = binary.ancestors().nth(2).unwrap().join("examples");
+    let commands = page.lines().filter_map(|line| line.strip_prefix("$ "));
+    let mut ran = 0;
+    for command in commands.filter(|command| !command.starts_with("kubectl ")) {
+        let command = command.split(" | kubectl ").next().unwrap();
+        let command = command.replace("--lang js", &format!("--lang {language}"));
+        run(Command::new("sh")
+            .args(["-c", &command])
+            .current_dir(scratch.path())
+            .env("PATH", &path)
+            .env("COMPONENTIZE", compiler)
+            .env("CARGO_NET_OFFLINE", "true")
+            .env("CARGO_TARGET_DIR", &target));
+        if ran == 0 {
+            provide(&scratch.path().join("my-labels"), language);
+        }
+        ran += 1;
+    }
+    assert_eq!(ran, 10, "the guide has other commands: check that each is run");
+}
+
+#[test]
+fn the_guide_works_in_javascript() {
+    if has("componentize-qjs") {
+        follow_the_guide("js", "componentize-qjs");
+    }
+}
+
+#[test]
+fn the_guide_works_in_rust() {
+    if has_target() {
+        follow_the_guide("rust", "");
+    }
+}
+
+#[test]
+fn the_guide_works_in_python() {
+    if has("componentize-py") {
+        follow_the_guide("python", "componentize-py");
+    }
+}
+
+#[test]
+fn the_guide_works_in_go() {
+    if has("wit-bindgen") {
+        follow_the_guide("go", "");
     }
 }
 
