@@ -3,7 +3,7 @@
 use crate::admission::{self, Keeper, Reviewer};
 use crate::deployment::{self, Conversion};
 use crate::job;
-use crate::plugins::Plugins;
+use crate::plugins::{PluginSources, Plugins};
 use crate::quarks_secret::{self, Signer};
 use crate::slots::Slots;
 use crate::stateful_set;
@@ -32,6 +32,8 @@ pub struct Config {
     pub concurrency: u16,
     /// How many keys for certificates are generated in advance, so that a first deployment does not wait for them.
     pub spare_keys: usize,
+    /// Whose plugins are used.
+    pub plugins: PluginSources,
     /// How manifests are converted.
     pub conversion: Conversion,
     /// Name of the CertificateSigningRequest signer for certificates with `signerType: cluster`; it may be
@@ -72,7 +74,7 @@ pub async fn run(
     health.set(lease::PART, State::Starting);
     let serving = serve(&config, &health, &metrics).await?;
     let cluster = Cluster::new(client, metrics.clone());
-    let plugins = Plugins::new(&config.election.namespace);
+    let plugins = Plugins::new(&config.election.namespace, config.plugins);
     let (keeper, reviewing) = match review(&config, &cluster, &plugins, &health).await? {
         Some((keeper, reviewing)) => (Some(keeper), Some(reviewing)),
         None => (None, None),

@@ -5,6 +5,7 @@ use boson_api::{Condition, ConditionStatus, QuarksSecret};
 use boson_cluster::lease::Election;
 use boson_cluster::namespaces::Namespaces;
 use boson_controllers::conversion::{Chosen, Images, Package, PluginHost, ReleaseImage, ResolvedPlugins, Web};
+use boson_controllers::plugins::PluginSources;
 use boson_controllers::{Config, Conversion, OWN_SIGNER, run};
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use k8s_openapi::api::events::v1::Event;
@@ -155,6 +156,7 @@ impl Environment {
             address: None,
             concurrency: 4,
             spare_keys: 0,
+            plugins: PluginSources::All,
             conversion,
             signer: Some(signer.into()),
             admission: None,

@@ -249,6 +249,36 @@ pub fn altered(mut component: Vec<u8>, from: &str, to: &str) -> Vec<u8> {
 const HOOKED: &str = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"hooked"},"data":{"a":"b"}}"#;
 
 #[test]
+fn only_plugins_of_allowed_namespaces_are_used() {
+    let scene = Scene::with(|_, here, there| {
+        let arguments = ["--namespace", here, "--namespace", there, "--plugins", "operator"];
+        Ok(arguments.map(String::from).into())
+    });
+    let scene = scene.unwrap();
+    scene.deploy().unwrap();
+    scene.used("ops", "ops");
+    let maps = scene.add(&scene.here, "ops", &Guest::ops("no-ops"), &[]).unwrap();
+    let refused = scene.wait("a refused plugin", |deployment| {
+        healthy(deployment, "False").is_some_and(|condition| condition["reason"] == "PluginNotAllowed")
+    });
+    assert!(uses(&refused, "ops", "ops"), "{refused:#}");
+    let message = healthy(&refused, "False").unwrap()["message"].as_str().unwrap();
+    assert!(
+        message.contains("the operator does not use plugins from this namespace"),
+        "{message}"
+    );
+
+    let own = scene
+        .add(&scene.own, "ops", &Guest::ops("no-ops"), &["--deployment", "nats"])
+        .unwrap();
+    scene.used("ops", "no-ops");
+    scene.remove(&scene.here, &maps).unwrap();
+    scene.wait("healthy plugins", |deployment| healthy(deployment, "True").is_some());
+    scene.remove(&scene.own, &own).unwrap();
+    scene.used("ops", "ops");
+}
+
+#[test]
 fn a_plugin_of_each_stage_changes_the_output_and_its_deletion_reverts_the_change() {
     let scene = Scene::new().unwrap();
     scene.deploy().unwrap();

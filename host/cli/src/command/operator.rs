@@ -15,11 +15,12 @@ use boson_budget::Budget;
 use boson_cluster::lease::Election;
 use boson_cluster::namespaces::Namespaces;
 use boson_controllers::admission::{self, Way};
+use boson_controllers::plugins::PluginSources;
 use boson_controllers::{Config, Conversion};
 use boson_pipeline::report::Sources;
 use boson_pipeline::{Diagnostic, Stage};
 use boson_registry::Settings;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -143,10 +144,42 @@ pub struct OperatorArguments {
     authorities: AuthorityArguments,
     #[command(flatten)]
     connection: ConnectionArguments,
+    /// Whose plugins from ConfigMaps to use
+    #[arg(
+        long = "plugins",
+        value_enum,
+        value_name = "WHOSE",
+        default_value_t,
+        env = "BOSON_PLUGINS",
+        help_heading = "Plugins"
+    )]
+    sources: PluginsFrom,
     #[command(flatten)]
     plugins: PluginArguments,
     #[command(flatten)]
     allowed: PrivilegeArguments,
+}
+
+/// Whose plugins from ConfigMaps to use.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum PluginsFrom {
+    /// None: only those of the installation
+    Off,
+    /// Those in the operator's namespace
+    Operator,
+    /// Those in all namespaces that it serves
+    #[default]
+    All,
+}
+
+impl From<PluginsFrom> for PluginSources {
+    fn from(from: PluginsFrom) -> Self {
+        match from {
+            PluginsFrom::Off => Self::Off,
+            PluginsFrom::Operator => Self::Operator,
+            PluginsFrom::All => Self::All,
+        }
+    }
 }
 
 /// An address to listen on, or none.
@@ -250,6 +283,7 @@ async fn operate(
         address: Some(arguments.listen),
         concurrency: arguments.concurrency,
         spare_keys: SPARE_KEYS,
+        plugins: arguments.sources.into(),
         conversion: Conversion {
             plugin_host: Arc::new(rules),
             images: Arc::new(images),

@@ -31,7 +31,7 @@ pub struct Listing {
 }
 
 /// A plugin's ConfigMaps.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plugin {
     /// When the first was created.
     pub created: i64,

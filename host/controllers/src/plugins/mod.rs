@@ -18,6 +18,7 @@ mod pack;
 mod queue;
 mod registry;
 mod selection;
+mod sources;
 mod worker;
 
 #[cfg(test)]
@@ -29,6 +30,7 @@ pub(crate) use marks::COPY;
 pub use marks::NO_MEMORY;
 pub use pack::{Packing, pack};
 pub(crate) use selection::{Asking, Pick, Selection, Waiting, select};
+pub use sources::PluginSources;
 
 use crate::conversion::PluginHost;
 use boson_cluster::client::api;
@@ -53,6 +55,7 @@ const PART: &str = "plugins";
 pub(crate) struct Plugins {
     /// Plugins of this namespace may be used in all namespaces.
     pub operator_namespace: Arc<str>,
+    sources: PluginSources,
     registry: Arc<RwLock<Arc<Registry>>>,
     changed: Arc<watch::Sender<()>>,
 }
@@ -61,9 +64,10 @@ pub(crate) struct Plugins {
 
 impl Plugins {
     /// Without plugins, before anything is listed.
-    pub fn new(operator_namespace: &str) -> Self {
+    pub fn new(operator_namespace: &str, sources: PluginSources) -> Self {
         Self {
             operator_namespace: operator_namespace.into(),
+            sources,
             registry: Arc::default(),
             changed: Arc::new(watch::Sender::new(())),
         }
@@ -117,6 +121,7 @@ impl Plugins {
             scope,
             followed: &followed,
             watches,
+            sources: self.sources,
         };
         // A newly served namespace may have plugins.
         let widened = scope.changes().for_each(|()| {

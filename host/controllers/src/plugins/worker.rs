@@ -5,11 +5,11 @@
 use super::fault::Fault;
 use super::follow::Plugin;
 use super::gather::{self, Described, Gathered};
-use super::marks::{DOCUMENT, IN_PODS, MAX_IN_NAMESPACE, MAX_PLUGINS};
+use super::marks::{DOCUMENT, IN_PODS};
 use super::queue::{Queue, Queued};
 use super::registry::{Entry, Good, Key, Registry, State};
+use super::sources::{self, PluginSources};
 use super::{Followed, Plugins};
-use crate::codes;
 use crate::conversion::{Package, PluginHost, Settings};
 use boson_cluster::client::{Cluster, Error};
 use boson_cluster::namespaces::Scope;
@@ -31,6 +31,7 @@ pub(super) struct Worker<'a> {
     pub scope: &'a Scope,
     pub followed: &'a Followed,
     pub watches: usize,
+    pub sources: PluginSources,
 }
 
 /// State between two passes.
@@ -103,17 +104,14 @@ impl Worker<'_> {
             lacking.for_each(|(key, _)| drop(progress.read.remove(key)));
         }
         let mut unread = BTreeSet::new();
-        let crowded = crowded(&plugins);
+        let refused = sources::refused(self.sources, &self.plugins.operator_namespace, &plugins);
         for (key, plugin) in plugins {
-            let is_crowded = crowded.contains(&key);
-            let version = match is_crowded {
-                true => "crowded",
-                false => plugin.version.as_str(),
-            };
+            let refused = refused.get(&key);
+            let version = refused.map_or(plugin.version.as_str(), |error| error.code.as_str());
             if progress.read.get(&key).is_some_and(|read| read == version) {
                 continue;
             }
-            match self.entry(&key, &plugin, is_crowded, registry.entries.get(&key)).await {
+            match self.entry(&key, &plugin, refused, registry.entries.get(&key)).await {
                 // It was deleted: a watch event will follow.
                 Ok(None) => {}
                 Ok(Some(entry)) => {
@@ -170,11 +168,11 @@ impl Worker<'_> {
         &self,
         key: &Key,
         plugin: &Plugin,
-        is_crowded: bool,
+        refused: Option<&Diagnostic>,
         old: Option<&Entry>,
     ) -> Result<Option<Entry>, Error> {
-        if is_crowded {
-            return Ok(Some(too_many(key, plugin)));
+        if let Some(error) = refused {
+            return Ok(Some(unread(key, plugin, error)));
         }
         let described = gather::describe(self.cluster, key, plugin).await?;
         Ok(described.map(|described| noted(key, plugin, &described, old)))
@@ -292,33 +290,13 @@ fn noted(key: &Key, plugin: &Plugin, described: &Described, old: Option<&Entry>)
     }
 }
 
-/// The plugins above the limit; the older ones are used.
-fn crowded(plugins: &BTreeMap<Key, Plugin>) -> Vec<Key> {
-    let mut keys: Vec<(&Key, &Plugin)> = plugins.iter().collect();
-    keys.sort_by_key(|(key, plugin)| (plugin.created, *key));
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut crowded = Vec::new();
-    let mut all = 0;
-    for (key, _) in keys {
-        let here = counts.entry(&key.namespace).or_default();
-        if *here >= MAX_IN_NAMESPACE || all >= MAX_PLUGINS {
-            crowded.push(key.clone());
-        } else {
-            *here += 1;
-            all += 1;
-        }
-    }
-    crowded
-}
-
-fn too_many(key: &Key, plugin: &Plugin) -> Entry {
-    let what = format!("more than {MAX_IN_NAMESPACE} plugins in a namespace, or {MAX_PLUGINS} in total");
-    let error = Diagnostic::error(codes::PLUGIN_TOO_MANY, what).help("delete ConfigMaps with unused plugins");
+/// The entry of a plugin that is refused before it is read.
+fn unread(key: &Key, plugin: &Plugin, error: &Diagnostic) -> Entry {
     Entry {
         created: plugin.created,
         stage: Stage::named(&plugin.label),
         present: None,
-        state: State::Refused(Fault::one(&format!("ConfigMap '{key}'"), &error)),
+        state: State::Refused(Fault::one(&format!("ConfigMap '{key}'"), error)),
         good: None,
     }
 }
