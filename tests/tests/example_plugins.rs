@@ -44,6 +44,7 @@ fn build(example: &str, scratch: &Path) -> PathBuf {
     let folder = scratch.join("docs/examples/plugins").join(example);
     copy(&root().join("docs/examples/plugins").join(example), &folder).unwrap();
     copy(&root().join("wit"), &scratch.join("wit")).unwrap();
+    copy(&root().join("sdk"), &scratch.join("sdk")).unwrap();
     fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
     let target = boson_tests::binary()
         .unwrap()
@@ -114,6 +115,27 @@ fn the_check_in_rust_finds_what_its_page_lists() {
     ];
     let ran = host(scratch.path(), arguments).unwrap();
     assert_eq!(ran.code, 0, "a deployment without violations: {}", ran.stderr);
+}
+
+#[test]
+fn the_crate_for_plugins_in_rust_passes_its_tests() {
+    let scratch = tempfile::tempdir().unwrap();
+    copy(&root().join("wit"), &scratch.path().join("wit")).unwrap();
+    let folder = scratch.path().join("sdk/rust");
+    copy(&root().join("sdk/rust"), &folder).unwrap();
+    provide(&folder, "rust");
+    let target = boson_tests::binary()
+        .unwrap()
+        .ancestors()
+        .nth(2)
+        .unwrap()
+        .join("examples");
+    for feature in ["resources", "bpm"] {
+        run(Command::new(env!("CARGO"))
+            .args(["test", "--offline", "--features", feature])
+            .current_dir(&folder)
+            .env("CARGO_TARGET_DIR", &target));
+    }
 }
 
 #[test]

@@ -2,18 +2,17 @@
 
 use crate::cases::Case;
 use crate::codes;
-use crate::command::plugin_wit::{self, stage};
+use crate::command::plugin_wit::stage;
 use crate::exit::Failed;
 use crate::files;
 use crate::output::{self, Color};
 use crate::plugins;
 use crate::scaffold::{Language, New};
-use anyhow::Context;
+use crate::storage;
 use boson_pipeline::report::Sources;
 use boson_pipeline::{Diagnostic, Stage};
 use boson_sandbox::Limits;
 use clap::Args;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Characters of a name.
@@ -79,23 +78,14 @@ pub fn run(arguments: &NewArguments, color: Color) -> Result<(), Failed> {
         language: arguments.language,
     };
     for (path, text) in new.files() {
-        write(&folder.join(path), &text)?;
+        storage::create(&folder.join(path), &text)?;
     }
-    plugin_wit::write(new.stage, &folder.join("wit"))?;
     if new.stage.has_rule() {
         reply_of_rule(&folder.join(new.case())).map_err(|error| fail(*error))??;
     }
     let folder = folder.display();
     output::complain(&format!("created {folder}\nNext: make -C {folder} test\n"));
     Ok(())
-}
-
-fn write(file: &Path, text: &str) -> anyhow::Result<()> {
-    let unwritable = || format!("cannot write '{}'", file.display());
-    if let Some(directory) = file.parent() {
-        fs::create_dir_all(directory).with_context(unwritable)?;
-    }
-    fs::write(file, text).with_context(unwritable)
 }
 
 /// Writes the reply of the built-in rule as the one that a new wrapper has to return.

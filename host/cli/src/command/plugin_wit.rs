@@ -2,12 +2,11 @@
 
 use crate::exit::Failed;
 use crate::output;
-use anyhow::Context;
-use boson_componentize::wit;
+use crate::scaffold::wit_files;
+use crate::storage;
 use boson_pipeline::Stage;
 use clap::Args;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Options of `host plugin wit`.
 #[derive(Args, Debug)]
@@ -40,39 +39,29 @@ fn worlds(stage: Stage) -> Vec<(String, &'static str)> {
 
 pub fn run(arguments: &WitArguments) -> Result<(), Failed> {
     let stage = arguments.stage;
-    let [package, types] = write(stage, &arguments.out)?.map(|file| file.display().to_string());
+    let mut written = Vec::new();
+    for (path, text) in wit_files(stage) {
+        let file = arguments.out.join(path);
+        storage::create(&file, text)?;
+        written.push(file.display().to_string());
+    }
     let worlds = worlds(stage).into_iter();
     let worlds: Vec<String> = worlds
         .map(|(name, what)| format!("  boson:{stage}/{name}@1.0.0  {what}\n"))
         .collect();
-    output::complain(&format!("wrote {package} and {types}; worlds:\n{}", worlds.concat()));
+    output::complain(&format!(
+        "wrote {}; worlds:\n{}",
+        written.join(" and "),
+        worlds.concat()
+    ));
     Ok(())
-}
-
-/// Writes the package of a stage and that of the types, and returns their files.
-///
-/// # Errors
-/// A file cannot be written.
-pub fn write(stage: Stage, directory: &Path) -> anyhow::Result<[PathBuf; 2]> {
-    let packages = [
-        (format!("{stage}.wit"), stage.name()),
-        ("deps/types/types.wit".to_string(), "types"),
-    ];
-    for (path, package) in &packages {
-        let file = directory.join(path);
-        let unwritable = || format!("cannot write '{}'", file.display());
-        if let Some(directory) = file.parent() {
-            fs::create_dir_all(directory).with_context(unwritable)?;
-        }
-        fs::write(&file, wit(package).unwrap_or_default()).with_context(unwritable)?;
-    }
-    Ok(packages.map(|(path, _)| directory.join(path)))
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn the_files_of_every_stage_have_the_worlds_that_are_named() {

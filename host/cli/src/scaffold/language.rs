@@ -84,7 +84,6 @@ impl Language {
             Self::Rust => vec![
                 file("Cargo.toml", include_str!("../../templates/rust/Cargo.toml.in")),
                 file("src/lib.rs", template!(stage, "rust", "rs")),
-                file("src/console.rs", include_str!("../../templates/rust/console.rs.in")),
             ],
             Self::Js => vec![
                 file("package.json", include_str!("../../templates/js/package.json.in")),
@@ -122,7 +121,7 @@ impl Language {
             Self::Rust => {
                 let name = snake(name);
                 format!(
-                    "    fn {name}(request: {request}, context: Context) -> Result<{reply}, Vec<Diagnostic>> {{\n        console::show_panics();\n        @INTERFACE@::{name}(&request, &context)\n    }}\n"
+                    "    fn {name}(request: {request}, _: NoSettings, context: Context) -> Result<{reply}, Vec<Diagnostic>> {{\n        rule::{name}(&request, &context)\n    }}\n"
                 )
             }
             Self::Js => {

@@ -4,11 +4,12 @@
 //! of the rule.
 
 mod language;
+mod sdk;
 mod spelling;
 
 pub use language::Language;
 
-use boson_componentize::functions;
+use boson_componentize::{functions, wit};
 use boson_pipeline::Stage;
 
 const README: &str = include_str!("../../templates/README.md.in");
@@ -31,7 +32,7 @@ pub type File = (String, String);
 // === impl New ===
 
 impl New {
-    /// The files of the plugin, without those of the contract and without the reply of a rule.
+    /// The files of the plugin, without the reply of a rule.
     pub fn files(&self) -> Vec<File> {
         let mut files = vec![
             ("README.md".to_string(), self.filled(README)),
@@ -44,6 +45,10 @@ impl New {
         ];
         let sources = self.language.sources(self.stage).into_iter();
         files.extend(sources.map(|(path, template)| (self.filled(&path), self.filled(template))));
+        match self.language {
+            Language::Rust => files.extend(sdk::files()),
+            _ => files.extend(wit_files(self.stage).map(|(path, text)| (format!("wit/{path}"), text.to_string()))),
+        }
         let reply = match self.stage {
             Stage::Resources => Some(include_str!("../../templates/cases/resources/reply.json.in")),
             Stage::Checks => Some(include_str!("../../templates/cases/checks/reply.json.in")),
@@ -81,6 +86,8 @@ impl New {
             ("@WORLD@", &world),
             ("@INTERFACE@", &interface),
             ("@CLASS@", &spelling::pascal(&interface)),
+            ("@TRAIT@", &spelling::pascal(self.stage.name())),
+            ("@DEPENDENCIES@", dependencies(self.stage)),
             ("@LANGUAGE@", self.language.title()),
             ("@NEEDS@", self.language.needs()),
         ];
@@ -88,6 +95,26 @@ impl New {
             text.replace(marker, value)
         })
     }
+}
+
+/// Other crates that a plugin in Rust uses.
+fn dependencies(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Resources => {
+            "schemars = { version = \"1\", default-features = false, features = [\"derive\"] }\nserde = { version = \"1\", features = [\"derive\"] }\nserde_json = \"1\"\n"
+        }
+        Stage::Checks => "serde_json = \"1\"\n",
+        _ => "",
+    }
+}
+
+/// The files of the interface of a stage, in the layout that bindings generators expect.
+pub fn wit_files(stage: Stage) -> [(String, &'static str); 2] {
+    let text = |package: &str| wit(package).unwrap_or_default();
+    [
+        (format!("{stage}.wit"), text(stage.name())),
+        ("deps/types/types.wit".to_string(), text("types")),
+    ]
 }
 
 /// The call of the case.

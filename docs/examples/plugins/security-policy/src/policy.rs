@@ -1,30 +1,31 @@
 //! The rules, without WIT.
 
+use boson_plugin::Code;
 use serde_json::Value;
 
 const PRIVILEGED: &str = "security-policy-privileged";
 const ROOT: &str = "security-policy-root";
 const EXPOSED: &str = "security-policy-exposed";
 
-/// Name, title and explanation of each code, for `host explain`.
-pub const CODES: &[(&str, &str, &str)] = &[
-    (
-        PRIVILEGED,
-        "A container is privileged",
-        "A privileged container has all rights of its node. A process is privileged if its `bpm.yml` has \
+/// What each code means, for `host explain`.
+pub const CODES: &[Code] = &[
+    Code {
+        name: PRIVILEGED,
+        title: "A container is privileged",
+        explanation: "A privileged container has all rights of its node. A process is privileged if its `bpm.yml` has \
          `unsafe.privileged`.",
-    ),
-    (
-        ROOT,
-        "A container runs as root",
-        "The container, or its pod, has `runAsUser: 0`. If a process has to open a port below 1024, use a capability \
+    },
+    Code {
+        name: ROOT,
+        title: "A container runs as root",
+        explanation: "The container, or its pod, has `runAsUser: 0`. If a process has to open a port below 1024, use a capability \
          instead.",
-    ),
-    (
-        EXPOSED,
-        "A Service is reachable from outside the cluster",
-        "A Service of the type `NodePort` or `LoadBalancer` opens its ports outside the cluster. Use an Ingress.",
-    ),
+    },
+    Code {
+        name: EXPOSED,
+        title: "A Service is reachable from outside the cluster",
+        explanation: "A Service of the type `NodePort` or `LoadBalancer` opens its ports outside the cluster. Use an Ingress.",
+    },
 ];
 
 /// A violation.

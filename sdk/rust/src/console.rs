@@ -1,7 +1,6 @@
 //! Output for debugging. `host run-plugin` shows it; in all other commands, it is dropped.
 
 /// Shows a text.
-#[allow(dead_code, reason = "for debugging")]
 pub fn print(text: &str) {
     #[cfg(target_arch = "wasm32")]
     {
@@ -17,7 +16,8 @@ pub fn print(text: &str) {
     eprint!("{text}");
 }
 
-/// Shows the text of panics from now on. Each call runs in a new instance, so call it first in each function.
+/// Shows the text of panics from now on. The `export!` macros call it first in each function, because each call runs in
+/// a new instance.
 pub fn show_panics() {
     std::panic::set_hook(Box::new(|panic| print(&format!("{panic}\n"))));
 }
