@@ -5,6 +5,7 @@
 
 use boson_pipeline::Stage;
 use sha2::{Digest, Sha256};
+use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
@@ -97,4 +98,51 @@ fn the_reference_page_is_current() {
         found == page,
         "run with BLESS=1: docs/reference/plugin-interface.md differs from wit/"
     );
+}
+
+/// Names of all functions in the sources below a folder.
+fn functions(folder: &Path, found: &mut HashSet<String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            functions(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = fs::read_to_string(&path).unwrap();
+            let names = text
+                .split("fn ")
+                .skip(1)
+                .filter_map(|rest| rest.split(['(', '<']).next());
+            found.extend(names.map(str::to_string));
+        }
+    }
+}
+
+#[test]
+fn the_page_about_the_plugin_host_names_tests_that_exist() {
+    let root = boson_tests::root();
+    let page = fs::read_to_string(root.join("docs/reference/plugin-host.md")).unwrap();
+    let rows: Vec<&str> = page
+        .lines()
+        .filter(|line| line.starts_with("| ") && !line.starts_with("| #"))
+        .collect();
+    assert_eq!(rows.len(), 62);
+    let mut known = HashSet::new();
+    for folder in ["host", "tests", "sdk"] {
+        functions(&root.join(folder), &mut known);
+    }
+    for row in rows {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let tests = cells[4]
+            .split('`')
+            .skip(1)
+            .step_by(2)
+            .filter(|name| name.contains('_') && !name.contains(' '));
+        let tests: Vec<&str> = tests.collect();
+        let missing = tests.iter().find(|name| !known.contains(**name));
+        assert_eq!(missing, None, "{row}");
+        assert!(
+            cells[3] != "yes" || !tests.is_empty() || cells[4].contains("bench"),
+            "{row}"
+        );
+    }
 }
