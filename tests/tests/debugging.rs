@@ -57,8 +57,8 @@ fn only_run_plugin_shows_what_a_core_module_prints() {
         let core = core_module(&module(import, print), "checks", "checks", &[]).unwrap();
         let [alone, converted] = run(scratch.path(), &core);
         assert!(
-            alone.starts_with("found [1m2 objects\n"),
-            "without control characters: {alone}"
+            alone.starts_with("found ␛[1m2 objects\n"),
+            "control characters are visible: {alone}"
         );
         assert!(
             !converted.contains("found") && !converted.contains("error"),
@@ -77,7 +77,7 @@ fn only_run_plugin_accepts_a_component_that_prints() {
     let module = module(CONSOLE, "(call $print (i32.const 3000) (i32.const 20))");
     let component = component_of(&module, "checks", "debug", &[world]).unwrap();
     let [alone, converted] = run(scratch.path(), &component);
-    assert!(alone.starts_with("found [1m2 objects\n"), "{alone}");
+    assert!(alone.starts_with("found ␛[1m2 objects\n"), "{alone}");
     assert!(
         converted.contains("imports boson:types/console@1.0.0, which only `host run-plugin` offers"),
         "{converted}"

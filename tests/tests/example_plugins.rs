@@ -354,7 +354,7 @@ fn a_directory_that_exists_is_not_changed() {
     .unwrap();
     assert_eq!(ran.code, 1);
     assert!(
-        ran.stderr.contains("error[plugin-exists]: 'mine' exists"),
+        ran.stderr.contains("error[plugin-exists]: 'mine' already exists"),
         "{}",
         ran.stderr
     );

@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use boson_tests::{Ran, built_in, host, root};
+use boson_tests::wrapper::COMMON;
+use boson_tests::{Ran, built_in, component, golden, host, root};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -48,7 +49,9 @@ fn cases(directory: &Path) -> Vec<PathBuf> {
 #[test]
 fn a_recorded_conversion_has_no_values_and_can_be_repeated() {
     let scratch = tempfile::tempdir().unwrap();
-    let ran = convert(scratch.path(), &["--record", "recorded"]);
+    // One value is given, the others are generated.
+    let given = "-vbroker_password=kzfgpqhwmtrxvbnd";
+    let ran = convert(scratch.path(), &["--record", "recorded", given]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let folders = cases(scratch.path());
     assert!(
@@ -61,6 +64,7 @@ fn a_recorded_conversion_has_no_values_and_can_be_repeated() {
     let store = fs::read_to_string(scratch.path().join("vars.yml")).unwrap();
     // Keys and certificates have long lines; passwords are values of one line.
     let values = store.lines().filter_map(|line| line.trim().split(' ').next_back());
+    let values = values.chain(["kzfgpqhwmtrxvbnd"]);
     let values: Vec<&str> = values
         .filter(|value| value.len() >= 16 && !value.contains("-----"))
         .collect();
@@ -100,7 +104,11 @@ fn a_changed_reply_is_found_and_can_be_accepted() {
     let (reply, ops, case) = (folder.join("reply.json"), plugin("ops"), folder.to_str().unwrap());
     let ran = host(scratch.path(), ["run-plugin", &ops, "--replay", case]).unwrap();
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert!(ran.stderr.contains("the reply is the recorded one\n"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("the reply matches the recorded one\n"),
+        "{}",
+        ran.stderr
+    );
 
     let recorded = fs::read_to_string(&reply).unwrap();
     fs::write(&reply, recorded.replacen("\"nats\"", "\"gnats\"", 1)).unwrap();
@@ -135,7 +143,7 @@ fn tests_without_a_case_of_the_stage_fail() {
     let ran = host(scratch.path(), ["plugin", "test", &plugin("links"), "recorded"]).unwrap();
     assert_eq!(ran.code, 1);
     assert!(
-        ran.stdout.contains("no case is of the stage of this plugin"),
+        ran.stdout.contains("no case belongs to the stage of this plugin"),
         "{}",
         ran.stdout
     );
@@ -153,4 +161,68 @@ fn a_directory_with_files_is_not_recorded_to() {
     assert_eq!(ran.code, 1);
     assert!(ran.stderr.contains("record-not-empty"), "{}", ran.stderr);
     assert!(!scratch.path().join("out").exists());
+}
+
+#[test]
+fn a_conversion_that_fails_has_a_recording_and_a_failure_can_be_repeated() {
+    let scratch = tempfile::tempdir().unwrap();
+    let small = golden::case("convert/small");
+    small.write_inputs(scratch.path()).unwrap();
+    // A plugin that traps in its only function.
+    let trap = r#"(func (export "boson:checks/policy@1.0.0#check") (param i32) (result i32) unreachable)"#;
+    let module = component::component(&format!("(module {COMMON} {trap})"), "checks").unwrap();
+    fs::write(scratch.path().join("p.wasm"), module).unwrap();
+    let arguments = [
+        "convert",
+        "manifest.yml",
+        "--release",
+        "release",
+        "--record",
+        "recorded",
+        "--plugin",
+        "checks=p.wasm",
+    ];
+    let ran = host(scratch.path(), arguments).unwrap();
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    let folders = cases(scratch.path());
+    assert!(
+        ran.stderr
+            .contains(&format!("recorded {} calls in recorded\n", folders.len())),
+        "{}",
+        ran.stderr
+    );
+    let last = folders.last().unwrap();
+    let reply = fs::read_to_string(last.join("reply.json")).unwrap();
+    assert_eq!(reply, "{\n  \"failure\": \"plugin-trapped\"\n}\n");
+    let ran = host(
+        scratch.path(),
+        ["run-plugin", "p.wasm", "--replay", last.to_str().unwrap()],
+    )
+    .unwrap();
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("the reply matches the recorded one\n"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn names_in_cases_cannot_control_a_terminal() {
+    let scratch = tempfile::tempdir().unwrap();
+    let ran = convert(scratch.path(), &["--record", "recorded", "--record-stage", "ops"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let folders = cases(scratch.path());
+    let renamed = scratch.path().join("recorded/\u{1b}[31m");
+    fs::rename(&folders[0], &renamed).unwrap();
+    let recorded = fs::read_to_string(renamed.join("reply.json")).unwrap();
+    fs::write(
+        renamed.join("reply.json"),
+        recorded.replacen("\"name\"", "\"\\u001b[31m\"", 1),
+    )
+    .unwrap();
+    let ran = host(scratch.path(), ["plugin", "test", &plugin("ops"), "recorded"]).unwrap();
+    assert_eq!(ran.code, 1);
+    assert!(!ran.stdout.contains('\u{1b}'), "{:?}", ran.stdout);
+    assert!(ran.stdout.contains("FAILED   ␛[31m"), "{}", ran.stdout);
 }

@@ -48,13 +48,15 @@ boson_pipeline::codes::codes! {
         "A case is a directory with `call.json`: one JSON object with the stage, the function, and a member for each \
          parameter of the function. `reply.json` beside it is the expected reply: an object with the member `ok`, \
          `err` or `failure`. `host convert --record DIR` writes cases, and `host plugin test --update` replies.";
+    PLUGIN_DIFF_INPUT = "plugin-diff-input", "`host plugin diff` cannot read standard input",
+        "The deployment is converted twice, once with each version of the plugin, so all inputs have to be files.";
     PLUGIN_DIGEST = "plugin-digest", "The component of a plugin does not match its digest",
         "`digest` in `plugin.yaml` is the SHA-256 of the unpacked component: `sha256sum plugin.wasm`. While the \
          parts of a new version are being applied one after the other, they do not match either; the operator then \
          continues to use the last good version.";
-    PLUGIN_EXISTS = "plugin-exists", "The directory of a new plugin exists",
+    PLUGIN_EXISTS = "plugin-exists", "The directory of a new plugin already exists",
         "`host plugin new NAME` creates the directory `NAME`, and never changes one that exists. Choose another name, or \
-         another directory with `--out`.";
+         another directory with `--out`. A plugin in Rust cannot have the name of a crate that it uses, either.";
     PLUGIN_FUNCTION_NEEDED = "plugin-function-needed", "`run-plugin` needs the name of a function",
         "The stage has several functions besides `describe`. Select one with `--call`.";
     PLUGIN_CORE_MODULE = "plugin-core-module", "No component can be made of a core module",

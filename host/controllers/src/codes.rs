@@ -102,8 +102,8 @@ boson_pipeline::codes::codes! {
         "A component may have at most 96 MiB, and 32 MiB when it is packed, because the API server, operators and \
          pods must transfer it.";
     PLUGIN_NOT_ALLOWED = "plugin-not-allowed", "The operator does not use plugins from this namespace",
-        "`--plugins` of the operator sets whose plugins it uses: `all` (the default), `operator` for those in its own \
-         namespace only, or `off` for none. Other plugins are not read. Deployments that they apply to are converted \
+        "`--plugins` of the operator selects the plugins from ConfigMaps that it uses: `all` (the default), `operator` \
+         for those in its own namespace only, or `off` for none. Other plugins are not read. Deployments that they apply to are converted \
          without them; a deployment that has used one keeps its objects until the ConfigMap is deleted.";
     PLUGIN_TOO_MANY = "plugin-too-many", "There are too many plugins",
         "Each plugin uses memory of the operator and time to compile, so their number is limited, for each namespace \

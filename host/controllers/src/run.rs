@@ -32,7 +32,7 @@ pub struct Config {
     pub concurrency: u16,
     /// How many keys for certificates are generated in advance, so that a first deployment does not wait for them.
     pub spare_keys: usize,
-    /// Whose plugins are used.
+    /// Which plugins from ConfigMaps are used.
     pub plugins: PluginSources,
     /// How manifests are converted.
     pub conversion: Conversion,

@@ -10,7 +10,7 @@ const READ: usize = 64;
 const LONGEST: usize = 120;
 
 /// How the names of functions begin that a runtime has between the mistake and the trap.
-const RUNTIMES: [&str; 19] = [
+const RUNTIMES: [&str; 17] = [
     // Rust
     "__rust",
     "alloc::alloc::handle_alloc_error",
@@ -29,11 +29,12 @@ const RUNTIMES: [&str; 19] = [
     "std::sys::",
     // Go
     "runtime.",
-    // C, and WASI inside the component
-    "__assert_fail",
-    "abort",
+    // WASI inside the component
     "wasi_snapshot_preview1.",
 ];
+
+/// Such functions of C.
+const OF_C: [&str; 2] = ["__assert_fail", "abort"];
 
 /// Names of the functions that were active at a trap, innermost first, from the first that is not of a runtime. Data of
 /// the plugin: bounded and cleaned of control characters.
@@ -70,7 +71,8 @@ fn readable(name: &str) -> String {
 }
 
 fn shown(mut names: Vec<String>) -> Vec<String> {
-    let is_of_runtime = |name: &String| RUNTIMES.iter().any(|begin| name.starts_with(begin));
+    let is_of_runtime =
+        |name: &String| OF_C.contains(&name.as_str()) || RUNTIMES.iter().any(|begin| name.starts_with(begin));
     let first = names.iter().position(|name| !is_of_runtime(name)).unwrap_or(0);
     names.drain(..first);
     names.truncate(MOST);

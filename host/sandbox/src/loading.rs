@@ -131,7 +131,9 @@ impl Sandbox {
         let console = match &self.console {
             Some(console) if kind.prints => console.connect(&mut linker),
             None if kind.prints => {
-                let message = format!("imports {CONSOLE}, which only `host run-plugin` offers: build it without");
+                let message = format!(
+                    "imports {CONSOLE}, which only `host run-plugin` offers: build the plugin without this import"
+                );
                 return Err(Failure::new(FailureKind::Refused, &name, message));
             }
             _ => Ok(()),

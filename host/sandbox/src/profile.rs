@@ -41,14 +41,24 @@ impl Sandbox {
                     self.engine.increment_epoch();
                 }
             });
+            // Also if a call panics: the scope waits for the thread.
+            let _end = End(&done);
             let mut result = Ok(());
             while result.is_ok() && (calls == 0 || Instant::now() < ends) {
                 result = sandbox.call_json(plugin, function, arguments).map(drop);
                 calls += 1;
             }
-            done.store(true, Ordering::Relaxed);
             result
         });
         result.map(|()| profiler.profile(calls))
+    }
+}
+
+/// Ends the thread that interrupts calls.
+struct End<'a>(&'a AtomicBool);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }

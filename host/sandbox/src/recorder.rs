@@ -1,9 +1,13 @@
 //! What gets the calls of a conversion.
 
 use crate::engine::Sandbox;
+use crate::json_call::JSON_MEMBERS;
 use crate::plugin::Plugin;
 use boson_document::Tree;
 use boson_pipeline::Stage;
+
+/// Members that hold an enum.
+pub(crate) const ENUM_MEMBERS: [&str; 2] = ["spread", "rules"];
 
 /// A call of a conversion.
 #[derive(Clone)]
@@ -16,6 +20,41 @@ pub struct RecordedCall {
     pub function: &'static str,
     /// An object with a member for each parameter. Contains values of variables.
     pub arguments: Tree,
+}
+
+// === impl RecordedCall ===
+
+impl RecordedCall {
+    /// The call with other documents and texts. Names and cases of the contract stay.
+    #[must_use]
+    pub fn with_values(self, change: &dyn Fn(Tree) -> Tree) -> Self {
+        Self {
+            arguments: changed("", self.arguments, change),
+            ..self
+        }
+    }
+}
+
+/// `name`: the member that the value is in.
+fn changed(name: &str, value: Tree, change: &dyn Fn(Tree) -> Tree) -> Tree {
+    // `options` is also the name of a record.
+    let is_record = name == "options" && value.get("cluster-domain").is_some();
+    if JSON_MEMBERS.contains(&name) && !is_record {
+        return change(value);
+    }
+    match value {
+        Tree::Object(map) => {
+            let member = |(name, value): (String, Tree)| {
+                let value = changed(&name, value, change);
+                (name, value)
+            };
+            Tree::Object(map.into_iter().map(member).collect())
+        }
+        Tree::Array(items) => Tree::Array(items.into_iter().map(|item| changed(name, item, change)).collect()),
+        Tree::String(case) if ENUM_MEMBERS.contains(&name) => case.into(),
+        Tree::String(text) => change(text.into()),
+        other => other,
+    }
 }
 
 /// Gets each call before it is made, on the thread that makes it.

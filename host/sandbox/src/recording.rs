@@ -6,14 +6,11 @@ use crate::conversions::context_with;
 use crate::json_call::JSON_MEMBERS;
 use crate::plugin::Plugin;
 use crate::plugins::{Plugins, of};
-use crate::recorder::RecordedCall;
+use crate::recorder::{ENUM_MEMBERS, RecordedCall};
 use boson_document::{Map, Tree, json};
 use boson_pipeline::Stage;
 use boson_pipeline::stage::{Deployment, View};
 use serde::Serialize;
-
-/// Members that hold an enum.
-const ENUM_MEMBERS: [&str; 2] = ["spread", "rules"];
 
 // === impl Plugins ===
 
@@ -31,13 +28,20 @@ impl Plugins {
             Stage::Resources | Stage::Checks => "view",
             _ => "request",
         };
+        let mut context = argument(context);
+        if plugin.is_none()
+            && let Some(context) = context.as_object_mut()
+        {
+            // A plugin gets its own.
+            context.shift_remove("settings");
+        }
         let call = RecordedCall {
             stage,
             plugin: plugin.cloned(),
             function,
             arguments: Tree::object()
-                .with(parameter, arguments(request))
-                .with("context", arguments(context)),
+                .with(parameter, argument(request))
+                .with("context", context),
         };
         recorder.record(call, &self.sandbox);
     }
@@ -60,7 +64,7 @@ impl Plugins {
 }
 
 /// A value of the contract as JSON: names of the contract, and its JSON texts as JSON.
-fn arguments(value: &impl Serialize) -> Tree {
+fn argument(value: &impl Serialize) -> Tree {
     let value = serde_json::to_value(value).and_then(serde_json::from_value);
     // Records of texts and numbers are always JSON.
     value.map(|value| renamed("", value)).unwrap_or_default()
@@ -115,7 +119,7 @@ mod tests {
             more: Vec::new(),
         };
         let wanted = r#"{"cluster-domain":"cluster.local","operator-image":"host:1","registry":null,"spread":"per-zone","more":[]}"#;
-        assert_eq!(json::to_text(&arguments(&options)), wanted);
+        assert_eq!(json::to_text(&argument(&options)), wanted);
         let context = Context {
             deployment: Some(WitDeployment {
                 name: "nats".into(),
@@ -127,6 +131,6 @@ mod tests {
             more: Vec::new(),
         };
         let wanted = r#"{"deployment":{"name":"nats","namespace":"default","more":[]},"settings":{"uid":1.10},"features":[],"more":[]}"#;
-        assert_eq!(json::to_text(&arguments(&context)), wanted);
+        assert_eq!(json::to_text(&argument(&context)), wanted);
     }
 }

@@ -46,7 +46,9 @@ pub fn schema<P: Plugin>() -> String {
 /// Settings that fit the schema and not the type, such as a number out of range.
 pub fn settings<P: Plugin>(context: &Context) -> Result<P::Settings, Vec<Diagnostic>> {
     serde_json::from_str(&context.settings).map_err(|error| {
-        let error = Diagnostic::error(&format!("{}-settings", P::NAME), error.to_string());
+        // Not the text of the error: it quotes values, and settings may be secret.
+        let message = format!("the settings do not fit their type at column {}", error.column());
+        let error = Diagnostic::error(&format!("{}-settings", P::NAME), message);
         vec![error.at(Place::Setting(String::new()))]
     })
 }

@@ -62,35 +62,38 @@ impl Case {
     /// Reads the case in a folder.
     ///
     /// # Errors
-    /// `call.json` or `reply.json` is missing, cannot be read, or is not of the form above.
+    /// `call.json` is missing; it or `reply.json` cannot be read, or is not of the form above.
     pub fn read(folder: &Path) -> Result<Self, Box<Diagnostic>> {
         let file = folder.join(CALL);
-        let name = files::name(&file);
-        let refuse = |message: &str| {
+        let call = read(&file)?.ok_or_else(|| no_call(folder))?;
+        let case = Self::of(folder, call).map_err(|message| {
             let help = "write {\"stage\": .., \"function\": .., \"request\": .., \"context\": ..}, as `host convert --record` does";
-            Box::new(
-                Diagnostic::error(codes::PLUGIN_CASE, message)
-                    .in_document(&name)
-                    .help(help),
-            )
-        };
-        let mut arguments = read(&file)?;
-        let Some(map) = arguments.as_object_mut() else {
-            return Err(refuse("the call is not an object"));
-        };
+            let error = Diagnostic::error(codes::PLUGIN_CASE, message);
+            Box::new(error.in_document(files::name(&file)).help(help))
+        })?;
+        Ok(Self {
+            reply: read(&folder.join(REPLY))?,
+            ..case
+        })
+    }
+
+    /// A case without a reply, in a folder that need not exist yet. `call`: the content of `call.json`.
+    ///
+    /// # Errors
+    /// What is missing in the call.
+    pub fn of(folder: &Path, mut call: Tree) -> Result<Self, String> {
+        let map = call.as_object_mut().ok_or("the call is not an object")?;
         let mut text = |name: &str| match map.shift_remove(name) {
             Some(Tree::String(text)) => Ok(text),
-            _ => Err(refuse(&format!("the call has no `{name}`, which is a text"))),
+            _ => Err(format!("`{name}` is missing or not a string")),
         };
         let (stage, function) = (text(STAGE)?, text(FUNCTION)?);
-        let stage = Stage::named(&stage).ok_or_else(|| refuse(&format!("there is no stage '{stage}'")))?;
-        let reply = folder.join(REPLY);
         Ok(Self {
             folder: folder.to_path_buf(),
-            stage,
+            stage: Stage::named(&stage).ok_or_else(|| format!("there is no stage '{stage}'"))?,
             function,
-            arguments,
-            reply: if reply.exists() { Some(read(&reply)?) } else { None },
+            arguments: call,
+            reply: None,
         })
     }
 
@@ -131,7 +134,7 @@ impl Case {
             Err(JsonCallError::Plugin(failure, measures)) => {
                 let failure = failure.diagnostic();
                 Ok(Called {
-                    reply: Tree::object().with("failure", failure.code.as_str()),
+                    reply: self::failure(&failure),
                     measures,
                     failure: Some(failure),
                 })
@@ -149,6 +152,11 @@ impl Case {
 pub fn reply(reply: &JsonReply) -> Tree {
     let case = if reply.failed { "err" } else { "ok" };
     Tree::object().with(case, reply.value.clone())
+}
+
+/// The failure of a plugin in the form of `reply.json`.
+pub fn failure(failure: &Diagnostic) -> Tree {
+    Tree::object().with("failure", failure.code.as_str())
 }
 
 /// The folders below this one that have a call, or this one, sorted by name.
@@ -170,22 +178,31 @@ pub fn folders(directory: &Path) -> Result<Vec<PathBuf>, Box<Diagnostic>> {
     }
     found.sort();
     match found.is_empty() {
-        true => Err(Box::new(
-            Diagnostic::error(
-                codes::PLUGIN_CASE,
-                format!("'{name}' has no cases: folders with a `{CALL}`"),
-            )
-            .help("record some: host convert manifest.yml ... --record DIR"),
-        )),
+        true => Err(no_call(directory)),
         false => Ok(found),
     }
 }
 
-fn read(file: &Path) -> Result<Tree, Box<Diagnostic>> {
-    let (name, bytes) = (files::name(file), files::read(file)?);
+fn no_call(folder: &Path) -> Box<Diagnostic> {
+    let name = files::name(folder);
+    let error = Diagnostic::error(
+        codes::PLUGIN_CASE,
+        format!("'{name}' has no cases: directories with a `{CALL}`"),
+    );
+    Box::new(error.help("record some: host convert manifest.yml ... --record DIR"))
+}
+
+/// The document in a file; `None` if there is no such file.
+fn read(file: &Path) -> Result<Option<Tree>, Box<Diagnostic>> {
+    let name = files::name(file);
     let refuse = |message: String| Box::new(Diagnostic::error(codes::PLUGIN_CASE, message).in_document(&name));
+    // Cases may come from others: a link could lead anywhere, and a named pipe would block.
+    let Some(bytes) = files::regular(file, files::MAX_BYTES).map_err(|error| files::unreadable(&name, &error))? else {
+        return Ok(None);
+    };
     let text = String::from_utf8(bytes).map_err(|_| refuse("the file is not UTF-8".to_string()))?;
-    json::parse(&text).map_err(|error| refuse(format!("the file is not JSON: {error}")))
+    let document = json::parse(&text).map_err(|error| refuse(format!("the file is not JSON: {error}")))?;
+    Ok(Some(document))
 }
 
 fn write(file: &Path, content: &Tree) -> Result<()> {

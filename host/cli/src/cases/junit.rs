@@ -18,8 +18,9 @@ pub fn report(plugin: &str, tested: &[Tested]) -> String {
             let begin = format!("  <testcase classname=\"{plugin}\" name=\"{name}\" time=\"{seconds:.6}\"");
             match &one.outcome {
                 Outcome::Failed(lines) => {
+                    let first = escaped(lines.first().and_then(|text| text.lines().next()).unwrap_or_default());
                     let lines = escaped(&lines.join("\n"));
-                    format!("{begin}>\n    <failure message=\"the reply differs\">{lines}</failure>\n  </testcase>\n")
+                    format!("{begin}>\n    <failure message=\"{first}\">{lines}</failure>\n  </testcase>\n")
                 }
                 Outcome::Passed | Outcome::Updated => format!("{begin}/>\n"),
             }
@@ -40,7 +41,7 @@ fn escaped(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\n' | '\t' => out.push(letter),
-            letter if letter.is_control() => out.push('\u{fffd}'),
+            letter if letter.is_control() || letter > '\u{fffd}' && letter < '\u{10000}' => out.push('\u{fffd}'),
             letter => out.push(letter),
         }
     }
@@ -67,7 +68,7 @@ mod tests {
 <testsuite name=\"p\" tests=\"2\" failures=\"1\" time=\"0.000000\">
   <testcase classname=\"p\" name=\"a\" time=\"0.000000\"/>
   <testcase classname=\"p\" name=\"b&lt;c&gt;\" time=\"0.000000\">
-    <failure message=\"the reply differs\">/x: expected &quot;1&quot; &amp; \u{fffd}</failure>
+    <failure message=\"/x: expected &quot;1&quot; &amp; \u{fffd}\">/x: expected &quot;1&quot; &amp; \u{fffd}</failure>
   </testcase>
 </testsuite>
 ";

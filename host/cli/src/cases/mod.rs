@@ -7,7 +7,7 @@ mod recording;
 pub mod replies;
 mod tested;
 
-pub use case::{Called, Case, folders, reply};
+pub use case::{Called, Case, failure, folders, reply};
 pub use headroom::Headroom;
 pub use junit::report;
 pub use recording::Recording;

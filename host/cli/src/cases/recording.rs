@@ -24,7 +24,7 @@ pub struct Recording {
     directory: PathBuf,
     /// Only calls of these stages; all if it is empty.
     stages: Vec<Stage>,
-    progress: Mutex<State>,
+    state: Mutex<State>,
 }
 
 #[derive(Default)]
@@ -32,7 +32,7 @@ struct State {
     calls: usize,
     /// Values that calls have passed so far.
     secrets: Secrets,
-    /// The manifest with its placeholders: what anybody may read.
+    /// The manifest with its placeholders. Never one with values: what is in it is not redacted.
     public: Sources,
     failed: Option<Box<Diagnostic>>,
 }
@@ -59,7 +59,7 @@ impl Recording {
         Ok(Self {
             directory: directory.to_path_buf(),
             stages: stages.to_vec(),
-            progress: Mutex::default(),
+            state: Mutex::default(),
         })
     }
 
@@ -68,26 +68,39 @@ impl Recording {
     /// # Errors
     /// A case could not be written.
     pub fn end(&self) -> Result<String, Box<Diagnostic>> {
-        let state = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match &state.failed {
             Some(failed) => Err(failed.clone()),
             None => Ok(format!(
-                "recorded {} calls in {}\n",
+                "recorded {} call{} in {}\n",
                 state.calls,
+                if state.calls == 1 { "" } else { "s" },
                 self.directory.display()
             )),
         }
     }
 
+    /// Sets the manifest with its placeholders, which anybody may read.
+    pub fn publish(&self, name: &str, manifest: &Tree) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.public.add_tree(name, manifest);
+    }
+
     fn write(&self, state: &mut State, call: RecordedCall, sandbox: &Sandbox) -> Result<(), Box<Diagnostic>> {
         state.calls += 1;
-        let subject = subject(&call.arguments).map(|subject| format!("-{subject}"));
-        let folder = format!("{:03}-{}{}", state.calls, call.function, subject.unwrap_or_default());
+        let RecordedCall {
+            stage,
+            plugin,
+            function,
+            arguments,
+        } = call.with_values(&|value| state.secrets.redact(value, &state.public));
+        let subject = subject(&arguments).map(|subject| format!("-{subject}"));
+        let folder = format!("{:03}-{function}{}", state.calls, subject.unwrap_or_default());
         let case = Case {
             folder: self.directory.join(folder),
-            stage: call.stage,
-            function: call.function.to_string(),
-            arguments: state.secrets.redact(call.arguments, &state.public),
+            stage,
+            function: function.to_string(),
+            arguments,
             reply: None,
         };
         let unwritable = |error: anyhow::Error| {
@@ -95,7 +108,7 @@ impl Recording {
             Box::new(error.help("check --record"))
         };
         case.write_call().map_err(unwritable)?;
-        if let Some(plugin) = &call.plugin {
+        if let Some(plugin) = &plugin {
             case.write_reply(&case.call(sandbox, plugin)?.reply)
                 .map_err(unwritable)?;
         }
@@ -105,7 +118,7 @@ impl Recording {
 
 impl Recorder for Recording {
     fn record(&self, call: RecordedCall, sandbox: &Sandbox) {
-        let mut state = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(request) = call.arguments.get("request").filter(|_| call.stage == Stage::Variables) {
             state.learn(request);
         }
@@ -122,18 +135,16 @@ impl Recorder for Recording {
 // === impl State ===
 
 impl State {
-    /// Takes the values of a request of the stage `variables`, and the manifest in which placeholders stand for them.
+    /// Takes the values of a request of the stage `variables`. Names in its document, such as that of the deployment, are
+    /// not secrets, also if they come from variables.
     fn learn(&mut self, request: &Tree) {
-        let nothing = Tree::Null;
-        let document = request.get("document").unwrap_or(&nothing);
-        if let Some(name) = request.str("document-name") {
-            self.public.add_tree(name, document);
-        }
         if let Some(values) = request.get("values") {
             let is_value = |(name, value): &(&String, &Tree)| !is_stand_in(name, value);
             let values = values.as_object().into_iter().flatten().filter(is_value);
             let values: Tree = values.map(|(name, value)| (name.clone(), value.clone())).collect();
             self.secrets.add(Secrets::of(&values));
+        }
+        if let Some(document) = request.get("document") {
             self.secrets.except_names(document);
         }
     }

@@ -2,6 +2,7 @@
 
 use boson_document::{Tree, json};
 use boson_pipeline::difference::{Difference, differences};
+use boson_pipeline::report::clean;
 
 /// Differences that are shown.
 const MOST: usize = 20;
@@ -49,7 +50,7 @@ pub fn lines(expected: &Tree, found: &Tree) -> Vec<String> {
 }
 
 fn line(one: &Difference<'_>) -> String {
-    let pointer = &one.pointer;
+    let pointer = pointer(one);
     match (one.old, one.new) {
         (Some(old), Some(new)) => format!("{pointer}: expected {}, found {}", short(old), short(new)),
         (Some(old), None) => format!("{pointer}: expected {}, found nothing", short(old)),
@@ -60,8 +61,14 @@ fn line(one: &Difference<'_>) -> String {
     }
 }
 
-fn short(value: &Tree) -> String {
-    let text = json::to_text(value);
+/// The place of a difference, for a terminal.
+pub fn pointer(one: &Difference<'_>) -> String {
+    clean::line(&one.pointer.to_string())
+}
+
+/// The beginning of a value, for a terminal.
+pub fn short(value: &Tree) -> String {
+    let text = clean::line(&json::to_text(value));
     match text.char_indices().nth(LENGTH) {
         Some((at, _)) => format!("{}...", &text[..at]),
         None => text,

@@ -55,7 +55,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub struct ConvertArguments {
     /// The manifest; `-` for standard input
-    manifest: PathBuf,
+    pub manifest: PathBuf,
     #[command(flatten)]
     variables: VariableArguments,
     /// Add a release: its directory, tarball or image; set NAME if the path does not contain it
@@ -94,7 +94,8 @@ pub struct ConvertArguments {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Record each call of a plugin in this new or empty directory: the input, and the reply to it. Values of variables
-    /// are replaced by `<redacted>`; values that the manifest itself contains are not
+    /// are replaced by `<redacted>`, except short ones, host names, and what templates compute from them. Literal values
+    /// in the manifest and settings of plugins are not replaced
     #[arg(long, value_name = "DIR", help_heading = "Plugins")]
     record: Option<PathBuf>,
     /// Record only calls of this stage; repeat it for several
@@ -178,14 +179,15 @@ pub fn run(arguments: &ConvertArguments, color: Color) -> Result<(), Failed> {
     let progress = Progress::start();
     let converted = convert(arguments, recording.as_ref(), &mut sources, &mut warnings, &progress);
     drop(progress);
+    // Also if the conversion failed: then the calls show why.
     let recorded = recording.map_or(Ok(String::new()), |recording| recording.end());
-    let converted = converted.and_then(|done| match &recorded {
+    let converted = match recorded {
         Ok(message) => {
-            output::complain(message);
-            Ok(done)
+            output::complain(&message);
+            converted
         }
-        Err(error) => Err(vec![Diagnostic::clone(error)]),
-    });
+        Err(error) => Err(converted.err().into_iter().flatten().chain([*error]).collect()),
+    };
     let converted = converted.and_then(|done| {
         if arguments.strict && warnings.iter().any(|one| one.severity == Severity::Warning) {
             Err(strict())
@@ -308,6 +310,9 @@ fn convert(
     progress.say("applying ops files and variables");
     let mut document = read.merge(&plugins, &configs, sources, warnings)?;
     warnings.extend(convert::resolve_latest(read.name(), &mut document, &releases));
+    if let Some(recording) = recording {
+        recording.publish(read.name(), &document);
+    }
     let missing = convert::missing(
         Named {
             name: read.name(),

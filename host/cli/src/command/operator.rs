@@ -144,11 +144,11 @@ pub struct OperatorArguments {
     authorities: AuthorityArguments,
     #[command(flatten)]
     connection: ConnectionArguments,
-    /// Whose plugins from ConfigMaps to use
+    /// Which plugins from ConfigMaps to use
     #[arg(
         long = "plugins",
         value_enum,
-        value_name = "WHOSE",
+        value_name = "SOURCE",
         default_value_t,
         env = "BOSON_PLUGINS",
         help_heading = "Plugins"
@@ -160,10 +160,10 @@ pub struct OperatorArguments {
     allowed: PrivilegeArguments,
 }
 
-/// Whose plugins from ConfigMaps to use.
+/// Which plugins from ConfigMaps to use.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 enum PluginsFrom {
-    /// None: only those of the installation
+    /// None; only the installed plugins
     Off,
     /// Those in the operator's namespace
     Operator,

@@ -1,11 +1,13 @@
 //! `host plugin diff`: converts a deployment with two versions of a plugin, and shows what differs.
 
+use crate::cases::replies;
+use crate::codes;
 use crate::command::convert::{self, ConvertArguments, Done};
 use crate::command::variables::Kept;
 use crate::exit::Failed;
 use crate::output::{self, Color};
 use crate::plugins;
-use boson_document::{Tree, json};
+use boson_document::Tree;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::bundle::privileges;
 use boson_pipeline::difference::{Difference, differences};
@@ -17,12 +19,10 @@ use std::path::{Path, PathBuf};
 
 /// OLD for a conversion without the plugin.
 const NONE: &str = "none";
-/// Characters of a value that are shown.
-const LENGTH: usize = 100;
-
 const EXAMPLES: &str = "\
-Both conversions use the same values of variables; generated values are not stored. Options of `host convert` apply to both. Plugins
-of the same stage that --plugin names are not used. Values of variables are shown as `<redacted>`, and values in Secrets not at all.
+Both conversions use the same values of variables; generated values are not stored. Options of `host convert` apply to both, except
+--out, --record and --strict: nothing is written, and warnings are not shown. Plugins of the same stage that --plugin names are not
+used. Values of variables are shown as `<redacted>`, and values in Secrets not at all.
 
 Examples:
   host plugin diff my-labels-1.wasm my-labels-2.wasm manifest.yml --release ./nats-release
@@ -36,7 +36,7 @@ pub struct DiffArguments {
     old: PathBuf,
     /// The component that replaces it
     new: PathBuf,
-    /// Exit with code 1 if there are differences
+    /// Exit with code 1 if there are differences, as for an error
     #[arg(long)]
     exit_code: bool,
     #[command(flatten)]
@@ -52,6 +52,12 @@ pub fn run(arguments: &DiffArguments, color: Color) -> Result<(), Failed> {
         output::show(&[error], &Sources::default(), color);
         Failed::Input
     };
+    if arguments.convert.manifest == Path::new("-") {
+        let message = "the manifest is read twice, so it cannot be standard input";
+        return Err(fail(
+            Diagnostic::error(codes::PLUGIN_DIFF_INPUT, message).help("use a file"),
+        ));
+    }
     let sandbox = plugins::sandbox(Limits::default()).map_err(|failure| fail(failure.diagnostic()))?;
     let load = |path: &Path| plugins::component(&sandbox, path).map_err(|error| fail(*error));
     let (before, after) = (old.map(load).transpose()?, load(&arguments.new)?);
@@ -105,6 +111,9 @@ enum Change {
 impl Changes {
     fn of(old: &Done, new: &Done, sources: &Sources) -> Self {
         let (before, after) = (by_identity(&old.objects), by_identity(&new.objects));
+        let mut secrets = old.secrets.clone();
+        secrets.add(new.secrets.clone());
+        let shown = |value: &Tree| secrets.redact(value.clone(), sources);
         let names: BTreeSet<&Identity> = before.keys().chain(after.keys()).collect();
         let mut objects = Vec::new();
         for name in names {
@@ -116,8 +125,8 @@ impl Changes {
                     let is_secret = before.str("kind") == Some("Secret");
                     let line = |one: &Difference<'_>| match is_secret {
                         // Derived values are not known as secrets.
-                        true => format!("{}: changed", one.pointer),
-                        false => line(one, new, sources),
+                        true => format!("{}: changed", replies::pointer(one)),
+                        false => line(one, &shown),
                     };
                     (Change::Changed, found.iter().map(line).collect())
                 }
@@ -179,18 +188,15 @@ fn gained(objects: &BTreeMap<Identity, &Tree>) -> BTreeSet<String> {
     objects.iter().flat_map(of_object).collect()
 }
 
-fn line(one: &Difference<'_>, new: &Done, sources: &Sources) -> String {
-    let shown = |value: &Tree| {
-        let text = json::to_text(&new.secrets.redact(value.clone(), sources));
-        match text.char_indices().nth(LENGTH) {
-            Some((at, _)) => format!("{}...", &text[..at]),
-            None => text,
-        }
-    };
-    let pointer = &one.pointer;
-    match (one.old, one.new) {
-        (Some(old), Some(new)) => format!("{pointer}: {} -> {}", shown(old), shown(new)),
-        (Some(old), None) => format!("{pointer}: {} removed", shown(old)),
-        (None, new) => format!("{pointer}: {} added", new.map(shown).unwrap_or_default()),
+fn line(one: &Difference<'_>, shown: &dyn Fn(&Tree) -> Tree) -> String {
+    let (old, new) = (one.old.map(shown), one.new.map(shown));
+    let pointer = replies::pointer(one);
+    match (old, new) {
+        (Some(old), Some(new)) => format!("{pointer}: {} -> {}", replies::short(&old), replies::short(&new)),
+        (Some(old), None) => format!("{pointer}: {} removed", replies::short(&old)),
+        (None, new) => format!(
+            "{pointer}: {} added",
+            new.as_ref().map(replies::short).unwrap_or_default()
+        ),
     }
 }

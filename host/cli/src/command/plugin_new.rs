@@ -9,6 +9,7 @@ use crate::output::{self, Color};
 use crate::plugins;
 use crate::scaffold::{Language, New};
 use crate::storage;
+use boson_document::{Tree, json};
 use boson_pipeline::report::Sources;
 use boson_pipeline::{Diagnostic, Stage};
 use boson_sandbox::Limits;
@@ -66,8 +67,14 @@ pub fn run(arguments: &NewArguments, color: Color) -> Result<(), Failed> {
         output::show(&[error], &Sources::default(), color);
         Failed::Input
     };
+    if name_collides(arguments) {
+        let message = format!("a crate cannot be named '{}': it uses one of this name", arguments.name);
+        return Err(fail(
+            Diagnostic::error(codes::PLUGIN_EXISTS, message).help("choose another name"),
+        ));
+    }
     if folder.exists() {
-        let message = format!("'{}' exists", files::name(&folder));
+        let message = format!("'{}' already exists", files::name(&folder));
         return Err(fail(
             Diagnostic::error(codes::PLUGIN_EXISTS, message).help("choose another name, or --out"),
         ));
@@ -77,24 +84,41 @@ pub fn run(arguments: &NewArguments, color: Color) -> Result<(), Failed> {
         stage: arguments.stage,
         language: arguments.language,
     };
+    // Before anything is written.
+    let reply = match new.stage.has_rule() {
+        true => Some(reply_of_rule(&new).map_err(|error| fail(*error))?),
+        false => None,
+    };
     for (path, text) in new.files() {
         storage::create(&folder.join(path), &text)?;
     }
-    if new.stage.has_rule() {
-        reply_of_rule(&folder.join(new.case())).map_err(|error| fail(*error))??;
+    if let Some(reply) = reply {
+        storage::create(&folder.join(new.case()).join("reply.json"), &json::to_lines(&reply))?;
     }
     let folder = folder.display();
     output::complain(&format!("created {folder}\nNext: make -C {folder} test\n"));
     Ok(())
 }
 
-/// Writes the reply of the built-in rule as the one that a new wrapper has to return.
-fn reply_of_rule(case: &Path) -> Result<anyhow::Result<()>, Box<Diagnostic>> {
+/// Whether the plugin would have the name of a crate that it uses.
+fn name_collides(arguments: &NewArguments) -> bool {
+    let used = ["boson-plugin", "core", "schemars", "serde", "serde-json", "std", "test"];
+    arguments.language == Language::Rust && used.contains(&arguments.name.as_str())
+}
+
+/// The reply of the built-in rule, which a new wrapper has to return.
+fn reply_of_rule(new: &New) -> Result<Tree, Box<Diagnostic>> {
     let failed = |failure: boson_sandbox::Failure| Box::new(failure.diagnostic());
     let sandbox = plugins::sandbox(Limits::default()).map_err(failed)?;
-    let case = Case::read(case)?;
-    let rule = plugins::built_in(&sandbox, None, case.stage)?;
-    Ok(case.write_reply(&case.call(&sandbox, &rule)?.reply))
+    let rule = plugins::built_in(&sandbox, None, new.stage)?;
+    let case = |message| Box::new(Diagnostic::error(codes::PLUGIN_CASE, message));
+    let call = json::parse(new.call()).map_err(|error| case(error.to_string()))?;
+    let called = Case::of(Path::new(new.case()), call)
+        .map_err(case)?
+        .call(&sandbox, &rule)?;
+    called
+        .failure
+        .map_or(Ok(called.reply), |failure| Err(Box::new(failure)))
 }
 
 #[cfg(test)]

@@ -9,15 +9,15 @@ use crate::storage::durable;
 use anyhow::Context;
 use boson_document::{Tree, json};
 use boson_pipeline::Diagnostic;
-use boson_pipeline::report::{self, Sources};
+use boson_pipeline::report::{self, Sources, clean};
 use boson_sandbox::{Limits, Measures, Plugin, Sandbox};
 use clap::Args;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 A case is a directory with `call.json`, the input of one call, and `reply.json`, the expected reply. `host convert --record` writes
-cases of real conversions. Replies are compared exactly, also the order of members. Each call is made twice, and each comparison is
-repeated with a changed reply, which has to fail. Cases of other stages are skipped.
+cases of real conversions. Replies are compared exactly, also the order of members. Each call is made twice, to find plugins that
+are not deterministic. Cases of other stages are skipped.
 
 Examples:
   host convert manifest.yml --release ./nats-release --record cases --record-stage resources > /dev/null
@@ -141,7 +141,7 @@ fn compare(expected: Option<&Tree>, reply: &Tree, again: &Tree) -> Result<(), Ve
     let Some(expected) = expected else {
         return Err(vec!["there is no reply.json; write it with --update".to_string()]);
     };
-    if replies::are_same(expected, &replies::changed(reply)) {
+    if replies::are_same(reply, &replies::changed(reply)) {
         return Err(vec![
             "the negative control failed: a changed reply was accepted".to_string(),
         ]);
@@ -153,7 +153,7 @@ fn compare(expected: Option<&Tree>, reply: &Tree, again: &Tree) -> Result<(), Ve
 }
 
 fn line(one: &Tested) -> String {
-    let name = &one.name;
+    let name = clean::line(&one.name);
     match &one.outcome {
         Outcome::Passed => format!("ok       {name}\n"),
         Outcome::Updated => format!("updated  {name}\n"),
@@ -177,7 +177,7 @@ fn summary(tested: &[Tested], skipped: usize, headroom: &Headroom) -> String {
     add(skipped, "of other stages skipped");
     let parts = parts.join(", ");
     match tested {
-        [] => format!("no case is of the stage of this plugin: {parts}\n"),
+        [] => format!("no case belongs to the stage of this plugin: {parts}\n"),
         _ => format!("\n{parts}\n{headroom}"),
     }
 }

@@ -10,14 +10,14 @@ use crate::output::{self, Color};
 use crate::plugins;
 use boson_document::{Tree, json};
 use boson_pipeline::diagnostic::Related;
-use boson_pipeline::report::{self, Sources};
+use boson_pipeline::report::{self, Sources, clean};
 use boson_pipeline::{Diagnostic, Place, Severity};
 use boson_sandbox::json_call::{JsonCallError, JsonReply};
 use boson_sandbox::{Console, Limits, Measures, Plugin, Profile, Sandbox};
 use clap::Args;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// How long `--profile` repeats a call.
@@ -84,56 +84,77 @@ pub fn run(arguments: &RunPluginArguments, color: Color) -> Result<(), Failed> {
     let settings = settings.transpose().map_err(|one| fail(vec![*one], &sources))?;
     let limits = limits(arguments);
     let sandbox = plugins::sandbox(limits.clone()).map_err(|failure| fail(vec![failure.diagnostic()], &sources))?;
-    let left = Arc::new(AtomicUsize::new(MAX_PRINTED));
-    let sandbox = sandbox.with_console(console(left.clone()));
+    let printed = Arc::new(Printed::default());
+    let console = printed.clone();
+    let sandbox = sandbox.with_console(Console::new(move |text| console.show(text)));
     let plugin =
         plugins::alone(&sandbox, &arguments.component, settings.as_ref()).map_err(|all| fail(all, &sources))?;
     let call = call(arguments, &sandbox, &plugin).map_err(|one| fail(vec![*one], &sources))?;
     register(&call.arguments, &mut sources);
-    match sandbox.call_json(&plugin, &call.function, &call.arguments) {
+    let result = sandbox.call_json(&plugin, &call.function, &call.arguments);
+    if arguments.profile {
+        // It prints the same in each call.
+        printed.is_silent.store(true, Ordering::Relaxed);
+        let profile = sandbox.profile(&plugin, &call.function, &call.arguments, PROFILED);
+        output::complain(&profiled(&profile, &result));
+    }
+    let (reply, outcome) = match result {
         Ok(reply) => {
-            if arguments.profile {
-                left.store(0, Ordering::Relaxed);
-                // The call has just succeeded, so it succeeds again.
-                if let Ok(profile) = sandbox.profile(&plugin, &call.function, &call.arguments, PROFILED) {
-                    output::complain(&profiled(&profile, reply.measures.fuel));
-                }
-            }
-            let shown = show_reply(&reply, &limits, &sources, color);
-            match &call.recorded {
-                Some(recorded) => as_recorded(recorded, &reply),
-                None => shown,
-            }
+            show_reply(&reply, &limits, &sources, color)?;
+            let outcome = if reply.failed { Err(Failed::Input) } else { Ok(()) };
+            (cases::reply(&reply), outcome)
         }
-        Err(JsonCallError::Arguments(message)) => Err(fail(
-            vec![Diagnostic::error(codes::PLUGIN_ARGUMENTS, message).help("see `wit/` for the function's parameters")],
-            &sources,
-        )),
+        Err(JsonCallError::Arguments(message)) => {
+            let error = Diagnostic::error(codes::PLUGIN_ARGUMENTS, message);
+            return Err(fail(
+                vec![error.help("see `wit/` for the function's parameters")],
+                &sources,
+            ));
+        }
         Err(JsonCallError::Plugin(failure, measures)) => {
-            let result = fail(vec![failure.diagnostic()], &sources);
+            let diagnostic = failure.diagnostic();
+            let reply = cases::failure(&diagnostic);
+            let failed = fail(vec![diagnostic], &sources);
             output::complain(&measured(&measures, None, &limits));
-            Err(result)
+            (reply, Err(failed))
+        }
+    };
+    match (&arguments.replay, &call.recorded) {
+        (None, _) => outcome,
+        (Some(_), Some(recorded)) => as_recorded(recorded, &reply),
+        (Some(_), None) => {
+            output::complain("the recording has no reply to compare with\n");
+            outcome
         }
     }
 }
 
-/// Shows what the plugin prints, without control characters, on standard error. `left`: bytes that may be shown.
-fn console(left: Arc<AtomicUsize>) -> Console {
-    Console::new(move |text| {
-        let before = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
-            (left > 0).then(|| left.saturating_sub(text.len()))
-        });
-        let Ok(before) = before else { return };
-        let text = String::from_utf8_lossy(text);
-        let shown = |letter: &char| !letter.is_control() || matches!(letter, '\n' | '\t');
-        output::complain(&text.chars().filter(shown).collect::<String>());
-        if before <= text.len() {
-            output::complain(&format!(
-                "\nmore than {} KiB of output; the rest is not shown\n",
-                MAX_PRINTED >> 10
-            ));
+/// What the plugin has printed.
+#[derive(Default)]
+struct Printed {
+    bytes: AtomicUsize,
+    /// Nothing more is shown.
+    is_silent: AtomicBool,
+}
+
+// === impl Printed ===
+
+impl Printed {
+    /// Shows a text on standard error, with control characters made visible, up to a limit.
+    fn show(&self, text: &[u8]) {
+        if self.is_silent.load(Ordering::Relaxed) {
+            return;
         }
-    })
+        let before = self.bytes.fetch_add(text.len(), Ordering::Relaxed);
+        let room = MAX_PRINTED.saturating_sub(before);
+        let shown = String::from_utf8_lossy(&text[..room.min(text.len())]);
+        output::complain(&clean::part(&shown));
+        if room < text.len() {
+            self.is_silent.store(true, Ordering::Relaxed);
+            let limit = MAX_PRINTED >> 10;
+            output::complain(&format!("\nmore than {limit} KiB of output; the rest is not shown\n"));
+        }
+    }
 }
 
 fn limits(arguments: &RunPluginArguments) -> Limits {
@@ -167,7 +188,7 @@ fn call(arguments: &RunPluginArguments, sandbox: &Sandbox, plugin: &Plugin) -> R
     let case = Case::read(folder)?;
     if case.stage != plugin.stage {
         let message = format!(
-            "the call is one of the stage '{}', the plugin one of '{}'",
+            "the call belongs to the stage '{}', and the plugin to '{}'",
             case.stage, plugin.stage
         );
         let error = Diagnostic::error(codes::PLUGIN_OTHER_STAGE, message);
@@ -181,16 +202,13 @@ fn call(arguments: &RunPluginArguments, sandbox: &Sandbox, plugin: &Plugin) -> R
 }
 
 /// Compares a reply with the recorded one.
-fn as_recorded(recorded: &Tree, reply: &JsonReply) -> Result<(), Failed> {
-    let reply = cases::reply(reply);
-    if replies::are_same(recorded, &reply) {
-        output::complain("the reply is the recorded one\n");
+fn as_recorded(recorded: &Tree, reply: &Tree) -> Result<(), Failed> {
+    if replies::are_same(recorded, reply) {
+        output::complain("the reply matches the recorded one\n");
         return Ok(());
     }
-    let lines: String = replies::lines(recorded, &reply)
-        .iter()
-        .map(|line| format!("  {line}\n"))
-        .collect();
+    let lines = replies::lines(recorded, reply);
+    let lines: String = lines.iter().map(|line| format!("  {line}\n")).collect();
     output::complain(&format!("the reply differs from the recorded one:\n{lines}"));
     Err(Failed::Input)
 }
@@ -238,7 +256,7 @@ fn register(input: &Tree, sources: &mut Sources) {
     }
 }
 
-fn show_reply(reply: &JsonReply, limits: &Limits, sources: &Sources, color: Color) -> Result<(), Failed> {
+fn show_reply(reply: &JsonReply, limits: &Limits, sources: &Sources, color: Color) -> std::io::Result<()> {
     output::print(&json::to_lines(&reply.value))?;
     // `checks` replies with nothing else.
     let reported = match reply.value {
@@ -252,7 +270,7 @@ fn show_reply(reply: &JsonReply, limits: &Limits, sources: &Sources, color: Colo
         Some(json::to_text(&reply.value).len()),
         limits,
     ));
-    if reply.failed { Err(Failed::Input) } else { Ok(()) }
+    Ok(())
 }
 
 fn diagnostic(reported: &Tree) -> Diagnostic {
@@ -310,7 +328,16 @@ fn place(reported: Option<&Tree>) -> Place {
 }
 
 /// The functions with the most samples, with estimates of their fuel in one call.
-fn profiled(profile: &Profile, fuel: u64) -> String {
+fn profiled(profile: &Result<Profile, JsonCallError>, result: &Result<JsonReply, JsonCallError>) -> String {
+    let fuel = match result {
+        Ok(reply) => reply.measures.fuel,
+        Err(JsonCallError::Plugin(_, measures)) => measures.fuel,
+        Err(JsonCallError::Arguments(_)) => return String::new(),
+    };
+    let profile = match profile {
+        Ok(profile) => profile,
+        Err(_) => return "no profile: the call fails\n".to_string(),
+    };
     let mut text = format!(
         "functions by fuel, from {} samples of {} calls:\n",
         profile.samples, profile.calls
@@ -323,7 +350,7 @@ fn profiled(profile: &Profile, fuel: u64) -> String {
             format!("{:.1} %", 100.0 * own),
             format!("{:.0}", own * fuel as f64),
             format!("{:.1} %", 100.0 * share(function.total)),
-            function.name.clone(),
+            clean::line(&function.name),
         ]);
     }
     text.push_str(&columns(&rows));

@@ -41,7 +41,7 @@ impl New {
                 self.filled(MAKEFILE) + &self.filled(self.language.makefile()),
             ),
             (".gitignore".to_string(), self.language.ignored()),
-            (format!("{}/call.json", self.case()), call(self.stage).to_string()),
+            (format!("{}/call.json", self.case()), self.call().to_string()),
         ];
         let sources = self.language.sources(self.stage).into_iter();
         files.extend(sources.map(|(path, template)| (self.filled(&path), self.filled(template))));
@@ -56,6 +56,11 @@ impl New {
         };
         files.extend(reply.map(|reply| (format!("{}/reply.json", self.case()), self.filled(reply))));
         files
+    }
+
+    /// The call of the case: the content of `call.json`.
+    pub fn call(&self) -> &'static str {
+        call(self.stage)
     }
 
     /// The folder of the case.
@@ -117,7 +122,6 @@ pub fn wit_files(stage: Stage) -> [(String, &'static str); 2] {
     ]
 }
 
-/// The call of the case.
 fn call(stage: Stage) -> &'static str {
     match stage {
         Stage::Ops => include_str!("../../templates/cases/ops/call.json"),

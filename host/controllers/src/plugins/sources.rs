@@ -7,10 +7,10 @@ use crate::codes;
 use boson_pipeline::Diagnostic;
 use std::collections::BTreeMap;
 
-/// Whose plugins the operator uses.
+/// Which plugins from ConfigMaps the operator uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PluginSources {
-    /// Nobody's: only those of its installation.
+    /// None; only the installed plugins.
     Off,
     /// Those in the operator's namespace.
     Operator,

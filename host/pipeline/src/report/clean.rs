@@ -5,13 +5,26 @@
 const LONGEST: usize = 8192;
 
 /// Text that may have several lines.
-pub(super) fn text(text: &str) -> String {
+pub fn text(text: &str) -> String {
     clean(text, true)
 }
 
 /// Text within a line.
-pub(super) fn line(text: &str) -> String {
+pub fn line(text: &str) -> String {
     clean(text, false)
+}
+
+/// A part of a longer text with lines: nothing is cut off, and spaces at its end stay.
+pub fn part(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\t' => out.push(c),
+            c if is_harmful(c) => out.push_str(&visible(c)),
+            c => out.push(c),
+        }
+    }
+    out
 }
 
 fn clean(text: &str, lines: bool) -> String {

@@ -3,7 +3,7 @@
 //! Guarantees: of a document that was registered as secret, only places are shown, no text; no control character of a
 //! document, a plugin or a user reaches the terminal; every diagnostic has a limited number of columns per line.
 
-mod clean;
+pub mod clean;
 mod excerpt;
 mod kinds;
 mod paint;
