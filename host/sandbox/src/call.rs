@@ -36,7 +36,7 @@ pub struct Measures {
 }
 
 /// Bytes of one page of linear memory.
-const PAGE: u64 = 64 << 10;
+pub(crate) const PAGE: u64 = 64 << 10;
 
 /// Prefix of the name of a function that only traps if calls nest too deep.
 const TOO_DEEP: &str = "nested too deep";

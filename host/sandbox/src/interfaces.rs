@@ -1,5 +1,6 @@
-//! Lists the interfaces of a plugin.
+//! What a component is: its interfaces, and what an instance of it has from the beginning.
 
+use crate::call::PAGE;
 use crate::engine::Sandbox;
 use crate::plugin::Plugin;
 
@@ -10,6 +11,21 @@ pub struct Interfaces {
     pub imports: Vec<String>,
     /// What it exports.
     pub exports: Vec<String>,
+}
+
+/// What a component and each instance of it need.
+#[derive(Clone, Copy, Debug)]
+pub struct Requirements {
+    /// Bytes of machine code.
+    pub code: u64,
+    /// Number of memories.
+    pub memories: u32,
+    /// Bytes that the largest memory has from the beginning.
+    pub memory: u64,
+    /// Number of tables.
+    pub tables: u32,
+    /// Elements that the largest table has from the beginning.
+    pub table_elements: u64,
 }
 
 // === impl Sandbox ===
@@ -23,6 +39,21 @@ impl Sandbox {
         Interfaces {
             imports: imports.collect(),
             exports: exports.collect(),
+        }
+    }
+
+    /// What the plugin needs. The numbers of memories and tables are 0 if the component does not declare them.
+    pub fn requirements(&self, plugin: &Plugin) -> Requirements {
+        let component = plugin.pre.component();
+        let code = component.image_range();
+        let needs = component.resources_required();
+        let needs = needs.as_ref();
+        Requirements {
+            code: (code.end as usize).saturating_sub(code.start as usize) as u64,
+            memories: needs.map_or(0, |needs| needs.num_memories),
+            memory: needs.and_then(|needs| needs.max_initial_memory_size).unwrap_or(0) * PAGE,
+            tables: needs.map_or(0, |needs| needs.num_tables),
+            table_elements: needs.and_then(|needs| needs.max_initial_table_size).unwrap_or(0),
         }
     }
 }

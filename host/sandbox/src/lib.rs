@@ -46,7 +46,7 @@ pub use description::{Code, Description};
 pub use digest::Digest;
 pub use engine::Sandbox;
 pub use error::{Failure, FailureKind};
-pub use interfaces::Interfaces;
+pub use interfaces::{Interfaces, Requirements};
 pub use limits::Limits;
 pub use plugin::{Plugin, Source};
 pub use plugins::Plugins;

@@ -6,7 +6,7 @@ use crate::output::{self, Color};
 use crate::plugins;
 use boson_document::Tree;
 use boson_pipeline::report::Sources;
-use boson_sandbox::{Description, Failure, Limits, Plugin, Sandbox};
+use boson_sandbox::{Description, Failure, Limits, Plugin, Requirements, Sandbox};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -47,20 +47,37 @@ fn overview(sandbox: &Sandbox, plugin: &Plugin, description: &Description, size:
         (true, true) => "wraps the rule",
         (false, _) => "runs in addition to others",
     };
-    let interfaces = sandbox.interfaces(plugin);
+    let (interfaces, needs) = (sandbox.interfaces(plugin), sandbox.requirements(plugin));
     let kib = |bytes: u64| format!("{} KiB", bytes.div_ceil(1 << 10));
     let text = |name: &str, value: String| [name.to_string(), value];
     vec![
         text("name", format!("{} {}", description.name, description.version)),
         text("stage", format!("{}: {role}", plugin.stage)),
         text("digest", plugin.digest.to_string()),
-        text(
-            "size",
-            format!("{}, {} of machine code", kib(size), kib(sandbox.code_weight(plugin))),
-        ),
+        text("size", format!("{}, {} of machine code", kib(size), kib(needs.code))),
+        text("needs", needed(&needs, sandbox.limits())),
         text("exports", interfaces.exports.join(", ")),
         text("imports", interfaces.imports.join(", ")),
     ]
+}
+
+/// What each instance has from the beginning, with the limits.
+fn needed(needs: &Requirements, limits: &Limits) -> String {
+    let Requirements {
+        memories,
+        memory,
+        tables,
+        table_elements,
+        ..
+    } = needs;
+    format!(
+        "{memories} of {} memories, {:.1} of {} MiB; {tables} of {} tables, {table_elements} of {} elements",
+        limits.memories,
+        *memory as f64 / f64::from(1 << 20),
+        limits.memory >> 20,
+        limits.tables,
+        limits.table_elements,
+    )
 }
 
 /// The members that settings may have: name, and type with description.

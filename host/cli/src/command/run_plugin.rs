@@ -37,7 +37,7 @@ Examples:
   host run-plugin target/plugins/ops.wasm --call find <<< \
     '{\"request\": {\"document\": {\"a\": [7]}, \"document-name\": \"m.yml\", \"path\": \"/a/0\"}}'
   host run-plugin ./my-rule.wasm --call describe < /dev/null
-  host run-plugin ./my-rule.wasm --replay cases/012-convert-group-nats";
+  host run-plugin ./my-rule.wasm --replay recorded/019-convert-group-broker";
 
 /// Run one function of a plugin in the sandbox
 #[derive(Args, Debug)]
