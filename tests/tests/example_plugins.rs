@@ -10,13 +10,24 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Whether this compiler has the standard library for WebAssembly. Debian's builds it, with other options.
+/// Where plugins in Rust are compiled, for all runs.
+fn target() -> PathBuf {
+    let binary = boson_tests::binary().unwrap();
+    binary.ancestors().nth(2).unwrap().join("examples")
+}
+
+/// Whether this compiler has the standard library for WebAssembly. Debian's builds it, with other options. A test that
+/// needs it is left out otherwise.
 fn has_target() -> bool {
     let output = Command::new("rustc").args(["--print", "sysroot"]).output().unwrap();
     let sysroot = String::from_utf8(output.stdout).unwrap();
-    Path::new(sysroot.trim())
+    let found = Path::new(sysroot.trim())
         .join("lib/rustlib/wasm32-unknown-unknown")
-        .is_dir()
+        .is_dir();
+    if !found {
+        eprintln!("left out: this compiler has no standard library for wasm32-unknown-unknown");
+    }
+    found
 }
 
 /// Whether a compiler is installed. A test that needs a missing one is left out.
@@ -46,12 +57,7 @@ fn build(example: &str, scratch: &Path) -> PathBuf {
     copy(&root().join("wit"), &scratch.join("wit")).unwrap();
     copy(&root().join("sdk"), &scratch.join("sdk")).unwrap();
     fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
-    let target = boson_tests::binary()
-        .unwrap()
-        .ancestors()
-        .nth(2)
-        .unwrap()
-        .join("examples");
+    let target = target();
     run(Command::new(env!("CARGO"))
         .args(["build", "--release", "--offline", "--target", "wasm32-unknown-unknown"])
         .current_dir(&folder)
@@ -72,7 +78,6 @@ fn found(reply: &str) -> Vec<(String, String)> {
 #[test]
 fn the_check_in_rust_finds_what_its_page_lists() {
     if !has_target() {
-        eprintln!("left out: this compiler has no standard library for wasm32-unknown-unknown");
         return;
     }
     let scratch = tempfile::tempdir().unwrap();
@@ -124,12 +129,7 @@ fn the_crate_for_plugins_in_rust_passes_its_tests() {
     let folder = scratch.path().join("sdk/rust");
     copy(&root().join("sdk/rust"), &folder).unwrap();
     provide(&folder, "rust");
-    let target = boson_tests::binary()
-        .unwrap()
-        .ancestors()
-        .nth(2)
-        .unwrap()
-        .join("examples");
+    let target = target();
     for feature in ["resources", "bpm"] {
         run(Command::new(env!("CARGO"))
             .args(["test", "--offline", "--features", feature])
@@ -206,70 +206,49 @@ fn create(scratch: &Path, stage: &str, language: &str) -> PathBuf {
     scratch.join(name)
 }
 
-/// Makes `make test` of a new plugin pass, with what is installed here.
-fn make_test(folder: &Path, variables: &[String]) {
-    let host = boson_tests::binary().unwrap();
-    let mut make = Command::new("make");
-    make.arg("test").arg(format!("HOST={}", host.display())).args(variables);
-    run(make.current_dir(folder).env("CARGO_NET_OFFLINE", "true"));
+/// Creates a plugin of each of these stages, and runs `make test` in it with what is installed here.
+fn make_and_test(language: &str, stages: &[&str], variables: &[String]) {
+    let (host, scratch) = (boson_tests::binary().unwrap(), tempfile::tempdir().unwrap());
+    for stage in stages {
+        let folder = create(scratch.path(), stage, language);
+        provide(&folder, language);
+        let mut make = Command::new("make");
+        make.arg("test").arg(format!("HOST={}", host.display())).args(variables);
+        run(make.current_dir(folder).env("CARGO_NET_OFFLINE", "true"));
+    }
 }
 
 const STAGES: [&str; 7] = ["ops", "variables", "links", "render", "bpm", "resources", "checks"];
 
 #[test]
 fn new_plugins_in_rust_pass_their_tests() {
-    if !has_target() {
-        eprintln!("left out: this compiler has no standard library for wasm32-unknown-unknown");
-        return;
-    }
-    let target = boson_tests::binary()
-        .unwrap()
-        .ancestors()
-        .nth(2)
-        .unwrap()
-        .join("examples");
-    let scratch = tempfile::tempdir().unwrap();
-    for stage in STAGES {
-        let folder = create(scratch.path(), stage, "rust");
-        provide(&folder, "rust");
-        make_test(&folder, &[format!("CARGO_TARGET_DIR={}", target.display())]);
+    if has_target() {
+        make_and_test("rust", &STAGES, &[format!("CARGO_TARGET_DIR={}", target().display())]);
     }
 }
 
 #[test]
 fn new_plugins_in_javascript_pass_their_tests() {
-    if !has("componentize-qjs") {
-        return;
-    }
-    let scratch = tempfile::tempdir().unwrap();
-    for stage in STAGES {
-        let folder = create(scratch.path(), stage, "js");
-        provide(&folder, "js");
-        make_test(&folder, &["COMPONENTIZE=componentize-qjs".to_string()]);
+    if has("componentize-qjs") {
+        make_and_test("js", &STAGES, &["COMPONENTIZE=componentize-qjs".to_string()]);
     }
 }
 
 #[test]
 fn new_plugins_in_python_pass_their_tests() {
-    if !has("componentize-py") {
-        return;
-    }
-    let scratch = tempfile::tempdir().unwrap();
-    for stage in ["checks", "bpm"] {
-        let folder = create(scratch.path(), stage, "python");
-        provide(&folder, "python");
-        make_test(&folder, &["COMPONENTIZE=componentize-py".to_string()]);
+    if has("componentize-py") {
+        make_and_test(
+            "python",
+            &["checks", "bpm"],
+            &["COMPONENTIZE=componentize-py".to_string()],
+        );
     }
 }
 
 #[test]
 fn new_plugins_in_go_pass_their_tests() {
-    if !has("wit-bindgen") {
-        return;
-    }
-    let scratch = tempfile::tempdir().unwrap();
-    for stage in STAGES {
-        make_test(&create(scratch.path(), stage, "go"), &[]);
+    if has("wit-bindgen") {
+        make_and_test("go", &STAGES, &[]);
     }
 }
 
@@ -294,7 +273,7 @@ fn follow_the_guide(language: &str, compiler: &str) {
         binary.parent().unwrap().display(),
         std::env::var("PATH").unwrap()
     );
-    let target = binary.ancestors().nth(2).unwrap().join("examples");
+    let target = target();
     let commands = page.lines().filter_map(|line| line.strip_prefix("$ "));
     let mut ran = 0;
     for command in commands.filter(|command| !command.starts_with("kubectl ")) {

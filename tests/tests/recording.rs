@@ -6,6 +6,7 @@ use boson_tests::wrapper::COMMON;
 use boson_tests::{Ran, built_in, component, golden, host, root};
 use std::fs;
 use std::path::{Path, PathBuf};
+use tempfile::TempDir;
 
 const STAGES: [&str; 5] = ["ops", "variables", "links", "render", "bpm"];
 
@@ -29,6 +30,14 @@ fn convert(directory: &Path, extra: &[&str]) -> Ran {
     ];
     arguments.extend(rest.iter().chain(extra).map(|text| text.to_string()));
     host(directory, &arguments).unwrap()
+}
+
+/// A directory with a recording of the only call of the stage `ops`.
+fn recorded_ops() -> TempDir {
+    let scratch = tempfile::tempdir().unwrap();
+    let ran = convert(scratch.path(), &["--record", "recorded", "--record-stage", "ops"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    scratch
 }
 
 fn plugin(stage: &str) -> String {
@@ -94,9 +103,7 @@ fn a_recorded_conversion_has_no_values_and_can_be_repeated() {
 
 #[test]
 fn a_changed_reply_is_found_and_can_be_accepted() {
-    let scratch = tempfile::tempdir().unwrap();
-    let ran = convert(scratch.path(), &["--record", "recorded", "--record-stage", "ops"]);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let scratch = recorded_ops();
     let folders = cases(scratch.path());
     let [folder] = folders.as_slice() else {
         panic!("one call: {folders:?}")
@@ -137,9 +144,7 @@ fn a_changed_reply_is_found_and_can_be_accepted() {
 
 #[test]
 fn tests_without_a_case_of_the_stage_fail() {
-    let scratch = tempfile::tempdir().unwrap();
-    let ran = convert(scratch.path(), &["--record", "recorded", "--record-stage", "ops"]);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let scratch = recorded_ops();
     let ran = host(scratch.path(), ["plugin", "test", &plugin("links"), "recorded"]).unwrap();
     assert_eq!(ran.code, 1);
     assert!(
@@ -209,9 +214,7 @@ fn a_conversion_that_fails_has_a_recording_and_a_failure_can_be_repeated() {
 
 #[test]
 fn names_in_cases_cannot_control_a_terminal() {
-    let scratch = tempfile::tempdir().unwrap();
-    let ran = convert(scratch.path(), &["--record", "recorded", "--record-stage", "ops"]);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let scratch = recorded_ops();
     let folders = cases(scratch.path());
     let renamed = scratch.path().join("recorded/\u{1b}[31m");
     fs::rename(&folders[0], &renamed).unwrap();

@@ -44,12 +44,10 @@ impl Sandbox {
 
     /// What the plugin needs. The numbers of memories and tables are 0 if the component does not declare them.
     pub fn requirements(&self, plugin: &Plugin) -> Requirements {
-        let component = plugin.pre.component();
-        let code = component.image_range();
-        let needs = component.resources_required();
+        let needs = plugin.pre.component().resources_required();
         let needs = needs.as_ref();
         Requirements {
-            code: (code.end as usize).saturating_sub(code.start as usize) as u64,
+            code: plugin.code_bytes(),
             memories: needs.map_or(0, |needs| needs.num_memories),
             memory: needs.and_then(|needs| needs.max_initial_memory_size).unwrap_or(0) * PAGE,
             tables: needs.map_or(0, |needs| needs.num_tables),

@@ -88,9 +88,7 @@ impl Sandbox {
 
     /// Bytes of memory that a plugin's machine code takes for as long as any copy of the plugin is there.
     pub fn code_weight(&self, plugin: &Plugin) -> u64 {
-        let code = plugin.pre.component().image_range();
-        let bytes = (code.end as usize).saturating_sub(code.start as usize);
-        self.cache.weight(bytes as u64)
+        self.cache.weight(plugin.code_bytes())
     }
 
     /// Removes the machine code of a component from the cache: it was refused, or is no longer used.

@@ -123,6 +123,12 @@ impl Plugin {
         std::iter::successors(Some(self), |plugin| plugin.below.as_deref())
     }
 
+    /// Bytes of its machine code.
+    pub(crate) fn code_bytes(&self) -> u64 {
+        let code = self.pre.component().image_range();
+        (code.end as usize).saturating_sub(code.start as usize) as u64
+    }
+
     /// A failure of this plugin, with its digest if it does not ship with the host.
     pub(crate) fn failure(&self, kind: FailureKind, message: impl Into<String>) -> Failure {
         Failure {

@@ -366,11 +366,12 @@ fn convert(
     match conversion.result {
         Ok(objects) => {
             warnings.append(&mut diagnostics);
+            let (values, secrets) = manifest.into_values();
             Ok(Done {
                 deployment: owner(&deployment),
                 objects,
-                secrets: manifest.filter(sources).secrets.clone(),
-                values: manifest.values,
+                values,
+                secrets,
             })
         }
         Err(convert::Failed) => Err(diagnostics),

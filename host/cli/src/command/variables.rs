@@ -112,6 +112,11 @@ impl Manifest {
         }
     }
 
+    /// The values, and what messages must not quote.
+    pub fn into_values(self) -> (Tree, Secrets) {
+        (self.values, self.secrets)
+    }
+
     /// Diagnostics without the values of its variables. `shown`: documents without secrets.
     pub fn scrub(&self, diagnostics: Vec<Diagnostic>, shown: &Shown) -> Vec<Diagnostic> {
         self.secrets.scrub(diagnostics, shown)
