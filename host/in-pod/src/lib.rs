@@ -20,6 +20,8 @@ pub use values::{Held, Origin, Values};
 
 /// The file of a container that becomes Secrets.
 pub const OUTPUT: &str = "/mnt/quarks/output.json";
+/// The file with the links that the deployment provides, beside [`OUTPUT`].
+pub const PROVIDERS: &str = "/mnt/quarks/providers.json";
 /// The file with the report of a container.
 pub const TERMINATION_LOG: &str = "/dev/termination-log";
 /// Exit code of a command that has reported errors in its input: a retry would fail, too.

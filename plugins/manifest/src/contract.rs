@@ -5,11 +5,12 @@
 //! A variable of the pod has the contract version that it was created for. An image that does not serve that version
 //! reports an error and does nothing.
 
-/// The newest version that `host util` serves: that of pods that mount their job sources. It changes with everything
-/// that an older image would not understand.
-pub const VERSION: u32 = 3;
-/// The version of all other pods, which need nothing newer: so the upgrade that brought [`VERSION`] does not change
-/// them.
+/// The newest version that `host util` serves: that of pods that resolve links, and store those that the deployment
+/// provides. It changes with everything that an older image would not understand.
+pub const VERSION: u32 = 4;
+/// The version of pods that mount their job sources.
+pub const JOB_SOURCES: u32 = 3;
+/// The version of all other pods, which need nothing newer: so the upgrades that brought the others do not change them.
 pub const COMMON: u32 = 2;
 /// The oldest version that `host util` still serves.
 pub const OLDEST: u32 = 1;

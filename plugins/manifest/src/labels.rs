@@ -136,6 +136,8 @@ pub mod secret_type {
     pub const DESIRED: &str = "desired";
     /// The resolved document of a group.
     pub const RESOLVED: &str = "ig-resolved";
+    /// The links that a deployment provides, with their properties.
+    pub const LINKS: &str = "links";
     /// The rendered bpm of a group.
     pub const BPM: &str = "bpm";
 }

@@ -230,6 +230,11 @@ impl Names {
         self.secret("desired-manifest", &version_ending(version))
     }
 
+    /// Secret with the links that the deployment provides; without a version: the series.
+    pub fn links(&self, version: Option<u32>) -> String {
+        self.secret("links", &version_ending(version))
+    }
+
     /// Secret with the resolved document of a group; without a version: the series.
     ///
     /// # Errors

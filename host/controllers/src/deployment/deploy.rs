@@ -106,7 +106,7 @@ async fn convert(
     variables: Vec<Variable>,
     work: &mut Work,
 ) -> Result<(Manifest, Desired), Stop> {
-    let (manifest, gathered) = conversion::gather(run, &stages, manifest, work).await?;
+    let (manifest, gathered, _) = conversion::gather(run, &stages, manifest, work).await?;
     run.progress.done(2);
     let mut held_back = HeldBack::default();
     let rendered = conversion::render(run, &stages, manifest, gathered, work, &mut held_back);

@@ -2,10 +2,11 @@
 
 use super::{needed, pre_render_ops};
 use crate::release::Release;
-use crate::stage::{Deployment, Named, Reply, ResolvedGroup, StageError, Stages};
+use crate::stage::{Deployment, Named, Reply, Resolved, ResolvedGroup, StageError, Stages};
 use boson_document::Tree;
 
-/// The resolved document of every group: its part of the manifest, bound properties, links, instances.
+/// The resolved document of every group: its part of the manifest, bound properties, links, instances. And the links
+/// that the deployment provides.
 ///
 /// # Errors
 /// Releases that are not given; errors of the links stage.
@@ -14,7 +15,7 @@ pub fn gather(
     deployment: &Deployment,
     manifest: Named<'_>,
     releases: &[Release],
-) -> Reply<Vec<ResolvedGroup>> {
+) -> Reply<Resolved> {
     let missing = needed::missing(manifest, releases);
     if !missing.is_empty() {
         return Err(StageError::Input(missing));
@@ -30,7 +31,7 @@ pub fn gather(
             }
             let ((), reported) = pre_render_ops::to_groups(stages, &mut resolved.groups, manifest)?;
             diagnostics.extend(reported);
-            Ok((resolved.groups, diagnostics))
+            Ok((resolved, diagnostics))
         }
         // An unused release may be one whose name was mistyped.
         Err(StageError::Input(mut errors)) => {

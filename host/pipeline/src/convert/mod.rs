@@ -5,7 +5,7 @@
 //! | [`merge`] | manifest, ops files, cloud configs | one manifest |
 //! | [`check`] | manifest, releases | errors that do not depend on values |
 //! | [`crate::variables`] | manifest, values | the manifest with its values |
-//! | [`gather`] | manifest, releases | each group's resolved document |
+//! | [`gather`] | manifest, releases | each group's resolved document, the links that the deployment provides |
 //! | [`render`] | resolved groups, releases | each group's BPM configuration |
 //! | [`objects`] | manifest, resolved and rendered groups | the objects of the plugins |
 //! | [`transform`] | objects | the same, checked, changed by `resources` plugins, reported on by `checks` plugins |
@@ -34,6 +34,7 @@ pub mod parallel;
 mod places;
 pub mod pod_plugins;
 pub mod pre_render_ops;
+pub mod providers_document;
 mod render;
 mod rendering;
 pub mod selection;
@@ -240,6 +241,7 @@ impl Run<'_> {
         let gathered = gather(self.stages, inputs.deployment, inputs.manifest, inputs.releases);
         let (resolved, reported) = gathered.map_err(StageError::into_diagnostics)?;
         self.diagnostics.extend(reported);
+        let resolved = resolved.groups;
         // Refuses a document that is too large now: rendering it would take minutes.
         let secrets = match inputs.target {
             Target::Kubernetes => resolved_secrets(names, &resolved)?,

@@ -6,11 +6,11 @@
     reason = "a document is refused once, at most; a box would be in every caller's way"
 )]
 
-use super::{bpm_document, job_sources};
+use super::{bpm_document, job_sources, providers_document};
 use crate::convert::codes;
 use crate::diagnostic::Diagnostic;
 use crate::plain::resolved;
-use crate::stage::{JobFiles, ResolvedGroup};
+use crate::stage::{JobFiles, Provider, ResolvedGroup};
 use crate::{encoding, yaml};
 use boson_document::Tree;
 use std::collections::BTreeMap;
@@ -20,6 +20,8 @@ use std::slice;
 pub const MANIFEST: &str = "manifest.yaml";
 /// Key of a group's resolved document.
 pub const RESOLVED: &str = resolved::KEY;
+/// Key of the links that a deployment provides.
+pub const PROVIDERS: &str = "providers.yaml";
 /// Key of a group's rendered bpm.
 pub const BPM: &str = "bpm.yaml";
 
@@ -34,6 +36,12 @@ pub fn manifest(document: &Tree) -> Texts {
 /// A group's resolved document.
 pub fn resolved(group: &ResolvedGroup) -> Texts {
     resolved::entries(group).into_iter().collect()
+}
+
+/// The links that a deployment provides.
+pub fn providers(providers: &[Provider]) -> Texts {
+    let document = providers_document::write(providers);
+    [(PROVIDERS.to_string(), text(&document))].into()
 }
 
 /// A group's rendered bpm, and its job sources if they fit into the same Secret.

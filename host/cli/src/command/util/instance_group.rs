@@ -1,7 +1,7 @@
 //! `host util instance-group`: binds properties and resolves links of an instance group; the job data-gathering runs
 //! it.
 
-use super::leaving::{Leaving, Outcome};
+use super::leaving::{self, Leaving};
 use super::mounted;
 use crate::command::instances::InstancesArgument;
 use crate::exit::Failed;
@@ -9,6 +9,7 @@ use crate::output::Color;
 use crate::plugin_arguments::PluginArguments;
 use crate::plugins;
 use boson_pipeline::convert::codes;
+use boson_pipeline::convert::stored_documents::Texts;
 use boson_pipeline::convert::{self, pre_render_ops, stored_documents};
 use boson_pipeline::report::Sources;
 use boson_pipeline::stage::{Deployment, Named};
@@ -34,6 +35,9 @@ pub struct InstanceGroupArguments {
     /// Name of the instance group
     #[arg(long, value_name = "NAME")]
     group: String,
+    /// Also write the links that the deployment provides to this file: a JSON object of strings
+    #[arg(long, value_name = "FILE")]
+    providers: Option<PathBuf>,
     #[command(flatten)]
     deployment: DeploymentArguments,
     #[command(flatten)]
@@ -68,14 +72,30 @@ struct DeploymentArguments {
     monit: bool,
 }
 
+/// Texts for Secrets.
+struct Gathered {
+    group: Texts,
+    /// The links that the deployment provides.
+    links: Texts,
+}
+
 pub fn run(arguments: &InstanceGroupArguments, color: Color) -> Result<(), Failed> {
     let (mut sources, mut warnings) = (Sources::default(), Vec::new());
     let outcome = gather(arguments, &mut sources, &mut warnings);
+    // Before the output, so that the output of a container that ends early is never incomplete.
+    if let (Ok(gathered), Some(file)) = (&outcome, &arguments.providers) {
+        leaving::write_texts(file, &gathered.links)?;
+    }
+    let outcome = outcome.map(|gathered| gathered.group);
     let leaving = &arguments.leaving;
     leaving.leave(outcome, warnings, &sources, &arguments.manifest_name, color)
 }
 
-fn gather(arguments: &InstanceGroupArguments, sources: &mut Sources, warnings: &mut Vec<Diagnostic>) -> Outcome {
+fn gather(
+    arguments: &InstanceGroupArguments,
+    sources: &mut Sources,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<Gathered, Vec<Diagnostic>> {
     let (_, values) = mounted::values(arguments.values.as_deref())?;
     let secrets = values.secrets();
     let manifest = mounted::document(&arguments.manifest, &arguments.manifest_name, sources)?;
@@ -91,14 +111,17 @@ fn gather(arguments: &InstanceGroupArguments, sources: &mut Sources, warnings: &
     let plugins = plugins.with_deployment(&deployment.name, &deployment.namespace);
     let gathered = convert::gather(&plugins, &deployment, named, &releases);
     let scrubbed = |reported| secrets.scrub(reported, sources);
-    let (groups, reported) = gathered.map_err(StageError::into_diagnostics).map_err(scrubbed)?;
+    let (resolved, reported) = gathered.map_err(StageError::into_diagnostics).map_err(scrubbed)?;
     warnings.extend(scrubbed(reported));
-    let group = groups.iter().find(|group| group.name == arguments.group);
+    let group = resolved.groups.iter().find(|group| group.name == arguments.group);
     let group = group.ok_or_else(|| {
         let message = format!("there is no instance group '{}'", arguments.group);
         vec![Diagnostic::error(codes::CONVERT_NO_GROUP, message).in_document(&manifest.name)]
     })?;
-    Ok(stored_documents::resolved(group))
+    Ok(Gathered {
+        group: stored_documents::resolved(group),
+        links: stored_documents::providers(&resolved.providers),
+    })
 }
 
 // === impl DeploymentArguments ===

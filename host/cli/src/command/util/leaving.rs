@@ -51,16 +51,19 @@ impl Leaving {
             boson_in_pod::to_message(&located, self.report_limit).as_bytes(),
         )?;
         match texts {
-            Some(texts) => {
-                let text = serde_json::to_string(&texts).map_err(anyhow::Error::from)?;
-                Ok(durable::write(&self.output, text.as_bytes(), 0o640)?)
-            }
+            Some(texts) => write_texts(&self.output, &texts),
             None => Err(match exit::failed(&reported, false) {
                 Failed::Input => Failed::Reported,
                 other => other,
             }),
         }
     }
+}
+
+/// Writes texts that become a Secret.
+pub fn write_texts(path: &Path, texts: &Texts) -> Result<(), Failed> {
+    let text = serde_json::to_string(texts).map_err(anyhow::Error::from)?;
+    Ok(durable::write(path, text.as_bytes(), 0o640)?)
 }
 
 /// Adds line and column in documents that only this container has.

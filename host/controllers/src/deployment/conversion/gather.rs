@@ -1,4 +1,5 @@
-//! The step that places addons, binds properties and resolves links: a document for each instance group.
+//! The step that places addons, binds properties and resolves links: a document for each instance group, and one with
+//! the links that the deployment provides.
 
 use super::pull_secrets;
 use super::work::{Gathered, Work, series};
@@ -15,27 +16,40 @@ use boson_cluster::objects::versioned::Series;
 use boson_document::Tree;
 use boson_manifest::group::InstanceGroup;
 use boson_pipeline::Stage;
-use boson_pipeline::convert::{self, stored_documents};
+use boson_pipeline::convert::{self, providers_document, stored_documents};
 use boson_pipeline::release::Release;
-use boson_pipeline::stage::{Deployment, ResolvedGroup};
+use boson_pipeline::stage::{Deployment, Provider, Resolved, ResolvedGroup};
+use std::iter;
 use std::sync::Arc;
 
-/// All instance groups with properties bound and links resolved.
+/// The series of the step's documents.
+struct Documents {
+    /// By instance group.
+    groups: Vec<Series>,
+    links: Series,
+}
+
+/// All instance groups with properties bound and links resolved, and the links that the deployment provides.
 pub async fn gather(
     run: &Reconcile<'_>,
     stages: &SharedStages,
     manifest: Manifest,
     work: &mut Work,
-) -> Result<(Manifest, Vec<Gathered>), Stop> {
+) -> Result<(Manifest, Vec<Gathered>, Vec<Provider>), Stop> {
     let names = group_names(&manifest.tree);
-    let series = series(&names, &manifest, |group| run.whose().resolved(group))?;
-    let (manifest, stored) = match run.mode {
+    let series = Documents {
+        groups: series(&names, &manifest, |group| run.whose().resolved(group))?,
+        links: run.whose().links(),
+    };
+    let (manifest, mut stored) = match run.mode {
         ConversionMode::InProcess => here(run, stages, manifest, &series, work).await?,
         ConversionMode::Jobs => in_pods(run, stages, manifest, (&names, &series), work).await?,
     };
+    let links = stored.pop().ok_or_else(|| Stop::defect("the links are not stored"))?;
+    let providers = providers(run, &manifest, &links, work).await?;
     let mut gathered = Vec::new();
     for (name, one) in names.iter().zip(stored) {
-        work.stamp(run, &one, &work.annotations(&manifest, name)).await?;
+        work.stamp(run, &one, &work.annotations(&manifest, Some(name))).await?;
         let document = stored_documents::read(&one.name, one.bytes(stored_documents::RESOLVED))
             .map_err(|error| manifest.one(error))?;
         gathered.push(Gathered {
@@ -48,25 +62,44 @@ pub async fn gather(
             sources: None,
         });
     }
-    Ok((manifest, gathered))
+    Ok((manifest, gathered, providers))
+}
+
+/// The links of a stored document.
+async fn providers(
+    run: &Reconcile<'_>,
+    manifest: &Manifest,
+    links: &Stored,
+    work: &mut Work,
+) -> Result<Vec<Provider>, Stop> {
+    work.stamp(run, links, &work.annotations(manifest, None)).await?;
+    let document = stored_documents::read(&links.name, links.bytes(stored_documents::PROVIDERS));
+    let providers = document.and_then(|document| providers_document::read(&document));
+    providers.map_err(|error| manifest.one(error))
 }
 
 async fn here(
     run: &Reconcile<'_>,
     stages: &SharedStages,
     manifest: Manifest,
-    series: &[Series],
+    series: &Documents,
     work: &Work,
 ) -> Result<(Manifest, Vec<Stored>), Stop> {
     let releases = inputs::releases(run, &manifest).await?;
     let (manifest, resolved) = resolve(stages.clone(), manifest, run.deployment.clone(), releases).await?;
-    let both = series.iter().zip(&resolved);
-    let documents = both.map(|(series, group)| Document {
+    let both = series.groups.iter().zip(&resolved.groups);
+    let groups = both.map(|(series, group)| Document {
         series,
         texts: stored_documents::resolved(group),
-        annotations: work.annotations(&manifest, &group.name),
+        annotations: work.annotations(&manifest, Some(&group.name)),
     });
-    let stored = act::documents::store(run, documents.collect(), &manifest, &work.existing).await?;
+    let links = Document {
+        series: &series.links,
+        texts: stored_documents::providers(&resolved.providers),
+        annotations: work.annotations(&manifest, None),
+    };
+    let documents = groups.chain(iter::once(links)).collect();
+    let stored = act::documents::store(run, documents, &manifest, &work.existing).await?;
     Ok((manifest, stored))
 }
 
@@ -74,16 +107,17 @@ async fn in_pods(
     run: &Reconcile<'_>,
     stages: &SharedStages,
     mut manifest: Manifest,
-    (names, series): (&[String], &[Series]),
+    (names, series): (&[String], &Documents),
     work: &Work,
 ) -> Result<(Manifest, Vec<Stored>), Stop> {
     let releases = inputs::images(run, &manifest)?;
     pull_secrets::apply(run, stages, &manifest).await?;
-    let both = names.iter().zip(series);
+    let both = names.iter().zip(&series.groups);
     let groups: Vec<_> = both.map(|(name, series)| jobs::Gathering { name, series }).collect();
     let site = work.site(run, Stage::Links, &manifest).await?;
-    let job = jobs::gathering(&site, &work.desired, &groups, &releases)?;
-    let stored = jobs::output(run, &job, series, &mut manifest).await?;
+    let job = jobs::gathering(&site, &work.desired, (&groups, &series.links), &releases)?;
+    let all: Vec<Series> = series.groups.iter().chain([&series.links]).cloned().collect();
+    let stored = jobs::output(run, &job, &all, &mut manifest).await?;
     Ok((manifest, stored))
 }
 
@@ -93,13 +127,13 @@ async fn resolve(
     mut manifest: Manifest,
     deployment: Deployment,
     releases: Arc<Vec<Release>>,
-) -> Result<(Manifest, Vec<ResolvedGroup>), Stop> {
+) -> Result<(Manifest, Resolved), Stop> {
     blocking(move || {
         manifest.sources.add_releases(&releases);
-        let groups = convert::gather(&*stages, &deployment, manifest.named(), &releases);
-        let (groups, reported) = groups.map_err(|error| manifest.wrong(error))?;
+        let resolved = convert::gather(&*stages, &deployment, manifest.named(), &releases);
+        let (resolved, reported) = resolved.map_err(|error| manifest.wrong(error))?;
         manifest.warnings.extend(reported);
-        Ok((manifest, groups))
+        Ok((manifest, resolved))
     })
     .await?
 }

@@ -43,7 +43,7 @@ pub async fn render(
     let (mut rendered, mut remaining) = (Vec::new(), Remaining::default());
     for (mut to, one) in gathered.into_iter().zip(stored) {
         let Some(one) = one else { continue };
-        work.stamp(run, &one, &work.annotations(&manifest, &to.group.name))
+        work.stamp(run, &one, &work.annotations(&manifest, Some(&to.group.name)))
             .await?;
         let document =
             stored_documents::read(&one.name, one.bytes(stored_documents::BPM)).map_err(|error| manifest.one(error))?;
@@ -83,7 +83,7 @@ async fn here(
             Ok(texts) => documents.push(Document {
                 series,
                 texts,
-                annotations: work.annotations(&manifest, name),
+                annotations: work.annotations(&manifest, Some(name)),
             }),
             Err(errors) => held_back.add([name.clone()], manifest.wrong_with(errors)),
         }

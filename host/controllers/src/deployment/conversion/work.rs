@@ -73,9 +73,9 @@ impl Work {
         }
     }
 
-    /// Annotations of the documents of an instance group.
-    pub fn annotations(&self, manifest: &Manifest, group: &str) -> BTreeMap<String, String> {
-        let mut annotations = plain::tags(&manifest.tree, Some(group));
+    /// Annotations of the documents of an instance group, or of the deployment itself.
+    pub fn annotations(&self, manifest: &Manifest, group: Option<&str>) -> BTreeMap<String, String> {
+        let mut annotations = plain::tags(&manifest.tree, group);
         annotations.insert(provenance::PROVENANCE.into(), self.provenance.clone());
         annotations
     }

@@ -9,6 +9,7 @@ use boson_api::job::{Output, OutputSecret, PersistenceMethod, QuarksJobSpec, Str
 use boson_cluster::objects;
 use boson_cluster::objects::versioned::Series;
 use boson_in_pod::Held;
+use boson_manifest::contract;
 use boson_manifest::copier;
 use boson_manifest::instances::Spread;
 use boson_manifest::labels;
@@ -38,6 +39,8 @@ const TRIES: i32 = 3;
 const WRONG_INPUT: [i32; 3] = [2, boson_in_pod::REPORTED as i32, 70];
 /// The file with the output of a container.
 const OUTPUT: &str = "output.json";
+/// The file with the links that the deployment provides.
+const PROVIDERS: &str = "providers.json";
 
 /// What all three have in common.
 pub struct Site<'a> {
@@ -87,25 +90,30 @@ pub fn interpolation(site: &Site<'_>, with_ops: &str, inputs: &str, series: &Ser
             command: "interpolate",
             arguments,
             mounts: vec![pod::mount("with-ops", folder), pod::mount(VALUES, VALUES_AT)],
+            contract: contract::COMMON,
         }],
         volumes: vec![pod::secret("with-ops", with_ops, stored_documents::MANIFEST)],
         values: values(site.values, false),
-        outputs: vec![series],
+        outputs: vec![vec![(OUTPUT, series)]],
     };
     draft.job(site)
 }
 
-/// Resolves instance groups.
+/// Resolves instance groups, and the links that the deployment provides: all containers know them, the first one stores
+/// them.
 pub fn gathering(
     site: &Site<'_>,
     desired: &str,
-    groups: &[Gathering<'_>],
+    (groups, links): (&[Gathering<'_>], &Series),
     releases: &[ReleaseImage],
 ) -> Result<Job, Stop> {
     let folder = "/var/run/secrets/desired-manifest";
-    let command = |group: &Gathering<'_>| {
+    let command = |(nth, group): (usize, &Gathering<'_>)| {
         let mut arguments = site.arguments(&format!("--manifest={folder}/{}", stored_documents::MANIFEST));
         arguments.push(format!("--group={}", group.name));
+        if nth == 0 {
+            arguments.push(format!("--providers={}", boson_in_pod::PROVIDERS));
+        }
         arguments.extend(site.of_deployment());
         Command {
             name: names::container(&["group", group.name]),
@@ -116,17 +124,22 @@ pub fn gathering(
                 pod::mount(VALUES, VALUES_AT),
                 pod::mount(pod::RELEASES, copier::RELEASES),
             ],
+            contract: contract::VERSION,
         }
     };
+    let mut outputs: Vec<_> = groups.iter().map(|group| vec![(OUTPUT, group.series)]).collect();
+    if let Some(first) = outputs.first_mut() {
+        first.push((PROVIDERS, links));
+    }
     let mut volumes = vec![pod::secret("desired-manifest", desired, stored_documents::MANIFEST)];
     volumes.extend(pod::volumes_of_copiers());
     let draft = Draft {
         name: site.whose.names.data_gathering(),
         init: pod::copiers(&site.deployment.operator_image, releases),
-        commands: groups.iter().map(command).collect(),
+        commands: groups.iter().enumerate().map(command).collect(),
         volumes,
         values: values(site.values, true),
-        outputs: groups.iter().map(|group| group.series).collect(),
+        outputs,
     };
     draft.job(site)
 }
@@ -147,6 +160,7 @@ pub fn rendering(site: &Site<'_>, groups: &[Rendering<'_>], releases: &[ReleaseI
                 pod::mount(VALUES, VALUES_AT),
                 pod::mount(pod::RELEASES, copier::RELEASES),
             ],
+            contract: contract::COMMON,
         }
     };
     let secrets = groups.iter().enumerate();
@@ -159,7 +173,7 @@ pub fn rendering(site: &Site<'_>, groups: &[Rendering<'_>], releases: &[ReleaseI
         commands: groups.iter().enumerate().map(command).collect(),
         volumes,
         values: values(site.values, true),
-        outputs: groups.iter().map(|group| group.series).collect(),
+        outputs: groups.iter().map(|group| vec![(OUTPUT, group.series)]).collect(),
     };
     draft.job(site)
 }
@@ -244,8 +258,8 @@ struct Draft<'a> {
     volumes: Vec<Volume>,
     /// The volume with the values.
     values: Volume,
-    /// By command.
-    outputs: Vec<&'a Series>,
+    /// By command: its files, and the series that each becomes a version of.
+    outputs: Vec<Vec<(&'static str, &'a Series)>>,
 }
 
 // === impl Draft ===
@@ -289,9 +303,10 @@ impl Draft<'_> {
             spec: Some(self.pods(site, digest.is_some())),
         };
         let outputs = self.commands.iter().zip(&self.outputs);
-        let outputs = outputs.map(|(command, series)| {
-            let files = [(OUTPUT.to_string(), output(series, digest))];
-            (command.name.clone(), files.into())
+        let outputs = outputs.map(|(command, files)| {
+            let files = files.iter();
+            let files = files.map(|(file, series)| ((*file).to_string(), output(series, digest)));
+            (command.name.clone(), files.collect())
         });
         Ok(QuarksJobSpec {
             trigger: Trigger {

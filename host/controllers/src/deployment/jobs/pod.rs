@@ -42,6 +42,8 @@ pub struct Command {
     pub command: &'static str,
     pub arguments: Vec<String>,
     pub mounts: Vec<VolumeMount>,
+    /// The version of the pod contract that it needs.
+    pub contract: u32,
 }
 
 // === impl PodPlugins ===
@@ -87,7 +89,7 @@ impl Command {
                 variable("XDG_CACHE_HOME", "/tmp/cache".into()),
                 variable("BOSH_DEPLOYMENT_NAME", literal(&deployment.name)),
                 variable("POD_NAMESPACE", deployment.namespace.clone()),
-                variable(contract::VARIABLE, contract::COMMON.to_string()),
+                variable(contract::VARIABLE, self.contract.to_string()),
             ]),
             resources: Some(resources(["50m", "64Mi"], ["2", "2Gi"])),
             security_context: Some(SecurityContext {

@@ -52,9 +52,10 @@ fn with(change: impl FnOnce(&mut Deployment, &mut Vec<Held>, &mut Vec<ReleaseIma
         pull: vec!["nats.release-messaging".into()],
         plugins: PodPlugins::default(),
     };
-    let (resolved, bpm) = (
+    let (resolved, bpm, links) = (
         site.whose.resolved("broker").unwrap(),
         site.whose.bpm("broker").unwrap(),
+        site.whose.links(),
     );
     let gathered = Gathering {
         name: "broker",
@@ -67,7 +68,7 @@ fn with(change: impl FnOnce(&mut Deployment, &mut Vec<Held>, &mut Vec<ReleaseIma
     };
     [
         interpolation(&site, "nats.with-ops", "abc", &site.whose.desired()),
-        gathering(&site, "nats.desired-manifest-v1", &[gathered], &releases),
+        gathering(&site, "nats.desired-manifest-v1", (&[gathered], &links), &releases),
         rendering(&site, &[rendered], &releases),
     ]
     .map(Result::unwrap)
@@ -100,6 +101,8 @@ fn each_step_has_its_names_mounts_and_output() {
     }
     assert!(json(&jobs[2]).to_string().contains("nats.ig-resolved.broker-v2"));
     let object = json(&jobs[1]);
+    let kept = &object["spec"]["output"]["outputMap"]["group-broker"]["providers.json"];
+    assert_eq!(kept["name"], "nats.links", "the first container stores the links, too");
     let copiers = &object["spec"]["template"]["spec"]["template"]["spec"]["initContainers"];
     assert_eq!(copiers[0]["name"], "container-run-copier");
     assert_eq!(copiers[1]["name"], "spec-copier-messaging");

@@ -54,6 +54,11 @@ impl Whose<'_> {
         self.series(self.names.desired_manifest(None), secret_type::DESIRED, None)
     }
 
+    /// The versions of the links that the deployment provides.
+    pub fn links(self) -> Series {
+        self.series(self.names.links(None), secret_type::LINKS, None)
+    }
+
     /// The versions of a group's resolved document.
     ///
     /// # Errors

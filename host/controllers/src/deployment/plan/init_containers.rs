@@ -45,7 +45,7 @@ pub fn shorten(object: &mut Value, config_map: &str) -> bool {
     );
     let mut variables = renderer["env"].as_array_mut().into_iter().flatten();
     if let Some(version) = variables.find(|one| one["name"] == contract::VARIABLE) {
-        version["value"] = contract::VERSION.to_string().into();
+        version["value"] = contract::JOB_SOURCES.to_string().into();
     }
     extend(
         pod,
@@ -153,7 +153,7 @@ mod tests {
                 "/usr/bin/container-run"
             ])
         );
-        assert_eq!(renderer["env"][1]["value"], contract::VERSION.to_string());
+        assert_eq!(renderer["env"][1]["value"], contract::JOB_SOURCES.to_string());
         assert_eq!(renderer["volumeMounts"][0]["name"], VOLUME);
         assert_eq!(mounted(&object), Some("d.job-sources.web-1"));
         assert_eq!(resolved(&object), Some("d.ig-resolved.web-v3"));

@@ -1,0 +1,83 @@
+//! The document of a deployment's Secret `<deployment>.links`: the links that its jobs provide, with their properties.
+//! Written when links are resolved, and read when the Secrets of links are made.
+
+#![allow(
+    clippy::result_large_err,
+    reason = "a document is refused once, at most; a box would be in every caller's way"
+)]
+
+use crate::convert::codes;
+use crate::diagnostic::Diagnostic;
+use crate::stage::Provider;
+use crate::yaml::Document;
+use boson_document::Tree;
+
+/// The document of these links.
+pub fn write(providers: &[Provider]) -> Tree {
+    Tree::object().with("providers", providers.iter().map(provider).collect::<Vec<_>>())
+}
+
+/// Reads a document.
+///
+/// # Errors
+/// It is not of this format.
+pub fn read(document: &Document) -> Result<Vec<Provider>, Diagnostic> {
+    let providers = document.tree.get("providers").and_then(Tree::as_array);
+    let providers = providers.and_then(|providers| providers.iter().map(read_provider).collect());
+    providers.ok_or_else(|| {
+        Diagnostic::error(
+            codes::CONVERT_FOREIGN_DOCUMENT,
+            "it does not have the structure of the links of a deployment",
+        )
+        .in_document(&document.name)
+        .help("delete this version of the Secret: the operator creates it again")
+    })
+}
+
+fn provider(provider: &Provider) -> Tree {
+    Tree::object()
+        .with("name", provider.name.as_str())
+        .with("type", provider.kind.as_str())
+        .with("group", provider.group.as_str())
+        .with("job", provider.job.as_str())
+        .with("properties", provider.properties.clone())
+}
+
+fn read_provider(tree: &Tree) -> Option<Provider> {
+    Some(Provider {
+        name: tree.str("name")?.to_string(),
+        kind: tree.str("type")?.to_string(),
+        group: tree.str("group")?.to_string(),
+        job: tree.str("job")?.to_string(),
+        properties: tree.get("properties")?.clone(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::convert::stored_documents;
+    use boson_document::json;
+
+    #[test]
+    fn written_links_are_read_back_from_yaml() {
+        let provider = |name: &str, properties: &str| Provider {
+            name: name.into(),
+            kind: "yes".into(),
+            group: "g".into(),
+            job: "1.50".into(),
+            properties: json::parse(properties).unwrap(),
+        };
+        let providers = [
+            provider("a", r#"{"b": {"port": 1.50, "none": null}, "list": ["x\ny", "0x1f"]}"#),
+            provider("null", "{}"),
+        ];
+        let texts = stored_documents::providers(&providers);
+        let stored = |text: &str| stored_documents::read("s", text.as_bytes()).unwrap();
+        let read_back = read(&stored(&texts[stored_documents::PROVIDERS])).unwrap();
+        assert_eq!(format!("{read_back:?}"), format!("{providers:?}"));
+        for foreign in ["{}", "providers: [{name: a}]", "providers: 1"] {
+            assert_eq!(read(&stored(foreign)).unwrap_err().code, "convert-foreign-document");
+        }
+    }
+}
