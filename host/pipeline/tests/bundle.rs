@@ -530,6 +530,26 @@ fn a_patch_cannot_grow_without_bound() {
 }
 
 #[test]
+fn a_million_edits_that_fail_are_a_hundred_short_errors() {
+    let mut bundle = bundle();
+    let big = object("ConfigMap", "big").with("data", Tree::object().with("a", "x".repeat(1 << 20)));
+    bundle.add(vec![big], "x").unwrap();
+    // Each would copy the object before it fails.
+    let patch = tree(r#"[{"op": "remove", "path": "/nothing"}]"#);
+    let edits = vec![Edit::JsonPatch(reference("ConfigMap", "big"), patch); 1_000_000];
+    let errors = bundle.edit(edits, writer("a")).unwrap_err();
+    assert_eq!(errors.len(), 100);
+    let missing = reference("Service", &"n".repeat(1 << 20));
+    let errors = bundle
+        .edit(vec![Edit::Remove(missing.clone())], writer("a"))
+        .unwrap_err();
+    assert!(errors[0].message.len() < 3000, "{}", errors[0].message.len());
+    assert!(errors[0].message.ends_with("nnn... (made by a)"));
+    let named = vec![object("Service", &missing.name)];
+    assert!(bundle.add(named, "a").unwrap_err()[0].message.len() < 3000);
+}
+
+#[test]
 fn patches_cannot_work_without_bound() {
     let items = vec!["1"; 100_000].join(",");
     let patch = tree(&format!(

@@ -1,15 +1,11 @@
 //! What a component may be: sealed, and of one stage. Decided from its type, before it runs.
 
 use crate::error::{Failure, FailureKind};
+use crate::imports::{Import, Imports, Path, cut, list};
 use boson_pipeline::Stage;
 use wasmtime::Engine;
 use wasmtime::component::Component;
 use wasmtime::component::types::ComponentItem;
-
-/// Names that a message lists.
-const SHOWN: usize = 8;
-/// Bytes of each.
-const LONGEST: usize = 120;
 
 /// The version of the contract that this host offers.
 const VERSION: &str = "1.0.0";
@@ -43,35 +39,29 @@ pub(crate) struct Kind {
     pub prints: bool,
 }
 
-/// An import that is not a type.
-#[derive(Clone, Debug)]
-pub(crate) struct Import {
-    /// The import of the component that it is part of.
-    pub interface: String,
-    /// `function 'wasi:clocks/now'`
-    pub what: String,
-}
-
 /// Checks imports and exports of compiled code; what the component is.
 ///
 /// # Errors
 /// As [`judge`].
 pub(crate) fn check(engine: &Engine, name: &str, component: &Component) -> Result<Kind, Failure> {
     let kind = component.component_type();
-    let mut imports = Vec::new();
+    let mut imports = Imports::default();
     for (import, item) in kind.imports(engine) {
-        forbidden(engine, import, import, &item.ty, &mut imports);
+        imports.add(import, |path, found| forbidden(engine, path, &item.ty, found));
     }
     let exports: Vec<&str> = kind.exports(engine).map(|(export, _)| export).collect();
     judge(&imports, &exports).map_err(|message| Failure::new(FailureKind::Refused, name, message))
 }
 
-/// What a component with these imports and exports is. `imports`: all that are not types.
+/// What a component with these imports and exports is.
 ///
 /// # Errors
 /// Names the functions and resources that it imports; lists the stages if it exports none of them; names both versions
 /// if it was built for another version of the contract; or it has no description.
-pub(crate) fn judge(imports: &[Import], exports: &[&str]) -> Result<Kind, String> {
+pub(crate) fn judge(imports: &Imports, exports: &[&str]) -> Result<Kind, String> {
+    if let Some(fault) = &imports.fault {
+        return Err(fault.clone());
+    }
     let exported = |interface: &str| exports.iter().any(|export| provides(export, interface));
     let stages = Stage::ALL.into_iter().filter(|stage| exported(interface(*stage).0));
     let stages: Vec<Stage> = stages.collect();
@@ -80,14 +70,15 @@ pub(crate) fn judge(imports: &[Import], exports: &[&str]) -> Result<Kind, String
         _ => None,
     };
     let is_below = |import: &Import| below.is_some_and(|below| provides(&import.interface, below));
-    let (below, others): (Vec<&Import>, Vec<&Import>) = imports.iter().partition(|import| is_below(import));
+    let (below, others): (Vec<&Import>, Vec<&Import>) = imports.all.iter().partition(|import| is_below(import));
     let is_console = |import: &&Import| provides(&import.interface, CONSOLE);
     let (console, others): (Vec<&Import>, Vec<&Import>) = others.into_iter().partition(is_console);
     if !others.is_empty() {
-        let others: Vec<&str> = others.iter().map(|import| import.what.as_str()).collect();
+        let shown: Vec<&String> = others.iter().flat_map(|import| &import.shown).collect();
+        let count = others.iter().map(|import| import.count).sum();
         return Err(format!(
             "imports {}; a plugin may import nothing but types, and a wrapper the interface of its stage",
-            list(&others)
+            list(&shown, count)
         ));
     }
     match stages[..] {
@@ -105,7 +96,7 @@ pub(crate) fn judge(imports: &[Import], exports: &[&str]) -> Result<Kind, String
                 format!(
                     "exports no stage; expected one of {}, found {}",
                     all.join(", "),
-                    list(exports)
+                    list(exports, exports.len())
                 )
             }))
         }
@@ -146,44 +137,18 @@ fn other_version(exports: &[&str], interfaces: &[&str]) -> Option<String> {
     ))
 }
 
-fn forbidden(engine: &Engine, root: &str, name: &str, item: &ComponentItem, found: &mut Vec<Import>) {
-    let mut add = |what: String| {
-        found.push(Import {
-            interface: root.into(),
-            what,
-        });
-    };
+/// Adds what is not a type.
+fn forbidden(engine: &Engine, path: &Path<'_>, item: &ComponentItem, found: &mut Import) {
     match item {
         ComponentItem::Type(_) => {}
         ComponentItem::ComponentInstance(instance) => {
             for (member, item) in instance.exports(engine) {
-                forbidden(engine, root, &format!("{name}#{member}"), &item.ty, found);
+                forbidden(engine, &path.below(member), &item.ty, found);
             }
         }
-        ComponentItem::ComponentFunc(_) | ComponentItem::CoreFunc(_) => add(format!("function '{name}'")),
-        ComponentItem::Resource(_) => add(format!("resource '{name}'")),
-        ComponentItem::Module(_) | ComponentItem::Component(_) => add(format!("'{name}'")),
-    }
-}
-
-/// The first names only: a component may have any number of names of any length.
-fn list<T: AsRef<str>>(names: &[T]) -> String {
-    if names.is_empty() {
-        return "nothing".to_string();
-    }
-    let shown = names.iter().take(SHOWN).map(|name| cut(name.as_ref()));
-    let mut text = shown.collect::<Vec<_>>().join(", ");
-    if names.len() > SHOWN {
-        text.push_str(&format!(" and {} more", names.len() - SHOWN));
-    }
-    text
-}
-
-fn cut(name: &str) -> String {
-    let end = name.floor_char_boundary(LONGEST);
-    match name.get(..end) {
-        Some(start) if end < name.len() => format!("{start}..."),
-        _ => name.to_string(),
+        ComponentItem::ComponentFunc(_) | ComponentItem::CoreFunc(_) => found.add("function", path),
+        ComponentItem::Resource(_) => found.add("resource", path),
+        ComponentItem::Module(_) | ComponentItem::Component(_) => found.add("", path),
     }
 }
 
@@ -193,18 +158,23 @@ mod tests {
 
     const OPS: &str = "boson:ops/operations@1.0.0";
 
-    fn import(interface: &str) -> Import {
-        Import {
-            interface: interface.into(),
-            what: format!("function '{interface}#f'"),
+    /// Imports of a function `f` from each of these interfaces.
+    fn imports(interfaces: &[&str]) -> Imports {
+        let mut imports = Imports::default();
+        for interface in interfaces {
+            imports.add(interface, |path, found| found.add("function", &path.below("f")));
         }
+        imports
     }
 
     #[test]
     fn every_1_x_version_is_accepted_and_others_name_both_versions() {
         let exports = |version: &str| {
             let interface = format!("boson:ops/operations@{version}");
-            judge(&[], &[&format!("boson:types/about@{version}"), &interface])
+            judge(
+                &Imports::default(),
+                &[&format!("boson:types/about@{version}"), &interface],
+            )
         };
         for version in ["1.0.0", "1.0.7", "1.12.0"] {
             assert_eq!(exports(version).map(|kind| kind.stage), Ok(Stage::Ops), "{version}");
@@ -214,16 +184,13 @@ mod tests {
             assert!(error.contains(&format!("in version {version}")), "{error}");
             assert!(error.contains("offers version 1.0.0"), "{error}");
         }
-        let error = judge(&[], &["boson:types/about@2.0.0", OPS]).unwrap_err();
+        let error = judge(&Imports::default(), &["boson:types/about@2.0.0", OPS]).unwrap_err();
         assert!(error.contains("about in version 2.0.0"), "{error}");
     }
 
     #[test]
     fn a_wrapper_imports_the_interface_of_its_own_stage_and_nothing_else() {
-        let judge = |imports: &[&str], stage: &str| {
-            let imports: Vec<Import> = imports.iter().map(|name| import(name)).collect();
-            judge(&imports, &[ABOUT, stage])
-        };
+        let judge = |interfaces: &[&str], stage: &str| judge(&imports(interfaces), &[ABOUT, stage]);
         assert!(!judge(&[], OPS).unwrap().wraps);
         assert!(judge(&[OPS], OPS).unwrap().wraps);
         assert!(judge(&["boson:ops/operations@1.3.0"], OPS).unwrap().wraps);

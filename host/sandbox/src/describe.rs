@@ -2,13 +2,20 @@
 
 use crate::account::Account;
 use crate::bindings::exports::boson::types::about;
-use crate::description::{Code, Description, is_name};
+use crate::description::{Code, Description, is_name, is_version};
 use crate::engine::Sandbox;
 use crate::error::{Failure, FailureKind};
 use crate::plugin::Plugin;
 use crate::reply::unknown;
 use boson_document::json;
 use boson_pipeline::settings;
+
+/// Bytes of all texts of a description, and of its schema. The operator keeps them for as long as the plugin is loaded,
+/// and a schema takes a hundred times its bytes as a tree.
+const MOST: usize = 512 << 10;
+const MOST_OF_SCHEMA: usize = 64 << 10;
+/// Codes of a description.
+const MOST_CODES: usize = 1000;
 
 // === impl Plugin ===
 
@@ -43,9 +50,8 @@ impl Plugin {
         if let Some(what) = unknown(&description.more) {
             return Err(malformed(what));
         }
-        if !is_name(&description.name) {
-            let rule = "lower-case words joined by `-`, at most 63 characters";
-            return Err(malformed(format!("has a name in its description that is not {rule}")));
+        if let Some(what) = fault(&description) {
+            return Err(malformed(format!("has {what} in its description")));
         }
         let settings_schema = json::parse(&description.settings_schema)
             .map_err(|error| malformed(format!("has a settings schema that is not JSON: {error}")))?;
@@ -65,5 +71,26 @@ impl Plugin {
             settings_schema,
             codes: codes.collect(),
         })
+    }
+}
+
+/// What is wrong with the texts of a description.
+fn fault(description: &about::Description) -> Option<String> {
+    let texts = |code: &about::Code| code.name.len() + code.title.len() + code.explanation.len();
+    let schema = description.settings_schema.len();
+    let size = schema + description.codes.iter().map(texts).sum::<usize>();
+    if !is_name(&description.name) {
+        Some("a name that is not lower-case words joined by `-`, at most 63 characters,".to_string())
+    } else if !is_version(&description.version) {
+        Some("a version that is not a semantic version of at most 63 characters".to_string())
+    } else if schema > MOST_OF_SCHEMA {
+        Some(format!("a settings schema of more than {} KiB", MOST_OF_SCHEMA >> 10))
+    } else if description.codes.len() > MOST_CODES || size > MOST {
+        let most = MOST >> 10;
+        Some(format!(
+            "more than {MOST_CODES} codes, or more than {most} KiB of texts"
+        ))
+    } else {
+        None
     }
 }

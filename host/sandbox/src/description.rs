@@ -26,6 +26,12 @@ pub struct Description {
     pub codes: Vec<Code>,
 }
 
+/// Whether this can be a semantic version.
+pub(crate) fn is_version(version: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'+');
+    (1..=63).contains(&version.len()) && version.bytes().all(fits)
+}
+
 /// Whether a plugin may have this name: codes begin with it.
 pub(crate) fn is_name(name: &str) -> bool {
     name.len() <= 63 && words(name)

@@ -7,6 +7,9 @@ use boson_pipeline::codes::Code;
 use boson_pipeline::stage::StageError;
 use std::fmt;
 
+/// Bytes of a message. It may quote names of a component, of any length.
+const LONGEST: usize = 1000;
+
 /// The classes of failure that are a plugin's fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
@@ -67,12 +70,18 @@ impl FailureKind {
 // === impl Failure ===
 
 impl Failure {
+    /// The message becomes one line of limited length.
     pub(crate) fn new(kind: FailureKind, plugin: &str, message: impl Into<String>) -> Self {
+        let mut message: String = message.into().replace(char::is_control, " ");
+        if message.len() > LONGEST {
+            message.truncate(message.floor_char_boundary(LONGEST));
+            message.push_str("...");
+        }
         Self {
             kind,
             plugin: plugin.into(),
             digest: None,
-            message: message.into(),
+            message,
             functions: Vec::new(),
         }
     }

@@ -80,8 +80,7 @@ impl Sandbox {
         self.cache
             .compile(&self.engine, &self.limits, &self.budget, &new, |component| {
                 let plugin = prepare(component)?;
-                // A component that cannot be instantiated is refused now, not in every deployment that uses it.
-                self.instantiate(&plugin)?;
+                self.try_out(&plugin)?;
                 Ok(plugin)
             })
     }

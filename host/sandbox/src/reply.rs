@@ -11,11 +11,12 @@ use boson_document::{Pointer, Tree, json};
 use boson_pipeline::diagnostic::Related;
 use boson_pipeline::stage::{Reply, StageError, fail_on_errors};
 use boson_pipeline::{Diagnostic, Place, Severity};
+use std::cell::Cell;
 
 /// Most diagnostics of one reply; the others are dropped.
 const MAX_DIAGNOSTICS: usize = 500;
-/// Characters of a document that may separate values: a tree takes a hundred times the bytes of its text, and a plugin
-/// must not exhaust the host's memory with a reply.
+/// Characters of all documents of a reply that may separate values: a tree takes a hundred times the bytes of its text,
+/// and a plugin must not exhaust the host's memory with a reply.
 const MAX_SEPARATORS: usize = 2_000_000;
 /// Bytes of one text of a diagnostic.
 const MAX_TEXT: usize = 16 << 10;
@@ -32,6 +33,8 @@ pub(crate) struct Reading<'a> {
     documents: Vec<&'a str>,
     /// Objects that the call passed.
     objects: &'a [Tree],
+    /// Characters that separate values in the documents read so far.
+    separators: Cell<usize>,
 }
 
 // === impl Reading ===
@@ -44,6 +47,7 @@ impl<'a> Reading<'a> {
             plugin,
             documents: documents.into_iter().collect(),
             objects: &[],
+            separators: Cell::new(0),
         }
     }
 
@@ -63,8 +67,10 @@ impl<'a> Reading<'a> {
     /// A document of the reply.
     pub(crate) fn document(&self, what: &str, text: &str) -> Result<Tree, StageError> {
         let separates = |byte: &u8| matches!(byte, b',' | b':' | b'[' | b'{');
-        if text.bytes().filter(separates).count() > MAX_SEPARATORS {
-            let message = format!("returned a reply that is too large: `{what}` has too many values");
+        let found = self.separators.get() + text.bytes().filter(separates).count();
+        self.separators.set(found);
+        if found > MAX_SEPARATORS {
+            let message = format!("returned a reply that is too large: with `{what}` it has too many values");
             return Err(self.plugin.failure(FailureKind::OverOutput, message).stage_error());
         }
         json::parse(text).map_err(|error| self.malformed(format!("`{what}` is not JSON: {error}")))

@@ -1,26 +1,66 @@
 //! Checks that a component is sealed, from its bytes: before it is compiled, and without reading its code.
 
-use crate::component::{Import, judge};
+use crate::component::judge;
 use crate::error::{Failure, FailureKind};
+use crate::imports::{Import, Imports, Path};
 use wasmparser::component_types::{ComponentAnyTypeId, ComponentEntityType};
 use wasmparser::types::TypesRef;
 use wasmparser::{Parser, Payload, ValidPayload, Validator, WasmFeatures};
 
+/// Bytes of all types of a component. The engine keeps them for as long as the component is loaded, and takes forty times
+/// as much memory for them. CRuby has 3 kB.
+const TYPES: usize = 256 << 10;
+/// Bytes of all imports, exports, aliases and instances, of the component and its modules.
+const DECLARATIONS: usize = 4 << 20;
+
 /// # Errors
-/// What it imports, or that it is of no stage or not a valid component.
+/// What it imports, that it declares too much, or that it is of no stage or not a valid component.
 pub(crate) fn check(name: &str, bytes: &[u8]) -> Result<(), Failure> {
     let refused = |message: String| Failure::new(FailureKind::Refused, name, message);
     let invalid = |error: wasmparser::BinaryReaderError| refused(format!("is not a valid component: {error}"));
+    if let Some(excess) = excess(bytes).map_err(invalid)? {
+        return Err(refused(excess));
+    }
     let outside = outside(bytes).map_err(invalid)?;
     judge(&outside.imports, &outside.exports).map_err(refused)?;
     Ok(())
 }
 
+/// What a component has too much of: machine code is on a disk, and this would be in memory.
+fn excess(bytes: &[u8]) -> wasmparser::Result<Option<String>> {
+    let (mut types, mut others) = (0, 0);
+    for payload in Parser::new(0).parse_all(bytes) {
+        match payload? {
+            Payload::TypeSection(section) => types += section.range().len(),
+            Payload::CoreTypeSection(section) => types += section.range().len(),
+            Payload::ComponentTypeSection(section) => types += section.range().len(),
+            Payload::ImportSection(section) => others += section.range().len(),
+            Payload::ExportSection(section) => others += section.range().len(),
+            Payload::GlobalSection(section) => others += section.range().len(),
+            Payload::InstanceSection(section) => others += section.range().len(),
+            Payload::ComponentAliasSection(section) => others += section.range().len(),
+            Payload::ComponentExportSection(section) => others += section.range().len(),
+            Payload::ComponentImportSection(section) => others += section.range().len(),
+            Payload::ComponentInstanceSection(section) => others += section.range().len(),
+            _ => {}
+        }
+    }
+    Ok(match (types > TYPES, others > DECLARATIONS) {
+        (true, _) => Some(format!("has more than {} KiB of types", TYPES >> 10)),
+        (_, true) => {
+            let most = DECLARATIONS >> 20;
+            Some(format!(
+                "has more than {most} MiB of imports, exports, aliases and instances"
+            ))
+        }
+        _ => None,
+    })
+}
+
 /// The imports and exports of a component.
 #[derive(Default)]
 struct Outside<'b> {
-    /// Imports that are not types.
-    imports: Vec<Import>,
+    imports: Imports,
     exports: Vec<&'b str>,
 }
 
@@ -51,7 +91,8 @@ fn outside(bytes: &[u8]) -> wasmparser::Result<Outside<'_>> {
                 let types = types.as_ref();
                 for name in &imports {
                     if let Some(item) = types.component_item_for_import(name) {
-                        forbidden(types, name, name, &item.ty, &mut outside.imports);
+                        let imports = &mut outside.imports;
+                        imports.add(name, |path, found| forbidden(types, path, &item.ty, found));
                     }
                 }
             }
@@ -61,27 +102,22 @@ fn outside(bytes: &[u8]) -> wasmparser::Result<Outside<'_>> {
     Ok(outside)
 }
 
-fn forbidden(types: TypesRef<'_>, root: &str, name: &str, item: &ComponentEntityType, found: &mut Vec<Import>) {
-    let mut add = |what: String| {
-        found.push(Import {
-            interface: root.into(),
-            what,
-        });
-    };
+/// Adds what is not a type.
+fn forbidden(types: TypesRef<'_>, path: &Path<'_>, item: &ComponentEntityType, found: &mut Import) {
     match item {
         ComponentEntityType::Type {
             created: ComponentAnyTypeId::Resource(_),
             ..
-        } => add(format!("resource '{name}'")),
+        } => found.add("resource", path),
         ComponentEntityType::Type { .. } => {}
         ComponentEntityType::Instance(instance) => {
             for (member, item) in &types[*instance].exports {
-                forbidden(types, root, &format!("{name}#{member}"), &item.ty, found);
+                forbidden(types, &path.below(member), &item.ty, found);
             }
         }
-        ComponentEntityType::Func(_) => add(format!("function '{name}'")),
+        ComponentEntityType::Func(_) => found.add("function", path),
         ComponentEntityType::Module(_) | ComponentEntityType::Component(_) | ComponentEntityType::Value(_) => {
-            add(format!("'{name}'"));
+            found.add("", path);
         }
     }
 }

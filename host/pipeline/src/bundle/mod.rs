@@ -34,6 +34,11 @@ pub const PART_OF: &str = "app.kubernetes.io/part-of";
 /// Value of [`MANAGED_BY`].
 pub const MANAGER: &str = "boson";
 
+/// Errors about the objects of one reply: a plugin may return a million edits, and each costs a copy of its object.
+const FAULTS: usize = 100;
+/// Bytes of a message about an object, whose name may have any length.
+const MESSAGE: usize = 2000;
+
 /// The objects of one deployment, in the order in which they were added.
 #[derive(Clone, Debug)]
 pub struct Bundle {
@@ -90,11 +95,11 @@ impl Bundle {
     /// Adds the objects that a plugin returned. `from` names the plugin in diagnostics.
     ///
     /// # Errors
-    /// Every fault of every object.
+    /// The first hundred faults.
     pub fn add(&mut self, objects: Vec<Tree>, from: &str) -> Result<(), Vec<Diagnostic>> {
         let before = self.objects.len();
         let errors = objects.into_iter().filter_map(|object| self.add_one(object).err());
-        let errors: Vec<_> = errors.map(|error| by(*error, from)).collect();
+        let errors: Vec<_> = errors.map(|error| by(*error, from)).take(FAULTS).collect();
         if errors.is_empty() {
             return Ok(());
         }
@@ -107,13 +112,16 @@ impl Bundle {
     /// and the order of both is explicit.
     ///
     /// # Errors
-    /// Every fault of every edit; fields that another plugin has set to another value.
+    /// The first hundred faults of the edits; fields that another plugin has set to another value.
     pub fn edit(&mut self, edits: Vec<Edit>, writer: Writer<'_>) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
         let mut edited = self.clone();
         let mut removed = BTreeSet::new();
         let (mut touched, mut errors) = (BTreeSet::new(), Vec::new());
         let mut budget = patch::Budget::default();
         for edit in edits {
+            if errors.len() >= FAULTS {
+                break;
+            }
             touched.insert(match &edit {
                 Edit::JsonPatch(object, _) | Edit::MergePatch(object, _) | Edit::Remove(object) => referred(object),
                 Edit::Add(object) => identity(object),
@@ -275,7 +283,10 @@ pub fn owner(deployment: &Deployment) -> String {
 }
 
 fn by(mut error: Diagnostic, from: &str) -> Diagnostic {
-    error.message = format!("{} (made by {from})", error.message);
+    let message = &error.message;
+    let shown = &message[..message.floor_char_boundary(MESSAGE)];
+    let more = if shown.len() < message.len() { "..." } else { "" };
+    error.message = format!("{shown}{more} (made by {from})");
     error
 }
 

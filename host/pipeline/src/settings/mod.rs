@@ -13,7 +13,7 @@ use crate::diagnostic::Diagnostic;
 use crate::stage::Stage;
 use crate::yaml::Document;
 use boson_document::{Pointer, Tree};
-use schema::Checker;
+use schema::{Checker, LISTED};
 
 /// Settings from a file.
 #[derive(Clone, Debug)]
@@ -36,11 +36,13 @@ pub fn check(settings: &Document, schema: &Tree, plugin: &str) -> Vec<Diagnostic
             .in_document(&settings.name)
             .at(place)
     };
-    let mut diagnostics: Vec<Diagnostic> = checker.faults.into_iter().map(error).collect();
-    if !checker.unknown.is_empty() {
-        let names: Vec<&str> = checker.unknown.iter().map(String::as_str).collect();
+    let unknown = std::mem::take(&mut checker.unknown);
+    let mut diagnostics: Vec<Diagnostic> = checker.faults().into_iter().map(error).collect();
+    if !unknown.is_empty() {
+        let names: Vec<&str> = unknown.iter().take(LISTED).map(String::as_str).collect();
+        let more = if unknown.len() > LISTED { ", ..." } else { "" };
         let message = format!(
-            "settings of plugin '{plugin}' are not checked against these parts of its schema: {}",
+            "settings of plugin '{plugin}' are not checked against these parts of its schema: {}{more}",
             names.join(", ")
         );
         diagnostics.push(Diagnostic::warning(codes::PLUGIN_SETTINGS_UNCHECKED, message).in_document(&settings.name));
@@ -129,6 +131,25 @@ mod tests {
             diagnostics("7", r#"{"allOf": [{"maximum": 5}]}"#),
             [" settings of plugin 'p': it should be at most 5"]
         );
+    }
+
+    #[test]
+    fn a_schema_and_settings_made_for_it_need_a_bounded_number_of_comparisons() {
+        let settings = format!("[{}]", "x,".repeat(100_000));
+        let forms = vec![r#"{"const": 1}"#; 20_000].join(",");
+        let refused = " settings of plugin 'p': they need too much computation to be checked against its schema";
+        for form in ["anyOf", "oneOf", "allOf", "enum"] {
+            let schema = format!(r#"{{"{form}": [{forms}]}}"#);
+            let found = diagnostics(&settings, &format!(r#"{{"items": {schema}}}"#));
+            assert!(found.len() <= 100, "{form}: {} faults", found.len());
+            let found = diagnostics(&settings, &format!(r#"{{"items": {{"not": {schema}}}}}"#));
+            assert_eq!(found, [refused], "{form}");
+        }
+        let odd: String = (0..1000).map(|nth| format!(r#""k{nth}": {nth},"#)).collect();
+        let [one] = &diagnostics("x", &format!(r#"{{{odd} "type": "string"}}"#))[..] else {
+            unreachable!()
+        };
+        assert!(one.ends_with(", ...") && one.len() < 500, "{one}");
     }
 
     #[test]

@@ -20,12 +20,22 @@ const ANNOTATIONS: [&str; 12] = [
     "format",
 ];
 
+/// Faults that are reported.
+const FAULTS: usize = 100;
+/// Values or keywords that a message lists.
+pub const LISTED: usize = 20;
+/// Keywords and values that are compared: the schema and the settings are foreign, and a thousand forms of the one may be
+/// tried for each of a hundred thousand items of the other.
+const MOST: usize = 2_000_000;
+
 /// Collects the faults.
 #[derive(Default)]
 pub struct Checker {
     place: Pointer,
+    /// Keywords and values that were compared.
+    compared: usize,
     /// Each with its place in the settings.
-    pub faults: Vec<(Pointer, String)>,
+    faults: Vec<(Pointer, String)>,
     /// Keywords that are not checked.
     pub unknown: BTreeSet<String>,
 }
@@ -35,6 +45,9 @@ pub struct Checker {
 impl Checker {
     /// Checks the value against the schema.
     pub fn check(&mut self, value: &Tree, schema: &Tree) {
+        if !self.spend(1) || self.faults.len() >= FAULTS {
+            return;
+        }
         match schema {
             Tree::Bool(false) => self.fault("no value is allowed here"),
             Tree::Object(keywords) => {
@@ -43,11 +56,30 @@ impl Checker {
                     return;
                 }
                 for (name, wanted) in keywords {
-                    self.keyword(name, wanted, value, keywords);
+                    if self.spend(cost(wanted)) {
+                        self.keyword(name, wanted, value, keywords);
+                    }
                 }
             }
             _ => {}
         }
+    }
+
+    /// The faults, each with its place in the settings.
+    pub fn faults(self) -> Vec<(Pointer, String)> {
+        match self.compared > MOST {
+            true => vec![(
+                Pointer::root(),
+                "they need too much computation to be checked against its schema".into(),
+            )],
+            false => self.faults,
+        }
+    }
+
+    /// Charges comparisons; false if there were too many.
+    fn spend(&mut self, count: usize) -> bool {
+        self.compared = self.compared.saturating_add(count);
+        self.compared <= MOST
     }
 
     fn fault(&mut self, what: impl Into<String>) {
@@ -87,7 +119,7 @@ impl Checker {
             ("minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum", Tree::Number(number)) => {
                 self.range(name, wanted, number.as_f64());
             }
-            ("minLength" | "maxLength", Tree::String(text)) => {
+            ("minLength" | "maxLength", Tree::String(text)) if self.spend(text.len() / 64) => {
                 self.size(name, wanted, text.chars().count(), "characters")
             }
             ("minItems" | "maxItems", Tree::Array(items)) => self.size(name, wanted, items.len(), "items"),
@@ -109,8 +141,9 @@ impl Checker {
 
     fn one_of(&mut self, possible: &[Tree], value: &Tree) {
         if !possible.contains(value) {
-            let shown: Vec<String> = possible.iter().map(json::to_text).collect();
-            self.fault(format!("it should be one of {}", shown.join(", ")));
+            let shown: Vec<String> = possible.iter().take(LISTED).map(json::to_text).collect();
+            let more = if possible.len() > LISTED { ", ..." } else { "" };
+            self.fault(format!("it should be one of {}{more}", shown.join(", ")));
         }
     }
 
@@ -185,8 +218,12 @@ impl Checker {
 
     /// Whether the value fits, without reporting faults.
     fn fits(&mut self, value: &Tree, schema: &Tree) -> bool {
-        let mut inner = Self::default();
+        let mut inner = Self {
+            compared: self.compared,
+            ..Self::default()
+        };
         inner.check(value, schema);
+        self.compared = inner.compared;
         self.unknown.append(&mut inner.unknown);
         inner.faults.is_empty()
     }
@@ -195,6 +232,15 @@ impl Checker {
         self.place.push(token);
         self.check(value, schema);
         self.place.pop();
+    }
+}
+
+/// Values to compare with for a keyword: its members or items.
+fn cost(wanted: &Tree) -> usize {
+    match wanted {
+        Tree::Array(items) => 1 + items.len(),
+        Tree::Object(members) => 1 + members.len(),
+        _ => 1,
     }
 }
 

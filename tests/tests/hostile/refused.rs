@@ -1,7 +1,4 @@
-//! Misbehaving components: each is refused with its own error. The limits of a call have tests beside the sandbox,
-//! in `host/sandbox/tests`.
-
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+//! Components that `host` refuses, each with its own error.
 
 use boson_tests::component::{component, component_of};
 use boson_tests::{Ran, host_with_input};
