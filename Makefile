@@ -77,6 +77,7 @@ lint: ## formatting, clippy, licences and bans
 	cargo clippy --release --workspace --all-targets --locked -- -D warnings
 	cargo clippy --release --workspace --test cluster --locked -- -D warnings
 	cargo deny --locked check bans licenses sources
+	cargo deny --locked --manifest-path tests/smith/Cargo.toml --config .deny.toml check bans licenses sources
 
 bench: build ## measures what the README promises, as a table
 	cargo bench --workspace --locked --bench speed
