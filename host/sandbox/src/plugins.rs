@@ -56,6 +56,17 @@ impl Plugins {
         }
     }
 
+    /// This plugin only; a wrapper with what it wraps.
+    pub(crate) fn of_one(sandbox: Sandbox, plugin: Plugin) -> Self {
+        let mut plugins = Self::new(sandbox);
+        match plugin.stage {
+            Stage::Resources => plugins.add_resources(plugin, true),
+            Stage::Checks => plugins.add_check(plugin, true),
+            stage => drop(plugins.rules.insert(stage, plugin)),
+        }
+        plugins
+    }
+
     /// Sets the account of all later calls: that of one conversion.
     #[must_use]
     pub fn with_account(mut self, account: Account) -> Self {

@@ -1,6 +1,9 @@
 //! Cases of plugins: calls with the replies that are expected. They are recorded from conversions, and tested.
 
 mod case;
+pub mod conformance;
+pub mod edge;
+pub mod fuzz;
 mod headroom;
 mod junit;
 mod recording;

@@ -1,6 +1,7 @@
-//! `host plugin test`: calls a plugin with the cases of a folder, and compares its replies with those that are expected.
+//! `host plugin test`: calls a plugin with the cases of a folder, and compares its replies with those that are expected;
+//! checks it against the contract; calls it with changed inputs.
 
-use crate::cases::{self, Called, Case, Headroom, Outcome, Tested, replies};
+use crate::cases::{self, Called, Case, Headroom, Outcome, Tested, conformance, edge, fuzz, replies};
 use crate::exit::Failed;
 use crate::inputs;
 use crate::output::{self, Color};
@@ -19,10 +20,21 @@ A case is a directory with `call.json`, the input of one call, and `reply.json`,
 cases of real conversions. Replies are compared exactly, also the order of members. Each call is made twice, to find plugins that
 are not deterministic. Cases of other stages are skipped.
 
+--conformance checks the description of the plugin, and its replies to edge cases of each function and to the given cases as a
+conversion does: references to the input, documents, objects, diagnostics and their codes, the same reply and the same fuel twice,
+and that members of later versions are ignored.
+
+--fuzz changes values in the same inputs. The plugin has to give a reply or diagnostics; a trap or a reply that violates the
+contract is a failure. The changes are the same in each run.
+
 Examples:
   host convert manifest.yml --release ./nats-release --record cases --record-stage resources > /dev/null
   host plugin test my-labels.wasm cases --update
-  host plugin test my-labels.wasm cases --junit report.xml";
+  host plugin test my-labels.wasm cases --junit report.xml
+  host plugin test my-labels.wasm --conformance --fuzz 1000";
+
+/// Failures with changed inputs, after which no more are tried.
+const FAILURES: usize = 10;
 
 /// Options of `host plugin test`.
 #[derive(Args, Debug)]
@@ -31,16 +43,35 @@ pub struct TestArguments {
     /// The component
     component: PathBuf,
     /// Directory of cases, or one case
-    cases: PathBuf,
+    #[arg(required_unless_present_any = ["conformance", "fuzz"])]
+    cases: Option<PathBuf>,
     /// Settings for calls that have none: a YAML or JSON file
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
     /// Write the replies of the plugin as the expected ones
     #[arg(long)]
     update: bool,
+    /// Check the plugin against the contract of its stage
+    #[arg(long)]
+    conformance: bool,
+    /// Call the plugin with this number of changed inputs
+    #[arg(long, value_name = "NUMBER")]
+    fuzz: Option<u64>,
+    /// Write changed inputs that the plugin fails with as cases
+    #[arg(long, value_name = "DIR", requires = "fuzz")]
+    keep: Option<PathBuf>,
     /// Write a report in the format of JUnit
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
+}
+
+/// The tests of a plugin.
+struct Tests<'a> {
+    arguments: &'a TestArguments,
+    sandbox: &'a Sandbox,
+    plugin: &'a Plugin,
+    tested: Vec<Tested>,
+    headroom: Headroom,
 }
 
 pub fn run(arguments: &TestArguments, color: Color) -> Result<(), Failed> {
@@ -51,29 +82,132 @@ pub fn run(arguments: &TestArguments, color: Color) -> Result<(), Failed> {
     })?;
     let all = cases.len();
     let ours = cases.into_iter().filter(|case| case.stage == plugin.stage);
-    let mut tested = Vec::new();
-    let mut headroom = Headroom::default();
-    for case in ours {
-        let name = case.name();
-        let (outcome, measures, size) = test(&sandbox, &plugin, &case, arguments.update)?;
-        headroom.add(&name, &measures, size, sandbox.limits());
-        let one = Tested {
-            name,
-            measures,
-            outcome,
-        };
+    let ours: Vec<Case> = ours.collect();
+    let skipped = all - ours.len();
+    let mut tests = Tests {
+        arguments,
+        sandbox: &sandbox,
+        plugin: &plugin,
+        tested: Vec::new(),
+        headroom: Headroom::default(),
+    };
+    tests.compare(&ours)?;
+    if arguments.conformance || arguments.fuzz.is_some() {
+        let mut inputs = edge::inputs(plugin.stage).map_err(anyhow::Error::msg)?;
+        inputs.extend(ours);
+        tests.contract(&inputs)?;
+        tests.fuzz(&inputs)?;
+    }
+    tests.end(skipped)
+}
+
+// === impl Tests ===
+
+impl Tests<'_> {
+    fn add(&mut self, one: Tested, size: usize) -> anyhow::Result<()> {
+        self.headroom.add(&one.name, &one.measures, size, self.sandbox.limits());
         output::print(&line(&one))?;
-        tested.push(one);
+        self.tested.push(one);
+        Ok(())
     }
-    if let Some(file) = &arguments.junit {
-        let report = cases::report(plugin.name(), &tested);
-        durable::write(file, report.as_bytes(), 0o644).with_context(|| format!("cannot write '{}'", file.display()))?;
+
+    /// Compares the replies to cases with the expected ones.
+    fn compare(&mut self, cases: &[Case]) -> anyhow::Result<()> {
+        for case in cases {
+            let (outcome, measures, size) = test(self.sandbox, self.plugin, case, self.arguments.update)?;
+            let name = case.name();
+            let one = Tested {
+                name,
+                measures,
+                outcome,
+            };
+            self.add(one, size)?;
+        }
+        Ok(())
     }
-    output::print(&summary(&tested, all - tested.len(), &headroom))?;
-    let failed = |one: &Tested| matches!(one.outcome, Outcome::Failed(_));
-    match tested.is_empty() || tested.iter().any(failed) {
-        true => Err(Failed::Input),
-        false => Ok(()),
+
+    fn contract(&mut self, inputs: &[Case]) -> anyhow::Result<()> {
+        if !self.arguments.conformance {
+            return Ok(());
+        }
+        self.add(conformance::description(self.sandbox, self.plugin), 0)?;
+        for input in inputs {
+            self.add(conformance::input(self.sandbox, self.plugin, input), 0)?;
+        }
+        Ok(())
+    }
+
+    /// Calls the plugin with changed inputs. Only failures have a line of their own.
+    fn fuzz(&mut self, inputs: &[Case]) -> anyhow::Result<()> {
+        let Some(count) = self.arguments.fuzz.filter(|_| !inputs.is_empty()) else {
+            return Ok(());
+        };
+        let (mut called, mut most, mut failed) = (0, Measures::default(), Vec::new());
+        // A change may leave an input that is none of the function.
+        for (number, input) in (0..count.saturating_mul(20)).zip(inputs.iter().cycle()) {
+            if called == count || failed.len() == FAILURES {
+                break;
+            }
+            let changed = fuzz::changed(input, number);
+            let Ok(measures) = self.answered(&changed, &mut failed)? else {
+                continue;
+            };
+            called += 1;
+            most.fuel = most.fuel.max(measures.fuel);
+            most.memory = most.memory.max(measures.memory);
+            most.elapsed = most.elapsed.max(measures.elapsed);
+        }
+        let one = Tested {
+            name: format!("fuzz: {called} changed inputs"),
+            measures: most,
+            outcome: match failed.is_empty() {
+                true => Outcome::Passed,
+                false => Outcome::Failed(failed),
+            },
+        };
+        self.add(one, 0)
+    }
+
+    /// Calls the plugin with an input. `Ok(Err(..))`: it is no input of the function.
+    fn answered(&self, case: &Case, failed: &mut Vec<String>) -> anyhow::Result<Result<Measures, ()>> {
+        let Ok(called) = case.call(self.sandbox, self.plugin) else {
+            return Ok(Err(()));
+        };
+        let fault = match called.failure {
+            Some(failure) => Some(failure),
+            None => conformance::violation(self.sandbox, self.plugin, case),
+        };
+        if let Some(fault) = fault {
+            let mut lines = format!(
+                "{}: {}",
+                case.name(),
+                report::text(&[fault], &Sources::default(), false)
+            );
+            if let Some(directory) = &self.arguments.keep {
+                let folder = directory.join(case.name().replace(' ', "-"));
+                let kept = Case { folder, ..case.clone() };
+                kept.write_call()?;
+                lines.push_str(&format!("the input is in {}\n", kept.folder.display()));
+            }
+            failed.push(lines);
+        }
+        Ok(Ok(called.measures))
+    }
+
+    /// Prints the summary.
+    fn end(&self, skipped: usize) -> Result<(), Failed> {
+        let tested = &self.tested;
+        if let Some(file) = &self.arguments.junit {
+            let report = cases::report(self.plugin.name(), tested);
+            durable::write(file, report.as_bytes(), 0o644)
+                .with_context(|| format!("cannot write '{}'", file.display()))?;
+        }
+        output::print(&summary(tested, skipped, &self.headroom))?;
+        let failed = |one: &Tested| matches!(one.outcome, Outcome::Failed(_));
+        match tested.is_empty() || tested.iter().any(failed) {
+            true => Err(Failed::Input),
+            false => Ok(()),
+        }
     }
 }
 
@@ -85,7 +219,8 @@ fn load(arguments: &TestArguments, sources: &mut Sources) -> Result<(Sandbox, Pl
     let settings = settings.transpose().map_err(|error| vec![*error])?;
     let sandbox = plugins::sandbox(Limits::default()).map_err(|failure| vec![failure.diagnostic()])?;
     let plugin = plugins::alone(&sandbox, &arguments.component, settings.as_ref())?;
-    let folders = cases::folders(&arguments.cases).map_err(|error| vec![*error])?;
+    let folders = arguments.cases.as_deref().map(cases::folders).transpose();
+    let folders = folders.map_err(|error| vec![*error])?.unwrap_or_default();
     let (mut cases, mut errors) = (Vec::new(), Vec::new());
     for folder in folders {
         match Case::read(&folder) {

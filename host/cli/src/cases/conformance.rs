@@ -1,0 +1,197 @@
+//! Whether a plugin keeps the contract of its stage: `host plugin test --conformance`.
+
+use super::{Called, Case, Outcome, Tested, replies};
+use crate::plugins;
+use boson_document::Tree;
+use boson_pipeline::bundle::{Bundle, Writer, codes};
+use boson_pipeline::report::{self, Sources};
+use boson_pipeline::stage::{Edit, StageError};
+use boson_pipeline::{Diagnostic, Stage};
+use boson_sandbox::{Changes, Measures, Plugin, Sandbox, deployment};
+use std::collections::HashSet;
+
+/// A member that the contract does not have: plugins ignore it.
+const LATER: &str = "later";
+
+/// Checks the description of a plugin.
+pub fn description(sandbox: &Sandbox, plugin: &Plugin) -> Tested {
+    let mut faults = Vec::new();
+    match plugin.describe(sandbox) {
+        Err(failure) => faults.push(text(failure.diagnostic())),
+        Ok(description) => {
+            if description.version.split('.').count() < 3 {
+                faults.push(format!(
+                    "the version '{}' is not a semantic version",
+                    description.version
+                ));
+            }
+            let mut names = HashSet::new();
+            for code in &description.codes {
+                if !code.name.starts_with(&format!("{}-", description.name)) {
+                    faults.push(format!(
+                        "the code '{}' does not begin with '{}-'",
+                        code.name, description.name
+                    ));
+                }
+                if !names.insert(&code.name) {
+                    faults.push(format!("the code '{}' is described twice", code.name));
+                }
+                if code.title.is_empty() || code.explanation.is_empty() {
+                    faults.push(format!("the code '{}' has no title, or no explanation", code.name));
+                }
+            }
+            if plugin.settings() == "{}" {
+                let missing = plugins::check_settings(plugin, sandbox, None).into_iter();
+                let errors = missing.filter(Diagnostic::is_error);
+                faults.extend(errors.map(|error| text(error.help("use --settings FILE"))));
+            }
+        }
+    }
+    tested("description", Measures::default(), faults)
+}
+
+/// Checks the reply to one input.
+pub fn input(sandbox: &Sandbox, plugin: &Plugin, case: &Case) -> Tested {
+    let name = format!("{}: {}", case.function, case.name());
+    let (faults, measures) = match case.call(sandbox, plugin) {
+        Err(error) => (vec![text(*error)], Measures::default()),
+        Ok(Called {
+            failure: Some(failure),
+            measures,
+            ..
+        }) => (vec![text(failure)], measures),
+        Ok(called) => (faults(sandbox, plugin, case, &called), called.measures),
+    };
+    tested(&name, measures, faults)
+}
+
+fn tested(name: &str, measures: Measures, faults: Vec<String>) -> Tested {
+    Tested {
+        name: format!("contract: {name}"),
+        measures,
+        outcome: match faults.is_empty() {
+            true => Outcome::Passed,
+            false => Outcome::Failed(faults),
+        },
+    }
+}
+
+/// What is wrong with a reply.
+fn faults(sandbox: &Sandbox, plugin: &Plugin, case: &Case, called: &Called) -> Vec<String> {
+    let mut faults = Vec::new();
+    match case.call(sandbox, plugin) {
+        Ok(again) if !replies::are_same(&again.reply, &called.reply) => {
+            faults.push("two calls with the same input gave two replies".into());
+        }
+        Ok(again) if again.measures.fuel != called.measures.fuel => {
+            let (one, two) = (called.measures.fuel, again.measures.fuel);
+            faults.push(format!(
+                "two calls with the same input used {one} and {two} units of fuel"
+            ));
+        }
+        Ok(_) => {}
+        Err(error) => faults.push(text(*error)),
+    }
+    match with_later_member(case).map(|later| later.call(sandbox, plugin)) {
+        Some(Ok(later)) if !replies::are_same(&later.reply, &called.reply) => {
+            let rule = "the contract may add members: ignore those that you do not know";
+            faults.push(format!(
+                "a member '{LATER}' in `more` of the request changes the reply; {rule}"
+            ));
+        }
+        Some(Err(error)) => faults.push(text(*error)),
+        _ => {}
+    }
+    faults.extend(checked(sandbox, plugin, case));
+    faults
+}
+
+/// The case with an additional member in its request.
+fn with_later_member(case: &Case) -> Option<Case> {
+    let mut case = case.clone();
+    let parameter = match case.stage {
+        Stage::Resources | Stage::Checks => "view",
+        _ => "request",
+    };
+    let member = Tree::object().with("name", LATER).with("value", true);
+    case.arguments.get_mut(parameter)?.set("more", vec![member]);
+    Some(case)
+}
+
+/// The reply as a conversion would check it.
+fn checked(sandbox: &Sandbox, plugin: &Plugin, case: &Case) -> Vec<String> {
+    let reported = match sandbox.call_checked(plugin, &case.function, &case.arguments) {
+        Err(missing) => return vec![format!("the input is not complete: {missing}")],
+        Ok(Err(StageError::Plugin(failure))) => return vec![text(*failure)],
+        Ok(Err(StageError::Input(reported))) => reported,
+        Ok(Ok((changes, reported))) => {
+            let errors = refused(case, changes, &plugin.called());
+            if !errors.is_empty() {
+                return errors.into_iter().map(text).collect();
+            }
+            reported
+        }
+    };
+    undescribed(sandbox, plugin, &reported)
+}
+
+/// Why a reply violates the contract, as far as a conversion checks it.
+pub fn violation(sandbox: &Sandbox, plugin: &Plugin, case: &Case) -> Option<Diagnostic> {
+    match sandbox.call_checked(plugin, &case.function, &case.arguments) {
+        Ok(Err(StageError::Plugin(failure))) => Some(*failure),
+        _ => None,
+    }
+}
+
+/// Errors about the objects that a plugin makes or changes.
+fn refused(case: &Case, changes: Changes, from: &str) -> Vec<Diagnostic> {
+    let Ok(deployment) = deployment(&case.arguments) else {
+        return Vec::new();
+    };
+    let made = match changes {
+        Changes::None => return Vec::new(),
+        Changes::Objects(objects) => Bundle::new(&deployment).add(objects, from),
+        Changes::Edits(edits) => {
+            let (added, edits): (Vec<Edit>, Vec<Edit>) =
+                edits.into_iter().partition(|edit| matches!(edit, Edit::Add(_)));
+            let object = |edit: Edit| match edit {
+                Edit::Add(object) => Some(object),
+                _ => None,
+            };
+            let view = case.arguments.get("view");
+            // What the call passed was checked before.
+            let mut bundle = Bundle::of_host(&deployment);
+            let given = view.map_or(&[][..], |view| view.items("objects")).to_vec();
+            let writer = Writer {
+                name: from,
+                is_ordered: true,
+            };
+            Bundle::new(&deployment)
+                .add(added.into_iter().filter_map(object).collect(), from)
+                .and_then(|()| bundle.add(given, "the input"))
+                .and_then(|()| bundle.edit(edits, writer).map(drop))
+        }
+    };
+    // A deployment may grant privileges, which the input of a call does not say.
+    let mut errors = made.err().unwrap_or_default();
+    errors.retain(|error| error.code != codes::BUNDLE_PRIVILEGE.name);
+    errors
+}
+
+/// Codes that `host explain` could not explain.
+fn undescribed(sandbox: &Sandbox, plugin: &Plugin, reported: &[Diagnostic]) -> Vec<String> {
+    let descriptions = plugin.chain().filter_map(|one| one.describe(sandbox).ok());
+    let known: HashSet<&str> = descriptions
+        .flat_map(|description| &description.codes)
+        .map(|code| code.name.as_str())
+        .collect();
+    let unknown = reported
+        .iter()
+        .filter(|one| one.plugin.is_some() && !known.contains(one.code.as_str()));
+    let unknown = unknown.map(|one| format!("the code '{}' is not in the description of the plugin", one.code));
+    unknown.collect()
+}
+
+fn text(diagnostic: Diagnostic) -> String {
+    report::text(&[diagnostic], &Sources::default(), false)
+}

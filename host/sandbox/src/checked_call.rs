@@ -1,0 +1,278 @@
+//! A call in the JSON form of [`crate::json_call`], made as in a conversion: its reply is checked against the contract.
+
+use crate::engine::Sandbox;
+use crate::plugin::Plugin;
+use crate::plugins::Plugins;
+use boson_document::Tree;
+use boson_pipeline::stage::{
+    BpmCopy, Deployment, Edit, GroupRequest, GroupSummary, JobFiles, JobSpec, JobSummary, Named, Reply, Spread,
+    Template, Variable, VariableRules, View,
+};
+use boson_pipeline::{Diagnostic, Stage, Stages};
+
+/// What a reply does to the objects of a deployment.
+#[derive(Debug)]
+pub enum Changes {
+    /// New objects.
+    Objects(Vec<Tree>),
+    /// Edits of the objects that the call passed.
+    Edits(Vec<Edit>),
+    /// Nothing.
+    None,
+}
+
+/// The deployment of a call: of its options and its context.
+///
+/// # Errors
+/// What is missing.
+pub fn deployment(arguments: &Tree) -> Result<Deployment, String> {
+    let (request, context) = (arguments.get("request"), arguments.get("context"));
+    let options = request.and_then(|request| request.get("options"));
+    let named = context.and_then(|context| context.get("deployment"));
+    let text = |tree: Option<&Tree>, name: &str| tree.and_then(|tree| tree.str(name)).map(str::to_string);
+    Ok(Deployment {
+        name: text(named, "name").unwrap_or_default(),
+        namespace: text(named, "namespace").unwrap_or_default(),
+        cluster_domain: text(options, "cluster-domain").unwrap_or_default(),
+        operator_image: text(options, "operator-image").unwrap_or_default(),
+        registry: text(options, "registry"),
+        spread: match text(options, "spread").as_deref() {
+            None | Some("total") => Spread::Total,
+            Some("per-zone") => Spread::PerZone,
+            Some(_) => return Err("`spread` is neither total nor per-zone".into()),
+        },
+        monit: false,
+    })
+}
+
+/// Members of an argument.
+#[derive(Clone, Copy)]
+struct Members<'t>(&'t Tree);
+
+// === impl Sandbox ===
+
+impl Sandbox {
+    /// Calls a function of a plugin of any stage. The outer error names an argument that is missing.
+    ///
+    /// # Errors
+    /// As for a call in a conversion.
+    pub fn call_checked(&self, plugin: &Plugin, function: &str, arguments: &Tree) -> Result<Reply<Changes>, String> {
+        let stage = plugin.stage;
+        let settings = arguments.get("context").and_then(|context| context.get("settings"));
+        let plugin = match settings {
+            Some(settings) => plugin.clone().with_settings(settings, "settings"),
+            None => plugin.clone(),
+        };
+        let deployment = deployment(arguments)?;
+        let mut plugins = Plugins::of_one(self.clone(), plugin);
+        if !deployment.name.is_empty() {
+            plugins = plugins.with_deployment(&deployment.name, &deployment.namespace);
+        }
+        let parameter = match stage {
+            Stage::Resources | Stage::Checks => "view",
+            _ => "request",
+        };
+        let request = Members(Members(arguments).member(parameter)?);
+        match stage {
+            Stage::Ops => ops(&plugins, function, request),
+            Stage::Variables => variables(&plugins, function, request),
+            Stage::Links => links(&plugins, function, request, &deployment),
+            Stage::Render => render(&plugins, request),
+            Stage::Bpm => bpm(&plugins, function, request, &deployment),
+            Stage::Resources | Stage::Checks => hook(&plugins, stage, request, &deployment),
+        }
+    }
+}
+
+fn none<T>(reply: Reply<T>) -> Reply<Changes> {
+    reply.map(|(_, diagnostics)| (Changes::None, diagnostics))
+}
+
+fn objects((objects, diagnostics): (Vec<Tree>, Vec<Diagnostic>)) -> (Changes, Vec<Diagnostic>) {
+    (Changes::Objects(objects), diagnostics)
+}
+
+fn ops(plugins: &Plugins, function: &str, request: Members<'_>) -> Result<Reply<Changes>, String> {
+    let document = request.document()?;
+    if function == "find" {
+        return Ok(none(plugins.find(document, request.text("path")?)));
+    }
+    let file = |file: Members<'_>| Ok((file.text("name")?.to_string(), file.member("operations")?.clone()));
+    let files: Vec<(String, Tree)> = request.list("files", file)?;
+    let files: Vec<Named<'_>> = files.iter().map(|(name, tree)| Named { name, tree }).collect();
+    Ok(none(plugins.apply(document, &files)))
+}
+
+fn variables(plugins: &Plugins, function: &str, request: Members<'_>) -> Result<Reply<Changes>, String> {
+    let document = request.document()?;
+    let rules = match request.text("rules")? {
+        "director" => VariableRules::Director,
+        "cli" => VariableRules::Cli,
+        _ => return Err("`rules` is neither director nor cli".into()),
+    };
+    Ok(match function {
+        "plan" => none(plugins.plan(document, rules)),
+        _ => none(plugins.interpolate(document, request.member("values")?, rules)),
+    })
+}
+
+fn links(
+    plugins: &Plugins,
+    function: &str,
+    request: Members<'_>,
+    deployment: &Deployment,
+) -> Result<Reply<Changes>, String> {
+    let document = request.document()?;
+    let jobs = request.0.items("jobs").iter().map(|job| {
+        let job = Members(job);
+        Ok(JobSpec {
+            release: job.text("release")?,
+            job: job.text("job")?,
+            spec: job.member("spec")?,
+            document_name: job.text("document-name")?,
+        })
+    });
+    let jobs: Vec<JobSpec<'_>> = jobs.collect::<Result<_, String>>()?;
+    Ok(match function {
+        "resolve" => none(plugins.resolve(document, deployment, &jobs)),
+        _ => none(plugins.addresses(document, deployment, &jobs)),
+    })
+}
+
+fn render(plugins: &Plugins, request: Members<'_>) -> Result<Reply<Changes>, String> {
+    let templates = request.0.items("templates").iter().map(|template| {
+        let template = Members(template);
+        Ok(Template {
+            name: template.text("name")?,
+            text: template.text("text")?,
+        })
+    });
+    let templates: Vec<Template<'_>> = templates.collect::<Result<_, String>>()?;
+    Ok(none(plugins.render(&templates, request.member("spec")?)))
+}
+
+fn bpm(
+    plugins: &Plugins,
+    function: &str,
+    request: Members<'_>,
+    deployment: &Deployment,
+) -> Result<Reply<Changes>, String> {
+    if function == "convert-deployment" {
+        let variables: Vec<Variable> = request.list("variables", Members::variable)?;
+        let reply = plugins.convert_deployment(deployment, request.document()?, &variables);
+        return Ok(reply.map(objects));
+    }
+    let request = GroupRequest {
+        deployment,
+        group: request.member("group")?,
+        document_name: request.text("document-name")?,
+        pointer: request.text("pointer")?,
+        jobs: request.list("jobs", Members::job_files)?,
+        resolved_secret: request.text("resolved-secret")?,
+    };
+    Ok(plugins.convert_group(&request).map(objects))
+}
+
+fn hook(
+    plugins: &Plugins,
+    stage: Stage,
+    request: Members<'_>,
+    deployment: &Deployment,
+) -> Result<Reply<Changes>, String> {
+    let groups: Vec<GroupSummary> = request.list("groups", Members::group)?;
+    let view = View {
+        target: request.text("target")?,
+        manifest: request.member("manifest")?,
+        groups: &groups,
+        objects: request.0.items("objects"),
+    };
+    Ok(match stage {
+        Stage::Checks => none(plugins.check(0, deployment, view)),
+        _ => {
+            let reply = plugins.transform(0, deployment, view);
+            reply.map(|(edits, diagnostics)| (Changes::Edits(edits), diagnostics))
+        }
+    })
+}
+
+// === impl Members ===
+
+impl<'t> Members<'t> {
+    fn member(self, name: &str) -> Result<&'t Tree, String> {
+        self.0.get(name).ok_or_else(|| format!("`{name}` is missing"))
+    }
+
+    fn text(self, name: &str) -> Result<&'t str, String> {
+        self.0
+            .str(name)
+            .ok_or_else(|| format!("`{name}` is missing, or not a string"))
+    }
+
+    fn optional(self, name: &str) -> Option<String> {
+        self.0.str(name).map(str::to_string)
+    }
+
+    fn list<T>(self, name: &str, one: impl Fn(Self) -> Result<T, String>) -> Result<Vec<T>, String> {
+        self.0.items(name).iter().map(|item| one(Members(item))).collect()
+    }
+
+    fn texts(self, name: &str) -> Vec<String> {
+        let items = self.0.items(name).iter();
+        items.filter_map(Tree::as_str).map(str::to_string).collect()
+    }
+
+    fn document(self) -> Result<Named<'t>, String> {
+        Ok(Named {
+            name: self.text("document-name")?,
+            tree: self.member("document")?,
+        })
+    }
+
+    fn variable(self) -> Result<Variable, String> {
+        Ok(Variable {
+            name: self.text("name")?.into(),
+            kind: self.text("kind")?.into(),
+            options: self.member("options")?.clone(),
+            update_mode: self.optional("update-mode"),
+            pointer: self.text("pointer")?.into(),
+        })
+    }
+
+    fn job_files(self) -> Result<JobFiles, String> {
+        let number = |tree: &Tree| tree.as_i64().and_then(|number| u32::try_from(number).ok());
+        let copy = |copy: Self| {
+            Ok(BpmCopy {
+                document_name: copy.text("document-name")?.into(),
+                instances: copy.0.items("instances").iter().filter_map(number).collect(),
+                bpm: copy.member("bpm")?.clone(),
+                text: "".into(),
+            })
+        };
+        Ok(JobFiles {
+            job: self.text("job")?.into(),
+            release: self.text("release")?.into(),
+            templates: self.texts("templates"),
+            monitored: self.0.get("monitored") == Some(&Tree::Bool(true)),
+            start_program: self.optional("start-program"),
+            aliases: self.0.get("dns-aliases").filter(|tree| **tree != Tree::Null).cloned(),
+            bpm: self.list("bpm", copy)?,
+        })
+    }
+
+    fn group(self) -> Result<GroupSummary, String> {
+        let link = |link: Self| Ok((link.text("name")?.to_string(), link.optional("provider-group")));
+        let job = |job: Self| {
+            Ok(JobSummary {
+                name: job.text("name")?.into(),
+                release: job.text("release")?.into(),
+                consumes: job.list("consumes", link)?,
+            })
+        };
+        let instances = self.member("instances")?.as_i64();
+        Ok(GroupSummary {
+            name: self.text("name")?.into(),
+            instances: instances.and_then(|number| u32::try_from(number).ok()).unwrap_or(0),
+            jobs: self.list("jobs", job)?,
+        })
+    }
+}
