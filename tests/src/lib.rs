@@ -8,6 +8,7 @@ pub mod golden;
 pub mod registry;
 pub mod synthetic;
 pub mod templates;
+pub mod wit_changes;
 pub mod wit_reference;
 pub mod wrapper;
 

@@ -162,7 +162,8 @@ fn of_type(resolve: &Resolve, name: &str, definition: &TypeDef) -> Result<String
     Ok(part)
 }
 
-fn type_name(resolve: &Resolve, kind: &Type) -> String {
+/// The name of a type as WIT writes it.
+pub(crate) fn type_name(resolve: &Resolve, kind: &Type) -> String {
     let Type::Id(id) = kind else {
         return format!("{kind:?}").to_lowercase();
     };

@@ -4,10 +4,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use boson_pipeline::Stage;
+use boson_tests::wit_changes::{self, Items};
 use sha2::{Digest, Sha256};
 use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
+use wit_parser::Resolve;
 
 fn digest(folder: &Path) -> String {
     let mut files: Vec<_> = fs::read_dir(folder)
@@ -37,6 +39,95 @@ fn released_packages_are_frozen() {
             "wit/{folder} was released: put what changes into a new version beside it"
         );
     }
+}
+
+/// The items of a package with this text.
+fn items(text: &str) -> Items {
+    let mut resolve = Resolve::default();
+    let package = resolve.push_str("x.wit", text).unwrap();
+    wit_changes::items(&resolve, package)
+}
+
+#[test]
+fn a_breaking_change_of_the_interface_is_reported_with_its_item() {
+    let text = |record: &str, functions: &str, world: &str, more: &str| {
+        items(&format!(
+            "package x:y@1.0.0; interface i {{ record r {{ {record} }} enum e {{ a }} {functions} }} {more} world w {{ {world} }}"
+        ))
+    };
+    let (functions, world) = ("f: func(a: r) -> result<e, string>;", "export i;");
+    let old = text("b: string", functions, world, "");
+    for (new, wanted) in [
+        (
+            text(
+                "b: string",
+                functions,
+                world,
+                "interface j { g: func(); } world v { export j; }",
+            ),
+            vec![],
+        ),
+        (
+            text("b: string, c: u8", functions, world, ""),
+            vec!["'i.r' changes from `record { b: string }` to `record { b: string, c: u8 }`"],
+        ),
+        (
+            text("b: string", "f: func(a: r, b: e) -> result<e, string>;", world, ""),
+            vec!["'i.f' changes from `func(a: r) -> result<e, string>` to `func(a: r, b: e) -> result<e, string>`"],
+        ),
+        (
+            text("b: string", &format!("{functions} g: func();"), world, ""),
+            vec!["'i.g' is added, and plugins do not have it"],
+        ),
+        (
+            text("b: string", functions, "import i; export i;", ""),
+            vec!["'world w imports x:y/i' is added, and plugins do not have it"],
+        ),
+        (
+            text("b: string", functions, "", ""),
+            vec!["'world w exports x:y/i' is removed"],
+        ),
+    ] {
+        assert_eq!(wit_changes::breaking(&old, &new), wanted);
+    }
+}
+
+/// Versions of packages beside each other, the older one first.
+#[test]
+fn later_versions_of_a_package_break_no_plugin() {
+    let wit = boson_tests::root().join("wit");
+    let mut compared = 0;
+    for (package, _) in packages() {
+        let mut versions: Vec<String> = fs::read_dir(wit.join(&package))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        versions.sort_by_key(|version| {
+            let numbers = version.split('.').map(|number| number.parse::<u32>().unwrap());
+            numbers.collect::<Vec<u32>>()
+        });
+        let all: Vec<Items> = versions
+            .iter()
+            .map(|version| {
+                let mut resolve = Resolve::default();
+                if package != "types" {
+                    resolve.push_dir(wit.join("types/1.0.0")).unwrap();
+                }
+                let (id, _) = resolve.push_dir(wit.join(&package).join(version)).unwrap();
+                wit_changes::items(&resolve, id)
+            })
+            .collect();
+        compared += all.len();
+        assert!(all.iter().all(|items| items.len() > 2), "{package}");
+        for (items, names) in all.windows(2).zip(versions.windows(2)) {
+            assert_eq!(
+                wit_changes::breaking(&items[0], &items[1]),
+                [""; 0],
+                "{package} {names:?}"
+            );
+        }
+    }
+    assert!(compared >= 8);
 }
 
 /// The text of each package of version 1.0.0.
