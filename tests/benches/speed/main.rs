@@ -7,6 +7,7 @@
 //! With a word after `--` (`cargo bench --workspace --bench speed -- convert`) only groups with that word in their name
 //! run; with the whole name of a group, that group alone.
 
+mod crowd;
 mod first_run;
 mod in_process;
 mod measure;
@@ -33,6 +34,7 @@ fn groups() -> Vec<Group> {
         ("start", whole_process::start),
         ("instance", in_process::instance),
         ("overhead", in_process::overhead),
+        ("crowd", crowd::crowd),
         ("render", in_process::render),
         ("batch", in_process::batch),
         ("batch-kernel", paired::kernel),
