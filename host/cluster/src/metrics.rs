@@ -37,10 +37,12 @@ pub struct Metrics {
     pub conversions: Counter,
     /// Values that were generated.
     pub generated: Family<Generated, Counter>,
-    /// BOSHDeployments that were reviewed before they were stored.
+    /// BOSHDeployments and pods that were reviewed before they were stored.
     pub reviews: Family<Review, Counter>,
     /// How long that took.
     pub review_seconds: Histogram,
+    /// Workloads that were rolled because the content of a link has changed.
+    pub link_rolls: Counter,
     /// 1 while this process leads.
     pub leading: Gauge,
     /// Plugins from ConfigMaps that are in use.
@@ -115,6 +117,8 @@ pub struct Generated {
 /// A review.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct Review {
+    /// What was reviewed: `deployments` or `pods`.
+    pub resource: &'static str,
     /// Its outcome.
     pub outcome: Outcome,
 }
@@ -175,6 +179,7 @@ impl Metrics {
             generated: Family::default(),
             reviews: Family::default(),
             review_seconds: seconds(),
+            link_rolls: Counter::default(),
             leading: Gauge::default(),
             plugins_loaded: Gauge::default(),
             plugins_refused: Gauge::default(),
@@ -221,13 +226,18 @@ impl Metrics {
         );
         registry.register(
             "reviews",
-            "Webhook reviews of deployments, by outcome",
+            "Webhook reviews of deployments and of pods that ask for links, by resource and outcome",
             self.reviews.clone(),
         );
         registry.register(
             "review_seconds",
             "Duration of webhook reviews, in seconds",
             self.review_seconds.clone(),
+        );
+        registry.register(
+            "link_rolls",
+            "Workloads rolled because the content of a link that they consume has changed",
+            self.link_rolls.clone(),
         );
         registry.register(
             "leading",

@@ -8,6 +8,7 @@ pub mod codes;
 pub mod conversion;
 mod deployment;
 mod job;
+mod links;
 pub mod plugins;
 mod pod_problems;
 pub mod prune;

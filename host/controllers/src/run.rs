@@ -1,8 +1,9 @@
 //! The operator: one call that runs all controllers until it is asked to stop.
 
-use crate::admission::{self, Keeper, Reviewer};
+use crate::admission::{self, DeploymentReviewer, Keeper, PodReviewer, Reviewers};
 use crate::deployment::{self, Conversion};
 use crate::job;
+use crate::links::{self, DigestKey};
 use crate::plugins::{PluginSources, Plugins};
 use crate::quarks_secret::{self, Signer};
 use crate::slots::Slots;
@@ -39,7 +40,7 @@ pub struct Config {
     /// Name of the CertificateSigningRequest signer for certificates with `signerType: cluster`; it may be
     /// [`crate::OWN_SIGNER`]. None: such certificates are refused, and the operator needs no permission for requests.
     pub signer: Option<String>,
-    /// Settings of the validating webhook; none: there is no webhook.
+    /// Settings of the webhooks; none: there are no webhooks.
     pub admission: Option<admission::Settings>,
 }
 
@@ -75,7 +76,8 @@ pub async fn run(
     let serving = serve(&config, &health, &metrics).await?;
     let cluster = Cluster::new(client, metrics.clone());
     let plugins = Plugins::new(&config.election.namespace, config.plugins);
-    let (keeper, reviewing) = match review(&config, &cluster, &plugins, &health).await? {
+    let key = DigestKey::default();
+    let (keeper, reviewing) = match review(&config, &cluster, &plugins, &key, &health).await? {
         Some((keeper, reviewing)) => (Some(keeper), Some(reviewing)),
         None => (None, None),
     };
@@ -89,7 +91,13 @@ pub async fn run(
     let running = Running::new(config.concurrency, &cluster, health.clone(), scope.clone(), stopping);
     let work = || async {
         let keeping = keep(keeper.as_ref(), running.stopped());
-        let controlling = controllers(&config, cluster.clone(), scope.clone(), running.clone(), &plugins);
+        let controlling = controllers(
+            &config,
+            cluster.clone(),
+            scope.clone(),
+            running.clone(),
+            (&plugins, &key),
+        );
         futures::join!(controlling, keeping);
     };
     let end = tokio::select! {
@@ -136,11 +144,12 @@ async fn follow_namespaces_and_plugins(
     std::future::pending().await
 }
 
-/// Starts the webhook, if configured.
+/// Starts the webhooks, if configured. `key`: see [`links`].
 async fn review(
     config: &Config,
     cluster: &Cluster,
     plugins: &Plugins,
+    key: &DigestKey,
     health: &Health,
 ) -> Result<Option<(Keeper, JoinHandle<()>)>, RunError> {
     let Some(settings) = config.admission.clone() else {
@@ -154,9 +163,20 @@ async fn review(
     let (conversion, me) = (config.conversion.clone(), &config.election.me);
     let slots = slots(config);
     let context = deployment::Context::new(cluster.clone(), scope, conversion, plugins.clone(), slots, me);
-    let reviewer = Reviewer::new(Arc::new(context), served.clone(), cluster.metrics().clone());
+    let pods = || PodReviewer::new(cluster.clone(), served.clone(), key.clone());
+    let reviewers = Reviewers {
+        deployments: DeploymentReviewer::new(Arc::new(context), served.clone()),
+        pods: settings.links.then(pods),
+        metrics: cluster.metrics().clone(),
+    };
     let keeper = Keeper::new(cluster.clone(), settings, served, &config.election.namespace);
-    let serving = admission::serve(listener, keeper.clone(), Arc::new(reviewer), health.clone());
+    let serving = admission::serve(
+        listener,
+        keeper.clone(),
+        Arc::new(reviewers),
+        key.clone(),
+        health.clone(),
+    );
     Ok(Some((keeper, tokio::spawn(serving))))
 }
 
@@ -168,7 +188,13 @@ async fn keep(keeper: Option<&Keeper>, stopped: impl Future<Output = ()>) {
     }
 }
 
-async fn controllers(config: &Config, cluster: Cluster, scope: Scope, running: Running, plugins: &Plugins) {
+async fn controllers(
+    config: &Config,
+    cluster: Cluster,
+    scope: Scope,
+    running: Running,
+    (plugins, key): (&Plugins, &DigestKey),
+) {
     let me = &config.election.me;
     let conversion = config.conversion.clone();
     let (image, keep_versions) = (conversion.operator_image.clone(), conversion.keep_versions);
@@ -201,6 +227,10 @@ async fn controllers(config: &Config, cluster: Cluster, scope: Scope, running: R
             me,
         )),
         sets: Arc::new(stateful_set::Context::new(cluster.clone(), scope.clone(), image, me)),
+        links: config.admission.as_ref().filter(|admission| admission.links).map(|_| {
+            let context = links::Context::new(cluster.clone(), scope.clone(), key.clone(), me);
+            Arc::new(context)
+        }),
     });
     match &config.namespaces {
         Namespaces::Fixed(names) => {
@@ -226,6 +256,8 @@ struct All {
     jobs: Arc<job::Context>,
     secrets: Arc<quarks_secret::Context>,
     sets: Arc<stateful_set::Context>,
+    /// None: pods get no links.
+    links: Option<Arc<links::Context>>,
 }
 
 // === impl All ===
@@ -233,11 +265,17 @@ struct All {
 impl All {
     /// Runs all controllers for one namespace, or for all.
     async fn run(&self, running: &Running, namespace: Option<String>) {
+        let rolling = async {
+            if let Some(context) = &self.links {
+                links::run(context.clone(), running.clone(), namespace.clone()).await;
+            }
+        };
         futures::join!(
+            rolling,
             deployment::run(self.deployments.clone(), running.clone(), namespace.clone()),
             job::run(self.jobs.clone(), running.clone(), namespace.clone()),
             quarks_secret::run(self.secrets.clone(), running.clone(), namespace.clone()),
-            stateful_set::run(self.sets.clone(), running.clone(), namespace),
+            stateful_set::run(self.sets.clone(), running.clone(), namespace.clone()),
         );
     }
 }

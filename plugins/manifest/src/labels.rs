@@ -46,8 +46,12 @@ pub const SECRET_TYPE: &str = "quarks.cloudfoundry.org/secret-type";
 pub const SECRET_KIND: &str = "quarks.cloudfoundry.org/secret-kind";
 /// Label: number of a versioned Secret.
 pub const SECRET_VERSION: &str = "quarks.cloudfoundry.org/secret-version";
-/// Label `"true"`: output that links are made from.
+/// Label `"true"` of a Secret: a link that a deployment provides, for pods that are not part of it. Only the operator
+/// sets it: with it, pods get the Secret's values.
 pub const ENTANGLEMENT: &str = "quarks.cloudfoundry.org/entanglement";
+/// Label of a pod that gets links: label of the deployment that provides them. The webhook sets it, so that a watch finds
+/// these pods.
+pub const CONSUMER: &str = "quarks.cloudfoundry.org/consumes-from";
 /// Label: container that an output Secret comes from.
 pub const CONTAINER_NAME: &str = "quarks.cloudfoundry.org/container-name";
 /// Label: `REMOTE_ID` of that container.
@@ -85,12 +89,16 @@ pub const VARIABLE: &str = "quarks.cloudfoundry.org/variable";
 pub const UPDATE_MODE: &str = "quarks.cloudfoundry.org/update-mode";
 /// Annotation: the deployment's name as the user gave it, where a label cannot hold it.
 pub const DEPLOYMENT: &str = "quarks.cloudfoundry.org/deployment";
-/// Annotation of pods and Secrets of links: JSON list of links consumed.
+/// Annotation of pods: JSON list of links consumed.
 pub const CONSUMES: &str = "quarks.cloudfoundry.org/consumes";
-/// Annotation of Secrets and Services of links: JSON of the link provided.
+/// Annotation of native Secrets and Services: JSON of the link that they provide to a deployment.
 pub const PROVIDES: &str = "quarks.cloudfoundry.org/provides";
 /// Annotation of a Service: the Secret whose link it gives address and instances to.
 pub const LINK_PROVIDER_NAME: &str = "quarks.cloudfoundry.org/link-provider-name";
+/// Annotation of a Secret with [`ENTANGLEMENT`]: JSON of the link, before its name was sanitized.
+pub const LINK: &str = "quarks.cloudfoundry.org/link";
+/// Annotation of a pod that gets links, and of the template of its workload: keyed digest of their content.
+pub const LINKS_DIGEST: &str = "quarks.cloudfoundry.org/links-digest";
 /// Annotation `"true"` of an implicit variable's Secret: its value is JSON.
 pub const JSON_VALUE: &str = "quarks.cloudfoundry.org/json-value";
 /// Annotation `gzip` of a Secret whose data is compressed.

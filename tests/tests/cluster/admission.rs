@@ -189,5 +189,10 @@ fn two_operators_agree_on_one_authority_and_strangers_learn_nothing() {
     };
     assert_eq!(ask("validate"), "404");
     let path = first.decoded(&secret["data"]["path"]).unwrap();
-    assert_eq!(ask(&path), "400", "known, but that is no question");
+    assert_eq!(
+        ask(&format!("{path}/deployments")),
+        "400",
+        "known, but that is no question"
+    );
+    assert_eq!([ask(&path), ask(&format!("{path}/deployments/x"))], ["404", "400"]);
 }

@@ -25,6 +25,7 @@ pub const STEPS: &[(&str, Step)] = &[
     ("a job runs, and again when it changes", run),
     ("an invalid plugin is added in a ConfigMap", extend),
     ("a plugin is removed", simplify),
+    ("pods get links, and roll when a link changes", consume),
 ];
 
 /// Steps that need permissions in the whole cluster.
@@ -84,6 +85,69 @@ fn deploy(it: &mut Installed) -> Result<()> {
         it.until_there(&format!("{kind}/extra"), true)?;
     }
     it.until_there("statefulset/nats-gateway-z0-v1", true)
+}
+
+/// A workload whose pods ask for the link of the broker.
+fn consumer(kind: &str, name: &str) -> Value {
+    let labels = json!({"app": name});
+    let annotations = json!({"quarks.cloudfoundry.org/deployment": "nats",
+        "quarks.cloudfoundry.org/consumes": r#"[{"name": "main-broker", "type": "broker"}]"#});
+    let mut object = json!({"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name}, "spec": {
+        "selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels, "annotations": annotations},
+            "spec": {"containers": [{"name": "main", "image": "example.com/image"}]}}}});
+    if kind == "StatefulSet" {
+        object["spec"]["serviceName"] = name.into();
+    }
+    object
+}
+
+fn consume(it: &mut Installed) -> Result<()> {
+    if !it.webhooks {
+        return Ok(());
+    }
+    const DIGEST: &str = "quarks.cloudfoundry.org/links-digest";
+    it.until_there("mutatingwebhookconfiguration/boson.boson-system", true)?;
+    let workloads = [("Deployment", "web"), ("StatefulSet", "store"), ("DaemonSet", "agent")];
+    let all: Vec<Value> = workloads.map(|(kind, name)| consumer(kind, name)).into();
+    it.apply_all(&all)?;
+    // There is no node, so the DaemonSet creates no pod itself.
+    let uid = it.uid("daemonset/agent")?;
+    let mut pod = all[2]["spec"]["template"].clone();
+    pod["apiVersion"] = "v1".into();
+    pod["kind"] = "Pod".into();
+    pod["metadata"]["name"] = "agent".into();
+    pod["metadata"]["ownerReferences"] =
+        json!([{"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "agent", "uid": uid, "controller": true}]);
+    it.apply_all(&[pod])?;
+    for (_, name) in workloads {
+        it.until(&format!("a pod of {name} with its links"), || {
+            let pods = it.kubectl(&["get", "pods", &format!("--selector=app={name}"), "--output=json"])?;
+            Ok(pods.contains(DIGEST) && pods.contains("LINK_BROKER_PORT"))
+        })?;
+    }
+    // A pod that asks for what does not exist.
+    let mut missing = consumer("Deployment", "missing");
+    missing["spec"]["template"]["metadata"]["annotations"]["quarks.cloudfoundry.org/deployment"] = "none".into();
+    it.apply_all(&[missing])?;
+    let user =
+        "{type: replace, path: /instance_groups/name=broker/jobs/name=broker/properties/broker/user, value: other}";
+    it.apply_all(&[config_map("more", "ops", &format!("[{user}]"))])?;
+    for (kind, name) in workloads {
+        it.until(&format!("the rollout of {name}"), || {
+            let annotations = &it.get(&format!("{kind}/{name}"))?["spec"]["template"]["metadata"]["annotations"];
+            Ok(annotations[DIGEST].is_string())
+        })?;
+    }
+    it.kubectl(&[
+        "delete",
+        "deployment/web",
+        "deployment/missing",
+        "statefulset/store",
+        "daemonset/agent",
+        "pod/agent",
+        "--wait=false",
+    ])?;
+    it.apply_all(&[config_map("more", "ops", "[]")])
 }
 
 fn mistake(it: &mut Installed) -> Result<()> {

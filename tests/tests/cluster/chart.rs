@@ -27,6 +27,14 @@ const SAME: &[(&str, &[&str])] = &[
         &["podReplacement.enabled=true", "serviceMonitor.enabled=true"],
     ),
     (
+        "{resources: [../deploy], components: [../deploy/webhook, ../deploy/links, ../deploy/namespace/links]}",
+        &["webhook.enabled=true", "links.enabled=true"],
+    ),
+    (
+        "{resources: [../deploy/cluster-wide], components: [../deploy/links, ../deploy/cluster-wide/links]}",
+        &["scope=cluster-wide", "webhook.enabled=true", "links.enabled=true"],
+    ),
+    (
         "resources: [../deploy/cluster-wide]",
         &["scope=cluster-wide", "webhook.enabled=true"],
     ),
@@ -213,6 +221,7 @@ fn its_other_values_have_an_effect() {
 fn it_can_be_installed_in_another_namespace() {
     let all = [
         "webhook.enabled=true",
+        "links.enabled=true",
         "signer.enabled=true",
         "serviceMonitor.enabled=true",
     ];
@@ -250,6 +259,8 @@ fn wrong_values_are_refused() {
         "options.RUST_LOG=debug",
         "options.BOSON_NAMESPACES=a",
         "signer.enabled=true,options.BOSON_SIGNER_NAME=other",
+        "links.enabled=true",
+        "options.BOSON_POD_LINKS=true",
         "registryPorts={70000}",
     ] {
         let error = manifest(SYSTEM, &[wrong]).map(|_| wrong).unwrap_err().to_string();

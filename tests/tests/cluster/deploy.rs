@@ -174,6 +174,7 @@ fn every_rule_has_a_reason() {
         "namespace/output.yaml",
         "signer/rbac.yaml",
         "webhook/rbac.yaml",
+        "links/rbac.yaml",
     ] {
         let text = std::fs::read_to_string(root().join("deploy").join(file)).unwrap();
         let lines: Vec<&str> = text.lines().collect();

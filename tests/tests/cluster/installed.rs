@@ -32,6 +32,8 @@ pub struct Installed {
     pub namespaces: [String; 2],
     /// The namespace of its account and lease.
     system: String,
+    /// Whether it serves webhooks.
+    pub webhooks: bool,
     pub operator: Operator,
 }
 
@@ -74,6 +76,8 @@ impl Installed {
         let url = format!("https://{webhook}");
         installed.operator.set("BOSON_WEBHOOK_LISTEN", Some(webhook.into()));
         installed.operator.set("BOSON_WEBHOOK_URL", Some(url.into()));
+        installed.operator.set("BOSON_POD_LINKS", Some("true".into()));
+        installed.webhooks = true;
         installed
             .operator
             .set("BOSON_SIGNER_NAME", Some("quarks.cloudfoundry.org/boson".into()));
@@ -141,6 +145,7 @@ impl Installed {
             registry,
             namespaces: [cluster.namespace(name)?, cluster.namespace(name)?],
             system,
+            webhooks: false,
             operator: operator
                 .variable("BOSON_LOG_FORMAT", "json")
                 .variable("XDG_CACHE_HOME", files),

@@ -35,6 +35,7 @@ mod job_sources;
 mod jobs;
 mod kubectl_plugin;
 mod leader_election;
+mod links;
 mod memory;
 mod missing_setup;
 mod modes;

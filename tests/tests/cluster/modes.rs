@@ -95,6 +95,12 @@ impl Mounts {
         ]
     }
 
+    /// The links that the last command has written.
+    fn providers(&self) -> Value {
+        let text = fs::read_to_string(self.path("providers.json")).unwrap_or_default();
+        serde_json::from_str(&text).unwrap_or_default()
+    }
+
     fn namespace(&self) -> String {
         fs::read_to_string(self.path("namespace")).unwrap_or_default()
     }
@@ -159,9 +165,11 @@ fn the_commands_of_pods_give_the_bytes_of_the_operator() {
     for group in ["broker", "gateway", "smoke-tests"] {
         let mut arguments = mounts.gather(group);
         arguments.push(format!("--registry={}/bosh", env.registry.host()));
+        arguments.push(mounts.file("providers", "providers.json"));
         let (code, output, report) = mounts.run("instance-group", &arguments).unwrap();
         assert_eq!(code, 0, "{report}");
         same(&env, &format!("nats.ig-resolved.{group}-v1"), &output);
+        same(&env, "nats.links-v1", &mounts.providers());
 
         let resolved = mounts.file("resolved", &format!("{group}/properties.yaml"));
         let releases = mounts.file("releases", "all-releases");

@@ -66,7 +66,12 @@ impl Environment {
 
     /// In a cluster with a node, which has the operator's image.
     pub fn with_pods(cluster: &'static Cluster, name: &str) -> Result<Self> {
-        let more = ["--operator-image", cluster.operator_image()?];
+        Self::with_pods_and(cluster, name, &[])
+    }
+
+    /// The same with additional arguments for the operator.
+    pub fn with_pods_and(cluster: &'static Cluster, name: &str, more: &[&str]) -> Result<Self> {
+        let more = [&["--operator-image", cluster.operator_image()?], more].concat();
         let registry = Server::start(false)?;
         push_example(&registry)?;
         let mut env = Self::set(cluster, cluster.namespace(name)?, registry, &more)?;

@@ -101,7 +101,7 @@ pub struct OperatorArguments {
     /// for whose approval the operator waits [default: reject such certificates]
     #[arg(long, value_name = "NAME", env = "BOSON_SIGNER_NAME")]
     signer_name: Option<String>,
-    /// Address that serves the validating webhook for deployments, or `off`
+    /// Address that serves the webhooks for deployments and pods, or `off`
     #[arg(
         long,
         value_name = "ADDRESS",
@@ -121,6 +121,10 @@ pub struct OperatorArguments {
     /// [default: through the Service]
     #[arg(long, value_name = "URL", env = "BOSON_WEBHOOK_URL", value_parser = webhook_url)]
     webhook_url: Option<String>,
+    /// Give pods outside of deployments the links that they ask for by annotation, and roll their workloads when a link
+    /// changes; needs the webhook and the permissions of deploy/links
+    #[arg(long, env = "BOSON_POD_LINKS")]
+    pod_links: bool,
     /// Cache directory for the content of release images
     #[arg(
         long,
@@ -228,6 +232,9 @@ pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), Failed> {
         output::show(&diagnostics, &sources, color);
         exit::failed(&diagnostics, !arguments.plugins.replacements.is_empty())
     })?;
+    if arguments.pod_links && arguments.webhook_listen.0.is_none() {
+        return Err(anyhow::anyhow!("--pod-links needs the webhook: set --webhook-listen, too").into());
+    }
     let authorities = arguments.authorities.read()?;
     let hosts = Hosts {
         allowed: arguments.document_hosts.iter().cloned().collect(),
@@ -309,7 +316,11 @@ fn admission(arguments: &OperatorArguments) -> Option<admission::Settings> {
         Some(url) => Way::Url(url.clone()),
         None => Way::Service(arguments.webhook_service.clone()),
     };
-    Some(admission::Settings { listen, way })
+    Some(admission::Settings {
+        listen,
+        way,
+        links: arguments.pod_links,
+    })
 }
 
 /// A unique name of this process: the pod's name, and a part that changes with each restart.

@@ -1,19 +1,19 @@
-//! Maintains the objects that the webhook needs: the Secret with its certificates, and the
-//! ValidatingWebhookConfiguration.
+//! Maintains the objects that the webhooks need: the Secret with their certificates, and their configurations.
 
 use super::configuration::{self, Inputs};
 use super::material::{self, Material, SETTLED, Step, made};
 use super::{MANAGER, Settings};
-use boson_cluster::client::{Cluster, Created, Error};
+use boson_cluster::client::{Cluster, Created, Error, GlobalKind};
 use boson_cluster::namespaces::Namespaces;
 use boson_cluster::objects;
 use boson_pipeline::bundle::{MANAGED_BY, MANAGER as BOSON};
 use futures::{Stream, StreamExt, stream};
-use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
+use k8s_openapi::api::admissionregistration::v1::{MutatingWebhookConfiguration, ValidatingWebhookConfiguration};
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use kube::api::{Api, ObjectMeta};
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::watch_object;
+use std::fmt::Debug;
 use std::future::ready;
 use std::pin::pin;
 use std::time::{Duration, SystemTime};
@@ -27,7 +27,7 @@ const AGAIN: Duration = Duration::from_secs(30);
 /// After a lost race.
 const SOON: Duration = Duration::from_millis(200);
 
-/// Maintains Secret and configuration.
+/// Maintains Secret and configurations.
 #[derive(Clone)]
 pub(crate) struct Keeper {
     cluster: Cluster,
@@ -35,6 +35,13 @@ pub(crate) struct Keeper {
     served: Namespaces,
     /// The operator's namespace.
     namespace: String,
+}
+
+/// The configurations in the cluster.
+#[derive(Default)]
+struct Live {
+    deployments: Option<ValidatingWebhookConfiguration>,
+    pods: Option<MutatingWebhookConfiguration>,
 }
 
 /// Why they could not be updated.
@@ -49,7 +56,7 @@ pub(super) enum Trouble {
 // === impl Keeper ===
 
 impl Keeper {
-    /// `namespace`: the operator's own. `served`: the namespaces whose deployments are reviewed.
+    /// `namespace`: the operator's own. `served`: the namespaces whose objects are reviewed.
     pub(crate) fn new(cluster: Cluster, settings: Settings, served: Namespaces, namespace: &str) -> Self {
         Self {
             cluster,
@@ -59,7 +66,7 @@ impl Keeper {
         }
     }
 
-    /// Keeps both up to date, for ever. Only the leader does this: two versions of the operator would overwrite each
+    /// Keeps all up to date, for ever. Only the leader does this: two versions of the operator would overwrite each
     /// other.
     pub(crate) async fn keep(&self) {
         let mut changes = pin!(self.changes());
@@ -68,7 +75,7 @@ impl Keeper {
                 Ok(wake) => wake,
                 Err(Trouble::Api(error)) if error.is_race() => SOON,
                 Err(error) => {
-                    tracing::warn!(%error, "the webhook is not up to date; deployments may be stored without a review");
+                    tracing::warn!(%error, "the webhooks are not up to date; deployments may be stored without a review, and pods that ask for links not be created");
                     AGAIN
                 }
             };
@@ -101,26 +108,46 @@ impl Keeper {
         Ok(())
     }
 
-    /// Yields whenever the Secret or the configuration may have changed.
+    /// Yields whenever the Secret or a configuration may have changed.
     fn changes(&self) -> impl Stream<Item = ()> + Send + use<> {
-        let api: Api<ValidatingWebhookConfiguration> = Api::all(self.cluster.client());
-        let configurations = watch_object(api, &self.name()).default_backoff();
-        let configurations = configurations.filter_map(|event| ready(event.ok().map(drop)));
-        stream::select(self.secrets().map(drop), configurations)
+        let mut all = vec![self.secrets().map(drop).boxed()];
+        all.push(self.changes_of::<ValidatingWebhookConfiguration>().boxed());
+        if self.settings.links {
+            all.push(self.changes_of::<MutatingWebhookConfiguration>().boxed());
+        }
+        stream::select_all(all)
+    }
+
+    fn changes_of<K: GlobalKind + Send + 'static>(&self) -> impl Stream<Item = ()> + Send + use<K> {
+        let api: Api<K> = Api::all(self.cluster.client());
+        let events = watch_object(api, &self.name()).default_backoff();
+        events.filter_map(|event| ready(event.ok().map(drop)))
+    }
+
+    async fn live(&self) -> Result<Live, Error> {
+        let name = self.name();
+        Ok(Live {
+            deployments: self.cluster.get_global(&name).await?,
+            // Without the setting, the operator has no permission for it.
+            pods: match self.settings.links {
+                true => self.cluster.get_global(&name).await?,
+                false => None,
+            },
+        })
     }
 
     /// One reconcile. Returns when to reconcile again.
     async fn settle(&self) -> Result<Duration, Trouble> {
         let secret: Option<Secret> = self.cluster.get(&self.namespace, SECRET).await?;
-        let live: Option<ValidatingWebhookConfiguration> = self.cluster.get_global(&self.name()).await?;
+        let live = self.live().await?;
         let Some(secret) = secret else {
             self.make().await?;
             return Ok(SOON);
         };
         let names = self.settings.way.names(&self.namespace);
-        let published = live.as_ref().and_then(configuration::published);
+        let published = live.published(self.settings.links);
         let old = Material::read(&secret);
-        let step = material::plan(old.as_ref(), &names, published.as_deref(), SystemTime::now());
+        let step = material::plan(old.as_ref(), &names, &published, SystemTime::now());
         let material = match (step, old) {
             (Step::Keep, Some(material)) => material,
             (step, old) => {
@@ -139,29 +166,37 @@ impl Keeper {
         })
     }
 
-    /// Updates the configuration if it differs.
-    async fn configure(&self, live: Option<ValidatingWebhookConfiguration>, material: &Material) -> Result<(), Error> {
+    /// Updates the configurations that differ.
+    async fn configure(&self, live: Live, material: &Material) -> Result<(), Error> {
         let found: Option<Namespace> = self.cluster.get_global(&self.namespace).await?;
         let uid = found.and_then(|namespace| namespace.metadata.uid);
         let uid = uid.ok_or_else(|| Error::missing::<Namespace>(&self.namespace))?;
         let name = self.name();
-        let wanted = configuration::configuration(&Inputs {
+        let inputs = Inputs {
             name: &name,
             namespace: (&self.namespace, &uid),
             way: &self.settings.way,
             served: &self.served,
             material,
-        });
-        let value = |configuration| {
-            let flawed = |_| Error::flawed("ValidatingWebhookConfiguration", Some(&name), "is not JSON");
+        };
+        self.update(live.deployments, configuration::deployments(&inputs))
+            .await?;
+        if self.settings.links {
+            self.update(live.pods, configuration::pods(&inputs)).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes a configuration if it differs.
+    async fn update<K: GlobalKind + Debug>(&self, live: Option<K>, wanted: K) -> Result<(), Error> {
+        let name = self.name();
+        let value = |configuration: &K| {
+            let flawed = |_| Error::flawed(&K::kind(&()), Some(&name), "is not JSON");
             serde_json::to_value(configuration).map_err(flawed)
         };
         let live = live.as_ref().map(value).transpose()?;
         for object in objects::plan(vec![value(&wanted)?], live.as_slice()).apply {
-            let applied = self
-                .cluster
-                .apply_global::<ValidatingWebhookConfiguration>(MANAGER, &name, &object);
-            applied.await?;
+            self.cluster.apply_global::<K>(MANAGER, &name, &object).await?;
         }
         Ok(())
     }
@@ -189,8 +224,26 @@ impl Keeper {
         }
     }
 
-    /// Name of the configuration, unique by the operator's namespace.
+    /// Name of the configurations, unique by the operator's namespace.
     fn name(&self) -> String {
         format!("boson.{}", self.namespace)
+    }
+}
+
+// === impl Live ===
+
+impl Live {
+    /// For each configuration that should exist, its authorities; none if it does not.
+    fn published(&self, links: bool) -> Vec<Option<String>> {
+        let deployments = self.deployments.as_ref().and_then(|one| one.webhooks.as_ref()?.first());
+        let pods = self.pods.as_ref().and_then(|one| one.webhooks.as_ref()?.first());
+        let mut clients = vec![deployments.map(|webhook| &webhook.client_config)];
+        if links {
+            clients.push(pods.map(|webhook| &webhook.client_config));
+        }
+        clients
+            .into_iter()
+            .map(|client| client.and_then(configuration::authorities))
+            .collect()
     }
 }

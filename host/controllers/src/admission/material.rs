@@ -46,6 +46,9 @@ pub(super) struct Material {
     pub names: Vec<String>,
     /// The secret part of the address.
     pub path: String,
+    /// The key of digests of links. It stays as long as the Secret exists: with another key, all consumers of links would
+    /// roll. None in a Secret of an earlier operator.
+    pub digest_key: Option<String>,
 }
 
 /// What to do.
@@ -63,8 +66,13 @@ pub(super) enum Step {
     Renew,
 }
 
-/// Decides. `published`: the authorities in the configuration, which the API server trusts.
-pub(super) fn plan(material: Option<&Material>, names: &[String], published: Option<&str>, now: SystemTime) -> Step {
+/// Decides. `published`: for each configuration, its authorities, which the API server trusts; none if it does not exist.
+pub(super) fn plan(
+    material: Option<&Material>,
+    names: &[String],
+    published: &[Option<String>],
+    now: SystemTime,
+) -> Step {
     let Some(material) = material else { return Step::Make };
     let Some(authority) = Issued::from_pem(&material.authority.certificate) else {
         return Step::Make;
@@ -73,7 +81,8 @@ pub(super) fn plan(material: Option<&Material>, names: &[String], published: Opt
         return Step::Make;
     }
     if let Some(next) = &material.next {
-        let announced = published.is_some_and(|bundle| bundle.contains(next.certificate.trim()));
+        let is_in = |bundle: &Option<String>| bundle.as_ref().is_some_and(|all| all.contains(next.certificate.trim()));
+        let announced = published.iter().all(is_in);
         let settled =
             Issued::from_pem(&next.certificate).is_some_and(|next| next.not_before + EARLIER + SETTLED <= now);
         if announced && settled {
@@ -84,7 +93,7 @@ pub(super) fn plan(material: Option<&Material>, names: &[String], published: Opt
     }
     let leaf = Issued::from_pem(&material.leaf.certificate);
     let worn = leaf.is_none_or(|leaf| is_due(&leaf, now) || leaf.not_after > authority.not_after + DAY);
-    if worn || material.names != names {
+    if worn || material.names != names || material.digest_key.is_none() {
         return Step::Renew;
     }
     Step::Keep
@@ -101,6 +110,8 @@ fn is_due(issued: &Issued, now: SystemTime) -> bool {
 /// # Errors
 /// The system provides no randomness.
 pub(super) fn made(step: Step, old: Option<Material>, names: &[String]) -> Result<Material, String> {
+    let digest_key = old.as_ref().and_then(|old| old.digest_key.clone());
+    let digest_key = Some(digest_key.map_or_else(token, Ok)?);
     let Some(old) = old.filter(|_| step != Step::Make) else {
         let authority = authority()?;
         return Ok(Material {
@@ -110,8 +121,10 @@ pub(super) fn made(step: Step, old: Option<Material>, names: &[String]) -> Resul
             previous: None,
             names: names.to_vec(),
             path: token()?,
+            digest_key,
         });
     };
+    let old = Material { digest_key, ..old };
     match (step, old.next.clone()) {
         (Step::Announce, _) => Ok(Material {
             next: Some(authority()?),
@@ -221,6 +234,7 @@ impl Material {
             leaf: pair("tls.crt", "tls.key")?,
             names: text("names")?.split(' ').map(str::to_string).collect(),
             path: text("path")?,
+            digest_key: text("digest-key"),
         })
     }
 
@@ -239,6 +253,7 @@ impl Material {
             texts.extend([("next-ca.crt", &next.certificate), ("next-ca.key", &next.key)]);
         }
         texts.extend(self.previous.as_ref().map(|previous| ("previous-ca.crt", previous)));
+        texts.extend(self.digest_key.as_ref().map(|key| ("digest-key", key)));
         let entry = |(key, text): (&str, &String)| (key.to_string(), ByteString(text.clone().into_bytes()));
         texts.into_iter().map(entry).collect()
     }
@@ -275,36 +290,51 @@ mod tests {
 
     #[test]
     fn an_authority_is_replaced_only_after_the_next_was_published() {
-        assert_eq!(plan(None, &names(), None, after(0)), Step::Make);
+        assert_eq!(plan(None, &names(), &[None], after(0)), Step::Make);
         let first = made(Step::Make, None, &names()).unwrap();
         let published = first.bundle();
-        assert_eq!(plan(Some(&first), &names(), Some(&published), after(0)), Step::Keep);
         assert_eq!(
-            plan(Some(&first), &names(), Some(&published), after(740)),
+            plan(Some(&first), &names(), &[Some(published.clone())], after(0)),
+            Step::Keep
+        );
+        assert_eq!(
+            plan(Some(&first), &names(), &[Some(published.clone())], after(740)),
             Step::Announce
         );
         let both = made(Step::Announce, Some(first.clone()), &names()).unwrap();
         assert_eq!(both.leaf, first.leaf, "the next authority signs nothing yet");
         assert_eq!(
-            plan(Some(&both), &names(), Some(&published), after(1)),
+            plan(Some(&both), &names(), &[Some(published.clone())], after(1)),
             Step::Keep,
             "not published yet"
         );
         let bundle = both.bundle();
         assert!(bundle.starts_with(&published) && bundle.len() > published.len());
         assert_eq!(
-            plan(Some(&both), &names(), Some(&bundle), after(0)),
+            plan(Some(&both), &names(), &[Some(bundle.clone())], after(0)),
             Step::Keep,
             "just published"
         );
-        assert_eq!(plan(Some(&both), &names(), Some(&bundle), after(1)), Step::Promote);
+        let everywhere = [Some(bundle.clone()), Some(bundle.clone())];
+        assert_eq!(plan(Some(&both), &names(), &everywhere, after(1)), Step::Promote);
+        for other in [None, Some(published)] {
+            let here = [Some(bundle.clone()), other];
+            assert_eq!(
+                plan(Some(&both), &names(), &here, after(1)),
+                Step::Keep,
+                "one configuration lacks it"
+            );
+        }
         let second = made(Step::Promote, Some(both), &names()).unwrap();
         assert!(
             second.bundle().contains(first.authority.certificate.trim()),
             "its leaf may still be served"
         );
         assert_eq!(second.path, first.path);
-        assert_eq!(plan(Some(&second), &names(), Some(&bundle), after(1)), Step::Keep);
+        assert_eq!(
+            plan(Some(&second), &names(), &[Some(bundle.clone())], after(1)),
+            Step::Keep
+        );
         let third = made(Step::Renew, Some(second.clone()), &names()).unwrap();
         assert_eq!((&third.authority, third.previous), (&second.authority, None));
     }
@@ -312,14 +342,30 @@ mod tests {
     #[test]
     fn a_certificate_is_renewed_a_month_before_its_end_and_when_its_names_change() {
         let first = made(Step::Make, None, &names()).unwrap();
-        assert_eq!(plan(Some(&first), &names(), None, after(58)), Step::Keep);
-        assert_eq!(plan(Some(&first), &names(), None, after(61)), Step::Renew);
-        assert_eq!(plan(Some(&first), &["c".to_string()], None, after(0)), Step::Renew);
+        assert_eq!(plan(Some(&first), &names(), &[None], after(58)), Step::Keep);
+        assert_eq!(plan(Some(&first), &names(), &[None], after(61)), Step::Renew);
+        assert_eq!(plan(Some(&first), &["c".to_string()], &[None], after(0)), Step::Renew);
         assert_eq!(
-            plan(Some(&first), &names(), None, after(1096)),
+            plan(Some(&first), &names(), &[None], after(1096)),
             Step::Make,
             "all of it has expired"
         );
+    }
+
+    #[test]
+    fn the_key_of_digests_outlives_all_certificates() {
+        let first = made(Step::Make, None, &names()).unwrap();
+        assert!(first.digest_key.is_some());
+        for step in [Step::Make, Step::Announce, Step::Renew] {
+            let next = made(step, Some(first.clone()), &names()).unwrap();
+            assert_eq!(next.digest_key, first.digest_key, "{step:?}");
+        }
+        let earlier = Material {
+            digest_key: None,
+            ..first
+        };
+        assert_eq!(plan(Some(&earlier), &names(), &[None], after(0)), Step::Renew);
+        assert!(made(Step::Renew, Some(earlier), &names()).unwrap().digest_key.is_some());
     }
 
     #[test]

@@ -1,39 +1,53 @@
-//! The validating webhook for BOSHDeployments: it reports errors when a deployment is written, in the same words as the
-//! conditions would later. Every process answers; the leader maintains certificates and configuration.
+//! The webhooks, with one server and one set of certificates. Every process answers; the leader maintains certificates
+//! and configurations.
+//!
+//! - BOSHDeployments are validated: errors are reported when a deployment is written, in the same words as the conditions
+//!   would later. Nothing depends on it: without an operator that answers, everything is accepted.
+//! - Pods that ask for links get them. Without an operator that answers, such a pod is not created, and its controller
+//!   tries again. Other pods are never sent.
 //!
 //! # Guarantees
-//! Nothing depends on it: an operator that is down, slow or without permissions accepts everything, and the controller
-//! reports the same errors in the conditions. A review writes nothing, and no answer holds a value of a variable.
+//! A review writes nothing, and no answer holds a value of a variable or a link.
 //!
 //! # Caveats
-//! A review reads ConfigMaps with the permissions of the operator. So a part of its address is secret and known only to
-//! the API server, and other requests are refused.
+//! A review reads ConfigMaps and Secrets with the permissions of the operator. So a part of its address is secret and
+//! known only to the API server, and other requests are refused.
 
+mod answer;
 mod configuration;
+mod deployments;
 mod keeper;
 mod material;
-mod review;
+mod pods;
 mod server;
 
 use boson_cluster::client::FieldManager;
+use boson_cluster::namespaces::Namespaces;
 use std::net::SocketAddr;
 
+pub(crate) use deployments::DeploymentReviewer;
 pub(crate) use keeper::Keeper;
-pub(crate) use review::Reviewer;
-pub(crate) use server::serve;
+pub(crate) use pods::PodReviewer;
+pub(crate) use server::{Reviewers, serve};
 
 /// The owner of the fields that are set here.
 const MANAGER: FieldManager = FieldManager("boson-admission");
 /// Name of this part in the health report.
 const PART: &str = "admission";
+/// Last part of the path for deployments, and their label in metrics.
+const DEPLOYMENTS: &str = "deployments";
+/// The same for pods.
+const PODS: &str = "pods";
 
-/// Settings of the webhook.
+/// Settings of the webhooks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Where to listen.
     pub listen: SocketAddr,
     /// How the API server reaches it.
     pub way: Way,
+    /// Whether pods get the links that they ask for.
+    pub links: bool,
 }
 
 /// How the API server reaches the webhook.
@@ -54,6 +68,14 @@ impl Way {
             Self::Service(name) => vec![format!("{name}.{namespace}.svc"), format!("{name}.{namespace}")],
             Self::Url(url) => vec![host(url).to_string()],
         }
+    }
+}
+
+/// Whether requests from this namespace are answered. The API server selects monitored namespaces by their label.
+fn serves(served: &Namespaces, namespace: &str) -> bool {
+    match served {
+        Namespaces::Fixed(names) => names.contains(namespace),
+        Namespaces::Monitored(_) => true,
     }
 }
 

@@ -3,7 +3,9 @@
 
 use super::keeper::Keeper;
 use super::material::Material;
-use super::{PART, Reviewer};
+use super::{DEPLOYMENTS, DeploymentReviewer, PART, PODS, PodReviewer, answer};
+use crate::links::DigestKey;
+use boson_cluster::metrics::{Metrics, Review};
 use boson_cluster::serving::{Health, State};
 use futures::StreamExt;
 use http_body_util::{BodyExt, Full, Limited};
@@ -13,10 +15,11 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use serde_json::Value;
 use std::convert::Infallible;
 use std::pin::pin;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
@@ -48,17 +51,61 @@ struct Current {
 /// What is served now, if anything is.
 type Shared = Arc<RwLock<Option<Current>>>;
 
-/// Serves until it is dropped.
-pub(crate) async fn serve(listener: TcpListener, keeper: Keeper, reviewer: Arc<Reviewer>, health: Health) {
+/// What answers the requests.
+pub(crate) struct Reviewers {
+    pub deployments: DeploymentReviewer,
+    /// None: pods get no links.
+    pub pods: Option<PodReviewer>,
+    pub metrics: Arc<Metrics>,
+}
+
+/// Serves until it is dropped. `key` is set from the Secret.
+pub(crate) async fn serve(
+    listener: TcpListener,
+    keeper: Keeper,
+    reviewers: Arc<Reviewers>,
+    key: DigestKey,
+    health: Health,
+) {
     let current = Shared::default();
     futures::join!(
-        follow(&keeper, &current, &health),
-        accept(listener, &current, &reviewer)
+        follow(&keeper, &current, &key, &health),
+        accept(listener, &current, &reviewers)
     );
 }
 
+// === impl Reviewers ===
+
+impl Reviewers {
+    /// The answer to the review in this body. `what`: the last part of the path. None: it is no review, or nothing
+    /// answers it.
+    async fn answer(&self, what: &str, body: &[u8]) -> Option<Value> {
+        let began = Instant::now();
+        let request = answer::request(body)?;
+        let (resource, answer) = match (what, &self.pods) {
+            (DEPLOYMENTS, _) => (DEPLOYMENTS, self.deployments.answer(&request).await),
+            (PODS, Some(pods)) => (PODS, pods.answer(&request).await),
+            _ => return None,
+        };
+        tracing::info!(
+            resource,
+            name = request.name,
+            namespace = request.namespace,
+            outcome = answer.outcome.0,
+            "reviewed an object"
+        );
+        let label = Review {
+            resource,
+            outcome: answer.outcome,
+        };
+        self.metrics.reviews.get_or_create(&label).inc();
+        self.metrics.review_seconds.observe(began.elapsed().as_secs_f64());
+        answer.to_review(&request)
+    }
+}
+
 /// Switches to each new certificate.
-async fn follow(keeper: &Keeper, current: &Shared, health: &Health) {
+async fn follow(keeper: &Keeper, current: &Shared, key: &DigestKey, health: &Health) {
     health.set(PART, State::Starting);
     let mut secrets = pin!(keeper.secrets());
     while let Some(secret) = secrets.next().await {
@@ -71,9 +118,10 @@ async fn follow(keeper: &Keeper, current: &Shared, health: &Health) {
         };
         match Material::read(&secret)
             .ok_or("an entry is missing".to_string())
-            .and_then(|one| new(&one))
+            .and_then(|one| Ok((new(&one)?, one.digest_key)))
         {
-            Ok(new) => {
+            Ok((new, digest_key)) => {
+                key.set(digest_key);
                 *current.write().unwrap_or_else(PoisonError::into_inner) = Some(new);
                 health.set(PART, State::Working);
             }
@@ -100,7 +148,7 @@ fn new(material: &Material) -> Result<Current, String> {
     })
 }
 
-async fn accept(listener: TcpListener, current: &Shared, reviewer: &Arc<Reviewer>) {
+async fn accept(listener: TcpListener, current: &Shared, reviewers: &Arc<Reviewers>) {
     let places = Arc::new(Semaphore::new(CLIENTS));
     loop {
         let Ok(place) = places.clone().acquire_owned().await else {
@@ -115,16 +163,16 @@ async fn accept(listener: TcpListener, current: &Shared, reviewer: &Arc<Reviewer
                 continue;
             }
         };
-        let (current, reviewer) = (current.clone(), reviewer.clone());
+        let (current, reviewers) = (current.clone(), reviewers.clone());
         tokio::spawn(async move {
-            converse(stream, current, reviewer).await;
+            converse(stream, current, reviewers).await;
             drop(place);
         });
     }
 }
 
 /// One connection. It keeps its first certificate, but the path is checked for each request.
-async fn converse(stream: TcpStream, current: Shared, reviewer: Arc<Reviewer>) {
+async fn converse(stream: TcpStream, current: Shared, reviewers: Arc<Reviewers>) {
     let Some(tls) = now(&current).map(|current| current.tls) else {
         return;
     };
@@ -132,8 +180,8 @@ async fn converse(stream: TcpStream, current: Shared, reviewer: Arc<Reviewer>) {
         return;
     };
     let service = service_fn(|request| {
-        let (current, reviewer) = (current.clone(), reviewer.clone());
-        async move { Ok::<_, Infallible>(answer(request, &current, &reviewer).await) }
+        let (current, reviewers) = (current.clone(), reviewers.clone());
+        async move { Ok::<_, Infallible>(respond(request, &current, &reviewers).await) }
     });
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(IDLE);
@@ -146,17 +194,20 @@ fn now(current: &Shared) -> Option<Current> {
     current.read().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-async fn answer(request: Request<Incoming>, current: &Shared, reviewer: &Reviewer) -> Response<Full<Bytes>> {
+async fn respond(request: Request<Incoming>, current: &Shared, reviewers: &Reviewers) -> Response<Full<Bytes>> {
     // A client without the path learns nothing, not even that the path exists.
-    let known = now(current).is_some_and(|current| current.path == request.uri().path());
-    if !known || request.method() != Method::POST {
+    let known = now(current).and_then(|current| {
+        let what = request.uri().path().strip_prefix(&current.path)?.strip_prefix('/')?;
+        Some(what.to_string())
+    });
+    let Some(what) = known.filter(|_| request.method() == Method::POST) else {
         return response(StatusCode::NOT_FOUND, Bytes::new());
-    }
+    };
     let body = Limited::new(request.into_body(), BODY).collect();
     let Ok(Ok(body)) = timeout(PROMPT, body).await else {
         return response(StatusCode::BAD_REQUEST, Bytes::new());
     };
-    match reviewer.answer(&body.to_bytes()).await {
+    match reviewers.answer(&what, &body.to_bytes()).await {
         Some(answer) => response(StatusCode::OK, answer.to_string().into()),
         None => response(StatusCode::BAD_REQUEST, Bytes::new()),
     }

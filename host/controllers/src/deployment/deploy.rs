@@ -106,7 +106,9 @@ async fn convert(
     variables: Vec<Variable>,
     work: &mut Work,
 ) -> Result<(Manifest, Desired), Stop> {
-    let (manifest, gathered, _) = conversion::gather(run, &stages, manifest, work).await?;
+    let (mut manifest, gathered, providers) = conversion::gather(run, &stages, manifest, work).await?;
+    // Links that cannot be stored are reported before minutes of rendering.
+    let links = conversion::links::secrets(run, &mut manifest, &providers)?;
     run.progress.done(2);
     let mut held_back = HeldBack::default();
     let rendered = conversion::render(run, &stages, manifest, gathered, work, &mut held_back);
@@ -122,6 +124,7 @@ async fn convert(
         &mut held_back,
     );
     let (manifest, objects) = made.await?;
+    let objects = conversion::links::add(run, &manifest, objects, links, &held_back)?;
     let desired = Desired {
         objects,
         manifest: work.desired.clone(),

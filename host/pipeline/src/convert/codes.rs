@@ -8,6 +8,13 @@ boson_document::codes! {
     CONVERT_FOREIGN_DOCUMENT = "convert-foreign-document", "A Secret between two conversion steps has invalid content",
         "Another version of this program created it, or a user changed it. Delete this version of the Secret: the \
          step creates it again.";
+    CONVERT_LINK_AMBIGUOUS = "convert-link-ambiguous", "Several jobs provide a link of the same type and name",
+        "Pods ask for a link by its type and name. If the properties of several providers differ, none of them becomes a \
+         Secret, because a pod might get the wrong one. Give one of them another name: `provides: {link: {as: name}}`.";
+    CONVERT_LINK_INVALID = "convert-link-invalid", "A link cannot be stored in a Secret",
+        "The properties that a job provides become the keys of the link's Secret, with dots between the parts. \
+         Kubernetes accepts letters, digits, `-`, `_` and `.` in keys, and at most 1 MiB in a Secret. Rename the \
+         property, make it a list, or provide less.";
     CONVERT_NO_GROUP = "convert-no-group", "The manifest has no such instance group",
         "A pod of the conversion processes one instance group, by name, and its manifest has no group with that \
          name.";

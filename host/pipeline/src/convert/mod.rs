@@ -9,6 +9,7 @@
 //! | [`render`] | resolved groups, releases | each group's BPM configuration |
 //! | [`objects`] | manifest, resolved and rendered groups | the objects of the plugins |
 //! | [`transform`] | objects | the same, checked, changed by `resources` plugins, reported on by `checks` plugins |
+//! | [`link_secrets`] | the links that the deployment provides | their Secrets |
 //! | [`crate::plain::lower`] | objects | objects that any cluster accepts |
 //!
 //! A driver calls the steps, and stores their results between them: the command line in memory ([`convert()`]), the
@@ -27,6 +28,7 @@ mod costs;
 pub mod filling;
 mod gather;
 pub mod job_sources;
+pub mod link_secrets;
 mod merge;
 mod needed;
 mod objects;
@@ -170,6 +172,15 @@ struct Run<'a> {
     rendered: Vec<yaml::Document>,
 }
 
+/// The instance groups of a deployment, resolved.
+struct Gathered {
+    groups: Vec<ResolvedGroup>,
+    /// Secrets that pods mount, for the plain target.
+    secrets: Vec<Tree>,
+    /// Secrets of the links that the deployment provides.
+    links: Vec<Tree>,
+}
+
 /// The instance groups of a deployment that could be resolved and rendered.
 #[derive(Default)]
 struct Groups {
@@ -194,7 +205,11 @@ impl Run<'_> {
         }
         progress("resolving links");
         let resolved = self.resolve(&names);
-        let (resolved, secrets) = match resolved {
+        let Gathered {
+            groups: resolved,
+            secrets,
+            links,
+        } = match resolved {
             Ok(found) => found,
             // The deployment's own objects need only the manifest, so their errors are reported together with these.
             Err(errors) => return Err(together(self.make(&[]).errors, errors)),
@@ -232,22 +247,30 @@ impl Run<'_> {
             granted,
             &mut self.diagnostics,
         )?;
-        self.lower(objects, &names, &groups.resolved, secrets)
+        let plain = self.lower(objects, &names, &groups.resolved, secrets)?;
+        link_secrets::add(inputs.deployment, plain, links)
     }
 
-    /// The resolved groups, and the Secrets that their pods mount, for the plain target.
-    fn resolve(&mut self, names: &Names) -> Outcome<(Vec<ResolvedGroup>, Vec<Tree>)> {
+    /// The resolved groups, and the Secrets that are made from them.
+    fn resolve(&mut self, names: &Names) -> Outcome<Gathered> {
         let inputs = self.inputs;
         let gathered = gather(self.stages, inputs.deployment, inputs.manifest, inputs.releases);
         let (resolved, reported) = gathered.map_err(StageError::into_diagnostics)?;
         self.diagnostics.extend(reported);
-        let resolved = resolved.groups;
-        // Refuses a document that is too large now: rendering it would take minutes.
+        // Refuses what is too large now: rendering it would take minutes.
         let secrets = match inputs.target {
-            Target::Kubernetes => resolved_secrets(names, &resolved)?,
-            Target::Quarks => Vec::new(),
+            Target::Kubernetes => resolved_secrets(names, &resolved.groups),
+            Target::Quarks => Ok(Vec::new()),
         };
-        Ok((resolved, secrets))
+        let links = link_secrets::secrets(names, &resolved.providers, inputs.manifest, &mut self.diagnostics);
+        match (secrets, links) {
+            (Ok(secrets), Ok(links)) => Ok(Gathered {
+                groups: resolved.groups,
+                secrets,
+                links,
+            }),
+            (secrets, links) => Err([secrets.err(), links.err()].into_iter().flatten().flatten().collect()),
+        }
     }
 
     fn render(&mut self, resolved: Vec<ResolvedGroup>) -> Groups {

@@ -38,12 +38,24 @@ pub(super) const PARTS: &[Part] = &[
             r#"and (eq .Values.scope "listed") .Values.podReplacement.enabled"#,
         )
     },
+    Part {
+        each: true,
+        ..part(
+            "namespace/links",
+            r#"and (eq .Values.scope "listed") .Values.links.enabled"#,
+        )
+    },
     part("cluster-wide", r#"eq .Values.scope "cluster-wide""#),
     part(
         "cluster-wide/pod-replacement",
         r#"and (eq .Values.scope "cluster-wide") .Values.podReplacement.enabled"#,
     ),
+    part(
+        "cluster-wide/links",
+        r#"and (eq .Values.scope "cluster-wide") .Values.links.enabled"#,
+    ),
     part("webhook", ".Values.webhook.enabled"),
+    part("links", ".Values.links.enabled"),
     part("signer", ".Values.signer.enabled"),
     part("service-monitor", ".Values.serviceMonitor.enabled"),
 ];

@@ -6,6 +6,7 @@ mod disks;
 mod faults;
 mod install_page;
 mod lifecycle;
+mod links;
 mod messaging;
 mod names;
 mod outputs;

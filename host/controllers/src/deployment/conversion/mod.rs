@@ -4,6 +4,7 @@
 pub mod check;
 mod gather;
 mod interpolate;
+pub mod links;
 mod merge;
 mod objects;
 mod owned;

@@ -1,6 +1,5 @@
 //! The last steps: the objects of the deployment.
 
-use super::owned::owned;
 use super::work::{Gathered, THREADS};
 use crate::deployment::manifest::{Manifest, SharedStages, blocking, unnamed};
 use crate::deployment::plan::held_back::HeldBack;
@@ -11,9 +10,8 @@ use boson_document::Tree;
 use boson_pipeline::convert::{self, Group, Overview, Target, pod_plugins};
 use boson_pipeline::plain;
 use boson_pipeline::stage::Variable;
-use serde_json::Value;
 
-/// The objects of the deployment, with its label and owner reference. Groups that cannot be converted are held back.
+/// The objects of the deployment. Groups that cannot be converted are held back.
 pub async fn objects(
     run: &Reconcile<'_>,
     stages: SharedStages,
@@ -21,7 +19,7 @@ pub async fn objects(
     variables: Vec<Variable>,
     gathered: Vec<Gathered>,
     held_back: &mut HeldBack,
-) -> Result<(Manifest, Vec<Value>), Stop> {
+) -> Result<(Manifest, Vec<Tree>), Stop> {
     let deployment = run.deployment.clone();
     let in_pods = run.copies.plugins.clone();
     let granted = convert::granted(
@@ -59,7 +57,6 @@ pub async fn objects(
     for (group, errors) in failed {
         held_back.add([group], manifest.wrong_with(errors));
     }
-    let objects = owned(run, objects, &manifest)?;
     Ok((manifest, objects))
 }
 

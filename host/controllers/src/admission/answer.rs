@@ -1,0 +1,107 @@
+//! The answer to a review: allowed, changed or denied.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use boson_cluster::metrics::Outcome;
+use kube::core::DynamicObject;
+use kube::core::admission::{AdmissionRequest, AdmissionResponse, AdmissionReview};
+use serde_json::{Value, json};
+
+/// Characters of a warning: the API server cuts longer ones than 256.
+const WARNING: usize = 250;
+/// Warnings of an answer: the API server passes on 4 KiB.
+const WARNINGS: usize = 15;
+/// Characters of a refusal.
+const MESSAGE: usize = 16_000;
+
+/// A refusal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Refusal {
+    pub message: String,
+    /// Whether the same request may succeed later.
+    pub is_temporary: bool,
+}
+
+/// What to answer.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub outcome: Outcome,
+    pub refusal: Option<Refusal>,
+    pub warnings: Vec<String>,
+    /// The operations of a JSON patch.
+    pub patch: Vec<Value>,
+}
+
+// === impl Answer ===
+
+impl Answer {
+    /// Denies the request.
+    pub fn deny(outcome: &'static str, message: String, is_temporary: bool) -> Self {
+        Self {
+            outcome: Outcome(outcome),
+            refusal: Some(Refusal { message, is_temporary }),
+            warnings: Vec::new(),
+            patch: Vec::new(),
+        }
+    }
+
+    /// As the API server gets it; none if it cannot be JSON.
+    pub fn to_review(&self, request: &AdmissionRequest<DynamicObject>) -> Option<Value> {
+        let mut response = AdmissionResponse::from(request);
+        if let Some(refusal) = &self.refusal {
+            let message: String = refusal.message.chars().take(MESSAGE).collect();
+            response = response.deny(message);
+            let (code, reason) = match refusal.is_temporary {
+                true => (503, "ServiceUnavailable"),
+                false => (422, "Invalid"),
+            };
+            response.result.code = code;
+            response.result.reason = reason.into();
+        }
+        response.warnings = Some(bounded(&self.warnings)).filter(|warnings| !warnings.is_empty());
+        let mut review = serde_json::to_value(response.into_review()).ok()?;
+        if !self.patch.is_empty() && self.refusal.is_none() {
+            review["response"]["patchType"] = "JSONPatch".into();
+            review["response"]["patch"] = STANDARD.encode(json!(self.patch).to_string()).into();
+        }
+        Some(review)
+    }
+}
+
+/// The request in a body; none if it is no review.
+pub(super) fn request(body: &[u8]) -> Option<AdmissionRequest<DynamicObject>> {
+    let review: AdmissionReview<DynamicObject> = serde_json::from_slice(body).ok()?;
+    review.try_into().ok()
+}
+
+/// Warnings within the limits of the API server: one short line each, and not too many.
+fn bounded(warnings: &[String]) -> Vec<String> {
+    let more = warnings.len().saturating_sub(WARNINGS);
+    let line = |text: &String| {
+        let clean = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+        match text.chars().count() > WARNING {
+            true => clean.take(WARNING - 3).chain("...".chars()).collect(),
+            false => clean.collect::<String>(),
+        }
+    };
+    let mut out: Vec<String> = warnings.iter().take(WARNINGS).map(line).collect();
+    if more > 0 {
+        out.push(format!("{more} more warnings; see the events of the deployment"));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warnings_are_lines_that_the_api_server_passes_on() {
+        let out = bounded(&["a\nb".into(), "ä".repeat(300)]);
+        assert_eq!(out[0], "a b");
+        assert_eq!(out[1].chars().count(), WARNING);
+        let many = bounded(&vec!["x".into(); 40]);
+        assert_eq!(many.len(), WARNINGS + 1);
+        assert!(many[WARNINGS].starts_with("25 more"), "{:?}", many[WARNINGS]);
+    }
+}

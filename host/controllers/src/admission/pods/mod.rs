@@ -1,0 +1,110 @@
+//! Pods that ask for links: each gets the links of a deployment of its own namespace as files and as environment
+//! variables, all of them or none. The pod refers to the Secrets of the links; no value passes through an answer.
+
+mod mutate;
+
+use super::answer::Answer;
+use super::configuration::PATIENCE;
+use crate::links::{Consumed, DigestKey, Missing, find};
+use crate::slots::Slots;
+use boson_cluster::client::Cluster;
+use boson_cluster::metrics::Outcome;
+use boson_cluster::namespaces::Namespaces;
+use kube::core::DynamicObject;
+use kube::core::admission::AdmissionRequest;
+use serde_json::Value;
+use std::time::{Duration, Instant};
+
+/// Our own limit, shorter than that of the API server, so that the answer can say what to do.
+const DEADLINE: Duration = Duration::from_millis(PATIENCE as u64 * 1000 - 700);
+/// How many pods are reviewed at a time; each holds one Secret of a link, which may have a megabyte.
+const SLOTS: usize = 16;
+/// How often to check whether the namespace has a free slot.
+const POLL: Duration = Duration::from_millis(20);
+/// The end of a message about something that may change.
+const AGAIN: &str = "the pod can be created again as it is";
+
+/// Gives pods their links.
+pub(crate) struct PodReviewer {
+    cluster: Cluster,
+    served: Namespaces,
+    key: DigestKey,
+    slots: Slots,
+}
+
+// === impl PodReviewer ===
+
+impl PodReviewer {
+    /// `served`: the namespaces whose pods get links. `key`: of the digests that the pods carry.
+    pub(crate) fn new(cluster: Cluster, served: Namespaces, key: DigestKey) -> Self {
+        Self {
+            cluster,
+            served,
+            key,
+            slots: Slots::shared(SLOTS),
+        }
+    }
+
+    /// The answer to a request.
+    pub(super) async fn answer(&self, request: &AdmissionRequest<DynamicObject>) -> Answer {
+        let namespace = request.namespace.as_deref().unwrap_or_default();
+        if !super::serves(&self.served, namespace) {
+            return Answer::deny(
+                "elsewhere",
+                format!("this operator does not serve namespace '{namespace}'"),
+                false,
+            );
+        }
+        let Some(object) = &request.object else {
+            return Answer::deny("unreadable", "the review has no pod".into(), false);
+        };
+        let consumed = match Consumed::of(object.metadata.annotations.as_ref()) {
+            Ok(Some(consumed)) => consumed,
+            // The condition of the webhook excludes such pods.
+            Ok(None) => return allow(Vec::new(), Vec::new()),
+            Err(why) => return Answer::deny("denied", why, false),
+        };
+        let Ok(pod) = serde_json::to_value(object) else {
+            return Answer::deny("unreadable", "the pod is not JSON".into(), false);
+        };
+        match tokio::time::timeout(DEADLINE, self.review(namespace, &consumed, &pod)).await {
+            Ok(answer) => answer,
+            Err(_) => Answer::deny("late", format!("its links were not read in time; {AGAIN}"), true),
+        }
+    }
+
+    async fn review(&self, namespace: &str, consumed: &Consumed, pod: &Value) -> Answer {
+        // No namespace gets more than half of the slots, or it could delay the pods of all others.
+        let _turn = loop {
+            match self.slots.acquire(namespace, Instant::now()) {
+                Some(turn) => break turn,
+                None => tokio::time::sleep(POLL).await,
+            }
+        };
+        let links = match find(&self.cluster, namespace, consumed).await {
+            Ok(Ok(links)) => links,
+            Ok(Err(Missing { why, may_come: true })) => {
+                return Answer::deny("missing", format!("{why}; once it does, {AGAIN}"), true);
+            }
+            Ok(Err(Missing { why, .. })) => return Answer::deny("denied", why, false),
+            Err(error) => return Answer::deny("failed", format!("its links cannot be read: {error}; {AGAIN}"), true),
+        };
+        let Some(digest) = self.key.digest(links.iter().map(|link| link.content)) else {
+            return Answer::deny("failed", format!("the operator is starting; {AGAIN}"), true);
+        };
+        match mutate::mutate(pod, consumed, &links, &digest) {
+            Ok(changed) => allow(changed.patch, changed.warnings),
+            Err(why) => Answer::deny("denied", why, false),
+        }
+    }
+}
+
+fn allow(patch: Vec<Value>, warnings: Vec<String>) -> Answer {
+    let outcome = if warnings.is_empty() { "allowed" } else { "warned" };
+    Answer {
+        outcome: Outcome(outcome),
+        refusal: None,
+        warnings,
+        patch,
+    }
+}

@@ -1,0 +1,37 @@
+//! The last objects: the Secrets of the links that the deployment provides. Plugins do not see them, because they hold
+//! values.
+
+use super::owned::owned;
+use crate::deployment::manifest::Manifest;
+use crate::deployment::plan::held_back::HeldBack;
+use crate::deployment::reconcile::Reconcile;
+use crate::deployment::stop::Stop;
+use boson_document::Tree;
+use boson_manifest::labels;
+use boson_pipeline::convert::link_secrets;
+use boson_pipeline::stage::Provider;
+use serde_json::Value;
+
+/// The Secrets of these links.
+pub fn secrets(run: &Reconcile<'_>, manifest: &mut Manifest, providers: &[Provider]) -> Result<Vec<Tree>, Stop> {
+    let mut reported = Vec::new();
+    let secrets = link_secrets::secrets(&run.names, providers, manifest.named(), &mut reported);
+    manifest.warnings.extend(reported);
+    secrets.map_err(|errors| manifest.fail(errors))
+}
+
+/// Adds them to the other objects, and gives all objects the label and owner reference of the deployment. The links of
+/// groups that are held back stay as they are.
+pub fn add(
+    run: &Reconcile<'_>,
+    manifest: &Manifest,
+    objects: Vec<Tree>,
+    links: Vec<Tree>,
+    held_back: &HeldBack,
+) -> Result<Vec<Value>, Stop> {
+    let objects = link_secrets::add(&run.deployment, objects, links).map_err(|errors| manifest.fail(errors))?;
+    let mut objects = owned(run, objects, manifest)?;
+    objects
+        .retain(|object| object["metadata"]["labels"].get(labels::ENTANGLEMENT).is_none() || !held_back.owns(object));
+    Ok(objects)
+}

@@ -1,0 +1,131 @@
+//! Rolls workloads, and reports pods that no workload replaces.
+
+use super::plan::{Links, Owner, Step, owner, step};
+use super::{Context, MANAGER};
+use boson_cluster::client::{Error, Kind, Notice};
+use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use std::collections::BTreeMap;
+
+/// Rolls the workloads of these pods, each once. A workload that cannot be changed does not keep the others from it.
+pub(super) async fn roll(
+    context: &Context,
+    namespace: &str,
+    deployment: &str,
+    pods: &[&Pod],
+    links: &Links,
+) -> Result<(), Error> {
+    let mut workloads: BTreeMap<Owner, &Pod> = BTreeMap::new();
+    for pod in pods {
+        match owner(&pod.metadata) {
+            Some(owner) => {
+                workloads.entry(owner).or_insert(pod);
+            }
+            None => report(context, pod).await,
+        }
+    }
+    let mut failed = None;
+    for (owner, pod) in workloads {
+        let rolled = workload(context, namespace, &owner, pod, |template| {
+            step(template, deployment, links, &context.key)
+        });
+        if let Err(error) = rolled.await {
+            tracing::warn!(kind = owner.kind, name = owner.name, %error, "cannot roll a workload whose links have changed");
+            failed = Some(error);
+        }
+    }
+    failed.map_or(Ok(()), Err)
+}
+
+async fn workload(
+    context: &Context,
+    namespace: &str,
+    owner: &Owner,
+    pod: &Pod,
+    step: impl Fn(Option<&ObjectMeta>) -> Step,
+) -> Result<(), Error> {
+    let template = |template: Option<&k8s_openapi::api::core::v1::PodTemplateSpec>| {
+        step(template.and_then(|template| template.metadata.as_ref()))
+    };
+    match owner.kind.as_str() {
+        "ReplicaSet" => {
+            let set: Option<ReplicaSet> = context.cluster.get(namespace, &owner.name).await?;
+            let Some(set) = set.filter(|set| set.metadata.uid.as_deref() == Some(&owner.uid)) else {
+                return Ok(());
+            };
+            match super::plan::owner(&set.metadata).filter(|owner| owner.kind == "Deployment") {
+                Some(owner) => {
+                    let of = |one: &Deployment| template(one.spec.as_ref().map(|spec| &spec.template));
+                    one(context, namespace, &owner, of).await
+                }
+                None => {
+                    report(context, pod).await;
+                    Ok(())
+                }
+            }
+        }
+        "StatefulSet" => {
+            let of = |one: &StatefulSet| template(one.spec.as_ref().map(|spec| &spec.template));
+            one(context, namespace, owner, of).await
+        }
+        "DaemonSet" => {
+            let of = |one: &DaemonSet| template(one.spec.as_ref().map(|spec| &spec.template));
+            one(context, namespace, owner, of).await
+        }
+        _ => {
+            report(context, pod).await;
+            Ok(())
+        }
+    }
+}
+
+/// Rolls one workload, unless it rolls already.
+async fn one<K: Kind>(
+    context: &Context,
+    namespace: &str,
+    owner: &Owner,
+    step: impl Fn(&K) -> Step,
+) -> Result<(), Error> {
+    let found: Option<K> = context.cluster.get(namespace, &owner.name).await?;
+    let found = found.filter(|found| found.meta().uid.as_deref() == Some(&owner.uid));
+    let Some(found) = found.filter(|found| found.meta().deletion_timestamp.is_none()) else {
+        return Ok(());
+    };
+    let Step::Roll(members) = step(&found) else {
+        return Ok(());
+    };
+    context.cluster.merge(MANAGER, &found, members).await?;
+    context.cluster.metrics().link_rolls.inc();
+    tracing::info!(
+        kind = owner.kind,
+        name = owner.name,
+        "rolled a workload whose links have changed"
+    );
+    let notice = Notice {
+        warning: false,
+        reason: "LinkChanged".into(),
+        note: "its pods are replaced, because the content of a link that they consume has changed".into(),
+    };
+    emit(context, &found, &notice).await;
+    Ok(())
+}
+
+/// Reports a pod that no workload replaces.
+async fn report(context: &Context, pod: &Pod) {
+    let notice = Notice {
+        warning: true,
+        reason: "LinkChanged".into(),
+        note:
+            "the content of a link that it consumes has changed; delete it and create it again to get the new values: \
+               only the pods of Deployments, StatefulSets and DaemonSets are replaced automatically"
+                .into(),
+    };
+    emit(context, pod, &notice).await;
+}
+
+async fn emit<K: Kind>(context: &Context, about: &K, notice: &Notice) {
+    if let Err(error) = context.events.emit(about, notice).await {
+        tracing::warn!(%error, "an event was lost");
+    }
+}

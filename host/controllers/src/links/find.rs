@@ -1,0 +1,77 @@
+//! Reads the Secrets of links.
+
+use super::consumed::{Consumed, LinkName};
+use super::found::{self, Link, Missing, missing, provided};
+use boson_api::BoshDeployment;
+use boson_cluster::client::{Cluster, Error};
+use boson_manifest::names::Names;
+use k8s_openapi::api::core::v1::Secret;
+
+/// The links that a pod asks for, in its order; or the first one that is missing. Secrets are read one at a time: each
+/// may have a megabyte.
+pub(crate) async fn find(
+    cluster: &Cluster,
+    namespace: &str,
+    consumed: &Consumed,
+) -> Result<Result<Vec<Link>, Missing>, Error> {
+    let deployment = &consumed.deployment;
+    // Names of Secrets do not depend on the domain.
+    let Ok(names) = Names::new(deployment, namespace, "") else {
+        let first = consumed.links.first().cloned().unwrap_or_default();
+        return Ok(Err(missing(namespace, consumed, &first, false, Vec::new())));
+    };
+    let mut links = Vec::new();
+    for wanted in &consumed.links {
+        match of_name(cluster, namespace, deployment, wanted, &names).await? {
+            Some(link) => links.push(link),
+            None => return Ok(Err(explain(cluster, namespace, consumed, wanted, &names).await?)),
+        }
+    }
+    Ok(Ok(links))
+}
+
+/// A link of a deployment, if it exists.
+pub(super) async fn one(
+    cluster: &Cluster,
+    namespace: &str,
+    deployment: &str,
+    link: &LinkName,
+) -> Result<Option<Link>, Error> {
+    match Names::new(deployment, namespace, "") {
+        Ok(names) => of_name(cluster, namespace, deployment, link, &names).await,
+        Err(_) => Ok(None),
+    }
+}
+
+async fn of_name(
+    cluster: &Cluster,
+    namespace: &str,
+    deployment: &str,
+    link: &LinkName,
+    names: &Names,
+) -> Result<Option<Link>, Error> {
+    let secret: Option<Secret> = cluster.get(namespace, &names.link(&link.kind, &link.name)).await?;
+    Ok(secret.and_then(|secret| Link::of(&secret, deployment, link)))
+}
+
+async fn explain(
+    cluster: &Cluster,
+    namespace: &str,
+    consumed: &Consumed,
+    wanted: &LinkName,
+    names: &Names,
+) -> Result<Missing, Error> {
+    let deployment = &consumed.deployment;
+    let fields = format!("metadata.name={deployment}");
+    let there: Vec<BoshDeployment> = cluster.list_with_fields(namespace, &fields).await?;
+    let selector = found::selector(&names.deployment());
+    let others = cluster.list_metadata::<Secret>(namespace, &selector).await?;
+    let others = others.iter().filter_map(|meta| provided(meta, deployment));
+    Ok(missing(
+        namespace,
+        consumed,
+        wanted,
+        !there.is_empty(),
+        others.collect(),
+    ))
+}

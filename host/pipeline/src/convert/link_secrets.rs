@@ -1,0 +1,346 @@
+//! The Secrets of the links that a deployment provides: pods that are not part of the deployment read the properties
+//! from them. A key for each property, with dots between its parts; a text as it is, anything else as JSON, and nothing
+//! for a property without a value.
+
+use crate::bundle::Bundle;
+use crate::bundle::limits::{DATA_LIMIT, is_data_key};
+use crate::convert::{codes, places};
+use crate::diagnostic::Diagnostic;
+use crate::object::metadata;
+use crate::plain;
+use crate::stage::{Deployment, Named, Provider};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use boson_document::{Tree, json};
+use boson_manifest::labels;
+use boson_manifest::names::{LABEL_LIMIT, NameClaims, Names, cut, label};
+use std::collections::BTreeMap;
+
+/// The properties of a link by their dotted names.
+type Data = BTreeMap<String, String>;
+
+/// The Secrets of these links. A link that several jobs provide with different properties gets none, and a warning.
+///
+/// # Errors
+/// Links that a Secret cannot hold, or whose Secrets would have the same name.
+pub fn secrets(
+    names: &Names,
+    providers: &[Provider],
+    manifest: Named<'_>,
+    reported: &mut Vec<Diagnostic>,
+) -> Result<Vec<Tree>, Vec<Diagnostic>> {
+    let (mut claims, mut errors) = (NameClaims::default(), Vec::new());
+    let mut links: Vec<Link<'_>> = Vec::new();
+    for provider in providers {
+        let placed = |error: Diagnostic| {
+            let pointer = places::of_group(manifest.tree, &provider.group);
+            error.in_document(manifest.name).at(pointer)
+        };
+        match Link::of(names, provider, &mut claims) {
+            Ok(Some(link)) => match links.iter_mut().find(|other| other.name == link.name) {
+                Some(other) if other.data == link.data => {}
+                Some(other) => {
+                    reported.push(placed(link.ambiguous(other)));
+                    other.is_ambiguous = true;
+                }
+                None => links.push(link),
+            },
+            Ok(None) => {}
+            Err(error) => errors.push(placed(*error)),
+        }
+    }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let links = links.iter().filter(|link| !link.is_ambiguous);
+    Ok(links.map(|link| link.secret(names, manifest.tree)).collect())
+}
+
+/// Adds the Secrets of links to the other objects of a deployment.
+///
+/// # Errors
+/// A plugin has made a Secret of the same name.
+pub fn add(deployment: &Deployment, objects: Vec<Tree>, links: Vec<Tree>) -> Result<Vec<Tree>, Vec<Diagnostic>> {
+    let mut whole = Bundle::of_host(deployment);
+    whole.add(objects, "plugins")?;
+    whole.add(links, "the host")?;
+    Ok(whole.into_objects())
+}
+
+/// A link and its Secret.
+struct Link<'p> {
+    provider: &'p Provider,
+    /// Of the Secret.
+    name: String,
+    data: Data,
+    /// Another job provides it with other properties.
+    is_ambiguous: bool,
+}
+
+// === impl Link ===
+
+impl<'p> Link<'p> {
+    /// None if the link has no properties.
+    fn of(names: &Names, provider: &'p Provider, claims: &mut NameClaims) -> Result<Option<Self>, Box<Diagnostic>> {
+        let name = names.link(&provider.kind, &provider.name);
+        let invalid = |why: &str| {
+            let message = format!("Secret '{name}' of {}: {why}", text(provider));
+            Box::new(Diagnostic::error(codes::CONVERT_LINK_INVALID, message))
+        };
+        let mut data = Data::new();
+        flatten(&provider.properties, "", &mut data).map_err(|why| invalid(&why))?;
+        if data.is_empty() {
+            return Ok(None);
+        }
+        if [&provider.kind, &provider.name]
+            .iter()
+            .any(|part| label(part).is_empty())
+        {
+            return Err(invalid(
+                "its type or name has no letter or digit that Kubernetes accepts in names",
+            ));
+        }
+        let size: usize = data.values().map(String::len).sum();
+        if size > DATA_LIMIT {
+            let largest = data.iter().max_by_key(|(_, value)| value.len());
+            let largest = largest.map(|(key, value)| format!("; '{key}' has {} of them", value.len()));
+            let why = format!("it would have {size} bytes, but a Secret may have at most {DATA_LIMIT}");
+            return Err(invalid(&(why + &largest.unwrap_or_default())));
+        }
+        let input = format!("link '{}' of type '{}'", provider.name, provider.kind);
+        if let Err(conflict) = claims.claim("Secret", &name, &input) {
+            let error = Diagnostic::error(codes::CONVERT_NO_NAME, conflict.to_string());
+            return Err(Box::new(
+                error.help("rename one of them: `provides: {link: {as: name}}`"),
+            ));
+        }
+        Ok(Some(Self {
+            provider,
+            name,
+            data,
+            is_ambiguous: false,
+        }))
+    }
+
+    fn ambiguous(&self, other: &Self) -> Diagnostic {
+        let site = |provider: &Provider| format!("job '{}' in instance group '{}'", provider.job, provider.group);
+        let message = format!(
+            "Pods outside of the deployment cannot get the link '{}' of type '{}': {} and {} provide it with different \
+             properties",
+            self.provider.name,
+            self.provider.kind,
+            site(other.provider),
+            site(self.provider)
+        );
+        Diagnostic::warning(codes::CONVERT_LINK_AMBIGUOUS, message)
+            .help("give one of them another name: `provides: {link: {as: name}}`")
+    }
+
+    fn secret(&self, names: &Names, manifest: &Tree) -> Tree {
+        let provider = self.provider;
+        let labels = Tree::object()
+            .with(labels::DEPLOYMENT_NAME, names.deployment())
+            // A group that is held back keeps its links, too.
+            .with(
+                labels::INSTANCE_GROUP_NAME,
+                cut(&label(&provider.group), "", LABEL_LIMIT),
+            )
+            .with(labels::ENTANGLEMENT, "true");
+        let link = Tree::object()
+            .with("name", provider.name.as_str())
+            .with("type", provider.kind.as_str());
+        let tags: Tree = plain::tags(manifest, Some(&provider.group)).into_iter().collect();
+        let data = self.data.iter();
+        let data: Tree = data.map(|(key, value)| (key.clone(), STANDARD.encode(value))).collect();
+        Tree::object()
+            .with("apiVersion", "v1")
+            .with("kind", "Secret")
+            .with(
+                "metadata",
+                metadata(&self.name, None, labels, tags.with(labels::LINK, json::to_text(&link))),
+            )
+            .with("type", "Opaque")
+            .with("data", data)
+    }
+}
+
+fn text(provider: &Provider) -> String {
+    format!(
+        "the link '{}' of type '{}', which job '{}' in instance group '{}' provides",
+        provider.name, provider.kind, provider.job, provider.group
+    )
+}
+
+/// Adds the properties below a path. Errors name the key, never the value.
+fn flatten(tree: &Tree, path: &str, data: &mut Data) -> Result<(), String> {
+    match tree {
+        Tree::Null => return Ok(()),
+        Tree::Object(map) if (!map.is_empty() || path.is_empty()) && tree.as_map().is_some() => {
+            for (key, value) in map {
+                let path = match path {
+                    "" => key.clone(),
+                    path => format!("{path}.{key}"),
+                };
+                flatten(value, &path, data)?;
+            }
+            return Ok(());
+        }
+        _ => {}
+    }
+    if !is_data_key(path) {
+        return Err(format!(
+            "Kubernetes does not accept the key '{}' in a Secret",
+            path.escape_debug()
+        ));
+    }
+    let value = match tree {
+        Tree::String(text) => text.clone(),
+        other if is_json(other) => json::to_text(other),
+        _ => return Err(format!("the value of its key '{path}' cannot be represented as JSON")),
+    };
+    match data.insert(path.to_string(), value) {
+        None => Ok(()),
+        Some(_) => Err(format!("two properties become its key '{path}'")),
+    }
+}
+
+/// Whether it has none of the values that only YAML has.
+fn is_json(tree: &Tree) -> bool {
+    match tree {
+        Tree::Array(items) => items.iter().all(is_json),
+        Tree::Object(map) => map.iter().all(|(key, value)| !key.starts_with('\0') && is_json(value)),
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn provider(kind: &str, name: &str, group: &str, properties: &str) -> Provider {
+        Provider {
+            name: name.into(),
+            kind: kind.into(),
+            group: group.into(),
+            job: "j".into(),
+            properties: json::parse(properties).unwrap(),
+        }
+    }
+
+    /// The Secrets, or the messages of the errors; and the warnings.
+    fn made_of(providers: &[Provider]) -> (Result<Vec<Tree>, Vec<String>>, Vec<Diagnostic>) {
+        let names = Names::new("Dep_1", "n", "cluster.local").unwrap();
+        let manifest =
+            json::parse(r#"{"tags": {"team": "x"}, "instance_groups": [{"name": "a"}, {"name": "b"}]}"#).unwrap();
+        let named = Named {
+            name: "m.yml",
+            tree: &manifest,
+        };
+        let mut reported = Vec::new();
+        let made = secrets(&names, providers, named, &mut reported);
+        let made = made.map_err(|errors| errors.into_iter().map(|error| error.message).collect());
+        (made, reported)
+    }
+
+    fn data(secret: &Tree) -> BTreeMap<String, String> {
+        let data = secret.get("data").and_then(Tree::as_object).unwrap();
+        let text = |value: &Tree| String::from_utf8(STANDARD.decode(value.as_str().unwrap()).unwrap()).unwrap();
+        data.iter().map(|(key, value)| (key.clone(), text(value))).collect()
+    }
+
+    #[test]
+    fn properties_become_flat_keys_texts_stay_and_other_values_are_json() {
+        let properties = r#"{"nats": {"user": "u", "port": 4222, "ratio": 1.50, "tls": {"enabled": true},
+            "machines": ["a", {"b": 1}], "none": null, "empty": {}, "blank": "", "big": 12345678901234567890123}}"#;
+        let (made, reported) = made_of(&[
+            provider("nats_x", "nats", "b", properties),
+            provider("t", "none", "a", "{}"),
+        ]);
+        let made = made.unwrap();
+        assert_eq!(
+            (made.len(), reported.len()),
+            (1, 0),
+            "a link without properties has no Secret"
+        );
+        let metadata = json::to_text(made[0].get("metadata").unwrap());
+        assert_eq!(
+            metadata,
+            r#"{"name":"link-dep-1-nats-x-nats","labels":{"quarks.cloudfoundry.org/deployment-name":"dep-1","quarks.cloudfoundry.org/instance-group-name":"b","quarks.cloudfoundry.org/entanglement":"true"},"annotations":{"team":"x","quarks.cloudfoundry.org/link":"{\"name\":\"nats\",\"type\":\"nats_x\"}"}}"#
+        );
+        let wanted = [
+            ("nats.big", "12345678901234567890123"),
+            ("nats.blank", ""),
+            ("nats.empty", "{}"),
+            ("nats.machines", r#"["a",{"b":1}]"#),
+            ("nats.port", "4222"),
+            ("nats.ratio", "1.50"),
+            ("nats.tls.enabled", "true"),
+            ("nats.user", "u"),
+        ];
+        let wanted = wanted.map(|(key, value)| (key.to_string(), value.to_string()));
+        assert_eq!(data(&made[0]), wanted.into());
+    }
+
+    #[test]
+    fn what_a_secret_cannot_hold_is_an_error_that_names_secret_and_key_and_no_value() {
+        let large = format!(
+            r#"{{"a": {{"small": "SECRET", "large": "{}"}}}}"#,
+            "SECRET".repeat(200_000)
+        );
+        for (properties, wanted) in [
+            (r#"{"a": {"b/c": "SECRET"}}"#, "the key 'a.b/c'"),
+            (r#"{"": "SECRET"}"#, "the key ''"),
+            ("{\"a\": {\"\\u00007\": \"SECRET\"}}", "the key 'a.\\0"),
+            ("{\"a\": [{\"\\u00007\": \"SECRET\"}]}", "of its key 'a' cannot"),
+            ("{\"a\": {\"\\u0000\": \".nan\"}}", "of its key 'a' cannot"),
+            (
+                r#"{"a.b": "SECRET", "a": {"b": "SECRET"}}"#,
+                "two properties become its key 'a.b'",
+            ),
+            (&large, "'a.large' has 1200000 of them"),
+        ] {
+            let (made, _) = made_of(&[provider("t", "l", "a", properties)]);
+            let errors = made.unwrap_err();
+            let [error] = errors.as_slice() else {
+                unreachable!("{errors:?}")
+            };
+            assert!(
+                error.contains("Secret 'link-dep-1-t-l' of the link 'l' of type 't'"),
+                "{error}"
+            );
+            assert!(error.contains(wanted) && !error.contains("SECRET"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_link_that_pods_could_mistake_for_another_gets_no_secret() {
+        let same = r#"{"a": 1}"#;
+        let (made, reported) = made_of(&[provider("t", "l", "a", same), provider("t", "l", "b", same)]);
+        assert_eq!(
+            (made.unwrap().len(), reported.len()),
+            (1, 0),
+            "both have the same properties"
+        );
+        let (made, reported) = made_of(&[
+            provider("t", "l", "a", same),
+            provider("t", "l", "b", r#"{"a": "SECRET"}"#),
+            provider("t", "m", "b", same),
+        ]);
+        assert_eq!(made.unwrap().len(), 1);
+        assert_eq!(
+            (reported[0].message.as_str(), reported[0].place.pointer.as_deref()),
+            (
+                "Pods outside of the deployment cannot get the link 'l' of type 't': job 'j' in instance group 'a' and job \
+                 'j' in instance group 'b' provide it with different properties",
+                Some("/instance_groups/1")
+            )
+        );
+        let (made, _) = made_of(&[provider("a-b", "c", "a", same), provider("a", "b_c", "b", same)]);
+        assert_eq!(
+            made.unwrap_err(),
+            [
+                "link 'c' of type 'a-b' and link 'b_c' of type 'a' have the same Secret name 'link-dep-1-a-b-c' in Kubernetes"
+            ]
+        );
+    }
+}

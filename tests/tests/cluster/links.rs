@@ -1,0 +1,390 @@
+//! Links for pods that are not part of a deployment: the Secrets of links, the webhook that gives them to pods, and the
+//! rollout of the workloads that consume them.
+
+use crate::operator::{Environment, PATIENCE, config_map, is};
+use anyhow::Result;
+use boson_tests::cluster::{Answer, free_port, shared};
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+const CONSUMES: &str = "quarks.cloudfoundry.org/consumes";
+const DEPLOYMENT: &str = "quarks.cloudfoundry.org/deployment";
+const DIGEST: &str = "quarks.cloudfoundry.org/links-digest";
+const BROKER: &str = r#"[{"name": "main-broker", "type": "broker"}]"#;
+const GATEWAY: &str = r#"[{"name": "gateway", "type": "gateway"}]"#;
+
+/// An environment whose operator gives links to pods, here and in another namespace.
+fn env(name: &str, other: &str) -> Environment {
+    let address = format!("127.0.0.1:{}", free_port().unwrap());
+    let url = format!("https://{address}");
+    let arguments = [
+        "--webhook-listen",
+        &address,
+        "--webhook-url",
+        &url,
+        "--pod-links",
+        "--namespace",
+        other,
+    ];
+    Environment::with(name, &arguments).unwrap()
+}
+
+/// An environment with the example, converted.
+fn deployed(name: &str, other: &str) -> Environment {
+    let env = env(name, other);
+    env.deploy().unwrap();
+    env.wait("Applied", |deployment| is(deployment, "Applied", "True"))
+        .unwrap();
+    let configuration = format!("mutatingwebhookconfiguration/boson.{}", env.namespace);
+    until("the webhook", || Ok(env.get(&configuration).is_ok()));
+    env
+}
+
+fn pod_spec() -> Value {
+    json!({
+        "initContainers": [{"name": "init", "image": "example.com/image"}],
+        "containers": [{"name": "main", "image": "example.com/image"}],
+    })
+}
+
+fn annotations(deployment: &str, consumes: &str) -> Value {
+    json!({DEPLOYMENT: deployment, CONSUMES: consumes})
+}
+
+fn pod(name: &str, annotations: &Value) -> Value {
+    json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "annotations": annotations}, "spec": pod_spec()})
+}
+
+fn create(env: &Environment, namespace: &str, object: &Value) -> Answer {
+    let arguments = ["--namespace", namespace, "create", "--filename=-"];
+    env.cluster.try_kubectl(arguments, &object.to_string()).unwrap()
+}
+
+fn until(what: &str, holds: impl Fn() -> Result<bool>) {
+    let began = Instant::now();
+    while !holds().unwrap_or(false) {
+        assert!(began.elapsed() < PATIENCE, "{what} did not come");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+/// Creates a pod that asks for links, as soon as API servers use the webhook.
+fn until_created(env: &Environment, object: &Value) {
+    until("an answer of the webhook", || {
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        let created = create(env, &env.namespace, object).success;
+        let is_changed = created && env.get(&format!("pod/{name}"))?["metadata"]["annotations"][DIGEST].is_string();
+        if created && !is_changed {
+            env.kubectl(&["delete", &format!("pod/{name}"), "--wait=false", "--force"])?;
+        }
+        Ok(is_changed)
+    });
+}
+
+fn generation(env: &Environment, what: &str) -> i64 {
+    env.get(what).unwrap()["metadata"]["generation"].as_i64().unwrap()
+}
+
+fn digest(env: &Environment, what: &str) -> Value {
+    env.get(what).unwrap()["spec"]["template"]["metadata"]["annotations"][DIGEST].clone()
+}
+
+/// An ops file that sets the user of the broker, which is a property of its link.
+fn user(name: &str) -> Value {
+    let path = "/instance_groups/name=broker/jobs/name=broker/properties/broker/user";
+    config_map(
+        "more",
+        "ops",
+        &format!("- {{type: replace, path: {path}, value: {name}}}\n"),
+    )
+}
+
+#[test]
+fn links_become_secrets_that_follow_the_deployment() {
+    let env = env("link-secrets", "link-secrets-none");
+    env.apply(&[user("first")]).unwrap();
+    env.deploy_as(env.deployment(&["nats-scale", "more"])).unwrap();
+    env.wait("Applied", |deployment| is(deployment, "Applied", "True"))
+        .unwrap();
+    let secret = env.get("secret/link-nats-broker-main-broker").unwrap();
+    let keys: Vec<&String> = secret["data"].as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["broker.password", "broker.port", "broker.tls.ca", "broker.user"]);
+    assert_eq!(env.decoded(&secret["data"]["broker.port"]).unwrap(), "4222");
+    assert_eq!(env.decoded(&secret["data"]["broker.user"]).unwrap(), "first");
+    let password = &env.get("secret/nats.var-broker-password").unwrap()["data"]["password"];
+    assert_eq!(&secret["data"]["broker.password"], password);
+    let owner = &secret["metadata"]["ownerReferences"][0];
+    assert_eq!(
+        (&owner["kind"], &owner["name"]),
+        (&json!("BOSHDeployment"), &json!("nats"))
+    );
+    let links = |env: &Environment| {
+        let names = env.names("secret").unwrap();
+        names
+            .into_iter()
+            .filter(|name| name.starts_with("link-"))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        links(&env),
+        ["link-nats-broker-main-broker", "link-nats-gateway-gateway"]
+    );
+
+    // A change of a property, a deleted Secret, and a changed one.
+    env.apply(&[user("second")]).unwrap();
+    let read = |env: &Environment, key: &str| {
+        let secret = env.get("secret/link-nats-broker-main-broker")?;
+        env.decoded(&secret["data"][key])
+    };
+    until("the new user", || Ok(read(&env, "broker.user")? == "second"));
+    env.kubectl(&["delete", "secret/link-nats-broker-main-broker"]).unwrap();
+    until("the deleted Secret", || Ok(read(&env, "broker.user")? == "second"));
+    let patch = r#"--patch={"stringData": {"broker.user": "wrong"}}"#;
+    env.kubectl(&["patch", "secret/link-nats-broker-main-broker", patch])
+        .unwrap();
+    until("the right value", || Ok(read(&env, "broker.user")? == "second"));
+
+    // Another name: the old Secret is obsolete. A restart writes nothing.
+    let rename = "- {type: replace, path: /instance_groups/name=gateway/jobs/name=gateway/provides?, value: {gateway: {as: door}}}\n\
+                  - {type: remove, path: /instance_groups/name=broker/jobs/name=broker/consumes/watcher}\n";
+    env.apply(&[config_map("more", "ops", rename)]).unwrap();
+    until("another name", || {
+        Ok(links(&env) == ["link-nats-broker-main-broker", "link-nats-gateway-door"])
+    });
+    let mut env = env;
+    let versions = |env: &Environment| {
+        links(env)
+            .iter()
+            .map(|name| env.get(&format!("secret/{name}")).unwrap()["metadata"]["resourceVersion"].clone())
+            .collect::<Vec<_>>()
+    };
+    let before = versions(&env);
+    env.operator.kill();
+    env.operator.start().unwrap();
+    std::thread::sleep(Duration::from_secs(5));
+    assert_eq!(versions(&env), before);
+    env.kubectl(&["delete", "boshdeployment/nats"]).unwrap();
+    until("their end", || Ok(links(&env).is_empty()));
+}
+
+#[test]
+fn pods_get_the_links_that_they_ask_for_or_a_clear_answer() {
+    let other = shared().unwrap().namespace("link-pods-other").unwrap();
+    let mut env = deployed("link-pods", &other);
+    until_created(&env, &pod("asks", &annotations("nats", BROKER)));
+    let asks = env.get("pod/asks").unwrap();
+    let secret = "link-nats-broker-main-broker";
+    let volumes = asks["spec"]["volumes"].as_array().unwrap();
+    let volume = volumes
+        .iter()
+        .find(|volume| volume["secret"]["secretName"] == secret)
+        .unwrap();
+    for list in ["initContainers", "containers"] {
+        let container = &asks["spec"][list][0];
+        let mounts = container["volumeMounts"].as_array().unwrap();
+        let mount = mounts.iter().find(|mount| mount["name"] == volume["name"]).unwrap();
+        assert_eq!(mount["mountPath"], "/quarks/link/nats/broker-main-broker");
+        assert_eq!(mount["readOnly"], true);
+        let variables = container["env"].as_array().unwrap();
+        let names: Vec<&str> = variables.iter().map(|one| one["name"].as_str().unwrap()).collect();
+        assert_eq!(
+            names,
+            [
+                "LINK_BROKER_PASSWORD",
+                "LINK_BROKER_PORT",
+                "LINK_BROKER_TLS_CA",
+                "LINK_BROKER_USER"
+            ]
+        );
+        assert_eq!(
+            variables[0]["valueFrom"]["secretKeyRef"],
+            json!({"name": secret, "key": "broker.password"})
+        );
+    }
+    let password = env.get("secret/nats.var-broker-password").unwrap()["data"]["password"].clone();
+    assert!(!asks.to_string().contains(&env.decoded(&password).unwrap()));
+    assert!(asks["metadata"]["annotations"][DIGEST].is_string());
+
+    for (what, deployment, consumes, reason, words) in [
+        (
+            "json",
+            "nats",
+            "[{",
+            "is invalid",
+            "the annotation quarks.cloudfoundry.org/consumes is not JSON (line 1, column 2)",
+        ),
+        (
+            "unknown",
+            "nuts",
+            BROKER,
+            "ServiceUnavailable",
+            "has no BOSHDeployment 'nuts', which the annotation quarks.cloudfoundry.org/deployment names; once it does, the pod can be created again as it is",
+        ),
+        (
+            "missing",
+            "nats",
+            r#"[{"name":"main-broker","type":"broker"},{"name":"db","type":"sql"}]"#,
+            "ServiceUnavailable",
+            "BOSHDeployment 'nats' provides no link 'db' of type 'sql' with properties; it provides 'gateway' (gateway), 'main-broker' (broker); once it does",
+        ),
+        (
+            "type",
+            "nats",
+            r#"[{"name":"main-broker","type":"sql"}]"#,
+            "is invalid",
+            "its link 'main-broker' has the type 'broker'",
+        ),
+        (
+            "alone",
+            "",
+            BROKER,
+            "is invalid",
+            "needs the annotation quarks.cloudfoundry.org/deployment",
+        ),
+    ] {
+        let answer = create(&env, &env.namespace, &pod(what, &annotations(deployment, consumes)));
+        assert!(!answer.success, "{what}: {answer:?}");
+        assert!(
+            answer.stderr.contains(words) && answer.stderr.contains(reason),
+            "{what}: {answer:?}"
+        );
+        assert!(env.get(&format!("pod/{what}")).is_err(), "{what}");
+    }
+    let answer = create(&env, &other, &pod("foreign", &annotations("nats", BROKER)));
+    let words = format!("namespace '{other}' has no BOSHDeployment 'nats'");
+    assert!(!answer.success && answer.stderr.contains(&words), "{answer:?}");
+
+    // Without the operator: other pods do not depend on it, and a pod that asks gets an answer that names the webhook.
+    env.operator.kill();
+    let unrelated = create(&env, &env.namespace, &pod("unrelated", &json!({"some": "annotation"})));
+    assert!(unrelated.success, "{unrelated:?}");
+    let job = json!({DEPLOYMENT: "nats"});
+    assert!(create(&env, &env.namespace, &pod("conversion", &job)).success);
+    let later = pod("later", &annotations("nats", BROKER));
+    let answer = create(&env, &env.namespace, &later);
+    assert!(!answer.success, "{answer:?}");
+    let words = r#"failed calling webhook "links-of-pods.quarks.cloudfoundry.org""#;
+    assert!(
+        answer.stderr.contains(words) && answer.stderr.contains("InternalError"),
+        "{answer:?}"
+    );
+    env.operator.start().unwrap();
+    until_created(&env, &later);
+    let configuration = format!("mutatingwebhookconfiguration/boson.{}", env.namespace);
+    let owner = &env.get(&configuration).unwrap()["metadata"]["ownerReferences"][0];
+    assert_eq!(
+        (&owner["kind"], &owner["name"]),
+        (&json!("Namespace"), &json!(env.namespace))
+    );
+}
+
+#[test]
+fn certificates_rotate_without_a_failed_admission() {
+    let env = deployed("link-certificates", "link-certificates-none");
+    until_created(&env, &pod("first", &annotations("nats", BROKER)));
+    let secret = || env.get("secret/boson-webhook").unwrap();
+    let before = secret();
+    // The operator replaces a certificate whose names differ; the authority and the key of digests stay.
+    env.kubectl(&[
+        "patch",
+        "secret/boson-webhook",
+        r#"--patch={"stringData": {"names": "other"}}"#,
+    ])
+    .unwrap();
+    let began = Instant::now();
+    let (mut created, mut after) = (0, 0);
+    while after < 5 {
+        let name = format!("during-{created}");
+        let answer = create(&env, &env.namespace, &pod(&name, &annotations("nats", BROKER)));
+        assert!(answer.success, "{answer:?}");
+        created += 1;
+        after += usize::from(secret()["data"]["tls.crt"] != before["data"]["tls.crt"]);
+        assert!(began.elapsed() < PATIENCE, "the certificate stays");
+    }
+    for same in ["ca.crt", "path", "digest-key"] {
+        assert_eq!(secret()["data"][same], before["data"][same], "{same}");
+    }
+}
+
+#[test]
+fn exactly_the_consumers_of_a_changed_link_roll_and_once() {
+    let mut env = deployed("link-rolls", "link-rolls-none");
+    env.apply(&[user("nats")]).unwrap();
+    env.apply(&[env.deployment(&["nats-scale", "more"])]).unwrap();
+    let workload = |kind: &str, name: &str, consumes: &str| {
+        let labels = json!({"app": name});
+        let mut object = json!({
+            "apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name},
+            "spec": {"selector": {"matchLabels": labels}, "template": {
+                "metadata": {"labels": labels, "annotations": annotations("nats", consumes)}, "spec": pod_spec()}},
+        });
+        if kind == "StatefulSet" {
+            object["spec"]["serviceName"] = name.into();
+        }
+        object
+    };
+    until_created(&env, &pod("bare", &annotations("nats", BROKER)));
+    env.apply(&[
+        workload("Deployment", "web", BROKER),
+        workload("StatefulSet", "store", BROKER),
+        workload("Deployment", "door", GATEWAY),
+    ])
+    .unwrap();
+    let has_pods = |name: &str| {
+        let pods = env.kubectl(&["get", "pods", &format!("--selector=app={name}"), "--output=name"]);
+        pods.map(|pods| !pods.is_empty())
+    };
+    for name in ["web", "store", "door"] {
+        until(name, || has_pods(name));
+    }
+    let all = ["deployment/web", "statefulset/store", "deployment/door"];
+    let generations = |env: &Environment| all.map(|what| generation(env, what));
+    assert_eq!(generations(&env), [1, 1, 1]);
+
+    // A change of the manifest that leaves the links as they are.
+    let limits = "- {type: replace, path: /instance_groups/name=broker/jobs/name=broker/properties/broker/limits/connections, value: 7}\n";
+    env.apply(&[config_map("more", "ops", limits)]).unwrap();
+    until("another manifest", || {
+        Ok(env.get("secret/nats.bpm.broker-v1").is_ok()
+            && env
+                .names("secret")?
+                .iter()
+                .any(|name| name == "nats.desired-manifest-v2"))
+    });
+    env.wait("Applied", |deployment| is(deployment, "Applied", "True"))
+        .unwrap();
+    std::thread::sleep(Duration::from_secs(3));
+    assert_eq!(generations(&env), [1, 1, 1]);
+
+    // The operator is killed right after it has written the Secret.
+    env.apply(&[user("other")]).unwrap();
+    until("the new value", || {
+        let secret = env.get("secret/link-nats-broker-main-broker")?;
+        Ok(env.decoded(&secret["data"]["broker.user"])? == "other")
+    });
+    env.operator.kill();
+    env.operator.start().unwrap();
+    for what in ["deployment/web", "statefulset/store"] {
+        until(what, || Ok(digest(&env, what).is_string()));
+    }
+    until("the event of the bare pod", || {
+        let events = env.kubectl(&["get", "events.events.k8s.io", "--output=json"])?;
+        let events: Value = serde_json::from_str(&events)?;
+        let mut events = events["items"].as_array().into_iter().flatten();
+        Ok(events.any(|event| event["reason"] == "LinkChanged" && event["regarding"]["name"] == "bare"))
+    });
+    std::thread::sleep(Duration::from_secs(3));
+    assert_eq!(generations(&env), [2, 2, 1]);
+    assert_eq!(digest(&env, "deployment/door"), Value::Null);
+    let secret = env.get("secret/link-nats-broker-main-broker").unwrap();
+    let digest = digest(&env, "deployment/web");
+    assert!(!secret.to_string().contains(digest.as_str().unwrap()), "it is keyed");
+
+    // A link that disappears rolls nothing.
+    env.kubectl(&["delete", "boshdeployment/nats"]).unwrap();
+    until("the end of the Secret", || {
+        Ok(env.get("secret/link-nats-broker-main-broker").is_err())
+    });
+    std::thread::sleep(Duration::from_secs(2));
+    assert_eq!(generations(&env), [2, 2, 1]);
+}

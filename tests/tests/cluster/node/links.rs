@@ -1,0 +1,122 @@
+//! A pod that is not part of a deployment, on a node: it reads the link of a BOSH job from files and variables, and
+//! talks to the job. When the link changes, its Deployment replaces it.
+
+use crate::operator::{Environment, config_map, is};
+use anyhow::{Context, Result};
+use boson_tests::cluster::image::Image;
+use boson_tests::cluster::{free_port, with_node};
+use boson_tests::root;
+use serde_json::{Value, json};
+use std::fs;
+use std::time::Duration;
+
+/// How long pods may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// Compares files with variables, and prints the domain of the certificate that the broker presents.
+const SCRIPT: &str = r#"
+link=/quarks/link/bus/broker-broker
+[ "$(cat $link/port)" = "$LINK_PORT" ] && [ "$(cat $link/domain)" = "$LINK_DOMAIN" ] || { echo "different"; exit 1; }
+touch $link/port 2>/dev/null && { echo "writable"; exit 1; }
+while :; do
+  echo | timeout 5 openssl s_client -connect $BROKER:$LINK_PORT 2>/dev/null | grep -q "CN *= *$LINK_DOMAIN" && echo "linked with $LINK_DOMAIN at $LINK_PORT"
+  sleep 1
+done
+"#;
+
+#[test]
+fn a_native_client_reads_its_link_talks_to_the_job_and_follows_a_change() {
+    let Some(cluster) = with_node().unwrap() else { return };
+    let address = format!("127.0.0.1:{}", free_port().unwrap());
+    let url = format!("https://{address}");
+    let more = ["--webhook-listen", &address, "--webhook-url", &url, "--pod-links"];
+    let env = Environment::with_pods_and(cluster, "native-client", &more).unwrap();
+    let release = root().join("tests/fixtures/releases/bus");
+    env.registry.push_release("bus:busybox-1-1", &release).unwrap();
+    let image = format!("{}/bosh/bus:busybox-1-1", env.registry.host());
+    let with_openssl = Image::release(&image, &release)
+        .unwrap()
+        .installed("/usr/bin/openssl")
+        .unwrap();
+    cluster.load_image(&with_openssl).unwrap();
+
+    let manifest = fs::read_to_string(release.join("manifest.yml")).unwrap();
+    env.apply(&[
+        config_map("manifest", "manifest", &manifest),
+        config_map("ops", "ops", "[]"),
+        bus(&env),
+    ])
+    .unwrap();
+    until(&env, "ready brokers", || {
+        Ok(is(&env.get("boshdeployment/bus")?, "Ready", "True"))
+    });
+    let broker = env.get("pod/bus-brokers-v1-0").unwrap()["status"]["podIP"].clone();
+    env.apply(&[client(&image, &broker)]).unwrap();
+    until(&env, "an answer", || {
+        said(&env, "linked with bus.service.internal at 4222")
+    });
+
+    // Another port: the brokers restart with it, and the client is replaced.
+    let ops = "- {type: replace, path: /instance_groups/name=brokers/jobs/name=broker/properties/port?, value: 4300}\n";
+    env.apply(&[config_map("ops", "ops", ops)]).unwrap();
+    until(&env, "the new port in a new pod", || {
+        let pods = env.kubectl(&["get", "pods", "--selector=app=client", "--output=json"])?;
+        let pods: Value = serde_json::from_str(&pods)?;
+        let pods = pods["items"].as_array().context("no list")?;
+        let port = |pod: &Value| {
+            let name = pod["metadata"]["name"].as_str().unwrap_or_default();
+            env.kubectl(&[
+                "exec",
+                name,
+                "--",
+                "sh",
+                "-c",
+                "echo $LINK_PORT; cat /quarks/link/bus/broker-broker/port",
+            ])
+        };
+        Ok(pods
+            .iter()
+            .any(|pod| port(pod).is_ok_and(|port| port.split_whitespace().eq(["4300", "4300"]))))
+    });
+}
+
+fn bus(env: &Environment) -> Value {
+    json!({
+        "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": "bus"},
+        "spec": {
+            "manifest": {"type": "configmap", "name": "manifest"}, "ops": [{"type": "configmap", "name": "ops"}],
+            "conversion": {"mode": "InProcess", "registry": format!("{}/bosh", env.registry.host())}
+        }
+    })
+}
+
+fn client(image: &str, broker: &Value) -> Value {
+    let labels = json!({"app": "client"});
+    let annotations = json!({"quarks.cloudfoundry.org/deployment": "bus",
+        "quarks.cloudfoundry.org/consumes": r#"[{"name": "broker", "type": "broker"}]"#});
+    json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "client"},
+        "spec": {"selector": {"matchLabels": labels}, "template": {
+            "metadata": {"labels": labels, "annotations": annotations},
+            "spec": {"terminationGracePeriodSeconds": 0, "containers": [{
+                "name": "client", "image": image, "imagePullPolicy": "Never", "command": ["sh", "-c", SCRIPT],
+                "env": [{"name": "BROKER", "value": broker}]}]}}}
+    })
+}
+
+fn said(env: &Environment, words: &str) -> Result<bool> {
+    Ok(env
+        .kubectl(&["logs", "--selector=app=client", "--tail=30"])?
+        .contains(words))
+}
+
+fn until(env: &Environment, what: &str, holds: impl FnMut() -> Result<bool>) {
+    let otherwise = || {
+        let pods = env.kubectl(&["describe", "pods"]).unwrap_or_default();
+        let logs = env
+            .kubectl(&["logs", "--selector=app=client", "--tail=30"])
+            .unwrap_or_default();
+        format!("{pods}\n{logs}")
+    };
+    env.operator.until(what, PATIENCE, holds, otherwise).unwrap();
+}
