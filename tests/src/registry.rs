@@ -129,6 +129,41 @@ impl Server {
         self.send(&url, "PUT", media_type, manifest.as_bytes()).map(drop)
     }
 
+    /// Pushes the component of a plugin as `<name>:<tag>`, as tools of the component ecosystem do; returns the digest of
+    /// its manifest.
+    ///
+    /// # Errors
+    /// The registry refuses.
+    pub fn push_component(&self, name: &str, component: &[u8]) -> Result<String> {
+        let (repository, tag) = name.split_once(':').context("a tag is missing")?;
+        let layer = self.blob(repository, component, "application/wasm")?;
+        let config = self.blob(repository, b"{}", "application/vnd.wasm.config.v0+json")?;
+        let media_type = "application/vnd.oci.image.manifest.v1+json";
+        let manifest =
+            format!(r#"{{"schemaVersion":2,"mediaType":"{media_type}","config":{config},"layers":[{layer}]}}"#);
+        let url = format!("http://{}/v2/bosh/{repository}/manifests/{tag}", self.host);
+        self.send(&url, "PUT", media_type, manifest.as_bytes())?;
+        Ok(format!("sha256:{}", sha256(manifest.as_bytes())))
+    }
+
+    /// Attaches a signature to an image with this digest, as `cosign sign --key` does: the payload, and its signature in
+    /// base64.
+    ///
+    /// # Errors
+    /// The registry refuses.
+    pub fn push_signature(&self, repository: &str, digest: &str, payload: &[u8], signature: &str) -> Result<()> {
+        let layer = self.blob(repository, payload, "application/vnd.dev.cosign.simplesigning.v1+json")?;
+        let annotations = format!(r#""annotations":{{"dev.cosignproject.cosign/signature":"{signature}"}}"#);
+        let layer = layer.replace('}', &format!(",{annotations}}}"));
+        let config = self.blob(repository, b"{}", "application/vnd.oci.image.config.v1+json")?;
+        let media_type = "application/vnd.oci.image.manifest.v1+json";
+        let manifest =
+            format!(r#"{{"schemaVersion":2,"mediaType":"{media_type}","config":{config},"layers":[{layer}]}}"#);
+        let tag = format!("{}.sig", digest.replace(':', "-"));
+        let url = format!("http://{}/v2/bosh/{repository}/manifests/{tag}", self.host);
+        self.send(&url, "PUT", media_type, manifest.as_bytes()).map(drop)
+    }
+
     /// Pushes the image of a release from its source directory: its jobs, in the layout of release images.
     ///
     /// # Errors
@@ -152,7 +187,7 @@ impl Server {
     }
 
     fn blob(&self, repository: &str, bytes: &[u8], media_type: &str) -> Result<String> {
-        let digest: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        let digest = sha256(bytes);
         let url = format!("http://{}/v2/bosh/{repository}/blobs/uploads/", self.host);
         let headers = self.send(&url, "POST", "application/octet-stream", b"")?;
         let place = headers
@@ -208,6 +243,10 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A gzipped layer of these files: path and content.

@@ -48,6 +48,7 @@ const CRATES: &[Crate] = &[
     // Of the contract it has the text of `wit/` only.
     member("boson-componentize", &[], OUTSIDE),
     member("boson-credentials", &["boson-document"], OUTSIDE),
+    member("boson-signatures", &[], OUTSIDE),
     // === releases and images ===
     member(
         "boson-releases",
@@ -62,6 +63,7 @@ const CRATES: &[Crate] = &[
             "boson-oci",
             "boson-pipeline",
             "boson-releases",
+            "boson-signatures",
         ],
         &["kube", "wasmtime", "openssl", "native-tls"],
     ),
@@ -129,6 +131,7 @@ const CRATES: &[Crate] = &[
             "boson-manifest",
             "boson-output",
             "boson-pipeline",
+            "boson-signatures",
         ],
         &["cap-std", "wasmtime"],
     ),
@@ -155,6 +158,7 @@ const CRATES: &[Crate] = &[
             "boson-registry",
             "boson-releases",
             "boson-sandbox",
+            "boson-signatures",
         ],
         &["openssl", "native-tls"],
     ),

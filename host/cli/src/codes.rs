@@ -54,6 +54,8 @@ boson_pipeline::codes::codes! {
         "`digest` in `plugin.yaml` is the SHA-256 of the unpacked component: `sha256sum plugin.wasm`. While the \
          parts of a new version are being applied one after the other, they do not match either; the operator then \
          continues to use the last good version.";
+    PLUGIN_EVICTED = "plugin-evicted", "A component was removed from the cache while it was read",
+        "Other processes of the same user read many components at the same time. Run the command again.";
     PLUGIN_EXISTS = "plugin-exists", "The directory of a new plugin already exists",
         "`host plugin new NAME` creates the directory `NAME`, and never changes one that exists. Choose another name, or \
          another directory with `--out`. A plugin in Rust cannot have the name of a crate that it uses, either.";
@@ -69,6 +71,10 @@ boson_pipeline::codes::codes! {
     PLUGIN_PARTS_UNREADABLE = "plugin-parts-unreadable", "The parts of a component cannot be read",
         "A directory with a component contains `plugin.wasm`, or `plugin.wasm.zst`, or numbered parts of one of them \
          (`.0`, `.1`, ...). Check that no part is missing and that the zstd stream is complete.";
+    PLUGIN_REGISTRY_OPTIONS = "plugin-registry-options", "The options for registries cannot be used",
+        "`BOSON_REGISTRY_CA` names PEM files with certificates, and `BOSON_REGISTRY_WITHOUT_TLS` registries \
+         (`HOST:PORT`), both separated by commas. Components that were pulled are cached in `boson/components` in the user's \
+         cache directory.";
     PLUGIN_SETTINGS_TWICE = "plugin-settings-twice", "A plugin has two files of settings",
         "Give the settings of a plugin in one file. `--plugin-settings STAGE=FILE` applies to all plugins of a stage \
          that have no settings of their own; `--plugin-settings STAGE:NAME=FILE` applies to one plugin.";

@@ -1,11 +1,13 @@
 //! Release images for the operator: fetched from their registry, read as releases, and kept in memory while they are in
 //! use.
 
+use crate::components::{RegistryComponents, credentials};
+use crate::signatures::Mode;
 use boson_controllers::conversion::{Images, ReleaseImage};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::Release;
 use boson_registry::codes;
-use boson_registry::{Credentials, Registry, Settings, docker_config};
+use boson_registry::{Registry, Settings};
 use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -28,8 +30,14 @@ impl RegistryImages {
         Ok(Self { registry })
     }
 
+    /// Components of plugins, from the same registries and in the same cache. `signatures`: whether those of images are
+    /// read.
+    pub fn components(&self, signatures: Mode) -> RegistryComponents {
+        RegistryComponents::new(self.registry.clone(), signatures)
+    }
+
     async fn read(&self, wanted: &ReleaseImage) -> Result<Release, Vec<Diagnostic>> {
-        let credentials = credentials(wanted);
+        let credentials = credentials(&wanted.pull, &wanted.image);
         let layout = self
             .registry
             .fetch(&wanted.image, credentials.as_ref())
@@ -54,12 +62,4 @@ impl Images for RegistryImages {
     ) -> Pin<Box<dyn Future<Output = Result<Release, Vec<Diagnostic>>> + Send + 'a>> {
         Box::pin(self.read(wanted))
     }
-}
-
-/// Credentials of the first pull Secret with an entry for the registry.
-fn credentials(wanted: &ReleaseImage) -> Option<Credentials> {
-    let secrets = wanted.pull.iter();
-    secrets
-        .filter_map(|secret| docker_config(&secret.0, &wanted.image).ok().flatten())
-        .next()
 }

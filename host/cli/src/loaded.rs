@@ -2,17 +2,19 @@
 //! cached by digest, once for all deployments that use them.
 
 use crate::codes;
+use crate::signatures::Signatures;
 use crate::unpack;
 use boson_api::PluginUse;
 use boson_budget::{Class, Share};
 use boson_controllers::codes as controllers_codes;
-use boson_controllers::conversion::{Chosen, Package, PluginHost, ResolvedPlugins, Settings};
+use boson_controllers::conversion::{Chosen, Content, LoadedPlugin, Package, PluginHost, ResolvedPlugins, Settings};
 use boson_controllers::plugins::NO_MEMORY;
 use boson_document::{Tree, json};
 use boson_pipeline::settings;
 use boson_pipeline::yaml::{Document, Mark};
 use boson_pipeline::{Diagnostic, Stage, Stages};
 use boson_sandbox::{Account, Digest, Failure, Plugin, Plugins, Sandbox, Source};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,6 +30,7 @@ struct Shared {
     sandbox: Sandbox,
     /// Built-in plugins in the order of the stages.
     built_in: Vec<Known>,
+    signatures: Arc<Signatures>,
     /// Loaded plugins by digest, 64 hexadecimal digits.
     loaded: Mutex<BTreeMap<String, Known>>,
 }
@@ -51,11 +54,11 @@ struct Known {
 // === impl Loaded ===
 
 impl Loaded {
-    /// Starts with the built-in plugins of the installation.
+    /// Starts with the built-in plugins of the installation. `signatures`: what is required of others.
     ///
     /// # Errors
     /// One of them does not describe itself.
-    pub fn new(plugins: Plugins) -> Result<Self, Failure> {
+    pub fn new(plugins: Plugins, signatures: Arc<Signatures>) -> Result<Self, Failure> {
         let sandbox = plugins.sandbox().clone();
         let mut built_in = Vec::new();
         for plugin in plugins.iter() {
@@ -69,6 +72,7 @@ impl Loaded {
             shared: Arc::new(Shared {
                 built_in,
                 sandbox,
+                signatures,
                 loaded: Mutex::default(),
             }),
             compiling: Arc::default(),
@@ -81,7 +85,10 @@ impl PluginHost for Loaded {
         self.shared.built_in.iter().map(|known| known.used.clone()).collect()
     }
 
-    fn load(&self, package: Package) -> Pin<Box<dyn Future<Output = Result<PluginUse, Vec<Diagnostic>>> + Send + '_>> {
+    fn load(
+        &self,
+        package: Package,
+    ) -> Pin<Box<dyn Future<Output = Result<LoadedPlugin, Vec<Diagnostic>>> + Send + '_>> {
         let (shared, compiling) = (self.shared.clone(), self.compiling.clone());
         Box::pin(async move {
             let _one = compiling.lock().await;
@@ -118,33 +125,43 @@ impl Shared {
         self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn load(&self, package: &Package) -> Result<PluginUse, Vec<Diagnostic>> {
-        let bytes = unpack::unpack(&package.parts, package.compressed).map_err(|error| vec![*error])?;
-        let digest = Digest::of(&bytes).hex();
-        if digest != package.digest {
-            let what = format!(
-                "the component has the digest sha256:{digest}, but its description contains sha256:{}",
-                package.digest
-            );
+    fn load(&self, package: &Package) -> Result<LoadedPlugin, Vec<Diagnostic>> {
+        let unpacked = match &package.content {
+            Content::Packed { parts, compressed } => {
+                Cow::Owned(unpack::unpack(parts, *compressed).map_err(|error| vec![*error])?)
+            }
+            Content::Whole(bytes) => Cow::Borrowed(bytes.as_slice()),
+        };
+        let bytes: &[u8] = &unpacked;
+        let digest = Digest::of(bytes).hex();
+        if let Some(wanted) = package.digest.as_ref().filter(|wanted| **wanted != digest) {
+            let what =
+                format!("the component has the digest sha256:{digest}, but its description contains sha256:{wanted}");
             return Err(vec![Diagnostic::error(codes::PLUGIN_DIGEST, what)]);
+        }
+        // Before anything else is done with it.
+        let mut warnings = self
+            .signatures
+            .check(bytes, &package.signed)
+            .map_err(|error| vec![*error])?;
+        for warning in &mut warnings {
+            warning.message = format!("plugin '{}': {}", package.name, warning.message);
         }
         let found = self.loaded().get(&digest).cloned();
         let is_new = found.is_none();
         let checked = match found {
             Some(known) => known.fits(package),
             None => self
-                .prepare(package, &bytes)
+                .prepare(package, bytes)
                 .map_err(|error| vec![*error])
                 .and_then(|known| known.fits(package)),
         };
         // Not used: its machine code would only take space in the cache.
         if checked.is_err() && is_new {
-            self.sandbox.forget(&Digest::of(&bytes));
+            self.sandbox.forget(&Digest::of(bytes));
         }
-        let known = checked?;
-        let used = known.used.clone();
-        self.loaded().insert(digest, known);
-        Ok(used)
+        self.loaded().insert(digest.clone(), checked?);
+        Ok(LoadedPlugin { digest, warnings })
     }
 
     fn prepare(&self, package: &Package, bytes: &[u8]) -> Result<Known, Box<Diagnostic>> {

@@ -1,9 +1,11 @@
 //! The `host` command.
 
+mod artifacts;
 mod cases;
 mod codes;
 mod columns;
 mod command;
+mod components;
 mod connection;
 mod core_module;
 mod etags;
@@ -25,9 +27,11 @@ mod printf;
 mod reference;
 mod registries;
 mod scaffold;
+mod signatures;
 mod storage;
 mod summary;
 mod unpack;
+mod user_cache;
 mod web;
 
 use std::process::ExitCode;

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 #[derive(Args, Clone, Debug, Default)]
 pub struct PluginArguments {
     /// Use this component for a stage: instead of the built-in rule; around it, if the component is a wrapper; or in
-    /// addition, for `resources` and `checks`. Several run in the given order; the last wrapper is the outermost. FILE may be a directory with the parts of a component. NAME is its name in messages and in
+    /// addition, for `resources` and `checks`. Several run in the given order; the last wrapper is the outermost. FILE may be a directory with the parts of a component, an image in a registry (`oci://REFERENCE`) or an archive of one (`oci-archive:FILE`). NAME is its name in messages and in
     /// --plugin-settings [default: the name of the file]. The variable has one plugin per line
     #[arg(long = "plugin", value_name = "STAGE[:NAME]=FILE", value_parser = replacement, env = "BOSON_PLUGIN", value_delimiter = '\n', help_heading = "Plugins")]
     pub replacements: Vec<Replacement>,

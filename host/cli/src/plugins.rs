@@ -1,11 +1,13 @@
 //! Which plugins a run uses: those of the installation, and replacements that the user gives.
 
+use crate::artifacts;
 use crate::codes;
 use crate::core_module;
 use crate::memory;
 use crate::plugin_arguments::{PluginArguments, Replacement};
 use crate::plugin_settings::{self, Given};
 use crate::unpack;
+use crate::user_cache;
 use anyhow::{Context, bail};
 use boson_budget::Budget;
 use boson_componentize::Console;
@@ -21,7 +23,10 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// No sandbox on this machine.
 pub fn sandbox(limits: Limits) -> Result<Sandbox, Failure> {
-    Sandbox::new(limits, Cache::new(cache_directory(), std::env::current_exe().ok()))
+    Sandbox::new(
+        limits,
+        Cache::new(user_cache::directory("compiled"), std::env::current_exe().ok()),
+    )
 }
 
 /// Loads the plugins of these stages, with their settings; returns them with warnings.
@@ -228,7 +233,8 @@ fn asked(plugin: Plugin, sandbox: &Sandbox) -> Result<Candidate, Box<Diagnostic>
     })
 }
 
-/// A component of the user's: a file, or packed in parts as in ConfigMaps. A component is made of a core module.
+/// A component of the user's: a file, packed in parts as in ConfigMaps, or in an image. A component is made of a core
+/// module.
 ///
 /// # Errors
 /// It cannot be read, or is refused.
@@ -237,10 +243,7 @@ pub fn component(sandbox: &Sandbox, path: &Path) -> Result<Plugin, Box<Diagnosti
         true => Console::Imported,
         false => Console::Dropped,
     };
-    let bytes = match unpack::read(path)? {
-        Some(bytes) => Some(bytes),
-        None => core_module::component(path, console)?,
-    };
+    let bytes = content(path, console)?;
     let loaded = match bytes {
         Some(bytes) => {
             let name = path.display().to_string();
@@ -249,6 +252,20 @@ pub fn component(sandbox: &Sandbox, path: &Path) -> Result<Plugin, Box<Diagnosti
         None => sandbox.load_file(path),
     };
     loaded.map_err(|failure| Box::new(failure.diagnostic()))
+}
+
+/// The content of a component that is not simply a file: in an image, packed in parts, or made of a core module.
+///
+/// # Errors
+/// It cannot be read, or no component can be made of the module.
+pub fn content(path: &Path, console: Console) -> Result<Option<Vec<u8>>, Box<Diagnostic>> {
+    if let Some(bytes) = artifacts::read(path)? {
+        return Ok(Some(bytes));
+    }
+    match unpack::read(path)? {
+        Some(bytes) => Ok(Some(bytes)),
+        None => core_module::component(path, console),
+    }
 }
 
 /// The plugin with its settings, and warnings about parts of their schema that were not checked.
@@ -339,13 +356,4 @@ pub fn installation() -> anyhow::Result<PathBuf> {
     }
     let list: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();
     bail!("no built-in plugins in {}", list.join(", "))
-}
-
-/// `$XDG_CACHE_HOME/boson/compiled`, or under the home directory; `None` if the user has neither.
-fn cache_directory() -> Option<PathBuf> {
-    let base = std::env::var_os("XDG_CACHE_HOME")
-        .map(PathBuf::from)
-        .filter(|path| path.is_absolute());
-    let base = base.or_else(|| std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache")))?;
-    Some(base.join("boson").join("compiled"))
 }

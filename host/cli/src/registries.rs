@@ -2,7 +2,10 @@
 //! option of its own between them.
 
 use crate::files;
-use clap::Args;
+use anyhow::Context;
+use boson_registry::Settings;
+use clap::{Args, Parser};
+use std::future::Future;
 use std::path::PathBuf;
 
 /// Which registries are used without TLS.
@@ -36,4 +39,43 @@ impl AuthorityArguments {
     pub fn read(&self) -> anyhow::Result<Vec<Vec<u8>>> {
         files::read_all(&self.registry_ca)
     }
+}
+
+/// The options as environment variables, for commands that read from a registry only if a plugin is there.
+#[derive(Parser, Debug)]
+struct Environment {
+    #[command(flatten)]
+    without_tls: WithoutTlsArguments,
+    #[command(flatten)]
+    authorities: AuthorityArguments,
+}
+
+/// How to reach registries by these options.
+///
+/// # Errors
+/// A file cannot be read.
+pub fn settings(without_tls: &WithoutTlsArguments, authorities: &AuthorityArguments) -> anyhow::Result<Settings> {
+    Ok(Settings {
+        without_tls: without_tls.registry_without_tls.clone(),
+        authorities: authorities.read()?,
+        allowed: Vec::new(),
+    })
+}
+
+/// How to reach registries by environment variables.
+///
+/// # Errors
+/// As [`settings`].
+pub fn settings_of_environment() -> anyhow::Result<Settings> {
+    let variables = Environment::try_parse_from(["host"]).context("the variables BOSON_REGISTRY_* cannot be used")?;
+    settings(&variables.without_tls, &variables.authorities)
+}
+
+/// Runs requests to registries to their end.
+///
+/// # Errors
+/// There is no runtime.
+pub fn run<T>(requests: impl Future<Output = T>) -> anyhow::Result<T> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    Ok(runtime.block_on(requests))
 }

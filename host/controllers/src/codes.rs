@@ -73,9 +73,13 @@ boson_pipeline::codes::codes! {
         "A stage has one plugin. The operator uses the plugin with the older ConfigMap and rejects the other one. \
          Make the selectors in their `plugin.yaml` disjoint, or name one of them in `spec.conversion.plugins`.";
     PLUGIN_DOCUMENT = "plugin-document", "A `plugin.yaml` is invalid",
-        "It contains `name` and `digest`, and optionally `replaces` or `order`, `settings`, `selector` \
-         (`namespaces`, `deployments`) and `parts`. Unknown members are an error, because a selector with a typo \
+        "It contains `name` and `digest` or `image`, and optionally `replaces`, `wraps`, `order`, `enforce`, `settings`, \
+         `selector` (`namespaces`, `deployments`), `parts` and `imagePullSecrets`. Unknown members are an error, because a selector with a typo \
          would select every deployment.";
+    PLUGIN_IMAGE_DIGEST = "plugin-image-digest", "The image of a plugin contains another component than `plugin.yaml` says",
+        "`image` in `plugin.yaml` names the image, whose digest is that of its manifest; `digest` is the one of the component \
+         itself, as `sha256sum` prints it. An image with a digest always has the same component, so `digest` can be left \
+         out.";
     PLUGIN_LOST = "plugin-lost", "A plugin that a deployment used cannot be loaded",
         "According to its status, the deployment was converted with this plugin, but its ConfigMap no longer \
          contains a working version, and the operator process with the last good version has ended. The built-in \
@@ -90,6 +94,20 @@ boson_pipeline::codes::codes! {
     PLUGIN_PARTS = "plugin-parts", "A plugin's component is incomplete",
         "`binaryData` must contain `plugin.wasm`, or `plugin.wasm.zst`, or numbered parts of one of them from `.0` \
          on, in one or several ConfigMaps.";
+    PLUGIN_NOT_PINNED = "plugin-not-pinned", "The image of a plugin has no digest",
+        "A tag can refer to another image tomorrow. The operator resolves the tag of a plugin once and records the digest in \
+         the annotation `quarks.cloudfoundry.org/plugin-image` of the ConfigMap. It cannot do this where it has no permission \
+         to change ConfigMaps, as in its own namespace with `deploy/listed`; and with `--plugins-pinned`, an administrator \
+         requires digests. Write the digest into `plugin.yaml`: `image: registry.example.com/team/plugin:1@sha256:...`.";
+    PLUGIN_NOT_SIGNED = "plugin-not-signed", "No trusted key has signed a plugin",
+        "The operator was started with `--plugin-signatures warn` or `enforce` and public keys (`--plugin-key`). Sign the \
+         component, and put the signature into the ConfigMap under `plugin.wasm.sig` (`host plugin pack --signature`); or sign \
+         the image with `cosign sign --key`, which attaches the signature to it. The operator looks for new signatures of \
+         images at least every 5 minutes.";
+    PLUGIN_PULL_SECRET = "plugin-pull-secret", "A pull Secret of a plugin cannot be used",
+        "`imagePullSecrets` in `plugin.yaml` names Secrets of type `kubernetes.io/dockerconfigjson` in the namespace of the \
+         ConfigMap. In its own namespace, the operator can read only the Secret `boson-plugin-pull`, unless it is installed \
+         for the whole cluster.";
     PLUGIN_STAGE = "plugin-stage", "Unknown plugin stage",
         "The value of the label `quarks.cloudfoundry.org/plugin` must be `ops`, `variables`, `links`, `render`, `bpm` or \
          `resources`.";

@@ -5,20 +5,27 @@ use boson_api::PluginUse;
 use boson_document::Tree;
 use boson_pipeline::release::Release;
 use boson_pipeline::{Diagnostic, Stage, Stages};
+use boson_signatures::ImageSignature;
 use futures::future::BoxFuture;
+use k8s_openapi::api::core::v1::Secret;
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+
+/// Key of a pull Secret.
+const CONFIG: &str = ".dockerconfigjson";
+/// Key of the older form, which lacks the outermost member.
+const OLD_CONFIG: &str = ".dockercfg";
 
 /// Loads and runs plugins: the built-in ones, and those that are loaded at runtime.
 pub trait PluginHost: Send + Sync + 'static {
     /// The built-in plugins, which are used by default.
     fn built_in(&self) -> Vec<PluginUse>;
     /// Loads a component: unpacks, checks and compiles it, and validates its settings by its schema. One at a time.
-    /// Returns its description.
     ///
     /// # Errors
     /// Why it is refused. Codes begin with `plugin-`.
-    fn load(&self, package: Package) -> BoxFuture<'_, Result<PluginUse, Vec<Diagnostic>>>;
+    fn load(&self, package: Package) -> BoxFuture<'_, Result<LoadedPlugin, Vec<Diagnostic>>>;
     /// Unloads all components but these, by digest.
     fn keep(&self, digests: &BTreeSet<String>);
     /// The plugins for one conversion of this deployment, with the chosen ones in place of the built-in ones, around
@@ -29,7 +36,29 @@ pub trait PluginHost: Send + Sync + 'static {
     fn with(&self, chosen: &[Chosen], namespace: &str, deployment: &str) -> Result<ResolvedPlugins, Vec<Diagnostic>>;
 }
 
-/// A component as ConfigMaps hold it.
+/// The content of a component.
+#[derive(Clone)]
+pub enum Content {
+    /// As ConfigMaps hold it.
+    Packed {
+        /// Its parts, in order.
+        parts: Vec<Vec<u8>>,
+        /// Whether the parts are one zstd stream.
+        compressed: bool,
+    },
+    /// As an image holds it.
+    Whole(Vec<u8>),
+}
+
+// === impl Content ===
+
+impl std::fmt::Debug for Content {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Content")
+    }
+}
+
+/// A component to be loaded.
 #[derive(Clone, Debug)]
 pub struct Package {
     /// The namespace of its ConfigMaps: its machine code counts for that.
@@ -40,14 +69,34 @@ pub struct Package {
     pub stage: Stage,
     /// Whether it must be a wrapper of that stage.
     pub wraps: bool,
-    /// Its expected sha256: 64 hexadecimal digits.
-    pub digest: String,
-    /// Its parts, in order.
-    pub parts: Vec<Vec<u8>>,
-    /// Whether the parts are one zstd stream.
-    pub compressed: bool,
+    /// Its expected sha256, 64 hexadecimal digits; `None` if the digest of its image was checked instead.
+    pub digest: Option<String>,
+    /// Its content.
+    pub content: Content,
+    /// Signatures of it, which are not verified yet.
+    pub signed: Signed,
     /// Settings for all its calls.
     pub settings: Settings,
+}
+
+/// Signatures of a component.
+#[derive(Clone, Debug, Default)]
+pub struct Signed {
+    /// Of the component, from its ConfigMap: base64.
+    pub component: Option<String>,
+    /// The digest of its image.
+    pub image: Option<String>,
+    /// Of the image, from its registry.
+    pub attached: Vec<ImageSignature>,
+}
+
+/// A plugin that was loaded.
+#[derive(Clone, Debug)]
+pub struct LoadedPlugin {
+    /// sha256 of the component: 64 hexadecimal digits.
+    pub digest: String,
+    /// What is to be reported where it is used.
+    pub warnings: Vec<Diagnostic>,
 }
 
 /// Settings of a plugin.
@@ -98,6 +147,51 @@ pub trait Images: Send + Sync + 'static {
     fn release<'a>(&'a self, wanted: &'a ReleaseImage) -> BoxFuture<'a, Result<Release, Vec<Diagnostic>>>;
 }
 
+/// Pulls components of plugins from registries.
+pub trait Components: Send + Sync + 'static {
+    /// The digest of the image that a tag refers to now: `sha256:` and 64 digits.
+    ///
+    /// # Errors
+    /// Codes `plugin-image-*`.
+    fn pin<'a>(&'a self, image: &'a ComponentImage) -> BoxFuture<'a, Result<String, Diagnostic>>;
+    /// Pulls the component of an image with a digest to the disk, in bounded time and size. Returns the component's
+    /// sha256: 64 digits.
+    ///
+    /// # Errors
+    /// Codes `plugin-image-*`, or `image-cache` for the disk.
+    fn pull<'a>(&'a self, image: &'a ComponentImage) -> BoxFuture<'a, Result<String, Diagnostic>>;
+    /// The sha256 of the component of an image with a digest, if it is on the disk: this namespace has pulled it, and it
+    /// was not evicted. No Secret is necessary.
+    ///
+    /// # Errors
+    /// The registry is not allowed; the disk.
+    fn present<'a>(&'a self, image: &'a ComponentImage) -> BoxFuture<'a, Result<Option<String>, Diagnostic>>;
+    /// The component itself, as [`Self::present`], with the signatures of its image.
+    ///
+    /// # Errors
+    /// As [`Self::present`].
+    fn read<'a>(&'a self, image: &'a ComponentImage) -> BoxFuture<'a, Result<Option<StoredComponent>, Diagnostic>>;
+}
+
+/// A component that was pulled.
+pub struct StoredComponent {
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// Signatures of its image, which are not verified yet.
+    pub signatures: Vec<ImageSignature>,
+}
+
+/// An image with the component of a plugin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ComponentImage {
+    /// The namespace of the plugin. What one namespace has pulled is not available to others.
+    pub namespace: String,
+    /// Its reference.
+    pub image: String,
+    /// Contents of its pull Secrets, all from its namespace.
+    pub pull: Vec<PullSecret>,
+}
+
 /// Reads documents from web servers.
 pub trait Web: Send + Sync + 'static {
     /// The present document at this address.
@@ -124,8 +218,43 @@ pub struct ReleaseImage {
 #[derive(Clone, PartialEq, Eq)]
 pub struct PullSecret(pub Vec<u8>);
 
+// === impl PullSecret ===
+
+impl PullSecret {
+    /// The docker config in a Secret, in the present or the older form.
+    pub fn of(secret: Secret) -> Option<Self> {
+        let mut data = secret.data?;
+        if let Some(config) = data.remove(CONFIG) {
+            return Some(Self(config.0));
+        }
+        let auths: Value = serde_json::from_slice(&data.remove(OLD_CONFIG)?.0).ok()?;
+        let config = serde_json::json!({ "auths": auths });
+        Some(Self(config.to_string().into_bytes()))
+    }
+}
+
 impl std::fmt::Debug for PullSecret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("PullSecret")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use k8s_openapi::ByteString;
+
+    #[test]
+    fn both_forms_of_a_docker_config_are_read() {
+        let secret = |key: &str, text: &str| Secret {
+            data: Some([(key.to_string(), ByteString(text.into()))].into()),
+            ..Secret::default()
+        };
+        let text =
+            |key: &str, text: &str| PullSecret::of(secret(key, text)).map(|found| String::from_utf8(found.0).unwrap());
+        assert_eq!(text(CONFIG, r#"{"auths":{}}"#).as_deref(), Some(r#"{"auths":{}}"#));
+        let wrapped = text(OLD_CONFIG, r#"{"r":{"auth":"YTpi"}}"#);
+        assert_eq!(wrapped.as_deref(), Some(r#"{"auths":{"r":{"auth":"YTpi"}}}"#));
+        assert_eq!(text("other", "{}"), None);
     }
 }

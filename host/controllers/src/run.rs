@@ -4,7 +4,7 @@ use crate::admission::{self, DeploymentReviewer, Keeper, PodReviewer, Reviewers}
 use crate::deployment::{self, Conversion};
 use crate::job;
 use crate::links::{self, DigestKey};
-use crate::plugins::{PluginSources, Plugins};
+use crate::plugins::{PluginPolicy, Plugins};
 use crate::quarks_secret::{self, Signer};
 use crate::slots::Slots;
 use crate::stateful_set;
@@ -34,7 +34,7 @@ pub struct Config {
     /// How many keys for certificates are generated in advance, so that a first deployment does not wait for them.
     pub spare_keys: usize,
     /// Which plugins from ConfigMaps are used.
-    pub plugins: PluginSources,
+    pub plugins: PluginPolicy,
     /// How manifests are converted.
     pub conversion: Conversion,
     /// Name of the CertificateSigningRequest signer for certificates with `signerType: cluster`; it may be
@@ -133,8 +133,8 @@ async fn follow_namespaces_and_plugins(
     plugins: &Plugins,
     health: &Health,
 ) -> Infallible {
-    let host = &config.conversion.plugin_host;
-    let loading = plugins.run(cluster, host, &config.namespaces, scope, health);
+    let (host, components) = (&config.conversion.plugin_host, &config.conversion.components);
+    let loading = plugins.run(cluster, host, components, &config.namespaces, scope, health);
     match &config.namespaces {
         Namespaces::Fixed(_) => loading.await,
         Namespaces::Monitored(id) => {

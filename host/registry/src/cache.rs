@@ -3,9 +3,10 @@
 
 use crate::place::Place;
 use crate::space::{Reservation, Sizes};
+use boson_oci::Digesting;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -42,6 +43,13 @@ impl Key {
     pub(crate) fn new(registry: &str, repository: &str, digest: &str) -> Self {
         // The inputs are untrusted; their hash is always a valid file name.
         Self(hex(&Sha256::digest(format!("{registry}\n{repository}\n{digest}"))))
+    }
+
+    /// The key of a part of a component that a namespace has pulled. It is used without asking the registry again, so that
+    /// an operator can restart while the registry is away; therefore each namespace has its own.
+    pub(crate) fn of_component(namespace: &str, registry: &str, repository: &str, digest: &str) -> Self {
+        let text = format!("component\n{namespace}\n{registry}\n{repository}\n{digest}");
+        Self(hex(&Sha256::digest(text)))
     }
 }
 
@@ -102,6 +110,40 @@ impl Cache {
                 fs::rename(copy, kept)
             }
         })
+    }
+
+    /// Reads a cached file; `None` if it is not cached, or larger than `most`.
+    pub(crate) fn read(&self, key: &Key, most: u64) -> io::Result<Option<Vec<u8>>> {
+        let kept = self.layer(key);
+        let file = match File::open(&kept) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let mut bytes = Vec::new();
+        file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+        // Marks it as recently used, as above.
+        let _ = touch(&kept);
+        Ok((bytes.len() as u64 <= most).then_some(bytes))
+    }
+
+    /// `sha256:<hex>` of a cached file, without holding it in memory; `None` if it is not cached.
+    pub(crate) fn digest(&self, key: &Key) -> io::Result<Option<String>> {
+        let mut file = match File::open(self.layer(key)) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let mut out = Digesting::new(io::sink());
+        io::copy(&mut file, &mut out)?;
+        let _ = touch(&self.layer(key));
+        Ok(Some(out.finish().1))
+    }
+
+    /// Removes a file from the cache.
+    pub(crate) fn forget(&self, key: &Key) {
+        // If that fails, it is checked again when it is used.
+        let _ = fs::remove_file(self.layer(key));
     }
 
     /// Evicts layers, the least recently used first, until one of this size fits.

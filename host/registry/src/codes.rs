@@ -31,4 +31,27 @@ boson_pipeline::codes::codes! {
     IMAGE_SIZE = "image-size", "The jobs in a release image are too large",
         "`/var/vcap/jobs-src` may have at most 32 MiB in all layers together, counted as an archive. Move large \
          files from jobs into packages, which a conversion does not read.";
+    PLUGIN_IMAGE_ACCESS = "plugin-image-access", "The registry denies access to the image of a plugin",
+        "Name a Secret with the credentials under `imagePullSecrets` in `plugin.yaml`; it must be in the namespace of the \
+         plugin's ConfigMap. On the command line, sign in with `docker login`. The image may also not exist: many \
+         registries return the same error without credentials.";
+    PLUGIN_IMAGE_ARCHIVE = "plugin-image-archive", "The archive of a plugin cannot be read",
+        "`oci-archive:FILE` names a tar or a directory with an OCI image layout. `host plugin push --archive` and `skopeo copy` \
+         write such archives.";
+    PLUGIN_IMAGE_FORMAT = "plugin-image-format", "The image of a plugin does not contain a component",
+        "The image must have exactly one layer with WebAssembly (media type `application/wasm`, or one that ends with \
+         `+wasm`), of at most 96 MiB; other layers are ignored. `host plugin push`, `wkg oci push` and `oras push` make such \
+         images. An index must contain one image for the architecture `wasm`, or a single image.";
+    PLUGIN_IMAGE_MISSING = "plugin-image-missing", "The image of a plugin does not exist",
+        "The registry has no such repository, tag or digest. Push the plugin with `host plugin push`, or correct the \
+         reference.";
+    PLUGIN_IMAGE_NOT_ALLOWED = "plugin-image-not-allowed", "The operator may not pull plugins from this registry",
+        "The operator was started with `--registry-allowed`, and reads images from the listed registries only. It sent no \
+         request. Push the plugin to one of them, or ask the administrator of the cluster to add the registry.";
+    PLUGIN_IMAGE_REFERENCE = "plugin-image-reference", "The reference of a plugin's image is invalid",
+        "A reference is `HOST[:PORT]/PATH[:TAG][@sha256:DIGEST]`, in lower-case letters except for the tag.";
+    PLUGIN_IMAGE_REGISTRY = "plugin-image-registry", "The registry of a plugin cannot be reached, or fails",
+        "The operator tries again, after 5 s at first and after 5 minutes at most. If the error persists, check the host \
+         name, whether the certificate of the registry is trusted (`--registry-ca`), and whether a network policy blocks the \
+         connection. Pulling a component may take two minutes.";
 }

@@ -74,6 +74,31 @@ impl Failure {
         }
     }
 
+    /// The diagnostic for the pull of a plugin.
+    pub(crate) fn explain_component(&self, image: &str) -> Diagnostic {
+        let registry = |what: &str| {
+            let message = format!("the registry of image '{image}' {what}");
+            Diagnostic::error(codes::PLUGIN_IMAGE_REGISTRY, message)
+        };
+        match self {
+            Self::Missing => Diagnostic::error(codes::PLUGIN_IMAGE_MISSING, format!("there is no image '{image}'"))
+                .help("push it with `host plugin push`, or correct the reference"),
+            Self::Refused | Self::Expired => Diagnostic::error(
+                codes::PLUGIN_IMAGE_ACCESS,
+                format!("the registry denies access to image '{image}'"),
+            )
+            .help("check the credentials: imagePullSecrets in plugin.yaml, or `docker login`"),
+            Self::Status(status) => registry(&format!("responds with status {}", status.as_u16())),
+            Self::Odd(what) => registry(what).help("check the host name and the network connection"),
+            Self::Format(what, help) => {
+                Diagnostic::error(codes::PLUGIN_IMAGE_FORMAT, format!("image '{image}' {what}")).help(*help)
+            }
+            Self::Realm => registry("names a token server without TLS")
+                .help("list the token server in --registry-without-tls, too, or give it a certificate"),
+            Self::Disk => self.explain(image),
+        }
+    }
+
     /// The diagnostic for a pull.
     pub(crate) fn explain(&self, image: &str) -> Diagnostic {
         match self {

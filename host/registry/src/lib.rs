@@ -1,7 +1,7 @@
 //! Release images in a registry. An image is fetched layer by layer, as a stream; of each layer only what a conversion
 //! needs of `/var/vcap/jobs-src` is stored, by repository and digest, in a cache. The result is an OCI image layout for
 //! `boson_releases::read`. [`Transfer`] moves whole images for `host image`: a stemcell's to files, a release's to its
-//! registry.
+//! registry. Components of plugins are pulled whole, for one namespace each.
 //!
 //! # Guarantees
 //! Cached content matches its digests. Access is checked with the registry at each fetch: the cache gives no access
@@ -14,9 +14,13 @@
     reason = "an error ends the read of one image; boxing it would complicate every signature"
 )]
 
+mod archive;
+mod artifact;
+mod attached;
 mod cache;
 mod client;
 pub mod codes;
+mod component;
 mod credentials;
 mod failure;
 mod keychain;
@@ -35,7 +39,9 @@ mod upload;
 #[cfg(test)]
 mod tests;
 
+pub use archive::{is_layout, read as read_archive};
 pub use codes::ALL as CODES;
+pub use component::Owned;
 pub use credentials::{Credentials, Malformed, docker_config};
 pub use keychain::docker_credentials;
 pub use layout::Layout;

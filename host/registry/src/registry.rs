@@ -19,7 +19,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 /// How long a manifest may take, signing in included.
-const MANIFEST: Duration = Duration::from_secs(60);
+pub(crate) const MANIFEST: Duration = Duration::from_secs(60);
 /// How long an image may take, all its layers included: an endless download would block every deployment of an
 /// operator.
 const IMAGE: Duration = Duration::from_secs(300);
@@ -38,10 +38,10 @@ pub struct Settings {
 /// Reads images, and caches them in a directory.
 #[derive(Clone, Debug)]
 pub struct Registry {
-    cache: Cache,
-    client: Client,
+    pub(crate) cache: Cache,
+    pub(crate) client: Client,
     allowed: Arc<Vec<String>>,
-    patience: Duration,
+    pub(crate) patience: Duration,
 }
 
 // === impl Registry ===
@@ -115,7 +115,7 @@ impl Registry {
         layer::blocking(|| draft.finish()).await
     }
 
-    fn allows(&self, image: &Reference) -> bool {
+    pub(crate) fn allows(&self, image: &Reference) -> bool {
         let place = format!("{}/{}", image.registry(), image.repository());
         self.allowed.is_empty() || self.allowed.iter().any(|key| fit(key, &place).is_some())
     }

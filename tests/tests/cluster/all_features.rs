@@ -1,5 +1,6 @@
 //! A run of an installed operator that uses all its features: a list of steps, to be extended with each new feature.
 
+use crate::guests::Guest;
 use crate::installed::Installed;
 use crate::plugin_objects;
 use anyhow::Result;
@@ -24,6 +25,7 @@ pub const STEPS: &[(&str, Step)] = &[
     ("a value is copied to a namespace that agreed to it", copy),
     ("a job runs, and again when it changes", run),
     ("an invalid plugin is added in a ConfigMap", extend),
+    ("a plugin of all namespaces is pulled from a registry", pull),
     ("a plugin is removed", simplify),
     ("pods get links, and roll when a link changes", consume),
 ];
@@ -334,6 +336,36 @@ fn extend(it: &mut Installed) -> Result<()> {
     it.until("its refusal", || is(it, "PluginsHealthy", "False"))?;
     it.kubectl(&["delete", "configmap/none"])?;
     it.until("its end", || is(it, "PluginsHealthy", "True"))
+}
+
+fn pull(it: &mut Installed) -> Result<()> {
+    let pulled = config_map("pulled", "a", "b").to_string();
+    let digest = it
+        .registry
+        .push_component("pulled:1", &Guest::resources("pulled", &pulled))?;
+    let (image, here) = (it.registry.image("pulled:1"), &it.namespaces[0]);
+    let document = format!(
+        "name: pulled\nimage: {image}@{digest}\nimagePullSecrets: [{{name: boson-plugin-pull}}]\nselector: {{namespaces: [{here}]}}\n"
+    );
+    let mut plugin = config_map("pulled", "plugin.yaml", &document);
+    plugin["metadata"]["namespace"] = it.system.clone().into();
+    plugin["metadata"]["labels"] = json!({"quarks.cloudfoundry.org/plugin": "resources"});
+    let secret = json!({
+        "apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/dockerconfigjson",
+        "metadata": {"name": "boson-plugin-pull", "namespace": it.system},
+        "stringData": {".dockerconfigjson": json!({"auths": {}}).to_string()}
+    });
+    it.apply_all(&[secret, plugin])?;
+    it.until_there("configmap/pulled", true)?;
+    let own = [
+        "--namespace",
+        &it.system,
+        "delete",
+        "configmap/pulled",
+        "secret/boson-plugin-pull",
+    ];
+    it.cluster.kubectl(own)?;
+    it.until_there("configmap/pulled", false)
 }
 
 fn sign(it: &mut Installed) -> Result<()> {

@@ -4,9 +4,14 @@ use crate::shared_cluster::{SharedCluster, documents};
 use boson_api::{Condition, ConditionStatus, QuarksSecret};
 use boson_cluster::lease::Election;
 use boson_cluster::namespaces::Namespaces;
-use boson_controllers::conversion::{Chosen, Images, Package, PluginHost, ReleaseImage, ResolvedPlugins, Web};
-use boson_controllers::plugins::PluginSources;
+use boson_controllers::conversion::{
+    Chosen, ComponentImage, Components, Images, LoadedPlugin, Package, PluginHost, ReleaseImage, ResolvedPlugins,
+    StoredComponent, Web,
+};
+use boson_controllers::plugins::PluginPolicy;
 use boson_controllers::{Config, Conversion, OWN_SIGNER, run};
+use boson_pipeline::Diagnostic;
+use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use k8s_openapi::api::events::v1::Event;
 use kube::api::{Api, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
@@ -26,18 +31,15 @@ pub struct Environment {
     pub namespace: String,
 }
 
-/// Converts no deployments.
-struct Nothing;
+/// Converts no deployments, and pulls no components.
+pub struct Nothing;
 
 impl PluginHost for Nothing {
     fn built_in(&self) -> Vec<boson_api::PluginUse> {
         Vec::new()
     }
 
-    fn load(
-        &self,
-        _: Package,
-    ) -> futures::future::BoxFuture<'_, Result<boson_api::PluginUse, Vec<boson_pipeline::Diagnostic>>> {
+    fn load(&self, _: Package) -> BoxFuture<'_, Result<LoadedPlugin, Vec<Diagnostic>>> {
         unreachable!("there is no plugin")
     }
 
@@ -54,6 +56,24 @@ impl Images for Nothing {
         _: &'a ReleaseImage,
     ) -> futures::future::BoxFuture<'a, Result<boson_pipeline::release::Release, Vec<boson_pipeline::Diagnostic>>> {
         unreachable!("there is no deployment")
+    }
+}
+
+impl Components for Nothing {
+    fn pin<'a>(&'a self, _: &'a ComponentImage) -> BoxFuture<'a, Result<String, Diagnostic>> {
+        unreachable!("there is no plugin")
+    }
+
+    fn pull<'a>(&'a self, _: &'a ComponentImage) -> BoxFuture<'a, Result<String, Diagnostic>> {
+        unreachable!("there is no plugin")
+    }
+
+    fn present<'a>(&'a self, _: &'a ComponentImage) -> BoxFuture<'a, Result<Option<String>, Diagnostic>> {
+        unreachable!("there is no plugin")
+    }
+
+    fn read<'a>(&'a self, _: &'a ComponentImage) -> BoxFuture<'a, Result<Option<StoredComponent>, Diagnostic>> {
+        unreachable!("there is no plugin")
     }
 }
 
@@ -114,6 +134,7 @@ impl Environment {
     pub fn operator_signed_by(&self, signer: &str, client: Client, namespaces: Namespaces, lease: &str) -> Operator {
         let conversion = Conversion {
             plugin_host: Arc::new(Nothing),
+            components: Arc::new(Nothing),
             images: Arc::new(Nothing),
             web: Arc::new(Nothing),
             cluster_domain: "cluster.local".into(),
@@ -156,7 +177,7 @@ impl Environment {
             address: None,
             concurrency: 4,
             spare_keys: 0,
-            plugins: PluginSources::All,
+            plugins: PluginPolicy::default(),
             conversion,
             signer: Some(signer.into()),
             admission: None,

@@ -2,12 +2,14 @@
 //! directories.
 
 use crate::connection::{AGENT, Connection, Death};
-use crate::environment::{Environment, Operator, PATIENCE};
+use crate::environment::{Environment, Nothing, Operator, PATIENCE};
 use boson_api::PluginUse;
 use boson_cluster::client::resource;
 use boson_cluster::namespaces::Namespaces;
 use boson_controllers::Conversion;
-use boson_controllers::conversion::{Chosen, Images, Package, PluginHost, ReleaseImage, ResolvedPlugins, Web};
+use boson_controllers::conversion::{
+    Chosen, Images, LoadedPlugin, Package, PluginHost, ReleaseImage, ResolvedPlugins, Web,
+};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::Release;
 use boson_sandbox::{Cache, Limits, Plugins, Sandbox};
@@ -83,7 +85,7 @@ impl PluginHost for BuiltIn {
         Vec::new()
     }
 
-    fn load(&self, _: Package) -> BoxFuture<'_, Result<PluginUse, Vec<Diagnostic>>> {
+    fn load(&self, _: Package) -> BoxFuture<'_, Result<LoadedPlugin, Vec<Diagnostic>>> {
         unreachable!("there is no plugin")
     }
 
@@ -167,6 +169,7 @@ impl Example {
         let here = Namespaces::Fixed([self.env.namespace.clone()].into());
         let conversion = Conversion {
             plugin_host: Arc::new(BuiltIn(plugins())),
+            components: Arc::new(Nothing),
             images: Arc::new(Directories(self.conversions.clone())),
             web: Arc::new(NoWeb),
             cluster_domain: "cluster.local".into(),

@@ -31,7 +31,7 @@ pub struct Installed {
     /// The two namespaces.
     pub namespaces: [String; 2],
     /// The namespace of its account and lease.
-    system: String,
+    pub system: String,
     /// Whether it serves webhooks.
     pub webhooks: bool,
     pub operator: Operator,

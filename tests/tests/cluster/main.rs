@@ -44,6 +44,7 @@ mod neighbors;
 mod node;
 mod operator;
 mod operator_process;
+mod plugin_images;
 mod plugin_objects;
 mod plugins;
 mod pod_labels;

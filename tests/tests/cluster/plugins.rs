@@ -17,23 +17,23 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(180);
 
 /// An operator with its own namespace, and two namespaces that it serves.
-struct Scene {
-    cluster: &'static Cluster,
+pub struct Scene {
+    pub cluster: &'static Cluster,
     /// The operator's namespace.
-    own: String,
+    pub own: String,
     /// With a deployment.
-    here: String,
+    pub here: String,
     /// Without one.
     there: String,
-    registry: Server,
-    operator: Operator,
+    pub registry: Server,
+    pub operator: Operator,
 }
 
 // === impl Scene ===
 
 impl Scene {
     /// The operator gets the list of namespaces.
-    fn new() -> Result<Self> {
+    pub fn new() -> Result<Self> {
         Self::with(|_, here, there| Ok(["--namespace", here, "--namespace", there].map(String::from).into()))
     }
 
@@ -47,7 +47,7 @@ impl Scene {
     }
 
     /// `serve`: the operator's arguments for these two namespaces.
-    fn with(serve: impl FnOnce(&Cluster, &str, &str) -> Result<Vec<String>>) -> Result<Self> {
+    pub fn with(serve: impl FnOnce(&Cluster, &str, &str) -> Result<Vec<String>>) -> Result<Self> {
         let cluster = shared()?;
         cluster.define()?;
         let registry = Server::start(false)?;
@@ -68,7 +68,7 @@ impl Scene {
     }
 
     /// The documented example.
-    fn deploy(&self) -> Result<()> {
+    pub fn deploy(&self) -> Result<()> {
         let example = root().join("docs/examples/nats");
         let map = |name: &str, key: &str, file: &str| -> Result<Value> {
             let text = fs::read_to_string(example.join(file))?;
@@ -89,7 +89,7 @@ impl Scene {
         self.apply(&self.here, &list.to_string())
     }
 
-    fn apply(&self, namespace: &str, text: &str) -> Result<()> {
+    pub fn apply(&self, namespace: &str, text: &str) -> Result<()> {
         let arguments = [
             "--namespace",
             namespace,
@@ -104,7 +104,7 @@ impl Scene {
     }
 
     /// Packs a component as a user would, and applies the resulting ConfigMaps; returns them.
-    fn add(&self, namespace: &str, stage: &str, component: &[u8], more: &[&str]) -> Result<String> {
+    pub fn add(&self, namespace: &str, stage: &str, component: &[u8], more: &[&str]) -> Result<String> {
         let file = self.operator.files().join("plugin.wasm");
         fs::write(&file, component)?;
         let file = file.to_str().context("a path of text")?;
@@ -124,7 +124,7 @@ impl Scene {
         Ok(())
     }
 
-    fn get(&self, what: &str) -> Result<Value> {
+    pub fn get(&self, what: &str) -> Result<Value> {
         let text = self
             .cluster
             .kubectl(["--namespace", &self.here, "get", what, "--output=json"])?;
@@ -132,7 +132,7 @@ impl Scene {
     }
 
     /// Waits until the deployment meets the condition.
-    fn wait(&self, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
+    pub fn wait(&self, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
         let mut deployment = Value::Null;
         let look = || {
             deployment = self.get("boshdeployment/nats")?;
@@ -144,7 +144,7 @@ impl Scene {
     }
 
     /// Waits until the deployment was converted with a plugin of this stage and name.
-    fn used(&self, stage: &str, name: &str) -> Value {
+    pub fn used(&self, stage: &str, name: &str) -> Value {
         self.wait(&format!("{name} in {stage}"), |deployment| {
             uses(deployment, stage, name)
         })
@@ -216,12 +216,12 @@ impl Scene {
     }
 }
 
-fn uses(deployment: &Value, stage: &str, name: &str) -> bool {
+pub fn uses(deployment: &Value, stage: &str, name: &str) -> bool {
     let used = deployment["status"]["plugins"].as_array();
     used.is_some_and(|used| used.iter().any(|one| one["stage"] == stage && one["name"] == name))
 }
 
-fn healthy<'v>(deployment: &'v Value, status: &str) -> Option<&'v Value> {
+pub fn healthy<'v>(deployment: &'v Value, status: &str) -> Option<&'v Value> {
     let conditions = deployment["status"]["conditions"].as_array()?;
     conditions
         .iter()
@@ -246,7 +246,7 @@ pub fn altered(mut component: Vec<u8>, from: &str, to: &str) -> Vec<u8> {
     component
 }
 
-const HOOKED: &str = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"hooked"},"data":{"a":"b"}}"#;
+pub const HOOKED: &str = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"hooked"},"data":{"a":"b"}}"#;
 
 #[test]
 fn only_plugins_of_allowed_namespaces_are_used() {

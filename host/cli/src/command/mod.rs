@@ -19,6 +19,8 @@ pub mod plugin_diff;
 pub mod plugin_inspect;
 pub mod plugin_new;
 pub mod plugin_pack;
+pub mod plugin_pull;
+pub mod plugin_push;
 pub mod plugin_test;
 pub mod plugin_wit;
 pub mod prune;

@@ -10,12 +10,13 @@ use crate::output::{self, Color};
 use crate::plugin_arguments::{PluginArguments, PrivilegeArguments};
 use crate::plugins;
 use crate::registries::{AuthorityArguments, WithoutTlsArguments};
+use crate::signatures::{Mode, SignatureArguments, Signatures};
 use crate::web::{Hosts, WebDocuments};
 use boson_budget::Budget;
 use boson_cluster::lease::Election;
 use boson_cluster::namespaces::Namespaces;
 use boson_controllers::admission::{self, Way};
-use boson_controllers::plugins::PluginSources;
+use boson_controllers::plugins::{PluginPolicy, PluginSources};
 use boson_controllers::{Config, Conversion};
 use boson_pipeline::report::Sources;
 use boson_pipeline::{Diagnostic, Stage};
@@ -125,7 +126,7 @@ pub struct OperatorArguments {
     /// changes; needs the webhook and the permissions of deploy/links
     #[arg(long, env = "BOSON_POD_LINKS")]
     pod_links: bool,
-    /// Cache directory for the content of release images
+    /// Cache directory for the content of release images, and for plugins from registries
     #[arg(
         long,
         value_name = "DIR",
@@ -135,7 +136,7 @@ pub struct OperatorArguments {
     image_cache: PathBuf,
     #[command(flatten)]
     without_tls: WithoutTlsArguments,
-    /// Read release images from this registry only (HOST, HOST:PORT, HOST/PATH) [default: from all]
+    /// Read release images and plugins from this registry only (HOST, HOST:PORT, HOST/PATH) [default: from all]
     #[arg(
         long,
         value_name = "REGISTRY",
@@ -158,6 +159,12 @@ pub struct OperatorArguments {
         help_heading = "Plugins"
     )]
     sources: PluginsFrom,
+    /// Require a digest for plugins that are pulled from registries; otherwise a tag is resolved once, and the result is
+    /// recorded in the plugin's ConfigMap
+    #[arg(long, env = "BOSON_PLUGINS_PINNED", help_heading = "Plugins")]
+    plugins_pinned: bool,
+    #[command(flatten)]
+    signatures: SignatureArguments,
     #[command(flatten)]
     plugins: PluginArguments,
     #[command(flatten)]
@@ -228,7 +235,9 @@ pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), Failed> {
     let mut sources = Sources::default();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let budget = Budget::of_many(memory::or_found(arguments.plugins.max_memory), cores);
-    let rules = load(arguments, &budget, &mut sources).map_err(|diagnostics| {
+    let signatures = Arc::new(arguments.signatures.read()?);
+    let mode = signatures.mode();
+    let rules = load(arguments, signatures, &budget, &mut sources).map_err(|diagnostics| {
         output::show(&diagnostics, &sources, color);
         exit::failed(&diagnostics, !arguments.plugins.replacements.is_empty())
     })?;
@@ -259,7 +268,7 @@ pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), Failed> {
         Failed::Input
     })?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let ended = runtime.block_on(operate(arguments, budget, rules, images, web));
+    let ended = runtime.block_on(operate(arguments, budget, rules, (images, mode), web));
     // The result of a conversion that still runs is not needed.
     runtime.shutdown_background();
     ended.map_err(|error| {
@@ -273,7 +282,7 @@ async fn operate(
     arguments: &OperatorArguments,
     budget: Budget,
     rules: Loaded,
-    images: RegistryImages,
+    (images, signatures): (RegistryImages, Mode),
     web: WebDocuments,
 ) -> anyhow::Result<()> {
     let namespaces = match arguments.namespaces.as_slice() {
@@ -290,9 +299,13 @@ async fn operate(
         address: Some(arguments.listen),
         concurrency: arguments.concurrency,
         spare_keys: SPARE_KEYS,
-        plugins: arguments.sources.into(),
+        plugins: PluginPolicy {
+            sources: arguments.sources.into(),
+            pinned: arguments.plugins_pinned,
+        },
         conversion: Conversion {
             plugin_host: Arc::new(rules),
+            components: Arc::new(images.components(signatures)),
             images: Arc::new(images),
             web: Arc::new(web),
             budget,
@@ -342,10 +355,15 @@ async fn stopped() {
     }
 }
 
-fn load(arguments: &OperatorArguments, budget: &Budget, sources: &mut Sources) -> Result<Loaded, Vec<Diagnostic>> {
+fn load(
+    arguments: &OperatorArguments,
+    signatures: Arc<Signatures>,
+    budget: &Budget,
+    sources: &mut Sources,
+) -> Result<Loaded, Vec<Diagnostic>> {
     let (plugins, warnings) = plugins::prepare_within(budget, &arguments.plugins, &Stage::ALL, sources)?;
     for warning in warnings {
         tracing::warn!(code = warning.code, "{}", warning.message);
     }
-    Loaded::new(plugins).map_err(|failure| vec![failure.diagnostic()])
+    Loaded::new(plugins, signatures).map_err(|failure| vec![failure.diagnostic()])
 }

@@ -1,7 +1,9 @@
 //! `host plugin`: which plugins there are, and machine code for them.
 
 use crate::columns::columns;
-use crate::command::{plugin_diff, plugin_inspect, plugin_new, plugin_pack, plugin_test, plugin_wit};
+use crate::command::{
+    plugin_diff, plugin_inspect, plugin_new, plugin_pack, plugin_pull, plugin_push, plugin_test, plugin_wit,
+};
 use crate::exit::{self, Failed};
 use crate::output::{self, Color};
 use crate::plugin_arguments::PluginArguments;
@@ -35,6 +37,10 @@ pub enum PluginCommand {
     Inspect(plugin_inspect::InspectArguments),
     /// Write the ConfigMaps that give a component to the operator
     Pack(plugin_pack::PackArguments),
+    /// Write the component in an image of a registry to a file
+    Pull(plugin_pull::PullArguments),
+    /// Push a component to a registry as an OCI artifact, or write the image to an archive
+    Push(plugin_push::PushArguments),
     /// Call a plugin with recorded or written inputs, and compare its replies with the expected ones
     Test(plugin_test::TestArguments),
     /// Write the plugin interface of a stage as WIT files, for bindings generators
@@ -49,6 +55,8 @@ pub fn run(command: &PluginCommand, color: Color) -> Result<(), Failed> {
         PluginCommand::New(arguments) => plugin_new::run(arguments, color),
         PluginCommand::Inspect(arguments) => plugin_inspect::run(arguments, color),
         PluginCommand::Pack(arguments) => plugin_pack::run(arguments, color),
+        PluginCommand::Pull(arguments) => plugin_pull::run(arguments, color),
+        PluginCommand::Push(arguments) => plugin_push::run(arguments, color),
         PluginCommand::Test(arguments) => plugin_test::run(arguments, color),
         PluginCommand::Wit(arguments) => plugin_wit::run(arguments),
     }

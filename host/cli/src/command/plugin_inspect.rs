@@ -4,11 +4,12 @@ use crate::columns::columns;
 use crate::exit::Failed;
 use crate::output::{self, Color};
 use crate::plugins;
+use boson_componentize::Console;
 use boson_document::Tree;
 use boson_pipeline::report::Sources;
 use boson_sandbox::{Description, Failure, Limits, Plugin, Requirements, Sandbox};
 use clap::Args;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Options of `host plugin inspect`.
 #[derive(Args, Debug)]
@@ -29,7 +30,7 @@ pub fn run(arguments: &InspectArguments, color: Color) -> Result<(), Failed> {
         Failed::Input
     })?;
     let description = plugin.describe(&sandbox).map_err(fail)?;
-    let size = std::fs::metadata(&arguments.component).map_or(0, |metadata| metadata.len());
+    let size = size(&arguments.component);
     let mut text = rows(&overview(&sandbox, &plugin, description, size));
     text.push_str(&section("settings", &settings(&description.settings_schema)));
     let codes = description
@@ -38,6 +39,17 @@ pub fn run(arguments: &InspectArguments, color: Color) -> Result<(), Failed> {
         .map(|code| [code.name.clone(), code.title.clone()]);
     text.push_str(&section("diagnostics", &codes.collect::<Vec<_>>()));
     Ok(output::print(&text)?)
+}
+
+/// The bytes of the file, or of the component where that is in an image or in parts.
+fn size(component: &Path) -> u64 {
+    match std::fs::metadata(component) {
+        Ok(metadata) if metadata.is_file() => metadata.len(),
+        _ => {
+            let content = plugins::content(component, Console::Dropped);
+            content.ok().flatten().map_or(0, |bytes| bytes.len() as u64)
+        }
+    }
 }
 
 /// Name and value of each property.

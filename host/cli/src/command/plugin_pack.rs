@@ -3,7 +3,6 @@
 
 use crate::codes;
 use crate::command::plugin_wit::stage;
-use crate::core_module;
 use crate::exit::Failed;
 use crate::inputs;
 use crate::output::{self, Color};
@@ -14,10 +13,10 @@ use boson_controllers::plugins::{Packing, pack};
 use boson_document::{Tree, json};
 use boson_pipeline::report::Sources;
 use boson_pipeline::{Diagnostic, Stage, packed, yaml};
-use boson_sandbox::{Digest, Limits, Source};
+use boson_sandbox::{Digest, Interfaces, Limits, Source};
 use clap::Args;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Options of `host plugin pack`.
 #[derive(Args, Debug)]
@@ -56,6 +55,16 @@ pub struct PackArguments {
     /// Do not compress the component
     #[arg(long)]
     uncompressed: bool,
+    /// Do not put the component into the ConfigMap, but the name of its image: HOST/PATH[:TAG][@sha256:DIGEST]. Push it
+    /// before, with `host plugin push`
+    #[arg(long, value_name = "REFERENCE", conflicts_with = "uncompressed")]
+    image: Option<String>,
+    /// Secret in the namespace of the ConfigMap that the operator pulls the image with; repeat it for several
+    #[arg(long = "pull-secret", value_name = "NAME", requires = "image")]
+    pull_secrets: Vec<String>,
+    /// Add this signature of the component, in base64, as `cosign sign-blob --key` writes it
+    #[arg(long, value_name = "FILE")]
+    signature: Option<PathBuf>,
     /// Write to this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -72,13 +81,7 @@ pub fn run(arguments: &PackArguments, color: Color) -> Result<(), Failed> {
         .as_ref()
         .map(|file| inputs::yaml_file(file, &mut sources));
     let settings = settings.transpose().map_err(|error| fail(vec![*error], &sources))?;
-    let made =
-        core_module::component(&arguments.component, Console::Dropped).map_err(|error| fail(vec![*error], &sources))?;
-    let bytes = match made {
-        Some(component) => component,
-        None => std::fs::read(&arguments.component)
-            .with_context(|| format!("cannot read '{}'", arguments.component.display()))?,
-    };
+    let bytes = component(&arguments.component).map_err(|error| fail(vec![*error], &sources))?;
     let (described_name, wraps) =
         described(arguments, &bytes, settings.as_ref()).map_err(|errors| fail(errors, &sources))?;
     if arguments.order.is_some() && !wraps && arguments.stage != Stage::Resources {
@@ -90,9 +93,11 @@ pub fn run(arguments: &PackArguments, color: Color) -> Result<(), Failed> {
         return Err(fail(vec![Diagnostic::error(codes::PLUGIN_ARGUMENTS, what)], &sources));
     }
     let name = arguments.name.clone().unwrap_or(described_name);
-    let compressed = (!arguments.uncompressed).then(|| compress_to_vec(bytes.as_slice(), CompressionLevel::Fastest));
+    let is_inline = arguments.image.is_none();
+    let compressed =
+        (is_inline && !arguments.uncompressed).then(|| compress_to_vec(bytes.as_slice(), CompressionLevel::Fastest));
     let packed = compressed.as_ref().unwrap_or(&bytes);
-    if bytes.len() > packed::MAX_COMPONENT || packed.len() > packed::MAX_PACKED {
+    if bytes.len() > packed::MAX_COMPONENT || is_inline && packed.len() > packed::MAX_PACKED {
         let (whole, packed) = (packed::MAX_COMPONENT >> 20, packed::MAX_PACKED >> 20);
         let what = format!("the component has more than {whole} MiB, or more than {packed} MiB packed");
         return Err(fail(
@@ -108,13 +113,19 @@ pub fn run(arguments: &PackArguments, color: Color) -> Result<(), Failed> {
         settings.map(|settings| settings.tree),
         packed.len(),
     );
+    let signature = arguments.signature.as_ref().map(|file| {
+        let text = std::fs::read_to_string(file);
+        text.with_context(|| format!("cannot read '{}'", file.display()))
+    });
+    let signature = signature.transpose()?.map(|text| text.trim().to_string());
     let maps = pack(Packing {
         name: &name,
         namespace: arguments.namespace.as_deref(),
         stage: arguments.stage,
-        bytes: packed,
+        bytes: is_inline.then_some(packed),
         compressed: compressed.is_some(),
         document: yaml::write(&document),
+        signature,
     });
     let mut trees = Vec::new();
     for map in maps {
@@ -127,6 +138,35 @@ pub fn run(arguments: &PackArguments, color: Color) -> Result<(), Failed> {
         Some(file) => Ok(std::fs::write(file, text).with_context(|| format!("cannot write '{}'", file.display()))?),
         None => Ok(output::print(&text)?),
     }
+}
+
+/// The bytes of a component.
+///
+/// # Errors
+/// It cannot be read, or no component can be made of it.
+pub fn component(path: &Path) -> Result<Vec<u8>, Box<Diagnostic>> {
+    match plugins::content(path, Console::Dropped)? {
+        Some(component) => Ok(component),
+        None => std::fs::read(path).map_err(|error| {
+            let message = format!("'{}' cannot be read: {error}", path.display());
+            Box::new(Diagnostic::error(codes::PLUGIN_PARTS_UNREADABLE, message))
+        }),
+    }
+}
+
+/// The interfaces of a component that can be used as a plugin.
+///
+/// # Errors
+/// It is refused.
+pub fn checked(path: &Path, bytes: &[u8]) -> Result<Interfaces, Box<Diagnostic>> {
+    let failed = |failure: boson_sandbox::Failure| Box::new(failure.diagnostic());
+    let sandbox = plugins::sandbox(Limits::default()).map_err(failed)?;
+    let source = Source::File(path.to_path_buf());
+    let plugin = sandbox
+        .load(&path.display().to_string(), bytes, source)
+        .map_err(failed)?;
+    plugin.describe(&sandbox).map_err(failed)?;
+    Ok(sandbox.interfaces(&plugin))
 }
 
 /// The name that the component gives itself, and whether it is a wrapper.
@@ -190,6 +230,16 @@ fn document(
     if selector.as_object().is_some_and(|selector| !selector.is_empty()) {
         document.set("selector", selector);
     }
-    let parts = i64::try_from(Packing::parts(bytes)).unwrap_or(i64::MAX);
-    document.with("parts", parts)
+    match &arguments.image {
+        Some(image) => {
+            document.set("image", image.as_str());
+            if !arguments.pull_secrets.is_empty() {
+                let secret = |name: &String| Tree::object().with("name", name.as_str());
+                let secrets = arguments.pull_secrets.iter().map(secret);
+                document.set("imagePullSecrets", Tree::Array(secrets.collect()));
+            }
+            document
+        }
+        None => document.with("parts", i64::try_from(Packing::parts(bytes)).unwrap_or(i64::MAX)),
+    }
 }

@@ -1,7 +1,7 @@
 //! What all reconciles of deployments share: clients, settings, and what the process remembers.
 
 use super::memory::Memory;
-use crate::conversion::{Images, PluginHost, Web};
+use crate::conversion::{Components, Images, PluginHost, Web};
 use crate::plugins::Plugins;
 use crate::slots::Slots;
 use boson_budget::Budget;
@@ -31,6 +31,8 @@ pub(crate) struct Context {
 pub struct Conversion {
     /// Loads and runs plugins.
     pub plugin_host: Arc<dyn PluginHost>,
+    /// Pulls components of plugins.
+    pub components: Arc<dyn Components>,
     /// Reads release images.
     pub images: Arc<dyn Images>,
     /// Reads documents from web servers.

@@ -1,7 +1,8 @@
-//! `plugin.yaml`: the name of a plugin, where it is used, and the digest of its component. Pure.
+//! `plugin.yaml`: the name of a plugin, where it is used, and the digest or the image of its component. Pure.
 //!
 //! Unknown members are refused: a misspelled `selector` would select every deployment.
 
+use super::image::ImageSource;
 use super::marks;
 use crate::codes;
 use boson_document::{Pointer, Tree};
@@ -26,10 +27,12 @@ pub struct PluginDocument {
     pub settings: Tree,
     /// Which deployments it is for.
     pub selector: Selector,
-    /// sha256 of the component, 64 hexadecimal digits.
-    pub digest: String,
+    /// sha256 of the component, 64 hexadecimal digits; none: not known before the image with the component was read.
+    pub digest: Option<String>,
     /// Number of parts of the component; none: any number.
     pub parts: Option<usize>,
+    /// The image with the component; none: it is in ConfigMaps.
+    pub image: Option<ImageSource>,
 }
 
 /// Which deployments a plugin is for.
@@ -69,13 +72,26 @@ pub fn read(document: &Document, stage: Stage) -> Result<PluginDocument, Vec<Dia
     }
 }
 
+/// Most pull Secrets of a plugin.
+const MAX_SECRETS: usize = 8;
+
 struct Reader<'a> {
     document: &'a Document,
     errors: Vec<Diagnostic>,
 }
 
-const KNOWN: [&str; 9] = [
-    "name", "replaces", "wraps", "order", "enforce", "settings", "selector", "digest", "parts",
+const KNOWN: [&str; 11] = [
+    "name",
+    "replaces",
+    "wraps",
+    "order",
+    "enforce",
+    "settings",
+    "selector",
+    "digest",
+    "parts",
+    "image",
+    "imagePullSecrets",
 ];
 
 // === impl Reader ===
@@ -109,6 +125,7 @@ impl Reader<'_> {
             selector: self.selector(tree.get("selector")),
             digest: self.digest(tree),
             parts: self.parts(tree),
+            image: self.image(tree),
         }
     }
 
@@ -155,7 +172,11 @@ impl Reader<'_> {
         }
     }
 
-    fn digest(&mut self, tree: &Tree) -> String {
+    /// The digest of the component, which only an image makes unnecessary.
+    fn digest(&mut self, tree: &Tree) -> Option<String> {
+        if tree.get("digest").is_none() && tree.get("image").is_some() {
+            return None;
+        }
         let digest = tree.str("digest").unwrap_or_default();
         let digits = digest.strip_prefix("sha256:").unwrap_or(digest);
         let is_digest = digits.len() == 64 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -165,7 +186,52 @@ impl Reader<'_> {
                 "'digest' is required: sha256: and the 64 hexadecimal digits of the component's checksum",
             );
         }
-        digits.to_ascii_lowercase()
+        is_digest.then(|| digits.to_ascii_lowercase())
+    }
+
+    /// Reads `image` and `imagePullSecrets`.
+    fn image(&mut self, tree: &Tree) -> Option<ImageSource> {
+        let (root, secrets) = (Pointer::root(), self.secrets(tree));
+        let Some(image) = tree.get("image") else {
+            if !secrets.is_empty() {
+                let what = "'imagePullSecrets' is for plugins with an 'image'";
+                self.wrong(&root.at("imagePullSecrets"), what);
+            }
+            return None;
+        };
+        if tree.get("parts").is_some() {
+            let what = "a plugin with an 'image' has no 'parts' in ConfigMaps";
+            self.wrong(&root.at("parts"), what);
+        }
+        let source = image.as_str().map(|reference| ImageSource::new(reference, secrets));
+        match source {
+            Some(Ok(source)) => return Some(source),
+            Some(Err(why)) => self.wrong(&root.at("image"), &format!("'image' {why}")),
+            None => self.wrong(&root.at("image"), "'image' must be a text"),
+        }
+        None
+    }
+
+    /// The names in `imagePullSecrets`, which has the form of a pod's.
+    fn secrets(&mut self, tree: &Tree) -> Vec<String> {
+        let Some(given) = tree.get("imagePullSecrets") else {
+            return Vec::new();
+        };
+        let names = given.as_array().map(|items| {
+            let names = items.iter().map(|item| item.str("name").filter(|name| is_name(name)));
+            names
+                .map(|name| name.map(str::to_string))
+                .collect::<Option<Vec<String>>>()
+        });
+        match names {
+            Some(Some(names)) if names.len() <= MAX_SECRETS => names,
+            _ => {
+                let what =
+                    format!("'imagePullSecrets' must be a list of at most {MAX_SECRETS} entries '{{name: SECRET}}'");
+                self.wrong(&Pointer::root().at("imagePullSecrets"), &what);
+                Vec::new()
+            }
+        }
     }
 
     fn parts(&mut self, tree: &Tree) -> Option<usize> {
@@ -215,7 +281,7 @@ impl Reader<'_> {
     fn known(&mut self, tree: &Tree, place: &Pointer, known: &[&str]) {
         let Some(map) = tree.as_object() else {
             if place == &Pointer::root() {
-                self.wrong(place, "it must be an object with 'name' and 'digest'");
+                self.wrong(place, "it must be an object with 'name' and 'digest' or 'image'");
             }
             return;
         };
@@ -253,7 +319,7 @@ mod tests {
     fn a_document_selects_namespaces_and_deployments() {
         let text = format!("name: p\norder: 3\ndigest: {DIGEST}\nselector: {{deployments: [a]}}\nsettings: {{x: 1}}\n");
         let read = parse(&text, Stage::Resources).unwrap();
-        assert_eq!((read.order, read.digest.len()), (Some(3), 64));
+        assert_eq!((read.order, read.digest.unwrap().len()), (Some(3), 64));
         assert!(read.selector.holds("any", "a") && !read.selector.holds("any", "b"));
         assert!(
             !parse(&format!("name: p\nreplaces: ops\ndigest: {DIGEST}\n"), Stage::Ops)
@@ -279,6 +345,35 @@ mod tests {
     }
 
     #[test]
+    fn an_image_takes_the_place_of_a_component() {
+        let image = format!("registry.example.com/team/p:1@{DIGEST}");
+        let text = format!("name: p\nimage: {image}\nimagePullSecrets: [{{name: a}}, {{name: b}}]\n");
+        let read = parse(&text, Stage::Ops).unwrap();
+        let source = read.image.unwrap();
+        assert_eq!((read.digest, source.reference()), (None, image.as_str()));
+        assert_eq!(source.secrets(), ["a", "b"]);
+        let both = format!("name: p\nimage: {image}\ndigest: {DIGEST}\n");
+        assert!(parse(&both, Stage::Ops).unwrap().digest.is_some());
+        for (text, wanted) in [
+            (format!("name: p\nimage: {image}\nparts: 1\n"), "/parts "),
+            (format!("name: p\nimage: {image}\ndigest: x\n"), "/digest "),
+            ("name: p\nimage: team/p:1\n".into(), "/image "),
+            ("name: p\nimage: 7\n".into(), "/image "),
+            (
+                format!("name: p\nimage: {image}\nimagePullSecrets: [a]\n"),
+                "/imagePullSecrets ",
+            ),
+            (
+                format!("name: p\ndigest: {DIGEST}\nimagePullSecrets: [{{name: a}}]\n"),
+                "/imagePullSecrets ",
+            ),
+        ] {
+            let errors = parse(&text, Stage::Ops).unwrap_err();
+            assert!(errors.len() == 1 && errors[0].starts_with(wanted), "{text}: {errors:?}");
+        }
+    }
+
+    #[test]
     fn every_error_is_reported_at_its_position() {
         let text = "name: P\nreplaces: links\norder: 1\ndigest: abc\nselektor: {}\nparts: 0\nselector: {deployments: x}\nsettings: 5\n";
         let errors = parse(text, Stage::Ops).unwrap_err();
@@ -299,7 +394,7 @@ mod tests {
         }
         assert_eq!(
             parse("[]", Stage::Ops).unwrap_err()[0],
-            " plugin.yaml: it must be an object with 'name' and 'digest'"
+            " plugin.yaml: it must be an object with 'name' and 'digest' or 'image'"
         );
     }
 }

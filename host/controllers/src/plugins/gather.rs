@@ -2,15 +2,19 @@
 
 use super::document::{self, PluginDocument};
 use super::follow::Plugin;
-use super::marks::{DOCUMENT, PLUGIN};
+use super::marks::{DOCUMENT, IMAGE, PLUGIN, SIGNATURE};
 use super::registry::{Key, Packed};
 use crate::codes;
-use boson_cluster::client::{Cluster, Error};
+use crate::conversion::{Content, Signed};
+use boson_cluster::client::{Cluster, Error, FieldManager};
 use boson_pipeline::report::Sources;
 use boson_pipeline::yaml;
 use boson_pipeline::{Diagnostic, Stage, packed};
 use k8s_openapi::api::core::v1::ConfigMap;
 use std::collections::BTreeMap;
+
+/// Who owns the annotation with the record.
+const MANAGER: FieldManager = FieldManager("boson-plugins");
 
 /// The first ConfigMap of a plugin, read.
 pub(super) struct Described {
@@ -23,12 +27,41 @@ pub(super) struct Described {
     map: ConfigMap,
 }
 
-/// The component, in pieces.
+/// The component.
 pub(super) struct Gathered {
-    pub parts: Vec<Vec<u8>>,
-    pub compressed: bool,
+    pub content: Content,
+    /// Signatures of it.
+    pub signed: Signed,
     /// In the form of the ConfigMaps.
     pub packed: Packed,
+}
+
+// === impl Described ===
+
+impl Described {
+    /// The image with the digest that its tag was resolved to.
+    pub(super) fn record(&self) -> Option<&str> {
+        let annotations = self.map.metadata.annotations.as_ref();
+        annotations.and_then(|all| all.get(IMAGE)).map(String::as_str)
+    }
+
+    /// Records what the tag of its image was resolved to, unless the ConfigMap has changed since it was read.
+    pub(super) async fn write_record(&self, cluster: &Cluster, image: &str) -> Result<(), Error> {
+        let annotation = serde_json::json!({"metadata": {"annotations": {IMAGE: image}}});
+        cluster.merge(MANAGER, &self.map, annotation).await.map(drop)
+    }
+
+    /// The signature of the component.
+    pub(super) fn signature(&self) -> Option<&str> {
+        let data = self.map.data.as_ref()?;
+        data.get(SIGNATURE).map(String::as_str)
+    }
+
+    /// Whether it holds a component, too.
+    fn has_component(&self) -> bool {
+        let files = self.map.binary_data.iter().flatten();
+        files.map(|(name, _)| name).any(|name| packed::part(name).is_some())
+    }
 }
 
 /// Reads the first ConfigMap; none if it was deleted.
@@ -50,12 +83,22 @@ fn described(map: ConfigMap, key: &Key, plugin: &Plugin) -> Described {
             ])
         }
     };
-    Described {
+    let mut described = Described {
         stage,
         document,
         sources,
         map,
+    };
+    let in_both = matches!(&described.document, Ok(document) if document.image.is_some() && described.has_component());
+    if in_both {
+        let what = "the component is in an image and in the ConfigMap";
+        let error = Diagnostic::error(codes::PLUGIN_PARTS, what);
+        described.document =
+            Err(vec![error.help(
+                "keep either `image` in plugin.yaml or the component in binaryData",
+            )]);
     }
+    described
 }
 
 fn read(map: &ConfigMap, key: &Key, stage: Stage, sources: &mut Sources) -> Result<PluginDocument, Vec<Diagnostic>> {
@@ -80,6 +123,10 @@ pub(super) async fn gather(
     described: Described,
     parts: Option<usize>,
 ) -> Result<Result<Gathered, Diagnostic>, Error> {
+    let signed = Signed {
+        component: described.signature().map(str::to_string),
+        ..Signed::default()
+    };
     let mut maps = vec![files(described.map)];
     for name in &plugin.more {
         let map: Option<ConfigMap> = cluster.get(&key.namespace, name).await?;
@@ -92,7 +139,7 @@ pub(super) async fn gather(
             ));
         }
     }
-    Ok(put_together(maps, parts))
+    Ok(put_together(maps, parts).map(|gathered| Gathered { signed, ..gathered }))
 }
 
 /// The files of the component in a ConfigMap.
@@ -120,8 +167,11 @@ fn put_together(maps: Packed, parts: Option<usize>) -> Result<Gathered, Diagnost
         .iter()
         .filter_map(|file| all.get(file).map(|bytes| (*bytes).clone()));
     Ok(Gathered {
-        parts: parts.collect(),
-        compressed: layout.compressed,
+        content: Content::Packed {
+            parts: parts.collect(),
+            compressed: layout.compressed,
+        },
+        signed: Signed::default(),
         packed: maps,
     })
 }
@@ -148,8 +198,10 @@ mod tests {
             map(&[("plugin.wasm.2", "c"), ("plugin.wasm.1", "b")]),
         ];
         let gathered = put_together(maps.clone(), Some(3)).unwrap();
-        assert_eq!(gathered.parts.concat(), b"abc");
-        assert!(!gathered.compressed);
+        let Content::Packed { parts, compressed } = gathered.content else {
+            unreachable!("of ConfigMaps")
+        };
+        assert_eq!((parts.concat().as_slice(), compressed), (b"abc".as_slice(), false));
         let error = put_together(maps, Some(4)).map(drop).unwrap_err();
         assert_eq!(
             (error.code.as_str(), error.message.as_str()),

@@ -8,10 +8,15 @@ use boson_pipeline::Stage;
 pub const PLUGIN: &str = "quarks.cloudfoundry.org/plugin";
 /// Annotation of a ConfigMap with further parts of a plugin: the name of the one with its `plugin.yaml`.
 pub const PART_OF: &str = "quarks.cloudfoundry.org/plugin-part-of";
+/// Annotation of a ConfigMap whose `plugin.yaml` names an image by its tag: the image with the digest that the tag was
+/// resolved to.
+pub const IMAGE: &str = "quarks.cloudfoundry.org/plugin-image";
 /// Label of a copy that pods mount: `"true"`.
 pub const COPY: &str = "quarks.cloudfoundry.org/plugin-copy";
 /// Key of the description.
 pub const DOCUMENT: &str = "plugin.yaml";
+/// Key of a signature of the component, in base64.
+pub const SIGNATURE: &str = "plugin.wasm.sig";
 /// Diagnostic code of a plugin without enough memory for its machine code.
 pub const NO_MEMORY: &Code = codes::PLUGIN_NO_MEMORY;
 /// Most plugins of one namespace: limits what one team makes the operator compile and hold.

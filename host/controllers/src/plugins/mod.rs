@@ -1,7 +1,8 @@
 //! Plugins from ConfigMaps: followed, loaded and dropped while the operator runs.
 //!
 //! ```text
-//! watches (names, versions) -> listing -> worker: read, queue (namespaces take turns), load (one at a time) -> registry -> select (pure), for one deployment
+//! watches (names, versions) -> listing -> worker: read, pull if it is in an image (four at a time),
+//!     queue (namespaces take turns), load (one at a time) -> registry -> select (pure), for one deployment
 //! ```
 #![allow(
     clippy::result_large_err,
@@ -13,10 +14,14 @@ mod document;
 mod fault;
 mod follow;
 mod gather;
+mod image;
+mod load;
 mod marks;
 mod pack;
+mod pull;
 mod queue;
 mod registry;
+mod retries;
 mod selection;
 mod sources;
 mod worker;
@@ -30,9 +35,9 @@ pub(crate) use marks::COPY;
 pub use marks::NO_MEMORY;
 pub use pack::{Packing, pack};
 pub(crate) use selection::{Asking, Pick, Selection, Waiting, select};
-pub use sources::PluginSources;
+pub use sources::{PluginPolicy, PluginSources};
 
-use crate::conversion::PluginHost;
+use crate::conversion::{Components, PluginHost};
 use boson_cluster::client::api;
 use boson_cluster::client::{Cluster, Error};
 use boson_cluster::namespaces::{Namespaces, Scope};
@@ -55,7 +60,7 @@ const PART: &str = "plugins";
 pub(crate) struct Plugins {
     /// Plugins of this namespace may be used in all namespaces.
     pub operator_namespace: Arc<str>,
-    sources: PluginSources,
+    policy: PluginPolicy,
     registry: Arc<RwLock<Arc<Registry>>>,
     changed: Arc<watch::Sender<()>>,
 }
@@ -64,10 +69,10 @@ pub(crate) struct Plugins {
 
 impl Plugins {
     /// Without plugins, before anything is listed.
-    pub fn new(operator_namespace: &str, sources: PluginSources) -> Self {
+    pub fn new(operator_namespace: &str, policy: PluginPolicy) -> Self {
         Self {
             operator_namespace: operator_namespace.into(),
-            sources,
+            policy,
             registry: Arc::default(),
             changed: Arc::new(watch::Sender::new(())),
         }
@@ -86,8 +91,13 @@ impl Plugins {
     }
 
     fn publish(&self, registry: Registry) {
-        *self.registry.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(registry);
+        self.replace(registry);
         self.changed.send_replace(());
+    }
+
+    /// Replaces them without notice: nothing has changed that a deployment depends on.
+    fn replace(&self, registry: Registry) {
+        *self.registry.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(registry);
     }
 
     /// Watches and loads them, for ever.
@@ -95,6 +105,7 @@ impl Plugins {
         &self,
         cluster: &Cluster,
         host: &Arc<dyn PluginHost>,
+        components: &Arc<dyn Components>,
         namespaces: &Namespaces,
         scope: &Scope,
         health: &Health,
@@ -117,11 +128,20 @@ impl Plugins {
         let worker = worker::Worker {
             plugins: self,
             cluster,
-            host,
             scope,
             followed: &followed,
             watches,
-            sources: self.sources,
+            puller: pull::Puller {
+                cluster,
+                components,
+                pinned: self.policy.pinned,
+            },
+            loader: load::Loader {
+                cluster,
+                components,
+                host,
+            },
+            sources: self.policy.sources,
         };
         // A newly served namespace may have plugins.
         let widened = scope.changes().for_each(|()| {

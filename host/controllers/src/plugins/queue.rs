@@ -1,4 +1,4 @@
-//! Plugins that wait to be loaded. Namespaces take turns, so that one with many plugins, or with plugins that compile
+//! Plugins that wait to be pulled or loaded. Namespaces take turns, so that one with many plugins, or with plugins that compile
 //! slowly, does not block the others. Pure.
 
 use super::follow::Plugin;
@@ -44,9 +44,15 @@ impl Queue {
 
     /// The next one: the oldest of the alphabetically next namespace.
     pub(super) fn pop(&mut self) -> Option<Queued> {
+        self.pop_unless(|_| false)
+    }
+
+    /// The next one, without namespaces that are `busy`.
+    pub(super) fn pop_unless(&mut self, busy: impl Fn(&str) -> bool) -> Option<Queued> {
         let after = (Bound::Excluded(self.last.clone()), Bound::Unbounded);
-        let namespace = self.namespaces.range(after).next();
-        let namespace = namespace.or_else(|| self.namespaces.iter().next())?.0.clone();
+        let later = self.namespaces.range(after).chain(self.namespaces.iter());
+        let mut free = later.map(|(namespace, _)| namespace).filter(|one| !busy(one));
+        let namespace = free.next()?.clone();
         let waiting = self.namespaces.get_mut(&namespace)?;
         let next = waiting.pop_front();
         if waiting.is_empty() {
@@ -92,6 +98,18 @@ mod tests {
         queue.push(queued("calm", "x", "a"));
         queue.push(queued("alone", "y", "a"));
         assert_eq!(drain(&mut queue), ["calm/x", "alone/y", "busy/2", "busy/3"]);
+    }
+
+    #[test]
+    fn a_busy_namespace_does_not_delay_others() {
+        let mut queue = Queue::default();
+        for namespace in ["a", "b"] {
+            queue.push(queued(namespace, "1", "a"));
+        }
+        let busy = |namespace: &str| namespace == "a";
+        assert_eq!(queue.pop_unless(busy).unwrap().key.to_string(), "b/1");
+        assert_eq!(queue.pop_unless(busy), None);
+        assert_eq!(drain(&mut queue), ["a/1"]);
     }
 
     #[test]

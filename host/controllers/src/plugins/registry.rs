@@ -4,7 +4,7 @@ use super::document::PluginDocument;
 use super::fault::Fault;
 use super::marks::NO_MEMORY;
 use boson_api::conditions;
-use boson_pipeline::Stage;
+use boson_pipeline::{Diagnostic, Stage};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
@@ -50,10 +50,12 @@ pub enum State {
 /// A plugin that can be used.
 #[derive(Clone, Debug)]
 pub struct Good {
-    /// Its `plugin.yaml`.
+    /// Its `plugin.yaml`, with the digest of the component.
     pub document: PluginDocument,
     /// The packed component, for pods that run it.
     pub packed: Option<Arc<Packed>>,
+    /// What is to be reported where it is used.
+    pub warnings: Vec<Diagnostic>,
 }
 
 /// A component in the form of its ConfigMaps: for each of them, files by name.
@@ -72,14 +74,17 @@ pub struct Registry {
 // === impl Registry ===
 
 impl Registry {
-    /// Digests of the components that are in use or being loaded; the latter may be loaded before their entry is
-    /// updated.
+    /// Digests of the components that are in use or may be being loaded, because a component is loaded before its entry is
+    /// updated: also after a failure, when the pull of an image was tried again.
     pub fn digests(&self) -> BTreeSet<String> {
         let used = self.entries.values().filter_map(|entry| entry.good.as_ref());
-        let loading = self.entries.values().filter(|entry| entry.is_loading());
+        let loading = self
+            .entries
+            .values()
+            .filter(|entry| entry.is_loading() || entry.is_image());
         let loading = loading.filter_map(|entry| entry.present.as_ref());
         let documents = used.map(|good| &good.document).chain(loading);
-        documents.map(|document| document.digest.clone()).collect()
+        documents.filter_map(|document| document.digest.clone()).collect()
     }
 
     /// How many are in use, and how many are refused.
@@ -101,6 +106,11 @@ impl Entry {
     /// Whether it is refused only for lack of memory.
     pub(super) fn lacks_memory(&self) -> bool {
         matches!(&self.state, State::Refused(fault) if fault.reason == conditions::reason(NO_MEMORY.name))
+    }
+
+    /// Whether its component is in an image.
+    pub fn is_image(&self) -> bool {
+        self.present.as_ref().is_some_and(|present| present.image.is_some())
     }
 
     /// Whether its present content is not in use yet.

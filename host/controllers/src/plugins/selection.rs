@@ -62,6 +62,8 @@ pub struct Pick {
     pub chosen: Chosen,
     /// For pods.
     pub packed: Option<Arc<Packed>>,
+    /// What is to be reported with the conversion.
+    pub warnings: Vec<Diagnostic>,
 }
 
 /// Resolves the plugins. `built_in`: the plugins of the installation.
@@ -263,7 +265,11 @@ impl<'a> Selecting<'a> {
                 is_enforced: false,
                 settings: settings_of(&Tree::object(), choice, String::new()),
             };
-            return self.selection.chosen.push(Pick { chosen, packed: None });
+            return self.selection.chosen.push(Pick {
+                chosen,
+                packed: None,
+                warnings: Vec::new(),
+            });
         }
         if self.selection.waiting.iter().any(|one| one.name == choice.name) {
             return;
@@ -292,13 +298,18 @@ impl<'a> Selecting<'a> {
         let chosen = Chosen {
             stage: document.stage,
             name: document.name.clone(),
-            digest: Some(document.digest.clone()),
+            digest: document.digest.clone(),
             is_ordered,
             is_enforced: document.is_enforced,
             settings,
         };
         let packed = one.good.packed.clone();
-        self.selection.chosen.push(Pick { chosen, packed });
+        let warnings = one.good.warnings.clone();
+        self.selection.chosen.push(Pick {
+            chosen,
+            packed,
+            warnings,
+        });
     }
 }
 

@@ -7,6 +7,15 @@ use crate::codes;
 use boson_pipeline::Diagnostic;
 use std::collections::BTreeMap;
 
+/// What an administrator requires of plugins from ConfigMaps.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PluginPolicy {
+    /// Which are used.
+    pub sources: PluginSources,
+    /// Images must have a digest in `plugin.yaml`; tags are not resolved.
+    pub pinned: bool,
+}
+
 /// Which plugins from ConfigMaps the operator uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PluginSources {

@@ -20,8 +20,9 @@ fn document(name: &str, stage: Stage, order: i64) -> PluginDocument {
         is_enforced: false,
         settings: Tree::object().with("a", "plugin").with("b", "plugin"),
         selector: Selector::default(),
-        digest: format!("digest-of-{name}"),
+        digest: Some(format!("digest-of-{name}")),
         parts: None,
+        image: None,
     }
 }
 
@@ -31,7 +32,11 @@ fn fine(document: PluginDocument, created: i64) -> Entry {
         stage: Some(document.stage),
         present: Some(document.clone()),
         state: State::Fine,
-        good: Some(Good { document, packed: None }),
+        good: Some(Good {
+            document,
+            packed: None,
+            warnings: Vec::new(),
+        }),
     }
 }
 

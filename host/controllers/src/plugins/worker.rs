@@ -4,20 +4,24 @@
 
 use super::fault::Fault;
 use super::follow::Plugin;
-use super::gather::{self, Described, Gathered};
-use super::marks::{DOCUMENT, IN_PODS};
+use super::gather::{self, Described};
+use super::load::{Loader, Outcome};
+use super::pull::{AT_ONCE, Pulled, Puller};
 use super::queue::{Queue, Queued};
-use super::registry::{Entry, Good, Key, Registry, State};
+use super::registry::{Entry, Key, Registry, State};
+use super::retries::Retries;
 use super::sources::{self, PluginSources};
 use super::{Followed, Plugins};
-use crate::conversion::{Package, PluginHost, Settings};
+use crate::codes;
+use boson_api::conditions;
 use boson_cluster::client::{Cluster, Error};
 use boson_cluster::namespaces::Scope;
 use boson_pipeline::{Diagnostic, Stage};
-use futures::FutureExt;
 use futures::future::{BoxFuture, OptionFuture};
+use futures::stream::FuturesUnordered;
+use futures::{FutureExt, StreamExt};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::sync::{Arc, PoisonError};
+use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 /// Until the retry of a plugin whose ConfigMaps could not be read.
@@ -27,10 +31,11 @@ const AGAIN: Duration = Duration::from_secs(5);
 pub(super) struct Worker<'a> {
     pub plugins: &'a Plugins,
     pub cluster: &'a Cluster,
-    pub host: &'a Arc<dyn PluginHost>,
     pub scope: &'a Scope,
     pub followed: &'a Followed,
     pub watches: usize,
+    pub puller: Puller<'a>,
+    pub loader: Loader<'a>,
     pub sources: PluginSources,
 }
 
@@ -39,6 +44,12 @@ pub(super) struct Worker<'a> {
 struct Progress {
     /// By ConfigMap: the version that was read last.
     read: BTreeMap<Key, String>,
+    /// To be pulled.
+    pulls: Queue,
+    /// Namespaces with a pull that runs.
+    pulling: BTreeSet<String>,
+    retries: Retries,
+    /// To be loaded.
     queue: Queue,
 }
 
@@ -49,10 +60,26 @@ struct Listed {
     plugins: BTreeMap<Key, Plugin>,
 }
 
+/// The result of pulling the component of a plugin.
+struct PullEnd {
+    queued: Queued,
+    result: Result<Pulled, Error>,
+}
+
 /// The result of loading a plugin.
 struct Loaded {
     queued: Queued,
-    result: Result<Option<Result<Good, Fault>>, Error>,
+    result: Result<Outcome, Error>,
+}
+
+/// What the worker waits for.
+enum Event {
+    /// ConfigMaps have changed, or could not be read before.
+    Changed,
+    /// Pulls are due to be tried again.
+    Due,
+    Pulled(PullEnd),
+    Loaded(Loaded),
 }
 
 // === impl Worker ===
@@ -62,25 +89,35 @@ impl Worker<'_> {
     pub async fn run(&self) {
         let mut changes = self.followed.changed.subscribe();
         let mut progress = Progress::default();
+        let mut pulling = FuturesUnordered::new();
         let mut loading: Option<BoxFuture<'_, Loaded>> = None;
         let mut failed = false;
         loop {
             let again = failed.then(|| tokio::time::sleep(AGAIN));
-            let loaded = tokio::select! {
+            let retry = progress.retries.next().map(|at| tokio::time::sleep_until(at.into()));
+            let event = tokio::select! {
                 changed = changes.changed() => match changed {
-                    Ok(()) => None,
+                    Ok(()) => Event::Changed,
                     Err(_) => return,
                 },
-                Some(()) = OptionFuture::from(again) => None,
-                Some(loaded) = OptionFuture::from(loading.as_mut()) => Some(loaded),
+                Some(()) = OptionFuture::from(again) => Event::Changed,
+                Some(()) = OptionFuture::from(retry) => Event::Due,
+                Some(end) = pulling.next() => Event::Pulled(end),
+                Some(loaded) = OptionFuture::from(loading.as_mut()) => Event::Loaded(loaded),
             };
-            match loaded {
-                Some(loaded) => {
+            match event {
+                Event::Changed => failed = !self.pass(&mut progress).await,
+                Event::Due => {
+                    let due = progress.retries.due(Instant::now());
+                    due.into_iter().for_each(|queued| progress.pulls.push(queued));
+                }
+                Event::Pulled(end) => self.finish_pull(end, &mut progress),
+                Event::Loaded(loaded) => {
                     loading = None;
                     failed |= !self.finish(loaded, &mut progress);
                 }
-                None => failed = !self.pass(&mut progress).await,
             }
+            start_pulls(&mut progress, &mut pulling, |queued| self.pull(queued));
             if loading.is_none() {
                 loading = progress.queue.pop().map(|queued| self.load(queued).boxed());
             }
@@ -94,6 +131,8 @@ impl Worker<'_> {
         };
         progress.read.retain(|key, _| plugins.contains_key(key));
         progress.queue.retain(|key| plugins.contains_key(key));
+        progress.pulls.retain(|key| plugins.contains_key(key));
+        progress.retries.retain(|key| plugins.contains_key(key));
         let mut registry = Registry::clone(&self.plugins.now());
         let before = registry.entries.len();
         registry.entries.retain(|key, _| plugins.contains_key(key));
@@ -117,13 +156,7 @@ impl Worker<'_> {
                 Ok(Some(entry)) => {
                     changed = true;
                     progress.read.insert(key.clone(), version.to_string());
-                    match entry.is_loading() {
-                        true => progress.queue.push(Queued {
-                            key: key.clone(),
-                            plugin,
-                        }),
-                        false => progress.queue.retain(|other| *other != key),
-                    }
+                    progress.enqueue(&key, plugin, &entry);
                     registry.entries.insert(key, entry);
                 }
                 Err(error) => {
@@ -178,73 +211,82 @@ impl Worker<'_> {
         Ok(described.map(|described| noted(key, plugin, &described, old)))
     }
 
+    async fn pull(&self, queued: Queued) -> PullEnd {
+        let result = self.puller.pull(&queued).await;
+        PullEnd { queued, result }
+    }
+
     async fn load(&self, queued: Queued) -> Loaded {
-        let result = self.good(&queued).await;
+        let result = self.loader.load(&queued).await;
         Loaded { queued, result }
     }
 
-    /// The loaded plugin, or why it is refused. None if it was deleted or changed meanwhile.
-    async fn good(&self, Queued { key, plugin }: &Queued) -> Result<Option<Result<Good, Fault>>, Error> {
-        // Read again: queued ConfigMaps are not held in memory.
-        let Some(described) = gather::describe(self.cluster, key, plugin).await? else {
-            return Ok(None);
+    /// Records the result of a pull: the component is loaded, or the pull is tried again later. The last good version
+    /// stays.
+    fn finish_pull(&self, PullEnd { queued, result }: PullEnd, progress: &mut Progress) {
+        progress.pulling.remove(&queued.key.namespace);
+        if !progress.is_current(&queued) {
+            return;
+        }
+        let key = queued.key.clone();
+        let mut registry = Registry::clone(&self.plugins.now());
+        let Some(entry) = registry.entries.get_mut(&key) else {
+            return;
         };
-        let (Ok(document), Some(stage)) = (described.document.clone(), described.stage) else {
-            return Ok(None);
-        };
-        let sources = described.sources.clone();
-        let gathered = gather::gather(self.cluster, key, plugin, described, document.parts).await?;
-        let loaded = match gathered {
-            Ok(Gathered {
-                parts,
-                compressed,
-                packed,
-            }) => {
-                let package = Package {
-                    namespace: key.namespace.as_str().into(),
-                    name: document.name.clone(),
-                    stage,
-                    wraps: document.wraps,
-                    digest: document.digest.clone(),
-                    parts,
-                    compressed,
-                    settings: Settings {
-                        tree: document.settings.clone(),
-                        document: format!("configmap/{}/{DOCUMENT}", key.name),
-                    },
-                };
-                self.host.load(package).await.map(|_| packed)
+        match result {
+            Ok(Pulled::Done(digest)) => {
+                // So that the host keeps the component once it is loaded. The state stays: a plugin that was refused before
+                // is refused until it has been loaded.
+                if let Some(present) = &mut entry.present {
+                    present.digest = Some(digest);
+                }
+                progress.queue.push(queued);
+                self.plugins.replace(registry);
             }
-            Err(error) => Err(vec![error]),
-        };
-        let name = format!("plugin '{}' (ConfigMap '{key}')", document.name);
-        Ok(Some(match loaded {
-            // Pods run the plugins of these stages, too: keep the bytes for them.
-            Ok(packed) => Ok(Good {
-                document,
-                packed: IN_PODS.contains(&stage).then(|| Arc::new(packed)),
-            }),
-            Err(errors) => Err(Fault::of(&name, &errors, &sources)),
-        }))
+            Ok(Pulled::Outdated) => progress.retries.retain(|other| *other != key),
+            Ok(Pulled::Refused(fault)) => {
+                tracing::warn!(plugin = %key, reason = fault.reason, "its image cannot be pulled; it is retried");
+                progress.retries.failed(queued, Instant::now());
+                // Each publication requeues all deployments.
+                let is_known = matches!(&entry.state, State::Refused(old) if *old == fault);
+                if !is_known {
+                    entry.state = State::Refused(fault);
+                    self.publish(registry);
+                }
+            }
+            Err(error) => {
+                tracing::warn!(plugin = %key, %error, "cannot be read; it is retried");
+                progress.retries.failed(queued, Instant::now());
+            }
+        }
     }
 
     /// Records the result of loading. If the plugin has changed meanwhile, it is queued again. False if it could not be
     /// read.
     fn finish(&self, loaded: Loaded, progress: &mut Progress) -> bool {
-        let Queued { key, plugin } = loaded.queued;
-        let is_current = progress.read.get(&key) == Some(&plugin.version);
+        let is_current = progress.is_current(&loaded.queued);
+        let key = loaded.queued.key.clone();
         let mut registry = Registry::clone(&self.plugins.now());
         let entry = registry.entries.get_mut(&key).filter(|_| is_current);
         match (loaded.result, entry) {
-            (Ok(Some(Ok(good))), Some(entry)) => {
+            (Ok(Outcome::Good(good)), Some(entry)) => {
+                progress.retries.retain(|other| *other != key);
                 tracing::info!(plugin = %key, name = good.document.name, digest = good.document.digest, "loaded");
-                entry.good = Some(good);
+                entry.good = Some(*good);
                 entry.state = State::Fine;
             }
-            (Ok(Some(Err(fault))), Some(entry)) => {
+            (Ok(Outcome::Refused(fault)), Some(entry)) => {
                 tracing::warn!(plugin = %key, reason = fault.reason, "refused");
+                // Somebody may sign the image later, which changes nothing in the cluster.
+                if entry.is_image() && fault.reason == conditions::reason(codes::PLUGIN_NOT_SIGNED.name) {
+                    progress.retries.failed(loaded.queued, Instant::now());
+                }
+                if matches!(&entry.state, State::Refused(old) if *old == fault) {
+                    return true;
+                }
                 entry.state = State::Refused(fault);
             }
+            (Ok(Outcome::Evicted), Some(_)) => progress.retries.failed(loaded.queued, Instant::now()),
             (Err(error), Some(_)) => {
                 tracing::warn!(plugin = %key, %error, "cannot be read; it is retried");
                 progress.read.remove(&key);
@@ -261,8 +303,44 @@ impl Worker<'_> {
         let metrics = self.cluster.metrics();
         metrics.plugins_loaded.set(loaded);
         metrics.plugins_refused.set(refused);
-        self.host.keep(&registry.digests());
+        self.loader.host.keep(&registry.digests());
         self.plugins.publish(registry);
+    }
+}
+
+// === impl Progress ===
+
+impl Progress {
+    /// Queues a plugin that was read, in place of an older version.
+    fn enqueue(&mut self, key: &Key, plugin: Plugin, entry: &Entry) {
+        self.retries.retain(|other| other != key);
+        self.queue.retain(|other| other != key);
+        self.pulls.retain(|other| other != key);
+        if !entry.is_loading() {
+            return;
+        }
+        let key = key.clone();
+        match entry.is_image() {
+            true => self.pulls.push(Queued { key, plugin }),
+            false => self.queue.push(Queued { key, plugin }),
+        }
+    }
+
+    /// Whether this is still the version that was read last.
+    fn is_current(&self, queued: &Queued) -> bool {
+        self.read.get(&queued.key) == Some(&queued.plugin.version)
+    }
+}
+
+/// Starts the pulls that may run now.
+fn start_pulls<F>(progress: &mut Progress, pulling: &mut FuturesUnordered<F>, pull: impl Fn(Queued) -> F) {
+    while pulling.len() < AT_ONCE {
+        let busy = progress.pulling.clone();
+        let Some(queued) = progress.pulls.pop_unless(|namespace| busy.contains(namespace)) else {
+            return;
+        };
+        progress.pulling.insert(queued.key.namespace.clone());
+        pulling.push(pull(queued));
     }
 }
 

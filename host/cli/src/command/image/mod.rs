@@ -15,6 +15,7 @@ use crate::exit::Failed;
 use crate::output::{self, Bars, Color};
 use crate::plugin_arguments::PluginArguments;
 use crate::registries::{AuthorityArguments, WithoutTlsArguments};
+use crate::user_cache;
 use boson_images::{Downloads, Pool};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
@@ -24,7 +25,7 @@ use futures::{StreamExt, stream};
 use making::Site;
 use selection::Selected;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 const EXAMPLES: &str = "\
@@ -219,13 +220,17 @@ fn placed(mut report: Report, selected: &Selected) -> Report {
 
 /// The cache directory, for its owner only.
 fn cache(arguments: &ImageArguments) -> Result<PathBuf, Diagnostic> {
-    let directory = arguments.cache.clone().or_else(user_cache).ok_or_else(|| {
-        Diagnostic::error(
-            boson_releases::codes::IMAGE_CACHE,
-            "there is no home directory for the cache",
-        )
-        .help("choose a directory: --cache DIR")
-    })?;
+    let directory = arguments
+        .cache
+        .clone()
+        .or_else(|| user_cache::directory("images"))
+        .ok_or_else(|| {
+            Diagnostic::error(
+                boson_releases::codes::IMAGE_CACHE,
+                "there is no home directory for the cache",
+            )
+            .help("choose a directory: --cache DIR")
+        })?;
     let unusable = |error: std::io::Error| {
         let message = format!("'{}' cannot be used as a cache: {error}", directory.display());
         Diagnostic::error(boson_releases::codes::IMAGE_CACHE, message)
@@ -236,12 +241,4 @@ fn cache(arguments: &ImageArguments) -> Result<PathBuf, Diagnostic> {
         made.map_err(unusable)?;
     }
     Ok(directory)
-}
-
-fn user_cache() -> Option<PathBuf> {
-    let base = std::env::var_os("XDG_CACHE_HOME")
-        .map(PathBuf::from)
-        .filter(|path| path.is_absolute());
-    let base = base.or_else(|| std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache")))?;
-    Some(base.join("boson").join("images"))
 }

@@ -9,14 +9,9 @@ use crate::deployment::stop::Stop;
 use boson_document::Tree;
 use boson_manifest::group::InstanceGroup;
 use boson_manifest::names;
-use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
-use serde_json::Value;
+use k8s_openapi::api::core::v1::ServiceAccount;
 use std::collections::BTreeSet;
 
-/// Key of a pull Secret.
-const CONFIG: &str = ".dockerconfigjson";
-/// Key of the older form, which lacks the outermost member.
-const OLD_CONFIG: &str = ".dockercfg";
 /// The ServiceAccount of pods by default.
 const DEFAULT_ACCOUNT: &str = "default";
 
@@ -24,7 +19,7 @@ const DEFAULT_ACCOUNT: &str = "default";
 pub async fn contents(run: &Reconcile<'_>, manifest: &Tree) -> Result<Vec<PullSecret>, Stop> {
     let mut contents = Vec::new();
     for name in names(run, manifest).await? {
-        contents.extend(observe::secret(run, &name).await?.and_then(content));
+        contents.extend(observe::secret(run, &name).await?.and_then(PullSecret::of));
     }
     Ok(contents)
 }
@@ -100,22 +95,10 @@ fn in_pods(names: Vec<String>) -> Vec<String> {
     BTreeSet::from_iter(names).into_iter().collect()
 }
 
-/// The docker config in a pull Secret.
-fn content(secret: Secret) -> Option<PullSecret> {
-    let mut data = secret.data?;
-    if let Some(config) = data.remove(CONFIG) {
-        return Some(PullSecret(config.0));
-    }
-    let auths: Value = serde_json::from_slice(&data.remove(OLD_CONFIG)?.0).ok()?;
-    let config = serde_json::json!({ "auths": auths });
-    Some(PullSecret(config.to_string().into_bytes()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use boson_document::json;
-    use k8s_openapi::ByteString;
 
     #[test]
     fn groups_name_secrets_and_accounts() {
@@ -136,18 +119,5 @@ mod tests {
     fn pods_pull_with_the_same_in_one_order() {
         let all = ["b", "d.release-r", "a", "b"].map(String::from);
         assert_eq!(in_pods(all.into()), ["a", "b", "d.release-r"]);
-    }
-
-    #[test]
-    fn both_forms_of_a_docker_config_are_read() {
-        let secret = |key: &str, text: &str| Secret {
-            data: Some([(key.to_string(), ByteString(text.into()))].into()),
-            ..Secret::default()
-        };
-        let text = |key: &str, text: &str| content(secret(key, text)).map(|found| String::from_utf8(found.0).unwrap());
-        assert_eq!(text(CONFIG, r#"{"auths":{}}"#).as_deref(), Some(r#"{"auths":{}}"#));
-        let wrapped = text(OLD_CONFIG, r#"{"r":{"auth":"YTpi"}}"#);
-        assert_eq!(wrapped.as_deref(), Some(r#"{"auths":{"r":{"auth":"YTpi"}}}"#));
-        assert_eq!(text("other", "{}"), None);
     }
 }

@@ -66,10 +66,14 @@ fn active(context: &Context, selection: Selection, namespace: &str, deployment: 
     } else {
         let chosen: Vec<Chosen> = selection.chosen.iter().map(|pick| pick.chosen.clone()).collect();
         match context.conversion.plugin_host.with(&chosen, namespace, deployment) {
-            Ok(resolved) => Ok(ActivePlugins {
-                resolved,
-                picks: selection.chosen,
-            }),
+            Ok(mut resolved) => {
+                let warnings = selection.chosen.iter().flat_map(|pick| pick.warnings.clone());
+                resolved.warnings.extend(warnings);
+                Ok(ActivePlugins {
+                    resolved,
+                    picks: selection.chosen,
+                })
+            }
             Err(errors) => {
                 faults.push(Fault::of("spec.conversion.plugins", &errors, &Sources::default()));
                 Err(wrong(errors))

@@ -1,0 +1,145 @@
+//! Loads a plugin: its component from ConfigMaps or from the disk, and then checked and compiled.
+
+use super::document::PluginDocument;
+use super::fault::Fault;
+use super::gather::{self, Gathered};
+use super::marks::{DOCUMENT, IN_PODS};
+use super::pack;
+use super::queue::Queued;
+use super::registry::{Good, Key, Packed};
+use crate::conversion::{ComponentImage, Components, Content, Package, PluginHost, Settings, Signed, StoredComponent};
+use boson_cluster::client::{Cluster, Error};
+use boson_pipeline::{Diagnostic, Stage};
+use std::sync::Arc;
+
+/// What loads.
+#[derive(Clone, Copy)]
+pub(super) struct Loader<'a> {
+    pub cluster: &'a Cluster,
+    pub components: &'a Arc<dyn Components>,
+    pub host: &'a Arc<dyn PluginHost>,
+}
+
+/// What became of a plugin.
+pub(super) enum Outcome {
+    /// It can be used.
+    Good(Box<Good>),
+    /// It is refused.
+    Refused(Fault),
+    /// It was deleted, or has changed meanwhile.
+    Outdated,
+    /// Its component was evicted from the disk before it was loaded.
+    Evicted,
+}
+
+// === impl Loader ===
+
+impl Loader<'_> {
+    /// Loads a plugin.
+    pub(super) async fn load(&self, Queued { key, plugin }: &Queued) -> Result<Outcome, Error> {
+        // Read again: queued ConfigMaps are not held in memory.
+        let Some(described) = gather::describe(self.cluster, key, plugin).await? else {
+            return Ok(Outcome::Outdated);
+        };
+        let (Ok(document), Some(stage)) = (described.document.clone(), described.stage) else {
+            return Ok(Outcome::Outdated);
+        };
+        let sources = described.sources.clone();
+        let name = format!("plugin '{}' (ConfigMap '{key}')", document.name);
+        let gathered = match &document.image {
+            None => {
+                let gathered = gather::gather(self.cluster, key, plugin, described, document.parts).await?;
+                gathered.map(Some).map_err(|error| vec![error])
+            }
+            Some(source) => match source.pinned(described.record()) {
+                Some(image) => {
+                    let signature = described.signature().map(str::to_string);
+                    self.of_image(key, image, stage, signature).await
+                }
+                None => return Ok(Outcome::Outdated),
+            },
+        };
+        let loaded = match gathered {
+            Ok(Some(gathered)) => self.loaded(key, document, stage, gathered).await,
+            Ok(None) => return Ok(Outcome::Evicted),
+            Err(errors) => Err(errors),
+        };
+        Ok(match loaded {
+            Ok(good) => Outcome::Good(Box::new(good)),
+            Err(errors) => Outcome::Refused(Fault::of(&name, &errors, &sources)),
+        })
+    }
+
+    /// The component of an image, from the disk; none if it was evicted.
+    async fn of_image(
+        &self,
+        key: &Key,
+        image: String,
+        stage: Stage,
+        signature: Option<String>,
+    ) -> Result<Option<Gathered>, Vec<Diagnostic>> {
+        let image = ComponentImage {
+            namespace: key.namespace.clone(),
+            image,
+            pull: Vec::new(),
+        };
+        let found = self.components.read(&image).await.map_err(|error| vec![error])?;
+        let Some(StoredComponent { bytes, signatures }) = found else {
+            return Ok(None);
+        };
+        let signed = Signed {
+            component: signature,
+            image: image.image.split_once('@').map(|(_, digest)| digest.to_string()),
+            attached: signatures,
+        };
+        let work = tokio::task::spawn_blocking(move || {
+            let packed = match IN_PODS.contains(&stage) {
+                true => pack::for_pods(&bytes).map_err(|error| vec![error])?,
+                false => Packed::default(),
+            };
+            let content = Content::Whole(bytes);
+            Ok(Some(Gathered {
+                content,
+                signed,
+                packed,
+            }))
+        });
+        // None as well if the process ends.
+        work.await.unwrap_or(Ok(None))
+    }
+
+    /// The loaded plugin, or why it is refused.
+    async fn loaded(
+        &self,
+        key: &Key,
+        mut document: PluginDocument,
+        stage: Stage,
+        Gathered {
+            content,
+            signed,
+            packed,
+        }: Gathered,
+    ) -> Result<Good, Vec<Diagnostic>> {
+        let package = Package {
+            namespace: key.namespace.as_str().into(),
+            name: document.name.clone(),
+            stage,
+            wraps: document.wraps,
+            digest: document.digest.clone(),
+            content,
+            signed,
+            settings: Settings {
+                tree: document.settings.clone(),
+                document: format!("configmap/{}/{DOCUMENT}", key.name),
+            },
+        };
+        let loaded = self.host.load(package).await?;
+        document.digest = Some(loaded.digest);
+        Ok(Good {
+            document,
+            warnings: loaded.warnings,
+            // Pods run the plugins of these stages, too: keep the bytes for them.
+            packed: IN_PODS.contains(&stage).then(|| Arc::new(packed)),
+        })
+    }
+}

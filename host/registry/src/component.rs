@@ -1,0 +1,348 @@
+//! Components of plugins: pulled into the cache, and read from it. The digest of the image fixes every byte: that of the
+//! manifest, which is checked, contains that of the component, which is checked, too.
+
+use crate::artifact::Artifact;
+use crate::cache::{Cache, Key, hex};
+use crate::client::Repository;
+use crate::codes;
+use crate::credentials::Credentials;
+use crate::failure::Failure;
+use crate::layer::blocking;
+use crate::manifest::{Layer, is_digest};
+use crate::place::Place;
+use crate::registry::{MANIFEST, Registry};
+use crate::space::{Reservation, Reserving, unwritable};
+use boson_pipeline::Diagnostic;
+use boson_pipeline::packed::MAX_COMPONENT;
+use futures::FutureExt;
+use oci_spec::distribution::Reference;
+use reqwest::Response;
+use sha2::{Digest, Sha256};
+use std::fs::{self, File};
+use std::future::Future;
+use std::io::{self, BufWriter, Write};
+use std::panic::AssertUnwindSafe;
+use std::path::Path;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// How long the pull of a component may take, all requests included: other plugins wait for it.
+const PULL: Duration = Duration::from_secs(120);
+/// The largest manifest, in bytes.
+const LARGEST_MANIFEST: u64 = 4 << 20;
+
+/// An image with a component, for a namespace: what one namespace has pulled gives no access to another one.
+#[derive(Clone, Copy, Debug)]
+pub struct Owned<'o> {
+    /// The namespace, or another name that separates what is pulled.
+    pub namespace: &'o str,
+    /// Reference of the image.
+    pub image: &'o str,
+}
+
+// === impl Registry ===
+
+impl Registry {
+    /// The digest of the manifest that the tag of an image refers to now: `sha256:` and 64 digits.
+    ///
+    /// # Errors
+    /// Codes `plugin-image-*`: there is no such image, no access, no answer; or it does not contain a component.
+    pub async fn pin(&self, image: &str, credentials: Option<&Credentials>) -> Result<String, Diagnostic> {
+        self.bounded(image, async {
+            let reference = component_reference(self, image)?;
+            let asked = timeout(MANIFEST, async {
+                let repository = self.client.repository(&reference, credentials).await?;
+                let body = repository.manifest(which(&reference)).await?;
+                // A tag of something else is not recorded.
+                Artifact::read(&body).map(|_| digest(&body))
+            });
+            let found = asked.await.unwrap_or(Err(Failure::Odd("does not answer")));
+            found.map_err(|failure| failure.explain_component(image))
+        })
+        .await
+    }
+
+    /// Pulls the component of an image with a digest into the cache, unless it is there; gives the component's own
+    /// digest, `sha256:` and 64 digits.
+    ///
+    /// # Guarantees
+    /// It ends within two minutes, and writes at most [`MAX_COMPONENT`] bytes. An image that this namespace has in the
+    /// cache is not requested again.
+    ///
+    /// # Errors
+    /// As [`Self::pin`]; the disk.
+    pub async fn pull_component(
+        &self,
+        wanted: Owned<'_>,
+        credentials: Option<&Credentials>,
+    ) -> Result<String, Diagnostic> {
+        self.bounded(wanted.image, async {
+            let reference = component_reference(self, wanted.image)?;
+            match self.present(wanted, &reference).await? {
+                Some(digest) => Ok(digest),
+                None => self.pull(wanted, &reference, credentials).await,
+            }
+        })
+        .await
+    }
+
+    /// The digest of the component of an image with a digest; `None` if this namespace does not have it in the cache.
+    ///
+    /// # Errors
+    /// The reference is invalid or its registry not allowed; the disk.
+    pub async fn component_digest(&self, wanted: Owned<'_>) -> Result<Option<String>, Diagnostic> {
+        let reference = component_reference(self, wanted.image)?;
+        self.present(wanted, &reference).await
+    }
+
+    /// The component of an image with a digest; `None` as [`Self::component_digest`].
+    ///
+    /// # Errors
+    /// As [`Self::component_digest`].
+    pub async fn component(&self, wanted: Owned<'_>) -> Result<Option<Vec<u8>>, Diagnostic> {
+        let reference = component_reference(self, wanted.image)?;
+        let Some(layer) = self.cached(wanted, &reference).await? else {
+            return Ok(None);
+        };
+        let (cache, key) = (
+            self.cache.clone(),
+            Keys::new(wanted.namespace, &reference).of(&layer.digest),
+        );
+        blocking(move || {
+            let found = cache
+                .read(&key, MAX_COMPONENT as u64)
+                .map_err(|error| unwritable(&error))?;
+            Ok(found.filter(|bytes| digest(bytes) == layer.digest))
+        })
+        .await
+    }
+
+    /// The digest of the component, if all of it is cached and undamaged.
+    async fn present(&self, wanted: Owned<'_>, reference: &Reference) -> Result<Option<String>, Diagnostic> {
+        let Some(layer) = self.cached(wanted, reference).await? else {
+            return Ok(None);
+        };
+        let (cache, key) = (
+            self.cache.clone(),
+            Keys::new(wanted.namespace, reference).of(&layer.digest),
+        );
+        let found = blocking(move || cache.digest(&key).map_err(|error| unwritable(&error))).await?;
+        Ok(found.filter(|found| *found == layer.digest))
+    }
+
+    async fn bounded<T>(
+        &self,
+        image: &str,
+        work: impl Future<Output = Result<T, Diagnostic>>,
+    ) -> Result<T, Diagnostic> {
+        // Libraries parse the registry's answers, and a panic there must not end the operator.
+        let patience = PULL.min(self.patience);
+        match timeout(patience, AssertUnwindSafe(work).catch_unwind()).await {
+            Ok(Ok(result)) => result,
+            Ok(Err(_)) => Err(Failure::Odd("returned a response that cannot be read").explain_component(image)),
+            Err(_) => Err(Failure::Odd("did not send all of it in time").explain_component(image)),
+        }
+    }
+
+    /// The layer with the component, if the manifests that lead to it are cached and undamaged.
+    async fn cached(&self, wanted: Owned<'_>, reference: &Reference) -> Result<Option<Layer>, Diagnostic> {
+        let Some(pinned) = reference.digest().map(str::to_owned) else {
+            return Ok(None);
+        };
+        let (cache, keys) = (self.cache.clone(), Keys::new(wanted.namespace, reference));
+        blocking(move || {
+            let mut next = pinned;
+            // An index, and the manifest that it leads to.
+            for _ in 0..2 {
+                let body = cache.read(&keys.of(&next), LARGEST_MANIFEST);
+                let body = body.map_err(|error| unwritable(&error))?;
+                match body
+                    .filter(|body| digest(body) == next)
+                    .map(|body| Artifact::read(&body))
+                {
+                    Some(Ok(Artifact::Index(digest))) => next = digest,
+                    Some(Ok(Artifact::Component(layer))) => return Ok(Some(layer)),
+                    Some(Err(_)) | None => return Ok(None),
+                }
+            }
+            Ok(None)
+        })
+        .await
+    }
+
+    async fn pull(
+        &self,
+        wanted: Owned<'_>,
+        reference: &Reference,
+        credentials: Option<&Credentials>,
+    ) -> Result<String, Diagnostic> {
+        let explain = |failure: Failure| failure.explain_component(wanted.image);
+        let late = Err(Failure::Odd("does not answer"));
+        let asked = timeout(MANIFEST, async {
+            let repository = self.client.repository(reference, credentials).await?;
+            let (manifests, layer) = manifests(&repository, which(reference)).await?;
+            Ok((repository, manifests, layer))
+        });
+        let (repository, manifests, layer) = asked.await.unwrap_or(late).map_err(explain)?;
+        let cache = self.cache.clone();
+        let (place, reservation) = blocking(move || {
+            let place = cache.place().map_err(|error| unwritable(&error))?;
+            Ok((place, cache.reserve()))
+        })
+        .await?;
+        let asked = timeout(MANIFEST, repository.blob(&layer.digest)).await;
+        let answer = asked.unwrap_or(Err(Failure::Odd("does not answer"))).map_err(explain)?;
+        let mut draft = Draft {
+            place,
+            reservation,
+            written: 0,
+        };
+        draft.receive(wanted.image, answer, &layer).await?;
+        let (cache, keys, found) = (
+            self.cache.clone(),
+            Keys::new(wanted.namespace, reference),
+            layer.digest.clone(),
+        );
+        blocking(move || {
+            draft
+                .keep(&cache, &keys, &found, &manifests)
+                .map(|()| found)
+                .map_err(|error| unwritable(&error))
+        })
+        .await
+    }
+}
+
+/// File of a component that is being received.
+const COMPONENT: &str = "component";
+
+/// The keys of an image's parts in the cache.
+pub(crate) struct Keys {
+    namespace: String,
+    registry: String,
+    repository: String,
+}
+
+// === impl Keys ===
+
+impl Keys {
+    pub(crate) fn new(namespace: &str, reference: &Reference) -> Self {
+        Self {
+            namespace: namespace.to_owned(),
+            registry: reference.resolve_registry().to_owned(),
+            repository: reference.repository().to_owned(),
+        }
+    }
+
+    pub(crate) fn of(&self, digest: &str) -> Key {
+        Key::of_component(&self.namespace, &self.registry, &self.repository, digest)
+    }
+}
+
+/// A component that is being received. Its file is deleted with this value.
+struct Draft {
+    place: Place,
+    reservation: Reservation,
+    written: u64,
+}
+
+// === impl Draft ===
+
+impl Draft {
+    /// Moves component and manifests to the cache. The manifests last: one without its component would be useless.
+    fn keep(&self, cache: &Cache, keys: &Keys, component: &str, manifests: &[Vec<u8>]) -> io::Result<()> {
+        let keep = |digest: &str, file: &Path, bytes: u64| {
+            let key = keys.of(digest);
+            // A damaged one would stay otherwise.
+            cache.forget(&key);
+            cache.keep(&key, file, bytes)
+        };
+        keep(component, &self.place.path().join(COMPONENT), self.written)?;
+        let file = self.place.path().join("manifest");
+        for body in manifests {
+            fs::write(&file, body)?;
+            keep(&digest(body), &file, body.len() as u64)?;
+            fs::remove_file(&file)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the component to its file, and checks size and digest.
+    async fn receive(&mut self, image: &str, mut answer: Response, layer: &Layer) -> Result<(), Diagnostic> {
+        const WRONG: Failure = Failure::Odd("returned a component that does not match its digest");
+        let explain = |failure: Failure| failure.explain_component(image);
+        let file = File::create(self.place.path().join(COMPONENT)).map_err(|error| unwritable(&error))?;
+        let mut out = BufWriter::new(Reserving::new(file, &mut self.reservation));
+        let mut hash = Sha256::new();
+        loop {
+            let part = answer.chunk().await.map_err(|error| explain(error.into()))?;
+            let Some(part) = part else { break };
+            self.written += part.len() as u64;
+            if self.written > layer.size {
+                return Err(explain(WRONG));
+            }
+            hash.update(&part);
+            out.write_all(&part).map_err(|error| unwritable(&error))?;
+        }
+        out.flush().map_err(|error| unwritable(&error))?;
+        match format!("sha256:{}", hex(&hash.finalize())) == layer.digest {
+            true => Ok(()),
+            false => Err(explain(WRONG)),
+        }
+    }
+}
+
+/// The manifests that lead to the component, that of the image last, and the component's layer.
+async fn manifests(repository: &Repository<'_>, which: &str) -> Result<(Vec<Vec<u8>>, Layer), Failure> {
+    let mut bodies = vec![repository.manifest(which).await?];
+    let mut read = Artifact::read(bodies.last().map(Vec::as_slice).unwrap_or_default())?;
+    if let Artifact::Index(digest) = &read {
+        let body = repository.manifest(digest).await?;
+        read = Artifact::read(&body)?;
+        bodies.push(body);
+    }
+    match read {
+        Artifact::Component(layer) if layer.size <= MAX_COMPONENT as u64 => Ok((bodies, layer)),
+        Artifact::Component(_) => Err(Failure::Format(
+            "has a component of more than 96 MiB",
+            "strip it of debugging information",
+        )),
+        Artifact::Index(_) => Err(Failure::Format("is an index of indexes", "name the image itself")),
+    }
+}
+
+/// The reference of an image, if it is valid and its registry is allowed.
+pub(crate) fn component_reference(registry: &Registry, image: &str) -> Result<Reference, Diagnostic> {
+    let reference: Reference = image.parse().map_err(|_| {
+        Diagnostic::error(
+            codes::PLUGIN_IMAGE_REFERENCE,
+            format!("'{image}' is not a valid reference of an image"),
+        )
+        .help("a reference is HOST[:PORT]/PATH[:TAG][@sha256:DIGEST]")
+    })?;
+    if reference.digest().is_some_and(|digest| !is_digest(digest)) {
+        let message = format!("the digest in '{image}' is not of the form sha256:DIGEST");
+        return Err(Diagnostic::error(codes::PLUGIN_IMAGE_REFERENCE, message)
+            .help("use the digest that `host plugin push` prints"));
+    }
+    match registry.allows(&reference) {
+        true => Ok(reference),
+        false => Err(not_allowed(&reference, image)),
+    }
+}
+
+/// The tag or digest by which the manifest is requested.
+fn which(reference: &Reference) -> &str {
+    reference.digest().or(reference.tag()).unwrap_or_default()
+}
+
+fn digest(bytes: &[u8]) -> String {
+    boson_oci::digest(bytes)
+}
+
+fn not_allowed(reference: &Reference, image: &str) -> Diagnostic {
+    let registry = reference.registry();
+    let message = format!("image '{image}' was not pulled: the operator may not read from registry '{registry}'");
+    Diagnostic::error(codes::PLUGIN_IMAGE_NOT_ALLOWED, message)
+        .help("push it to a registry that --registry-allowed lists, or add the registry to that list")
+}

@@ -1,0 +1,299 @@
+//! Plugins whose components are in a registry, with a real registry and the real operator.
+
+use crate::guests::Guest;
+use crate::plugins::{HOOKED, Scene, healthy, uses};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use boson_tests::registry::{PASSWORD, Server, USER};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// A ConfigMap with a plugin whose component is in this image.
+fn in_image(name: &str, stage: &str, image: &str, more: &str) -> String {
+    json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": name, "labels": {"quarks.cloudfoundry.org/plugin": stage}},
+        "data": {"plugin.yaml": format!("name: {name}\nimage: {image}\n{more}")},
+    })
+    .to_string()
+}
+
+/// The digest of the component that the deployment was converted with.
+fn digest(deployment: &Value, name: &str) -> String {
+    let used = deployment["status"]["plugins"].as_array().unwrap();
+    let one = used.iter().find(|one| one["name"] == name).unwrap();
+    one["digest"].as_str().unwrap().to_string()
+}
+
+/// Waits until a plugin is refused for this reason; returns the message.
+fn refusal(scene: &Scene, reason: &str) -> String {
+    let deployment = scene.wait(reason, |deployment| {
+        healthy(deployment, "False").is_some_and(|reported| reported["reason"] == reason)
+    });
+    healthy(&deployment, "False").unwrap()["message"]
+        .as_str()
+        .unwrap()
+        .to_string()
+}
+
+fn restart(scene: &mut Scene) {
+    scene.operator.kill();
+    scene.operator.start().unwrap();
+}
+
+#[test]
+fn a_tag_is_resolved_once_and_the_last_good_component_stays_while_the_registry_is_away() {
+    let mut scene = Scene::new().unwrap();
+    scene.deploy().unwrap();
+    let pinned = scene
+        .registry
+        .push_component("hook:1", &Guest::resources("hook", HOOKED))
+        .unwrap();
+    let tag = scene.registry.image("hook:1");
+    scene
+        .apply(&scene.here, &in_image("hook", "resources", &tag, ""))
+        .unwrap();
+    let first = digest(&scene.used("resources", "hook"), "hook");
+    let recorded = |scene: &Scene| {
+        let map = scene.get("configmap/hook").unwrap();
+        map["metadata"]["annotations"]["quarks.cloudfoundry.org/plugin-image"].clone()
+    };
+    assert_eq!(recorded(&scene), format!("{tag}@{pinned}"));
+
+    // The tag moves. Neither a change of the ConfigMap nor a restart changes the component.
+    let other = HOOKED.replace("hooked", "moved");
+    scene
+        .registry
+        .push_component("hook:1", &Guest::resources("hook", &other))
+        .unwrap();
+    scene
+        .apply(&scene.here, &in_image("hook", "resources", &tag, "order: 7\n"))
+        .unwrap();
+    restart(&mut scene);
+    let deployment = scene.wait("health", |deployment| healthy(deployment, "True").is_some());
+    assert_eq!(digest(&deployment, "hook"), first);
+    assert_eq!(recorded(&scene), format!("{tag}@{pinned}"));
+
+    // The image is gone: the operator has it on its disk.
+    let images = scene
+        .registry
+        .files()
+        .join("data/docker/registry/v2/repositories/bosh/hook");
+    fs::remove_dir_all(images).unwrap();
+    restart(&mut scene);
+    scene
+        .apply(&scene.here, &in_image("hook", "resources", &tag, "order: 8\n"))
+        .unwrap();
+    let deployment = scene.wait("health", |deployment| healthy(deployment, "True").is_some());
+    assert_eq!(digest(&deployment, "hook"), first);
+
+    // A registry that does not answer: the last good version stays.
+    let away = in_image("hook", "resources", "127.0.0.1:1/team/hook:1", "");
+    scene.apply(&scene.here, &away).unwrap();
+    let message = refusal(&scene, "PluginImageRegistry");
+    assert!(
+        message.contains("the registry of image '127.0.0.1:1/team/hook:1' is unreachable"),
+        "{message}"
+    );
+    let deployment = scene.get("boshdeployment/nats").unwrap();
+    assert!(uses(&deployment, "resources", "hook"), "{deployment:#}");
+    assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "b");
+
+    // Another reference is resolved, and pods get the component in ConfigMaps.
+    let render = Guest::render("other-render", "processes: [{name: other, executable: /bin/other}]");
+    let pinned = scene.registry.push_component("render:1", &render).unwrap();
+    let image = format!("{}@{pinned}", scene.registry.image("render"));
+    scene
+        .apply(&scene.here, &in_image("other-render", "render", &image, ""))
+        .unwrap();
+    scene.used("render", "other-render");
+    let maps = scene.get("configmaps").unwrap();
+    let copies = maps["items"].as_array().unwrap().iter().filter(|map| {
+        let name = map["metadata"]["name"].as_str().unwrap();
+        name.starts_with("nats.plugin-render-") && map["binaryData"]["plugin.wasm.zst"].is_string()
+    });
+    assert_eq!(copies.count(), 1, "the component, compressed");
+}
+
+#[test]
+fn a_private_image_is_pulled_with_a_secret_of_the_plugins_own_namespace() {
+    let private = Server::start(true).unwrap();
+    let component = Guest::resources("hook", HOOKED);
+    let pinned = private.push_component("hook:1", &component).unwrap();
+    let image = private.image("hook:1");
+    let mut scene = Scene::new().unwrap();
+    scene.operator.kill();
+    let registries = format!("{},{}", scene.registry.host(), private.host());
+    scene
+        .operator
+        .set("BOSON_REGISTRY_WITHOUT_TLS", Some(registries.into()));
+    scene.operator.set("BOSON_PLUGINS_PINNED", Some("true".into()));
+    scene.operator.start().unwrap();
+    scene.deploy().unwrap();
+    scene.used("ops", "ops");
+
+    let secrets = "imagePullSecrets: [{name: pull}]\n";
+    scene
+        .apply(&scene.here, &in_image("hook", "resources", &image, secrets))
+        .unwrap();
+    let message = refusal(&scene, "PluginNotPinned");
+    assert!(message.contains("the operator requires a digest"), "{message}");
+
+    let image = format!("{image}@{pinned}");
+    scene
+        .apply(&scene.here, &in_image("hook", "resources", &image, ""))
+        .unwrap();
+    refusal(&scene, "PluginImageAccess");
+    scene
+        .apply(&scene.here, &in_image("hook", "resources", &image, secrets))
+        .unwrap();
+    let message = refusal(&scene, "PluginPullSecret");
+    assert!(message.contains("pull Secret 'pull' does not exist"), "{message}");
+    let secret = |password: &str| {
+        let auth = STANDARD.encode(format!("{USER}:{password}"));
+        let config = json!({"auths": {private.host(): {"auth": auth}}}).to_string();
+        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "pull"},
+            "type": "kubernetes.io/dockerconfigjson", "stringData": {".dockerconfigjson": config}})
+        .to_string()
+    };
+    scene.apply(&scene.here, &secret("CANARY")).unwrap();
+    let message = refusal(&scene, "PluginImageAccess");
+    assert!(!message.contains("CANARY"), "{message}");
+    // It is retried: Secrets are not watched.
+    scene.apply(&scene.here, &secret(PASSWORD)).unwrap();
+    scene.used("resources", "hook");
+    scene.wait("health", |deployment| healthy(deployment, "True").is_some());
+    assert!(!scene.operator.log().contains(PASSWORD) && !scene.operator.log().contains("CANARY"));
+
+    // Neither the Secret nor what was pulled with it is available to another namespace.
+    for (more, reason) in [("", "PluginImageAccess"), (secrets, "PluginPullSecret")] {
+        scene
+            .apply(&scene.own, &in_image("thief", "resources", &image, more))
+            .unwrap();
+        let message = refusal(&scene, reason);
+        assert!(message.contains("'thief'"), "{message}");
+    }
+    let deployment = scene.get("boshdeployment/nats").unwrap();
+    assert!(uses(&deployment, "resources", "hook") && !uses(&deployment, "resources", "thief"));
+}
+
+/// A key of openssl's.
+struct SigningKey(tempfile::TempDir);
+
+impl SigningKey {
+    fn new() -> Self {
+        let key = Self(tempfile::tempdir().unwrap());
+        key.openssl(&["ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", "key.pem"]);
+        key.openssl(&["ec", "-in", "key.pem", "-pubout", "-out", "public.pem"]);
+        key
+    }
+
+    fn openssl(&self, arguments: &[&str]) {
+        let mut openssl = Command::new("openssl");
+        let output = openssl.args(arguments).current_dir(self.0.path()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    fn public(&self) -> &Path {
+        Box::leak(self.0.path().join("public.pem").into_boxed_path())
+    }
+
+    /// The signature of these bytes, in base64.
+    fn sign(&self, bytes: &[u8]) -> String {
+        fs::write(self.0.path().join("signed"), bytes).unwrap();
+        self.openssl(&["dgst", "-sha256", "-sign", "key.pem", "-out", "signature", "signed"]);
+        STANDARD.encode(fs::read(self.0.path().join("signature")).unwrap())
+    }
+}
+
+/// Restarts the operator with this rule for signatures.
+fn require(scene: &mut Scene, key: &SigningKey, what: &str) {
+    scene.operator.stop().unwrap();
+    scene.operator.set("BOSON_PLUGIN_SIGNATURES", Some(what.into()));
+    scene.operator.set("BOSON_PLUGIN_KEYS", Some(key.public().into()));
+    scene.operator.start().unwrap();
+}
+
+#[test]
+fn only_signed_plugins_are_used_where_signatures_are_enforced() {
+    let (key, other) = (SigningKey::new(), SigningKey::new());
+    let mut scene = Scene::new().unwrap();
+    scene.deploy().unwrap();
+    scene.used("ops", "ops");
+    require(&mut scene, &key, "enforce");
+
+    // In a ConfigMap: the signature of the component.
+    let component = Guest::resources("hook", HOOKED);
+    let signature = scene.operator.files().join("signature");
+    let add = |scene: &Scene, text: &str| {
+        fs::write(&signature, text).unwrap();
+        let more = ["--signature", signature.to_str().unwrap()];
+        scene.add(&scene.here, "resources", &component, &more).unwrap()
+    };
+    scene.add(&scene.here, "resources", &component, &[]).unwrap();
+    let message = refusal(&scene, "PluginNotSigned");
+    assert!(message.contains("the plugin is not signed"), "{message}");
+    for text in [
+        other.sign(&component),
+        key.sign(b"another component"),
+        "nonsense".into(),
+    ] {
+        add(&scene, &text);
+        let told = |deployment: &Value| {
+            let reported = healthy(deployment, "False");
+            reported.is_some_and(|one| {
+                one["message"]
+                    .as_str()
+                    .unwrap()
+                    .contains("not of a key that the operator trusts")
+            })
+        };
+        scene.wait("the wrong signature", told);
+    }
+    assert!(!uses(&scene.get("boshdeployment/nats").unwrap(), "resources", "hook"));
+    add(&scene, &key.sign(&component));
+    scene.used("resources", "hook");
+
+    // In a registry: the signature that is attached to the image. It may come later.
+    let pinned = scene
+        .registry
+        .push_component(
+            "signed:1",
+            &Guest::resources("signed", &HOOKED.replace("hooked", "made")),
+        )
+        .unwrap();
+    let image = format!("{}@{pinned}", scene.registry.image("signed:1"));
+    scene
+        .apply(&scene.here, &in_image("signed", "resources", &image, "order: 2\n"))
+        .unwrap();
+    refusal(&scene, "PluginNotSigned");
+    let payload = |digest: &str| {
+        json!({"critical": {"identity": {"docker-reference": "bosh/signed"}, "image": {"docker-manifest-digest": digest},
+            "type": "cosign container image signature"}, "optional": null})
+        .to_string()
+    };
+    let payload = payload(&pinned);
+    scene
+        .registry
+        .push_signature("signed", &pinned, payload.as_bytes(), &key.sign(payload.as_bytes()))
+        .unwrap();
+    scene.used("resources", "signed");
+
+    // With other keys nothing is signed any more: deployments that used it stop, or report it.
+    require(&mut scene, &other, "warn");
+    scene.wait("the warning", |deployment| {
+        let events = scene.get("events.events.k8s.io").unwrap_or_default().to_string();
+        let is_reported =
+            events.contains("plugin 'signed': the plugin has a signature, but not of a key that the operator trusts");
+        is_reported && uses(deployment, "resources", "signed") && healthy(deployment, "True").is_some()
+    });
+    require(&mut scene, &other, "enforce");
+    scene.wait("the loss", |deployment| {
+        let conditions = deployment["status"]["conditions"].as_array().unwrap();
+        conditions
+            .iter()
+            .any(|one| one["type"] == "Converted" && one["reason"] == "PluginLost")
+    });
+}
