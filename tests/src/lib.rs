@@ -5,6 +5,7 @@ pub mod compiled;
 pub mod component;
 pub mod corpus;
 pub mod golden;
+pub mod patcher;
 pub mod registry;
 pub mod synthetic;
 pub mod templates;

@@ -138,6 +138,18 @@ fn the_crate_for_plugins_in_rust_passes_its_tests() {
     }
 }
 
+/// Arguments of `host convert` for the example deployment.
+fn nats() -> Vec<String> {
+    let nats = root().join("docs/examples/nats");
+    let path = |name: &str| nats.join(name).to_str().unwrap().to_string();
+    let mut arguments = vec![path("manifest.yml"), "-o".into(), path("ops/scale.yml")];
+    arguments.extend(["-v", "system_domain=example.com"].map(String::from));
+    for release in ["messaging", "smoke"] {
+        arguments.extend(["--release".into(), path(&format!("releases/{release}"))]);
+    }
+    arguments
+}
+
 #[test]
 fn the_javascript_example_passes_its_case_and_opens_only_what_links_need() {
     if !has("componentize-qjs") {
@@ -154,23 +166,9 @@ fn the_javascript_example_passes_its_case_and_opens_only_what_links_need() {
     let ran = host(&folder, ["plugin", "test", "network-policies.wasm", "cases"]).unwrap();
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
 
-    let nats = root().join("docs/examples/nats");
-    let path = |name: &str| nats.join(name).to_str().unwrap().to_string();
-    let (manifest, scale) = (path("manifest.yml"), path("ops/scale.yml"));
-    let (messaging, smoke) = (path("releases/messaging"), path("releases/smoke"));
-    let deployment = [
-        &manifest,
-        "-o",
-        &scale,
-        "-v",
-        "system_domain=example.com",
-        "--release",
-        &messaging,
-        "--release",
-        &smoke,
-    ];
-    let diff = [&["plugin", "diff", "none", "network-policies.wasm"], &deployment[..]].concat();
-    let ran = host(&folder, &diff).unwrap();
+    let deployment = nats();
+    let diff = ["plugin", "diff", "none", "network-policies.wasm"].map(String::from);
+    let ran = host(&folder, diff.iter().chain(&deployment)).unwrap();
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     for line in [
         "+ NetworkPolicy/nats-broker",
@@ -186,8 +184,9 @@ fn the_javascript_example_passes_its_case_and_opens_only_what_links_need() {
         "resources=network-policies.wasm",
         "--plugin-settings",
         "resources=settings.yml",
-    ];
-    let ran = host(&folder, [&plugin, &deployment[..]].concat()).unwrap();
+    ]
+    .map(String::from);
+    let ran = host(&folder, plugin.iter().chain(&deployment)).unwrap();
     assert_eq!(ran.code, 1);
     assert!(
         ran.stderr
@@ -196,6 +195,57 @@ fn the_javascript_example_passes_its_case_and_opens_only_what_links_need() {
         ran.stderr
     );
     assert!(ran.stderr.contains("settings.yml:1:17"), "{}", ran.stderr);
+}
+
+#[test]
+fn the_python_example_passes_its_cases_and_needs_the_administrators_permission() {
+    if !has("componentize-py") {
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path().join("example");
+    copy(&root().join("docs/examples/plugins/push-secrets"), &folder).unwrap();
+    let ran = host(&folder, ["plugin", "wit", "resources", "--out", "wit"]).unwrap();
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let page = fs::read_to_string(folder.join("README.md")).unwrap();
+    let build = page.lines().find_map(|line| line.strip_prefix("$ .venv/bin/")).unwrap();
+    run(Command::new("sh").args(["-c", build]).current_dir(&folder));
+    let ran = host(&folder, ["plugin", "test", "push-secrets.wasm", "cases"]).unwrap();
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+
+    let convert = |settings: &str, more: &[&str]| {
+        fs::write(folder.join("settings.yml"), settings).unwrap();
+        let plugin = [
+            "convert",
+            "--plugin",
+            "resources=push-secrets.wasm",
+            "--plugin-settings",
+            "resources=settings.yml",
+        ];
+        let arguments = plugin.iter().chain(more).map(ToString::to_string).chain(nats());
+        host(&folder, arguments).unwrap()
+    };
+    let refused = convert("store: vault\n", &[]);
+    assert_eq!(refused.code, 1, "{}", refused.stdout);
+    for part in [
+        "error[bundle-kind-not-allowed]: PushSecret '",
+        "(made by plugin 'push-secrets.wasm', sha256:",
+        "help: an administrator can allow it with --allow-kind \
+         push-secrets:external-secrets.io/v1alpha1/PushSecret",
+    ] {
+        assert!(refused.stderr.contains(part), "{part}: {}", refused.stderr);
+    }
+    let permission = "push-secrets:external-secrets.io/v1alpha1/PushSecret";
+    assert!(page.contains(permission), "the page allows it, too");
+    let allowed = convert("store: vault\n", &["--allow-kind", permission]);
+    assert_eq!(allowed.code, 0, "{}", allowed.stderr);
+    assert!(allowed.stdout.contains("kind: PushSecret"), "{}", allowed.stdout);
+    let wrong = convert("store: vault\nonly: [brokr]\n", &["--allow-kind", permission]);
+    assert!(
+        wrong.stderr.contains("error[push-secrets-no-variable]") && wrong.stderr.contains("settings.yml:2:8"),
+        "{}",
+        wrong.stderr
+    );
 }
 
 /// Creates a plugin.

@@ -3,104 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "in the functions that tests share, too")]
 
 use boson_tests::component::component;
+use boson_tests::patcher::{BASE, Data, Patcher};
 use boson_tests::{Ran, golden, host};
 use std::fs;
 use std::path::Path;
-
-/// Address of the plugin's texts in its memory.
-const BASE: usize = 1024;
-
-/// A plugin that patches the Service `demo-web` with its settings: a JSON Patch.
-struct Patcher {
-    schema: &'static str,
-    /// Body of `describe` instead of the usual one.
-    traps: bool,
-}
-
-/// The memory of a module from `BASE` on: texts, and records as words.
-#[derive(Default)]
-struct Data(Vec<u8>);
-
-// === impl Data ===
-
-impl Data {
-    /// Adds a text: its address and length.
-    fn text(&mut self, text: &str) -> [usize; 2] {
-        let at = BASE + self.0.len();
-        self.0.extend(text.as_bytes());
-        [at, text.len()]
-    }
-
-    /// Adds a record, aligned: its address.
-    fn words(&mut self, words: &[usize]) -> usize {
-        self.0.resize(self.0.len().next_multiple_of(8), 0);
-        let at = BASE + self.0.len();
-        let bytes = words
-            .iter()
-            .flat_map(|word| u32::try_from(*word).unwrap().to_le_bytes());
-        self.0.extend(bytes);
-        at
-    }
-
-    /// As WebAssembly text has it.
-    fn escaped(&self) -> String {
-        self.0.iter().map(|byte| format!("\\{byte:02x}")).collect()
-    }
-}
-
-impl Default for Patcher {
-    fn default() -> Self {
-        Self {
-            schema: r#"{"type": "array"}"#,
-            traps: false,
-        }
-    }
-}
-
-// === impl Patcher ===
-
-impl Patcher {
-    fn write(&self, directory: &Path, file: &str) {
-        let component = component(&self.module(), "resources");
-        fs::write(directory.join(file), component.unwrap()).unwrap();
-    }
-
-    /// Records of the reply are pointers and lengths, placed by hand.
-    fn module(&self) -> String {
-        let mut data = Data::default();
-        let description = ["patcher", "1.0.0", self.schema].map(|text| data.text(text));
-        let reference = ["v1", "Service", "demo-web"].map(|text| data.text(text));
-        // Neither codes nor additional members.
-        let described = data.words(&[description.as_flattened(), &[0; 4]].concat());
-        // The case `json-patch`; the patch itself is the host's input.
-        let patch = data.words(&[&[0][..], reference.as_flattened(), &[0; 2]].concat());
-        // ok: edits; no diagnostics, additional members.
-        let edits = data.words(&[&[0, patch, 1][..], &[0; 4]].concat());
-        let bytes = data.escaped();
-        let free = (BASE + data.0.len()).next_multiple_of(8);
-        let describe = match self.traps {
-            true => "unreachable".to_string(),
-            false => format!("i32.const {described}"),
-        };
-        // The settings come after the view (40 bytes) and the context's deployment (28 bytes).
-        format!(
-            r#"(module
-                (memory (export "memory") 64)
-                (global $free (mut i32) (i32.const {free}))
-                (data (i32.const {BASE}) "{bytes}")
-                (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32)
-                    (global.get $free)
-                    (global.set $free (i32.and (i32.add (i32.add (global.get $free) (local.get 3)) (i32.const 7)) (i32.const -8))))
-                (func (export "boson:types/about@1.0.0#describe") (result i32) {describe})
-                (func (export "boson:resources/transformation@1.0.0#transform") (param i32) (result i32)
-                    (i32.store (i32.const {}) (i32.load (i32.add (local.get 0) (i32.const 68))))
-                    (i32.store (i32.const {}) (i32.load (i32.add (local.get 0) (i32.const 72))))
-                    (i32.const {edits})))"#,
-            patch + 28,
-            patch + 32,
-        )
-    }
-}
 
 /// A deployment that can be converted.
 fn deployment() -> tempfile::TempDir {
@@ -190,7 +96,7 @@ fn a_plugin_that_requires_settings_fails_without_them() {
         schema: r#"{"required": ["team"]}"#,
         ..Patcher::default()
     };
-    patcher.write(scratch.path(), "labels.wasm");
+    patcher.write(scratch.path(), "labels.wasm").unwrap();
     let ran = convert(scratch.path(), &["--plugin", "resources=labels.wasm"]);
     fails_with(&ran, "plugin-settings", "'team' is missing");
     assert!(
@@ -215,7 +121,7 @@ fn a_schema_that_is_checked_in_part_is_a_warning_and_the_objects_are_printed() {
         schema: r#"{"type": "array", "uniqueItems": true}"#,
         ..Patcher::default()
     };
-    patcher.write(scratch.path(), "labels.wasm");
+    patcher.write(scratch.path(), "labels.wasm").unwrap();
     fs::write(scratch.path().join("a.json"), label("team", "a")).unwrap();
     let given = [
         "--plugin",
@@ -267,7 +173,7 @@ fn a_plugin_that_cannot_describe_itself_fails_before_the_conversion() {
             "has a settings schema that is not a JSON Schema: at '/properties/team/type'",
         ),
     ] {
-        patcher.write(scratch.path(), "labels.wasm");
+        patcher.write(scratch.path(), "labels.wasm").unwrap();
         let ran = convert(scratch.path(), &["--plugin", "resources=labels.wasm"]);
         fails_with(&ran, code, words);
         assert!(!ran.stderr.contains("[render-"), "{}", ran.stderr);
@@ -277,7 +183,7 @@ fn a_plugin_that_cannot_describe_itself_fails_before_the_conversion() {
 #[test]
 fn each_of_several_plugins_has_its_own_settings_and_a_label_that_two_set_is_reported() {
     let scratch = deployment();
-    Patcher::default().write(scratch.path(), "labels.wasm");
+    Patcher::default().write(scratch.path(), "labels.wasm").unwrap();
     fs::copy(scratch.path().join("labels.wasm"), scratch.path().join("more.wasm")).unwrap();
     fs::write(scratch.path().join("a.json"), label("first", "a")).unwrap();
     fs::write(scratch.path().join("b.json"), label("second", "b")).unwrap();

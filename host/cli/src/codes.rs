@@ -59,6 +59,9 @@ boson_pipeline::codes::codes! {
     PLUGIN_EXISTS = "plugin-exists", "The directory of a new plugin already exists",
         "`host plugin new NAME` creates the directory `NAME`, and never changes one that exists. Choose another name, or \
          another directory with `--out`. A plugin in Rust cannot have the name of a crate that it uses, either.";
+    KINDS_CONFLICT = "kinds-conflict", "Two additional kinds have the same name",
+        "Events, metrics and messages name an object by its kind and name, without the API group. So of two kinds with \
+         one name, such as two versions of a custom resource, `--allow-kind` accepts only one.";
     PLUGIN_FUNCTION_NEEDED = "plugin-function-needed", "`run-plugin` needs the name of a function",
         "The stage has several functions besides `describe`. Select one with `--call`.";
     PLUGIN_CORE_MODULE = "plugin-core-module", "No component can be made of a core module",

@@ -229,6 +229,9 @@ impl Shared {
                 known.used.digest.as_str(),
                 known.settings.as_str(),
             ];
+            // Permissions may depend on who installed it.
+            let author = known.plugin.author();
+            texts.push_str(&format!("{author:?}\n"));
             let is_ordered = chosen.is_none_or(|one| one.is_ordered);
             let flags = [is_ordered, known.is_enforced].map(|flag| flag.to_string());
             for part in parts.into_iter().chain(flags.iter().map(String::as_str)) {
@@ -311,6 +314,10 @@ impl Known {
         self.is_enforced = chosen.is_enforced;
         let Settings { tree, document } = &chosen.settings;
         self.plugin = self.plugin.with_settings(tree, document);
+        // Another ConfigMap may have the same component under another name.
+        if self.plugin.is_foreign() {
+            self.plugin = self.plugin.named(&chosen.name).with_installer(chosen.installer.clone());
+        }
         self.settings = json::to_text(&chosen.settings.tree);
         self
     }

@@ -1,8 +1,11 @@
 //! Options about plugins.
 
+use crate::codes;
 use crate::memory::Memory;
-use boson_pipeline::Stage;
-use boson_pipeline::bundle::privileges::{Privilege, Privileges};
+use boson_pipeline::bundle::kinds::Kind;
+use boson_pipeline::bundle::privileges::Privilege;
+use boson_pipeline::bundle::{ConflictingKinds, Grant, KeyPattern, Permissions};
+use boson_pipeline::{Diagnostic, Stage};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -29,25 +32,60 @@ pub struct PluginArguments {
     pub max_memory: Option<Memory>,
 }
 
-/// The option for privileges of pods that plugins make.
+/// The options for what plugins may do. Each may begin with `PLUGIN:` or `NAMESPACE/PLUGIN:`.
 #[derive(Args, Clone, Debug, Default)]
-pub struct PrivilegeArguments {
+pub struct PermissionArguments {
     /// Allow this privilege for pods even if the deployment does not request it: `hostNetwork`,
-    /// `capabilities=NET_ADMIN`
+    /// `capabilities=NET_ADMIN`, `hostPath=/dev/fuse`. PLUGIN, or NAMESPACE/PLUGIN, allows it only for the objects of
+    /// this plugin
     #[arg(
         long = "allow-privilege",
-        value_name = "FIELD[=VALUE]",
+        value_name = "[PLUGIN:]FIELD[=VALUE]",
         env = "BOSON_ALLOWED_PRIVILEGES",
         value_delimiter = ',',
         help_heading = "Plugins"
     )]
-    allowed: Vec<Privilege>,
+    privileges: Vec<Grant<Privilege>>,
+    /// Allow plugins to create objects of this custom resource: `external-secrets.io/v1/ExternalSecret`. PLURAL is
+    /// needed if it is irregular. The operator needs RBAC rules for it
+    #[arg(
+        long = "allow-kind",
+        value_name = "[PLUGIN:]GROUP/VERSION/KIND[=PLURAL]",
+        env = "BOSON_ALLOWED_KINDS",
+        value_delimiter = ',',
+        help_heading = "Plugins"
+    )]
+    kinds: Vec<Grant<Kind>>,
+    /// Allow plugins to set this label; KEY may end in `*`: `example.com/*`. Labels of the operator stay reserved
+    /// [default: any]
+    #[arg(
+        long = "allow-label",
+        value_name = "[PLUGIN:]KEY",
+        env = "BOSON_ALLOWED_LABELS",
+        value_delimiter = ',',
+        help_heading = "Plugins"
+    )]
+    labels: Option<Vec<Grant<KeyPattern>>>,
+    /// Allow plugins to set this annotation; KEY may end in `*` [default: any]
+    #[arg(
+        long = "allow-annotation",
+        value_name = "[PLUGIN:]KEY",
+        env = "BOSON_ALLOWED_ANNOTATIONS",
+        value_delimiter = ',',
+        help_heading = "Plugins"
+    )]
+    annotations: Option<Vec<Grant<KeyPattern>>>,
 }
 
-impl PrivilegeArguments {
+impl PermissionArguments {
     /// All of them.
-    pub fn privileges(&self) -> Privileges {
-        self.allowed.iter().cloned().collect()
+    ///
+    /// # Errors
+    /// Two kinds have the same name.
+    pub fn permissions(&self) -> Result<Permissions, Vec<Diagnostic>> {
+        let conflict = |kinds: ConflictingKinds| vec![Diagnostic::error(codes::KINDS_CONFLICT, kinds.to_string())];
+        let permissions = Permissions::new(self.kinds.clone(), self.privileges.clone()).map_err(conflict)?;
+        Ok(permissions.with_keys(self.labels.clone(), self.annotations.clone()))
     }
 }
 

@@ -290,9 +290,11 @@ fn configured(
     if reported.iter().any(Diagnostic::is_error) {
         return Err(reported);
     }
+    let own = own.to_string();
+    let plugin = one.plugin.with_names(vec![name, own]);
     let plugin = match &settings {
-        Some(settings) => one.plugin.with_settings(&settings.tree, &settings.name),
-        None => one.plugin,
+        Some(settings) => plugin.with_settings(&settings.tree, &settings.name),
+        None => plugin,
     };
     Ok((plugin, reported))
 }

@@ -21,6 +21,10 @@ boson_pipeline::codes::codes! {
     DEPLOYMENT_JOB_CONFLICT = "deployment-job-conflict", "A QuarksJob that the deployment does not own has a name that the conversion needs",
         "The names are `var-interpolation-<deployment>`, `data-gathering-<deployment>` and `bpm-configs-<deployment>`. The \
          operator does not change objects that the deployment does not own.";
+    DEPLOYMENT_KIND_UNAVAILABLE = "deployment-kind-unavailable", "The operator cannot read objects of an additional kind",
+        "A plugin returned an object of a custom resource that `--allow-kind` of the operator allows. The operator \
+         needs its CustomResourceDefinition, and permissions for it, which the administrator adds to the operator's \
+         account; docs/plugins.md has an example. Deployments without objects of this kind are not affected.";
     DEPLOYMENT_MALFORMED_OBJECT = "deployment-malformed-object", "A plugin returned an object that is not JSON",
         "The object contains a number that JSON cannot represent, such as an infinity. The cause is the plugin of \
          the stage `bpm` or `resources`.";

@@ -4,7 +4,7 @@
 use boson_api::PluginUse;
 use boson_document::Tree;
 use boson_pipeline::release::Release;
-use boson_pipeline::{Diagnostic, Stage, Stages};
+use boson_pipeline::{Diagnostic, Installer, Stage, Stages};
 use boson_signatures::ImageSignature;
 use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::Secret;
@@ -115,6 +115,8 @@ pub struct Chosen {
     pub stage: Stage,
     /// Name of the plugin.
     pub name: String,
+    /// Who installed it: permissions may depend on that.
+    pub installer: Installer,
     /// sha256 of a loaded component; none: the built-in plugin, with these settings.
     pub digest: Option<String>,
     /// `resources`: its place among the others was set explicitly.

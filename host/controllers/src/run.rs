@@ -8,12 +8,13 @@ use crate::plugins::{PluginPolicy, Plugins};
 use crate::quarks_secret::{self, Signer};
 use crate::slots::Slots;
 use crate::stateful_set;
-use boson_cluster::client::Cluster;
+use boson_cluster::client::{Cluster, Served};
 use boson_cluster::lease::{self, Election, End};
 use boson_cluster::metrics::Metrics;
 use boson_cluster::namespaces::{Namespaces, Scope};
 use boson_cluster::reconcile::Running;
 use boson_cluster::serving::{self, Health, State};
+use boson_pipeline::bundle::kinds::Kind;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -53,6 +54,9 @@ pub enum RunError {
     /// Another process holds the lease now. Restart, and wait for the lease.
     #[error("the lease was lost")]
     LeaseLost,
+    /// An allowed kind has objects in no namespace: a plugin must not create such objects.
+    #[error("--allow-kind {0}: objects of this kind are in no namespace, so a deployment cannot own them")]
+    ClusterScoped(Kind),
 }
 
 /// Runs until `stop`, and then finishes the reconciles in progress. `client`: from [`boson_cluster::client::connect`],
@@ -74,7 +78,8 @@ pub async fn run(
     // Without any part, health would count as ready.
     health.set(lease::PART, State::Starting);
     let serving = serve(&config, &health, &metrics).await?;
-    let cluster = Cluster::new(client, metrics.clone());
+    let cluster = Cluster::new(client, metrics.clone()).with_kinds(config.conversion.permissions.kinds());
+    check_kinds(&cluster).await?;
     let plugins = Plugins::new(&config.election.namespace, config.plugins);
     let key = DigestKey::default();
     let (keeper, reviewing) = match review(&config, &cluster, &plugins, &key, &health).await? {
@@ -111,6 +116,25 @@ pub async fn run(
         End::Done => Ok(()),
         End::Lost => Err(RunError::LeaseLost),
     }
+}
+
+/// Checks the kinds that an administrator allows in addition, as far as their definitions exist. The operator waits for
+/// the others.
+async fn check_kinds(cluster: &Cluster) -> Result<(), RunError> {
+    let asked = cluster.additional_kinds().iter();
+    let asked = asked.map(|kind| async move { (kind, cluster.served(kind).await) });
+    for (kind, served) in futures::future::join_all(asked).await {
+        match served {
+            Ok(Served::ClusterScoped) => return Err(RunError::ClusterScoped(*kind)),
+            Ok(Served::OtherPlural(plural)) => {
+                tracing::warn!(%kind, plural, "the plural of this kind differs: set it in --allow-kind");
+            }
+            Ok(Served::No) => tracing::warn!(%kind, "the API server does not know this kind yet"),
+            Ok(Served::Namespaced) => {}
+            Err(error) => tracing::warn!(%kind, %error, "cannot check this kind"),
+        }
+    }
+    Ok(())
 }
 
 /// Starts to serve health and metrics, if configured.

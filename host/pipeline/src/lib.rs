@@ -1,5 +1,6 @@
 //! The pure part of the host: inputs, stage order, bundle, diagnostics. No tokio, kube, wasmtime, file system or clock.
 
+pub mod author;
 pub mod bundle;
 pub mod cloud_config;
 pub mod codes;
@@ -20,5 +21,6 @@ pub mod stage;
 pub mod variables;
 pub mod yaml;
 
+pub use author::{Author, Installer};
 pub use diagnostic::{Diagnostic, Place, Severity};
 pub use stage::{Stage, StageError, Stages};

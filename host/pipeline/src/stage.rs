@@ -3,6 +3,7 @@
 //!
 //! `Stages` is implemented by the code that runs plugins; the pipeline does not depend on it.
 
+use crate::author::Author;
 use crate::diagnostic::{Diagnostic, Severity};
 use boson_document::Tree;
 pub use boson_manifest::instances::Spread;
@@ -444,12 +445,12 @@ pub trait Stages: Sync {
     fn check(&self, nth: usize, deployment: &Deployment, view: View<'_>) -> Reply<()>;
     /// Whether errors of this plugin of the checks stage fail the conversion.
     fn is_enforced(&self, nth: usize) -> bool;
-    /// Name of a stage's plugin in messages; `nth` counts those of `resources` and `checks`. If it does not ship with the
-    /// host, the name has its digest.
-    fn called(&self, stage: Stage, nth: usize) -> String {
+    /// The plugin of a stage; `nth` counts those of `resources` and `checks`. Of a rule with wrappers, the outermost,
+    /// which returns what the host gets.
+    fn author(&self, stage: Stage, nth: usize) -> Author {
         match stage.has_rule() {
-            true => stage.name().to_string(),
-            false => format!("{stage} {}", nth + 1),
+            true => Author::built_in(stage.name()),
+            false => Author::built_in(&format!("{stage} {}", nth + 1)),
         }
     }
 }

@@ -4,6 +4,7 @@
 
 use boson_document::{Tree, json};
 use boson_manifest::instances::Spread;
+use boson_pipeline::Author;
 use boson_pipeline::bundle::patch::{self, Budget};
 use boson_pipeline::bundle::{Bundle, Writer, kinds};
 use boson_pipeline::stage::{Deployment, Edit, ObjectReference};
@@ -37,8 +38,11 @@ fn object(kind: &str, name: &str) -> Tree {
         .with("metadata", Tree::object().with("name", name))
 }
 
-fn writer(name: &str) -> Writer<'_> {
-    Writer { name, is_ordered: true }
+fn writer(author: &Author) -> Writer<'_> {
+    Writer {
+        author,
+        is_ordered: true,
+    }
 }
 
 fn refusal(object: Tree) -> String {
@@ -247,7 +251,7 @@ fn hooks_patch_remove_and_add() {
         Edit::Add(object("Service", "a")),
         Edit::Add(object("NetworkPolicy", "n")),
     ];
-    assert_eq!(bundle.edit(edits, writer("hook")).unwrap(), []);
+    assert_eq!(bundle.edit(edits, writer(&"hook".into())).unwrap(), []);
     let names: Vec<_> = bundle
         .objects()
         .iter()
@@ -278,7 +282,7 @@ fn hooks_cannot_do_more_than_plugins_and_fail_as_a_whole() {
             Edit::Remove(reference("Service", "b")),
             Edit::JsonPatch(reference("Service", "a"), patch),
         ];
-        let errors = bundle.edit(edits, writer("hook")).unwrap_err();
+        let errors = bundle.edit(edits, writer(&"hook".into())).unwrap_err();
         assert_eq!(errors[0].code, code, "{}", errors[0].message);
         assert_eq!(bundle.objects(), before);
     }
@@ -291,7 +295,7 @@ fn hooks_cannot_do_more_than_plugins_and_fail_as_a_whole() {
             Edit::MergePatch(reference("Service", "a"), tree("{}")),
         ],
     ] {
-        let errors = bundle().edit(edits, writer("hook")).unwrap_err();
+        let errors = bundle().edit(edits, writer(&"hook".into())).unwrap_err();
         assert_eq!((errors.len(), errors[0].code.as_str()), (1, "bundle-no-such-object"));
     }
 }
@@ -350,13 +354,14 @@ fn unordered_plugins_that_depend_on_their_order_are_refused() {
         bundle
             .add(vec![object("Service", "a").with("spec", spec)], "bpm")
             .unwrap();
-        let unordered = |name| Writer {
-            name,
+        let [one, two] = ["one", "two"].map(Author::built_in);
+        let unordered = |author| Writer {
+            author,
             is_ordered: false,
         };
-        assert_eq!(bundle.edit(vec![first], unordered("one")).unwrap(), []);
+        assert_eq!(bundle.edit(vec![first], unordered(&one)).unwrap(), []);
         let before = bundle.objects().to_vec();
-        let reported = bundle.edit(vec![second], unordered("two"));
+        let reported = bundle.edit(vec![second], unordered(&two));
         match message {
             None => assert_eq!(reported, Ok(Vec::new())),
             Some(message) => {
@@ -378,7 +383,7 @@ fn two_ordered_plugins_that_set_one_field_differently_are_both_named() {
     let mut set = |place: &str, value: &str, hook: &str| {
         let patch = format!(r#"[{{"op": "add", "path": "{place}", "value": "{value}"}}]"#);
         let edits = vec![Edit::JsonPatch(reference("StatefulSet", "a"), tree(&patch))];
-        let warnings = bundle.edit(edits, writer(hook)).unwrap();
+        let warnings = bundle.edit(edits, writer(&hook.into())).unwrap();
         assert!(
             warnings
                 .iter()

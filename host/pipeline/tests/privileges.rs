@@ -6,7 +6,7 @@
 use boson_document::{Tree, json};
 use boson_manifest::instances::Spread;
 use boson_pipeline::bundle::privileges::{GrantedPrivileges, Privilege, Privileges, of_group};
-use boson_pipeline::bundle::{Bundle, Writer};
+use boson_pipeline::bundle::{Bundle, Permissions, Writer};
 use boson_pipeline::stage::{BpmCopy, Deployment, Edit, JobFiles, ObjectReference};
 
 fn tree(text: &str) -> Tree {
@@ -47,7 +47,11 @@ fn workload(kind: &str, pod: &str) -> Tree {
 
 /// What is reported of pods with these privileges; empty if they are accepted.
 fn reported(granted: &GrantedPrivileges, kind: &str, pod: &str) -> String {
-    let mut bundle = Bundle::with_privileges(&deployment(), granted.clone());
+    reported_with(granted, &Permissions::default(), kind, pod)
+}
+
+fn reported_with(granted: &GrantedPrivileges, permissions: &Permissions, kind: &str, pod: &str) -> String {
+    let mut bundle = Bundle::with_rules(&deployment(), granted.clone(), permissions, &Tree::Null);
     match bundle.add(vec![workload(kind, pod)], "resources 1") {
         Ok(()) => String::new(),
         Err(errors) => {
@@ -139,12 +143,16 @@ fn pods_get_no_privilege_that_was_not_granted() {
     ] {
         for (right, pod) in ASKING {
             let reported = reported(&GrantedPrivileges::default(), kind, pod);
-            let expected = format!("for '{right}', which the deployment does not request (made by resources 1)");
+            let expected = ", which the deployment does not request (made by resources 1)";
+            assert!(
+                reported.contains(&format!("for '{right}' in spec.")),
+                "{pod}: {reported}"
+            );
             assert!(
                 reported.starts_with(&format!("bundle-privilege: {kind} 'dep-group': its ")),
                 "{pod}: {reported}"
             );
-            assert!(reported.ends_with(&expected), "{pod}: {reported}");
+            assert!(reported.ends_with(expected), "{pod}: {reported}");
         }
     }
     let harmless = r#"{"serviceAccountName": "default", "hostNetwork": false, "volumes": [{"name": "v", "secret": {}}],
@@ -156,17 +164,16 @@ fn pods_get_no_privilege_that_was_not_granted() {
 
 #[test]
 fn an_administrator_allows_a_privilege_or_one_value_of_it() {
-    let granted =
-        |text: &str| GrantedPrivileges::new(text.split(',').map(|one| one.parse::<Privilege>().unwrap()).collect());
+    let nothing = GrantedPrivileges::default();
+    let with = |privilege: &str, pod: &str| {
+        let permissions = Permissions::new(Vec::new(), vec![privilege.parse().unwrap()]).unwrap();
+        reported_with(&nothing, &permissions, "Deployment", pod)
+    };
     for (right, pod) in ASKING {
-        assert_eq!(reported(&granted(right), "Deployment", pod), "", "{right}");
+        assert_eq!(with(right, pod), "", "{right}");
         let field = right.split('=').next().unwrap();
-        assert_eq!(reported(&granted(field), "Deployment", pod), "", "{field}");
-        assert_ne!(
-            reported(&granted(&format!("{field}=other")), "Deployment", pod),
-            "",
-            "{field}"
-        );
+        assert_eq!(with(field, pod), "", "{field}");
+        assert_ne!(with(&format!("{field}=other"), pod), "", "{field}");
     }
     assert!("hostNetworks".parse::<Privilege>().unwrap_err().contains("hostNetwork"));
     assert_eq!(
@@ -288,7 +295,7 @@ fn scripts_before_the_start_run_as_root_as_in_bosh() {
 fn a_patch_cannot_add_privileges_either() {
     let mut granted = GrantedPrivileges::default();
     granted.grant("dep-group".into(), Privileges::default());
-    let mut bundle = Bundle::with_privileges(&deployment(), granted);
+    let mut bundle = Bundle::with_rules(&deployment(), granted, &Permissions::default(), &Tree::Null);
     let pod = r#"{"containers": [{"name": "p", "securityContext": {"privileged": false}}]}"#;
     bundle.add(vec![workload("QuarksStatefulSet", pod)], "bpm").unwrap();
     let before = bundle.objects().to_vec();
@@ -301,7 +308,7 @@ fn a_patch_cannot_add_privileges_either() {
     let patch = tree(&format!(r#"[{{"op": "replace", "path": "{place}", "value": true}}]"#));
     let edits = vec![Edit::JsonPatch(group, patch)];
     let writer = Writer {
-        name: "resources 1",
+        author: &"resources 1".into(),
         is_ordered: true,
     };
     let errors = bundle.edit(edits, writer).unwrap_err();

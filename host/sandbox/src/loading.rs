@@ -153,6 +153,8 @@ impl Sandbox {
             name,
             below: None,
             description: Arc::default(),
+            installer: None,
+            names: Vec::new(),
         })
     }
 }

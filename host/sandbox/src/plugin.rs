@@ -6,7 +6,7 @@ use crate::digest::Digest;
 use crate::error::{Failure, FailureKind};
 use crate::limits::MAX_WRAPPERS;
 use boson_document::{Tree, json};
-use boson_pipeline::Stage;
+use boson_pipeline::{Author, Installer, Stage};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -45,6 +45,10 @@ pub struct Plugin {
     pub(crate) description: Arc<OnceLock<Description>>,
     /// Its name in messages.
     pub(crate) name: String,
+    /// Who installed it, if it does not ship with the host; `None`: the user of the command line.
+    pub(crate) installer: Option<Installer>,
+    /// The names by which permissions refer to it; empty: its name in messages.
+    pub(crate) names: Vec<String>,
 }
 
 // === impl Source ===
@@ -84,6 +88,24 @@ impl Plugin {
         }
     }
 
+    /// The plugin, as permissions and messages name it.
+    pub fn author(&self) -> Author {
+        let installer = self.installer.clone().unwrap_or(Installer::CommandLine);
+        let names = match self.names.is_empty() {
+            true => vec![self.name.clone()],
+            false => self.names.clone(),
+        };
+        Author {
+            called: self.called(),
+            names,
+            installer: if self.is_foreign() {
+                installer
+            } else {
+                Installer::BuiltIn
+            },
+        }
+    }
+
     /// Settings for its calls, as JSON text.
     pub fn settings(&self) -> &str {
         &self.settings
@@ -93,6 +115,20 @@ impl Plugin {
     #[must_use]
     pub fn named(mut self, name: &str) -> Self {
         self.name = name.to_string();
+        self
+    }
+
+    /// Sets the names by which permissions refer to it, instead of its name in messages.
+    #[must_use]
+    pub fn with_names(mut self, names: Vec<String>) -> Self {
+        self.names = names;
+        self
+    }
+
+    /// Sets who installed it, if it does not ship with the host.
+    #[must_use]
+    pub fn with_installer(mut self, installer: Installer) -> Self {
+        self.installer = Some(installer);
         self
     }
 

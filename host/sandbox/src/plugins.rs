@@ -158,14 +158,13 @@ impl Plugins {
         })
     }
 
-    /// Name of a plugin in messages.
-    pub(crate) fn called_nth(&self, stage: Stage, nth: usize) -> Option<String> {
-        let plugin = match stage {
+    /// A plugin of a stage; a rule with its wrappers.
+    pub(crate) fn nth(&self, stage: Stage, nth: usize) -> Option<&Plugin> {
+        match stage {
             Stage::Resources => self.resources.get(nth).map(|one| &one.plugin),
             Stage::Checks => self.checks.get(nth).map(|one| &one.plugin),
             rule => self.rules.get(&rule),
-        };
-        plugin.map(Plugin::called)
+        }
     }
 
     /// The deployment that a call is made for, if it is not the request that says so.

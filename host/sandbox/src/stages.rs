@@ -15,7 +15,7 @@ use boson_pipeline::stage::{
     Provider, Rendered, Reply, Resolved, ResolvedGroup, StageError, Template, Variable, VariableRules, VariablesPlan,
     View,
 };
-use boson_pipeline::{Stage, Stages};
+use boson_pipeline::{Author, Stage, Stages};
 use std::collections::HashSet;
 use std::iter;
 
@@ -372,7 +372,8 @@ impl Stages for Plugins {
         reading.reply((), reply, &[])
     }
 
-    fn called(&self, stage: Stage, nth: usize) -> String {
-        self.called_nth(stage, nth).unwrap_or_else(|| stage.name().to_string())
+    fn author(&self, stage: Stage, nth: usize) -> Author {
+        let plugin = self.nth(stage, nth);
+        plugin.map_or_else(|| Author::built_in(stage.name()), Plugin::author)
     }
 }

@@ -142,7 +142,7 @@ impl Environment {
             budget: boson_budget::Budget::default(),
             roll_outdated: 0,
             keep_versions: 2,
-            allowed: Default::default(),
+            permissions: Default::default(),
         };
         self.operator_that(signer, client, namespaces, lease, conversion)
     }

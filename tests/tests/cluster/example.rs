@@ -177,7 +177,7 @@ impl Example {
             budget: boson_budget::Budget::default(),
             roll_outdated,
             keep_versions: 2,
-            allowed: Default::default(),
+            permissions: Default::default(),
         };
         self.env.operator_with(client, here, lease, conversion)
     }

@@ -8,6 +8,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod additional_kinds;
 mod admission;
 mod all_features;
 mod bad_input;

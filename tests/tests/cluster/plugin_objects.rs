@@ -1,5 +1,5 @@
-//! A plugin of the stage `resources` that adds an object of every kind that is allowed and that the built-in plugins do
-//! not create.
+//! A plugin of the stage `resources` that adds objects: one of every kind that is allowed and that the built-in plugins do
+//! not create, or others.
 
 use serde_json::{Value, json};
 
@@ -63,18 +63,26 @@ pub fn objects() -> Vec<(&'static str, Value)> {
 
 /// The component that adds them.
 pub fn plugin() -> Vec<u8> {
+    let named = objects().into_iter().map(|(_, mut object)| {
+        object["metadata"] = json!({"name": "extra"});
+        object
+    });
+    plugin_of("extras", &named.collect::<Vec<_>>())
+}
+
+/// A component of this name that adds these objects.
+pub fn plugin_of(name: &str, objects: &[Value]) -> Vec<u8> {
     let mut data = Vec::new();
     let mut place = |text: &str| {
         let at = BASE + data.len();
         data.extend(text.as_bytes());
         [at, text.len()]
     };
-    let description = ["extras", "1.0.0", "{}"].map(&mut place);
+    let description = [name, "1.0.0", "{}"].map(&mut place);
     // The case `add`; each case is as long as the longest.
-    let additions: Vec<[usize; 9]> = objects()
-        .into_iter()
-        .map(|(_, mut object)| {
-            object["metadata"] = json!({"name": "extra"});
+    let additions: Vec<[usize; 9]> = objects
+        .iter()
+        .map(|object| {
             let [at, length] = place(&object.to_string());
             [2, at, length, 0, 0, 0, 0, 0, 0]
         })

@@ -3,7 +3,7 @@
 use super::{Called, Case, Outcome, Tested, replies};
 use crate::plugins;
 use boson_document::Tree;
-use boson_pipeline::bundle::{Bundle, Writer, codes};
+use boson_pipeline::bundle::{Bundle, Writer, codes, kinds};
 use boson_pipeline::report::{self, Sources};
 use boson_pipeline::stage::{Edit, StageError};
 use boson_pipeline::{Diagnostic, Stage};
@@ -150,10 +150,12 @@ fn refused(case: &Case, changes: Changes, from: &str) -> Vec<Diagnostic> {
     };
     let made = match changes {
         Changes::None => return Vec::new(),
-        Changes::Objects(objects) => Bundle::new(&deployment).add(objects, from),
+        Changes::Objects(objects) => Bundle::new(&deployment).add(without_custom(objects), from),
         Changes::Edits(edits) => {
-            let (added, edits): (Vec<Edit>, Vec<Edit>) =
-                edits.into_iter().partition(|edit| matches!(edit, Edit::Add(_)));
+            let (added, edits): (Vec<Edit>, Vec<Edit>) = edits
+                .into_iter()
+                .filter(is_checked)
+                .partition(|edit| matches!(edit, Edit::Add(_)));
             let object = |edit: Edit| match edit {
                 Edit::Add(object) => Some(object),
                 _ => None,
@@ -163,12 +165,12 @@ fn refused(case: &Case, changes: Changes, from: &str) -> Vec<Diagnostic> {
             let mut bundle = Bundle::of_host(&deployment);
             let given = view.map_or(&[][..], |view| view.items("objects")).to_vec();
             let writer = Writer {
-                name: from,
+                author: &from.into(),
                 is_ordered: true,
             };
             Bundle::new(&deployment)
-                .add(added.into_iter().filter_map(object).collect(), from)
-                .and_then(|()| bundle.add(given, "the input"))
+                .add(without_custom(added.into_iter().filter_map(object).collect()), from)
+                .and_then(|()| bundle.add(without_custom(given), "the input"))
                 .and_then(|()| bundle.edit(edits, writer).map(drop))
         }
     };
@@ -176,6 +178,23 @@ fn refused(case: &Case, changes: Changes, from: &str) -> Vec<Diagnostic> {
     let mut errors = made.err().unwrap_or_default();
     errors.retain(|error| error.code != codes::BUNDLE_PRIVILEGE.name);
     errors
+}
+
+/// An administrator may allow custom resources, which the input of a call does not say: they are not checked.
+fn without_custom(mut objects: Vec<Tree>) -> Vec<Tree> {
+    let part = |object: &Tree, member| object.str(member).unwrap_or_default().to_string();
+    objects.retain(|object| !kinds::can_be_allowed(&part(object, "apiVersion"), &part(object, "kind")));
+    objects
+}
+
+/// Whether an edit is of an object that is checked.
+fn is_checked(edit: &Edit) -> bool {
+    match edit {
+        Edit::JsonPatch(object, _) | Edit::MergePatch(object, _) | Edit::Remove(object) => {
+            !kinds::can_be_allowed(&object.api_version, &object.kind)
+        }
+        Edit::Add(_) => true,
+    }
 }
 
 /// Codes that `host explain` could not explain.

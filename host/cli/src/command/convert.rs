@@ -14,11 +14,11 @@ use crate::folder;
 use crate::inputs;
 use crate::memory;
 use crate::output::{self, Color, Progress, Warnings};
-use crate::plugin_arguments::{PluginArguments, PrivilegeArguments, Replacement};
+use crate::plugin_arguments::{PermissionArguments, PluginArguments, Replacement};
 use crate::plugins;
 use crate::summary;
 use boson_document::{Tree, go};
-use boson_pipeline::bundle::owner;
+use boson_pipeline::bundle::{Permissions, owner};
 use boson_pipeline::convert::codes as convert_codes;
 use boson_pipeline::convert::{self, Conversion, Inputs, Target};
 use boson_pipeline::release::Release;
@@ -116,7 +116,7 @@ pub struct ConvertArguments {
     #[command(flatten)]
     plugins: PluginArguments,
     #[command(flatten)]
-    allowed: PrivilegeArguments,
+    allowed: PermissionArguments,
 }
 
 // === impl ConvertArguments ===
@@ -271,6 +271,7 @@ fn convert(
     warnings: &mut Vec<Diagnostic>,
     progress: &Progress,
 ) -> Result<Done, Vec<Diagnostic>> {
+    let permissions = arguments.allowed.permissions()?;
     progress.say("reading releases");
     // Everything that can be read is read before anything fails, so that all missing inputs are reported at once.
     let plugins = plugins::prepare(&arguments.plugins, &Stage::ALL, sources);
@@ -350,7 +351,7 @@ fn convert(
     let deployment = deployment(arguments, named)?;
     let plugins = plugins.with_deployment(&deployment.name, &deployment.namespace);
     let conversion = pipeline(
-        arguments,
+        (arguments, &permissions),
         &plugins,
         &deployment,
         (&document, &manifest),
@@ -446,7 +447,7 @@ fn deployment(arguments: &ConvertArguments, manifest: Named<'_>) -> Result<Deplo
 }
 
 fn pipeline(
-    arguments: &ConvertArguments,
+    (arguments, permissions): (&ConvertArguments, &Permissions),
     plugins: &Plugins,
     deployment: &Deployment,
     (without_values, manifest): (&Tree, &Manifest),
@@ -470,7 +471,7 @@ fn pipeline(
         releases,
         filter: manifest.filter(sources),
         target,
-        allowed: &arguments.allowed.privileges(),
+        permissions,
         threads: match arguments.record {
             // Calls are numbered in their order.
             Some(_) => 1,

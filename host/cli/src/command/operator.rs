@@ -7,7 +7,7 @@ use crate::images::RegistryImages;
 use crate::loaded::Loaded;
 use crate::memory;
 use crate::output::{self, Color};
-use crate::plugin_arguments::{PluginArguments, PrivilegeArguments};
+use crate::plugin_arguments::{PermissionArguments, PluginArguments};
 use crate::plugins;
 use crate::registries::{AuthorityArguments, WithoutTlsArguments};
 use crate::signatures::{Mode, SignatureArguments, Signatures};
@@ -18,6 +18,7 @@ use boson_cluster::namespaces::Namespaces;
 use boson_controllers::admission::{self, Way};
 use boson_controllers::plugins::{PluginPolicy, PluginSources};
 use boson_controllers::{Config, Conversion};
+use boson_pipeline::bundle::Permissions;
 use boson_pipeline::report::Sources;
 use boson_pipeline::{Diagnostic, Stage};
 use boson_registry::Settings;
@@ -168,7 +169,7 @@ pub struct OperatorArguments {
     #[command(flatten)]
     plugins: PluginArguments,
     #[command(flatten)]
-    allowed: PrivilegeArguments,
+    allowed: PermissionArguments,
 }
 
 /// Which plugins from ConfigMaps to use.
@@ -237,7 +238,9 @@ pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), Failed> {
     let budget = Budget::of_many(memory::or_found(arguments.plugins.max_memory), cores);
     let signatures = Arc::new(arguments.signatures.read()?);
     let mode = signatures.mode();
-    let rules = load(arguments, signatures, &budget, &mut sources).map_err(|diagnostics| {
+    let loaded = load(arguments, signatures, &budget, &mut sources);
+    let loaded = loaded.and_then(|rules| Ok((rules, arguments.allowed.permissions()?)));
+    let (rules, permissions) = loaded.map_err(|diagnostics| {
         output::show(&diagnostics, &sources, color);
         exit::failed(&diagnostics, !arguments.plugins.replacements.is_empty())
     })?;
@@ -268,7 +271,7 @@ pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), Failed> {
         Failed::Input
     })?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let ended = runtime.block_on(operate(arguments, budget, rules, (images, mode), web));
+    let ended = runtime.block_on(operate(arguments, budget, (rules, permissions), (images, mode), web));
     // The result of a conversion that still runs is not needed.
     runtime.shutdown_background();
     ended.map_err(|error| {
@@ -281,7 +284,7 @@ pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), Failed> {
 async fn operate(
     arguments: &OperatorArguments,
     budget: Budget,
-    rules: Loaded,
+    (rules, permissions): (Loaded, Permissions),
     (images, signatures): (RegistryImages, Mode),
     web: WebDocuments,
 ) -> anyhow::Result<()> {
@@ -313,7 +316,7 @@ async fn operate(
             operator_image: arguments.operator_image.clone(),
             roll_outdated: usize::from(arguments.roll_outdated_groups),
             keep_versions: usize::from(arguments.keep_versions),
-            allowed: arguments.allowed.privileges(),
+            permissions,
         },
         signer: arguments.signer_name.clone(),
         admission: admission(arguments),

@@ -1,13 +1,15 @@
 //! Fills the cache with a watch for each kind, of metadata only. Objects that deployments create are selected by their
 //! label.
+//!
+//! The definition of an additional kind may be missing, and so may the permission for it. Such a watch counts as filled,
+//! so that it does not delay the deployments that have no objects of the kind; it recovers on its own.
 
 use super::selector::homes;
 use super::{Cache, Digest, Entry, Place, Says};
-use crate::client::api;
-use crate::client::resource;
+use crate::client::{Cluster, api, resource};
 use boson_api::QuarksStatefulSet;
 use boson_manifest::labels;
-use boson_pipeline::bundle::kinds::KINDS;
+use boson_pipeline::bundle::kinds::{KINDS, Kind};
 use futures::stream::{self, BoxStream};
 use futures::{Stream, StreamExt};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -17,9 +19,13 @@ use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event};
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Kinds that users create, too, as inputs of a deployment: these objects have no label.
 const READ: [&str; 2] = ["ConfigMap", "Secret"];
+
+/// Until the next try to watch an additional kind.
+const RETRY: Duration = Duration::from_secs(30);
 
 /// An object that has changed. The cache is already updated.
 #[derive(Clone, Debug)]
@@ -41,42 +47,55 @@ struct Feed {
     /// The objects so far of a list that is not complete yet.
     listed: HashSet<Place>,
     filled: bool,
+    /// An additional kind: its watch may fail.
+    is_optional: bool,
+    failed: bool,
 }
 
 /// Watches everything in one namespace, or in all. Updates the cache, and then yields each change.
 pub fn follow(
     cache: &Arc<Cache>,
-    client: &kube::Client,
+    cluster: &Cluster,
     namespace: &Option<String>,
 ) -> impl Stream<Item = watcher::Result<Touched>> + Send + use<> {
-    let feeds: Vec<_> = KINDS
-        .iter()
-        .map(|kind| {
-            let labelled = watcher::Config::default().labels(labels::DEPLOYMENT_NAME);
-            match kind.kind {
-                "QuarksStatefulSet" => feed(cache, kind.kind, namespace, sets(client, namespace, labelled)),
-                read if READ.contains(&read) => {
-                    let events = objects(client, kind.api_version, read, namespace, watcher::Config::default());
-                    feed(cache, read, namespace, events)
-                }
-                made => {
-                    let events = objects(client, kind.api_version, made, namespace, labelled);
-                    feed(cache, made, namespace, events)
-                }
+    let client = &cluster.client();
+    let labelled = || watcher::Config::default().labels(labels::DEPLOYMENT_NAME);
+    let built_in = KINDS.iter().map(|kind| {
+        let events = match kind.kind {
+            "QuarksStatefulSet" => sets(client, namespace, labelled()),
+            read if READ.contains(&read) => objects(client, kind, namespace, watcher::Config::default()),
+            _ => objects(client, kind, namespace, labelled()),
+        };
+        feed(Feed::new(cache, kind.kind, namespace), events)
+    });
+    let additional = cluster.additional_kinds().iter().map(|kind| {
+        let feed_of_kind = Feed {
+            is_optional: true,
+            ..Feed::new(cache, kind.kind, namespace)
+        };
+        let events = objects(client, kind, namespace, labelled()).then(|event| async move {
+            // The watcher itself would try again each second.
+            if event.is_err() {
+                tokio::time::sleep(RETRY).await;
             }
-        })
-        .collect();
+            event
+        });
+        feed(feed_of_kind, events.boxed())
+    });
+    let feeds: Vec<_> = built_in.chain(additional).collect();
     stream::select_all(feeds)
 }
 
 fn objects(
     client: &kube::Client,
-    api_version: &str,
-    kind: &str,
+    kind: &Kind,
     namespace: &Option<String>,
     config: watcher::Config,
 ) -> BoxStream<'static, watcher::Result<Event<Observed>>> {
-    let resource = resource(api_version, kind);
+    let mut resource = resource(kind.api_version, kind.kind);
+    if let Some(plural) = kind.plural {
+        resource.plural = plural.to_string();
+    }
     let api: Api<PartialObjectMeta<DynamicObject>> = match namespace {
         Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
         None => Api::all_with(client.clone(), &resource),
@@ -114,21 +133,16 @@ fn mapped<K>(event: Event<K>, observed: impl Fn(K) -> Observed) -> Event<Observe
 }
 
 fn feed(
-    cache: &Arc<Cache>,
-    kind: &'static str,
-    namespace: &Option<String>,
+    mut feed: Feed,
     events: BoxStream<'static, watcher::Result<Event<Observed>>>,
 ) -> BoxStream<'static, watcher::Result<Touched>> {
-    let mut feed = Feed {
-        cache: cache.clone(),
-        kind,
-        namespace: namespace.clone(),
-        listed: HashSet::new(),
-        filled: false,
-    };
-    cache.open.send_modify(|open| *open = open.saturating_add(1));
+    feed.cache.open.send_modify(|open| *open = open.saturating_add(1));
     let touched = events.flat_map(move |event| match event {
         Ok(event) => stream::iter(feed.take(event).into_iter().map(Ok).collect::<Vec<_>>()),
+        Err(error) if feed.is_optional => {
+            feed.fail(&error);
+            stream::iter(Vec::new())
+        }
         Err(error) => stream::iter(vec![Err(error)]),
     });
     touched.boxed()
@@ -158,6 +172,18 @@ fn place(kind: &'static str, meta: &ObjectMeta) -> Place {
 // === impl Feed ===
 
 impl Feed {
+    fn new(cache: &Arc<Cache>, kind: &'static str, namespace: &Option<String>) -> Self {
+        Self {
+            cache: cache.clone(),
+            kind,
+            namespace: namespace.clone(),
+            listed: HashSet::new(),
+            filled: false,
+            is_optional: false,
+            failed: false,
+        }
+    }
+
     fn take(&mut self, event: Event<Observed>) -> Vec<Touched> {
         match event {
             Event::Init => {
@@ -180,10 +206,31 @@ impl Feed {
         let known = self.cache.places(self.kind, self.namespace.as_deref());
         let missing = known.into_iter().filter(|place| !listed.contains(place));
         let touched = missing.filter_map(|place| self.remove(place)).collect();
+        if std::mem::replace(&mut self.failed, false) {
+            tracing::info!(kind = self.kind, "objects of this kind can be watched now");
+        }
+        self.fill();
+        touched
+    }
+
+    fn fill(&mut self) {
         if !std::mem::replace(&mut self.filled, true) {
             self.cache.open.send_modify(|open| *open = open.saturating_sub(1));
         }
-        touched
+    }
+
+    /// The watch of an additional kind failed; it is retried.
+    fn fail(&mut self, error: &watcher::Error) {
+        match std::mem::replace(&mut self.failed, true) {
+            true => tracing::debug!(kind = self.kind, %error, "cannot watch"),
+            false => tracing::warn!(
+                kind = self.kind,
+                %error,
+                "cannot watch objects of this kind, which --allow-kind allows; retried until its definition is \
+                 installed and the operator may list and watch it"
+            ),
+        }
+        self.fill();
     }
 
     fn remove(&self, place: Place) -> Option<Touched> {
@@ -195,7 +242,6 @@ impl Feed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     fn meta(name: &str) -> Observed {
         let value = serde_json::json!({"name": name, "namespace": "n", "uid": name, "resourceVersion": "1"});
@@ -210,13 +256,7 @@ mod tests {
     async fn what_was_deleted_during_a_gap_is_reported_and_the_first_list_fills() {
         let cache = Arc::new(Cache::default());
         cache.open.send_replace(1);
-        let mut feed = Feed {
-            cache: cache.clone(),
-            kind: "Secret",
-            namespace: None,
-            listed: HashSet::new(),
-            filled: false,
-        };
+        let mut feed = Feed::new(&cache, "Secret", &None);
         feed.take(Event::Init);
         feed.take(Event::InitApply(meta("a")));
         feed.take(Event::InitApply(meta("b")));

@@ -2,6 +2,7 @@
 
 use super::error::Subject;
 use super::{AnyObject, Cluster, Error, Fault, FieldManager, Kind, Verb, applying, written};
+use boson_pipeline::bundle::kinds::Kind as AdditionalKind;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use kube::api::{DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams, Preconditions};
 use kube::core::{ApiResource, DynamicObject, Request};
@@ -21,7 +22,7 @@ impl Cluster {
     pub async fn list_any(&self, resource: &ApiResource, namespace: &str, labels: &str) -> Result<Vec<Value>, Error> {
         let api = self.any(resource, namespace);
         let query = ListParams::default().labels(labels);
-        let subject = Subject::of_resource(resource);
+        let subject = Subject::of_resource(&self.exact(resource));
         let list = self.call(&subject, Verb::List, labels, || api.list(&query)).await?;
         list.items.into_iter().map(|object| whole(object, resource)).collect()
     }
@@ -94,7 +95,7 @@ impl Cluster {
         pointers: &[String],
         dry_run: bool,
     ) -> Result<Value, Error> {
-        let (resource, namespace, name) = object.place()?;
+        let (resource, namespace, name) = self.place(object)?;
         let version = object.resource_version();
         let version = version.ok_or_else(|| Error::flawed(&resource.kind, Some(name), "has no resourceVersion"))?;
         // Not `test`: its failure looks like that of a malformed patch.
@@ -126,7 +127,7 @@ impl Cluster {
     }
 
     async fn patch_any(&self, manager: FieldManager, object: &Value, dry_run: bool) -> Result<Value, Error> {
-        let (resource, namespace, name) = object.place()?;
+        let (resource, namespace, name) = self.place(object)?;
         let api = self.any(&resource, namespace);
         let parameters = PatchParams {
             dry_run,
@@ -148,7 +149,7 @@ impl Cluster {
     /// # Errors
     /// See [`Error`]. An existing object is no error.
     pub async fn create_any(&self, manager: FieldManager, object: &Value) -> Result<bool, Error> {
-        let (resource, namespace, name) = object.place()?;
+        let (resource, namespace, name) = self.place(object)?;
         let path = DynamicObject::url_path(&resource, Some(namespace));
         let parameters = PostParams {
             dry_run: false,
@@ -187,7 +188,7 @@ impl Cluster {
             uid: object.uid().map(str::to_string),
             resource_version: object.resource_version().map(str::to_string),
         });
-        self.delete_with(object.place()?, &parameters).await
+        self.delete_with(self.place(object)?, &parameters).await
     }
 
     /// Deletes this object, even if its status has changed, but nothing that it owns. It exists until Kubernetes has
@@ -226,7 +227,22 @@ impl Cluster {
     }
 
     fn any(&self, resource: &ApiResource, namespace: &str) -> Api<DynamicObject> {
-        Api::namespaced_with(self.client(), namespace, resource)
+        Api::namespaced_with(self.client(), namespace, &self.exact(resource))
+    }
+
+    fn place<'o>(&self, object: &'o Value) -> Result<(ApiResource, &'o str, &'o str), Error> {
+        let (resource, namespace, name) = object.place()?;
+        Ok((self.exact(&resource), namespace, name))
+    }
+
+    /// The resource with the plural that an administrator set for its kind.
+    fn exact(&self, resource: &ApiResource) -> ApiResource {
+        let is_it = |kind: &&AdditionalKind| kind.is_of(&resource.api_version, &resource.kind);
+        let plural = self.additional_kinds().iter().find(is_it).and_then(|kind| kind.plural);
+        ApiResource {
+            plural: plural.unwrap_or(&resource.plural).to_string(),
+            ..resource.clone()
+        }
     }
 }
 

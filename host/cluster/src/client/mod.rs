@@ -5,6 +5,7 @@
 //! restarts. All writes of all controllers use this module, so that they are counted and limited in one place.
 
 mod connect;
+mod discovery;
 mod dynamic;
 mod error;
 mod events;
@@ -19,6 +20,7 @@ mod status_patch;
 pub mod written;
 
 pub use connect::{Connection, connect};
+pub use discovery::Served;
 pub use error::{Error, Fault};
 pub use global::GlobalKind;
 pub use identity::{Identity, owner, pod_identity};
@@ -32,6 +34,7 @@ pub use events::{Events, Notice};
 pub(crate) use outage::Outage;
 
 use crate::metrics::{ApiCall, Metrics, Outcome};
+use boson_pipeline::bundle::kinds::Kind as AdditionalKind;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{
     Api, DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams, Preconditions, ValidationDirective,
@@ -78,6 +81,8 @@ pub struct Cluster {
     metrics: Arc<Metrics>,
     outage: Outage,
     answer: Duration,
+    /// Kinds that an administrator allows besides those that every conversion may create.
+    additional: Arc<[AdditionalKind]>,
 }
 
 // === impl Verb ===
@@ -107,7 +112,20 @@ impl Cluster {
             metrics,
             outage: Outage::default(),
             answer,
+            additional: Arc::default(),
         }
+    }
+
+    /// Sets the kinds that an administrator allows besides those that every conversion may create.
+    #[must_use]
+    pub fn with_kinds(mut self, additional: Vec<AdditionalKind>) -> Self {
+        self.additional = additional.into();
+        self
+    }
+
+    /// The kinds that an administrator allows besides those that every conversion may create.
+    pub fn additional_kinds(&self) -> &[AdditionalKind] {
+        &self.additional
     }
 
     /// Sets another limit for one answer.

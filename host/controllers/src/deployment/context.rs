@@ -8,7 +8,7 @@ use boson_budget::Budget;
 use boson_cluster::cache::Cache;
 use boson_cluster::client::{Cluster, Events, FieldManager};
 use boson_cluster::namespaces::Scope;
-use boson_pipeline::bundle::privileges::Privileges;
+use boson_pipeline::bundle::Permissions;
 use std::sync::Arc;
 
 /// Who owns the fields that this controller sets.
@@ -48,8 +48,8 @@ pub struct Conversion {
     pub roll_outdated: usize,
     /// How many unused versions of a Secret to retain beside the newest.
     pub keep_versions: usize,
-    /// The privileges that an administrator allows the pods of all deployments.
-    pub allowed: Privileges,
+    /// What an administrator allows plugins.
+    pub permissions: Permissions,
 }
 
 // === impl Context ===

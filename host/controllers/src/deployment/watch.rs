@@ -70,7 +70,7 @@ fn touched(
     namespace: &Option<String>,
     store: Store<BoshDeployment>,
 ) -> impl Stream<Item = Requeued> + Send + use<> {
-    let touched = follow(&context.cache, &context.cluster.client(), namespace);
+    let touched = follow(&context.cache, &context.cluster, namespace);
     let context = context.clone();
     touched.flat_map(move |touched| {
         let requeued = match touched {

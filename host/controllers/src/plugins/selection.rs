@@ -14,7 +14,7 @@ use crate::conversion::{Chosen, Settings};
 use boson_api::PluginUse;
 use boson_api::deployment::PluginChoice;
 use boson_document::{Tree, json};
-use boson_pipeline::{Diagnostic, Stage};
+use boson_pipeline::{Diagnostic, Installer, Stage};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -260,6 +260,7 @@ impl<'a> Selecting<'a> {
             let chosen = Chosen {
                 stage,
                 name: choice.name.clone(),
+                installer: Installer::BuiltIn,
                 digest: None,
                 is_ordered: true,
                 is_enforced: false,
@@ -298,6 +299,10 @@ impl<'a> Selecting<'a> {
         let chosen = Chosen {
             stage: document.stage,
             name: document.name.clone(),
+            installer: Installer::Namespace {
+                name: one.key.namespace.clone(),
+                is_of_operator: one.key.namespace == self.asking.operator_namespace,
+            },
             digest: document.digest.clone(),
             is_ordered,
             is_enforced: document.is_enforced,

@@ -28,11 +28,17 @@ boson_document::codes! {
         "Names consist of lower-case letters, digits and `-`, with a letter or digit at both ends. Secrets and some \
          other kinds also accept dots. Names of Services begin with a letter and have at most 63 characters; names \
          of StatefulSets have at most 52, because the labels of their pods contain them.";
+    BUNDLE_KEY_NOT_ALLOWED = "bundle-key-not-allowed", "A plugin sets a label or annotation that is not allowed",
+        "Other programs of the cluster act on labels and annotations: proxies, ingress controllers, clouds. With \
+         `--allow-label KEY` and `--allow-annotation KEY`, an administrator decides which of them plugins may set; KEY \
+         may end in `*`, and `PLUGIN:KEY` allows it to one plugin. Without these options, all are allowed but those of \
+         the operator. Labels, annotations and tags that the manifest sets need no permission.";
     BUNDLE_KIND_NOT_ALLOWED = "bundle-kind-not-allowed", "A plugin returned an object of a kind that is not allowed",
         "A conversion creates Secrets, ConfigMaps, Services, claims, workloads, network policies and the operator's \
          own kinds, in the `apiVersion` that the host knows. The host rejects Roles, ServiceAccounts, webhooks, \
          token Secrets and objects without a namespace, because a plugin must not gain privileges through the \
-         objects that it returns.";
+         objects that it returns. An administrator can allow custom resources: `--allow-kind GROUP/VERSION/Kind`, or \
+         `--allow-kind PLUGIN:GROUP/VERSION/Kind` for one plugin.";
     BUNDLE_NO_SUCH_OBJECT = "bundle-no-such-object", "A resource plugin changes an object that does not exist",
         "A patch or removal identifies an object by `apiVersion`, kind and name. No object has this name, or an \
          earlier plugin has removed it.";
@@ -51,8 +57,10 @@ boson_document::codes! {
          and `capabilities` of bpm.yml, `run.capabilities` and `run.security_context` of the job property `quarks`, \
          `serviceAccountName`, `automountServiceAccountToken` and `disks` of `env.bosh.agent.settings`. Workloads \
          that a resource plugin adds get none. Otherwise a plugin could control nodes, or act in the cluster as any \
-         account. An administrator can allow more, for all pods, with `--allow-privilege FIELD` or \
-         `--allow-privilege FIELD=VALUE`: `hostNetwork`, `hostPath=/dev/fuse`, `capabilities=NET_ADMIN`.";
+         account. An administrator can allow more with `--allow-privilege FIELD` or \
+         `--allow-privilege FIELD=VALUE`: `hostNetwork`, `hostPath=/dev/fuse`, `capabilities=NET_ADMIN`; for the objects \
+         of one plugin with `--allow-privilege PLUGIN:FIELD`. A plugin that changes what the pods of another plugin run \
+         needs the privileges of those pods, too.";
     BUNDLE_RESERVED_MARK = "bundle-reserved-mark", "A plugin sets a reserved label or annotation",
         "The operator acts on labels and annotations that begin with `quarks.cloudfoundry.org/`. For example, it \
          loads a ConfigMap with the label `quarks.cloudfoundry.org/plugin` as a plugin. A plugin may set only those \

@@ -3,26 +3,30 @@
 //! # Guarantees
 //! Every object is of an [allowed kind](kinds::KINDS), has a valid name that no other object of its kind has, belongs
 //! to the deployment by namespace and label, has no label or annotation that is reserved for the operator, gives its
-//! pods no [privileges](privileges) beyond the granted ones, and is within the [limits]. A call that fails changes
-//! nothing.
+//! pods no [privileges](privileges) beyond the granted ones, and is within the [limits]. What an administrator allows
+//! beyond that, for all plugins or for some, are [`Permissions`]. A call that fails changes nothing.
 
 pub mod codes;
 pub mod kinds;
 pub mod limits;
 mod marks;
 pub mod patch;
+mod permissions;
 pub mod privileges;
 mod writers;
 
 pub use codes::ALL as CODES;
+pub use permissions::{ConflictingKinds, Grant, KeyPattern, Permissions};
 pub use writers::Writer;
 
 use crate::Diagnostic;
+use crate::author::Author;
 use crate::object::{fault, name};
 use crate::stage::{Deployment, Edit, ObjectReference};
 use boson_document::{Map, Tree};
 use boson_manifest::labels;
 use boson_manifest::names::{LABEL_LIMIT, cut, label};
+use permissions::Rights;
 use privileges::GrantedPrivileges;
 use std::collections::{BTreeSet, HashMap};
 use writers::Writers;
@@ -44,12 +48,25 @@ const MESSAGE: usize = 2000;
 pub struct Bundle {
     namespace: String,
     deployment: String,
-    /// Privileges that pods may have. `None`: the host creates the objects itself from checked ones.
-    granted: Option<GrantedPrivileges>,
+    /// `None`: the host creates the objects itself from checked ones.
+    rules: Option<Rules>,
+    /// Additional kinds among the checked ones.
+    additional: Vec<kinds::Kind>,
     objects: Vec<Tree>,
     /// Index of each object, by group, kind and name.
     index: HashMap<Identity, usize>,
     writers: Writers,
+}
+
+/// What the objects of plugins may have.
+#[derive(Clone, Debug, Default)]
+struct Rules {
+    /// What the deployment requests for its pods.
+    granted: GrantedPrivileges,
+    /// What an administrator allows.
+    permissions: Permissions,
+    /// Labels and annotations that the manifest sets; empty if all are allowed.
+    requested: BTreeSet<String>,
 }
 
 type Identity = (String, String, String);
@@ -59,13 +76,32 @@ type Identity = (String, String, String);
 impl Bundle {
     /// An empty bundle whose pods get no extra privileges.
     pub fn new(deployment: &Deployment) -> Self {
-        Self::with_privileges(deployment, GrantedPrivileges::default())
+        Self::with_rules(
+            deployment,
+            GrantedPrivileges::default(),
+            &Permissions::default(),
+            &Tree::Null,
+        )
     }
 
-    /// An empty bundle whose pods may have these privileges.
-    pub fn with_privileges(deployment: &Deployment, granted: GrantedPrivileges) -> Self {
+    /// An empty bundle whose pods may have the privileges that the deployment requests, and whose plugins may do what
+    /// an administrator allows. `manifest`: may request labels and annotations.
+    pub fn with_rules(
+        deployment: &Deployment,
+        granted: GrantedPrivileges,
+        permissions: &Permissions,
+        manifest: &Tree,
+    ) -> Self {
+        let requested = match permissions.restrict_keys() {
+            true => marks::requested(manifest),
+            false => BTreeSet::new(),
+        };
         Self {
-            granted: Some(granted),
+            rules: Some(Rules {
+                granted,
+                permissions: permissions.clone(),
+                requested,
+            }),
             ..Self::of_host(deployment)
         }
     }
@@ -75,11 +111,19 @@ impl Bundle {
         Self {
             namespace: deployment.namespace.clone(),
             deployment: owner(deployment),
-            granted: None,
+            rules: None,
+            additional: Vec::new(),
             objects: Vec::new(),
             index: HashMap::new(),
             writers: Writers::default(),
         }
+    }
+
+    /// Sets the kinds of checked objects, besides those that every conversion may create.
+    #[must_use]
+    pub fn with_kinds(mut self, additional: Vec<kinds::Kind>) -> Self {
+        self.additional = additional;
+        self
     }
 
     /// The objects added so far.
@@ -92,14 +136,18 @@ impl Bundle {
         self.objects
     }
 
-    /// Adds the objects that a plugin returned. `from` names the plugin in diagnostics.
+    /// Adds the objects that a plugin returned.
     ///
     /// # Errors
     /// The first hundred faults.
-    pub fn add(&mut self, objects: Vec<Tree>, from: &str) -> Result<(), Vec<Diagnostic>> {
+    pub fn add(&mut self, objects: Vec<Tree>, from: impl Into<Author>) -> Result<(), Vec<Diagnostic>> {
         let before = self.objects.len();
-        let errors = objects.into_iter().filter_map(|object| self.add_one(object).err());
-        let errors: Vec<_> = errors.map(|error| by(*error, from)).take(FAULTS).collect();
+        let author = from.into();
+        let rights = self.rights(&author);
+        let errors = objects
+            .into_iter()
+            .filter_map(|object| self.add_one(object, (&author, &rights)).err());
+        let errors: Vec<_> = errors.map(|error| by(*error, &author.called)).take(FAULTS).collect();
         if errors.is_empty() {
             return Ok(());
         }
@@ -118,6 +166,8 @@ impl Bundle {
         let mut removed = BTreeSet::new();
         let (mut touched, mut errors) = (BTreeSet::new(), Vec::new());
         let mut budget = patch::Budget::default();
+        let rights = self.rights(writer.author);
+        let by_writer = (writer.author, &rights);
         for edit in edits {
             if errors.len() >= FAULTS {
                 break;
@@ -127,13 +177,14 @@ impl Bundle {
                 Edit::Add(object) => identity(object),
             });
             let outcome = match edit {
-                Edit::JsonPatch(object, patch) => edited.patch(&object, |tree| patch::apply(tree, &patch, &mut budget)),
-                Edit::MergePatch(object, patch) => {
-                    edited.patch(&object, |tree| patch::merge(tree, &patch, &mut budget))
+                Edit::JsonPatch(object, patch) => {
+                    edited.patch(&object, by_writer, |tree| patch::apply(tree, &patch, &mut budget))
                 }
-                Edit::Add(object) => edited.add_one(object),
-                Edit::Remove(object) => edited.find(&object).map(|at| {
-                    edited.index.remove(&referred(&object));
+                Edit::MergePatch(object, patch) => {
+                    edited.patch(&object, by_writer, |tree| patch::merge(tree, &patch, &mut budget))
+                }
+                Edit::Add(object) => edited.add_one(object, by_writer),
+                Edit::Remove(object) => edited.remove(&object, by_writer).map(|at| {
                     removed.insert(at);
                 }),
             };
@@ -141,7 +192,10 @@ impl Bundle {
         }
         edited.compact(&removed);
         if !errors.is_empty() {
-            return Err(errors.into_iter().map(|error| by(error, writer.name)).collect());
+            return Err(errors
+                .into_iter()
+                .map(|error| by(error, &writer.author.called))
+                .collect());
         }
         let mut writers = std::mem::take(&mut edited.writers);
         let reported = touched
@@ -172,8 +226,8 @@ impl Bundle {
         self.index.get(object).and_then(|at| self.objects.get(*at))
     }
 
-    fn add_one(&mut self, mut object: Tree) -> Result<(), Box<Diagnostic>> {
-        self.accept(&mut object)?;
+    fn add_one(&mut self, mut object: Tree, author: (&Author, &Rights)) -> Result<(), Box<Diagnostic>> {
+        self.accept(&mut object, None, author)?;
         if self.objects.len() >= limits::OBJECTS {
             return Err(fault(
                 &object,
@@ -197,6 +251,7 @@ impl Bundle {
     fn patch(
         &mut self,
         reference: &ObjectReference,
+        author: (&Author, &Rights),
         apply: impl FnOnce(&mut Tree) -> Result<(), patch::Error>,
     ) -> Result<(), Box<Diagnostic>> {
         let at = self.find(reference)?;
@@ -210,18 +265,46 @@ impl Bundle {
             );
             return Err(Box::new(error.help("remove the object and add another one")));
         }
-        self.accept(&mut object)?;
+        self.accept(&mut object, Some(&self.objects[at]), author)?;
         self.objects[at] = object;
         Ok(())
     }
 
-    /// Checks one object, and adds the deployment's namespace and labels.
-    fn accept(&self, object: &mut Tree) -> Result<(), Box<Diagnostic>> {
-        kinds::check(object, self.granted.is_none())?;
+    /// Removes an object from the index, and returns its position. A plugin may not remove an object of a kind that it
+    /// may not create.
+    fn remove(
+        &mut self,
+        reference: &ObjectReference,
+        (author, rights): (&Author, &Rights),
+    ) -> Result<usize, Box<Diagnostic>> {
+        let at = self.find(reference)?;
+        kinds::check(&self.objects[at], Some(author), &rights.kinds)?;
+        self.index.remove(&referred(reference));
+        Ok(at)
+    }
+
+    /// What an administrator allows a plugin.
+    fn rights(&self, author: &Author) -> Rights {
+        let rules = self.rules.as_ref();
+        rules.map(|rules| rules.permissions.of(author)).unwrap_or_default()
+    }
+
+    /// Checks one object that a plugin added, or changed from `before`; adds the deployment's namespace and labels.
+    fn accept(
+        &self,
+        object: &mut Tree,
+        before: Option<&Tree>,
+        (author, rights): (&Author, &Rights),
+    ) -> Result<(), Box<Diagnostic>> {
+        match self.rules {
+            Some(_) => kinds::check(object, Some(author), &rights.kinds)?,
+            None => kinds::check(object, None, &self.additional)?,
+        }
         self.own(object)?;
-        if let Some(granted) = &self.granted {
+        if let Some(rules) = &self.rules {
             marks::check(object, &self.deployment)?;
-            granted.check(object)?;
+            marks::check_allowed(object, before, (author, rights), &rules.requested)?;
+            rules.granted.check(object, before, (author, &rights.privileges))?;
         }
         limits::check(object)
     }

@@ -3,6 +3,7 @@
 
 use super::Identity;
 use crate::Diagnostic;
+use crate::author::Author;
 use crate::bundle::codes;
 use boson_document::{Pointer, Tree};
 use indexmap::IndexMap;
@@ -11,8 +12,8 @@ use std::collections::HashMap;
 /// A plugin that edits a bundle.
 #[derive(Clone, Copy, Debug)]
 pub struct Writer<'a> {
-    /// Its name in messages.
-    pub name: &'a str,
+    /// The plugin.
+    pub author: &'a Author,
     /// Its place among the others was set explicitly.
     pub is_ordered: bool,
 }
@@ -54,8 +55,10 @@ impl Writers {
             let earlier = match after {
                 None => written
                     .values()
-                    .find(|one| one.by != writer.name && one.value.is_some()),
-                Some(_) => written.get(&Pointer::root()).filter(|one| one.by != writer.name),
+                    .find(|one| one.by != writer.author.called && one.value.is_some()),
+                Some(_) => written
+                    .get(&Pointer::root())
+                    .filter(|one| one.by != writer.author.called),
             };
             reported.extend(earlier.map(|earlier| removal(object, earlier, &whole)));
             if after.is_none() {
@@ -84,7 +87,7 @@ impl Writers {
 impl Written {
     fn new(value: Option<Tree>, writer: Writer<'_>) -> Self {
         Self {
-            by: writer.name.into(),
+            by: writer.author.called.clone(),
             is_ordered: writer.is_ordered,
             value,
         }

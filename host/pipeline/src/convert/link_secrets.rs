@@ -8,7 +8,7 @@ use crate::convert::{codes, places};
 use crate::diagnostic::Diagnostic;
 use crate::object::metadata;
 use crate::plain;
-use crate::stage::{Deployment, Named, Provider};
+use crate::stage::{Named, Provider};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use boson_document::{Tree, json};
@@ -56,12 +56,11 @@ pub fn secrets(
     Ok(links.map(|link| link.secret(names, manifest.tree)).collect())
 }
 
-/// Adds the Secrets of links to the other objects of a deployment.
+/// Adds the Secrets of links to the other objects of a deployment. `whole`: an empty bundle of the host.
 ///
 /// # Errors
 /// A plugin has made a Secret of the same name.
-pub fn add(deployment: &Deployment, objects: Vec<Tree>, links: Vec<Tree>) -> Result<Vec<Tree>, Vec<Diagnostic>> {
-    let mut whole = Bundle::of_host(deployment);
+pub fn add(mut whole: Bundle, objects: Vec<Tree>, links: Vec<Tree>) -> Result<Vec<Tree>, Vec<Diagnostic>> {
     whole.add(objects, "plugins")?;
     whole.add(links, "the host")?;
     Ok(whole.into_objects())

@@ -33,7 +33,7 @@ mod merge;
 mod needed;
 mod objects;
 pub mod parallel;
-mod places;
+pub(crate) mod places;
 pub mod pod_plugins;
 pub mod pre_render_ops;
 pub mod providers_document;
@@ -52,8 +52,7 @@ pub use render::{Origin, Rendered, render};
 pub use rendering::Failure;
 pub use transform::{Overview, has_hooks, transform};
 
-use crate::bundle::Bundle;
-use crate::bundle::privileges::Privileges;
+use crate::bundle::{Bundle, Permissions};
 use crate::diagnostic::Diagnostic;
 use crate::plain;
 use crate::release::Release;
@@ -104,8 +103,8 @@ pub struct Inputs<'a> {
     pub target: Target,
     /// Number of threads.
     pub threads: usize,
-    /// Privileges that an administrator allows for all pods.
-    pub allowed: &'a Privileges,
+    /// What an administrator allows plugins.
+    pub permissions: &'a Permissions,
 }
 
 /// Result of a conversion: objects, or the diagnostics that say why there are none.
@@ -233,7 +232,8 @@ impl Run<'_> {
         if !errors.is_empty() {
             return Err(errors);
         }
-        let granted = granted(&names, inputs.allowed, ready);
+        let granted = granted(&names, ready);
+        let bundle = Bundle::with_rules(inputs.deployment, granted, inputs.permissions, inputs.manifest.tree);
         let overview = Overview {
             target: inputs.target.name(),
             manifest: inputs.without_values,
@@ -244,11 +244,12 @@ impl Run<'_> {
             inputs.deployment,
             made.objects,
             overview,
-            granted,
+            bundle,
             &mut self.diagnostics,
         )?;
         let plain = self.lower(objects, &names, &groups.resolved, secrets)?;
-        link_secrets::add(inputs.deployment, plain, links)
+        let whole = Bundle::of_host(inputs.deployment).with_kinds(inputs.permissions.kinds());
+        link_secrets::add(whole, plain, links)
     }
 
     /// The resolved groups, and the Secrets that are made from them.
@@ -327,7 +328,7 @@ impl Run<'_> {
         let (mut plain, reported) = plain::lower(objects, inputs.values)?;
         self.diagnostics.extend(reported);
         plain::resolved::mark_pods(&mut plain, names, groups, plain::FIRST_VERSION).map_err(|error| vec![*error])?;
-        let mut whole = Bundle::of_host(inputs.deployment);
+        let mut whole = Bundle::of_host(inputs.deployment).with_kinds(inputs.permissions.kinds());
         // The Secrets that pods mount come first.
         whole.add(secrets, "the host")?;
         whole.add(plain, "the host")?;

@@ -1,7 +1,7 @@
 //! The step that makes the objects of the deployment and of each of its groups.
 
 use super::{parallel, places};
-use crate::bundle::privileges::{self, GrantedPrivileges, Privileges};
+use crate::bundle::privileges::{self, GrantedPrivileges};
 use crate::diagnostic::{Diagnostic, causes};
 use crate::stage::{Deployment, GroupRequest, JobFiles, Named, Reply, ResolvedGroup, StageError, Stages, Variable};
 use boson_document::Tree;
@@ -63,14 +63,9 @@ pub fn objects(
     made
 }
 
-/// The privileges that the pods of these groups may have: those that an administrator allows, and those that each group
-/// asks for.
-pub fn granted<'g>(
-    names: &Names,
-    allowed: &Privileges,
-    groups: impl IntoIterator<Item = Group<'g>>,
-) -> GrantedPrivileges {
-    let mut granted = GrantedPrivileges::new(allowed.clone());
+/// The privileges that the pods of these groups may have: those that each group asks for.
+pub fn granted<'g>(names: &Names, groups: impl IntoIterator<Item = Group<'g>>) -> GrantedPrivileges {
+    let mut granted = GrantedPrivileges::default();
     granted.grant_dns(dns::object_name(names));
     for Group { resolved, jobs, .. } in groups {
         // A group without a name has no workload: the bpm stage reports it.

@@ -2,7 +2,6 @@
 //! of the stage `checks` report on the result.
 
 use super::context;
-use crate::bundle::privileges::GrantedPrivileges;
 use crate::bundle::{Bundle, Writer};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::plain::active;
@@ -26,8 +25,8 @@ pub fn has_hooks(stages: &dyn Stages) -> bool {
     stages.transforms() > 0 || stages.checks() > 0
 }
 
-/// Runs the plugins in order, each on the result of the one before, and checks the result. Warnings are added to
-/// `reported`, also if the step fails.
+/// Runs the plugins in order, each on the result of the one before, and checks the result. `bundle`: empty, with what
+/// plugins may do. Warnings are added to `reported`, also if the step fails.
 ///
 /// # Errors
 /// Objects that a plugin must not make; errors of the stage `resources`; all errors of enforced checks.
@@ -36,11 +35,10 @@ pub fn transform(
     deployment: &Deployment,
     objects: Vec<Tree>,
     overview: Overview<'_>,
-    granted: GrantedPrivileges,
+    mut bundle: Bundle,
     reported: &mut Vec<Diagnostic>,
 ) -> Result<Vec<Tree>, Vec<Diagnostic>> {
-    let mut bundle = Bundle::with_privileges(deployment, granted);
-    bundle.add(objects, &stages.called(Stage::Bpm, 0))?;
+    bundle.add(objects, stages.author(Stage::Bpm, 0))?;
     let groups: Vec<GroupSummary> = match has_hooks(stages) {
         true => overview.groups.iter().map(|group| (*group).into()).collect(),
         false => Vec::new(),
@@ -56,7 +54,7 @@ pub fn transform(
         let (edits, notes) = reply.map_err(StageError::into_diagnostics)?;
         reported.extend(notes);
         let writer = Writer {
-            name: &stages.called(Stage::Resources, nth),
+            author: &stages.author(Stage::Resources, nth),
             is_ordered: stages.is_ordered(nth),
         };
         reported.extend(bundle.edit(edits, writer)?);

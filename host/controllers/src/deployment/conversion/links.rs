@@ -8,6 +8,7 @@ use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::Stop;
 use boson_document::Tree;
 use boson_manifest::labels;
+use boson_pipeline::bundle::Bundle;
 use boson_pipeline::convert::link_secrets;
 use boson_pipeline::stage::Provider;
 use serde_json::Value;
@@ -29,7 +30,8 @@ pub fn add(
     links: Vec<Tree>,
     held_back: &HeldBack,
 ) -> Result<Vec<Value>, Stop> {
-    let objects = link_secrets::add(&run.deployment, objects, links).map_err(|errors| manifest.fail(errors))?;
+    let whole = Bundle::of_host(&run.deployment).with_kinds(run.context.conversion.permissions.kinds());
+    let objects = link_secrets::add(whole, objects, links).map_err(|errors| manifest.fail(errors))?;
     let mut objects = owned(run, objects, manifest)?;
     objects
         .retain(|object| object["metadata"]["labels"].get(labels::ENTANGLEMENT).is_none() || !held_back.owns(object));

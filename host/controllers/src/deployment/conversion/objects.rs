@@ -7,6 +7,7 @@ use crate::deployment::plan::job_sources::JobSources;
 use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::Stop;
 use boson_document::Tree;
+use boson_pipeline::bundle::Bundle;
 use boson_pipeline::convert::{self, Group, Overview, Target, pod_plugins};
 use boson_pipeline::plain;
 use boson_pipeline::stage::Variable;
@@ -22,11 +23,9 @@ pub async fn objects(
 ) -> Result<(Manifest, Vec<Tree>), Stop> {
     let deployment = run.deployment.clone();
     let in_pods = run.copies.plugins.clone();
-    let granted = convert::granted(
-        &run.names,
-        &run.context.conversion.allowed,
-        gathered.iter().map(Gathered::ready),
-    );
+    let granted = convert::granted(&run.names, gathered.iter().map(Gathered::ready));
+    let permissions = &run.context.conversion.permissions;
+    let bundle = Bundle::with_rules(&deployment, granted, permissions, &manifest.tree);
     let (manifest, failed, result) = blocking(move || {
         let mut reported = Vec::new();
         let ready: Vec<Group<'_>> = gathered.iter().map(Gathered::ready).collect();
@@ -46,7 +45,7 @@ pub async fn objects(
                 manifest: &without_values,
                 groups: &ready.iter().map(|group| group.resolved).collect::<Vec<_>>(),
             };
-            let objects = convert::transform(&*stages, &deployment, objects, overview, granted, &mut reported);
+            let objects = convert::transform(&*stages, &deployment, objects, overview, bundle, &mut reported);
             (made.failed, objects)
         };
         manifest.warnings.extend(reported);

@@ -7,7 +7,9 @@ use crate::deployment::manifest::{Manifest, SharedStages, blocking};
 use crate::deployment::observe;
 use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::Stop;
+use boson_pipeline::Stage;
 use boson_pipeline::bundle::Bundle;
+use boson_pipeline::bundle::privileges::GrantedPrivileges;
 use boson_pipeline::stage::Named;
 
 /// Applies the pull Secrets early: pods of the conversion need them before the objects of the deployment exist.
@@ -15,6 +17,7 @@ pub async fn apply(run: &Reconcile<'_>, stages: &SharedStages, manifest: &Manife
     if !manifest.tree.items("releases").iter().any(inputs::has_credentials) {
         return Ok(());
     }
+    let author = stages.author(Stage::Bpm, 0);
     let (stages, deployment) = (stages.clone(), run.deployment.clone());
     let (name, tree) = (manifest.name.clone(), manifest.tree.clone());
     let made = blocking(move || {
@@ -28,8 +31,14 @@ pub async fn apply(run: &Reconcile<'_>, stages: &SharedStages, manifest: &Manife
     let secrets = objects
         .into_iter()
         .filter(|object| object.str("kind") == Some("Secret"));
-    let mut bundle = Bundle::new(&run.deployment);
-    let checked = bundle.add(secrets.collect(), "bpm");
+    let permissions = &run.context.conversion.permissions;
+    let mut bundle = Bundle::with_rules(
+        &run.deployment,
+        GrantedPrivileges::default(),
+        permissions,
+        &manifest.tree,
+    );
+    let checked = bundle.add(secrets.collect(), author);
     checked.map_err(|errors| manifest.fail(errors))?;
     let wanted = owned(run, bundle.into_objects(), manifest)?;
     let mut live = observe::of_kind(run, "v1", "Secret").await?;

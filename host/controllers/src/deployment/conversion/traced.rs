@@ -9,7 +9,7 @@ use boson_pipeline::stage::{
     Addresses, Applied, Deployment, Edit, GroupRequest, Interpolated, JobSpec, Named, Rendered, Reply, Resolved,
     Template, Variable, VariableRules, VariablesPlan, View,
 };
-use boson_pipeline::{Stage, Stages};
+use boson_pipeline::{Author, Stage, Stages};
 use std::sync::Arc;
 use std::time::Instant;
 use tracing::Span;
@@ -123,7 +123,7 @@ impl Stages for Traced {
         self.inner.is_enforced(nth)
     }
 
-    fn called(&self, stage: Stage, nth: usize) -> String {
-        self.inner.called(stage, nth)
+    fn author(&self, stage: Stage, nth: usize) -> Author {
+        self.inner.author(stage, nth)
     }
 }

@@ -9,10 +9,11 @@ use crate::deployment::stop::Stop;
 use boson_api::deployment::ConversionMode;
 use boson_document::Tree;
 use boson_pipeline::bundle::Bundle;
+use boson_pipeline::bundle::privileges::GrantedPrivileges;
 use boson_pipeline::scrub::Secrets;
 use boson_pipeline::stage::{Deployment, Named, Variable};
 use boson_pipeline::variables::{self, Table};
-use boson_pipeline::{Diagnostic, Stage, StageError, Stages, convert};
+use boson_pipeline::{Author, Diagnostic, Stage, StageError, Stages, convert};
 use serde_json::Value;
 
 /// What a manifest needs before it can be converted.
@@ -41,7 +42,7 @@ struct Checked {
     objects: Vec<Tree>,
     warnings: Vec<Diagnostic>,
     /// The plugin that made the objects.
-    plugin: String,
+    author: Author,
 }
 
 /// Errors of the checks.
@@ -71,7 +72,7 @@ pub async fn asked(
         variables,
         objects,
         warnings,
-        plugin,
+        author,
     } = match result {
         Ok(checked) => checked,
         Err(Refused { errors, document }) => {
@@ -81,8 +82,14 @@ pub async fn asked(
     let secrets = objects
         .into_iter()
         .filter(|object| object.str("kind") == Some("QuarksSecret"));
-    let mut bundle = Bundle::new(&run.deployment);
-    let checked = bundle.add(secrets.collect(), &plugin);
+    let permissions = &run.context.conversion.permissions;
+    let mut bundle = Bundle::with_rules(
+        &run.deployment,
+        GrantedPrivileges::default(),
+        permissions,
+        &manifest.tree,
+    );
+    let checked = bundle.add(secrets.collect(), author);
     checked.map_err(|errors| manifest.fail(errors))?;
     let secrets = owned(run, bundle.into_objects(), &manifest)?;
     Ok(Asked {
@@ -145,7 +152,7 @@ fn checked(
                 variables: wanted.variables,
                 objects,
                 warnings,
-                plugin: stages.called(Stage::Bpm, 0),
+                author: stages.author(Stage::Bpm, 0),
             })
         }
         Err(error) => Err(Refused {

@@ -1,12 +1,15 @@
 //! Reads the state of the cluster. Nothing here writes, except for dry runs.
 
+mod additional;
 mod difference;
 mod objects;
+mod of_kind;
 pub mod plugins;
 mod readiness;
 pub mod rollouts;
 pub mod snapshot;
 
 pub use difference::{difference, settle};
-pub use objects::{documents, has_claims, job_sources, live, of_kind, quotas, secret, unused_plugins};
+pub use objects::{documents, has_claims, job_sources, live, quotas, secret, unused_plugins};
+pub use of_kind::of_kind;
 pub use readiness::{errands, groups, unchanged};

@@ -1,25 +1,27 @@
 //! The objects of a deployment in the cluster.
 
-use crate::deployment::observe::rollouts;
+use crate::deployment::observe::of_kind::of_kind;
+use crate::deployment::observe::{additional, rollouts};
 use crate::deployment::plan::Live;
 use crate::deployment::plan::retention::{needs_claims, stays};
 use crate::deployment::reconcile::Reconcile;
+use crate::deployment::stop::Stop;
 use crate::plugins::{self, COPY};
 use boson_cluster::client::{Error, Fault, resource};
 use boson_cluster::objects;
 use boson_manifest::labels::{self, secret_kind};
 use boson_pipeline::bundle::kinds::KINDS;
-use boson_pipeline::bundle::{MANAGED_BY, MANAGER};
 use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Secret};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
 /// Everything that a plan depends on.
-pub async fn live(run: &Reconcile<'_>, desired: &[Value]) -> Result<Live, Error> {
+pub async fn live(run: &Reconcile<'_>, desired: &[Value]) -> Result<Live, Stop> {
     let mut objects = Vec::new();
     for kind in KINDS {
         objects.extend(of_kind(run, kind.api_version, kind.kind).await?);
     }
+    objects.extend(additional::objects(run, desired).await?);
     let mut live = Live {
         objects,
         has_claims: false,
@@ -32,17 +34,6 @@ pub async fn live(run: &Reconcile<'_>, desired: &[Value]) -> Result<Live, Error>
     }
     live.job_sources = job_sources(run).await?;
     Ok(live)
-}
-
-/// The objects of a kind that belong to this deployment: those that it owns, and claims.
-pub async fn of_kind(run: &Reconcile<'_>, api_version: &str, kind: &str) -> Result<Vec<Value>, Error> {
-    let (resource, labels) = (
-        resource(api_version, kind),
-        format!("{},{MANAGED_BY}={MANAGER}", run.selector()),
-    );
-    let mut found = run.context.cluster.list_any(&resource, run.namespace, &labels).await?;
-    found.retain(|object| kind == "PersistentVolumeClaim" || objects::is_owned(object, &run.owner.uid));
-    Ok(found)
 }
 
 /// The metadata of all existing versions of its documents. Not their data: they may be many, and large.

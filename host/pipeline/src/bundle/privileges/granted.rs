@@ -69,7 +69,7 @@ fn of_quarks(quarks: &Tree) -> Vec<Privilege> {
     granted.extend(capabilities(run.items("capabilities")));
     if let Some(context) = run.get("security_context") {
         let asked = of_container(&Tree::object().with("securityContext", context.clone()));
-        for privilege in asked {
+        for (privilege, _) in asked {
             if privilege == Privilege::any("privileged") {
                 granted.extend(privileged());
             }

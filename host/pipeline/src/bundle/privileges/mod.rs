@@ -1,11 +1,12 @@
 //! Privileges of pods beyond those that every pod has. A plugin determines the content of pods, but must not thereby
 //! gain access to nodes or the cluster: a pod gets only what the deployment asks for (its bpm.yml, the job property
-//! `quarks`, the group's `env`) and what an administrator allows.
+//! `quarks`, the group's `env`) and what an administrator allows the plugin.
 
 mod granted;
 mod requested;
 
 use crate::Diagnostic;
+use crate::author::Author;
 use crate::bundle::codes;
 use crate::object::{fault, name};
 use boson_document::Tree;
@@ -49,11 +50,9 @@ pub const FIELDS: [&str; 17] = [
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Privileges(BTreeSet<Privilege>);
 
-/// The privileges that the pods of a deployment may have.
+/// The privileges that the pods of a deployment may have, whichever plugin creates them.
 #[derive(Clone, Debug, Default)]
 pub struct GrantedPrivileges {
-    /// Allowed by an administrator, for all pods.
-    allowed: Privileges,
     /// By workload name: what its instance group asks for.
     groups: HashMap<String, Privileges>,
     /// Name of the Deployment that runs the deployment's DNS servers: its pods use their own account.
@@ -73,12 +72,13 @@ enum Asker<'t> {
 struct Request<'t> {
     privilege: Privilege,
     by: Asker<'t>,
+    /// The field: `spec.template.spec.hostNetwork`.
+    field: String,
 }
 
 /// The privileges that the pods of an object ask for, sorted.
 pub fn of_object(object: &Tree) -> BTreeSet<Privilege> {
-    let template = requested::template(object);
-    let requests = template.into_iter().flat_map(requested::of_template);
+    let requests = requested::of_object(object).into_iter();
     requests.map(|request| request.privilege).collect()
 }
 
@@ -151,15 +151,6 @@ impl FromIterator<Privilege> for Privileges {
 // === impl GrantedPrivileges ===
 
 impl GrantedPrivileges {
-    /// Starts with the privileges that an administrator allows.
-    pub fn new(allowed: Privileges) -> Self {
-        Self {
-            allowed,
-            groups: HashMap::new(),
-            dns: None,
-        }
-    }
-
     /// Allows the Deployment with this name to use the ServiceAccount of the DNS servers.
     pub fn grant_dns(&mut self, deployment: String) {
         self.dns = Some(deployment);
@@ -170,26 +161,34 @@ impl GrantedPrivileges {
         self.groups.insert(workload, privileges);
     }
 
-    /// Checks the pods that an object creates.
+    /// Checks the pods that an object creates. `before`: the object before the plugin changed it; `allowed`: what an
+    /// administrator allows the plugin.
+    ///
+    /// A plugin that changes nothing of what the pods run may change an object with privileges that it does not have.
     ///
     /// # Errors
     /// The first privilege that a pod asks for and may not have.
-    pub(crate) fn check(&self, object: &Tree) -> Result<(), Box<Diagnostic>> {
+    pub(crate) fn check(
+        &self,
+        object: &Tree,
+        before: Option<&Tree>,
+        (author, allowed): (&Author, &Privileges),
+    ) -> Result<(), Box<Diagnostic>> {
         let group = match object.str("kind") {
             Some("QuarksStatefulSet" | "QuarksJob") => self.groups.get(name(object)),
             _ => None,
         };
-        let Some(template) = requested::template(object) else {
-            return Ok(());
-        };
         let is_dns = object.str("kind") == Some("Deployment") && self.dns.as_deref() == Some(name(object));
         let account = Privilege::of("serviceAccountName", ACCOUNT);
-        let requests = requested::of_template(template);
+        let unchanged = before.filter(|before| requested::runs_the_same(before, object));
+        let unchanged: BTreeSet<Privilege> = unchanged.map(of_object).unwrap_or_default();
+        let requests = requested::of_object(object);
         let refused = requests
             .iter()
-            .filter(|request| !(is_dns && request.privilege == account))
-            .find(|request| !self.allowed.hold(&request.privilege) && !group.is_some_and(|group| may(group, request)));
-        refused.map_or(Ok(()), |request| Err(refusal(object, request)))
+            .filter(|request| !unchanged.contains(&request.privilege))
+            .filter(|request| !is_dns || request.privilege != account)
+            .find(|request| !allowed.hold(&request.privilege) && !group.is_some_and(|group| may(group, request)));
+        refused.map_or(Ok(()), |request| Err(refusal(object, request, author)))
     }
 }
 
@@ -201,15 +200,17 @@ fn may(group: &Privileges, request: &Request<'_>) -> bool {
     is_of_scripts || group.hold(&request.privilege)
 }
 
-fn refusal(object: &Tree, Request { privilege, by }: &Request<'_>) -> Box<Diagnostic> {
+fn refusal(object: &Tree, Request { privilege, by, field }: &Request<'_>, author: &Author) -> Box<Diagnostic> {
     let who = match by {
         Asker::Pod => "its pods ask".to_string(),
         Asker::Container(name) => format!("its container '{name}' requests"),
         Asker::InitContainer(name) => format!("its init container '{name}' requests"),
     };
-    let why = format!("{who} for '{privilege}', which the deployment does not request");
+    let why = format!("{who} for '{privilege}' in {field}, which the deployment does not request");
     let help = format!(
-        "request it in bpm.yml, the job property quarks.run or the group's env.bosh.agent.settings, or allow it with --allow-privilege {privilege}"
+        "request it in bpm.yml, the job property quarks.run or the group's env.bosh.agent.settings, or allow it with \
+         --allow-privilege {}{privilege}",
+        author.prefix()
     );
     Box::new(fault(object, codes::BUNDLE_PRIVILEGE, &why).help(help))
 }

@@ -1,7 +1,9 @@
-//! Finds the privileges that a pod template asks for: everything that the Pod Security Standard `baseline` restricts,
-//! root, and accounts of the cluster.
+//! Finds the privileges that an object asks for, in its pod template: everything that the Pod Security Standard
+//! `baseline` restricts, root, and accounts of the cluster. A custom resource may have a pod template anywhere, so all of
+//! it is searched.
 
 use super::{Asker, Privilege, Request, capability};
+use crate::bundle::kinds::KINDS;
 use boson_document::Tree;
 
 /// Kernel parameters that the standard allows in every pod.
@@ -20,73 +22,172 @@ const SAFE_SYSCTLS: [&str; 10] = [
 /// The AppArmor annotation of older clusters, to which the container's name is added.
 const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
 
-/// The pod template of an object.
-pub(super) fn template(object: &Tree) -> Option<&Tree> {
-    let path: &[&str] = match object.str("kind")? {
+/// A privilege, and the field that asks for it, below the part that was searched.
+type Asked = (Privilege, String);
+
+/// The privileges that an object asks for.
+pub(super) fn of_object(object: &Tree) -> Vec<Request<'_>> {
+    let mut requests = Vec::new();
+    match path_of_template(object) {
+        Some(path) => {
+            if let Some(template) = at(object, path) {
+                of_template(template, &path.join("."), &mut requests);
+            }
+        }
+        None if is_custom(object) => of_any(object, "", &mut requests),
+        None => {}
+    }
+    requests
+}
+
+/// Whether a plugin has left everything unchanged that runs with the privileges of the object's pods.
+pub(super) fn runs_the_same(before: &Tree, after: &Tree) -> bool {
+    let spec = |object| at(object, path_of_template(object)?)?.get("spec");
+    match (path_of_template(before), path_of_template(after)) {
+        (Some(_), Some(_)) => spec(before) == spec(after),
+        _ => content(before).eq(content(after)),
+    }
+}
+
+/// The members of an object except for its metadata.
+fn content(object: &Tree) -> impl Iterator<Item = (&String, &Tree)> {
+    let members = object.as_object().into_iter().flatten();
+    members.filter(|(member, _)| *member != "metadata")
+}
+
+/// Where the pod template of an object is.
+fn path_of_template(object: &Tree) -> Option<&'static [&'static str]> {
+    Some(match object.str("kind")? {
         "StatefulSet" | "Deployment" | "Job" => &["spec", "template"],
         "CronJob" => &["spec", "jobTemplate", "spec", "template"],
         "QuarksStatefulSet" | "QuarksJob" => &["spec", "template", "spec", "template"],
         _ => return None,
-    };
+    })
+}
+
+fn at<'t>(object: &'t Tree, path: &[&str]) -> Option<&'t Tree> {
     path.iter().try_fold(object, |tree, member| tree.get(member))
 }
 
-/// The privileges that a template asks for.
-pub(super) fn of_template(template: &Tree) -> Vec<Request<'_>> {
-    let mut requests = Vec::new();
-    let of_pod = |privilege| Request {
-        privilege,
-        by: Asker::Pod,
-    };
-    if let Some(spec) = template.get("spec") {
-        requests.extend(of_spec(spec).into_iter().map(of_pod));
-        for container in spec.items("initContainers") {
-            let by = Asker::InitContainer(container.str("name").unwrap_or_default());
-            requests.extend(
-                of_container(container)
-                    .into_iter()
-                    .map(|privilege| Request { privilege, by }),
-            );
+/// Whether only an administrator's permission makes this kind possible.
+fn is_custom(object: &Tree) -> bool {
+    let kind = object.str("kind").unwrap_or_default();
+    !KINDS.iter().any(|known| known.kind == kind)
+}
+
+/// The privileges that anything in a custom resource asks for: each object in it may be the specification of a pod or a
+/// container. Names of a field and of an account have the meaning that they have in pods.
+fn of_any<'t>(tree: &'t Tree, place: &str, requests: &mut Vec<Request<'t>>) {
+    match tree {
+        Tree::Object(map) => {
+            of_template_annotations(tree, place, requests);
+            let found = of_spec(tree).into_iter().chain(of_container(tree));
+            let found = found.chain(of_account(tree));
+            requests.extend(found.map(|asked| request(asked, Asker::Pod, place)));
+            for (member, value) in map.iter().filter(|(member, _)| *member != "securityContext") {
+                of_any(value, &below(place, member), requests);
+            }
         }
-        for container in spec.items("containers").iter().chain(spec.items("ephemeralContainers")) {
-            let by = Asker::Container(container.str("name").unwrap_or_default());
-            requests.extend(
-                of_container(container)
-                    .into_iter()
-                    .map(|privilege| Request { privilege, by }),
-            );
+        Tree::Array(items) => {
+            for (nth, item) in items.iter().enumerate() {
+                of_any(item, &below(place, &nth.to_string()), requests);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A custom resource whose controller uses the token of this account: `serviceAccountRef` of secret stores and issuers.
+fn of_account(tree: &Tree) -> Option<Asked> {
+    let name = tree.get("serviceAccountRef")?.str("name")?;
+    Some((
+        Privilege::of("serviceAccountName", name),
+        "serviceAccountRef.name".into(),
+    ))
+}
+
+/// The privileges that a template asks for.
+fn of_template<'t>(template: &'t Tree, place: &str, requests: &mut Vec<Request<'t>>) {
+    if let Some(spec) = template.get("spec") {
+        let place = below(place, "spec");
+        requests.extend(
+            of_spec(spec)
+                .into_iter()
+                .map(|asked| request(asked, Asker::Pod, &place)),
+        );
+        for list in ["initContainers", "containers", "ephemeralContainers"] {
+            for (nth, container) in spec.items(list).iter().enumerate() {
+                let name = container.str("name").unwrap_or_default();
+                let by = match list {
+                    "initContainers" => Asker::InitContainer(name),
+                    _ => Asker::Container(name),
+                };
+                let place = format!("{place}.{list}.{nth}");
+                requests.extend(
+                    of_container(container)
+                        .into_iter()
+                        .map(|asked| request(asked, by, &place)),
+                );
+            }
         }
     }
+    of_template_annotations(template, place, requests);
+}
+
+fn of_template_annotations<'t>(template: &'t Tree, place: &str, requests: &mut Vec<Request<'t>>) {
     let annotations = template
         .get("metadata")
         .and_then(|metadata| metadata.get("annotations"));
     for (key, value) in annotations.and_then(Tree::as_object).into_iter().flatten() {
         let profile = value.as_str().filter(|_| key.starts_with(APP_ARMOR));
         let profile = profile.filter(|profile| !["runtime/default", ""].contains(profile));
-        requests.extend(profile.map(|profile| of_pod(Privilege::of("appArmorProfile", profile))));
+        requests.extend(profile.map(|profile| {
+            let asked = (
+                Privilege::of("appArmorProfile", profile),
+                format!("metadata.annotations.{key}"),
+            );
+            request(asked, Asker::Pod, place)
+        }));
     }
-    requests
+}
+
+fn request<'t>((privilege, field): Asked, by: Asker<'t>, place: &str) -> Request<'t> {
+    Request {
+        privilege,
+        by,
+        field: below(place, &field),
+    }
+}
+
+fn below(place: &str, member: &str) -> String {
+    match place {
+        "" => member.to_string(),
+        place => format!("{place}.{member}"),
+    }
 }
 
 /// Privileges of the pod as a whole.
-fn of_spec(spec: &Tree) -> Vec<Privilege> {
+fn of_spec(spec: &Tree) -> Vec<Asked> {
     let mut asked = Vec::new();
     for field in ["hostIPC", "hostNetwork", "hostPID", "automountServiceAccountToken"] {
         if is_set(spec, field) {
-            asked.push(Privilege::any(field));
+            asked.push((Privilege::any(field), field.to_string()));
         }
     }
     // The second one is an older name of the first.
     for field in ["serviceAccountName", "serviceAccount"] {
         let account = spec.str(field).filter(|name| !["", "default"].contains(name));
-        asked.extend(account.map(|name| Privilege::of("serviceAccountName", name)));
+        asked.extend(account.map(|name| (Privilege::of("serviceAccountName", name), field.to_string())));
     }
-    asked.extend(spec.items("volumes").iter().flat_map(of_volume));
+    for (nth, volume) in spec.items("volumes").iter().enumerate() {
+        let place = format!("volumes.{nth}");
+        asked.extend(of_volume(volume).into_iter().map(|one| (one, place.clone())));
+    }
     if let Some(context) = spec.get("securityContext") {
         asked.extend(of_context(context));
         let sysctls = context.items("sysctls").iter().filter_map(|sysctl| sysctl.str("name"));
         let unsafe_ones = sysctls.filter(|name| !SAFE_SYSCTLS.contains(name));
-        asked.extend(unsafe_ones.map(|name| Privilege::of("sysctls", name)));
+        asked.extend(unsafe_ones.map(|name| (Privilege::of("sysctls", name), "securityContext.sysctls".to_string())));
     }
     asked
 }
@@ -108,45 +209,51 @@ pub(super) fn of_volume(volume: &Tree) -> Vec<Privilege> {
 }
 
 /// Privileges of a container.
-pub(super) fn of_container(container: &Tree) -> Vec<Privilege> {
-    let mut asked: Vec<Privilege> = container.get("securityContext").map(of_context).unwrap_or_default();
-    for port in container.items("ports") {
+pub(super) fn of_container(container: &Tree) -> Vec<Asked> {
+    let mut asked: Vec<Asked> = container.get("securityContext").map(of_context).unwrap_or_default();
+    for (nth, port) in container.items("ports").iter().enumerate() {
         let port = port.get("hostPort").and_then(Tree::as_i64).filter(|port| *port != 0);
-        asked.extend(port.map(|port| Privilege::of("hostPort", port.to_string())));
+        asked.extend(port.map(|port| {
+            let field = format!("ports.{nth}.hostPort");
+            (Privilege::of("hostPort", port.to_string()), field)
+        }));
     }
     asked
 }
 
 /// Privileges of the security context of a pod or a container.
-fn of_context(context: &Tree) -> Vec<Privilege> {
+fn of_context(context: &Tree) -> Vec<Asked> {
     let mut asked = Vec::new();
+    let mut ask = |privilege, field: &str| asked.push((privilege, format!("securityContext.{field}")));
     for field in ["privileged", "allowPrivilegeEscalation"] {
         if is_set(context, field) {
-            asked.push(Privilege::any(field));
+            ask(Privilege::any(field), field);
         }
     }
     let added = context.get("capabilities").map_or(&[][..], |all| all.items("add"));
-    let named = added.iter().map(|name| capability(name.as_str().unwrap_or_default()));
-    asked.extend(named.map(|name| Privilege::of("capabilities", name)));
+    for name in added {
+        let name = capability(name.as_str().unwrap_or_default());
+        ask(Privilege::of("capabilities", name), "capabilities.add");
+    }
     if context.get("runAsUser").and_then(Tree::as_i64) == Some(0) {
-        asked.push(Privilege::of("runAsUser", "0"));
+        ask(Privilege::of("runAsUser", "0"), "runAsUser");
     }
     for field in ["seccompProfile", "appArmorProfile"] {
         let kind = context.get(field).and_then(|profile| profile.str("type"));
-        let kind = kind.filter(|kind| *kind == "Unconfined");
-        asked.extend(kind.map(|kind| Privilege::of(field, kind)));
+        if let Some(kind) = kind.filter(|kind| *kind == "Unconfined") {
+            ask(Privilege::of(field, kind), field);
+        }
     }
-    let mount = context.str("procMount").filter(|mount| *mount != "Default");
-    asked.extend(mount.map(|mount| Privilege::of("procMount", mount)));
+    if let Some(mount) = context.str("procMount").filter(|mount| *mount != "Default") {
+        ask(Privilege::of("procMount", mount), "procMount");
+    }
     let options = context.get("seLinuxOptions").and_then(Tree::as_object);
     if options.is_some_and(|options| !options.is_empty()) {
-        asked.push(Privilege::any("seLinuxOptions"));
+        ask(Privilege::any("seLinuxOptions"), "seLinuxOptions");
     }
-    if context
-        .get("windowsOptions")
-        .is_some_and(|options| is_set(options, "hostProcess"))
-    {
-        asked.push(Privilege::any("hostProcess"));
+    let windows = context.get("windowsOptions");
+    if windows.is_some_and(|options| is_set(options, "hostProcess")) {
+        ask(Privilege::any("hostProcess"), "windowsOptions.hostProcess");
     }
     asked
 }
