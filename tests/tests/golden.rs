@@ -122,10 +122,11 @@ fn start(case: &Case, scratch: &Path) -> Result<Ran> {
         .map(|(name, value)| (name.into(), value.into()))
         .collect();
     let mut ran = run.start()?;
-    ran.stderr = ran
-        .stderr
-        .replace(&examples, "{examples}")
-        .replace(&scratch.display().to_string(), "{here}");
+    for text in [&mut ran.stdout, &mut ran.stderr] {
+        *text = text
+            .replace(&examples, "{examples}")
+            .replace(&scratch.display().to_string(), "{here}");
+    }
     Ok(ran)
 }
 

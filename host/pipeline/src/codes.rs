@@ -9,6 +9,7 @@ const TABLES: &[&[&Code]] = &[
     crate::variables::CODES,
     crate::convert::CODES,
     crate::cloud_config::CODES,
+    crate::blame::CODES,
     crate::bundle::CODES,
     crate::plain::CODES,
     crate::settings::CODES,

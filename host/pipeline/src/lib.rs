@@ -1,6 +1,7 @@
 //! The pure part of the host: inputs, stage order, bundle, diagnostics. No tokio, kube, wasmtime, file system or clock.
 
 pub mod author;
+pub mod blame;
 pub mod bundle;
 pub mod cloud_config;
 pub mod codes;

@@ -542,11 +542,11 @@ fn a_million_edits_that_fail_are_a_hundred_short_errors() {
     // Each would copy the object before it fails.
     let patch = tree(r#"[{"op": "remove", "path": "/nothing"}]"#);
     let edits = vec![Edit::JsonPatch(reference("ConfigMap", "big"), patch); 1_000_000];
-    let errors = bundle.edit(edits, writer("a")).unwrap_err();
+    let errors = bundle.edit(edits, writer(&"a".into())).unwrap_err();
     assert_eq!(errors.len(), 100);
     let missing = reference("Service", &"n".repeat(1 << 20));
     let errors = bundle
-        .edit(vec![Edit::Remove(missing.clone())], writer("a"))
+        .edit(vec![Edit::Remove(missing.clone())], writer(&"a".into()))
         .unwrap_err();
     assert!(errors[0].message.len() < 3000, "{}", errors[0].message.len());
     assert!(errors[0].message.ends_with("nnn... (made by a)"));

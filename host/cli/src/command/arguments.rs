@@ -1,7 +1,8 @@
 //! The command line. The options of a command are in the command's module.
 
 use super::{
-    completions, convert, dns, explain, image, interpolate, operator, plugin, prune, render, run_plugin, util, wait,
+    blame, completions, convert, dns, explain, image, interpolate, operator, plugin, prune, render, run_plugin, util,
+    wait,
 };
 use crate::log::LogArguments;
 use crate::output::Color;
@@ -44,6 +45,8 @@ pub struct Arguments {
 pub enum Command {
     /// Convert a BOSH deployment to Kubernetes resources
     Convert(Box<convert::ConvertArguments>),
+    /// Show which plugin and which input lines a field of an object comes from
+    Blame(Box<blame::BlameArguments>),
     /// Apply ops files and variables to a manifest, as `bosh interpolate` does
     #[command(visible_alias = "int")]
     Interpolate(Box<interpolate::InterpolateArguments>),

@@ -18,6 +18,7 @@ use crate::plugin_arguments::{PermissionArguments, PluginArguments, Replacement}
 use crate::plugins;
 use crate::summary;
 use boson_document::{Tree, go};
+use boson_pipeline::blame::{self, Blame, Question};
 use boson_pipeline::bundle::{Permissions, owner};
 use boson_pipeline::convert::codes as convert_codes;
 use boson_pipeline::convert::{self, Conversion, Inputs, Target};
@@ -158,6 +159,20 @@ pub struct Done {
     pub values: Tree,
     /// What messages must not quote.
     pub secrets: Secrets,
+    /// Where the fields come from that the user asked about.
+    blames: Blames,
+}
+
+type Blames = Result<Vec<Blame>, Box<Diagnostic>>;
+
+/// What is observed during a conversion.
+#[derive(Clone, Copy)]
+enum Watching<'a> {
+    Nothing,
+    /// Each call is recorded.
+    Calls(&'a Arc<Recording>),
+    /// Where fields come from.
+    Fields(&'a Question),
 }
 
 pub fn run(arguments: &ConvertArguments, color: Color) -> Result<(), Failed> {
@@ -177,7 +192,8 @@ pub fn run(arguments: &ConvertArguments, color: Color) -> Result<(), Failed> {
         Failed::Input
     })?;
     let progress = Progress::start();
-    let converted = convert(arguments, recording.as_ref(), &mut sources, &mut warnings, &progress);
+    let watching = recording.as_ref().map_or(Watching::Nothing, Watching::Calls);
+    let converted = convert(arguments, watching, &mut sources, &mut warnings, &progress);
     drop(progress);
     // Also if the conversion failed: then the calls show why.
     let recorded = recording.map_or(Ok(String::new()), |recording| recording.end());
@@ -246,13 +262,49 @@ pub fn with_plugin(
             name: None,
             file: file.to_path_buf(),
         }));
-        convert(&arguments, None, &mut sources, &mut warnings, &Progress::start())
+        convert(
+            &arguments,
+            Watching::Nothing,
+            &mut sources,
+            &mut warnings,
+            &Progress::start(),
+        )
     });
     match converted {
         Ok(done) => Ok((done, sources)),
         Err(diagnostics) => {
             output::show(&diagnostics, &sources, color);
             Err(exit::failed(&diagnostics, true))
+        }
+    }
+}
+
+/// Converts, writes nothing, and answers a question about the fields of the objects.
+///
+/// # Errors
+/// All errors, after they were shown.
+pub fn blame(
+    arguments: &ConvertArguments,
+    question: &Question,
+    color: Color,
+) -> Result<(Done, Vec<Blame>, Sources), Failed> {
+    let mut sources = Sources::within(memory::of_documents(arguments.plugins.max_memory));
+    let (mut warnings, progress) = (Vec::new(), Progress::start());
+    let converted = with_defaults(arguments, &mut sources, &mut warnings).and_then(|mut arguments| {
+        arguments.variables.kept = Kept::InMemory;
+        let watching = Watching::Fields(question);
+        convert(&arguments, watching, &mut sources, &mut warnings, &progress)
+    });
+    drop(progress);
+    let answered = converted.and_then(|mut done| {
+        let blames = std::mem::replace(&mut done.blames, Ok(Vec::new()));
+        Ok((done, blames.map_err(|error| vec![*error])?))
+    });
+    match answered {
+        Ok((done, blames)) => Ok((done, blames, sources)),
+        Err(diagnostics) => {
+            output::show(&diagnostics, &sources, color);
+            Err(exit::failed(&diagnostics, !arguments.plugins.replacements.is_empty()))
         }
     }
 }
@@ -266,7 +318,7 @@ fn strict() -> Vec<Diagnostic> {
 
 fn convert(
     arguments: &ConvertArguments,
-    recording: Option<&Arc<Recording>>,
+    watching: Watching<'_>,
     sources: &mut Sources,
     warnings: &mut Vec<Diagnostic>,
     progress: &Progress,
@@ -287,11 +339,15 @@ fn convert(
     let configs = cloud_configs(arguments, sources);
     let ((plugins, reported), releases, (read, configs)) = all(plugins, releases, both(read, configs))?;
     warnings.extend(reported);
-    let plugins = match recording {
-        Some(recording) => plugins.with_recorder(recording.clone()),
-        None => plugins,
+    let plugins = match watching {
+        Watching::Calls(recording) => plugins.with_recorder(recording.clone()),
+        _ => plugins,
     };
-    let fuel = plugins.sandbox().limits().conversion_fuel;
+    let fuel = match watching {
+        // The calls that find the inputs of a field are no part of the conversion.
+        Watching::Fields(_) => u64::MAX,
+        _ => plugins.sandbox().limits().conversion_fuel,
+    };
     let namespace = arguments.namespace.as_deref().unwrap_or(NAMESPACE);
     let plugins = plugins.with_account(Account::new(namespace, fuel));
     // Ops files may change the manifest's name: later calls get the final one.
@@ -311,7 +367,7 @@ fn convert(
     progress.say("applying ops files and variables");
     let mut document = read.merge(&plugins, &configs, sources, warnings)?;
     warnings.extend(convert::resolve_latest(read.name(), &mut document, &releases));
-    if let Some(recording) = recording {
+    if let Watching::Calls(recording) = watching {
         recording.publish(read.name(), &document);
     }
     let missing = convert::missing(
@@ -350,8 +406,8 @@ fn convert(
     };
     let deployment = deployment(arguments, named)?;
     let plugins = plugins.with_deployment(&deployment.name, &deployment.namespace);
-    let conversion = pipeline(
-        (arguments, &permissions),
+    let (conversion, blames) = pipeline(
+        (arguments, &permissions, watching),
         &plugins,
         &deployment,
         (&document, &manifest),
@@ -373,6 +429,7 @@ fn convert(
                 objects,
                 values,
                 secrets,
+                blames,
             })
         }
         Err(convert::Failed) => Err(diagnostics),
@@ -447,14 +504,14 @@ fn deployment(arguments: &ConvertArguments, manifest: Named<'_>) -> Result<Deplo
 }
 
 fn pipeline(
-    (arguments, permissions): (&ConvertArguments, &Permissions),
+    (arguments, permissions, watching): (&ConvertArguments, &Permissions, Watching<'_>),
     plugins: &Plugins,
     deployment: &Deployment,
     (without_values, manifest): (&Tree, &Manifest),
     releases: &[Release],
     sources: &Sources,
     progress: &Progress,
-) -> Conversion {
+) -> (Conversion, Blames) {
     let target = match arguments.target {
         TargetArgument::Kubernetes => Target::Kubernetes,
         TargetArgument::Quarks => Target::Quarks,
@@ -478,7 +535,11 @@ fn pipeline(
             None => std::thread::available_parallelism().map_or(1, usize::from),
         },
     };
-    convert::convert(plugins, &inputs, &|what| progress.say(what))
+    let say = |what: &str| progress.say(what);
+    match watching {
+        Watching::Fields(question) => blame::convert(plugins, &inputs, question, &say),
+        _ => (convert::convert(plugins, &inputs, &say), Ok(Vec::new())),
+    }
 }
 
 fn deliver(arguments: &ConvertArguments, done: &Done, color: Color) -> Result<(), Failed> {

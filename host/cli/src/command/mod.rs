@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 pub mod arguments;
+pub mod blame;
 pub mod called;
 pub mod compile_plugin;
 pub mod complete;
@@ -53,6 +54,7 @@ pub fn run() -> Result<(), Failed> {
     let color = arguments.color;
     match arguments.command {
         Command::Convert(arguments) => convert::run(&arguments, color),
+        Command::Blame(arguments) => blame::run(&arguments, color),
         Command::Interpolate(arguments) => interpolate::run(&arguments, color),
         Command::Render(arguments) => render::run(&arguments, color),
         Command::RunPlugin(arguments) => run_plugin::run(&arguments, color),

@@ -12,7 +12,7 @@ mod sources;
 
 pub use sources::{Located, Sources};
 
-use crate::diagnostic::{Diagnostic, Related, Severity};
+use crate::diagnostic::{Diagnostic, Place, Related, Severity};
 use excerpt::Excerpt;
 use kinds::Kind;
 use paint::Paint;
@@ -204,6 +204,27 @@ fn one(diagnostic: &Diagnostic, located: &Located, paint: Paint, out: &mut Strin
     for line in more.unwrap_or("").lines() {
         out.push_str(&format!("  {line}\n"));
     }
+    let gutter = shown(located, paint, out);
+    for (word, note) in [("path", &located.path), ("help", &diagnostic.help)] {
+        let Some(note) = note else { continue };
+        let note = clean::text(note).replace('\n', &format!("\n{gutter}         "));
+        out.push_str(&format!(
+            "{gutter} {} {}{note}\n",
+            paint.frame("="),
+            paint.strong(&format!("{word}: "))
+        ));
+    }
+}
+
+/// A place, and the line that is there, as in a diagnostic without colors.
+pub fn located(place: &Place, sources: &Sources) -> String {
+    let mut out = String::new();
+    shown(&sources.locate(place), Paint::new(false, Severity::Info), &mut out);
+    out
+}
+
+/// Writes a place, and the line that is there. Returns the indentation of what follows.
+fn shown(located: &Located, paint: Paint, out: &mut String) -> String {
     let number = located
         .excerpt
         .as_ref()
@@ -224,15 +245,7 @@ fn one(diagnostic: &Diagnostic, located: &Located, paint: Paint, out: &mut Strin
             " ".repeat(before)
         ));
     }
-    for (word, note) in [("path", &located.path), ("help", &diagnostic.help)] {
-        let Some(note) = note else { continue };
-        let note = clean::text(note).replace('\n', &format!("\n{gutter}         "));
-        out.push_str(&format!(
-            "{gutter} {} {}{note}\n",
-            paint.frame("="),
-            paint.strong(&format!("{word}: "))
-        ));
-    }
+    gutter
 }
 
 /// The other places that a diagnostic refers to, each with what is there.

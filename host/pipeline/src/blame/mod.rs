@@ -1,0 +1,333 @@
+//! Where fields of objects come from: which step of the host or plugin wrote them, and which parts of the input
+//! determine them.
+//!
+//! # Guarantees
+//! Who wrote a field is exact: the objects before and after each step are compared. Which inputs determine it was found
+//! by changing each of them and repeating the call.
+//! # Caveats
+//! A change that has no effect alone, or that makes the input invalid, is not found. What a plugin of `resources` read to
+//! compute a value is unknown: it sees all objects.
+
+pub mod codes;
+mod field;
+mod influence;
+mod observed;
+mod origins;
+
+pub use codes::ALL as CODES;
+
+use crate::convert::{self, Conversion, Inputs};
+use crate::diagnostic::{Diagnostic, Place};
+use crate::plain::{self, active};
+use crate::{Stage, Stages, object};
+use boson_document::{Pointer, Tree};
+use boson_manifest::labels;
+use influence::influences;
+use observed::{Calls, Observed};
+
+/// Limit on the fields that one question is about.
+pub const FIELDS: usize = 20;
+
+/// What to explain.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// `StatefulSet`, in any case; `None`: any kind.
+    pub kind: Option<String>,
+    /// Name of the object.
+    pub name: String,
+    /// See [`field::fields`].
+    pub field: String,
+}
+
+/// Where one field comes from.
+#[derive(Clone, Debug)]
+pub struct Blame {
+    /// `StatefulSet/nats-broker-v1`
+    pub object: String,
+    /// The field.
+    pub field: Pointer,
+    /// Its value.
+    pub value: Tree,
+    /// The step that wrote it last, and those before it, as far as they can be followed.
+    pub steps: Vec<Step>,
+}
+
+/// A step that wrote a field.
+#[derive(Clone, Debug, Default)]
+pub struct Step {
+    /// `host`, or the plugin with its digest.
+    pub by: String,
+    /// What it did, as a sentence without its subject.
+    pub what: String,
+    /// Parts of the input that determine the value.
+    pub inputs: Vec<Input>,
+    /// What is not known.
+    pub unknown: Vec<String>,
+}
+
+/// A part of the input.
+#[derive(Clone, Debug)]
+pub struct Input {
+    /// What it is a part of: `the manifest`. A whole sentence part, if it has no pointer.
+    pub of: String,
+    /// The part.
+    pub pointer: Option<Pointer>,
+    /// Where it is, if it is in a document.
+    pub place: Option<Place>,
+}
+
+/// Converts, and answers a question about the objects.
+pub fn convert(
+    stages: &dyn Stages,
+    inputs: &Inputs<'_>,
+    question: &Question,
+    progress: &dyn Fn(&str),
+) -> (Conversion, Result<Vec<Blame>, Box<Diagnostic>>) {
+    let observed = Observed::new(stages);
+    let conversion = convert::convert(&observed, inputs, progress);
+    let Ok(objects) = &conversion.result else {
+        return (conversion, Ok(Vec::new()));
+    };
+    progress("finding the inputs of the field");
+    let answer = answer(stages, inputs, &observed.into_calls(), objects, question);
+    (conversion, answer)
+}
+
+fn answer(
+    stages: &dyn Stages,
+    inputs: &Inputs<'_>,
+    calls: &Calls,
+    objects: &[Tree],
+    question: &Question,
+) -> Result<Vec<Blame>, Box<Diagnostic>> {
+    let tracing = Tracing { stages, inputs, calls };
+    let asked = objects.iter().filter(|object| question.is_about(object));
+    let mut blames = Vec::new();
+    let mut has_object = false;
+    for object in asked {
+        has_object = true;
+        for field in field::fields(object, &question.field) {
+            if blames.len() == FIELDS {
+                let message = format!("the question is about more than {FIELDS} fields");
+                return Err(Box::new(Diagnostic::error(codes::BLAME_TOO_MANY, message)));
+            }
+            blames.extend(tracing.blame(object, field));
+        }
+    }
+    match (has_object, blames.is_empty()) {
+        (false, _) => Err(no_object(objects, question)),
+        (true, true) => Err(no_field(objects, question)),
+        (true, false) => Ok(blames),
+    }
+}
+
+fn no_object(objects: &[Tree], question: &Question) -> Box<Diagnostic> {
+    let message = format!("the conversion has no object '{}'", question.object());
+    let similar = objects.iter().filter(|object| {
+        let is_kind = |kind: &String| object.str("kind").is_some_and(|of| of.eq_ignore_ascii_case(kind));
+        question.kind.as_ref().is_none_or(is_kind)
+    });
+    let mut names: Vec<String> = similar.map(called).collect();
+    if names.is_empty() {
+        names = objects.iter().map(called).collect();
+    }
+    let more = names.len().saturating_sub(FIELDS);
+    names.truncate(FIELDS);
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    let error = Diagnostic::error(codes::BLAME_NO_OBJECT, message);
+    Box::new(error.help(format!("there are: {}{more}", names.join(", "))))
+}
+
+fn no_field(objects: &[Tree], question: &Question) -> Box<Diagnostic> {
+    let object = objects.iter().find(|object| question.is_about(object));
+    let members = object.and_then(Tree::as_object).into_iter().flatten();
+    let members: Vec<&str> = members.map(|(name, _)| name.as_str()).collect();
+    let message = format!("{} has no field '{}'", question.object(), question.field);
+    let error = Diagnostic::error(codes::BLAME_NO_FIELD, message);
+    Box::new(error.help(format!(
+        "name it as in the object: its members are {}; `*` stands for any part of a name",
+        members.join(", ")
+    )))
+}
+
+/// `StatefulSet/nats-broker-v1`
+fn called(object: &Tree) -> String {
+    format!("{}/{}", object.str("kind").unwrap_or_default(), object::name(object))
+}
+
+fn is_same(one: &Tree, other: &Tree) -> bool {
+    one.str("apiVersion") == other.str("apiVersion")
+        && one.str("kind") == other.str("kind")
+        && object::name(one) == object::name(other)
+}
+
+fn value_in(objects: &[Tree], object: &Tree, field: &Pointer) -> Option<Tree> {
+    let found = objects.iter().find(|one| is_same(one, object))?;
+    field.find(found).cloned()
+}
+
+// === impl Question ===
+
+impl Question {
+    /// Reads `KIND/NAME` or `NAME`.
+    pub fn new(object: &str, field: &str) -> Self {
+        let (kind, name) = match object.split_once('/') {
+            Some((kind, name)) => (Some(kind.to_string()), name),
+            None => (None, object),
+        };
+        Self {
+            kind,
+            name: name.to_string(),
+            field: field.to_string(),
+        }
+    }
+
+    fn object(&self) -> String {
+        match &self.kind {
+            Some(kind) => format!("{kind}/{}", self.name),
+            None => self.name.clone(),
+        }
+    }
+
+    fn is_about(&self, object: &Tree) -> bool {
+        let is_kind = |kind: &String| object.str("kind").is_some_and(|of| of.eq_ignore_ascii_case(kind));
+        object::name(object) == self.name && self.kind.as_ref().is_none_or(is_kind)
+    }
+}
+
+struct Tracing<'a> {
+    stages: &'a dyn Stages,
+    inputs: &'a Inputs<'a>,
+    calls: &'a Calls,
+}
+
+// === impl Tracing ===
+
+impl Tracing<'_> {
+    /// Where a field of a final object comes from.
+    fn blame(&self, object: &Tree, field: Pointer) -> Option<Blame> {
+        let value = field.find(object)?.clone();
+        let mut steps = Vec::new();
+        let mut current = vec![(object.clone(), field.clone())];
+        if !self.is_of_plugins(object) {
+            let (step, sources) = self.lowering(object, &field);
+            steps.push(step);
+            current = sources;
+        }
+        for (object, field) in &current {
+            steps.push(self.writer(object, field));
+        }
+        Some(Blame {
+            object: called(object),
+            field,
+            value,
+            steps,
+        })
+    }
+
+    fn is_of_plugins(&self, object: &Tree) -> bool {
+        self.calls.last.iter().any(|one| is_same(one, object))
+    }
+
+    /// The object of the operator's kinds from which the host made this one, and its fields that determine the field.
+    fn lowering(&self, object: &Tree, field: &Pointer) -> (Step, Vec<(Tree, Pointer)>) {
+        let mut before = self.calls.last.clone();
+        active::lead_to_all(&mut before);
+        let lowered = |source: &Tree| {
+            let made = plain::lower(vec![source.clone()], self.inputs.values).ok()?.0;
+            made.into_iter().find(|one| is_same(one, object))
+        };
+        let ours = before
+            .iter()
+            .filter(|one| one.str("apiVersion") == Some(labels::API_VERSION));
+        let mut step = Step {
+            by: "host".into(),
+            ..Step::default()
+        };
+        let Some(source) = ours.into_iter().find(|source| lowered(source).is_some()) else {
+            step.what = "made this object: no plugin returned it".into();
+            step.unknown.push("which inputs it comes from".into());
+            return (step, Vec::new());
+        };
+        step.what = format!("made {} from {}", called(object), called(source));
+        let found = influences(source, &|source| field.find(&lowered(source)?).cloned());
+        if let Some(variable) = plain::secret::variable(source) {
+            step.what
+                .push_str(&format!(", with the value of the variable '{variable}'"));
+            step.inputs.extend(self.definition(variable));
+            step.unknown
+                .push("whether the value was given, stored or generated: `--vars-store` and `-v` come first".into());
+            return (step, Vec::new());
+        }
+        if found.value.is_empty() {
+            step.what.push_str(", and wrote this field itself");
+        }
+        let fields = found.value.iter().take(FIELDS);
+        step.inputs = fields
+            .clone()
+            .map(|field| Input {
+                of: called(source),
+                pointer: Some(field.clone()),
+                place: None,
+            })
+            .collect();
+        (step, fields.map(|field| (source.clone(), field.clone())).collect())
+    }
+
+    /// The definition of a variable.
+    fn definition(&self, name: &str) -> Option<Input> {
+        let variable = self.inputs.variables.iter().find(|variable| variable.name == name)?;
+        Some(origins::in_manifest(self.inputs, &Pointer::parse(&variable.pointer)?))
+    }
+
+    /// Who wrote a field of an object that plugins returned.
+    fn writer(&self, object: &Tree, field: &Pointer) -> Step {
+        let mut after = &self.calls.last;
+        for (author, before) in self.calls.transforms.iter().rev() {
+            let (old, new) = (value_in(before, object, field), value_in(after, object, field));
+            if old != new {
+                let is_new = !before.iter().any(|one| is_same(one, object));
+                let what = match (is_new, old.is_some()) {
+                    (true, _) => format!("added {}", called(object)),
+                    (false, false) => format!("added {field} to {}", called(object)),
+                    (false, true) => format!("changed {field} of {}", called(object)),
+                };
+                return Step {
+                    by: author.called.clone(),
+                    what,
+                    inputs: Vec::new(),
+                    unknown: vec!["which part of its input or settings it used: it sees all objects".into()],
+                };
+            }
+            after = before;
+        }
+        self.rule(object, field)
+    }
+
+    /// The call of the stage `bpm` that returned an object.
+    fn rule(&self, object: &Tree, field: &Pointer) -> Step {
+        let by = self.stages.author(Stage::Bpm, 0).called;
+        let has = |objects: &[Tree]| objects.iter().any(|one| is_same(one, object));
+        let groups = self.calls.groups.iter();
+        let step = match groups.clone().find(|call| has(&call.objects)) {
+            Some(call) if value_in(&call.objects, object, field).is_some() => {
+                origins::of_group(self.stages, self.inputs, call, (object, field))
+            }
+            None if value_in(&self.calls.of_deployment, object, field).is_some() => {
+                origins::of_deployment(self.stages, self.inputs, (object, field))
+            }
+            _ => {
+                return Step {
+                    by: "host".into(),
+                    what: format!("added {field} to {}, as to every object", called(object)),
+                    ..Step::default()
+                };
+            }
+        };
+        Step { by, ..step }
+    }
+}

@@ -1,0 +1,257 @@
+//! The parts of the input that determine a field of an object that the stage `bpm` returned: of the manifest, of rendered
+//! bpm.yml files, and of the command's options.
+
+use super::influence::{CALLS, Influences, influences};
+use super::observed::GroupCall;
+use super::{FIELDS, Input, Step, called, value_in};
+use crate::Stages;
+use crate::convert::{Inputs, places};
+use crate::diagnostic::{Diagnostic, Place};
+use crate::stage::{Deployment, GroupRequest, JobFiles, Named};
+use boson_document::{Pointer, Tree};
+
+/// The step that made a field of an object of an instance group.
+pub fn of_group(
+    stages: &dyn Stages,
+    inputs: &Inputs<'_>,
+    call: &GroupCall,
+    (object, field): (&Tree, &Pointer),
+) -> Step {
+    let bpm = |job: &JobFiles| Tree::Array(job.bpm.iter().map(|copy| copy.bpm.clone()).collect());
+    let input = Tree::object()
+        .with("group", call.group.clone())
+        .with("bpm", Tree::Array(call.jobs.iter().map(bpm).collect()))
+        .with("options", options(inputs.deployment));
+    let found = influences(&input, &|input| {
+        let deployment = with_options(inputs.deployment, input.get("options")?);
+        let request = GroupRequest {
+            deployment: &deployment,
+            group: input.get("group")?,
+            document_name: inputs.manifest.name,
+            pointer: &call.pointer,
+            jobs: with_bpm(&call.jobs, input.items("bpm")),
+            resolved_secret: &call.resolved_secret,
+        };
+        value_in(&stages.convert_group(&request).ok()?.0, object, field)
+    });
+    let group = call.group.items("instance_groups").first();
+    let group = group.and_then(|group| group.str("name")).unwrap_or_default();
+    let container = container(object, field).map(|name| format!(", container '{name}',"));
+    let container = container.unwrap_or_default();
+    step(
+        format!("made {}{container} from the instance group '{group}'", called(object)),
+        &found,
+        &|place| input_of_group(inputs, call, place),
+    )
+}
+
+/// The container that a field belongs to. Its name has those of the job and the process.
+fn container<'t>(object: &'t Tree, field: &Pointer) -> Option<&'t str> {
+    let tokens = field.tokens();
+    let list = tokens
+        .iter()
+        .position(|token| token == "containers" || token == "initContainers")?;
+    Pointer::from(tokens.get(..list + 2)?.to_vec())
+        .find(object)?
+        .str("name")
+}
+
+/// The step that made a field of an object of the deployment itself.
+pub fn of_deployment(stages: &dyn Stages, inputs: &Inputs<'_>, (object, field): (&Tree, &Pointer)) -> Step {
+    let variable = |one: &crate::stage::Variable| {
+        Tree::object()
+            .with("name", one.name.as_str())
+            .with("type", one.kind.as_str())
+            .with("options", one.options.clone())
+    };
+    let input = Tree::object()
+        .with("manifest", inputs.manifest.tree.clone())
+        .with(
+            "variables",
+            Tree::Array(inputs.variables.iter().map(variable).collect()),
+        )
+        .with("options", options(inputs.deployment));
+    let found = influences(&input, &|input| {
+        let deployment = with_options(inputs.deployment, input.get("options")?);
+        let mut variables = inputs.variables.to_vec();
+        for (variable, changed) in variables.iter_mut().zip(input.items("variables")) {
+            variable.name = changed.str("name")?.to_string();
+            variable.kind = changed.str("type")?.to_string();
+            variable.options = changed.get("options")?.clone();
+        }
+        let manifest = Named {
+            name: inputs.manifest.name,
+            tree: input.get("manifest")?,
+        };
+        let made = stages.convert_deployment(&deployment, manifest, &variables).ok()?.0;
+        value_in(&made, object, field)
+    });
+    step(
+        format!("made {} for the deployment", called(object)),
+        &found,
+        &|place| {
+            let (first, rest) = place.tokens().split_first()?;
+            match first.as_str() {
+                "manifest" => Some(in_manifest(inputs, &Pointer::from(rest.to_vec()))),
+                "variables" => {
+                    let (nth, rest) = rest.split_first()?;
+                    let variable = inputs.variables.get(nth.parse::<usize>().ok()?)?;
+                    Some(in_manifest(inputs, &Pointer::parse(&variable.pointer)?.join(rest)))
+                }
+                _ => Some(option(rest)),
+            }
+        },
+    )
+}
+
+fn step(what: String, found: &Influences, input: &dyn Fn(&Pointer) -> Option<Input>) -> Step {
+    let inputs: Vec<Input> = found.value.iter().filter_map(input).collect();
+    let mut unknown = Vec::new();
+    if !found.is_complete {
+        unknown.push(format!("other inputs: the search ended after {CALLS} calls"));
+    }
+    if inputs.len() > FIELDS {
+        unknown.push(format!("{} more inputs, which are not shown", inputs.len() - FIELDS));
+    }
+    let what = match inputs.is_empty() {
+        true => format!("{what}; no input alone changes the value"),
+        false => what,
+    };
+    Step {
+        by: String::new(),
+        what,
+        inputs: inputs.into_iter().take(FIELDS).collect(),
+        unknown,
+    }
+}
+
+fn input_of_group(inputs: &Inputs<'_>, call: &GroupCall, place: &Pointer) -> Option<Input> {
+    let (first, rest) = place.tokens().split_first()?;
+    match first.as_str() {
+        "bpm" => {
+            let [job, copy, rest @ ..] = rest else { return None };
+            let job = call.jobs.get(job.parse::<usize>().ok()?)?;
+            let copy = job.bpm.get(copy.parse::<usize>().ok()?)?;
+            let pointer = Pointer::from(rest.to_vec());
+            Some(Input {
+                of: format!(
+                    "the rendered bpm.yml of the job '{}' of the release '{}'",
+                    job.job, job.release
+                ),
+                place: Some(Place {
+                    document: Some(copy.document_name.clone()),
+                    pointer: Some(pointer.to_string()),
+                    ..Place::default()
+                }),
+                pointer: Some(pointer),
+            })
+        }
+        "group" => Some(in_resolved(inputs, call, rest)),
+        _ => Some(option(rest)),
+    }
+}
+
+/// A part of a resolved document: of the manifest, if it is there.
+fn in_resolved(inputs: &Inputs<'_>, call: &GroupCall, tokens: &[String]) -> Input {
+    let manifest = inputs.manifest;
+    let pointer = match tokens {
+        [list, nth, rest @ ..] if list == "instance_groups" && nth == "0" => {
+            Pointer::parse(&call.pointer).map(|group| as_written(inputs, call, &group.join(rest)))
+        }
+        [list, nth, rest @ ..] => {
+            let named = nth
+                .parse::<usize>()
+                .ok()
+                .and_then(|nth| call.group.items(list).get(nth));
+            let name = named.and_then(|named| named.str("name").or_else(|| named.str("alias")));
+            let is_it = |one: &Tree| name.is_some() && one.str("name").or_else(|| one.str("alias")) == name;
+            let index = manifest.tree.items(list).iter().position(is_it);
+            index.map(|index| Pointer::root().at(list).at(index).join(rest))
+        }
+        tokens => Some(Pointer::from(tokens.to_vec())),
+    };
+    match pointer.filter(|pointer| pointer.find(manifest.tree).is_some()) {
+        Some(pointer) => in_manifest(inputs, &pointer),
+        None => Input {
+            of: "the resolved document of the group: not in the manifest, but from a link, a default of a job spec, or an \
+                 addon"
+                .into(),
+            pointer: Some(Pointer::from(tokens.to_vec())),
+            place: None,
+        },
+    }
+}
+
+/// As diagnostics about the resolved document are moved to the manifest.
+fn as_written(inputs: &Inputs<'_>, call: &GroupCall, pointer: &Pointer) -> Pointer {
+    let manifest = inputs.manifest;
+    let entry = call.group.items("instance_groups").first().unwrap_or(&Tree::Null);
+    let mut one = [Diagnostic::reported_warning("blame", "")
+        .in_document(manifest.name)
+        .at(pointer.to_string())];
+    places::of_jobs(&mut one, manifest, entry, &call.pointer, &call.jobs);
+    places::as_written(&mut one, manifest.name, manifest.tree);
+    let [one] = one;
+    let moved = one.place.pointer.as_deref().and_then(Pointer::parse);
+    moved.unwrap_or_else(|| pointer.clone())
+}
+
+pub fn in_manifest(inputs: &Inputs<'_>, pointer: &Pointer) -> Input {
+    Input {
+        of: "the manifest".into(),
+        pointer: Some(pointer.clone()),
+        place: Some(Place {
+            document: Some(inputs.manifest.name.to_string()),
+            pointer: Some(pointer.to_string()),
+            ..Place::default()
+        }),
+    }
+}
+
+/// The settings of a conversion that are no part of the manifest.
+fn options(deployment: &Deployment) -> Tree {
+    let mut options = Tree::object()
+        .with("name", deployment.name.as_str())
+        .with("namespace", deployment.namespace.as_str())
+        .with("cluster-domain", deployment.cluster_domain.as_str())
+        .with("operator-image", deployment.operator_image.as_str());
+    if let Some(registry) = &deployment.registry {
+        options.set("registry", registry.as_str());
+    }
+    options
+}
+
+fn with_options(deployment: &Deployment, options: &Tree) -> Deployment {
+    let text = |name: &str, old: &str| options.str(name).unwrap_or(old).to_string();
+    Deployment {
+        name: text("name", &deployment.name),
+        namespace: text("namespace", &deployment.namespace),
+        cluster_domain: text("cluster-domain", &deployment.cluster_domain),
+        operator_image: text("operator-image", &deployment.operator_image),
+        registry: deployment.registry.as_deref().map(|old| text("registry", old)),
+        ..deployment.clone()
+    }
+}
+
+fn option(tokens: &[String]) -> Input {
+    let name = tokens.first().map_or("", String::as_str);
+    let of = match name {
+        "name" => "the name of the deployment: --name, or `name` of the manifest".to_string(),
+        name => format!("the option --{name}, or its default"),
+    };
+    Input {
+        of,
+        pointer: None,
+        place: None,
+    }
+}
+
+fn with_bpm(jobs: &[JobFiles], bpm: &[Tree]) -> Vec<JobFiles> {
+    let mut jobs = jobs.to_vec();
+    for (job, copies) in jobs.iter_mut().zip(bpm) {
+        for (copy, tree) in job.bpm.iter_mut().zip(copies.as_array().into_iter().flatten()) {
+            copy.bpm = tree.clone();
+        }
+    }
+    jobs
+}
