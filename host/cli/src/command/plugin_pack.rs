@@ -55,8 +55,8 @@ pub struct PackArguments {
     /// Do not compress the component
     #[arg(long)]
     uncompressed: bool,
-    /// Do not put the component into the ConfigMap, but the name of its image: HOST/PATH[:TAG][@sha256:DIGEST]. Push it
-    /// before, with `host plugin push`
+    /// Do not put the component into the ConfigMap, but the name of its image, which was pushed before:
+    /// HOST/PATH[:TAG][@sha256:DIGEST]
     #[arg(long, value_name = "REFERENCE", conflicts_with = "uncompressed")]
     image: Option<String>,
     /// Secret in the namespace of the ConfigMap that the operator pulls the image with; repeat it for several
