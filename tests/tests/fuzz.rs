@@ -188,8 +188,9 @@ fn generated_plugins_neither_crash_the_host_nor_fill_its_memory() {
             },
         }
     }
-    assert!(outcomes.count("loaded") > 10, "{outcomes:?}");
-    assert!(outcomes.count("load: Refused") > 10, "{outcomes:?}");
+    let are_many = numbers().count() >= FIRST.count();
+    assert!(!are_many || outcomes.count("loaded") > 10, "{outcomes:?}");
+    assert!(!are_many || outcomes.count("load: Refused") > 10, "{outcomes:?}");
     let peak = peak(std::process::id()).unwrap();
     assert!(peak < MOST, "{} MiB: {outcomes:?}", peak >> 20);
 }
@@ -248,6 +249,7 @@ fn changed_components_and_modules_neither_crash_the_host_nor_fill_its_memory() {
             run(&sandbox, &format!("module {seed}"), &made, &mut outcomes);
         }
     }
-    assert!(outcomes.count("loaded") > 0, "{outcomes:?}");
-    assert!(outcomes.count("load: Refused") > 5, "{outcomes:?}");
+    let are_many = numbers().count() >= FIRST.count();
+    assert!(!are_many || outcomes.count("loaded") > 0, "{outcomes:?}");
+    assert!(!are_many || outcomes.count("load: Refused") > 5, "{outcomes:?}");
 }

@@ -6,6 +6,7 @@ use boson_pipeline::Diagnostic;
 use boson_pipeline::packed::MAX_COMPONENT;
 use std::fs::File;
 use std::io::Read;
+use std::panic;
 use std::path::Path;
 
 /// The component of a file that has a core module; `None` for any other file, also one that cannot be read.
@@ -24,9 +25,12 @@ pub fn component(path: &Path, console: Console) -> Result<Option<Vec<u8>>, Box<D
     if begin.is_err() || !boson_componentize::is_core_module(&bytes) || file.read_to_end(&mut bytes).is_err() {
         return Ok(None);
     }
-    boson_componentize::component(&bytes, console)
-        .map(Some)
-        .map_err(|error| Box::new(refused(path, &error)))
+    // A panic inside is an error about the module, and its report is nothing to users.
+    let hook = panic::take_hook();
+    panic::set_hook(Box::new(|_| {}));
+    let made = boson_componentize::component(&bytes, console);
+    panic::set_hook(hook);
+    made.map(Some).map_err(|error| Box::new(refused(path, &error)))
 }
 
 fn refused(path: &Path, error: &Error) -> Diagnostic {

@@ -34,6 +34,9 @@ pub enum Error {
     /// WASI is imported, and there is no memory to write its replies to.
     #[error("the module imports WASI but does not export its memory as 'memory'")]
     NoMemory,
+    /// A crate panicked.
+    #[error("the module or its world has a form that no known compiler makes")]
+    Unexpected,
     /// The module does not fit its world: most often an export is missing.
     #[error("the module does not fit its world: {0}")]
     Unfit(String),
@@ -57,6 +60,7 @@ impl Error {
             Self::NoWorld => {
                 Some("generate bindings with `wit-bindgen` for a world of `wit/`, and export its functions")
             }
+            Self::Unexpected => Some("report it with the module, if a compiler has made it"),
             Self::World(_) => Some("use the version of `wit-bindgen` that `docs/plugins.md` names"),
             Self::Import { interface, .. } => help_for_import(interface),
             Self::NoMemory => Some("export the memory: for C and Rust, this is the default of the linker"),

@@ -50,6 +50,11 @@ pub fn is_core_module(bytes: &[u8]) -> bool {
 /// # Errors
 /// It is not a core module, has no world or not the exports of its world, or imports what no plugin has.
 pub fn component(core: &[u8], console: Console) -> Result<Vec<u8>, Error> {
+    // The crates that read worlds and modules expect those of compilers, and panic for some others.
+    std::panic::catch_unwind(|| made(core, console)).unwrap_or(Err(Error::Unexpected))
+}
+
+fn made(core: &[u8], console: Console) -> Result<Vec<u8>, Error> {
     if !is_core_module(core) {
         return Err(Error::NotCore);
     }
