@@ -4,6 +4,7 @@
 
 use boson_tests::wrapper::COMMON;
 use boson_tests::{Ran, built_in, component, golden, host, root};
+use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -140,6 +141,59 @@ fn a_changed_reply_is_found_and_can_be_accepted() {
     assert_eq!(fs::read_to_string(&reply).unwrap(), recorded);
     let ran = host(scratch.path(), test).unwrap();
     assert_eq!(ran.code, 0, "{}", ran.stdout);
+}
+
+#[test]
+fn a_plugin_is_packed_with_its_cases_only_if_it_passes_them() {
+    let scratch = recorded_ops();
+    let folders = cases(scratch.path());
+    let ops = plugin("ops");
+    let pack = ["plugin", "pack", "ops", &ops, "--cases", "recorded"];
+    let ran = host(scratch.path(), pack).unwrap();
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stdout.contains("  cases.json.zst: "), "{}", ran.stderr);
+
+    let reply = folders[0].join("reply.json");
+    let recorded = fs::read_to_string(&reply).unwrap();
+    fs::write(&reply, recorded.replacen("\"nats\"", "\"gnats\"", 1)).unwrap();
+    let ran = host(scratch.path(), pack).unwrap();
+    assert_eq!((ran.code, ran.stdout.as_str()), (1, ""));
+    let first = "error[plugin-case-failed]: case '001-apply' failed: the reply differs from the expected one at '/ok/document/name'";
+    assert!(ran.stderr.contains(first), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("gnats"), "no values: {}", ran.stderr);
+
+    fs::remove_file(&reply).unwrap();
+    let ran = host(scratch.path(), pack).unwrap();
+    assert!(
+        ran.code == 1 && ran.stderr.contains("no expected reply"),
+        "{}",
+        ran.stderr
+    );
+    let other = ["plugin", "pack", "links", &plugin("links"), "--cases", "recorded"];
+    let ran = host(scratch.path(), other).unwrap();
+    assert!(ran.code == 1 && ran.stderr.contains("it has 0 cases"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_call_is_logged_with_the_plugin_and_its_digest() {
+    let scratch = tempfile::tempdir().unwrap();
+    let ran = convert(scratch.path(), &["--log", "debug", "--log-format", "json"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let lines = ran
+        .stderr
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let calls: Vec<Value> = lines.filter(|line| line["message"] == "called").collect();
+    let of = |plugin: &str| calls.iter().find(|call| call["plugin"] == plugin).unwrap();
+    for stage in STAGES {
+        let call = of(stage);
+        let digest = call["digest"].as_str().unwrap();
+        assert!(digest.starts_with("sha256:") && digest.len() == 19, "{call}");
+        assert!(
+            call["fuel"].as_u64() > Some(0) && call["memory"].as_u64() > Some(0),
+            "{call}"
+        );
+    }
 }
 
 #[test]

@@ -48,6 +48,15 @@ boson_pipeline::codes::codes! {
         "A case is a directory with `call.json`: one JSON object with the stage, the function, and a member for each \
          parameter of the function. `reply.json` beside it is the expected reply: an object with the member `ok`, \
          `err` or `failure`. `host convert --record DIR` writes cases, and `host plugin test --update` replies.";
+    PLUGIN_CASE_FAILED = "plugin-case-failed", "A plugin does not pass a case that is packed with it",
+        "`host plugin pack --cases DIR` packs cases with a plugin. The operator calls a new version with them before it \
+         uses it, in the sandbox and with the limits of a conversion, each case twice. It rejects a version whose reply \
+         is not exactly the expected one, and continues to use the last good version. All cases together may use 10^10 \
+         units of fuel and 120 s. `host plugin test` shows how the replies differ.";
+    PLUGIN_CASES = "plugin-cases", "The cases that are packed with a plugin cannot be read",
+        "`cases.json.zst` in the `binaryData` of the ConfigMap with `plugin.yaml` is a compressed JSON list of cases: \
+         objects with `name`, `call` and `reply`. A plugin may have 64 cases, 4 MiB together, and 512 KiB packed. `host \
+         plugin pack --cases DIR` writes them.";
     PLUGIN_DIFF_INPUT = "plugin-diff-input", "`host plugin diff` cannot read standard input",
         "The deployment is converted twice, once with each version of the plugin, so all inputs have to be files.";
     PLUGIN_DIGEST = "plugin-digest", "The component of a plugin does not match its digest",

@@ -1,19 +1,23 @@
 //! The rules of an operator: those of the installation, and components that are added while it runs. Components are
 //! cached by digest, once for all deployments that use them.
 
+mod in_use;
+
+use crate::cases;
 use crate::codes;
+use crate::metering::Metering;
 use crate::signatures::Signatures;
 use crate::unpack;
 use boson_api::PluginUse;
 use boson_budget::{Class, Share};
-use boson_controllers::codes as controllers_codes;
+use boson_cluster::metrics::{Metrics, Version};
 use boson_controllers::conversion::{Chosen, Content, LoadedPlugin, Package, PluginHost, ResolvedPlugins, Settings};
 use boson_controllers::plugins::NO_MEMORY;
 use boson_document::{Tree, json};
 use boson_pipeline::settings;
 use boson_pipeline::yaml::{Document, Mark};
 use boson_pipeline::{Diagnostic, Stage, Stages};
-use boson_sandbox::{Account, Digest, Failure, Plugin, Plugins, Sandbox, Source};
+use boson_sandbox::{Digest, Failure, Plugin, Plugins, Sandbox, Source};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
@@ -27,7 +31,9 @@ pub struct Loaded {
 }
 
 struct Shared {
+    /// It counts the calls in `metrics`.
     sandbox: Sandbox,
+    metrics: Arc<Metrics>,
     /// Built-in plugins in the order of the stages.
     built_in: Vec<Known>,
     signatures: Arc<Signatures>,
@@ -54,15 +60,19 @@ struct Known {
 // === impl Loaded ===
 
 impl Loaded {
-    /// Starts with the built-in plugins of the installation. `signatures`: what is required of others.
+    /// Starts with the built-in plugins of the installation. `signatures`: what is required of others. The calls of all
+    /// plugins are counted in `metrics`.
     ///
     /// # Errors
     /// One of them does not describe itself.
-    pub fn new(plugins: Plugins, signatures: Arc<Signatures>) -> Result<Self, Failure> {
+    pub fn new(plugins: Plugins, signatures: Arc<Signatures>, metrics: Arc<Metrics>) -> Result<Self, Failure> {
         let sandbox = plugins.sandbox().clone();
+        let sandbox = sandbox.with_meter(Arc::new(Metering(metrics.clone())));
         let mut built_in = Vec::new();
         for plugin in plugins.iter() {
-            built_in.push(Known::of(plugin.clone(), &sandbox)?);
+            let known = Known::of(plugin.clone(), &sandbox)?;
+            known.count(&known.used.name, &metrics);
+            built_in.push(known);
         }
         let checks = built_in.iter_mut().filter(|known| known.plugin.stage == Stage::Checks);
         for (nth, known) in checks.enumerate() {
@@ -73,10 +83,16 @@ impl Loaded {
                 built_in,
                 sandbox,
                 signatures,
+                metrics,
                 loaded: Mutex::default(),
             }),
             compiling: Arc::default(),
         })
+    }
+
+    /// The metrics in which calls are counted.
+    pub fn metrics(&self) -> Arc<Metrics> {
+        self.shared.metrics.clone()
     }
 }
 
@@ -111,10 +127,24 @@ impl PluginHost for Loaded {
             }
             kept
         });
+        let built_in: BTreeSet<&str> = self
+            .shared
+            .built_in
+            .iter()
+            .map(|one| one.used.digest.as_str())
+            .collect();
+        let metrics = &self.shared.metrics.plugins;
+        metrics.retain(|digest| built_in.contains(digest) || loaded.contains_key(digest));
     }
 
-    fn with(&self, chosen: &[Chosen], namespace: &str, deployment: &str) -> Result<ResolvedPlugins, Vec<Diagnostic>> {
-        self.shared.with(chosen, namespace, deployment)
+    fn with(
+        &self,
+        chosen: &[Chosen],
+        shadows: &[Chosen],
+        namespace: &str,
+        deployment: &str,
+    ) -> Result<ResolvedPlugins, Vec<Diagnostic>> {
+        self.shared.with(chosen, shadows, (namespace, deployment))
     }
 }
 
@@ -149,18 +179,21 @@ impl Shared {
         }
         let found = self.loaded().get(&digest).cloned();
         let is_new = found.is_none();
-        let checked = match found {
-            Some(known) => known.fits(package),
-            None => self
-                .prepare(package, bytes)
-                .map_err(|error| vec![*error])
-                .and_then(|known| known.fits(package)),
+        let known = match found {
+            Some(known) => Ok(known),
+            None => self.prepare(package, bytes).map_err(|error| vec![*error]),
         };
+        let checked = known
+            .and_then(|known| known.fits(package))
+            .and_then(|known| self.passes(known, package));
         // Not used: its machine code would only take space in the cache.
         if checked.is_err() && is_new {
             self.sandbox.forget(&Digest::of(bytes));
         }
-        self.loaded().insert(digest.clone(), checked?);
+        let known = checked?;
+        let mut loaded = self.loaded();
+        known.count(&package.name, &self.metrics);
+        loaded.insert(digest.clone(), known);
         Ok(LoadedPlugin { digest, warnings })
     }
 
@@ -178,28 +211,21 @@ impl Shared {
         Ok(known)
     }
 
-    fn with(&self, chosen: &[Chosen], namespace: &str, deployment: &str) -> Result<ResolvedPlugins, Vec<Diagnostic>> {
-        let mut all: Vec<(Known, Option<&Chosen>)> = self.built_in.iter().map(|known| (known.clone(), None)).collect();
-        let mut reported = Vec::new();
-        for one in chosen {
-            let Some(known) = self.find(one) else {
-                let what = format!("plugin '{}' of the stage '{}' is not loaded", one.name, one.stage);
-                reported.push(Diagnostic::error(controllers_codes::PLUGIN_NOT_FOUND, what));
-                continue;
-            };
-            reported.extend(known.check(&one.settings));
-            let known = known.named(one);
-            if one.stage.has_rule() && !known.plugin.wraps {
-                all.retain(|(other, _)| other.plugin.stage != one.stage);
-            }
-            all.push((known, Some(one)));
+    /// The plugin, if it passes the cases of the package. A wrapper calls the rule of the installation.
+    fn passes(&self, known: Known, package: &Package) -> Result<Known, Vec<Diagnostic>> {
+        let Some(packed) = &package.cases else { return Ok(known) };
+        let Settings { tree, document } = &package.settings;
+        let mut plugin = known.plugin.clone().named(&package.name).with_settings(tree, document);
+        let stage = plugin.stage;
+        let mut rules = self.built_in.iter().filter(|rule| rule.plugin.stage == stage);
+        if let Some(rule) = rules.next().filter(|_| plugin.wraps) {
+            let around = plugin.around(rule.plugin.clone());
+            plugin = around.map_err(|failure| vec![failure.diagnostic()])?;
         }
-        if reported.iter().any(Diagnostic::is_error) {
-            return Err(reported);
-        }
-        // By stage; the order within a stage stays.
-        all.sort_by_key(|(known, _)| known.plugin.stage);
-        self.resolved(all, reported, namespace, deployment)
+        let cases = cases::packed::unpack(packed).map_err(|error| vec![*error])?;
+        let cases = cases::packed::of_stage(cases, stage);
+        cases::pass(&self.sandbox, &plugin, &cases, &package.namespace).map_err(|error| vec![*error])?;
+        Ok(known)
     }
 
     fn find(&self, chosen: &Chosen) -> Option<Known> {
@@ -210,48 +236,6 @@ impl Shared {
                 self.built_in.iter().find(of_stage).cloned()
             }
         }
-    }
-
-    fn resolved(
-        &self,
-        all: Vec<(Known, Option<&Chosen>)>,
-        warnings: Vec<Diagnostic>,
-        namespace: &str,
-        deployment: &str,
-    ) -> Result<ResolvedPlugins, Vec<Diagnostic>> {
-        let account = Account::new(namespace, self.sandbox.limits().conversion_fuel);
-        let stages = Plugins::new(self.sandbox.clone()).with_account(account);
-        let mut stages = stages.with_deployment(deployment, namespace);
-        let (mut uses, mut texts) = (Vec::new(), String::new());
-        for (known, chosen) in all {
-            let parts = [
-                known.plugin.stage.name(),
-                known.used.digest.as_str(),
-                known.settings.as_str(),
-            ];
-            // Permissions may depend on who installed it.
-            let author = known.plugin.author();
-            texts.push_str(&format!("{author:?}\n"));
-            let is_ordered = chosen.is_none_or(|one| one.is_ordered);
-            let flags = [is_ordered, known.is_enforced].map(|flag| flag.to_string());
-            for part in parts.into_iter().chain(flags.iter().map(String::as_str)) {
-                texts.push_str(&format!("{}:{part}\n", part.len()));
-            }
-            uses.push(known.used);
-            match known.plugin.stage {
-                Stage::Resources => stages.add_resources(known.plugin, is_ordered),
-                Stage::Checks => stages.add_check(known.plugin, known.is_enforced),
-                _ => stages
-                    .insert_rule(known.plugin)
-                    .map_err(|failure| vec![failure.diagnostic()])?,
-            }
-        }
-        Ok(ResolvedPlugins {
-            stages: Arc::new(stages),
-            uses,
-            digest: Digest::of(texts.as_bytes()).hex(),
-            warnings,
-        })
     }
 }
 
@@ -274,6 +258,16 @@ impl Known {
             used,
             _code: None,
         })
+    }
+
+    /// Counts its calls under this name from now on.
+    fn count(&self, name: &str, metrics: &Metrics) {
+        let version = Version {
+            stage: self.plugin.stage.name(),
+            plugin: name.to_string(),
+            digest: self.plugin.digest.short(),
+        };
+        metrics.plugins.add(&self.used.digest, version, self.plugin.compiled());
     }
 
     /// The plugin, if it is one of the package's stage and accepts its settings.

@@ -18,6 +18,7 @@ mod inputs;
 mod loaded;
 mod log;
 mod memory;
+mod metering;
 mod output;
 mod plugin_arguments;
 mod plugin_settings;

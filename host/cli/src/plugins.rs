@@ -113,7 +113,19 @@ fn insert(plugins: &mut Plugins, plugin: Plugin, arguments: &PluginArguments) ->
 /// # Errors
 /// It is refused, or the settings do not fit.
 pub fn alone(sandbox: &Sandbox, path: &Path, settings: Option<&Document>) -> Result<Plugin, Vec<Diagnostic>> {
-    let mut plugin = component(sandbox, path).map_err(|error| vec![*error])?;
+    let plugin = component(sandbox, path).map_err(|error| vec![*error])?;
+    configured_alone(plugin, sandbox, settings)
+}
+
+/// A plugin for single calls, with its settings; a wrapper is put around the built-in rule.
+///
+/// # Errors
+/// The settings do not fit, or there is no built-in rule.
+pub fn configured_alone(
+    mut plugin: Plugin,
+    sandbox: &Sandbox,
+    settings: Option<&Document>,
+) -> Result<Plugin, Vec<Diagnostic>> {
     if let Some(settings) = settings {
         let reported = check_settings(&plugin, sandbox, Some(settings));
         if reported.iter().any(Diagnostic::is_error) {

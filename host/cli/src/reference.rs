@@ -23,7 +23,8 @@ option says otherwise.
 const METRICS: &str = "
 ## Metrics
 
-`GET /metrics` on `--listen` returns the metrics in the Prometheus text format. Labels have few values and never contain names that users choose.
+`GET /metrics` on `--listen` returns the metrics in the Prometheus text format. Labels have few values and never contain
+names that users choose, except for the names of plugins. Only loaded plugins have series of `boson_plugin_*`.
 
 | metric | type | meaning |
 |---|---|---|

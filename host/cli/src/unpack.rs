@@ -20,17 +20,23 @@ pub fn unpack(parts: &[Vec<u8>], compressed: bool) -> Result<Vec<u8>, Box<Diagno
     if !compressed {
         return Ok(parts.concat());
     }
+    let component = stream(parts, MAX_COMPONENT).map_err(|why| no_stream(&why))?;
+    component.ok_or_else(|| too_large(MAX_COMPONENT, ""))
+}
+
+/// The content of a zstd stream; `None` if it has more than `bound` bytes.
+///
+/// # Errors
+/// It is not a zstd stream: the reason.
+pub fn stream(parts: &[Vec<u8>], bound: usize) -> Result<Option<Vec<u8>>, String> {
     let stream = Parts { parts, at: 0 };
-    let mut decoder = StreamingDecoder::new(stream).map_err(|error| no_stream(&error.to_string()))?;
-    let mut component = Vec::new();
+    let mut decoder = StreamingDecoder::new(stream).map_err(|error| error.to_string())?;
+    let mut content = Vec::new();
     // Read one byte more than allowed, to detect larger content.
-    let bound = u64::try_from(MAX_COMPONENT).unwrap_or(u64::MAX).saturating_add(1);
-    let read = decoder.by_ref().take(bound).read_to_end(&mut component);
-    read.map_err(|error| no_stream(&error.to_string()))?;
-    match component.len() > MAX_COMPONENT {
-        true => Err(too_large(MAX_COMPONENT, "")),
-        false => Ok(component),
-    }
+    let most = u64::try_from(bound).unwrap_or(u64::MAX).saturating_add(1);
+    let read = decoder.by_ref().take(most).read_to_end(&mut content);
+    read.map_err(|error| error.to_string())?;
+    Ok((content.len() <= bound).then_some(content))
 }
 
 /// The component at a path that is a directory with parts, or a compressed file. `None` if it is an uncompressed file.

@@ -1,9 +1,11 @@
 //! The metrics. Labels have only values from fixed lists: names chosen by users would create a series each, and reveal
-//! the names.
+//! the names. Exception: names of plugins, whose number is limited, and which are public.
 
+mod plugins;
 mod process;
 mod tally;
 
+pub use plugins::{PluginMetrics, Usage, Version};
 pub use tally::{Earliest, Readiness, Tally};
 
 use process::Process;
@@ -49,6 +51,8 @@ pub struct Metrics {
     pub plugins_loaded: Gauge,
     /// Plugins from ConfigMaps whose present content is refused.
     pub plugins_refused: Gauge,
+    /// Calls of plugins, for each version in use.
+    pub plugins: PluginMetrics,
     /// Whether all parts of this process do their work.
     pub ready: Gauge,
     /// BOSHDeployments by their condition Ready.
@@ -183,6 +187,7 @@ impl Metrics {
             leading: Gauge::default(),
             plugins_loaded: Gauge::default(),
             plugins_refused: Gauge::default(),
+            plugins: PluginMetrics::default(),
             ready: Gauge::default(),
             deployments: Tally::default(),
             groups: Tally::default(),
@@ -254,6 +259,7 @@ impl Metrics {
             "Plugins from ConfigMaps whose current content is rejected",
             self.plugins_refused.clone(),
         );
+        self.plugins.register(registry);
         self.register_states();
     }
 

@@ -77,8 +77,8 @@ boson_pipeline::codes::codes! {
         "A stage has one plugin. The operator uses the plugin with the older ConfigMap and rejects the other one. \
          Make the selectors in their `plugin.yaml` disjoint, or name one of them in `spec.conversion.plugins`.";
     PLUGIN_DOCUMENT = "plugin-document", "A `plugin.yaml` is invalid",
-        "It contains `name` and `digest` or `image`, and optionally `replaces`, `wraps`, `order`, `enforce`, `settings`, \
-         `selector` (`namespaces`, `deployments`), `parts` and `imagePullSecrets`. Unknown members are an error, because a selector with a typo \
+        "It contains `name` and `digest` or `image`, and optionally `replaces`, `wraps`, `order`, `enforce`, `shadow`, \
+         `settings`, `selector` (`namespaces`, `deployments`), `parts` and `imagePullSecrets`. Unknown members are an error, because a selector with a typo \
          would select every deployment.";
     PLUGIN_IMAGE_DIGEST = "plugin-image-digest", "The image of a plugin contains another component than `plugin.yaml` says",
         "`image` in `plugin.yaml` names the image, whose digest is that of its manifest; `digest` is the one of the component \
@@ -88,6 +88,9 @@ boson_pipeline::codes::codes! {
         "According to its status, the deployment was converted with this plugin, but its ConfigMap no longer \
          contains a working version, and the operator process with the last good version has ended. The built-in \
          plugin would produce other objects, so the operator changes nothing. Fix the ConfigMap, or delete it.";
+    PLUGIN_MANY_SHADOWS = "plugin-many-shadows", "Too many shadow plugins apply to a deployment",
+        "A plugin with `shadow: true` runs beside the plugins of a conversion, and its use of time is limited, so a \
+         deployment runs at most two of them: those with the oldest ConfigMaps.";
     PLUGIN_NO_DOCUMENT = "plugin-no-document", "A ConfigMap with a plugin has no `plugin.yaml`",
         "A ConfigMap with the label `quarks.cloudfoundry.org/plugin` describes a plugin under the key `plugin.yaml` \
          of its `data`, or contains a part of the plugin in the ConfigMap that its annotation \
@@ -101,8 +104,8 @@ boson_pipeline::codes::codes! {
     PLUGIN_NOT_PINNED = "plugin-not-pinned", "The image of a plugin has no digest",
         "A tag can refer to another image tomorrow. The operator resolves the tag of a plugin once and records the digest in \
          the annotation `quarks.cloudfoundry.org/plugin-image` of the ConfigMap. It cannot do this where it has no permission \
-         to change ConfigMaps, as in its own namespace with `deploy/listed`; and with `--plugins-pinned`, an administrator \
-         requires digests. Write the digest into `plugin.yaml`: `image: registry.example.com/team/plugin:1@sha256:...`.";
+         to change ConfigMaps; and with `--plugins-pinned`, an administrator requires digests. \
+         Write the digest into `plugin.yaml`: `image: registry.example.com/team/plugin:1@sha256:...`.";
     PLUGIN_NOT_SIGNED = "plugin-not-signed", "No trusted key has signed a plugin",
         "The operator was started with `--plugin-signatures warn` or `enforce` and public keys (`--plugin-key`). Sign the \
          component, and put the signature into the ConfigMap under `plugin.wasm.sig` (`host plugin pack --signature`); or sign \
@@ -112,6 +115,10 @@ boson_pipeline::codes::codes! {
         "`imagePullSecrets` in `plugin.yaml` names Secrets of type `kubernetes.io/dockerconfigjson` in the namespace of the \
          ConfigMap. In its own namespace, the operator can read only the Secret `boson-plugin-pull`, unless it is installed \
          for the whole cluster.";
+    PLUGIN_SHADOW_DIFFERS = "plugin-shadow-differs", "A shadow plugin would change the result of a conversion",
+        "A plugin with `shadow: true` gets the same calls as the plugins in use, without effect. Its replies differ from \
+         theirs at the named places, or calls failed. If the differences are intended, apply the plugin without \
+         `shadow`; otherwise fix it.";
     PLUGIN_STAGE = "plugin-stage", "Unknown plugin stage",
         "The value of the label `quarks.cloudfoundry.org/plugin` must be `ops`, `variables`, `links`, `render`, `bpm` or \
          `resources`.";

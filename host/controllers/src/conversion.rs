@@ -4,6 +4,7 @@
 use boson_api::PluginUse;
 use boson_document::Tree;
 use boson_pipeline::release::Release;
+use boson_pipeline::shadow::Shadow;
 use boson_pipeline::{Diagnostic, Installer, Stage, Stages};
 use boson_signatures::ImageSignature;
 use futures::future::BoxFuture;
@@ -21,7 +22,8 @@ const OLD_CONFIG: &str = ".dockercfg";
 pub trait PluginHost: Send + Sync + 'static {
     /// The built-in plugins, which are used by default.
     fn built_in(&self) -> Vec<PluginUse>;
-    /// Loads a component: unpacks, checks and compiles it, and validates its settings by its schema. One at a time.
+    /// Loads a component: unpacks, checks and compiles it, validates its settings by its schema, and runs its cases. One
+    /// at a time.
     ///
     /// # Errors
     /// Why it is refused. Codes begin with `plugin-`.
@@ -31,9 +33,18 @@ pub trait PluginHost: Send + Sync + 'static {
     /// The plugins for one conversion of this deployment, with the chosen ones in place of the built-in ones, around
     /// them, or after them. Their calls share the fuel of one conversion, and the memory and the places of the namespace.
     ///
+    /// `shadows` run beside them: they have limits of their own, and all calls of one of them together the fuel of one
+    /// call and a few seconds.
+    ///
     /// # Errors
     /// A component is not loaded, settings violate its schema, or a rule has too many wrappers.
-    fn with(&self, chosen: &[Chosen], namespace: &str, deployment: &str) -> Result<ResolvedPlugins, Vec<Diagnostic>>;
+    fn with(
+        &self,
+        chosen: &[Chosen],
+        shadows: &[Chosen],
+        namespace: &str,
+        deployment: &str,
+    ) -> Result<ResolvedPlugins, Vec<Diagnostic>>;
 }
 
 /// The content of a component.
@@ -77,6 +88,8 @@ pub struct Package {
     pub signed: Signed,
     /// Settings for all its calls.
     pub settings: Settings,
+    /// The file with its cases, which it has to pass.
+    pub cases: Option<Vec<u8>>,
 }
 
 /// Signatures of a component.
@@ -134,6 +147,8 @@ pub struct ResolvedPlugins {
     pub stages: Arc<dyn Stages + Send + Sync>,
     /// The plugins, for the status.
     pub uses: Vec<PluginUse>,
+    /// The plugins that run beside them; `stages` calls them, too.
+    pub shadows: Arc<[Shadow]>,
     /// Digest of all components with their settings: the same digest and the same inputs give the same output.
     pub digest: String,
     /// Settings that could not be checked.

@@ -4,7 +4,7 @@ use crate::admission::{self, DeploymentReviewer, Keeper, PodReviewer, Reviewers}
 use crate::deployment::{self, Conversion};
 use crate::job;
 use crate::links::{self, DigestKey};
-use crate::plugins::{PluginPolicy, Plugins};
+use crate::plugins::{PluginPolicy, Plugins, history};
 use crate::quarks_secret::{self, Signer};
 use crate::slots::Slots;
 use crate::stateful_set;
@@ -41,6 +41,8 @@ pub struct Config {
     /// Name of the CertificateSigningRequest signer for certificates with `signerType: cluster`; it may be
     /// [`crate::OWN_SIGNER`]. None: such certificates are refused, and the operator needs no permission for requests.
     pub signer: Option<String>,
+    /// The metrics of the process, which `plugin_host` updates, too.
+    pub metrics: Arc<Metrics>,
     /// Settings of the webhooks; none: there are no webhooks.
     pub admission: Option<admission::Settings>,
 }
@@ -73,7 +75,7 @@ pub async fn run(
     config: Config,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(), RunError> {
-    let metrics = Arc::new(Metrics::new());
+    let metrics = config.metrics.clone();
     let health = Health::default();
     // Without any part, health would count as ready.
     health.set(lease::PART, State::Starting);
@@ -103,7 +105,13 @@ pub async fn run(
             running.clone(),
             (&plugins, &key),
         );
-        futures::join!(controlling, keeping);
+        let recording = async {
+            tokio::select! {
+                () = history::keep(&plugins, &cluster) => {}
+                () = running.stopped() => {}
+            }
+        };
+        futures::join!(controlling, keeping, recording);
     };
     let end = tokio::select! {
         end = config.election.lead(&cluster, &health, running.stopped(), work) => end,

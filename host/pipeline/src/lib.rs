@@ -3,6 +3,7 @@
 pub mod author;
 pub mod blame;
 pub mod bundle;
+pub mod changes;
 pub mod cloud_config;
 pub mod codes;
 pub mod convert;
@@ -18,6 +19,7 @@ pub mod report;
 pub mod resolved_document;
 pub mod scrub;
 pub mod settings;
+pub mod shadow;
 pub mod stage;
 pub mod variables;
 pub mod yaml;

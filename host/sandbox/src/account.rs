@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// The account of a conversion or a command. Its calls may run on several threads.
 #[derive(Debug)]
@@ -10,6 +11,10 @@ pub struct Account {
     holder: Arc<str>,
     fuel: u64,
     spent: AtomicU64,
+    /// Time of all calls together, after which no call begins.
+    time: Duration,
+    /// Microseconds of all calls so far.
+    took: AtomicU64,
 }
 
 thread_local! {
@@ -26,7 +31,16 @@ impl Account {
             holder: holder.into(),
             fuel,
             spent: AtomicU64::new(0),
+            time: Duration::MAX,
+            took: AtomicU64::new(0),
         }
+    }
+
+    /// Lets no call begin after the calls before have taken this time together.
+    #[must_use]
+    pub fn within(mut self, time: Duration) -> Self {
+        self.time = time;
+        self
     }
 
     /// Creates an account for single calls, each with its own limit only.
@@ -42,9 +56,16 @@ impl Account {
         self.fuel
     }
 
-    /// Whether no fuel is left.
+    /// Whether no fuel or no time is left.
     pub(crate) fn is_spent(&self) -> bool {
         self.spent.load(Ordering::Relaxed) > self.fuel
+            || Duration::from_micros(self.took.load(Ordering::Relaxed)) > self.time
+    }
+
+    /// Records the time of a call.
+    pub(crate) fn take(&self, elapsed: Duration) {
+        let elapsed = u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX);
+        self.took.fetch_add(elapsed, Ordering::Relaxed);
     }
 
     /// Records the fuel of a call; false if the account is exceeded. So a conversion fails if and only if its calls use
@@ -73,5 +94,10 @@ mod tests {
         assert!(!account.spend(1) && account.is_spent());
         assert_eq!(spent_here() - before, 11);
         assert!(Account::unbounded().spend(u64::MAX - 1));
+        let hurried = Account::new("n", 10).within(Duration::from_secs(1));
+        hurried.take(Duration::from_secs(1));
+        assert!(!hurried.is_spent());
+        hurried.take(Duration::from_millis(1));
+        assert!(hurried.is_spent());
     }
 }

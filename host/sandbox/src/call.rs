@@ -17,23 +17,13 @@ use crate::engine::Sandbox;
 use crate::error::{Failure, FailureKind};
 use crate::frames;
 use crate::limits;
+use crate::measures::Measures;
 use crate::plugin::Plugin;
 use crate::wrapping::{FailedBelow, Rule};
 use boson_budget::Class;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use wasmtime::component::Instance;
 use wasmtime::{Store, Trap};
-
-/// Resources used by a call.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Measures {
-    /// Units of fuel.
-    pub fuel: u64,
-    /// Bytes of linear memory at most.
-    pub memory: usize,
-    /// Wall clock, instantiation included.
-    pub elapsed: Duration,
-}
 
 /// Bytes of one page of linear memory.
 pub(crate) const PAGE: u64 = 64 << 10;
@@ -51,8 +41,9 @@ impl Sandbox {
         account: &Account,
         mut body: impl FnMut(&mut Store<CallState>, &Instance) -> wasmtime::Result<T>,
     ) -> (Result<T, Failure>, Measures) {
+        let _span = plugin.span().entered();
         if account.is_spent() {
-            return (Err(spent(plugin, account)), Measures::default());
+            return (Err(self.failed(plugin, spent(plugin, account))), Measures::default());
         }
         let most = self.memory_limit() as u64;
         let first = initial_memory(plugin).unwrap_or(most).min(most);
@@ -63,16 +54,30 @@ impl Sandbox {
                 .err()
                 .is_some_and(|error| error.downcast_ref::<Crowded>().is_some())
         {
-            tracing::debug!(
-                plugin = plugin.name(),
-                "memory is short: the call runs again, with all that it may have"
-            );
+            tracing::debug!("memory is short: the call runs again, with all that it may have");
             (result, measures) = self.attempt(plugin, account, most, &mut body);
         }
-        if !account.spend(measures.fuel) {
-            return (Err(spent(plugin, account)), measures);
+        if let Some(meter) = &self.meter {
+            meter.called(plugin, &measures);
         }
-        (result.map_err(|error| self.classify(plugin, &error)), measures)
+        account.take(measures.elapsed);
+        if !account.spend(measures.fuel) {
+            return (Err(self.failed(plugin, spent(plugin, account))), measures);
+        }
+        let result = result.map_err(|error| match error.downcast_ref() {
+            // Counted for the rule that failed.
+            Some(FailedBelow(failure)) => failure.clone(),
+            None => self.failed(plugin, self.classify(plugin, &error)),
+        });
+        (result, measures)
+    }
+
+    /// Reports a failure of this plugin.
+    pub(crate) fn failed(&self, plugin: &Plugin, failure: Failure) -> Failure {
+        if let Some(meter) = &self.meter {
+            meter.failed(plugin, failure.kind.code());
+        }
+        failure
     }
 
     /// Runs `body` once, beginning with `memory` bytes of the budget.
@@ -83,9 +88,16 @@ impl Sandbox {
         memory: u64,
         body: &mut impl FnMut(&mut Store<CallState>, &Instance) -> wasmtime::Result<T>,
     ) -> (wasmtime::Result<T>, Measures) {
-        let share = match self.budget.hold(Class::Call, account.holder(), memory) {
-            Ok(share) => share,
-            Err(_) => return (Err(TooMuch("memory").into()), Measures::default()),
+        let share = match self.waits {
+            true => self.budget.hold(Class::Call, account.holder(), memory).ok(),
+            false => self.budget.try_hold(Class::Call, account.holder(), memory),
+        };
+        let Some(share) = share else {
+            let error = match self.waits {
+                true => TooMuch("memory").into(),
+                false => Crowded.into(),
+            };
+            return (Err(error), Measures::default());
         };
         let started = Instant::now();
         let state = CallState {
@@ -106,7 +118,7 @@ impl Sandbox {
             elapsed: started.elapsed(),
         };
         let Measures { fuel, memory, elapsed } = measures;
-        tracing::debug!(plugin = plugin.name(), fuel, memory, ?elapsed, "called");
+        tracing::debug!(fuel, memory, ?elapsed, "called");
         (result, measures)
     }
 
@@ -150,11 +162,8 @@ impl Sandbox {
         result.map(|()| measures)
     }
 
-    /// The failure that an error of a call stands for.
+    /// The failure of this plugin that an error of a call stands for.
     pub(crate) fn classify(&self, plugin: &Plugin, error: &wasmtime::Error) -> Failure {
-        if let Some(FailedBelow(failure)) = error.downcast_ref() {
-            return failure.clone();
-        }
         let limits = &self.limits;
         let mebibytes = |bytes: usize| bytes >> 20;
         let (kind, message) = if let Some(TooMuch(what)) = error.downcast_ref() {
@@ -167,6 +176,9 @@ impl Sandbox {
                 FailureKind::OverMemory,
                 format!("asked for more {what} than the {of} it may have"),
             )
+        } else if error.is::<Crowded>() {
+            let message = "was not called, because other calls hold the memory";
+            (FailureKind::OverBudget, message.to_string())
         } else if let Some(message) = limits::exceeded(limits, error) {
             (FailureKind::Refused, message)
         } else if let Some(trap) = error.downcast_ref::<Trap>() {

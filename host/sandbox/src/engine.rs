@@ -4,6 +4,7 @@ use crate::cache::{self, Cache};
 use crate::console::Console;
 use crate::error::{Failure, FailureKind};
 use crate::limits::{Limits, MAX_WRAPPERS};
+use crate::meter::Meter;
 use crate::profiler::Profiler;
 use boson_budget::Budget;
 use std::num::NonZeroUsize;
@@ -45,6 +46,9 @@ pub struct Sandbox {
     pub(crate) budget: Budget,
     pub(crate) console: Option<Console>,
     pub(crate) profiler: Option<Arc<Profiler>>,
+    pub(crate) meter: Option<Arc<dyn Meter>>,
+    /// Whether calls wait for memory that others hold.
+    pub(crate) waits: bool,
 }
 
 // === impl Sandbox ===
@@ -74,6 +78,8 @@ impl Sandbox {
             budget: Budget::default(),
             console: None,
             profiler: None,
+            meter: None,
+            waits: true,
         })
     }
 
@@ -88,6 +94,27 @@ impl Sandbox {
     #[must_use]
     pub fn with_console(mut self, console: Console) -> Self {
         self.console = Some(console);
+        self
+    }
+
+    /// Reports what each call uses.
+    #[must_use]
+    pub fn with_meter(mut self, meter: Arc<dyn Meter>) -> Self {
+        self.meter = Some(meter);
+        self
+    }
+
+    /// With less fuel and time for each call, which fails instead of waiting if others hold the memory that it needs:
+    /// for calls that nothing may wait for.
+    #[must_use]
+    pub fn hurried(mut self, fuel: u64, deadline: Duration) -> Self {
+        let limits = Limits::clone(&self.limits);
+        self.limits = Arc::new(Limits {
+            fuel: limits.fuel.min(fuel),
+            deadline: limits.deadline.min(deadline),
+            ..limits
+        });
+        self.waits = false;
         self
     }
 

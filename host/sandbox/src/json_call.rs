@@ -6,11 +6,11 @@
 //! contract is inserted as JSON. The members `settings` and `features` of the context may be left out.
 
 use crate::account::Account;
-use crate::call::Measures;
 use crate::component::{ABOUT, interface};
 use crate::conversions::FEATURES;
 use crate::engine::Sandbox;
 use crate::error::Failure;
+use crate::measures::Measures;
 use crate::plugin::Plugin;
 use boson_document::{Map, Tree, json};
 use wasmtime::component::types::ComponentItem;
@@ -78,9 +78,23 @@ impl Sandbox {
     /// Calls `function` of the plugin.
     ///
     /// # Errors
+    /// As [`Sandbox::call_json_for`].
+    pub fn call_json(&self, plugin: &Plugin, function: &str, arguments: &Tree) -> Result<JsonReply, JsonCallError> {
+        self.call_json_for(plugin, &Account::unbounded(), function, arguments)
+    }
+
+    /// Calls `function` of the plugin, for this account.
+    ///
+    /// # Errors
     /// No such function, arguments that do not fit, or a plugin that failed. An `err(..)` of the function is no error
     /// here.
-    pub fn call_json(&self, plugin: &Plugin, function: &str, arguments: &Tree) -> Result<JsonReply, JsonCallError> {
+    pub fn call_json_for(
+        &self,
+        plugin: &Plugin,
+        account: &Account,
+        function: &str,
+        arguments: &Tree,
+    ) -> Result<JsonReply, JsonCallError> {
         let unknown = || {
             let names = self.functions(plugin).join(", ");
             JsonCallError::Arguments(format!("the plugin has no function '{function}'; it has: {names}"))
@@ -95,7 +109,7 @@ impl Sandbox {
             .find_map(find)
             .ok_or_else(unknown)?;
         let mut wrong = None;
-        let (result, measures) = self.call(plugin, &Account::unbounded(), |store, instance| {
+        let (result, measures) = self.call(plugin, account, |store, instance| {
             let func = instance
                 .get_func(&mut *store, index)
                 .ok_or_else(|| wasmtime::Error::msg("no such function"))?;

@@ -13,6 +13,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 use wasmtime::Engine;
 use wasmtime::component::{Component, Linker};
 
@@ -77,9 +78,11 @@ impl Sandbox {
             return prepare(component);
         }
         let new = Uncompiled { name, digest, bytes };
+        let started = Instant::now();
         self.cache
             .compile(&self.engine, &self.limits, &self.budget, &new, |component| {
-                let plugin = prepare(component)?;
+                let mut plugin = prepare(component)?;
+                plugin.compiled = Some(started.elapsed());
                 self.try_out(&plugin)?;
                 Ok(plugin)
             })
@@ -155,6 +158,7 @@ impl Sandbox {
             description: Arc::default(),
             installer: None,
             names: Vec::new(),
+            compiled: None,
         })
     }
 }

@@ -10,6 +10,8 @@ use boson_pipeline::{Author, Installer, Stage};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use tracing::Span;
 use wasmtime::component::InstancePre;
 
 /// Origin of a plugin.
@@ -49,6 +51,8 @@ pub struct Plugin {
     pub(crate) installer: Option<Installer>,
     /// The names by which permissions refer to it; empty: its name in messages.
     pub(crate) names: Vec<String>,
+    /// How long its compilation took; `None` if its machine code existed.
+    pub(crate) compiled: Option<Duration>,
 }
 
 // === impl Source ===
@@ -111,6 +115,11 @@ impl Plugin {
         &self.settings
     }
 
+    /// How long its compilation took; `None` if its machine code existed.
+    pub fn compiled(&self) -> Option<Duration> {
+        self.compiled
+    }
+
     /// Under another name in messages.
     #[must_use]
     pub fn named(mut self, name: &str) -> Self {
@@ -157,6 +166,12 @@ impl Plugin {
     /// This plugin, the rule that it wraps, and so on.
     pub fn chain(&self) -> impl Iterator<Item = &Self> {
         std::iter::successors(Some(self), |plugin| plugin.below.as_deref())
+    }
+
+    /// The span of a call. In the operator, it is within those of the stage and of the reconcile, which has the
+    /// deployment.
+    pub(crate) fn span(&self) -> Span {
+        tracing::debug_span!("call", plugin = self.name(), digest = %self.digest.short())
     }
 
     /// Bytes of its machine code.

@@ -2,9 +2,9 @@
 //! `checks`.
 
 use crate::account::Account;
-use crate::call::Measures;
 use crate::engine::Sandbox;
 use crate::error::{Failure, FailureKind};
+use crate::measures::Measures;
 use crate::plugin::Plugin;
 use crate::recorder::Recorder;
 use boson_pipeline::Stage;

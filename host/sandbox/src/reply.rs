@@ -4,7 +4,7 @@ use crate::bindings::boson::types::types as wit;
 use crate::codes;
 use crate::description::words;
 use crate::engine::Sandbox;
-use crate::error::FailureKind;
+use crate::error::{Failure, FailureKind};
 use crate::plugin::Plugin;
 use boson_document::contract::REQUIRED;
 use boson_document::{Pointer, Tree, json};
@@ -61,7 +61,11 @@ impl<'a> Reading<'a> {
 
     /// The plugin broke the contract in this way.
     pub(crate) fn malformed(&self, what: impl std::fmt::Display) -> StageError {
-        self.plugin.malformed(what).stage_error()
+        self.failed(self.plugin.malformed(what))
+    }
+
+    fn failed(&self, failure: Failure) -> StageError {
+        self.sandbox.failed(self.plugin, failure).stage_error()
     }
 
     /// A document of the reply.
@@ -71,7 +75,7 @@ impl<'a> Reading<'a> {
         self.separators.set(found);
         if found > MAX_SEPARATORS {
             let message = format!("returned a reply that is too large: with `{what}` it has too many values");
-            return Err(self.plugin.failure(FailureKind::OverOutput, message).stage_error());
+            return Err(self.failed(self.plugin.failure(FailureKind::OverOutput, message)));
         }
         json::parse(text).map_err(|error| self.malformed(format!("`{what}` is not JSON: {error}")))
     }

@@ -9,11 +9,13 @@ use crate::call_state::{Below, CallState, Crowded};
 use crate::component::interface;
 use crate::engine::Sandbox;
 use crate::error::{Failure, FailureKind};
+use crate::measures::Measures;
 use crate::plugin::Plugin;
 use boson_pipeline::Stage;
 use std::fmt;
 use std::sync::Arc;
 use std::thread;
+use std::time::Instant;
 use wasmtime::component::{Linker, Val};
 
 /// Calls of the rule below in one call of a wrapper.
@@ -92,20 +94,33 @@ impl Below for Rule {
             return Err(FailedBelow(self.plugin.failure(FailureKind::OutOfFuel, message)).into());
         }
         let state = self.state(caller);
+        let (started, span) = (Instant::now(), self.plugin.span());
         // Its own stack: that of the caller's thread is for one instance.
         let ended = thread::scope(|scope| {
             let thread = thread::Builder::new().name(function.into()).stack_size(STACK);
-            let call = thread.spawn_scoped(scope, || self.run(state, function, arguments))?;
+            let run = || span.in_scope(|| self.run(state, function, arguments));
+            let call = thread.spawn_scoped(scope, run)?;
             call.join().map_err(|_| wasmtime::Error::msg("the call panicked"))
         });
         let (result, fuel, below) = ended?;
+        let measures = Measures {
+            fuel: fuel.saturating_add(below.fuel_below),
+            memory: below.peak,
+            elapsed: started.elapsed(),
+        };
+        if let Some(meter) = &self.sandbox.meter {
+            meter.called(&self.plugin, &measures);
+        }
         caller.share = below.share;
         caller.peak = caller.peak.max(below.peak);
-        caller.fuel_below = caller.fuel_below.saturating_add(fuel).saturating_add(below.fuel_below);
-        result.map_err(|error| match error.downcast_ref() {
-            // The whole call runs again, with all the memory that it may have.
-            Some(Crowded) => error,
-            None => FailedBelow(self.sandbox.classify(&self.plugin, &error)).into(),
+        caller.fuel_below = caller.fuel_below.saturating_add(measures.fuel);
+        result.map_err(|error| {
+            // Crowded: the whole call runs again, with all the memory that it may have.
+            if error.is::<Crowded>() || error.is::<FailedBelow>() {
+                return error;
+            }
+            let failure = self.sandbox.classify(&self.plugin, &error);
+            FailedBelow(self.sandbox.failed(&self.plugin, failure)).into()
         })
     }
 }

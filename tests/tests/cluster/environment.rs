@@ -45,7 +45,7 @@ impl PluginHost for Nothing {
 
     fn keep(&self, _: &BTreeSet<String>) {}
 
-    fn with(&self, _: &[Chosen], _: &str, _: &str) -> Result<ResolvedPlugins, Vec<boson_pipeline::Diagnostic>> {
+    fn with(&self, _: &[Chosen], _: &[Chosen], _: &str, _: &str) -> Result<ResolvedPlugins, Vec<Diagnostic>> {
         unreachable!("there is no deployment")
     }
 }
@@ -54,7 +54,7 @@ impl Images for Nothing {
     fn release<'a>(
         &'a self,
         _: &'a ReleaseImage,
-    ) -> futures::future::BoxFuture<'a, Result<boson_pipeline::release::Release, Vec<boson_pipeline::Diagnostic>>> {
+    ) -> BoxFuture<'a, Result<boson_pipeline::release::Release, Vec<Diagnostic>>> {
         unreachable!("there is no deployment")
     }
 }
@@ -78,10 +78,7 @@ impl Components for Nothing {
 }
 
 impl Web for Nothing {
-    fn document<'a>(
-        &'a self,
-        _: &'a str,
-    ) -> futures::future::BoxFuture<'a, Result<Vec<u8>, boson_pipeline::Diagnostic>> {
+    fn document<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Vec<u8>, Diagnostic>> {
         unreachable!("there is no deployment")
     }
 }
@@ -180,6 +177,7 @@ impl Environment {
             plugins: PluginPolicy::default(),
             conversion,
             signer: Some(signer.into()),
+            metrics: Arc::default(),
             admission: None,
         };
         let task = tokio::spawn(run(client, config, async {

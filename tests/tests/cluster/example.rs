@@ -91,10 +91,11 @@ impl PluginHost for BuiltIn {
 
     fn keep(&self, _: &BTreeSet<String>) {}
 
-    fn with(&self, _: &[Chosen], _: &str, _: &str) -> Result<ResolvedPlugins, Vec<Diagnostic>> {
+    fn with(&self, _: &[Chosen], _: &[Chosen], _: &str, _: &str) -> Result<ResolvedPlugins, Vec<Diagnostic>> {
         Ok(ResolvedPlugins {
             stages: self.0.clone(),
             uses: Vec::new(),
+            shadows: Arc::default(),
             digest: String::new(),
             warnings: Vec::new(),
         })

@@ -85,6 +85,13 @@ impl Guest {
         Self::large(name, object, 0)
     }
 
+    /// A hook that never ends.
+    pub fn endless(name: &str) -> Vec<u8> {
+        let mut guest = Self::new("resources", "transformation", name);
+        guest.function("transform", "(loop $again (br $again)) unreachable");
+        guest.component()
+    }
+
     /// A check that always reports this error.
     pub fn check(name: &str, code: &str, message: &str) -> Vec<u8> {
         let mut guest = Self::new("checks", "policy", name);

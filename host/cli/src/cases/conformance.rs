@@ -52,7 +52,7 @@ pub fn description(sandbox: &Sandbox, plugin: &Plugin) -> Tested {
 
 /// Checks the reply to one input.
 pub fn input(sandbox: &Sandbox, plugin: &Plugin, case: &Case) -> Tested {
-    let name = format!("{}: {}", case.function, case.name());
+    let name = format!("{}: {}", case.function, case.name);
     let (faults, measures) = match case.call(sandbox, plugin) {
         Err(error) => (vec![text(*error)], Measures::default()),
         Ok(Called {

@@ -3,7 +3,6 @@
 use super::Case;
 use boson_document::{Tree, json};
 use boson_pipeline::Stage;
-use std::path::Path;
 
 /// A list of calls, each with a name.
 const INPUTS: &str = include_str!("edge.json");
@@ -24,7 +23,7 @@ pub fn inputs(stage: Stage) -> Result<Vec<Case>, String> {
             members.shift_remove("name");
         }
         call.set("context", context(stage));
-        let case = Case::of(Path::new(name), call)?;
+        let case = Case::of(name, call)?;
         if !cases.iter().any(|one: &Case| one.function == case.function) {
             cases.extend(deep(&case));
         }
@@ -57,7 +56,7 @@ fn deep(case: &Case) -> Option<Case> {
         .into_iter()
         .find(|name| request.get(name).is_some())?;
     request.get_mut(member)?.set("deep", nested);
-    case.folder = format!("{} a nested value", case.function).into();
+    case.name = format!("{} a nested value", case.function);
     Some(case)
 }
 

@@ -67,7 +67,7 @@ pub fn changed(case: &Case, number: u64) -> Case {
             change(request, &mut random);
         }
     }
-    case.folder = format!("{}-{number}", case.name()).into();
+    case.name = format!("{}-{number}", case.name);
     case
 }
 

@@ -3,7 +3,7 @@
 //! The reply of a case is not the one of the conversion: the plugin is called again, with the call as it is recorded. So a
 //! reply cannot contain a value that the call does not, and repeating the call gives the same reply.
 
-use super::Case;
+use super::{Case, folders};
 use crate::codes;
 use crate::files;
 use boson_document::Tree;
@@ -95,9 +95,10 @@ impl Recording {
             arguments,
         } = call.with_values(&|value| state.secrets.redact(value, &state.public));
         let subject = subject(&arguments).map(|subject| format!("-{subject}"));
-        let folder = format!("{:03}-{function}{}", state.calls, subject.unwrap_or_default());
+        let name = format!("{:03}-{function}{}", state.calls, subject.unwrap_or_default());
+        let folder = self.directory.join(&name);
         let case = Case {
-            folder: self.directory.join(folder),
+            name,
             stage,
             function: function.to_string(),
             arguments,
@@ -107,10 +108,10 @@ impl Recording {
             let error = Diagnostic::error(codes::OUTPUT_UNWRITABLE, format!("{error:#}"));
             Box::new(error.help("check --record"))
         };
-        case.write_call().map_err(unwritable)?;
+        folders::write_call(&folder, &case).map_err(unwritable)?;
         if let Some(plugin) = &plugin {
-            case.write_reply(&case.call(sandbox, plugin)?.reply)
-                .map_err(unwritable)?;
+            let called = case.call(sandbox, plugin)?;
+            folders::write_reply(&folder, &called.reply).map_err(unwritable)?;
         }
         Ok(())
     }

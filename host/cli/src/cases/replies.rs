@@ -49,6 +49,11 @@ pub fn lines(expected: &Tree, found: &Tree) -> Vec<String> {
     lines
 }
 
+/// The place of the first difference, for a terminal; `None` if the replies differ only in the order of members.
+pub fn first(expected: &Tree, found: &Tree) -> Option<String> {
+    differences(expected, found).first().map(|one| cut(&pointer(one)))
+}
+
 fn line(one: &Difference<'_>) -> String {
     let pointer = pointer(one);
     match (one.old, one.new) {
@@ -68,10 +73,13 @@ pub fn pointer(one: &Difference<'_>) -> String {
 
 /// The beginning of a value, for a terminal.
 pub fn short(value: &Tree) -> String {
-    let text = clean::line(&json::to_text(value));
+    cut(&clean::line(&json::to_text(value)))
+}
+
+fn cut(text: &str) -> String {
     match text.char_indices().nth(LENGTH) {
         Some((at, _)) => format!("{}...", &text[..at]),
-        None => text,
+        None => text.to_string(),
     }
 }
 

@@ -22,6 +22,7 @@ pub mod plugin_new;
 pub mod plugin_pack;
 pub mod plugin_pull;
 pub mod plugin_push;
+pub mod plugin_rollback;
 pub mod plugin_test;
 pub mod plugin_wit;
 pub mod prune;

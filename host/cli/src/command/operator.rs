@@ -14,6 +14,7 @@ use crate::signatures::{Mode, SignatureArguments, Signatures};
 use crate::web::{Hosts, WebDocuments};
 use boson_budget::Budget;
 use boson_cluster::lease::Election;
+use boson_cluster::metrics::Metrics;
 use boson_cluster::namespaces::Namespaces;
 use boson_controllers::admission::{self, Way};
 use boson_controllers::plugins::{PluginPolicy, PluginSources};
@@ -301,6 +302,7 @@ async fn operate(
         },
         address: Some(arguments.listen),
         concurrency: arguments.concurrency,
+        metrics: rules.metrics(),
         spare_keys: SPARE_KEYS,
         plugins: PluginPolicy {
             sources: arguments.sources.into(),
@@ -368,5 +370,6 @@ fn load(
     for warning in warnings {
         tracing::warn!(code = warning.code, "{}", warning.message);
     }
-    Loaded::new(plugins, signatures).map_err(|failure| vec![failure.diagnostic()])
+    let metrics = Arc::new(Metrics::new());
+    Loaded::new(plugins, signatures, metrics).map_err(|failure| vec![failure.diagnostic()])
 }

@@ -2,7 +2,8 @@
 
 use crate::columns::columns;
 use crate::command::{
-    plugin_diff, plugin_inspect, plugin_new, plugin_pack, plugin_pull, plugin_push, plugin_test, plugin_wit,
+    plugin_diff, plugin_inspect, plugin_new, plugin_pack, plugin_pull, plugin_push, plugin_rollback, plugin_test,
+    plugin_wit,
 };
 use crate::exit::{self, Failed};
 use crate::output::{self, Color};
@@ -19,6 +20,8 @@ use std::path::PathBuf;
 pub enum PluginCommand {
     /// Convert a deployment with two versions of a plugin, and show what differs
     Diff(Box<plugin_diff::DiffArguments>),
+    /// Show the versions of the plugins in a cluster: digest, since when, why one was rejected
+    History(plugin_rollback::HistoryArguments),
     /// List the plugins that a conversion would use: stage, name, version, digest, source
     #[command(after_help = "Example: host plugin list --plugin resources=./my-labels.wasm")]
     List {
@@ -41,6 +44,8 @@ pub enum PluginCommand {
     Pull(plugin_pull::PullArguments),
     /// Push a component to a registry as an OCI artifact, or write the image to an archive
     Push(plugin_push::PushArguments),
+    /// Give a plugin in a cluster the content of an earlier version
+    Rollback(plugin_rollback::RollbackArguments),
     /// Call a plugin with recorded or written inputs, and compare its replies with the expected ones
     Test(plugin_test::TestArguments),
     /// Write the plugin interface of a stage as WIT files, for bindings generators
@@ -50,6 +55,7 @@ pub enum PluginCommand {
 pub fn run(command: &PluginCommand, color: Color) -> Result<(), Failed> {
     match command {
         PluginCommand::Diff(arguments) => plugin_diff::run(arguments, color),
+        PluginCommand::History(arguments) => plugin_rollback::history(arguments),
         PluginCommand::List { plugins } => list(plugins, color),
         PluginCommand::Precompile { directory } => precompile(directory, color),
         PluginCommand::New(arguments) => plugin_new::run(arguments, color),
@@ -57,6 +63,7 @@ pub fn run(command: &PluginCommand, color: Color) -> Result<(), Failed> {
         PluginCommand::Pack(arguments) => plugin_pack::run(arguments, color),
         PluginCommand::Pull(arguments) => plugin_pull::run(arguments, color),
         PluginCommand::Push(arguments) => plugin_push::run(arguments, color),
+        PluginCommand::Rollback(arguments) => plugin_rollback::run(arguments),
         PluginCommand::Test(arguments) => plugin_test::run(arguments, color),
         PluginCommand::Wit(arguments) => plugin_wit::run(arguments),
     }

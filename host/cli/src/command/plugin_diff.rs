@@ -9,12 +9,11 @@ use crate::output::{self, Color};
 use crate::plugins;
 use boson_document::Tree;
 use boson_pipeline::Diagnostic;
-use boson_pipeline::bundle::privileges;
-use boson_pipeline::difference::{Difference, differences};
+use boson_pipeline::changes::{Change, Changed, changes, gained};
+use boson_pipeline::difference::Difference;
 use boson_pipeline::report::Sources;
 use boson_sandbox::{Limits, Plugin};
 use clap::Args;
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// OLD for a conversion without the plugin.
@@ -43,9 +42,6 @@ pub struct DiffArguments {
     convert: ConvertArguments,
 }
 
-/// Kind and name of an object.
-type Identity = String;
-
 pub fn run(arguments: &DiffArguments, color: Color) -> Result<(), Failed> {
     let old = Some(arguments.old.as_path()).filter(|path| *path != Path::new(NONE));
     let fail = |error: Diagnostic| {
@@ -66,10 +62,10 @@ pub fn run(arguments: &DiffArguments, color: Color) -> Result<(), Failed> {
     let kept = Kept::Given(old.values.clone());
     let (new, sources) = convert::with_plugin(&arguments.convert, (stage, Some(&arguments.new)), kept, color)?;
     let mut text = about(before.as_ref(), &after);
-    let changes = Changes::of(&old, &new, &sources);
-    text.push_str(&changes.text());
+    let changed = changes(&old.objects, &new.objects);
+    text.push_str(&self::text(&old, &new, &changed, &sources));
     output::print(&text)?;
-    match arguments.exit_code && !changes.objects.is_empty() {
+    match arguments.exit_code && !changed.is_empty() {
         true => Err(Failed::Input),
         false => Ok(()),
     }
@@ -91,101 +87,46 @@ fn about(before: Option<&Plugin>, after: &Plugin) -> String {
     text
 }
 
-/// What differs between two conversions.
-struct Changes {
-    /// Lines about each object that differs.
-    objects: Vec<(Change, Identity, Vec<String>)>,
-    /// Privileges and kinds that only the new objects have.
-    gained: BTreeSet<String>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Change {
-    Added,
-    Removed,
-    Changed,
-}
-
-// === impl Changes ===
-
-impl Changes {
-    fn of(old: &Done, new: &Done, sources: &Sources) -> Self {
-        let (before, after) = (by_identity(&old.objects), by_identity(&new.objects));
-        let mut secrets = old.secrets.clone();
-        secrets.add(new.secrets.clone());
-        let shown = |value: &Tree| secrets.redact(value.clone(), sources);
-        let names: BTreeSet<&Identity> = before.keys().chain(after.keys()).collect();
-        let mut objects = Vec::new();
-        for name in names {
-            let (change, lines) = match (before.get(name), after.get(name)) {
-                (None, _) => (Change::Added, Vec::new()),
-                (Some(_), None) => (Change::Removed, Vec::new()),
-                (Some(before), Some(after)) => {
-                    let found = differences(before, after);
-                    let is_secret = before.str("kind") == Some("Secret");
-                    let line = |one: &Difference<'_>| match is_secret {
+/// Lines about each object that differs, and a summary.
+fn text(old: &Done, new: &Done, changed: &[Changed<'_>], sources: &Sources) -> String {
+    let mut secrets = old.secrets.clone();
+    secrets.add(new.secrets.clone());
+    let shown = |value: &Tree| secrets.redact(value.clone(), sources);
+    let (mut text, mut added, mut removed) = (String::new(), 0, 0);
+    for one in changed {
+        let name = &one.object;
+        match &one.change {
+            Change::Added => {
+                added += 1;
+                text.push_str(&format!("\n+ {name}\n"));
+            }
+            Change::Removed => {
+                removed += 1;
+                text.push_str(&format!("\n- {name}\n"));
+            }
+            Change::Fields(fields) => {
+                text.push_str(&format!("\n{name}\n"));
+                for field in fields {
+                    let line = match one.is_secret {
                         // Derived values are not known as secrets.
-                        true => format!("{}: changed", replies::pointer(one)),
-                        false => line(one, &shown),
+                        true => format!("{}: changed", replies::pointer(field)),
+                        false => line(field, &shown),
                     };
-                    (Change::Changed, found.iter().map(line).collect())
+                    text.push_str(&format!("    {line}\n"));
                 }
-            };
-            if change != Change::Changed || !lines.is_empty() {
-                objects.push((change, name.clone(), lines));
             }
         }
-        let gained = gained(&after).difference(&gained(&before)).cloned().collect();
-        Self { objects, gained }
     }
-
-    fn text(&self) -> String {
-        let mut text = String::new();
-        for (change, name, lines) in &self.objects {
-            let sign = match change {
-                Change::Added => "+ ",
-                Change::Removed => "- ",
-                Change::Changed => "",
-            };
-            text.push_str(&format!("\n{sign}{name}\n"));
-            lines.iter().for_each(|line| text.push_str(&format!("    {line}\n")));
-        }
-        let count = |wanted: Change| self.objects.iter().filter(|(change, _, _)| *change == wanted).count();
-        let (added, removed, changed) = (count(Change::Added), count(Change::Removed), count(Change::Changed));
-        text.push_str(&format!(
-            "\nobjects: {added} added, {removed} removed, {changed} changed\n"
-        ));
-        if !self.gained.is_empty() {
-            text.push_str("gained:\n");
-            self.gained
-                .iter()
-                .for_each(|one| text.push_str(&format!("    {one}\n")));
-        }
-        text
+    let changed = changed.len() - added - removed;
+    text.push_str(&format!(
+        "\nobjects: {added} added, {removed} removed, {changed} changed\n"
+    ));
+    let gained = gained(&old.objects, &new.objects);
+    if !gained.is_empty() {
+        text.push_str("gained:\n");
+        gained.iter().for_each(|one| text.push_str(&format!("    {one}\n")));
     }
-}
-
-fn by_identity(objects: &[Tree]) -> BTreeMap<Identity, &Tree> {
-    let identity = |object: &Tree| {
-        let name = object.get("metadata").and_then(|metadata| metadata.str("name"));
-        format!(
-            "{}/{}",
-            object.str("kind").unwrap_or_default(),
-            name.unwrap_or_default()
-        )
-    };
-    objects.iter().map(|object| (identity(object), object)).collect()
-}
-
-/// Kinds of the objects, and privileges of their pods.
-fn gained(objects: &BTreeMap<Identity, &Tree>) -> BTreeSet<String> {
-    let of_object = |(name, object): (&Identity, &&Tree)| {
-        let kind = format!("objects of the kind {}", object.str("kind").unwrap_or_default());
-        let privileges = privileges::of_object(object).into_iter();
-        let privileges = privileges.map(|privilege| format!("{privilege} in the pods of {name}"));
-        privileges.chain([kind]).collect::<Vec<String>>()
-    };
-    objects.iter().flat_map(of_object).collect()
+    text
 }
 
 fn line(one: &Difference<'_>, shown: &dyn Fn(&Tree) -> Tree) -> String {

@@ -14,7 +14,7 @@ use boson_pipeline::report::Sources;
 use boson_pipeline::{Diagnostic, Stage};
 use boson_sandbox::Limits;
 use clap::Args;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Characters of a name.
 const LONGEST: usize = 63;
@@ -113,9 +113,7 @@ fn reply_of_rule(new: &New) -> Result<Tree, Box<Diagnostic>> {
     let rule = plugins::built_in(&sandbox, None, new.stage)?;
     let case = |message| Box::new(Diagnostic::error(codes::PLUGIN_CASE, message));
     let call = json::parse(new.call()).map_err(|error| case(error.to_string()))?;
-    let called = Case::of(Path::new(new.case()), call)
-        .map_err(case)?
-        .call(&sandbox, &rule)?;
+    let called = Case::of(new.case(), call).map_err(case)?.call(&sandbox, &rule)?;
     called
         .failure
         .map_or(Ok(called.reply), |failure| Err(Box::new(failure)))

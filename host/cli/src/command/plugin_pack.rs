@@ -1,6 +1,7 @@
 //! `host plugin pack`: the ConfigMaps that give a component to the operator. It is checked here first, as the operator
 //! will.
 
+use crate::cases::{self, folders};
 use crate::codes;
 use crate::command::plugin_wit::stage;
 use crate::exit::Failed;
@@ -9,14 +10,17 @@ use crate::output::{self, Color};
 use crate::plugins;
 use anyhow::Context;
 use boson_componentize::Console;
-use boson_controllers::plugins::{Packing, pack};
+use boson_controllers::plugins::{Packing, pack, parts};
 use boson_document::{Tree, json};
 use boson_pipeline::report::Sources;
 use boson_pipeline::{Diagnostic, Stage, packed, yaml};
-use boson_sandbox::{Digest, Interfaces, Limits, Source};
+use boson_sandbox::{Digest, Interfaces, Limits, Plugin, Sandbox, Source};
 use clap::Args;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use std::path::{Path, PathBuf};
+
+/// Suffix of the name of a shadow plugin's ConfigMap.
+const SHADOW: &str = "-shadow";
 
 /// Options of `host plugin pack`.
 #[derive(Args, Debug)]
@@ -46,12 +50,18 @@ pub struct PackArguments {
     /// Let errors of this plugin of `checks` fail conversions; otherwise they are warnings
     #[arg(long)]
     enforce: bool,
+    /// Run the plugin beside the one of its name, without effect, and report how its replies differ
+    #[arg(long)]
+    shadow: bool,
     /// Apply the plugin to deployments in this namespace only; repeat it for several
     #[arg(long = "in-namespace", value_name = "NAMESPACE")]
     namespaces: Vec<String>,
     /// Apply the plugin to the deployment with this name only; repeat it for several
     #[arg(long = "deployment", value_name = "NAME")]
     deployments: Vec<String>,
+    /// Pack the cases of this directory that are for the stage: the operator uses a new version only if it passes them
+    #[arg(long, value_name = "DIR")]
+    cases: Option<PathBuf>,
     /// Do not compress the component
     #[arg(long)]
     uncompressed: bool,
@@ -82,8 +92,11 @@ pub fn run(arguments: &PackArguments, color: Color) -> Result<(), Failed> {
         .map(|file| inputs::yaml_file(file, &mut sources));
     let settings = settings.transpose().map_err(|error| fail(vec![*error], &sources))?;
     let bytes = component(&arguments.component).map_err(|error| fail(vec![*error], &sources))?;
-    let (described_name, wraps) =
-        described(arguments, &bytes, settings.as_ref()).map_err(|errors| fail(errors, &sources))?;
+    let Accepted {
+        name: described_name,
+        wraps,
+        cases,
+    } = accepted(arguments, &bytes, settings.as_ref()).map_err(|errors| fail(errors, &sources))?;
     if arguments.order.is_some() && !wraps && arguments.stage != Stage::Resources {
         let what = "--order is for plugins of the stage 'resources' and for wrappers";
         return Err(fail(vec![Diagnostic::error(codes::PLUGIN_ARGUMENTS, what)], &sources));
@@ -111,21 +124,27 @@ pub fn run(arguments: &PackArguments, color: Color) -> Result<(), Failed> {
         &name,
         (&digest, wraps),
         settings.map(|settings| settings.tree),
-        packed.len(),
+        parts(packed.len(), cases.as_deref()),
     );
     let signature = arguments.signature.as_ref().map(|file| {
         let text = std::fs::read_to_string(file);
         text.with_context(|| format!("cannot read '{}'", file.display()))
     });
     let signature = signature.transpose()?.map(|text| text.trim().to_string());
+    // Beside the ConfigMaps of the plugin in use.
+    let config_map = match arguments.shadow {
+        true => format!("{name}{SHADOW}"),
+        false => name.clone(),
+    };
     let maps = pack(Packing {
-        name: &name,
+        name: &config_map,
         namespace: arguments.namespace.as_deref(),
         stage: arguments.stage,
         bytes: is_inline.then_some(packed),
         compressed: compressed.is_some(),
         document: yaml::write(&document),
         signature,
+        cases,
     });
     let mut trees = Vec::new();
     for map in maps {
@@ -169,12 +188,22 @@ pub fn checked(path: &Path, bytes: &[u8]) -> Result<Interfaces, Box<Diagnostic>>
     Ok(sandbox.interfaces(&plugin))
 }
 
-/// The name that the component gives itself, and whether it is a wrapper.
-fn described(
+/// A component that the operator will accept.
+struct Accepted {
+    /// The name that it gives itself.
+    name: String,
+    /// Whether it is a wrapper.
+    wraps: bool,
+    /// The file with its cases, which it passes.
+    cases: Option<Vec<u8>>,
+}
+
+/// Checks the component, its settings and its cases.
+fn accepted(
     arguments: &PackArguments,
     bytes: &[u8],
     settings: Option<&yaml::Document>,
-) -> Result<(String, bool), Vec<Diagnostic>> {
+) -> Result<Accepted, Vec<Diagnostic>> {
     let failed = |failure: boson_sandbox::Failure| vec![failure.diagnostic()];
     let sandbox = plugins::sandbox(Limits::default()).map_err(failed)?;
     let name = arguments.component.display().to_string();
@@ -192,8 +221,29 @@ fn described(
     if reported.iter().any(Diagnostic::is_error) {
         return Err(reported);
     }
-    let description = plugin.describe(&sandbox).map_err(failed)?;
-    Ok((description.name.clone(), plugin.wraps))
+    let name = plugin.describe(&sandbox).map_err(failed)?.name.clone();
+    let wraps = plugin.wraps;
+    let cases = match &arguments.cases {
+        Some(directory) => Some(passed(
+            directory,
+            &sandbox,
+            plugins::configured_alone(plugin, &sandbox, settings)?,
+        )?),
+        None => None,
+    };
+    Ok(Accepted { name, wraps, cases })
+}
+
+/// The packed cases of a directory, which the plugin passes.
+fn passed(directory: &Path, sandbox: &Sandbox, plugin: Plugin) -> Result<Vec<u8>, Vec<Diagnostic>> {
+    let cases = folders::read_all(directory)?
+        .into_iter()
+        .map(|(_, case)| case)
+        .collect();
+    let cases = cases::packed::of_stage(cases, plugin.stage);
+    let packed = cases::packed::pack(&cases).map_err(|error| vec![*error])?;
+    cases::pass(sandbox, &plugin, &cases, "").map_err(|error| vec![*error])?;
+    Ok(packed)
 }
 
 fn document(
@@ -201,7 +251,7 @@ fn document(
     name: &str,
     (digest, wraps): (&str, bool),
     settings: Option<Tree>,
-    bytes: usize,
+    parts: usize,
 ) -> Tree {
     let mut document = Tree::object().with("name", name).with("digest", digest);
     let stage = arguments.stage;
@@ -213,6 +263,9 @@ fn document(
     }
     if arguments.enforce {
         document.set("enforce", true);
+    }
+    if arguments.shadow {
+        document.set("shadow", true);
     }
     if let Some(settings) = settings {
         document.set("settings", settings);
@@ -240,6 +293,6 @@ fn document(
             }
             document
         }
-        None => document.with("parts", i64::try_from(Packing::parts(bytes)).unwrap_or(i64::MAX)),
+        None => document.with("parts", i64::try_from(parts).unwrap_or(i64::MAX)),
     }
 }

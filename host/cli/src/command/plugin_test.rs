@@ -1,19 +1,21 @@
 //! `host plugin test`: calls a plugin with the cases of a folder, and compares its replies with those that are expected;
 //! checks it against the contract; calls it with changed inputs.
 
-use crate::cases::{self, Called, Case, Headroom, Outcome, Tested, conformance, edge, fuzz, replies};
+use crate::cases::{
+    self, Case, Compared, Headroom, Mismatch, Outcome, Tested, compare, conformance, edge, folders, fuzz, replies,
+};
 use crate::exit::Failed;
 use crate::inputs;
 use crate::output::{self, Color};
 use crate::plugins;
 use crate::storage::durable;
 use anyhow::Context;
-use boson_document::{Tree, json};
+use boson_document::json;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::{self, Sources, clean};
-use boson_sandbox::{Limits, Measures, Plugin, Sandbox};
+use boson_sandbox::{Account, Limits, Measures, Plugin, Sandbox};
 use clap::Args;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 A case is a directory with `call.json`, the input of one call, and `reply.json`, the expected reply. `host convert --record` writes
@@ -81,8 +83,8 @@ pub fn run(arguments: &TestArguments, color: Color) -> Result<(), Failed> {
         Failed::Input
     })?;
     let all = cases.len();
-    let ours = cases.into_iter().filter(|case| case.stage == plugin.stage);
-    let ours: Vec<Case> = ours.collect();
+    let ours = cases.into_iter().filter(|(_, case)| case.stage == plugin.stage);
+    let ours: Vec<Found> = ours.collect();
     let skipped = all - ours.len();
     let mut tests = Tests {
         arguments,
@@ -94,7 +96,7 @@ pub fn run(arguments: &TestArguments, color: Color) -> Result<(), Failed> {
     tests.compare(&ours)?;
     if arguments.conformance || arguments.fuzz.is_some() {
         let mut inputs = edge::inputs(plugin.stage).map_err(anyhow::Error::msg)?;
-        inputs.extend(ours);
+        inputs.extend(ours.into_iter().map(|(_, case)| case));
         tests.contract(&inputs)?;
         tests.fuzz(&inputs)?;
     }
@@ -112,12 +114,12 @@ impl Tests<'_> {
     }
 
     /// Compares the replies to cases with the expected ones.
-    fn compare(&mut self, cases: &[Case]) -> anyhow::Result<()> {
-        for case in cases {
-            let (outcome, measures, size) = test(self.sandbox, self.plugin, case, self.arguments.update)?;
-            let name = case.name();
+    fn compare(&mut self, cases: &[Found]) -> anyhow::Result<()> {
+        for (folder, case) in cases {
+            let update = self.arguments.update.then_some(folder.as_path());
+            let (outcome, measures, size) = test(self.sandbox, self.plugin, case, update)?;
             let one = Tested {
-                name,
+                name: case.name.clone(),
                 measures,
                 outcome,
             };
@@ -178,16 +180,11 @@ impl Tests<'_> {
             None => conformance::violation(self.sandbox, self.plugin, case),
         };
         if let Some(fault) = fault {
-            let mut lines = format!(
-                "{}: {}",
-                case.name(),
-                report::text(&[fault], &Sources::default(), false)
-            );
+            let mut lines = format!("{}: {}", case.name, report::text(&[fault], &Sources::default(), false));
             if let Some(directory) = &self.arguments.keep {
-                let folder = directory.join(case.name().replace(' ', "-"));
-                let kept = Case { folder, ..case.clone() };
-                kept.write_call()?;
-                lines.push_str(&format!("the input is in {}\n", kept.folder.display()));
+                let folder = directory.join(case.name.replace(' ', "-"));
+                folders::write_call(&folder, case)?;
+                lines.push_str(&format!("the input is in {}\n", folder.display()));
             }
             failed.push(lines);
         }
@@ -211,7 +208,10 @@ impl Tests<'_> {
     }
 }
 
-fn load(arguments: &TestArguments, sources: &mut Sources) -> Result<(Sandbox, Plugin, Vec<Case>), Vec<Diagnostic>> {
+/// A case, and its folder.
+type Found = (PathBuf, Case);
+
+fn load(arguments: &TestArguments, sources: &mut Sources) -> Result<(Sandbox, Plugin, Vec<Found>), Vec<Diagnostic>> {
     let settings = arguments
         .settings
         .as_ref()
@@ -219,72 +219,38 @@ fn load(arguments: &TestArguments, sources: &mut Sources) -> Result<(Sandbox, Pl
     let settings = settings.transpose().map_err(|error| vec![*error])?;
     let sandbox = plugins::sandbox(Limits::default()).map_err(|failure| vec![failure.diagnostic()])?;
     let plugin = plugins::alone(&sandbox, &arguments.component, settings.as_ref())?;
-    let folders = arguments.cases.as_deref().map(cases::folders).transpose();
-    let folders = folders.map_err(|error| vec![*error])?.unwrap_or_default();
-    let (mut cases, mut errors) = (Vec::new(), Vec::new());
-    for folder in folders {
-        match Case::read(&folder) {
-            Ok(case) => cases.push(case),
-            Err(error) => errors.push(*error),
-        }
-    }
-    match errors.is_empty() {
-        true => Ok((sandbox, plugin, cases)),
-        false => Err(errors),
-    }
+    let cases = arguments.cases.as_deref().map(folders::read_all).transpose()?;
+    Ok((sandbox, plugin, cases.unwrap_or_default()))
 }
 
-/// How the case ends, what its call used, and the bytes of the reply.
-fn test(sandbox: &Sandbox, plugin: &Plugin, case: &Case, update: bool) -> anyhow::Result<(Outcome, Measures, usize)> {
-    let twice = case
-        .call(sandbox, plugin)
-        .and_then(|called| Ok((called, case.call(sandbox, plugin)?.reply)));
-    let (
-        Called {
-            reply,
-            measures,
-            failure,
-        },
-        again,
-    ) = match twice {
-        Ok(called) => called,
+/// How the case ends, what its call used, and the bytes of the reply. `update`: the folder to write the reply to.
+fn test(
+    sandbox: &Sandbox,
+    plugin: &Plugin,
+    case: &Case,
+    update: Option<&Path>,
+) -> anyhow::Result<(Outcome, Measures, usize)> {
+    let Compared { called, mismatch } = match compare(case, sandbox, plugin, &Account::unbounded()) {
+        Ok(compared) => compared,
         Err(error) => {
             let lines = vec![report::text(&[*error], &Sources::default(), false)];
             return Ok((Outcome::Failed(lines), Measures::default(), 0));
         }
     };
-    let size = json::to_text(&reply).len();
-    let outcome = match compare(case.reply.as_ref(), &reply, &again) {
-        Ok(()) => Outcome::Passed,
-        Err(_) if update && failure.is_none() && replies::are_same(&reply, &again) => {
-            case.write_reply(&reply)?;
+    let size = json::to_text(&called.reply).len();
+    let outcome = match (mismatch, update, called.failure) {
+        (None, ..) => Outcome::Passed,
+        (Some(mismatch), Some(folder), None) if mismatch != Mismatch::Varying => {
+            folders::write_reply(folder, &called.reply)?;
             Outcome::Updated
         }
-        Err(lines) => match failure {
-            Some(failure) => Outcome::Failed(vec![report::text(&[failure], &Sources::default(), false)]),
-            None => Outcome::Failed(lines),
-        },
+        (_, _, Some(failure)) => Outcome::Failed(vec![report::text(&[failure], &Sources::default(), false)]),
+        (Some(mismatch), ..) => Outcome::Failed(match (mismatch, &case.reply) {
+            (Mismatch::Different, Some(expected)) => replies::lines(expected, &called.reply),
+            (other, _) => vec![other.text().to_string()],
+        }),
     };
-    Ok((outcome, measures, size))
-}
-
-/// Compares the reply with the expected one. Returns lines that say how they differ.
-fn compare(expected: Option<&Tree>, reply: &Tree, again: &Tree) -> Result<(), Vec<String>> {
-    if !replies::are_same(reply, again) {
-        return Err(vec!["two calls with the same input gave two replies".to_string()]);
-    }
-    let Some(expected) = expected else {
-        return Err(vec!["there is no reply.json; write it with --update".to_string()]);
-    };
-    if replies::are_same(reply, &replies::changed(reply)) {
-        return Err(vec![
-            "the negative control failed: a changed reply was accepted".to_string(),
-        ]);
-    }
-    match replies::are_same(expected, reply) {
-        true => Ok(()),
-        false => Err(replies::lines(expected, reply)),
-    }
+    Ok((outcome, called.measures, size))
 }
 
 fn line(one: &Tested) -> String {

@@ -1,6 +1,6 @@
 //! `host run-plugin`: one call of one plugin, in exactly the sandbox that conversions use.
 
-use crate::cases::{self, Case, replies};
+use crate::cases::{self, folders, replies};
 use crate::codes;
 use crate::columns::columns;
 use crate::exit::Failed;
@@ -185,7 +185,7 @@ fn call(arguments: &RunPluginArguments, sandbox: &Sandbox, plugin: &Plugin) -> R
             recorded: None,
         });
     };
-    let case = Case::read(folder)?;
+    let case = folders::read(folder)?;
     if case.stage != plugin.stage {
         let message = format!(
             "the call belongs to the stage '{}', and the plugin to '{}'",

@@ -131,7 +131,7 @@ impl Cluster {
         let api = self.any(&resource, namespace);
         let parameters = PatchParams {
             dry_run,
-            ..applying(manager)
+            ..applying(manager.0)
         };
         let patch = Patch::Apply(object);
         let subject = Subject::of_resource(&resource);

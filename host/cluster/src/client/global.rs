@@ -61,7 +61,7 @@ impl Cluster {
         object: &Value,
     ) -> Result<K, Error> {
         let api: Api<K> = Api::all(self.client());
-        let parameters = applying(manager);
+        let parameters = applying(manager.0);
         let patch = Patch::Apply(object);
         self.call(&Subject::of::<K>(), Verb::Patch, name, || {
             api.patch(name, &parameters, &patch)

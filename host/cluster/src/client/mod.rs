@@ -264,6 +264,14 @@ impl Cluster {
     /// # Errors
     /// See [`Error`].
     pub async fn apply<K: Kind>(&self, manager: FieldManager, object: &K) -> Result<K, Error> {
+        self.apply_as(manager.0, object).await
+    }
+
+    /// Server-side apply with the manager that another program uses.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn apply_as<K: Kind>(&self, manager: &str, object: &K) -> Result<K, Error> {
         let (namespace, name) = place(object)?;
         let api: Api<K> = self.api(namespace);
         let parameters = applying(manager);
@@ -408,10 +416,10 @@ impl Cluster {
 }
 
 /// Server-side apply. Forced: else a conflict after a `kubectl edit` would stop the operator for ever.
-fn applying(manager: FieldManager) -> PatchParams {
+fn applying(manager: &str) -> PatchParams {
     PatchParams {
         force: true,
-        field_manager: Some(manager.0.into()),
+        field_manager: Some(manager.into()),
         field_validation: Some(ValidationDirective::Strict),
         ..PatchParams::default()
     }

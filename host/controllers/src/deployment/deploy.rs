@@ -11,7 +11,7 @@ use super::plan::causes::Causes;
 use super::plan::held_back::HeldBack;
 use super::plan::{self, Applying, Desired, Live, Plan, Rules};
 use super::reconcile::Reconcile;
-use super::status::Done;
+use super::status::{Done, ShadowResult, shadow_result};
 use super::stop::Stop;
 use boson_api::deployment::ConversionMode;
 use boson_document::Tree;
@@ -52,6 +52,7 @@ pub async fn deploy(run: &Reconcile<'_>) -> Result<Done, Stop> {
         false => work.existing,
     };
     act::garbage::collect(run, &work.series, existing, &applied.wanted).await?;
+    let shadows = shadows(run, &manifest);
     let mut warnings = run.plugins.warnings.clone();
     warnings.extend(manifest.secrets.scrub(manifest.warnings, &manifest.sources));
     Ok(Done {
@@ -60,7 +61,31 @@ pub async fn deploy(run: &Reconcile<'_>) -> Result<Done, Stop> {
         outdated: applied.outdated,
         removed,
         warnings,
+        shadows,
     })
+}
+
+/// What shadow plugins would change: counted, and without values.
+fn shadows(run: &Reconcile<'_>, manifest: &Manifest) -> Vec<ShadowResult> {
+    let (mut agree, mut texts) = (Vec::new(), Vec::new());
+    for shadow in run.plugins.shadows.iter() {
+        let report = shadow.report();
+        run.context.cluster.metrics().plugins.shadowed(
+            &shadow.digest,
+            [report.same, report.different, report.failed, report.skipped].map(u64::from),
+        );
+        let (agrees, text) = shadow_result(shadow, &report);
+        agree.push(agrees);
+        texts.push(text);
+    }
+    let texts = manifest.secrets.scrub(texts, &manifest.sources);
+    let results = agree.into_iter().zip(texts);
+    results
+        .map(|(agrees, text)| ShadowResult {
+            agrees,
+            text: text.message,
+        })
+        .collect()
 }
 
 /// The desired manifest: with ops, and with the values of all variables. Waits until all values exist.

@@ -23,6 +23,8 @@ pub struct PluginDocument {
     pub order: Option<i64>,
     /// Its errors fail the conversion; only of `checks`.
     pub is_enforced: bool,
+    /// It runs beside the plugin of its name, without effect.
+    pub is_shadow: bool,
     /// Settings, an object.
     pub settings: Tree,
     /// Which deployments it is for.
@@ -80,12 +82,13 @@ struct Reader<'a> {
     errors: Vec<Diagnostic>,
 }
 
-const KNOWN: [&str; 11] = [
+const KNOWN: [&str; 12] = [
     "name",
     "replaces",
     "wraps",
     "order",
     "enforce",
+    "shadow",
     "settings",
     "selector",
     "digest",
@@ -121,6 +124,7 @@ impl Reader<'_> {
             wraps: tree.get("wraps").is_some(),
             order: tree.get("order").and_then(Tree::as_i64),
             is_enforced: tree.get("enforce") == Some(&Tree::Bool(true)),
+            is_shadow: tree.get("shadow") == Some(&Tree::Bool(true)),
             settings,
             selector: self.selector(tree.get("selector")),
             digest: self.digest(tree),
@@ -129,7 +133,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Checks `replaces`, `wraps`, `order` and `enforce`.
+    /// Checks `replaces`, `wraps`, `order`, `enforce` and `shadow`.
     fn place(&mut self, tree: &Tree, stage: Stage) {
         let root = Pointer::root();
         for key in ["replaces", "wraps"] {
@@ -169,6 +173,12 @@ impl Reader<'_> {
             } else if !matches!(enforce, Tree::Bool(_)) {
                 self.wrong(&root.at("enforce"), "'enforce' must be true or false");
             }
+        }
+        if tree
+            .get("shadow")
+            .is_some_and(|shadow| !matches!(shadow, Tree::Bool(_)))
+        {
+            self.wrong(&root.at("shadow"), "'shadow' must be true or false");
         }
     }
 
@@ -335,6 +345,9 @@ mod tests {
         let check = format!("name: p\nenforce: true\ndigest: {DIGEST}\n");
         assert!(parse(&check, Stage::Checks).unwrap().is_enforced);
         assert!(parse(&check, Stage::Ops).is_err());
+        let shadow = |value: &str| parse(&format!("name: p\nshadow: {value}\ndigest: {DIGEST}\n"), Stage::Ops);
+        assert!(shadow("true").unwrap().is_shadow && !shadow("false").unwrap().is_shadow);
+        assert_eq!(shadow("1").unwrap_err().len(), 1);
         assert!(
             parse(
                 &format!("name: p\nwraps: ops\nreplaces: ops\ndigest: {DIGEST}\n"),

@@ -7,6 +7,7 @@ use super::registry::{Key, Packed};
 use crate::codes;
 use crate::conversion::{Content, Signed};
 use boson_cluster::client::{Cluster, Error, FieldManager};
+use boson_cluster::objects;
 use boson_pipeline::report::Sources;
 use boson_pipeline::yaml;
 use boson_pipeline::{Diagnostic, Stage, packed};
@@ -24,6 +25,8 @@ pub(super) struct Described {
     pub document: Result<PluginDocument, Vec<Diagnostic>>,
     /// For the positions of diagnostics.
     pub sources: Sources,
+    /// Digest of the content: a component in other ConfigMaps has its own digest in it.
+    pub identity: String,
     map: ConfigMap,
 }
 
@@ -34,6 +37,8 @@ pub(super) struct Gathered {
     pub signed: Signed,
     /// In the form of the ConfigMaps.
     pub packed: Packed,
+    /// The file with its cases.
+    pub cases: Option<Vec<u8>>,
 }
 
 // === impl Described ===
@@ -55,6 +60,13 @@ impl Described {
     pub(super) fn signature(&self) -> Option<&str> {
         let data = self.map.data.as_ref()?;
         data.get(SIGNATURE).map(String::as_str)
+    }
+
+    /// The file with its cases. Beside `plugin.yaml`: one update of an object changes both, and they always belong
+    /// together.
+    pub(super) fn cases(&self) -> Option<Vec<u8>> {
+        let file = self.map.binary_data.as_ref()?.get(packed::CASES)?;
+        Some(file.0.clone())
     }
 
     /// Whether it holds a component, too.
@@ -87,6 +99,7 @@ fn described(map: ConfigMap, key: &Key, plugin: &Plugin) -> Described {
         stage,
         document,
         sources,
+        identity: identity(&map),
         map,
     };
     let in_both = matches!(&described.document, Ok(document) if document.image.is_some() && described.has_component());
@@ -99,6 +112,13 @@ fn described(map: ConfigMap, key: &Key, plugin: &Plugin) -> Described {
             )]);
     }
     described
+}
+
+/// Digest of the content of a plugin's first ConfigMap: its description, which has the digest of the component, and its
+/// cases.
+pub(super) fn identity(map: &ConfigMap) -> String {
+    let cases = map.binary_data.as_ref().and_then(|files| files.get(packed::CASES));
+    objects::digest(&serde_json::json!([map.data, cases]))
 }
 
 fn read(map: &ConfigMap, key: &Key, stage: Stage, sources: &mut Sources) -> Result<PluginDocument, Vec<Diagnostic>> {
@@ -127,6 +147,7 @@ pub(super) async fn gather(
         component: described.signature().map(str::to_string),
         ..Signed::default()
     };
+    let cases = described.cases();
     let mut maps = vec![files(described.map)];
     for name in &plugin.more {
         let map: Option<ConfigMap> = cluster.get(&key.namespace, name).await?;
@@ -139,7 +160,11 @@ pub(super) async fn gather(
             ));
         }
     }
-    Ok(put_together(maps, parts).map(|gathered| Gathered { signed, ..gathered }))
+    Ok(put_together(maps, parts).map(|gathered| Gathered {
+        signed,
+        cases,
+        ..gathered
+    }))
 }
 
 /// The files of the component in a ConfigMap.
@@ -173,6 +198,7 @@ fn put_together(maps: Packed, parts: Option<usize>) -> Result<Gathered, Diagnost
         },
         signed: Signed::default(),
         packed: maps,
+        cases: None,
     })
 }
 

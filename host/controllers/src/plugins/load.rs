@@ -12,6 +12,9 @@ use boson_cluster::client::{Cluster, Error};
 use boson_pipeline::{Diagnostic, Stage};
 use std::sync::Arc;
 
+/// Digits of a digest in messages.
+const DIGITS: usize = 12;
+
 /// What loads.
 #[derive(Clone, Copy)]
 pub(super) struct Loader<'a> {
@@ -45,7 +48,9 @@ impl Loader<'_> {
             return Ok(Outcome::Outdated);
         };
         let sources = described.sources.clone();
-        let name = format!("plugin '{}' (ConfigMap '{key}')", document.name);
+        let digest = document.digest.as_deref().and_then(|digest| digest.get(..DIGITS));
+        let digest = digest.map(|digest| format!(", sha256:{digest}")).unwrap_or_default();
+        let name = format!("plugin '{}'{digest} (ConfigMap '{key}')", document.name);
         let gathered = match &document.image {
             None => {
                 let gathered = gather::gather(self.cluster, key, plugin, described, document.parts).await?;
@@ -54,7 +59,13 @@ impl Loader<'_> {
             Some(source) => match source.pinned(described.record()) {
                 Some(image) => {
                     let signature = described.signature().map(str::to_string);
-                    self.of_image(key, image, stage, signature).await
+                    let gathered = self.of_image(key, image, stage, signature).await;
+                    gathered.map(|gathered| {
+                        gathered.map(|gathered| Gathered {
+                            cases: described.cases(),
+                            ..gathered
+                        })
+                    })
                 }
                 None => return Ok(Outcome::Outdated),
             },
@@ -102,6 +113,7 @@ impl Loader<'_> {
                 content,
                 signed,
                 packed,
+                cases: None,
             }))
         });
         // None as well if the process ends.
@@ -118,6 +130,7 @@ impl Loader<'_> {
             content,
             signed,
             packed,
+            cases,
         }: Gathered,
     ) -> Result<Good, Vec<Diagnostic>> {
         let package = Package {
@@ -132,6 +145,7 @@ impl Loader<'_> {
                 tree: document.settings.clone(),
                 document: format!("configmap/{}/{DOCUMENT}", key.name),
             },
+            cases,
         };
         let loaded = self.host.load(package).await?;
         document.digest = Some(loaded.digest);

@@ -13,6 +13,12 @@ pub const PART_OF: &str = "quarks.cloudfoundry.org/plugin-part-of";
 pub const IMAGE: &str = "quarks.cloudfoundry.org/plugin-image";
 /// Label of a copy that pods mount: `"true"`.
 pub const COPY: &str = "quarks.cloudfoundry.org/plugin-copy";
+/// Label of the ConfigMap with the record of a plugin's versions: `"true"`.
+pub const HISTORY: &str = "quarks.cloudfoundry.org/plugin-history";
+/// Label of a copy of a version of a plugin: `"true"`.
+pub const KEPT: &str = "quarks.cloudfoundry.org/plugin-revision";
+/// Annotation of such a copy: the name of the ConfigMap that it is a copy of.
+pub const CONTENT_OF: &str = "quarks.cloudfoundry.org/plugin-content-of";
 /// Key of the description.
 pub const DOCUMENT: &str = "plugin.yaml";
 /// Key of a signature of the component, in base64.

@@ -14,6 +14,7 @@ mod document;
 mod fault;
 mod follow;
 mod gather;
+pub mod history;
 mod image;
 mod load;
 mod marks;
@@ -33,7 +34,7 @@ pub(crate) use copies::{Copies, copies, is_unused};
 pub(crate) use fault::Fault;
 pub(crate) use marks::COPY;
 pub use marks::NO_MEMORY;
-pub use pack::{Packing, pack};
+pub use pack::{Packing, pack, parts};
 pub(crate) use selection::{Asking, Pick, Selection, Waiting, select};
 pub use sources::{PluginPolicy, PluginSources};
 

@@ -29,27 +29,38 @@ pub struct Packing<'a> {
     pub document: String,
     /// A signature of the component, in base64.
     pub signature: Option<String>,
+    /// The file with its cases, of at most [`packed::MAX_CASES_PACKED`] bytes.
+    pub cases: Option<Vec<u8>>,
 }
 
-impl Packing<'_> {
-    /// Number of parts.
-    pub fn parts(bytes: usize) -> usize {
-        bytes.div_ceil(PART).max(1)
-    }
+/// Number of parts of a component that is packed with a file of cases.
+pub fn parts(bytes: usize, cases: Option<&[u8]>) -> usize {
+    1 + bytes.saturating_sub(first(cases)).div_ceil(PART)
+}
+
+/// Bytes of the first part, which shares its ConfigMap with the cases.
+fn first(cases: Option<&[u8]>) -> usize {
+    PART.saturating_sub(cases.map_or(0, <[u8]>::len))
 }
 
 /// The ConfigMaps. The one with `plugin.yaml` is last, so that all parts exist when it is applied.
 pub fn pack(packing: Packing<'_>) -> Vec<ConfigMap> {
+    let cases = packing.cases.as_deref();
     let Some(bytes) = packing.bytes else {
+        let cases = packing
+            .cases
+            .clone()
+            .map(|cases| [(packed::CASES.to_string(), ByteString(cases))].into());
         return vec![ConfigMap {
             metadata: metadata(&packing, 0),
             data: Some(data(packing.document, packing.signature)),
+            binary_data: cases,
             ..ConfigMap::default()
         }];
     };
-    let parts = Packing::parts(bytes.len());
-    let empty = bytes.is_empty().then_some(bytes);
-    let chunks = bytes.chunks(PART).chain(empty).enumerate();
+    let parts = parts(bytes.len(), cases);
+    let (begin, rest) = bytes.split_at(first(cases).min(bytes.len()));
+    let chunks = std::iter::once(begin).chain(rest.chunks(PART)).enumerate();
     let mut maps: Vec<ConfigMap> = chunks
         .map(|(nth, chunk)| {
             let file = packed::name(nth, parts, packing.compressed);
@@ -63,6 +74,9 @@ pub fn pack(packing: Packing<'_>) -> Vec<ConfigMap> {
         .collect();
     if let Some(first) = maps.first_mut() {
         first.data = Some(data(packing.document, packing.signature));
+        if let (Some(files), Some(cases)) = (&mut first.binary_data, packing.cases) {
+            files.insert(packed::CASES.to_string(), ByteString(cases));
+        }
     }
     maps.rotate_left(1);
     maps
@@ -82,8 +96,8 @@ pub(super) fn for_pods(component: &[u8]) -> Result<Packed, Diagnostic> {
         );
         return Err(Diagnostic::error(codes::PLUGIN_TOO_LARGE, what).help("strip it of debugging information"));
     }
-    let parts = Packing::parts(bytes.len());
-    let named = |(nth, chunk): (usize, &[u8])| [(packed::name(nth, parts, true), chunk.to_vec())].into();
+    let count = parts(bytes.len(), None);
+    let named = |(nth, chunk): (usize, &[u8])| [(packed::name(nth, count, true), chunk.to_vec())].into();
     Ok(bytes.chunks(PART).enumerate().map(named).collect())
 }
 
@@ -106,5 +120,47 @@ fn metadata(packing: &Packing<'_>, nth: usize) -> ObjectMeta {
         labels: Some([(PLUGIN.to_string(), packing.stage.name().to_string())].into()),
         annotations: (nth > 0).then(part_of),
         ..ObjectMeta::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packed(bytes: &[u8], cases: Option<Vec<u8>>) -> Vec<ConfigMap> {
+        pack(Packing {
+            name: "p",
+            namespace: None,
+            stage: Stage::Ops,
+            bytes: Some(bytes),
+            compressed: true,
+            document: "name: p\n".into(),
+            signature: None,
+            cases,
+        })
+    }
+
+    #[test]
+    fn every_config_map_has_room_for_its_part_and_the_first_for_the_cases() {
+        let cases = vec![7; packed::MAX_CASES_PACKED];
+        for (size, with_cases, wanted) in [
+            (0, false, 1),
+            (PART, false, 1),
+            (PART + 1, false, 2),
+            (PART - packed::MAX_CASES_PACKED, true, 1),
+            (PART, true, 2),
+        ] {
+            let cases = with_cases.then(|| cases.clone());
+            assert_eq!(parts(size, cases.as_deref()), wanted, "{size}");
+            let maps = packed(&vec![1; size], cases);
+            assert_eq!(maps.len(), wanted, "{size}");
+            let first = maps.last().unwrap();
+            assert!(first.data.is_some(), "the one with plugin.yaml is last");
+            let files = first.binary_data.as_ref().unwrap();
+            assert_eq!(files.contains_key(packed::CASES), with_cases);
+            let size =
+                |map: &ConfigMap| -> usize { map.binary_data.iter().flatten().map(|(_, file)| file.0.len()).sum() };
+            assert!(maps.iter().all(|map| size(map) <= PART));
+        }
     }
 }

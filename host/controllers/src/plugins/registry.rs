@@ -25,6 +25,12 @@ pub struct Entry {
     pub created: i64,
     /// The stage in its label, if that exists.
     pub stage: Option<Stage>,
+    /// Names of its present ConfigMaps with further parts.
+    pub more: Vec<String>,
+    /// Changes when any of its ConfigMaps changes.
+    pub version: String,
+    /// Digest of its present content, if that was read.
+    pub identity: Option<String>,
     /// Its present `plugin.yaml`, if it can be read.
     pub present: Option<PluginDocument>,
     /// The state of its present content.

@@ -18,6 +18,11 @@ use boson_pipeline::{Diagnostic, Installer, Stage};
 use std::sync::Arc;
 use std::time::Instant;
 
+/// Most plugins that run beside others in a conversion: each may use as much time as [`PluginHost::with`] grants.
+///
+/// [`PluginHost::with`]: crate::conversion::PluginHost::with
+const MAX_SHADOWS: usize = 2;
+
 /// What the selection depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct Asking<'a> {
@@ -38,6 +43,8 @@ pub struct Asking<'a> {
 pub struct Selection {
     /// The plugins to use, in order.
     pub chosen: Vec<Pick>,
+    /// The plugins to run beside them.
+    pub shadows: Vec<Chosen>,
     /// Why plugins for it are refused.
     pub faults: Vec<Fault>,
     /// Plugins that are being loaded.
@@ -72,6 +79,7 @@ pub fn select(registry: &Registry, asking: &Asking<'_>, built_in: &[PluginUse]) 
         asking,
         built_in,
         candidates: Vec::new(),
+        shadows: Vec::new(),
         lost: Vec::new(),
         selection: Selection::default(),
     };
@@ -79,9 +87,10 @@ pub fn select(registry: &Registry, asking: &Asking<'_>, built_in: &[PluginUse]) 
         selecting.consider(key, entry);
     }
     selecting.hold();
-    selecting
-        .candidates
-        .sort_by(|a, b| (a.created, a.key).cmp(&(b.created, b.key)));
+    for candidates in [&mut selecting.candidates, &mut selecting.shadows] {
+        candidates.sort_by(|a, b| (a.created, a.key).cmp(&(b.created, b.key)));
+    }
+    selecting.shadow();
     for stage in Stage::ALL {
         if stage.has_rule() {
             selecting.rule(stage);
@@ -104,6 +113,8 @@ struct Selecting<'a> {
     built_in: &'a [PluginUse],
     /// Oldest first.
     candidates: Vec<Candidate<'a>>,
+    /// Those that run beside others, oldest first.
+    shadows: Vec<Candidate<'a>>,
     /// Refused, without an earlier version to use.
     lost: Vec<(&'a Entry, &'a Fault)>,
     selection: Selection,
@@ -121,12 +132,16 @@ impl<'a> Selecting<'a> {
         let good = entry.good.as_ref().filter(|good| serves(&good.document));
         if let Some(good) = good {
             let created = entry.created;
-            self.candidates.push(Candidate { key, created, good });
+            match good.document.is_shadow {
+                true => self.shadows.push(Candidate { key, created, good }),
+                false => self.candidates.push(Candidate { key, created, good }),
+            }
         }
+        let is_shadow = entry.present.as_ref().is_some_and(|present| present.is_shadow);
         // One that cannot be read might be for any deployment.
         let would = entry.present.as_ref().is_none_or(serves);
         match &entry.state {
-            State::Loading { since } if would && good.is_none() => {
+            State::Loading { since } if would && good.is_none() && !is_shadow => {
                 let name = entry.present.as_ref().map_or(&key.name, |present| &present.name);
                 self.selection.waiting.push(Waiting {
                     name: name.clone(),
@@ -135,7 +150,7 @@ impl<'a> Selecting<'a> {
             }
             State::Refused(fault) if would || good.is_some() => {
                 self.selection.faults.push(fault.clone());
-                if good.is_none() {
+                if good.is_none() && !is_shadow {
                     self.lost.push((entry, fault));
                 }
             }
@@ -168,6 +183,22 @@ impl<'a> Selecting<'a> {
                 let help = "fix the ConfigMap of the plugin, or delete it to use the built-in plugin";
                 self.selection.errors.push(error.help(help));
             }
+        }
+    }
+
+    /// The plugins that run beside others.
+    fn shadow(&mut self) {
+        for (nth, one) in self.shadows.clone().into_iter().enumerate() {
+            if nth < MAX_SHADOWS {
+                let chosen = chosen(one, None, true, self.asking.operator_namespace);
+                self.selection.shadows.push(chosen);
+                continue;
+            }
+            let what = format!("a deployment runs at most {MAX_SHADOWS} shadow plugins");
+            let error = Diagnostic::error(codes::PLUGIN_MANY_SHADOWS, what).help("make their selectors disjoint");
+            self.selection
+                .faults
+                .push(Fault::one(&called(one.key, one.good), &error));
         }
     }
 
@@ -287,34 +318,37 @@ impl<'a> Selecting<'a> {
     }
 
     fn take(&mut self, one: Candidate<'_>, choice: Option<&PluginChoice>, is_ordered: bool) {
-        let document = &one.good.document;
-        let place = format!("configmap/{}/{}", one.key.name, super::marks::DOCUMENT);
-        let settings = match choice {
-            Some(choice) => settings_of(&document.settings, choice, place),
-            None => Settings {
-                tree: document.settings.clone(),
-                document: place,
-            },
-        };
-        let chosen = Chosen {
-            stage: document.stage,
-            name: document.name.clone(),
-            installer: Installer::Namespace {
-                name: one.key.namespace.clone(),
-                is_of_operator: one.key.namespace == self.asking.operator_namespace,
-            },
-            digest: document.digest.clone(),
-            is_ordered,
-            is_enforced: document.is_enforced,
-            settings,
-        };
-        let packed = one.good.packed.clone();
-        let warnings = one.good.warnings.clone();
+        let chosen = chosen(one, choice, is_ordered, self.asking.operator_namespace);
         self.selection.chosen.push(Pick {
             chosen,
-            packed,
-            warnings,
+            packed: one.good.packed.clone(),
+            warnings: one.good.warnings.clone(),
         });
+    }
+}
+
+/// A plugin, with the settings of a choice.
+fn chosen(one: Candidate<'_>, choice: Option<&PluginChoice>, is_ordered: bool, operator_namespace: &str) -> Chosen {
+    let document = &one.good.document;
+    let place = format!("configmap/{}/{}", one.key.name, super::marks::DOCUMENT);
+    let settings = match choice {
+        Some(choice) => settings_of(&document.settings, choice, place),
+        None => Settings {
+            tree: document.settings.clone(),
+            document: place,
+        },
+    };
+    Chosen {
+        stage: document.stage,
+        name: document.name.clone(),
+        installer: Installer::Namespace {
+            name: one.key.namespace.clone(),
+            is_of_operator: one.key.namespace == operator_namespace,
+        },
+        digest: document.digest.clone(),
+        is_ordered,
+        is_enforced: document.is_enforced,
+        settings,
     }
 }
 

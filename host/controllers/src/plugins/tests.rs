@@ -18,6 +18,7 @@ fn document(name: &str, stage: Stage, order: i64) -> PluginDocument {
         wraps: false,
         order: (order != 0).then_some(order),
         is_enforced: false,
+        is_shadow: false,
         settings: Tree::object().with("a", "plugin").with("b", "plugin"),
         selector: Selector::default(),
         digest: Some(format!("digest-of-{name}")),
@@ -30,6 +31,9 @@ fn fine(document: PluginDocument, created: i64) -> Entry {
     Entry {
         created,
         stage: Some(document.stage),
+        more: Vec::new(),
+        version: String::new(),
+        identity: None,
         present: Some(document.clone()),
         state: State::Fine,
         good: Some(Good {
@@ -218,6 +222,34 @@ fn a_deployment_names_plugins_and_gives_settings() {
     );
     let missing = selected(&registry, &[choice(StageName::Resources, "none", "{}")], &[]);
     assert_eq!(missing.errors[0].code, "plugin-not-found");
+}
+
+#[test]
+fn a_shadow_is_used_for_nothing_else_and_nothing_waits_for_it() {
+    let shadow = |name: &str| {
+        let mut document = document(name, Stage::Resources, 0);
+        document.is_shadow = true;
+        fine(document, 5)
+    };
+    let hook = |name: &str| fine(document(name, Stage::Resources, 0), 1);
+    let mut loading = shadow("x");
+    loading.good = None;
+    loading.state = State::Loading { since: Instant::now() };
+    let registry = registry(vec![
+        ("here", "a", hook("x")),
+        ("here", "b", shadow("x")),
+        ("here", "c", shadow("y")),
+        ("here", "d", shadow("z")),
+        ("here", "e", loading),
+        ("there", "f", shadow("theirs")),
+    ]);
+    let selection = selected(&registry, &[], &used(StageName::Resources, "x"));
+    assert_eq!(names(&selection), ["x"]);
+    let shadows: Vec<&str> = selection.shadows.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(shadows, ["x", "y"]);
+    assert!(selection.waiting.is_empty() && selection.errors.is_empty());
+    assert_eq!(selection.faults.len(), 1, "one shadow is too many");
+    assert_eq!(selection.faults[0].reason, "PluginManyShadows");
 }
 
 #[test]

@@ -362,6 +362,9 @@ fn noted(key: &Key, plugin: &Plugin, described: &Described, old: Option<&Entry>)
     Entry {
         created: plugin.created,
         stage: described.stage,
+        more: plugin.more.clone(),
+        version: plugin.version.clone(),
+        identity: Some(described.identity.clone()),
         present: described.document.clone().ok(),
         state,
         good,
@@ -373,6 +376,9 @@ fn unread(key: &Key, plugin: &Plugin, error: &Diagnostic) -> Entry {
     Entry {
         created: plugin.created,
         stage: Stage::named(&plugin.label),
+        more: plugin.more.clone(),
+        version: plugin.version.clone(),
+        identity: None,
         present: None,
         state: State::Refused(Fault::one(&format!("ConfigMap '{key}'"), error)),
         good: None,

@@ -65,7 +65,8 @@ fn active(context: &Context, selection: Selection, namespace: &str, deployment: 
         Err(Stop::Waiting(format!("plugin '{}', which is being loaded", first.name)))
     } else {
         let chosen: Vec<Chosen> = selection.chosen.iter().map(|pick| pick.chosen.clone()).collect();
-        match context.conversion.plugin_host.with(&chosen, namespace, deployment) {
+        let host = &context.conversion.plugin_host;
+        match host.with(&chosen, &selection.shadows, namespace, deployment) {
             Ok(mut resolved) => {
                 let warnings = selection.chosen.iter().flat_map(|pick| pick.warnings.clone());
                 resolved.warnings.extend(warnings);

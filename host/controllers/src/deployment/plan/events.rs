@@ -1,5 +1,6 @@
 //! The events of a deployment: what is wrong, and what in its manifest has no effect. Pure.
 
+use crate::codes::PLUGIN_SHADOW_DIFFERS;
 use crate::deployment::status::{Observed, Outcome, REFUSED};
 use crate::stateful_set;
 use boson_api::conditions;
@@ -9,7 +10,7 @@ use boson_cluster::objects;
 use boson_pipeline::Diagnostic;
 use serde_json::Value;
 
-/// An event for everything that is wrong: the outcome, instance groups, plugins.
+/// An event for everything that is wrong: the outcome, instance groups, plugins, and what shadow plugins would change.
 pub fn wrong(observed: &Observed) -> Vec<Notice> {
     let wrong = match &observed.outcome {
         Outcome::Partly(wrong) | Outcome::Wrong(wrong) | Outcome::Refused(wrong) => {
@@ -32,7 +33,10 @@ pub fn wrong(observed: &Observed) -> Vec<Notice> {
         reason: reason.into(),
         note,
     };
-    wrong.into_iter().chain(troubles).chain(faults).map(notice).collect()
+    let shadows = observed.shadows.iter().flatten().filter(|one| !one.agrees);
+    let shadows = shadows.map(|one| (conditions::reason(PLUGIN_SHADOW_DIFFERS.name), one.text.clone()));
+    let all = wrong.into_iter().chain(troubles).chain(faults).chain(shadows);
+    all.map(notice).collect()
 }
 
 /// One digest of the events about these warnings; none without a warning.

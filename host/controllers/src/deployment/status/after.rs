@@ -2,6 +2,7 @@
 
 use super::conditions::{ERRANDS, findings};
 use super::outcome::{Observed, Outcome, STEPS};
+use super::shadows::SHADOWS;
 use boson_api::BoshDeploymentStatus;
 use boson_api::conditions;
 use boson_api::deployment::DeploymentState;
@@ -74,6 +75,9 @@ pub fn after(old: &BoshDeploymentStatus, observed: &Observed, now: &Time) -> Bos
     {
         status.conditions.retain(|one| one.kind != ERRANDS);
     }
+    if observed.shadows.as_ref().is_some_and(Vec::is_empty) {
+        status.conditions.retain(|one| one.kind != SHADOWS);
+    }
     status
 }
 
@@ -134,6 +138,7 @@ fn unfinished(observed: &Observed, total: Option<i32>) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::errands::{Errands, Runs};
+    use super::super::shadows::ShadowResult;
     use super::*;
     use crate::deployment::stop::Wrong;
     use crate::plugins::Fault;
@@ -175,6 +180,26 @@ mod tests {
         );
         assert_eq!((new.total_job_count, new.completed_job_count), (Some(4), Some(1)));
         assert_eq!((new.deployed_instance_groups, &new.warned), (Some(2), &old.warned));
+    }
+
+    #[test]
+    fn the_condition_about_shadow_plugins_stays_until_there_is_none() {
+        let mut observed = observed(Outcome::Applied, 3, 2);
+        let result = |agrees| ShadowResult {
+            agrees,
+            text: "shadow plugin 'p': ...".into(),
+        };
+        observed.shadows = Some(vec![result(true), result(false)]);
+        let found = after(&created(&at(1)), &observed, &at(2));
+        let (status, reason, message) = condition(&found, "ShadowPluginsAgree").unwrap();
+        assert_eq!((status, reason.as_str()), (ConditionStatus::False, "Different"));
+        assert_eq!(message.lines().count(), 2);
+        observed.shadows = None;
+        let kept = after(&found, &observed, &at(3));
+        assert!(condition(&kept, "ShadowPluginsAgree").is_some());
+        observed.shadows = Some(Vec::new());
+        let gone = after(&kept, &observed, &at(4));
+        assert_eq!(condition(&gone, "ShadowPluginsAgree"), None);
     }
 
     #[test]

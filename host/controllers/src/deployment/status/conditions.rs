@@ -4,6 +4,7 @@
 
 use super::errands::Errands;
 use super::outcome::{Observed, Outcome, STEPS};
+use super::shadows;
 use crate::plugins::Fault;
 use crate::stateful_set;
 use ConditionStatus::{False, True, Unknown};
@@ -53,7 +54,10 @@ pub fn findings(observed: &Observed, status: &BoshDeploymentStatus) -> Vec<Findi
         healthy(&observed.faults, &observed.loading),
     ];
     let errands = observed.errands.as_ref().and_then(errands);
-    all.into_iter().chain(errands).collect()
+    all.into_iter()
+        .chain(errands)
+        .chain(shadows::finding(observed.shadows.as_deref()))
+        .collect()
 }
 
 fn finding(kind: &'static str, status: ConditionStatus, reason: &str, message: &str) -> Finding {

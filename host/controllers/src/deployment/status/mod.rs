@@ -4,10 +4,12 @@ mod after;
 mod conditions;
 mod errands;
 mod outcome;
+mod shadows;
 mod unserved;
 
 pub use after::{after, created};
 pub use conditions::REFUSED;
 pub use errands::Errands;
 pub use outcome::{Done, Observed, Outcome, STEPS};
+pub use shadows::{ShadowResult, result as shadow_result};
 pub use unserved::unserved;

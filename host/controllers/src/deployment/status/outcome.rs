@@ -1,6 +1,7 @@
 //! How a reconcile of a deployment ended, and the state that it observed.
 
 use super::errands::Errands;
+use super::shadows::ShadowResult;
 use crate::deployment::progress::Progress;
 use crate::deployment::stop::{Stop, Wrong};
 use crate::plugins::Fault;
@@ -25,6 +26,8 @@ pub struct Done {
     pub removed: Vec<String>,
     /// What has no effect, as `host convert` prints it.
     pub warnings: Vec<Diagnostic>,
+    /// What shadow plugins would change.
+    pub shadows: Vec<ShadowResult>,
 }
 
 /// The state that a reconcile observed.
@@ -62,6 +65,8 @@ pub struct Observed {
     pub faults: Vec<Fault>,
     /// Names of plugins that are being loaded.
     pub loading: Vec<String>,
+    /// What shadow plugins would change; none: not known.
+    pub shadows: Option<Vec<ShadowResult>>,
 }
 
 /// How a reconcile ended.
@@ -102,6 +107,7 @@ impl Observed {
             plugins: Vec::new(),
             faults: Vec::new(),
             loading: Vec::new(),
+            shadows: None,
         }
     }
 
@@ -131,6 +137,7 @@ impl Observed {
                     inputs: Some(progress.inputs()),
                     outdated: Some(done.outdated),
                     removed: Some(done.removed),
+                    shadows: Some(done.shadows),
                     ..known(outcome)
                 });
             }
@@ -170,6 +177,7 @@ mod tests {
             outdated: Vec::new(),
             removed: vec!["old".into()],
             warnings: Vec::new(),
+            shadows: Vec::new(),
         })
     }
 

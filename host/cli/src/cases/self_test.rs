@@ -1,0 +1,63 @@
+//! The cases that are packed with a plugin. The operator activates a version only if it passes them.
+//!
+//! # Guarantees
+//! A reason names the case and the first place that differs, never a value. All cases together have the fuel of
+//! [`FUEL`] and the time of [`TIME`], so that a plugin does not delay those of other namespaces for long.
+
+use super::{Case, Mismatch, compare, replies};
+use crate::codes;
+use boson_document::Tree;
+use boson_pipeline::Diagnostic;
+use boson_pipeline::report::clean;
+use boson_sandbox::{Account, FailureKind, Plugin, Sandbox};
+use std::time::{Duration, Instant};
+
+/// Units of fuel of all calls together: as much as a single call of a conversion may use.
+const FUEL: u64 = 10_000_000_000;
+/// Time of all calls together. After it, no further call begins.
+const TIME: Duration = Duration::from_secs(120);
+
+/// Calls a plugin with its cases, in the sandbox and with the limits of a conversion. `holder`: the namespace whose
+/// memory the calls use.
+///
+/// # Errors
+/// The first case that fails.
+pub fn pass(sandbox: &Sandbox, plugin: &Plugin, cases: &[Case], holder: &str) -> Result<(), Box<Diagnostic>> {
+    let account = Account::new(holder, FUEL);
+    let started = Instant::now();
+    for case in cases {
+        if started.elapsed() > TIME {
+            return Err(failed(
+                case,
+                &format!("all cases together took more than {} s", TIME.as_secs()),
+            ));
+        }
+        let compared = compare(case, sandbox, plugin, &account).map_err(|error| failed(case, &error.message))?;
+        let Some(mismatch) = compared.mismatch else { continue };
+        let what = match (compared.called.failure, mismatch) {
+            (Some(failure), _) if failure.code == FailureKind::OverBudget.code().name => {
+                format!("all cases together use more than {FUEL} units of fuel")
+            }
+            (Some(failure), _) => failure.message,
+            (None, Mismatch::Different) => difference(case.reply.as_ref(), &compared.called.reply),
+            (None, other) => other.text().to_string(),
+        };
+        return Err(failed(case, &what));
+    }
+    Ok(())
+}
+
+/// The first place at which a reply differs.
+fn difference(expected: Option<&Tree>, reply: &Tree) -> String {
+    let first = expected.and_then(|expected| replies::first(expected, reply));
+    match first {
+        Some(place) => format!("the reply differs from the expected one at '{place}'"),
+        None => "the reply differs from the expected one in the order of members".to_string(),
+    }
+}
+
+fn failed(case: &Case, what: &str) -> Box<Diagnostic> {
+    let message = format!("case '{}' failed: {what}", clean::line(&case.name));
+    let help = "run `host plugin test COMPONENT DIR` with the cases that were packed, which shows the differences";
+    Box::new(Diagnostic::error(codes::PLUGIN_CASE_FAILED, message).help(help))
+}
