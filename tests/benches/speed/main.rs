@@ -15,6 +15,7 @@ mod names;
 mod node;
 mod operator;
 mod paired;
+mod plugins;
 mod pod_names;
 mod pod_start;
 mod release_image;
@@ -48,6 +49,7 @@ fn groups() -> Vec<Group> {
         ("names", names::names),
         ("operator-apply", operator::apply),
         ("operator-idle", operator::idle),
+        ("plugins", plugins::plugins),
         ("wrapper", wrapper::wrapper),
         ("pod-start", pod_start::start),
         ("pod-names", pod_names::names),

@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(1800);
 /// How long idle deployments are observed.
 const IDLE: Duration = Duration::from_secs(60);
 /// The image of [`synthetic::write_deployment`]'s release.
-const RELEASE: &str = "shop:ubuntu-jammy-1.584-1.0.0";
+pub const RELEASE: &str = "shop:ubuntu-jammy-1.584-1.0.0";
 
 /// From `kubectl apply` to all objects.
 pub fn apply() -> Result<Vec<Row>> {
@@ -192,6 +192,6 @@ fn count(site: &Site) -> Result<usize> {
     Ok(text.lines().filter(|line| *line == "True").count())
 }
 
-fn map(name: &str, manifest: &str) -> Value {
+pub fn map(name: &str, manifest: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"manifest": manifest}})
 }
