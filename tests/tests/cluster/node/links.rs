@@ -110,7 +110,8 @@ fn said(env: &Environment, words: &str) -> Result<bool> {
         .contains(words))
 }
 
-fn until(env: &Environment, what: &str, holds: impl FnMut() -> Result<bool>) {
+/// Waits; an error, such as that of a container which has not started yet, counts as `not yet`.
+fn until(env: &Environment, what: &str, mut holds: impl FnMut() -> Result<bool>) {
     let otherwise = || {
         let pods = env.kubectl(&["describe", "pods"]).unwrap_or_default();
         let logs = env
@@ -118,5 +119,6 @@ fn until(env: &Environment, what: &str, holds: impl FnMut() -> Result<bool>) {
             .unwrap_or_default();
         format!("{pods}\n{logs}")
     };
+    let holds = || Ok(holds().unwrap_or(false));
     env.operator.until(what, PATIENCE, holds, otherwise).unwrap();
 }
