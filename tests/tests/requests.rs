@@ -35,8 +35,10 @@ fn call(stage: &str, function: &str, request: &Value, place: &str, required: boo
 #[test]
 fn a_plugin_rejects_a_required_member_in_any_record_and_ignores_others() {
     let job = json!({"release": "r", "job": "j", "document-name": "j/job.MF", "spec": {"name": "j"}});
+    let link = json!({"name": "l", "type": "t", "origin": "Secret 'l'", "link": {}});
     let manifest = json!({"name": "demo", "releases": [], "stemcells": [], "instance_groups": [], "update": {}});
-    let links = json!({"document": manifest, "document-name": "m.yml", "options": options(), "jobs": [job]});
+    let links = json!({"document": manifest, "document-name": "m.yml", "options": options(), "jobs": [job],
+        "native": [link], "deployments": [{"name": "other", "links": [link]}]});
     let variable = json!({"name": "v", "kind": "password", "options": null, "pointer": "/variables/0"});
     let of_deployment = json!({
         "options": options(), "document": manifest, "document-name": "m.yml", "variables": [variable],
@@ -62,14 +64,21 @@ fn a_plugin_rejects_a_required_member_in_any_record_and_ignores_others() {
         part(&["document", "document-name", "rules", "values"]),
     );
     let render = json!({"spec": {}});
+    let records_of_links = &[
+        "options",
+        "jobs/0",
+        "native/0",
+        "deployments/0",
+        "deployments/0/links/0",
+    ][..];
     let mut cases = Vec::new();
     for (stage, function, request, records) in [
         ("ops", "apply", &apply, &[][..]),
         ("ops", "find", &find, &[]),
         ("variables", "plan", &plan, &[]),
         ("variables", "interpolate", &interpolate, &[]),
-        ("links", "resolve", &links, &["options", "jobs/0"]),
-        ("links", "addresses", &links, &["options", "jobs/0"]),
+        ("links", "resolve", &links, records_of_links),
+        ("links", "addresses", &links, records_of_links),
         ("render", "render", &render, &[]),
         ("bpm", "convert-deployment", &of_deployment, &["options", "variables/0"]),
         ("bpm", "convert-group", &of_group, &["options", "jobs/0"]),

@@ -53,8 +53,8 @@ fn resolved(case: &str, objects: &str) -> Vec<Document> {
 fn converted() -> Vec<Document> {
     let scratch = tempfile::tempdir().unwrap();
     let place = root().join("tests/schemas");
-    let [manifest, release, cloud_config] =
-        ["manifest.yml", "release", "cloud-config.yml"].map(|name| place.join(name).display().to_string());
+    let [manifest, release, cloud_config, native] = ["manifest.yml", "release", "cloud-config.yml", "native.yml"]
+        .map(|name| place.join(name).display().to_string());
     let arguments = [
         "convert",
         &manifest,
@@ -62,6 +62,8 @@ fn converted() -> Vec<Document> {
         &release,
         "--cloud-config",
         &cloud_config,
+        "--native",
+        &native,
     ];
     let ran = host(scratch.path(), arguments).unwrap();
     assert_eq!(ran.code, 0, "{}", ran.stderr);

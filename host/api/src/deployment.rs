@@ -351,4 +351,6 @@ pub enum InputKind {
     CloudConfig,
     /// The value of a variable, given or generated.
     Variable,
+    /// A native Secret or Service that provides a link, or another deployment.
+    Link,
 }

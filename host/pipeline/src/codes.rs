@@ -10,6 +10,7 @@ const TABLES: &[&[&Code]] = &[
     crate::convert::CODES,
     crate::cloud_config::CODES,
     crate::blame::CODES,
+    crate::external::CODES,
     crate::bundle::CODES,
     crate::plain::CODES,
     crate::settings::CODES,

@@ -10,6 +10,7 @@ pub mod convert;
 pub mod diagnostic;
 pub mod difference;
 pub mod encoding;
+pub mod external;
 pub mod name_rule;
 mod object;
 pub mod packed;

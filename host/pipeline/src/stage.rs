@@ -206,6 +206,50 @@ pub struct JobSpec<'a> {
     pub document_name: &'a str,
 }
 
+/// A link from outside of the deployment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExternalLink {
+    /// Name.
+    pub name: String,
+    /// Type.
+    pub kind: String,
+    /// What provides it, for messages: `Secret 'db' and Service 'postgres'`.
+    pub origin: String,
+    /// The link as templates get it.
+    pub content: Tree,
+}
+
+/// Another deployment of the namespace.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OtherDeployment {
+    /// Name.
+    pub name: String,
+    /// The links that it shares.
+    pub links: Vec<ExternalLink>,
+}
+
+/// All links from outside of the deployment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct External {
+    /// Those that native workloads provide to the deployment.
+    pub native: Vec<ExternalLink>,
+    /// The existing deployments that its links may name.
+    pub deployments: Vec<OtherDeployment>,
+}
+
+/// Request of both functions of the links stage.
+#[derive(Clone, Copy, Debug)]
+pub struct LinksRequest<'a> {
+    /// The manifest.
+    pub manifest: Named<'a>,
+    /// The deployment.
+    pub deployment: &'a Deployment,
+    /// The jobs of all releases.
+    pub jobs: &'a [JobSpec<'a>],
+    /// The links from outside of the deployment.
+    pub external: &'a External,
+}
+
 /// A group with all that rendering and conversion need (`wit/links`).
 #[derive(Clone, Debug)]
 pub struct ResolvedGroup {
@@ -228,6 +272,8 @@ pub struct Provider {
     pub job: String,
     /// Exposed properties.
     pub properties: Tree,
+    /// The link as templates of other deployments get it, if it is shared.
+    pub shared: Option<Tree>,
 }
 
 /// Reply of links.resolve.
@@ -413,9 +459,9 @@ pub trait Stages: Sync {
     /// variables.interpolate. `values`: object of name -> value.
     fn interpolate(&self, document: Named<'_>, values: &Tree, rules: VariableRules) -> Reply<Interpolated>;
     /// links.resolve.
-    fn resolve(&self, document: Named<'_>, deployment: &Deployment, jobs: &[JobSpec<'_>]) -> Reply<Resolved>;
+    fn resolve(&self, request: LinksRequest<'_>) -> Reply<Resolved>;
     /// links.addresses: of the links that variables consume, before there are values.
-    fn addresses(&self, document: Named<'_>, deployment: &Deployment, jobs: &[JobSpec<'_>]) -> Reply<Addresses>;
+    fn addresses(&self, request: LinksRequest<'_>) -> Reply<Addresses>;
     /// render.render.
     fn render(&self, templates: &[Template<'_>], context: &Tree) -> Reply<Vec<Rendered>>;
     /// bpm.convert-deployment.

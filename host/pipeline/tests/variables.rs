@@ -82,10 +82,10 @@ impl Stages for Native {
     fn find(&self, _: Named<'_>, _: &str) -> Reply<Tree> {
         none()
     }
-    fn resolve(&self, _: Named<'_>, _: &Deployment, _: &[JobSpec<'_>]) -> Reply<Resolved> {
+    fn resolve(&self, _: LinksRequest<'_>) -> Reply<Resolved> {
         none()
     }
-    fn addresses(&self, _: Named<'_>, _: &Deployment, _: &[JobSpec<'_>]) -> Reply<Addresses> {
+    fn addresses(&self, _: LinksRequest<'_>) -> Reply<Addresses> {
         none()
     }
     fn render(&self, _: &[Template<'_>], _: &Tree) -> Reply<Vec<Rendered>> {

@@ -5,8 +5,8 @@ use crate::plugin::Plugin;
 use crate::plugins::Plugins;
 use boson_document::Tree;
 use boson_pipeline::stage::{
-    BpmCopy, Deployment, Edit, GroupRequest, GroupSummary, JobFiles, JobSpec, JobSummary, Named, Reply, Spread,
-    Template, Variable, VariableRules, View,
+    BpmCopy, Deployment, Edit, External, ExternalLink, GroupRequest, GroupSummary, JobFiles, JobSpec, JobSummary,
+    LinksRequest, Named, OtherDeployment, Reply, Spread, Template, Variable, VariableRules, View,
 };
 use boson_pipeline::{Diagnostic, Stage, Stages};
 
@@ -133,10 +133,40 @@ fn links(
         })
     });
     let jobs: Vec<JobSpec<'_>> = jobs.collect::<Result<_, String>>()?;
+    let other = |other: &Tree| {
+        Ok(OtherDeployment {
+            name: Members(other).text("name")?.into(),
+            links: external_links(other, "links")?,
+        })
+    };
+    let deployments = request.0.items("deployments").iter().map(other);
+    let external = External {
+        native: external_links(request.0, "native")?,
+        deployments: deployments.collect::<Result<_, String>>()?,
+    };
+    let request = LinksRequest {
+        manifest: document,
+        deployment,
+        jobs: &jobs,
+        external: &external,
+    };
     Ok(match function {
-        "resolve" => none(plugins.resolve(document, deployment, &jobs)),
-        _ => none(plugins.addresses(document, deployment, &jobs)),
+        "resolve" => none(plugins.resolve(request)),
+        _ => none(plugins.addresses(request)),
     })
+}
+
+fn external_links(record: &Tree, member: &str) -> Result<Vec<ExternalLink>, String> {
+    let link = |link: &Tree| {
+        let link = Members(link);
+        Ok(ExternalLink {
+            name: link.text("name")?.into(),
+            kind: link.text("type")?.into(),
+            origin: link.text("origin")?.into(),
+            content: link.member("link")?.clone(),
+        })
+    };
+    record.items(member).iter().map(link).collect()
 }
 
 fn render(plugins: &Plugins, request: Members<'_>) -> Result<Reply<Changes>, String> {

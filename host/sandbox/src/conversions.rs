@@ -10,8 +10,8 @@ use crate::plugin::Plugin;
 use crate::reply::Reading;
 use boson_document::json;
 use boson_pipeline::stage::{
-    Deployment, Edit, GroupRequest, GroupSummary, JobFiles, JobSpec, JobSummary, ObjectReference, Reference, Spread,
-    StageError, Variable, VariableRules, View,
+    Deployment, Edit, ExternalLink, GroupRequest, GroupSummary, JobFiles, JobSpec, JobSummary, LinksRequest,
+    ObjectReference, OtherDeployment, Reference, Spread, StageError, Variable, VariableRules, View,
 };
 
 /// What this host supports beyond version 1.0.0 of the contract.
@@ -102,6 +102,43 @@ impl From<&GroupRequest<'_>> for wit_bpm::GroupRequest {
             pointer: request.pointer.into(),
             jobs: request.jobs.iter().map(Into::into).collect(),
             resolved_secret: request.resolved_secret.into(),
+            more: Vec::new(),
+        }
+    }
+}
+
+impl From<LinksRequest<'_>> for wit_links::LinksRequest {
+    fn from(request: LinksRequest<'_>) -> Self {
+        let external = request.external;
+        Self {
+            document: json::to_text(request.manifest.tree),
+            document_name: request.manifest.name.into(),
+            options: request.deployment.into(),
+            jobs: request.jobs.iter().map(Into::into).collect(),
+            native: external.native.iter().map(Into::into).collect(),
+            deployments: external.deployments.iter().map(Into::into).collect(),
+            more: Vec::new(),
+        }
+    }
+}
+
+impl From<&ExternalLink> for wit_links::ExternalLink {
+    fn from(link: &ExternalLink) -> Self {
+        Self {
+            name: link.name.clone(),
+            type_: link.kind.clone(),
+            origin: link.origin.clone(),
+            link: json::to_text(&link.content),
+            more: Vec::new(),
+        }
+    }
+}
+
+impl From<&OtherDeployment> for wit_links::OtherDeployment {
+    fn from(deployment: &OtherDeployment) -> Self {
+        Self {
+            name: deployment.name.clone(),
+            links: deployment.links.iter().map(Into::into).collect(),
             more: Vec::new(),
         }
     }

@@ -17,7 +17,7 @@ use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{ComponentExportIndex, Type, Val};
 
 /// Members that hold JSON text, by the contract.
-pub(crate) const JSON_MEMBERS: [&str; 17] = [
+pub(crate) const JSON_MEMBERS: [&str; 19] = [
     "document",
     "operations",
     "settings",
@@ -26,6 +26,8 @@ pub(crate) const JSON_MEMBERS: [&str; 17] = [
     "values",
     "spec",
     "properties",
+    "link",
+    "shared",
     "manifest",
     "group",
     "bpm",

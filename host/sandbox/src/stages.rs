@@ -11,9 +11,9 @@ use crate::reply::Reading;
 use crate::unchanged;
 use boson_document::{Tree, json};
 use boson_pipeline::stage::{
-    Addresses, Applied, Consumed, Definition, Deployment, Edit, GroupRequest, Interpolated, JobSpec, Named, Origin,
-    Provider, Rendered, Reply, Resolved, ResolvedGroup, StageError, Template, Variable, VariableRules, VariablesPlan,
-    View,
+    Addresses, Applied, Consumed, Definition, Deployment, Edit, GroupRequest, Interpolated, LinksRequest, Named,
+    Origin, Provider, Rendered, Reply, Resolved, ResolvedGroup, StageError, Template, Variable, VariableRules,
+    VariablesPlan, View,
 };
 use boson_pipeline::{Author, Stage, Stages};
 use std::collections::HashSet;
@@ -40,15 +40,10 @@ macro_rules! call {
     };
 }
 
-/// Arguments of a call of the stage `links`.
-fn links_request(document: Named<'_>, deployment: &Deployment, jobs: &[JobSpec<'_>]) -> links::shapes::LinksRequest {
-    links::shapes::LinksRequest {
-        document: json::to_text(document.tree),
-        document_name: document.name.into(),
-        options: deployment.into(),
-        jobs: jobs.iter().map(Into::into).collect(),
-        more: Vec::new(),
-    }
+/// Names of the documents that a call of the stage `links` passes.
+fn documents<'a>(request: &LinksRequest<'a>) -> impl Iterator<Item = &'a str> {
+    let specs = request.jobs.iter().map(|job| job.document_name);
+    iter::once(request.manifest.name).chain(specs)
 }
 
 /// Names of the entries of a list of the manifest.
@@ -189,17 +184,17 @@ impl Stages for Plugins {
         Ok((result, diagnostics))
     }
 
-    fn resolve(&self, doc: Named<'_>, deployment: &Deployment, jobs: &[JobSpec<'_>]) -> Reply<Resolved> {
+    fn resolve(&self, asked: LinksRequest<'_>) -> Reply<Resolved> {
         let plugin = self.rule(Stage::Links)?;
-        let documents = iter::once(doc.name).chain(jobs.iter().map(|job| job.document_name));
-        let reading = Reading::of(&self.sandbox, plugin, documents);
-        let (request, context) = (links_request(doc, deployment, jobs), context(plugin, of(deployment)));
+        let reading = Reading::of(&self.sandbox, plugin, documents(&asked));
+        let context = context(plugin, of(asked.deployment));
+        let request: links::shapes::LinksRequest = asked.into();
         self.record((Stage::Links, "resolve"), Some(plugin), &request, &context);
         let reply = call!(self, plugin, reading, exports::links::resolution, |guest, store| guest
             .call_resolve(store, &request, &context));
         // A missing group would have no workloads.
         let groups = || reply.groups.iter().map(|group| group.name.as_str());
-        reading.names("groups", groups(), named(doc.tree.items("instance_groups")))?;
+        reading.names("groups", groups(), named(asked.manifest.tree.items("instance_groups")))?;
         if let Some(nth) = reply
             .providers
             .iter()
@@ -220,7 +215,9 @@ impl Stages for Plugins {
         }
         for provider in reply.providers {
             reading.members(&provider.more)?;
+            let shared = provider.shared.as_deref();
             resolved.providers.push(Provider {
+                shared: shared.map(|link| reading.document("shared", link)).transpose()?,
                 properties: reading.document("properties", &provider.properties)?,
                 name: provider.name,
                 kind: provider.type_,
@@ -231,15 +228,15 @@ impl Stages for Plugins {
         reading.reply(resolved, reply.diagnostics, &reply.more)
     }
 
-    fn addresses(&self, doc: Named<'_>, deployment: &Deployment, jobs: &[JobSpec<'_>]) -> Reply<Addresses> {
+    fn addresses(&self, asked: LinksRequest<'_>) -> Reply<Addresses> {
         let plugin = self.rule(Stage::Links)?;
-        let documents = iter::once(doc.name).chain(jobs.iter().map(|job| job.document_name));
-        let reading = Reading::of(&self.sandbox, plugin, documents);
-        let (request, context) = (links_request(doc, deployment, jobs), context(plugin, of(deployment)));
+        let reading = Reading::of(&self.sandbox, plugin, documents(&asked));
+        let context = context(plugin, of(asked.deployment));
+        let request: links::shapes::LinksRequest = asked.into();
         self.record((Stage::Links, "addresses"), Some(plugin), &request, &context);
         let reply = call!(self, plugin, reading, exports::links::resolution, |guest, store| guest
             .call_addresses(store, &request, &context));
-        let defined: HashSet<&str> = named(doc.tree.items("variables")).collect();
+        let defined: HashSet<&str> = named(asked.manifest.tree.items("variables")).collect();
         let mut addresses = Addresses::new();
         for (nth, one) in reply.variables.into_iter().enumerate() {
             if !defined.contains(one.variable.as_str()) {

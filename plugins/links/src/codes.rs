@@ -59,25 +59,28 @@ boson_document::codes! {
     PROVIDED_PROPERTY = "links-provided-property", "A link provides a property that the job does not have",
         "Each property that a provider lists must be declared in `properties` of the job's spec, or set in the \
          manifest.";
-    UNKNOWN_DEPLOYMENT = "links-unknown-deployment", "A link to another deployment",
-        "`consumes: {link: {deployment: d}}` requests a provider of another deployment. A conversion has only one \
-         deployment. Write the data of the link to the manifest instead: `instances`, `properties` and `address`.";
+    UNKNOWN_DEPLOYMENT = "links-unknown-deployment", "A link to a deployment that does not exist",
+        "`consumes: {link: {from: name, deployment: d}}` takes the link from deployment `d` of the same namespace, which \
+         provides it with `provides: {link: {as: name, shared: true}}`. In a cluster, the deployment continues \
+         automatically when the other one exists. `host convert` knows no other deployment: write `instances`, `properties` \
+         and `address` of the link to the manifest.";
     FAILED = "links-failed", "Some links of the deployment cannot be resolved",
         "The conversion resolves all links of a deployment first. This list contains each link that cannot be \
          resolved, in the words of the BOSH director. Each error is also reported separately, with its place and a \
          fix.";
     UNRESOLVED = "links-unresolved", "The link has no provider",
         "A job consumes a link of some type. Without an entry in `consumes`, any provider of that type in the \
-         deployment matches. With an entry, the name of the provider (or its name in `as`) must equal `from`. `nil` \
-         disables the link, which is allowed for optional links only.";
-    AMBIGUOUS = "links-ambiguous", "Several jobs provide the link",
+         deployment matches. With an entry, the name of the provider (or its name in `as`) must equal `from`. A native \
+         Secret or Service provides a link with annotations (see `docs/links.md`), and matches by the same rules; the \
+         deployment continues automatically when it exists. `nil` disables the link, which is allowed for optional \
+         links only.";
+    AMBIGUOUS = "links-ambiguous", "Several providers of the link",
         "If several providers have the type of the link, set `from: name` in the consumer, as in BOSH. Providers \
-         with the same name get other names with `provides: {link: {as: name}}`. This also applies to optional \
-         links.";
+         with the same name get other names with `provides: {link: {as: name}}`. Links of native workloads count like \
+         those of jobs. This also applies to optional links.";
     UNUSED_KEY = "links-unused-key", "A key of a link or addon has no effect",
         "In Kubernetes an instance has one address, that of its Service. So `network` and `ip_addresses` of a \
-         consumed link have no effect, and `shared` of a provided link shares it with no other deployment. Other \
-         keys are unknown to BOSH, too.";
+         consumed link have no effect. Other keys are unknown to BOSH, too.";
     GIVEN_DATA = "links-given-data", "The manifest contains data that the conversion computes",
         "The job property `quarks` (older name `bosh_containerization`) may contain `consumes` with the data of \
          links, which replaces links of the deployment. `instances` and `release` are always computed. If both names \

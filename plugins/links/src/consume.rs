@@ -1,6 +1,7 @@
 //! Links that jobs consume, from the release and the manifest.
 
 use crate::codes;
+use crate::external::External;
 use crate::group::Group;
 use crate::job::Job;
 use crate::provide::name_or_type;
@@ -27,6 +28,8 @@ pub struct Consumer {
     pub way: Way,
     /// `network`, which BOSH's error texts mention.
     pub network: Option<String>,
+    /// The other deployment that provides it.
+    pub deployment: Option<String>,
     /// Who consumes it.
     pub asker: Asker,
     /// The manifest's entry, or the job.
@@ -73,13 +76,15 @@ const KEYS: [&str; 7] = [
     "address",
 ];
 
-/// The names of this deployment.
+/// The names of this deployment, and the others.
 #[derive(Clone, Copy, Debug)]
 pub struct Deployments<'d> {
     /// Name of the resource.
     pub name: &'d str,
     /// The manifest's `name`.
     pub manifest: Option<&'d str>,
+    /// The others, and what they share.
+    pub external: &'d External,
 }
 
 /// The links that all jobs of a group consume; errors are added to the report.
@@ -135,6 +140,7 @@ impl<'r> Reader<'r, '_> {
             optional: link.optional,
             way: Way::Implicit,
             network: None,
+            deployment: None,
             asker: Asker::Job {
                 group: self.number,
                 job: self.index,
@@ -252,7 +258,7 @@ impl<'r> Reader<'r, '_> {
             .help(help);
     }
 
-    fn deployment(&mut self, members: &Members<'_>, consumer: &Consumer) -> Option<()> {
+    fn deployment(&mut self, members: &Members<'_>, consumer: &mut Consumer) -> Option<()> {
         let Some(value) = members
             .get("deployment")
             .filter(|value| !matches!(value, Tree::Null | Tree::Bool(false)))
@@ -261,6 +267,10 @@ impl<'r> Reader<'r, '_> {
         };
         let other = crate::value::text(value).unwrap_or_else(|| class(value).into());
         if other == self.deployments.name || Some(other.as_str()) == self.deployments.manifest {
+            return Some(());
+        }
+        if self.deployments.external.of_deployment(&other).is_some() {
+            consumer.deployment = Some(other);
             return Some(());
         }
         let message = format!(
@@ -273,7 +283,10 @@ impl<'r> Reader<'r, '_> {
             self.group.name(),
             plain(&other)
         );
-        let help = "links to other deployments are not possible: give its `instances`, `properties` and `address` here instead";
+        let help = format!(
+            "create the deployment '{}' in the same namespace, with `shared: true` for the link under `provides`; or give the link's `instances`, `properties` and `address` here",
+            plain(&other)
+        );
         self.report
             .error(codes::UNKNOWN_DEPLOYMENT, members.place.at("deployment"), message)
             .help(help);

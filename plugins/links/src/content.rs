@@ -97,11 +97,17 @@ impl<'c> Content<'c> {
         ])
     }
 
-    /// A link as its consumers' templates get it.
+    /// A link as its consumers' templates get it, after its size was counted.
     ///
     /// # Errors
-    /// No Service can have the group's name.
-    pub fn link(&self, provider: &Provider, groups: &[Group<'_>]) -> Result<Tree, NameError> {
+    /// The deployment is too large, or no Service can have the group's name.
+    pub fn spent_link(&mut self, provider: &Provider, groups: &[Group<'_>]) -> Result<Tree, TooLarge> {
+        let (instances, bytes) = Self::cost(provider, groups);
+        self.spend(instances, bytes)?;
+        self.link(provider, groups).map_err(|error| TooLarge(error.to_string()))
+    }
+
+    fn link(&self, provider: &Provider, groups: &[Group<'_>]) -> Result<Tree, NameError> {
         let group = &groups[provider.group];
         let link = Tree::object().with("deployment_name", self.deployment);
         let Source::Job(job) = provider.source else {
@@ -138,7 +144,7 @@ impl<'c> Content<'c> {
     }
 
     /// How many objects and bytes [`Content::link`] creates.
-    pub fn cost(provider: &Provider, groups: &[Group<'_>]) -> (u64, usize) {
+    fn cost(provider: &Provider, groups: &[Group<'_>]) -> (u64, usize) {
         let instances = if provider.source == Source::Disk {
             0
         } else {

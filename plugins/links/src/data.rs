@@ -3,6 +3,7 @@
 use crate::codes;
 use crate::consume::{Asker, Consumer, Way};
 use crate::content::{Content, TooLarge};
+use crate::deployment::Deployment;
 use crate::group::Group;
 use crate::job::Job;
 use crate::manifest::Manifest;
@@ -23,8 +24,8 @@ pub struct Gathering<'r, 'a> {
     pub specs: &'r Specs<'a>,
     /// All links provided.
     pub providers: &'r [Provider],
-    /// Name of the deployment.
-    pub deployment: &'r str,
+    /// The deployment, with the links from outside of it.
+    pub deployment: &'r Deployment,
     /// What is the same for all.
     pub content: Content<'r>,
     /// Where to tell.
@@ -39,7 +40,7 @@ const MOST_UNUSED: usize = 20;
 impl<'a> Gathering<'_, 'a> {
     /// For each group the data of each of its jobs; none where the deployment is too large.
     pub fn data(mut self, consumers: &[Vec<Consumer>]) -> Option<Vec<Vec<JobData>>> {
-        let providers = Providers::new(self.providers);
+        let providers = Providers::new(self.providers, &self.deployment.external);
         let mut all = Vec::new();
         for (group, consumers) in self.manifest.groups.iter().zip(consumers) {
             let mut data = Vec::new();
@@ -51,7 +52,8 @@ impl<'a> Gathering<'_, 'a> {
                 );
             }
             for consumer in consumers {
-                let Some(found) = providers.find(consumer, &self.manifest.groups, self.deployment, self.report) else {
+                let Some(found) = providers.find(consumer, &self.manifest.groups, &self.deployment.name, self.report)
+                else {
                     continue;
                 };
                 let link = self
@@ -143,19 +145,18 @@ impl<'a> Gathering<'_, 'a> {
         }
     }
 
-    fn link(&mut self, consumer: &Consumer, found: Found) -> Result<Tree, TooLarge> {
-        let (Found::Provider(index), groups) = (found, &self.manifest.groups) else {
-            let Way::Manual(content) = &consumer.way else {
-                return Ok(Tree::Null);
-            };
-            self.content.spend(0, weight(content))?;
-            return Ok(content.clone());
-        };
-        let provider = &self.providers[index];
-        let (instances, bytes) = Content::cost(provider, groups);
-        self.content.spend(instances, bytes)?;
-        self.content
-            .link(provider, groups)
-            .map_err(|error| TooLarge(error.to_string()))
+    fn link(&mut self, consumer: &Consumer, found: Found<'_>) -> Result<Tree, TooLarge> {
+        match (found, &consumer.way) {
+            (Found::Provider(index), _) => self.content.spent_link(&self.providers[index], &self.manifest.groups),
+            (Found::External(link), _) => {
+                self.content.spend(link.instances() as u64, weight(&link.content))?;
+                Ok(link.content.clone())
+            }
+            (Found::Manual, Way::Manual(content)) => {
+                self.content.spend(0, weight(content))?;
+                Ok(content.clone())
+            }
+            (Found::Manual, _) => Ok(Tree::Null),
+        }
     }
 }

@@ -8,6 +8,8 @@ pub mod codes;
 pub mod consume;
 pub mod content;
 pub mod data;
+pub mod deployment;
+pub mod external;
 pub mod group;
 #[cfg(target_family = "wasm")]
 #[allow(unsafe_code, missing_docs, reason = "generated bindings")]
@@ -27,8 +29,10 @@ pub mod variables;
 
 pub use boson_manifest::spec::JobSpec;
 pub use content::Ids;
+pub use deployment::Deployment;
+pub use external::{External, ExternalLink, OtherDeployment};
 pub use resolved::GroupDocument;
-pub use stage::{Deployment, Provided, Resolved, addresses, resolve};
+pub use stage::{Provided, Resolved, addresses, resolve};
 pub use variables::VariableAddresses;
 
 /// JSON Schema of the stage's settings.

@@ -38,6 +38,8 @@ pub struct Provider {
     pub properties: Tree,
     /// False for `nil`: it matches no consumer.
     pub consumable: bool,
+    /// Whether other deployments may consume it.
+    pub shared: bool,
 }
 
 /// Keys that the manifest may give for a provided link.
@@ -65,6 +67,7 @@ pub fn provided<'a>(number: usize, group: &Group<'a>, specs: &Specs<'a>, report:
         source: Source::Disk,
         properties: Tree::object().with("name", name),
         consumable: true,
+        shared: false,
     };
     providers.extend(group.entry.persistent_disks().map(disk));
     providers
@@ -131,6 +134,7 @@ impl<'a> Reader<'_, 'a> {
             source: Source::Job(self.index),
             properties: Tree::Null,
             consumable: true,
+            shared: false,
         };
         if let Some(given) = self.job.provides.and_then(|provides| provides.get(&link.name)) {
             let at = self.job.place.at("provides").at(&link.name);
@@ -165,13 +169,7 @@ impl<'a> Reader<'_, 'a> {
             provider.name = name;
         }
         unused(&members, &KEYS, "a provided link", self.report);
-        let shared = members.get("shared").is_some_and(|shared| *shared == Tree::Bool(true));
-        if shared {
-            let message = format!("The key 'shared' of the provided link '{link}' has no effect in Kubernetes");
-            self.report
-                .warning(codes::UNUSED_KEY, members.place.at("shared"), message)
-                .help("other deployments reach the group by its Service's name");
-        }
+        provider.shared = members.get("shared").is_some_and(|shared| *shared == Tree::Bool(true));
         Some(())
     }
 

@@ -2,16 +2,19 @@
 
 use crate::codes;
 use crate::consume::{Asker, Consumer, Way};
+use crate::external::{External, ExternalLink};
 use crate::group::Group;
 use crate::provide::{Provider, Source};
 use boson_document::{Diagnostic, Pointer, Report};
 use std::collections::HashMap;
 
 /// Origin of the content of a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Found<'p> {
     /// The provider of this number.
     Provider(usize),
+    /// A native workload, or another deployment.
+    External(&'p ExternalLink),
     /// The manifest.
     Manual,
 }
@@ -23,6 +26,7 @@ const MOST_NAMED: usize = 30;
 #[derive(Debug)]
 pub struct Providers<'p> {
     all: &'p [Provider],
+    external: &'p External,
     by_kind: HashMap<&'p str, Vec<usize>>,
     by_name: HashMap<(&'p str, &'p str), Vec<usize>>,
 }
@@ -31,7 +35,7 @@ pub struct Providers<'p> {
 
 impl<'p> Providers<'p> {
     /// Sorts providers by type and name; those that cannot be consumed are left out.
-    pub fn new(all: &'p [Provider]) -> Self {
+    pub fn new(all: &'p [Provider], external: &'p External) -> Self {
         let (mut by_kind, mut by_name) = (HashMap::new(), HashMap::new());
         for (index, provider) in all.iter().enumerate().filter(|(_, provider)| provider.consumable) {
             by_kind
@@ -43,7 +47,12 @@ impl<'p> Providers<'p> {
                 .or_insert_with(Vec::new)
                 .push(index);
         }
-        Self { all, by_kind, by_name }
+        Self {
+            all,
+            external,
+            by_kind,
+            by_name,
+        }
     }
 
     /// The only provider of a link; `None` if the link is optional or an error was added to the report.
@@ -53,16 +62,13 @@ impl<'p> Providers<'p> {
         groups: &[Group<'_>],
         deployment: &str,
         report: &mut Report,
-    ) -> Option<Found> {
-        let candidates = match &consumer.way {
-            Way::Manual(_) => return Some(Found::Manual),
-            Way::Blocked => None,
-            Way::Implicit => self.by_kind.get(consumer.kind.as_str()),
-            Way::Explicit => self.by_name.get(&(consumer.kind.as_str(), consumer.name.as_str())),
-        };
-        let candidates = candidates.map_or(&[][..], Vec::as_slice);
-        match candidates {
-            [one] => return Some(Found::Provider(*one)),
+    ) -> Option<Found<'p>> {
+        if let Way::Manual(_) = consumer.way {
+            return Some(Found::Manual);
+        }
+        let candidates = self.candidates(consumer);
+        match candidates.as_slice() {
+            [one] => return Some(*one),
             [] if consumer.optional && consumer.way != Way::Explicit => {}
             [] => self.unresolved(consumer, groups, report),
             many => self.ambiguous(consumer, many, groups, deployment, report),
@@ -70,48 +76,94 @@ impl<'p> Providers<'p> {
         None
     }
 
+    fn candidates(&self, consumer: &Consumer) -> Vec<Found<'p>> {
+        let kind = consumer.kind.as_str();
+        let own = match (&consumer.way, &consumer.deployment) {
+            (Way::Implicit, _) => self.by_kind.get(kind),
+            (Way::Explicit, None) => self.by_name.get(&(kind, consumer.name.as_str())),
+            (Way::Explicit, Some(_)) | (Way::Blocked | Way::Manual(_), _) => None,
+        };
+        let is_candidate = |link: &&ExternalLink| match consumer.way {
+            Way::Implicit => link.kind == kind,
+            Way::Explicit => link.kind == kind && link.name == consumer.name,
+            Way::Blocked | Way::Manual(_) => false,
+        };
+        let own = own.into_iter().flatten().map(|index| Found::Provider(*index));
+        let external = self.external_to(consumer).iter().filter(is_candidate);
+        own.chain(external.map(Found::External)).collect()
+    }
+
+    /// The external links that a consumer may get.
+    fn external_to(&self, consumer: &Consumer) -> &'p [ExternalLink] {
+        match &consumer.deployment {
+            Some(other) => self.external.of_deployment(other).unwrap_or_default(),
+            None => &self.external.native,
+        }
+    }
+
     fn unresolved(&self, consumer: &Consumer, groups: &[Group<'_>], report: &mut Report) {
         let message = format!(
             "{} Details below:\n  - No link providers found",
             header(consumer, groups)
         );
-        let kind = &consumer.kind;
-        let others = self.by_kind.get(kind.as_str()).map_or(&[][..], Vec::as_slice);
-        let mut names: Vec<&str> = others
-            .iter()
-            .take(MOST_NAMED)
-            .map(|index| self.all[*index].name.as_str())
-            .collect();
-        names.dedup();
-        let help = match (&consumer.way, names.is_empty()) {
-            (Way::Blocked, _) => "the link is not optional, so it cannot be `nil`".to_string(),
-            (_, true) => format!(
-                "add a job that provides a link of the type '{kind}', or give the link's `instances` and `properties` here"
-            ),
-            (_, false) => format!(
-                "providers of the type '{kind}' are named: {}; set `from` to one of them",
-                names.join(", ")
-            ),
+        let help = match consumer.way {
+            Way::Blocked => "the link is not optional, so it cannot be `nil`".to_string(),
+            _ => self.suggestion(consumer),
         };
         report
             .error(codes::UNRESOLVED, consumer.place.clone(), message)
             .help(help);
     }
 
+    /// What to change if a link has no provider.
+    fn suggestion(&self, consumer: &Consumer) -> String {
+        let kind = &consumer.kind;
+        let own = match consumer.deployment {
+            None => self.by_kind.get(kind.as_str()).map_or(&[][..], Vec::as_slice),
+            Some(_) => &[],
+        };
+        let external = self.external_to(consumer);
+        let of_kind = external.iter().filter(|link| link.kind == *kind);
+        let names = own.iter().map(|index| self.all[*index].name.as_str());
+        let names = names.chain(of_kind.map(|link| link.name.as_str()));
+        let mut names: Vec<&str> = names.take(MOST_NAMED).collect();
+        names.dedup();
+        if !names.is_empty() {
+            let names = names.join(", ");
+            return format!("providers of the type '{kind}' are named: {names}; set `from` to one of them");
+        }
+        if let Some(link) = external.iter().find(|link| link.name == consumer.name) {
+            return format!(
+                "{} provides a link of this name, but of the type '{}'",
+                link.origin, link.kind
+            );
+        }
+        match &consumer.deployment {
+            Some(other) => format!(
+                "deployment '{other}' shares no link of the type '{kind}': set `shared: true` for it under `provides` there"
+            ),
+            None => format!(
+                "add a job or a native Secret that provides a link of the type '{kind}', or give the link's `instances` and `properties` here"
+            ),
+        }
+    }
+
     fn ambiguous(
         &self,
         consumer: &Consumer,
-        many: &[usize],
+        many: &[Found<'p>],
         groups: &[Group<'_>],
         deployment: &str,
         report: &mut Report,
     ) {
         let mut message = format!("{} Multiple link providers found:", header(consumer, groups));
-        for index in many.iter().take(MOST_NAMED) {
-            message += &format!(
-                "\n  - {}",
-                detail(&self.all[*index], consumer.network.as_deref(), groups, deployment)
-            );
+        for found in many.iter().take(MOST_NAMED) {
+            let detail = match found {
+                Found::Provider(index) => detail(&self.all[*index], consumer.network.as_deref(), groups, deployment),
+                Found::External(link) => format!("Link provider '{}' from {}", link.name, link.origin),
+                Found::Manual => continue,
+            };
+            message += &format!("\n  - {detail}");
         }
         if many.len() > MOST_NAMED {
             message += &format!("\n  - and {} more", many.len() - MOST_NAMED);

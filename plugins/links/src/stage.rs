@@ -3,6 +3,7 @@
 use crate::consume::{Consumer, Deployments, consumed};
 use crate::content::{Content, Ids};
 use crate::data::Gathering;
+use crate::deployment::Deployment;
 use crate::manifest::Manifest;
 use crate::provide::{Provider, Source, provided};
 use crate::resolve::collected;
@@ -16,19 +17,6 @@ use boson_manifest::instances::{Layout, Spread};
 use boson_manifest::names::{Names, label};
 use boson_manifest::spec::{JobSpec, Specs};
 use std::collections::HashSet;
-
-/// The deployment and its namespace.
-#[derive(Clone, Debug)]
-pub struct Deployment {
-    /// Name.
-    pub name: String,
-    /// Kubernetes namespace.
-    pub namespace: String,
-    /// Domain of the cluster.
-    pub cluster_domain: String,
-    /// What `instances` of a group means.
-    pub spread: Spread,
-}
 
 /// What the stage replies.
 #[derive(Clone, Debug)]
@@ -54,6 +42,8 @@ pub struct Provided {
     pub job: String,
     /// The exposed properties.
     pub properties: Tree,
+    /// The link as templates of other deployments get it, if it is shared.
+    pub shared: Option<Tree>,
 }
 
 /// Resolves a whole deployment. `document` is the manifest with variables replaced.
@@ -99,7 +89,7 @@ pub fn addresses(
             &plan.providers,
             &plan.manifest.groups,
             &plan.names,
-            &deployment.name,
+            deployment,
             &mut report,
         )
     });
@@ -165,7 +155,7 @@ fn run(
         &providers,
         &manifest.groups,
         &names,
-        &deployment.name,
+        deployment,
         report,
     );
     let content = Content::new(&deployment.name, &deployment.cluster_domain, &names, ids);
@@ -173,11 +163,13 @@ fn run(
         manifest: &manifest,
         specs: &specs,
         providers: &providers,
-        deployment: &deployment.name,
+        deployment,
         content,
         report,
     };
     let data = gathering.data(&consumers)?;
+    let content = Content::new(&deployment.name, &deployment.cluster_domain, &names, ids);
+    let offered = offered(&providers, &manifest, content, report);
     if report.failed() {
         return None;
     }
@@ -190,7 +182,7 @@ fn run(
         spread: deployment.spread,
     });
     let documents = Documents::new(&manifest, &deployment.name, &names, zone).all(data, report);
-    Some((documents, offered(&providers, &manifest)))
+    Some((documents, offered))
 }
 
 /// Most instances of all groups: as many pods as Kubernetes is made for in a namespace.
@@ -242,6 +234,7 @@ fn declared(
     let deployments = Deployments {
         name: &deployment.name,
         manifest: manifest.tree.str("name"),
+        external: &deployment.external,
     };
     let (mut providers, mut consumers) = (Vec::new(), Vec::new());
     for (number, group) in manifest.groups.iter().enumerate() {
@@ -254,21 +247,30 @@ fn declared(
     (providers, consumers)
 }
 
-fn offered(providers: &[Provider], manifest: &Manifest<'_>) -> Vec<Provided> {
-    let offer = |provider: &Provider| {
+/// The links that jobs provide; those that are shared with their content.
+fn offered(
+    providers: &[Provider],
+    manifest: &Manifest<'_>,
+    mut content: Content<'_>,
+    report: &mut Report,
+) -> Vec<Provided> {
+    let mut all = Vec::new();
+    for provider in providers.iter().filter(|provider| provider.consumable) {
         let group = &manifest.groups[provider.group];
-        let Source::Job(job) = provider.source else { return None };
-        Some(Provided {
+        let Source::Job(job) = provider.source else { continue };
+        let shared = provider.shared.then(|| content.spent_link(provider, &manifest.groups));
+        let shared = shared.transpose().unwrap_or_else(|error| {
+            report.error(codes::LIMIT, &group.entry.place, error.0);
+            None
+        });
+        all.push(Provided {
             name: provider.name.clone(),
             kind: provider.kind.clone(),
             group: group.name().into(),
             job: group.jobs[job].name.clone(),
             properties: provider.properties.clone(),
-        })
-    };
-    providers
-        .iter()
-        .filter(|provider| provider.consumable)
-        .filter_map(offer)
-        .collect()
+            shared,
+        });
+    }
+    all
 }

@@ -1,6 +1,7 @@
 //! Links that variables consume: addresses of groups for the names in certificates.
 
 use crate::consume::{Asker, Consumer, Way};
+use crate::deployment::Deployment;
 use crate::group::Group;
 use crate::provide::{Provider, Source};
 use crate::resolve::{Found, Providers};
@@ -59,6 +60,7 @@ fn link(variable: &str, original: &str, entry: &Tree, place: Place) -> VariableL
         optional: false,
         way: Way::Explicit,
         network: None,
+        deployment: None,
         asker: Asker::Variable(variable.into()),
         place,
     };
@@ -79,28 +81,37 @@ pub fn addresses(
     providers: &[Provider],
     groups: &[Group<'_>],
     names: &Names,
-    deployment: &str,
+    deployment: &Deployment,
     report: &mut Report,
 ) -> Option<Vec<VariableAddresses>> {
-    let (index, mut addresses, mut complete) = (Providers::new(providers), BTreeMap::new(), true);
+    let index = Providers::new(providers, &deployment.external);
+    let (mut addresses, mut complete) = (BTreeMap::new(), true);
     for link in links {
-        let found = index.find(&link.consumer, groups, deployment, report);
-        let Some(Found::Provider(provider)) = found else {
-            complete = false;
-            continue;
+        let (address, instances): (_, Vec<String>) = match index.find(&link.consumer, groups, &deployment.name, report)
+        {
+            Some(Found::Provider(provider)) => {
+                let provider = &providers[provider];
+                let group = &groups[provider.group];
+                let instances = group.instances.iter().map(|instance| instance.address.clone());
+                // As in BOSH, a disk has no address.
+                let address = names.group_address(group.name()).ok();
+                (address.filter(|_| provider.source != Source::Disk), instances.collect())
+            }
+            Some(Found::External(link)) => (
+                link.address().map(Into::into),
+                link.addresses().map(Into::into).collect(),
+            ),
+            Some(Found::Manual) | None => {
+                complete = false;
+                continue;
+            }
         };
-        let provider = &providers[provider];
-        // As in BOSH, a disk has no address.
-        let address = names
-            .group_address(groups[provider.group].name())
-            .ok()
-            .filter(|_| provider.source != Source::Disk);
         let Some(address) = address else { continue };
         let found: &mut VariableAddresses = addresses.entry(&link.variable).or_default();
         if link.consumer.original == "common_name" {
             found.common_name = Some(if link.wildcard { wildcard(&address) } else { address });
         } else {
-            found.alternative_names = alternative_names(address, link.wildcard, &groups[provider.group]);
+            found.alternative_names = alternative_names(address, link.wildcard, instances);
         }
     }
     let named = |(variable, found): (&String, VariableAddresses)| VariableAddresses {
@@ -119,11 +130,7 @@ fn wildcard(address: &str) -> String {
 
 /// In BOSH a wildcard matches the instances of the group. Here it would match all Services of the namespace, so the
 /// instances' names are listed.
-fn alternative_names(address: String, wildcard: bool, group: &Group<'_>) -> Vec<String> {
-    let instances = group
-        .instances
-        .iter()
-        .filter(|_| wildcard)
-        .map(|instance| instance.address.clone());
+fn alternative_names(address: String, wildcard: bool, instances: Vec<String>) -> Vec<String> {
+    let instances = instances.into_iter().filter(|_| wildcard);
     std::iter::once(address).chain(instances).collect()
 }

@@ -142,6 +142,8 @@ pub mod secret_type {
     pub const WITH_OPS: &str = "with-ops";
     /// The desired manifest.
     pub const DESIRED: &str = "desired";
+    /// The links from outside of a deployment.
+    pub const EXTERNAL_LINKS: &str = "external-links";
     /// The resolved document of a group.
     pub const RESOLVED: &str = "ig-resolved";
     /// The links that a deployment provides, with their properties.

@@ -235,6 +235,11 @@ impl Names {
         self.secret("links", &version_ending(version))
     }
 
+    /// Secret with the links from outside of the deployment; without a version: the series.
+    pub fn external_links(&self, version: Option<u32>) -> String {
+        self.secret("external-links", &version_ending(version))
+    }
+
     /// Secret with the resolved document of a group; without a version: the series.
     ///
     /// # Errors

@@ -41,6 +41,7 @@ mod memory;
 mod missing_setup;
 mod modes;
 mod mutating;
+mod native_links;
 mod neighbors;
 mod node;
 mod operator;

@@ -86,6 +86,12 @@ impl Recording {
         state.public.add_tree(name, manifest);
     }
 
+    /// Adds values that no case may contain.
+    pub fn hide(&self, secrets: Secrets) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.secrets.add(secrets);
+    }
+
     fn write(&self, state: &mut State, call: RecordedCall, sandbox: &Sandbox) -> Result<(), Box<Diagnostic>> {
         state.calls += 1;
         let RecordedCall {

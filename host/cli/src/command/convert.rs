@@ -5,6 +5,7 @@ use crate::codes;
 use crate::command::defaults::{self, Defaults};
 use crate::command::instances::InstancesArgument;
 use crate::command::names::{domain, namespace};
+use crate::command::native;
 use crate::command::plugin_wit::stage;
 use crate::command::releases;
 use crate::command::variables::{self, Asked, Kept, Manifest, VariableArguments};
@@ -25,7 +26,7 @@ use boson_pipeline::convert::{self, Conversion, Inputs, Target};
 use boson_pipeline::release::Release;
 use boson_pipeline::report::Sources;
 use boson_pipeline::scrub::Secrets;
-use boson_pipeline::stage::{Deployment, Named};
+use boson_pipeline::stage::{Deployment, External, LinksRequest, Named};
 use boson_pipeline::variables::Options;
 use boson_pipeline::yaml::Document;
 use boson_pipeline::{Diagnostic, Severity, Stage, StageError, Stages, yaml};
@@ -66,6 +67,10 @@ pub struct ConvertArguments {
     /// manifest. Several are merged as the director merges them
     #[arg(long = "cloud-config", value_name = "FILE")]
     cloud_configs: Vec<PathBuf>,
+    /// Add the links that native Secrets and Services provide to the deployment: a file as `kubectl get -o yaml` prints
+    /// it, with the Pods or EndpointSlices behind the Services, or a directory of such files; repeat it for several
+    #[arg(long = "native", value_name = "FILE")]
+    natives: Vec<PathBuf>,
     /// Name of the deployment [default: the manifest's name]
     #[arg(long, value_name = "DEPLOYMENT")]
     name: Option<String>,
@@ -337,7 +342,9 @@ fn convert(
     );
     let read = variables::read(&arguments.manifest, &arguments.variables, sources);
     let configs = cloud_configs(arguments, sources);
-    let ((plugins, reported), releases, (read, configs)) = all(plugins, releases, both(read, configs))?;
+    let natives = native::read(&arguments.natives, sources);
+    let documents = all(read, configs, natives);
+    let ((plugins, reported), releases, (read, configs, natives)) = all(plugins, releases, documents)?;
     warnings.extend(reported);
     let plugins = match watching {
         Watching::Calls(recording) => plugins.with_recorder(recording.clone()),
@@ -380,16 +387,29 @@ fn convert(
     if !missing.is_empty() {
         return Err(missing);
     }
+    let links = |deployment: &Deployment| {
+        let found = natives.links(deployment)?;
+        if let Watching::Calls(recording) = watching {
+            recording.hide(found.0.secrets());
+        }
+        Ok::<_, Vec<Diagnostic>>(found)
+    };
     let addresses = |manifest: Named<'_>| {
         let deployment = deployment(arguments, manifest).map_err(StageError::Input)?;
-        let specs = convert::specs(manifest, &releases);
-        plugins.addresses(manifest, &deployment, &specs)
+        let (external, _) = links(&deployment).map_err(StageError::Input)?;
+        plugins.addresses(LinksRequest {
+            manifest,
+            deployment: &deployment,
+            jobs: &convert::specs(manifest, &releases),
+            external: &external,
+        })
     };
     let check = |manifest: Named<'_>| {
         let deployment = deployment(arguments, manifest).map_err(StageError::Input)?;
-        convert::check(&plugins, &deployment, manifest, &releases)
+        let (external, _) = links(&deployment).map_err(StageError::Input)?;
+        convert::check(&plugins, &deployment, manifest, &releases, &external)
     };
-    let manifest = read.generating().interpolate(
+    let mut manifest = read.generating().interpolate(
         &plugins,
         &document,
         &Options::convert(),
@@ -406,12 +426,15 @@ fn convert(
     };
     let deployment = deployment(arguments, named)?;
     let plugins = plugins.with_deployment(&deployment.name, &deployment.namespace);
+    let (external, reported) = links(&deployment)?;
+    warnings.extend(reported);
+    manifest.hide(external.secrets());
     let (conversion, blames) = pipeline(
         (arguments, &permissions, watching),
         &plugins,
         &deployment,
         (&document, &manifest),
-        &releases,
+        (&releases, &external),
         sources,
         progress,
     );
@@ -446,10 +469,6 @@ fn all<A, B, C>(
         (Ok(a), Ok(b), Ok(c)) => Ok((a, b, c)),
         (a, b, c) => Err([a.err(), b.err(), c.err()].into_iter().flatten().flatten().collect()),
     }
-}
-
-fn both<A, B>(a: Result<A, Vec<Diagnostic>>, b: Result<B, Vec<Diagnostic>>) -> Result<(A, B), Vec<Diagnostic>> {
-    all(a, b, Ok(())).map(|(a, b, ())| (a, b))
 }
 
 /// The cloud configs, all that cannot be read at once.
@@ -508,7 +527,7 @@ fn pipeline(
     plugins: &Plugins,
     deployment: &Deployment,
     (without_values, manifest): (&Tree, &Manifest),
-    releases: &[Release],
+    (releases, external): (&[Release], &External),
     sources: &Sources,
     progress: &Progress,
 ) -> (Conversion, Blames) {
@@ -526,6 +545,7 @@ fn pipeline(
         variables: &manifest.variables,
         values: &manifest.values,
         releases,
+        external,
         filter: manifest.filter(sources),
         target,
         permissions,

@@ -14,6 +14,7 @@ pub mod image;
 pub mod instances;
 pub mod interpolate;
 pub mod names;
+mod native;
 pub mod operator;
 pub mod plugin;
 pub mod plugin_diff;

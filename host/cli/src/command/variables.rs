@@ -117,6 +117,12 @@ impl Manifest {
         (self.values, self.secrets)
     }
 
+    /// Adds values that messages must not quote, except for names in the manifest.
+    pub fn hide(&mut self, mut secrets: Secrets) {
+        secrets.except_names(&self.document);
+        self.secrets.add(secrets);
+    }
+
     /// Diagnostics without the values of its variables. `shown`: documents without secrets.
     pub fn scrub(&self, diagnostics: Vec<Diagnostic>, shown: &Shown) -> Vec<Diagnostic> {
         self.secrets.scrub(diagnostics, shown)

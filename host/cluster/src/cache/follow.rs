@@ -4,12 +4,14 @@
 //! The definition of an additional kind may be missing, and so may the permission for it. Such a watch counts as filled,
 //! so that it does not delay the deployments that have no objects of the kind; it recovers on its own.
 
-use super::selector::homes;
+use super::selector::{SLICE, concerns, homes};
 use super::{Cache, Digest, Entry, Place, Says};
 use crate::client::{Cluster, api, resource};
 use boson_api::QuarksStatefulSet;
 use boson_manifest::labels;
+use boson_manifest::names::SUBDOMAIN_LIMIT;
 use boson_pipeline::bundle::kinds::{KINDS, Kind};
+use boson_pipeline::name_rule::NameRule;
 use futures::stream::{self, BoxStream};
 use futures::{Stream, StreamExt};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -22,7 +24,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Kinds that users create, too, as inputs of a deployment: these objects have no label.
-const READ: [&str; 2] = ["ConfigMap", "Secret"];
+const READ: [&str; 3] = ["ConfigMap", "Secret", "Service"];
+
+/// The endpoints of Services, which no conversion creates.
+const SLICES: Kind = Kind {
+    api_version: "discovery.k8s.io/v1",
+    kind: SLICE,
+    names: NameRule::Subdomain(SUBDOMAIN_LIMIT),
+    plural: None,
+};
 
 /// Until the next try to watch an additional kind.
 const RETRY: Duration = Duration::from_secs(30);
@@ -82,7 +92,9 @@ pub fn follow(
         });
         feed(feed_of_kind, events.boxed())
     });
-    let feeds: Vec<_> = built_in.chain(additional).collect();
+    let slices = objects(client, &SLICES, namespace, watcher::Config::default());
+    let slices = feed(Feed::new(cache, SLICE, namespace), slices);
+    let feeds: Vec<_> = built_in.chain(additional).chain([slices]).collect();
     stream::select_all(feeds)
 }
 
@@ -157,6 +169,14 @@ pub(super) fn keep(cache: &Cache, kind: &'static str, meta: &ObjectMeta, says: S
         says,
     };
     cache.put(place.clone(), entry);
+    touched(cache, place, homes)
+}
+
+/// An EndpointSlice concerns the deployments that its Service provides links to.
+fn touched(cache: &Cache, place: Place, mut homes: Vec<String>) -> Touched {
+    if place.kind == SLICE {
+        homes.extend(cache.homes_of_service(&place.namespace, &homes));
+    }
     Touched { place, homes }
 }
 
@@ -191,13 +211,31 @@ impl Feed {
                 Vec::new()
             }
             Event::InitApply((meta, says)) => {
-                self.listed.insert(place(self.kind, &meta));
-                vec![keep(&self.cache, self.kind, &meta, says)]
+                let kept = self.keep(&meta, says);
+                if concerns(self.kind, &meta) {
+                    self.listed.insert(place(self.kind, &meta));
+                }
+                kept
             }
             Event::InitDone => self.listed_all(),
-            Event::Apply((meta, says)) => vec![keep(&self.cache, self.kind, &meta, says)],
+            Event::Apply((meta, says)) => self.keep(&meta, says),
             Event::Delete((meta, _)) => self.remove(place(self.kind, &meta)).into_iter().collect(),
         }
+    }
+
+    /// Stores an object, or removes it if it no longer concerns a deployment.
+    fn keep(&self, meta: &ObjectMeta, says: Says) -> Vec<Touched> {
+        let place = place(self.kind, meta);
+        if !concerns(self.kind, meta) {
+            return self.remove(place).into_iter().collect();
+        }
+        let before = self.cache.homes(&place);
+        let now = keep(&self.cache, self.kind, meta, says);
+        // Deployments that the object no longer concerns have to notice, too.
+        let left = before.into_iter().filter(|home| !now.homes.contains(home));
+        let left: Vec<String> = left.collect();
+        let left = (!left.is_empty()).then_some(Touched { place, homes: left });
+        left.into_iter().chain([now]).collect()
     }
 
     /// Removes what a new list no longer has: it was deleted during a gap.
@@ -235,7 +273,7 @@ impl Feed {
 
     fn remove(&self, place: Place) -> Option<Touched> {
         let homes = self.cache.remove(&place)?.homes;
-        Some(Touched { place, homes })
+        Some(touched(&self.cache, place, homes))
     }
 }
 
@@ -250,6 +288,34 @@ mod tests {
 
     fn names(touched: &[Touched]) -> Vec<&str> {
         touched.iter().map(|one| one.place.name.as_str()).collect()
+    }
+
+    #[test]
+    fn a_service_that_no_longer_provides_a_link_concerns_its_deployment_once_more() {
+        let cache = Arc::new(Cache::default());
+        let mut feed = Feed::new(&cache, "Service", &None);
+        let service = |annotations: serde_json::Value| -> Observed {
+            let value = serde_json::json!({"name": "s", "namespace": "n", "annotations": annotations});
+            (serde_json::from_value(value).unwrap(), Says::default())
+        };
+        let marked = |deployment: &str| {
+            service(serde_json::json!({labels::DEPLOYMENT_NAME: deployment, labels::LINK_PROVIDER_NAME: "s"}))
+        };
+        let homes = |touched: Vec<Touched>| touched.into_iter().map(|one| one.homes).collect::<Vec<_>>();
+        assert_eq!(
+            homes(feed.take(Event::Apply(service(serde_json::json!({}))))),
+            [[""; 0]; 0]
+        );
+        assert_eq!(homes(feed.take(Event::Apply(marked("d")))), [["links/n/d"]]);
+        assert_eq!(
+            homes(feed.take(Event::Apply(marked("e")))),
+            [["links/n/d"], ["links/n/e"]]
+        );
+        assert_eq!(
+            homes(feed.take(Event::Apply(service(serde_json::json!({}))))),
+            [["links/n/e"]]
+        );
+        assert!(cache.places("Service", None).is_empty());
     }
 
     #[tokio::test]

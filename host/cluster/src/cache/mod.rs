@@ -16,7 +16,7 @@ use boson_api::{QuarksStatefulSet, QuarksStatefulSetStatus};
 use boson_manifest::labels;
 use k8s_openapi::api::core::v1::Volume;
 use kube::ResourceExt;
-use selector::claims;
+use selector::{endpoints, is_of_links};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -148,11 +148,14 @@ impl Cache {
         let mut take = |place: &Place, entry: &Entry| {
             digests.insert((place.kind.into(), place.name.clone()), entry.digest);
         };
-        for home in [selector.uid.clone(), claims(&selector.namespace, &selector.label)] {
-            for place in tables.homes.get(&home).into_iter().flatten() {
-                if let Some(entry) = tables.entries.get(place) {
-                    take(place, entry);
-                }
+        for home in [selector.uid.clone(), selector.claims()] {
+            tables.at_home(&home).for_each(|(place, entry)| take(place, entry));
+        }
+        for (place, entry) in selector.links().iter().flat_map(|home| tables.at_home(home)) {
+            take(place, entry);
+            if place.kind == "Service" {
+                let slices = tables.at_home(&endpoints(&place.namespace, &place.name));
+                slices.for_each(|(place, entry)| take(place, entry));
             }
         }
         let place = |kind, name: &str| Place {
@@ -165,16 +168,50 @@ impl Cache {
                 take(place, entry);
             }
         }
-        for (place, entry) in tables.entries.range(place("Secret", &selector.variables)..) {
-            if place.kind != "Secret"
-                || place.namespace != selector.namespace
-                || !place.name.starts_with(&selector.variables)
-            {
-                break;
-            }
-            take(place, entry);
+        for prefix in &selector.prefixes {
+            let all = tables.entries.range(place("Secret", prefix)..);
+            let is_of_prefix = |place: &Place| {
+                place.kind == "Secret" && place.namespace == selector.namespace && place.name.starts_with(prefix)
+            };
+            all.take_while(|(place, _)| is_of_prefix(place))
+                .for_each(|(place, entry)| take(place, entry));
         }
         digests
+    }
+
+    /// The names of the native objects of a kind that provide links to a deployment.
+    pub fn linked(&self, kind: &str, selector: &Selector) -> BTreeSet<String> {
+        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        let homes = selector.links();
+        let places = homes.iter().flat_map(|home| tables.homes.get(home)).flatten();
+        places
+            .filter(|place| place.kind == kind)
+            .map(|place| place.name.clone())
+            .collect()
+    }
+
+    /// What an object belongs to; empty if it is not stored.
+    fn homes(&self, place: &Place) -> Vec<String> {
+        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        let entry = tables.entries.get(place);
+        entry.map(|entry| entry.homes.clone()).unwrap_or_default()
+    }
+
+    /// The homes of native links that have the Services whose endpoints have these homes.
+    fn homes_of_service(&self, namespace: &str, of_slice: &[String]) -> Vec<String> {
+        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        let prefix = endpoints(namespace, "");
+        let names = of_slice.iter().filter_map(|home| home.strip_prefix(&prefix));
+        let homes = names.filter_map(|name| {
+            let place = Place {
+                kind: "Service",
+                namespace: namespace.into(),
+                name: name.into(),
+            };
+            Some(tables.entries.get(&place)?.homes.iter())
+        });
+        // Not its owners: endpoints of a deployment's own Services do not concern the conversion.
+        homes.flatten().filter(|home| is_of_links(home)).cloned().collect()
     }
 
     /// The readiness of the objects of a kind with this owner, by name.
@@ -258,6 +295,12 @@ impl Cache {
 // === impl Tables ===
 
 impl Tables {
+    /// The objects with a home.
+    fn at_home<'t>(&'t self, home: &str) -> impl Iterator<Item = (&'t Place, &'t Entry)> + use<'t> {
+        let places = self.homes.get(home).into_iter().flatten();
+        places.filter_map(|place| self.entries.get_key_value(place))
+    }
+
     fn remove(&mut self, place: &Place) -> Option<Entry> {
         let entry = self.entries.remove(place)?;
         for home in &entry.homes {
@@ -304,8 +347,9 @@ mod tests {
             namespace: "n".into(),
             uid: "u".into(),
             label: "d".into(),
+            name: "d".into(),
             refers: vec![("ConfigMap", "manifest".into()), ("Secret", "ops".into())],
-            variables: "d.var-".into(),
+            prefixes: vec!["d.var-".into()],
         }
     }
 
@@ -346,6 +390,55 @@ mod tests {
             "Service mine",
         ];
         assert_eq!(names, wanted);
+    }
+
+    #[test]
+    fn native_objects_concern_the_deployment_that_they_provide_a_link_to() {
+        let cache = Cache::default();
+        let marked =
+            |deployment: &str| json!({"annotations": {labels::DEPLOYMENT_NAME: deployment, labels::PROVIDES: "{}"}});
+        let labelled =
+            json!({"labels": {labels::DEPLOYMENT_NAME: "d"}, "annotations": {labels::LINK_PROVIDER_NAME: "s"}});
+        let slice = |service: &str| json!({"labels": {"kubernetes.io/service-name": service}});
+        for (kind, name, more) in [
+            ("Secret", "native", marked("d")),
+            ("Secret", "of-another", marked("e")),
+            (
+                "Secret",
+                "unmarked",
+                json!({"annotations": {labels::DEPLOYMENT_NAME: "d"}}),
+            ),
+            ("Service", "native", labelled),
+            ("Service", "mine", owned("u")),
+        ] {
+            put(&cache, kind, &meta(name, "1", more));
+        }
+        let homes = |service: &str| {
+            let touched = follow::keep(
+                &cache,
+                "EndpointSlice",
+                &meta(service, "1", slice(service)),
+                Says::default(),
+            );
+            selector().matches(&touched.place, &touched.homes)
+        };
+        // Endpoints of the deployment's own Services would cause a conversion for each pod that gets ready.
+        assert!(homes("native") && !homes("mine") && !homes("unknown"));
+        let names: Vec<String> = cache
+            .digests(&selector())
+            .into_keys()
+            .map(|(kind, name)| format!("{kind} {name}"))
+            .collect();
+        assert_eq!(
+            names,
+            [
+                "EndpointSlice native",
+                "Secret native",
+                "Service mine",
+                "Service native"
+            ]
+        );
+        assert_eq!(cache.linked("Service", &selector()), ["native".to_string()].into());
     }
 
     #[test]

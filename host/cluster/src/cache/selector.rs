@@ -3,11 +3,15 @@
 use super::{Digest, Place};
 use crate::client::written::Written;
 use boson_manifest::labels;
+use boson_pipeline::external;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The only kind that belongs to a deployment by label: claims outlive their deployment, so they have no owner.
 pub(super) const CLAIM: &str = "PersistentVolumeClaim";
+
+/// The endpoints of Services. They belong to the deployments that their Service provides a link to.
+pub(super) const SLICE: &str = "EndpointSlice";
 
 /// Selects the objects that concern one deployment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,10 +22,12 @@ pub struct Selector {
     pub uid: String,
     /// Value of the label that its objects have.
     pub label: String,
+    /// Its name: native objects that provide links to it have that in an annotation or a label.
+    pub name: String,
     /// What it refers to: kind and name.
     pub refers: Vec<(&'static str, String)>,
-    /// Prefix of the Secrets of its variables.
-    pub variables: String,
+    /// Prefixes of the Secrets of its variables, and of those with the links of other deployments.
+    pub prefixes: Vec<String>,
 }
 
 /// Digests of all objects that a selector matches, by kind and name.
@@ -53,11 +59,24 @@ impl Selector {
         place.namespace == self.namespace && self.holds(place.kind, &place.name, homes)
     }
 
+    /// The home of its claims.
+    pub(super) fn claims(&self) -> String {
+        claims(&self.namespace, &self.label)
+    }
+
+    /// The homes of the native objects that provide links to it.
+    pub(super) fn links(&self) -> BTreeSet<String> {
+        [&self.name, &self.label]
+            .map(|value| links(&self.namespace, value))
+            .into()
+    }
+
     fn holds(&self, kind: &str, name: &str, homes: &[String]) -> bool {
         homes.contains(&self.uid)
-            || homes.contains(&claims(&self.namespace, &self.label))
+            || homes.contains(&self.claims())
+            || self.links().iter().any(|home| homes.contains(home))
             || self.refers.iter().any(|(of, to)| *of == kind && to == name)
-            || (kind == "Secret" && name.starts_with(&self.variables))
+            || (kind == "Secret" && self.prefixes.iter().any(|prefix| name.starts_with(prefix)))
     }
 }
 
@@ -69,8 +88,61 @@ pub(super) fn homes(kind: &str, meta: &ObjectMeta) -> Vec<String> {
         .as_ref()
         .and_then(|labels| labels.get(labels::DEPLOYMENT_NAME));
     let claim = label.filter(|_| kind == CLAIM);
-    let claim = claim.map(|label| claims(meta.namespace.as_deref().unwrap_or_default(), label));
-    owners.chain(claim).collect()
+    let namespace = meta.namespace.as_deref().unwrap_or_default();
+    let claim = claim.map(|label| claims(namespace, label));
+    let link = linked_to(kind, meta).map(|deployment| links(namespace, deployment));
+    let slice = service(kind, meta).map(|name| endpoints(namespace, name));
+    owners.chain(claim).chain(link).chain(slice).collect()
+}
+
+/// The deployment that a native object provides a link to.
+fn linked_to<'m>(kind: &str, meta: &'m ObjectMeta) -> Option<&'m String> {
+    let annotations = meta.annotations.as_ref();
+    let is_native = ["Secret", "Service"].contains(&kind)
+        && external::is_marked(|key| annotations.is_some_and(|all| all.contains_key(key)));
+    let maps = [annotations, meta.labels.as_ref()];
+    let mut values = maps
+        .into_iter()
+        .flatten()
+        .filter_map(|map| map.get(labels::DEPLOYMENT_NAME));
+    values.next().filter(|_| is_native)
+}
+
+/// The Service of an EndpointSlice.
+fn service<'m>(kind: &str, meta: &'m ObjectMeta) -> Option<&'m String> {
+    let labels = meta.labels.as_ref().filter(|_| kind == SLICE)?;
+    labels.get(external::SERVICE)
+}
+
+/// Whether an object of a kind that users create, too, may concern a deployment.
+pub(super) fn concerns(kind: &str, meta: &ObjectMeta) -> bool {
+    let has_label = || {
+        let labels = meta.labels.as_ref();
+        labels.is_some_and(|labels| labels.contains_key(labels::DEPLOYMENT_NAME))
+    };
+    match kind {
+        "Service" => has_label() || linked_to(kind, meta).is_some(),
+        SLICE => service(kind, meta).is_some(),
+        _ => true,
+    }
+}
+
+/// The home of the native objects that provide links to a deployment.
+fn links(namespace: &str, deployment: &str) -> String {
+    format!("{LINKS}{namespace}/{deployment}")
+}
+
+/// How all of [`links`] begin.
+const LINKS: &str = "links/";
+
+/// Whether a home is one of [`links`].
+pub(super) fn is_of_links(home: &str) -> bool {
+    home.starts_with(LINKS)
+}
+
+/// The home of the EndpointSlices of a Service.
+pub(super) fn endpoints(namespace: &str, service: &str) -> String {
+    format!("endpoints/{namespace}/{service}")
 }
 
 /// The home of a deployment's claims. No UID has a slash.

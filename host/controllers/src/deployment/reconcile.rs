@@ -10,7 +10,6 @@ use crate::plugins::{self, Copies, Pick};
 use boson_api::BoshDeployment;
 use boson_api::deployment::ConversionMode;
 use boson_budget::Share;
-use boson_manifest::labels;
 use boson_manifest::names::{NameError, Names};
 use boson_pipeline::convert::codes;
 use boson_pipeline::release::Release;
@@ -119,7 +118,7 @@ impl Reconcile<'_> {
 
     /// The selector of all objects with the label of the deployment.
     pub fn selector(&self) -> String {
-        format!("{}={}", labels::DEPLOYMENT_NAME, self.names.deployment())
+        self.whose().selector()
     }
 }
 

@@ -4,7 +4,7 @@
 use super::act::status::count;
 use super::context::Context;
 use super::memory::Source;
-use super::observe::snapshot::selector;
+use super::observe::snapshot;
 use boson_api::BoshDeployment;
 use boson_cluster::cache::{Touched, follow};
 use boson_cluster::client::Kind;
@@ -75,7 +75,7 @@ fn touched(
     touched.flat_map(move |touched| {
         let requeued = match touched {
             Ok(touched) => {
-                let mut requeued = concerned(&store.state(), &touched);
+                let mut requeued = concerned(&context, &store.state(), &touched);
                 if touched.place.kind == "Secret" {
                     let place = touched.place;
                     let source = Source::Secret(place.name);
@@ -109,12 +109,16 @@ fn on_plugin_change(context: &Context, store: Store<BoshDeployment>) -> impl Str
 }
 
 /// The deployments that own the object or refer to it.
-fn concerned(deployments: &[Arc<BoshDeployment>], touched: &Touched) -> Vec<ObjectRef<BoshDeployment>> {
+fn concerned(
+    context: &Context,
+    deployments: &[Arc<BoshDeployment>],
+    touched: &Touched,
+) -> Vec<ObjectRef<BoshDeployment>> {
     let here = |deployment: &&Arc<BoshDeployment>| {
         deployment.metadata.namespace.as_deref() == Some(touched.place.namespace.as_str())
     };
     let concerns = |deployment: &&Arc<BoshDeployment>| {
-        selector(deployment).is_some_and(|selector| selector.matches(&touched.place, &touched.homes))
+        snapshot::of(context, deployment).is_some_and(|selector| selector.matches(&touched.place, &touched.homes))
     };
     let concerned = deployments.iter().filter(here).filter(concerns);
     concerned.map(|deployment| ObjectRef::from_obj(&**deployment)).collect()

@@ -2,7 +2,7 @@
 
 use crate::author::Author;
 use crate::stage::{
-    Addresses, Applied, Deployment, Edit, GroupRequest, Interpolated, JobFiles, JobSpec, Named, Rendered, Reply,
+    Addresses, Applied, Deployment, Edit, GroupRequest, Interpolated, JobFiles, LinksRequest, Named, Rendered, Reply,
     Resolved, Template, Variable, VariableRules, VariablesPlan, View,
 };
 use crate::{Stage, Stages};
@@ -78,12 +78,12 @@ impl Stages for Observed<'_> {
         self.stages.interpolate(document, values, rules)
     }
 
-    fn resolve(&self, document: Named<'_>, deployment: &Deployment, jobs: &[JobSpec<'_>]) -> Reply<Resolved> {
-        self.stages.resolve(document, deployment, jobs)
+    fn resolve(&self, request: LinksRequest<'_>) -> Reply<Resolved> {
+        self.stages.resolve(request)
     }
 
-    fn addresses(&self, document: Named<'_>, deployment: &Deployment, jobs: &[JobSpec<'_>]) -> Reply<Addresses> {
-        self.stages.addresses(document, deployment, jobs)
+    fn addresses(&self, request: LinksRequest<'_>) -> Reply<Addresses> {
+        self.stages.addresses(request)
     }
 
     fn render(&self, templates: &[Template<'_>], context: &Tree) -> Reply<Vec<Rendered>> {

@@ -2,7 +2,7 @@
 
 use super::{needed, pre_render_ops};
 use crate::release::Release;
-use crate::stage::{Deployment, Named, Reply, Resolved, ResolvedGroup, StageError, Stages};
+use crate::stage::{Deployment, External, LinksRequest, Named, Reply, Resolved, ResolvedGroup, StageError, Stages};
 use boson_document::Tree;
 
 /// The resolved document of every group: its part of the manifest, bound properties, links, instances. And the links
@@ -15,6 +15,7 @@ pub fn gather(
     deployment: &Deployment,
     manifest: Named<'_>,
     releases: &[Release],
+    external: &External,
 ) -> Reply<Resolved> {
     let missing = needed::missing(manifest, releases);
     if !missing.is_empty() {
@@ -23,7 +24,13 @@ pub fn gather(
     let mut diagnostics = needed::versions(manifest, releases);
     diagnostics.extend(needed::unused(manifest, releases));
     let specs = needed::specs(manifest, releases);
-    match stages.resolve(manifest, deployment, &specs) {
+    let request = LinksRequest {
+        manifest,
+        deployment,
+        jobs: &specs,
+        external,
+    };
+    match stages.resolve(request) {
         Ok((mut resolved, reported)) => {
             diagnostics.extend(reported);
             if deployment.monit {

@@ -223,6 +223,7 @@ mod tests {
             group: group.into(),
             job: "j".into(),
             properties: json::parse(properties).unwrap(),
+            shared: None,
         }
     }
 

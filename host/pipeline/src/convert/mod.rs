@@ -57,7 +57,7 @@ use crate::diagnostic::Diagnostic;
 use crate::plain;
 use crate::release::Release;
 use crate::scrub::Filter;
-use crate::stage::{Deployment, JobFiles, Named, ResolvedGroup, StageError, Stages, Variable};
+use crate::stage::{Deployment, External, JobFiles, Named, ResolvedGroup, StageError, Stages, Variable};
 use crate::yaml;
 use boson_document::Tree;
 use boson_manifest::names::Names;
@@ -97,6 +97,8 @@ pub struct Inputs<'a> {
     pub values: &'a Tree,
     /// The given releases.
     pub releases: &'a [Release],
+    /// The links from outside of the deployment.
+    pub external: &'a External,
     /// What messages may quote.
     pub filter: Filter<'a>,
     /// The kind of objects to create.
@@ -151,9 +153,10 @@ pub fn check(
     deployment: &Deployment,
     manifest: Named<'_>,
     releases: &[Release],
+    external: &External,
 ) -> Result<(), StageError> {
     let first = stages.convert_deployment(deployment, manifest, &[]).map(drop);
-    let resolved = gather(stages, deployment, manifest, releases).map(drop);
+    let resolved = gather(stages, deployment, manifest, releases, external).map(drop);
     match (first, resolved) {
         (Ok(()), Ok(())) => Ok(()),
         (Err(error), Ok(())) | (Ok(()), Err(error)) => Err(error),
@@ -255,7 +258,13 @@ impl Run<'_> {
     /// The resolved groups, and the Secrets that are made from them.
     fn resolve(&mut self, names: &Names) -> Outcome<Gathered> {
         let inputs = self.inputs;
-        let gathered = gather(self.stages, inputs.deployment, inputs.manifest, inputs.releases);
+        let gathered = gather(
+            self.stages,
+            inputs.deployment,
+            inputs.manifest,
+            inputs.releases,
+            inputs.external,
+        );
         let (resolved, reported) = gathered.map_err(StageError::into_diagnostics)?;
         self.diagnostics.extend(reported);
         // Refuses what is too large now: rendering it would take minutes.

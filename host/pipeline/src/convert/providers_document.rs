@@ -41,6 +41,7 @@ fn provider(provider: &Provider) -> Tree {
         .with("group", provider.group.as_str())
         .with("job", provider.job.as_str())
         .with("properties", provider.properties.clone())
+        .with("shared", provider.shared.clone())
 }
 
 fn read_provider(tree: &Tree) -> Option<Provider> {
@@ -50,6 +51,7 @@ fn read_provider(tree: &Tree) -> Option<Provider> {
         group: tree.str("group")?.to_string(),
         job: tree.str("job")?.to_string(),
         properties: tree.get("properties")?.clone(),
+        shared: tree.get("shared").filter(|shared| !shared.is_null()).cloned(),
     })
 }
 
@@ -67,6 +69,7 @@ mod tests {
             group: "g".into(),
             job: "1.50".into(),
             properties: json::parse(properties).unwrap(),
+            shared: (name == "a").then(|| json::parse(r#"{"instances": [], "address": "x"}"#).unwrap()),
         };
         let providers = [
             provider("a", r#"{"b": {"port": 1.50, "none": null}, "list": ["x\ny", "0x1f"]}"#),

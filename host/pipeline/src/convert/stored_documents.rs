@@ -10,8 +10,8 @@ use super::{bpm_document, job_sources, providers_document};
 use crate::convert::codes;
 use crate::diagnostic::Diagnostic;
 use crate::plain::resolved;
-use crate::stage::{JobFiles, Provider, ResolvedGroup};
-use crate::{encoding, yaml};
+use crate::stage::{External, JobFiles, Provider, ResolvedGroup};
+use crate::{encoding, external, yaml};
 use boson_document::Tree;
 use std::collections::BTreeMap;
 use std::slice;
@@ -22,6 +22,8 @@ pub const MANIFEST: &str = "manifest.yaml";
 pub const RESOLVED: &str = resolved::KEY;
 /// Key of the links that a deployment provides.
 pub const PROVIDERS: &str = "providers.yaml";
+/// Key of the links from outside of a deployment.
+pub const EXTERNAL: &str = "external-links.yaml";
 /// Key of a group's rendered bpm.
 pub const BPM: &str = "bpm.yaml";
 
@@ -42,6 +44,11 @@ pub fn resolved(group: &ResolvedGroup) -> Texts {
 pub fn providers(providers: &[Provider]) -> Texts {
     let document = providers_document::write(providers);
     [(PROVIDERS.to_string(), text(&document))].into()
+}
+
+/// The links from outside of a deployment.
+pub fn external(external: &External) -> Texts {
+    [(EXTERNAL.to_string(), text(&external::write(external)))].into()
 }
 
 /// A group's rendered bpm, and its job sources if they fit into the same Secret.

@@ -102,26 +102,31 @@ impl From<&ResolvedGroup> for GroupSummary {
         Self {
             name: group.name.clone(),
             instances: u32::try_from(instances).unwrap_or(u32::MAX),
-            jobs: jobs.iter().map(Into::into).collect(),
+            jobs: jobs
+                .iter()
+                .map(|job| summary(job, group.document.str("name")))
+                .collect(),
         }
     }
 }
 
-impl From<&Tree> for JobSummary {
-    /// A job of a resolved document.
-    fn from(job: &Tree) -> Self {
-        let text = |name: &str| job.str(name).unwrap_or_default().to_string();
-        let links = quarks(job).and_then(|quarks| quarks.get("consumes"));
-        let provider = |link: &Tree| {
-            let first = link.items("instances").first();
-            let group = link.str("instance_group").or_else(|| first?.str("name"));
-            group.map(str::to_string)
-        };
-        let links = links.and_then(Tree::as_object).into_iter().flatten();
-        Self {
-            name: text("name"),
-            release: text("release"),
-            consumes: links.map(|(name, link)| (name.clone(), provider(link))).collect(),
+/// A job of a resolved document of this deployment.
+fn summary(job: &Tree, deployment: Option<&str>) -> JobSummary {
+    let text = |name: &str| job.str(name).unwrap_or_default().to_string();
+    let links = quarks(job).and_then(|quarks| quarks.get("consumes"));
+    let provider = |link: &Tree| {
+        // Links of native workloads name no deployment, and those of other deployments name that one.
+        if link.str("deployment_name") != deployment {
+            return None;
         }
+        let first = link.items("instances").first();
+        let group = link.str("instance_group").or_else(|| first?.str("name"));
+        group.map(str::to_string)
+    };
+    let links = links.and_then(Tree::as_object).into_iter().flatten();
+    JobSummary {
+        name: text("name"),
+        release: text("release"),
+        consumes: links.map(|(name, link)| (name.clone(), provider(link))).collect(),
     }
 }

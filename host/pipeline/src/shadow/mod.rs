@@ -12,8 +12,8 @@ pub use report::{MAX_PLACES, Report};
 use crate::author::Author;
 use crate::diagnostic::Diagnostic;
 use crate::stage::{
-    Addresses, Applied, Deployment, Edit, GroupRequest, Interpolated, JobSpec, Named, Rendered, Reply, Resolved, Stage,
-    StageError, Stages, Template, Variable, VariableRules, VariablesPlan, View,
+    Addresses, Applied, Deployment, Edit, GroupRequest, Interpolated, LinksRequest, Named, Rendered, Reply, Resolved,
+    Stage, StageError, Stages, Template, Variable, VariableRules, VariablesPlan, View,
 };
 use boson_document::Tree;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -135,10 +135,10 @@ impl Stages for Shadowed {
         Ok(reply)
     }
 
-    fn resolve(&self, document: Named<'_>, deployment: &Deployment, jobs: &[JobSpec<'_>]) -> Reply<Resolved> {
-        let reply = self.inner.resolve(document, deployment, jobs)?;
+    fn resolve(&self, request: LinksRequest<'_>) -> Reply<Resolved> {
+        let reply = self.inner.resolve(request)?;
         for shadow in self.of(Stage::Links) {
-            let call = |stages: &dyn Stages| stages.resolve(document, deployment, jobs);
+            let call = |stages: &dyn Stages| stages.resolve(request);
             shadow.call(call, |new, report| {
                 // The host has checked that both have the groups of the manifest.
                 for (old, new) in reply.0.groups.iter().zip(&new.groups) {
@@ -150,8 +150,8 @@ impl Stages for Shadowed {
         Ok(reply)
     }
 
-    fn addresses(&self, document: Named<'_>, deployment: &Deployment, jobs: &[JobSpec<'_>]) -> Reply<Addresses> {
-        self.inner.addresses(document, deployment, jobs)
+    fn addresses(&self, request: LinksRequest<'_>) -> Reply<Addresses> {
+        self.inner.addresses(request)
     }
 
     fn render(&self, templates: &[Template<'_>], spec: &Tree) -> Reply<Vec<Rendered>> {

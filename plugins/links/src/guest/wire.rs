@@ -1,7 +1,10 @@
 //! Converts this stage's types to those of the contract, and back.
 
 use super::{shapes, wit};
-use crate::{Deployment, GroupDocument, Ids, JobSpec, Provided, VariableAddresses, codes};
+use crate::{
+    Deployment, External, ExternalLink, GroupDocument, Ids, JobSpec, OtherDeployment, Provided, VariableAddresses,
+    codes,
+};
 use boson_document::contract::reject_required;
 use boson_document::{Diagnostic, Pointer, Tree, contract_types, json};
 use boson_manifest::instances::Spread;
@@ -20,6 +23,10 @@ pub fn read(
 ) -> Result<(Tree, Deployment, Vec<JobSpec>), Vec<wit::Diagnostic>> {
     let failed = |error| to_wire(vec![error], &request.document_name);
     let members = request.jobs.iter().flat_map(|job| names(&job.more));
+    let shared = request.deployments.iter().flat_map(|other| &other.links);
+    let external = request.native.iter().chain(shared);
+    let members = members.chain(external.flat_map(|link| names(&link.more)));
+    let members = members.chain(request.deployments.iter().flat_map(|other| names(&other.more)));
     let members = members.chain(names(&request.more)).chain(names(&request.options.more));
     reject_required(codes::REQUIRED_MEMBER, members.chain(names_of_context(&context))).map_err(failed)?;
     let deployment = context.deployment.ok_or_else(|| {
@@ -28,10 +35,33 @@ pub fn read(
     })?;
     let jobs = request.jobs.iter().map(job).collect::<Result<_, _>>()?;
     let document = parse(&request.document, &request.document_name)?;
-    Ok((document, self::deployment(deployment, &request.options), jobs))
+    let external = External {
+        native: links(&request.native)?,
+        deployments: request.deployments.iter().map(other).collect::<Result<_, _>>()?,
+    };
+    Ok((document, self::deployment(deployment, &request.options, external), jobs))
 }
 
-fn deployment(deployment: wit::Deployment, options: &wit::ConversionOptions) -> Deployment {
+fn other(deployment: &shapes::OtherDeployment) -> Result<OtherDeployment, Vec<wit::Diagnostic>> {
+    Ok(OtherDeployment {
+        name: deployment.name.clone(),
+        links: links(&deployment.links)?,
+    })
+}
+
+fn links(links: &[shapes::ExternalLink]) -> Result<Vec<ExternalLink>, Vec<wit::Diagnostic>> {
+    let link = |link: &shapes::ExternalLink| {
+        Ok(ExternalLink {
+            content: parse(&link.link, &link.origin)?,
+            name: link.name.clone(),
+            kind: link.type_.clone(),
+            origin: link.origin.clone(),
+        })
+    };
+    links.iter().map(link).collect()
+}
+
+fn deployment(deployment: wit::Deployment, options: &wit::ConversionOptions, external: External) -> Deployment {
     Deployment {
         name: deployment.name,
         namespace: deployment.namespace,
@@ -40,6 +70,7 @@ fn deployment(deployment: wit::Deployment, options: &wit::ConversionOptions) -> 
             wit::Spread::Total => Spread::Total,
             wit::Spread::PerZone => Spread::PerZone,
         },
+        external,
     }
 }
 
@@ -90,6 +121,7 @@ impl From<Provided> for shapes::Provider {
             group: provided.group,
             job: provided.job,
             properties: json::to_text(&provided.properties),
+            shared: provided.shared.as_ref().map(json::to_text),
             more: Vec::new(),
         }
     }

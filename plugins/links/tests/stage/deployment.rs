@@ -1,7 +1,7 @@
 //! A deployment to resolve: a manifest and jobs' specs as JSON values.
 
 use boson_document::{Diagnostic, Pointer, Severity, Tree, json};
-use boson_links::{Deployment, Ids, JobSpec, Resolved, VariableAddresses, resolve};
+use boson_links::{Deployment, External, Ids, JobSpec, Resolved, VariableAddresses, resolve};
 use boson_manifest::instances::Spread;
 use serde_json::{Value, json as value};
 
@@ -13,6 +13,8 @@ pub struct Case {
     pub spread: Spread,
     /// Whose ids are.
     pub ids: Ids,
+    /// The links from outside.
+    pub external: External,
 }
 
 pub fn tree(value: &Value) -> Tree {
@@ -29,6 +31,7 @@ impl Case {
             jobs: Vec::new(),
             spread: Spread::default(),
             ids: Ids::default(),
+            external: External::default(),
         }
     }
 
@@ -64,13 +67,23 @@ impl Case {
     }
 
     pub fn resolve(&self) -> Result<Resolved, Vec<Diagnostic>> {
-        let deployment = deployment(self.spread);
+        let deployment = self.deployment();
         resolve(&tree(&self.manifest), &deployment, &self.jobs, self.ids)
+    }
+
+    fn deployment(&self) -> Deployment {
+        Deployment {
+            name: "dep".into(),
+            namespace: "ns".into(),
+            cluster_domain: "cluster.local".into(),
+            spread: self.spread,
+            external: self.external.clone(),
+        }
     }
 
     /// The addresses that variables consume, or the errors.
     pub fn addresses(&self) -> Result<Vec<VariableAddresses>, Vec<(String, String)>> {
-        let deployment = deployment(self.spread);
+        let deployment = self.deployment();
         let found = boson_links::addresses(&tree(&self.manifest), &deployment, &self.jobs);
         found
             .map(|(addresses, _)| addresses)
@@ -90,15 +103,6 @@ impl Case {
 
     pub fn warnings(&self) -> Vec<(String, String)> {
         reported(&self.resolved().diagnostics, Severity::Warning)
-    }
-}
-
-fn deployment(spread: Spread) -> Deployment {
-    Deployment {
-        name: "dep".into(),
-        namespace: "ns".into(),
-        cluster_domain: "cluster.local".into(),
-        spread,
     }
 }
 

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
 mod deployment;
+mod external;
 mod groups;
 mod links;
 mod sizes;

@@ -38,6 +38,9 @@ pub struct InstanceGroupArguments {
     /// Also write the links that the deployment provides to this file: a JSON object of strings
     #[arg(long, value_name = "FILE")]
     providers: Option<PathBuf>,
+    /// Links from outside of the deployment: `external-links.yaml` of its Secret
+    #[arg(long, value_name = "FILE")]
+    links: Option<PathBuf>,
     #[command(flatten)]
     deployment: DeploymentArguments,
     #[command(flatten)]
@@ -97,8 +100,10 @@ fn gather(
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<Gathered, Vec<Diagnostic>> {
     let (_, values) = mounted::values(arguments.values.as_deref())?;
-    let secrets = values.secrets();
+    let external = mounted::links(arguments.links.as_deref())?;
+    let mut secrets = values.secrets();
     let manifest = mounted::document(&arguments.manifest, &arguments.manifest_name, sources)?;
+    secrets.add(mounted::secrets_of(&external, &manifest.tree));
     // The operator has warned about settings when it loaded the plugin.
     let stages = pre_render_ops::stages(Stage::Links, pre_render_ops::are_on_groups(&manifest.tree));
     let (plugins, _) = plugins::prepare(&arguments.plugins, &stages, sources)?;
@@ -109,7 +114,7 @@ fn gather(
     };
     let deployment = arguments.deployment.named();
     let plugins = plugins.with_deployment(&deployment.name, &deployment.namespace);
-    let gathered = convert::gather(&plugins, &deployment, named, &releases);
+    let gathered = convert::gather(&plugins, &deployment, named, &releases, &external);
     let scrubbed = |reported| secrets.scrub(reported, sources);
     let (resolved, reported) = gathered.map_err(StageError::into_diagnostics).map_err(scrubbed)?;
     warnings.extend(scrubbed(reported));

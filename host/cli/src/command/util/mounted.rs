@@ -3,12 +3,15 @@
 
 use crate::codes;
 use crate::files;
+use boson_document::Tree;
 use boson_in_pod::{Held, Origin, Values};
-use boson_pipeline::Diagnostic;
 use boson_pipeline::convert::stored_documents;
 use boson_pipeline::release::Release;
 use boson_pipeline::report::Sources;
+use boson_pipeline::scrub::Secrets;
+use boson_pipeline::stage::External;
 use boson_pipeline::yaml::Document;
+use boson_pipeline::{Diagnostic, external};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -23,6 +26,26 @@ pub fn document(path: &Path, name: &str, sources: &mut Sources) -> Result<Docume
     let document = stored_documents::read(name, &bytes).map_err(|error| vec![error])?;
     sources.add_document(document.clone(), true);
     Ok(document)
+}
+
+/// The links from outside of the deployment; none without a file.
+///
+/// # Errors
+/// They cannot be read.
+pub fn links(path: Option<&Path>) -> Result<External, Vec<Diagnostic>> {
+    let Some(path) = path else {
+        return Ok(External::default());
+    };
+    let bytes = files::read(path).map_err(|error| vec![*error])?;
+    let document = stored_documents::read(&files::name(path), &bytes).map_err(|error| vec![error])?;
+    Ok(external::read(&document.tree))
+}
+
+/// The values in these links that messages must not contain: none that the document has as a name.
+pub fn secrets_of(external: &External, document: &Tree) -> Secrets {
+    let mut secrets = external.secrets();
+    secrets.except_names(document);
+    secrets
 }
 
 /// The values of variables in this folder; none without a folder.

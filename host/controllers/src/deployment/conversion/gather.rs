@@ -18,7 +18,7 @@ use boson_manifest::group::InstanceGroup;
 use boson_pipeline::Stage;
 use boson_pipeline::convert::{self, providers_document, stored_documents};
 use boson_pipeline::release::Release;
-use boson_pipeline::stage::{Deployment, Provider, Resolved, ResolvedGroup};
+use boson_pipeline::stage::{Deployment, External, Provider, Resolved, ResolvedGroup};
 use std::iter;
 use std::sync::Arc;
 
@@ -33,17 +33,21 @@ struct Documents {
 pub async fn gather(
     run: &Reconcile<'_>,
     stages: &SharedStages,
-    manifest: Manifest,
+    mut manifest: Manifest,
     work: &mut Work,
 ) -> Result<(Manifest, Vec<Gathered>, Vec<Provider>), Stop> {
+    let external = inputs::links(run, &mut manifest).await?;
     let names = group_names(&manifest.tree);
     let series = Documents {
         groups: series(&names, &manifest, |group| run.whose().resolved(group))?,
         links: run.whose().links(),
     };
     let (manifest, mut stored) = match run.mode {
-        ConversionMode::InProcess => here(run, stages, manifest, &series, work).await?,
-        ConversionMode::Jobs => in_pods(run, stages, manifest, (&names, &series), work).await?,
+        ConversionMode::InProcess => here(run, stages, manifest, &series, work, external).await?,
+        ConversionMode::Jobs => {
+            store(run, &manifest, &external, work).await?;
+            in_pods(run, stages, manifest, (&names, &series), work).await?
+        }
     };
     let links = stored.pop().ok_or_else(|| Stop::defect("the links are not stored"))?;
     let providers = providers(run, &manifest, &links, work).await?;
@@ -84,9 +88,10 @@ async fn here(
     manifest: Manifest,
     series: &Documents,
     work: &Work,
+    external: External,
 ) -> Result<(Manifest, Vec<Stored>), Stop> {
     let releases = inputs::releases(run, &manifest).await?;
-    let (manifest, resolved) = resolve(stages.clone(), manifest, run.deployment.clone(), releases).await?;
+    let (manifest, resolved) = resolve(stages.clone(), manifest, run.deployment.clone(), releases, external).await?;
     let both = series.groups.iter().zip(&resolved.groups);
     let groups = both.map(|(series, group)| Document {
         series,
@@ -101,6 +106,24 @@ async fn here(
     let documents = groups.chain(iter::once(links)).collect();
     let stored = act::documents::store(run, documents, &manifest, &work.existing).await?;
     Ok((manifest, stored))
+}
+
+/// Stores the links from outside of the deployment for the pods.
+async fn store(run: &Reconcile<'_>, manifest: &Manifest, external: &External, work: &mut Work) -> Result<(), Stop> {
+    if external.is_empty() {
+        return Ok(());
+    }
+    let annotations = work.annotations(manifest, None);
+    let document = Document {
+        series: &run.whose().external_links(),
+        texts: stored_documents::external(external),
+        annotations: annotations.clone(),
+    };
+    for one in act::documents::store(run, vec![document], manifest, &work.existing).await? {
+        work.stamp(run, &one, &annotations).await?;
+        work.external = Some(one.name);
+    }
+    Ok(())
 }
 
 async fn in_pods(
@@ -127,10 +150,11 @@ async fn resolve(
     mut manifest: Manifest,
     deployment: Deployment,
     releases: Arc<Vec<Release>>,
+    external: External,
 ) -> Result<(Manifest, Resolved), Stop> {
     blocking(move || {
         manifest.sources.add_releases(&releases);
-        let resolved = convert::gather(&*stages, &deployment, manifest.named(), &releases);
+        let resolved = convert::gather(&*stages, &deployment, manifest.named(), &releases, &external);
         let (resolved, reported) = resolved.map_err(|error| manifest.wrong(error))?;
         manifest.warnings.extend(reported);
         Ok((manifest, resolved))

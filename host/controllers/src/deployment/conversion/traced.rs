@@ -6,7 +6,7 @@
 use crate::deployment::manifest::SharedStages;
 use boson_document::Tree;
 use boson_pipeline::stage::{
-    Addresses, Applied, Deployment, Edit, GroupRequest, Interpolated, JobSpec, Named, Rendered, Reply, Resolved,
+    Addresses, Applied, Deployment, Edit, GroupRequest, Interpolated, LinksRequest, Named, Rendered, Reply, Resolved,
     Template, Variable, VariableRules, VariablesPlan, View,
 };
 use boson_pipeline::{Author, Stage, Stages};
@@ -65,14 +65,12 @@ impl Stages for Traced {
         self.call(Stage::Variables, "interpolate", call)
     }
 
-    fn resolve(&self, document: Named<'_>, deployment: &Deployment, jobs: &[JobSpec<'_>]) -> Reply<Resolved> {
-        let call = |stages: &dyn Stages| stages.resolve(document, deployment, jobs);
-        self.call(Stage::Links, "resolve", call)
+    fn resolve(&self, request: LinksRequest<'_>) -> Reply<Resolved> {
+        self.call(Stage::Links, "resolve", |stages| stages.resolve(request))
     }
 
-    fn addresses(&self, document: Named<'_>, deployment: &Deployment, jobs: &[JobSpec<'_>]) -> Reply<Addresses> {
-        let call = |stages: &dyn Stages| stages.addresses(document, deployment, jobs);
-        self.call(Stage::Links, "addresses", call)
+    fn addresses(&self, request: LinksRequest<'_>) -> Reply<Addresses> {
+        self.call(Stage::Links, "addresses", |stages| stages.addresses(request))
     }
 
     fn render(&self, templates: &[Template<'_>], context: &Tree) -> Reply<Vec<Rendered>> {

@@ -11,7 +11,7 @@ use boson_document::Tree;
 use boson_pipeline::bundle::Bundle;
 use boson_pipeline::bundle::privileges::GrantedPrivileges;
 use boson_pipeline::scrub::Secrets;
-use boson_pipeline::stage::{Deployment, Named, Variable};
+use boson_pipeline::stage::{Deployment, External, Named, Variable};
 use boson_pipeline::variables::{self, Table};
 use boson_pipeline::{Author, Diagnostic, Stage, StageError, Stages, convert};
 use serde_json::Value;
@@ -119,9 +119,14 @@ async fn refused(
     let Ok(releases) = inputs::releases(run, &manifest).await else {
         return manifest.fail(errors);
     };
+    let external = match inputs::links(run, &mut manifest).await {
+        Ok(external) => external,
+        Err(Stop::Wrong(_)) => External::default(),
+        Err(stop) => return stop,
+    };
     let deployment = run.deployment.clone();
     let all = blocking(move || {
-        let gathered = convert::gather(&*stages, &deployment, manifest.named(), &releases);
+        let gathered = convert::gather(&*stages, &deployment, manifest.named(), &releases, &external);
         let more = gathered.err().map(StageError::into_diagnostics).unwrap_or_default();
         manifest.fail(convert::together(errors, more))
     });

@@ -33,6 +33,8 @@ pub struct Work {
     pub desired: String,
     /// Digest of the desired manifest.
     pub provenance: String,
+    /// Name of the Secret with the links from outside of the deployment, for pods; none if there are no links.
+    pub external: Option<String>,
 }
 
 /// An instance group, resolved.
@@ -70,6 +72,7 @@ impl Work {
             series: BTreeSet::new(),
             desired: String::new(),
             provenance: String::new(),
+            external: None,
         }
     }
 
@@ -103,6 +106,7 @@ impl Work {
             deployment: &run.deployment,
             manifest: &manifest.name,
             values: &self.held,
+            external: self.external.as_deref(),
             pull: inputs::pull_secrets(run, &manifest.tree).await?,
             plugins: PodPlugins::of(&run.copies.plugins, stage)?,
         })

@@ -22,7 +22,7 @@ use k8s_openapi::api::batch::v1::{
     PodFailurePolicyOnPodConditionsPattern, PodFailurePolicyRule,
 };
 use k8s_openapi::api::core::v1::{
-    Container, PodSpec, PodTemplateSpec, ProjectedVolumeSource, SecretProjection, Volume, VolumeProjection,
+    Container, PodSpec, PodTemplateSpec, ProjectedVolumeSource, SecretProjection, Volume, VolumeMount, VolumeProjection,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Map, Value};
@@ -49,6 +49,8 @@ pub struct Site<'a> {
     /// The name of the manifest in diagnostics.
     pub manifest: &'a str,
     pub values: &'a [Held],
+    /// The Secret with the links from outside of the deployment.
+    pub external: Option<&'a str>,
     /// Names of Secrets.
     pub pull: Vec<String>,
     pub plugins: PodPlugins,
@@ -115,15 +117,18 @@ pub fn gathering(
             arguments.push(format!("--providers={}", boson_in_pod::PROVIDERS));
         }
         arguments.extend(site.of_deployment());
+        arguments.extend(site.external_argument());
+        let mut mounts = vec![
+            pod::mount("desired-manifest", folder),
+            pod::mount(VALUES, VALUES_AT),
+            pod::mount(pod::RELEASES, copier::RELEASES),
+        ];
+        mounts.extend(site.external_mount());
         Command {
             name: names::container(&["group", group.name]),
             command: "instance-group",
             arguments,
-            mounts: vec![
-                pod::mount("desired-manifest", folder),
-                pod::mount(VALUES, VALUES_AT),
-                pod::mount(pod::RELEASES, copier::RELEASES),
-            ],
+            mounts,
             contract: contract::VERSION,
         }
     };
@@ -132,6 +137,7 @@ pub fn gathering(
         first.push((PROVIDERS, links));
     }
     let mut volumes = vec![pod::secret("desired-manifest", desired, stored_documents::MANIFEST)];
+    volumes.extend(site.external_volume());
     volumes.extend(pod::volumes_of_copiers());
     let draft = Draft {
         name: site.whose.names.data_gathering(),
@@ -182,6 +188,10 @@ pub fn rendering(site: &Site<'_>, groups: &[Rendering<'_>], releases: &[ReleaseI
 const VALUES: &str = "values";
 const VALUES_AT: &str = "/var/run/secrets/values";
 
+/// Volume with the links from outside of the deployment, and where it is.
+const EXTERNAL: &str = "external-links";
+const EXTERNAL_AT: &str = "/var/run/secrets/external-links";
+
 /// A file for each key, so that Secrets do not conflict. `optional`: a step that needs the values only to keep them out
 /// of messages runs without a missing one.
 fn values(held: &[Held], optional: bool) -> Volume {
@@ -216,6 +226,20 @@ impl Site<'_> {
             format!("--manifest-name={}", self.manifest),
             format!("--values={VALUES_AT}"),
         ]
+    }
+
+    fn external_argument(&self) -> Option<String> {
+        let path = format!("--links={EXTERNAL_AT}/{}", stored_documents::EXTERNAL);
+        self.external.map(|_| path)
+    }
+
+    fn external_mount(&self) -> Option<VolumeMount> {
+        self.external.map(|_| pod::mount(EXTERNAL, EXTERNAL_AT))
+    }
+
+    fn external_volume(&self) -> Option<Volume> {
+        let secret = self.external?;
+        Some(pod::secret(EXTERNAL, secret, stored_documents::EXTERNAL))
     }
 
     fn of_deployment(&self) -> Vec<String> {

@@ -50,6 +50,7 @@ fn with(change: impl FnOnce(&mut Deployment, &mut Vec<Held>, &mut Vec<ReleaseIma
         manifest: "configmap/m/manifest",
         values: &held,
         pull: vec!["nats.release-messaging".into()],
+        external: None,
         plugins: PodPlugins::default(),
     };
     let (resolved, bpm, links) = (

@@ -1,16 +1,19 @@
 //! What the process remembers of deployments between two reconciles. After a restart it is empty, and each deployment
 //! is converted once.
 
+mod linked;
 mod postponed;
 mod pull_sources;
 mod rollouts;
 mod schedule;
 
+pub use linked::LinkedDeployments;
 pub use postponed::Postponed;
 pub use pull_sources::{PullSources, Source};
 pub use rollouts::Rollouts;
 pub use schedule::{Due, Schedule};
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Namespace and name of a deployment.
@@ -26,6 +29,8 @@ pub struct Memory {
     pub schedule: Schedule,
     /// What each pulls images with.
     pub pulls: PullSources,
+    /// Which other deployments each takes links from.
+    pub linked: LinkedDeployments,
     /// Which have garbage to collect later.
     pub postponed: Postponed,
     /// Which roll an instance group to the operator's image.
@@ -39,6 +44,7 @@ impl Memory {
     pub fn forget(&self, key: &Key) {
         self.schedule.forget(key);
         self.pulls.forget(key);
+        self.linked.remember(key.clone(), BTreeSet::new());
         self.postponed.note(key, false);
         self.rollouts.release(key);
     }

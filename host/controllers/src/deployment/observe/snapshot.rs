@@ -7,6 +7,7 @@ use boson_cluster::cache::{Digest, Digests, Selector};
 use boson_cluster::client::written::Written;
 use boson_manifest::names::Names;
 use kube::{Resource, ResourceExt};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// How long a reconcile waits for the cache to be filled. Without the cache everything works, but costs more.
@@ -21,8 +22,9 @@ pub struct Snapshot {
     settings: Vec<u8>,
 }
 
-/// Which objects a deployment depends on; none if its name is invalid.
-pub fn selector(object: &BoshDeployment) -> Option<Selector> {
+/// Which objects a deployment depends on; none if its name is invalid. `linked`: the other deployments that it takes
+/// links from.
+pub fn selector(object: &BoshDeployment, linked: &BTreeSet<String>) -> Option<Selector> {
     let name = object.name_any();
     let names = Names::new(&name, "", "").ok()?;
     let spec = &object.spec;
@@ -37,13 +39,23 @@ pub fn selector(object: &BoshDeployment) -> Option<Selector> {
     }
     refers.extend(spec.vars.iter().map(|variable| ("Secret", variable.secret.clone())));
     let with_ops = names.with_ops();
+    let mut prefixes = vec![format!("{}var-", with_ops.strip_suffix("with-ops")?)];
+    let names_of_linked = linked.iter().filter_map(|name| Names::new(name, "", "").ok());
+    prefixes.extend(names_of_linked.map(|names| format!("{}-v", names.links(None))));
     Some(Selector {
         namespace: object.namespace()?,
         uid: object.uid()?,
         label: names.deployment(),
+        name,
         refers,
-        variables: format!("{}var-", with_ops.strip_suffix("with-ops")?),
+        prefixes,
     })
+}
+
+/// The same, with what the process remembers.
+pub fn of(context: &Context, object: &BoshDeployment) -> Option<Selector> {
+    let key = (object.namespace()?, object.name_any());
+    selector(object, &context.memory.linked.of(&key))
 }
 
 // === impl Snapshot ===
@@ -83,7 +95,7 @@ pub async fn snapshot(context: &Context, object: &BoshDeployment, resolution: &R
     }
     let own = resolution.active.as_ref().ok()?;
     let faults: Vec<_> = resolution.faults.iter().map(|fault| &fault.message).collect();
-    let selector = selector(object)?;
+    let selector = of(context, object)?;
     let conversion = &context.conversion;
     let settings = serde_json::json!([
         selector.uid,
@@ -98,6 +110,14 @@ pub async fn snapshot(context: &Context, object: &BoshDeployment, resolution: &R
         selector,
         settings: settings.to_string().into_bytes(),
     })
+}
+
+/// The names of the native objects of a kind that provide links to a deployment; none if the cache cannot tell.
+pub async fn linked(context: &Context, object: &BoshDeployment, kind: &str) -> Option<BTreeSet<String>> {
+    match context.cache.is_filled(FILLED).await {
+        true => Some(context.cache.linked(kind, &of(context, object)?)),
+        false => None,
+    }
 }
 
 /// Whether any of the documents is on a web server, which sends no event when it changes.
@@ -126,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_deployment_depends_on_what_it_refers_to_and_on_the_values_of_its_variables() {
-        let selector = selector(&deployment("configmap")).unwrap();
+        let selector = selector(&deployment("configmap"), &["other".to_string()].into()).unwrap();
         let matches = |kind, name: &str, homes: &[&str]| {
             let place = Place {
                 kind,
@@ -147,6 +167,8 @@ mod tests {
             ("Secret", "nats.var-implicit-domain", true),
             ("Secret", "nats.with-ops", false),
             ("Secret", "other.var-password", false),
+            ("Secret", "other.links-v1", true),
+            ("Secret", "another.links-v1", false),
         ] {
             assert_eq!(matches(kind, name, &[]), wanted, "{name}");
         }

@@ -54,6 +54,7 @@ pub fn changes(before: &[Input], now: &[Input]) -> Vec<String> {
             InputKind::Ops => "ops",
             InputKind::CloudConfig => "cloud config",
             InputKind::Variable => "variable",
+            InputKind::Link => "link",
         };
         let text = format!("{kind} '{}'{how}", input.name);
         if !found.contains(&text) {

@@ -24,6 +24,11 @@ pub struct Whose<'a> {
 // === impl Whose ===
 
 impl Whose<'_> {
+    /// The selector of all objects with the label of the deployment.
+    pub fn selector(self) -> String {
+        format!("{}={}", labels::DEPLOYMENT_NAME, self.names.deployment())
+    }
+
     /// The Secret with the manifest after ops.
     ///
     /// # Errors
@@ -57,6 +62,11 @@ impl Whose<'_> {
     /// The versions of the links that the deployment provides.
     pub fn links(self) -> Series {
         self.series(self.names.links(None), secret_type::LINKS, None)
+    }
+
+    /// The versions of the links from outside of the deployment.
+    pub fn external_links(self) -> Series {
+        self.series(self.names.external_links(None), secret_type::EXTERNAL_LINKS, None)
     }
 
     /// The versions of a group's resolved document.

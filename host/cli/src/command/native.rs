@@ -1,0 +1,217 @@
+//! The native objects of `--native`: Secrets, Services and what is behind them, from files as `kubectl get -o yaml`
+//! prints them.
+
+use crate::files;
+use crate::inputs;
+use boson_document::Pointer;
+use boson_pipeline::Diagnostic;
+use boson_pipeline::external::{self, NATIVE_LINK_LIMIT, NATIVE_LINK_UNUSED, Native, Object};
+use boson_pipeline::report::Sources;
+use boson_pipeline::stage::{Deployment, External};
+use boson_pipeline::yaml::Document;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Most YAML documents in one file.
+const MOST_DOCUMENTS: usize = 256;
+/// Kinds that only belong to a Service.
+const BEHIND: [&str; 3] = ["EndpointSlice", "Endpoints", "Pod"];
+/// How many objects without effect a warning names.
+const MOST_NAMED: usize = 5;
+
+/// The documents of `--native`.
+pub struct NativeFiles {
+    documents: Vec<Document>,
+}
+
+/// The links in these files, and warnings.
+pub type Links = Result<(External, Vec<Diagnostic>), Vec<Diagnostic>>;
+
+/// Reads files and directories.
+///
+/// # Errors
+/// All that cannot be read.
+pub fn read(paths: &[PathBuf], sources: &mut Sources) -> Result<NativeFiles, Vec<Diagnostic>> {
+    let (mut documents, mut errors) = (Vec::new(), Vec::new());
+    for path in paths {
+        match of_path(&files::expanded(path), sources) {
+            Ok(read) => documents.extend(read),
+            Err(more) => errors.extend(more),
+        }
+    }
+    if errors.is_empty() {
+        Ok(NativeFiles { documents })
+    } else {
+        Err(errors)
+    }
+}
+
+/// The documents of a file, or of all YAML and JSON files in a directory, in the order of their names.
+fn of_path(path: &Path, sources: &mut Sources) -> Result<Vec<Document>, Vec<Diagnostic>> {
+    if !path.is_dir() {
+        return of_file(path, sources);
+    }
+    let unreadable = |error| vec![*files::unreadable(&files::name(path), &error)];
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(path).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        if matches!(ending, Some("yml" | "yaml" | "json")) && path.is_file() {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    let mut documents = Vec::new();
+    for path in paths {
+        documents.extend(of_file(&path, sources)?);
+    }
+    Ok(documents)
+}
+
+fn of_file(path: &Path, sources: &mut Sources) -> Result<Vec<Document>, Vec<Diagnostic>> {
+    let name = files::name(path);
+    let bytes = files::read(path).map_err(|error| vec![*error])?;
+    let texts = match String::from_utf8(bytes) {
+        Ok(text) => parts(&text),
+        Err(error) => vec![error.into_bytes()],
+    };
+    if texts.len() > MOST_DOCUMENTS {
+        let message = format!("'{name}' has more than {MOST_DOCUMENTS} YAML documents");
+        let error = Diagnostic::error(NATIVE_LINK_LIMIT, message).in_document(&name);
+        return Err(vec![
+            error.help("put the objects into a List, as `kubectl get -o yaml` does"),
+        ]);
+    }
+    let (mut documents, mut errors) = (Vec::new(), Vec::new());
+    for (nth, text) in texts.into_iter().enumerate() {
+        let name = match nth {
+            0 => name.clone(),
+            nth => format!("{name} (document {})", nth + 1),
+        };
+        match inputs::secret_text(&name, text, sources) {
+            Ok(document) => documents.push(document),
+            Err(error) => errors.push(*error),
+        }
+    }
+    if errors.is_empty() { Ok(documents) } else { Err(errors) }
+}
+
+/// The documents of a YAML stream. Lines before a document become empty ones, so that line numbers stay right.
+fn parts(text: &str) -> Vec<Vec<u8>> {
+    let mut parts = vec![Vec::new()];
+    for (nth, line) in text.split_inclusive('\n').enumerate() {
+        let is_marker = line.trim_end() == "---" || line.starts_with("--- ");
+        let is_first = parts.len() == 1 && parts.iter().flatten().all(u8::is_ascii_whitespace);
+        if is_marker && !is_first && parts.len() <= MOST_DOCUMENTS {
+            parts.push(vec![b'\n'; nth]);
+        }
+        if let Some(part) = parts.last_mut() {
+            part.extend_from_slice(line.as_bytes());
+        }
+    }
+    parts
+}
+
+// === impl NativeFiles ===
+
+impl NativeFiles {
+    /// The links that the objects provide to a deployment.
+    pub fn links(&self, deployment: &Deployment) -> Links {
+        let (mut objects, mut diagnostics) = (Vec::new(), Vec::new());
+        for document in &self.documents {
+            let (used, unused) = of_document(document)
+                .into_iter()
+                .partition::<Vec<_>, _>(|object| is_used(object, deployment));
+            diagnostics.extend(warning(document, &unused, deployment));
+            objects.extend(used);
+        }
+        let Native {
+            links,
+            diagnostics: reported,
+        } = external::native(&objects, &deployment.name);
+        diagnostics.extend(reported);
+        if diagnostics.iter().any(Diagnostic::is_error) {
+            return Err(diagnostics);
+        }
+        let external = External {
+            native: links,
+            deployments: Vec::new(),
+        };
+        Ok((external, diagnostics))
+    }
+}
+
+/// The object of a document, or those of its List.
+fn of_document(document: &Document) -> Vec<Object<'_>> {
+    let object = |pointer, tree| Object {
+        document: &document.name,
+        pointer,
+        tree,
+    };
+    let tree = &document.tree;
+    if tree.is_null() {
+        return Vec::new();
+    }
+    if !tree.str("kind").is_some_and(|kind| kind.ends_with("List")) {
+        return vec![object(Pointer::root(), tree)];
+    }
+    let items = tree.items("items").iter().enumerate();
+    let pointer = |nth: usize| Pointer::root().at("items").at(nth);
+    items.map(|(nth, item)| object(pointer(nth), item)).collect()
+}
+
+fn is_used(object: &Object<'_>, deployment: &Deployment) -> bool {
+    let is_here = object
+        .namespace()
+        .is_none_or(|namespace| namespace == deployment.namespace);
+    let provides = || {
+        external::is_marked(|key| object.annotation(key).is_some())
+            && external::deployment(object).is_some_and(|value| external::means(value, &deployment.name))
+    };
+    let is_used = match object.kind() {
+        "Secret" | "Service" => provides(),
+        kind => BEHIND.contains(&kind),
+    };
+    is_here && is_used
+}
+
+/// One warning about all objects of a document that have no effect.
+fn warning(document: &Document, unused: &[Object<'_>], deployment: &Deployment) -> Option<Diagnostic> {
+    let first = unused.first()?;
+    let names: Vec<String> = unused.iter().take(MOST_NAMED).map(ToString::to_string).collect();
+    let more = match unused.len().saturating_sub(MOST_NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let verb = match unused.len() {
+        1 => "has no effect: it provides",
+        _ => "have no effect: they provide",
+    };
+    let message = format!(
+        "{}{more} {verb} no link to deployment '{}' in namespace '{}'",
+        names.join(", "),
+        deployment.name,
+        deployment.namespace
+    );
+    let warning = Diagnostic::warning(NATIVE_LINK_UNUSED, message).in_document(&document.name);
+    let help = "check the annotations `quarks.cloudfoundry.org/deployment-name` and `quarks.cloudfoundry.org/provides`, and the namespace";
+    Some(warning.at(&first.pointer).help(help))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(text: &str) -> Vec<String> {
+        let parts = parts(text).into_iter();
+        parts.map(|part| String::from_utf8(part).unwrap()).collect()
+    }
+
+    #[test]
+    fn documents_keep_their_line_numbers() {
+        assert_eq!(texts("a: 1\n---\nb: 2\n"), ["a: 1\n", "\n---\nb: 2\n"]);
+        assert_eq!(texts("---\na: 1\n"), ["---\na: 1\n"]);
+        assert_eq!(texts("---\na: 1\n--- # b\nb: 2"), ["---\na: 1\n", "\n\n--- # b\nb: 2"]);
+        assert_eq!(texts(""), [""]);
+    }
+}

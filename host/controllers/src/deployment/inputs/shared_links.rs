@@ -1,0 +1,99 @@
+//! The links that other deployments of the namespace share.
+
+use super::digests;
+use crate::deployment::manifest::Manifest;
+use crate::deployment::observe;
+use crate::deployment::plan::documents::Whose;
+use crate::deployment::reconcile::Reconcile;
+use crate::deployment::stop::Stop;
+use boson_api::BoshDeployment;
+use boson_api::deployment::{Input, InputKind};
+use boson_cluster::client::Error;
+use boson_manifest::labels::{SECRET_TYPE, secret_type};
+use boson_manifest::names::Names;
+use boson_pipeline::convert::{providers_document, stored_documents};
+use boson_pipeline::external;
+use boson_pipeline::stage::{ExternalLink, OtherDeployment, Provider};
+use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+
+/// The existing deployments that the manifest names in its links, and what they share.
+pub async fn read(run: &Reconcile<'_>, manifest: &Manifest) -> Result<Vec<OtherDeployment>, Stop> {
+    let named = external::consumed(&manifest.tree, &run.deployment.name);
+    // Remembered before they are read, so that no change is lost.
+    run.context.memory.linked.remember(run.key(), named.clone());
+    if named.is_empty() {
+        return Ok(Vec::new());
+    }
+    let cluster = &run.context.cluster;
+    let mut found = Vec::new();
+    for meta in cluster.list_metadata::<BoshDeployment>(run.namespace, "").await? {
+        let name = meta.name.clone().unwrap_or_default();
+        if !named.contains(&name) || meta.deletion_timestamp.is_some() {
+            continue;
+        }
+        let links = match newest(run, &name, &meta).await? {
+            Some(secret) => shared(&name, &secret).map_err(|error| manifest.one(*error))?,
+            None => Vec::new(),
+        };
+        found.push(OtherDeployment { name, links });
+    }
+    found.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(found)
+}
+
+/// The newest Secret with the links that a deployment provides; none before its first conversion.
+async fn newest(run: &Reconcile<'_>, name: &str, meta: &ObjectMeta) -> Result<Option<Secret>, Error> {
+    let Ok(names) = Names::new(name, run.namespace, &run.deployment.cluster_domain) else {
+        return Ok(None);
+    };
+    let owner = OwnerReference {
+        uid: meta.uid.clone().unwrap_or_default(),
+        ..OwnerReference::default()
+    };
+    let whose = Whose {
+        names: &names,
+        namespace: run.namespace,
+        owner: &owner,
+    };
+    let labels = format!("{},{SECRET_TYPE}={}", whose.selector(), secret_type::LINKS);
+    let versions = run
+        .context
+        .cluster
+        .list_metadata::<Secret>(run.namespace, &labels)
+        .await?;
+    let Some(newest) = whose.links().newest(&versions).map(str::to_string) else {
+        return Ok(None);
+    };
+    let secret = observe::secret(run, &newest).await?;
+    run.progress.uses(secret.iter().map(|secret| Input {
+        kind: InputKind::Link,
+        name: format!("deployment/{name}"),
+        digest: digests::of_secret(&secret.metadata),
+    }));
+    Ok(secret)
+}
+
+/// The links in such a Secret that are shared.
+fn shared(deployment: &str, secret: &Secret) -> Result<Vec<ExternalLink>, Box<boson_pipeline::Diagnostic>> {
+    let name = secret.metadata.name.as_deref().unwrap_or_default();
+    let data = secret
+        .data
+        .as_ref()
+        .and_then(|data| data.get(stored_documents::PROVIDERS));
+    let bytes = data.map(|bytes| bytes.0.as_slice()).unwrap_or_default();
+    let document = stored_documents::read(name, bytes)?;
+    let providers = providers_document::read(&document)?.into_iter();
+    let link = |provider: Provider| {
+        Some(ExternalLink {
+            origin: format!(
+                "job '{}' in instance group '{}' in deployment '{deployment}'",
+                provider.job, provider.group
+            ),
+            name: provider.name,
+            kind: provider.kind,
+            content: provider.shared?,
+        })
+    };
+    Ok(providers.filter_map(link).collect())
+}

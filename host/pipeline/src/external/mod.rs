@@ -1,0 +1,50 @@
+//! Links from outside of a deployment: the properties of native Secrets, the addresses and instances of native Services.
+//!
+//! Nothing here knows BOSH's rules: which job gets which link is decided by the links stage.
+//!
+//! ```text
+//! Secret, annotated  ---> properties ---\
+//!                                        >--- ExternalLink ---> links stage
+//! Service, annotated ---> instances ----/
+//!          ^                  ^
+//!          name of a Secret   EndpointSlices, Endpoints, Pods
+//! ```
+
+mod codes;
+mod consumed;
+mod instances;
+mod marks;
+mod native;
+mod object;
+mod properties;
+mod stored;
+
+pub use codes::ALL as CODES;
+pub use codes::{NATIVE_LINK_LIMIT, NATIVE_LINK_UNUSED};
+pub use consumed::consumed;
+pub use instances::SERVICE;
+pub use marks::{deployment, is_marked, means};
+pub use native::{MOST_BYTES, MOST_INSTANCES, MOST_OBJECTS, Native, native};
+pub use object::Object;
+pub use stored::{read, write};
+
+use crate::scrub::Secrets;
+use crate::stage::External;
+use boson_document::Tree;
+
+// === impl External ===
+
+impl External {
+    /// Whether there is nothing.
+    pub fn is_empty(&self) -> bool {
+        self.native.is_empty() && self.deployments.is_empty()
+    }
+
+    /// The values that no message may contain: the properties of all links.
+    pub fn secrets(&self) -> Secrets {
+        let shared = self.deployments.iter().flat_map(|deployment| &deployment.links);
+        let links = self.native.iter().chain(shared);
+        let properties = links.filter_map(|link| link.content.get("properties").cloned());
+        Secrets::of(&Tree::from(properties.collect::<Vec<_>>()))
+    }
+}
