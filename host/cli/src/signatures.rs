@@ -56,7 +56,7 @@ impl SignatureArguments {
     /// Reads the keys.
     ///
     /// # Errors
-    /// A file is not a public key, or there is none.
+    /// A file is not a public key, or no key was given.
     pub fn read(&self) -> anyhow::Result<Signatures> {
         let mut keys = Keys::default();
         for (file, text) in self.keys.iter().zip(crate::files::read_all(&self.keys)?) {

@@ -113,7 +113,7 @@ proptest! {
         prop_assert_eq!(bootstrap.collect::<Vec<_>>(), (0..sorted.len()).map(|nth| nth == 0).collect::<Vec<_>>());
     }
 
-    // Never a wrong link: with two of a kind, there is none.
+    // Never a wrong link: two of a kind give no link.
     #[test]
     fn several_providers_of_one_link_are_an_error_that_names_them(secrets in 0_usize..4, services in 0_usize..4) {
         let data = [("k".to_string(), "v".to_string())];

@@ -241,7 +241,7 @@ fn only_signed_plugins_are_used_where_signatures_are_enforced() {
         "nonsense".into(),
     ] {
         add(&scene, &text);
-        let told = |deployment: &Value| {
+        let refused = |deployment: &Value| {
             let reported = healthy(deployment, "False");
             reported.is_some_and(|one| {
                 one["message"]
@@ -250,7 +250,7 @@ fn only_signed_plugins_are_used_where_signatures_are_enforced() {
                     .contains("not of a key that the operator trusts")
             })
         };
-        scene.wait("the wrong signature", told);
+        scene.wait("the wrong signature", refused);
     }
     assert!(!uses(&scene.get("boshdeployment/nats").unwrap(), "resources", "hook"));
     add(&scene, &key.sign(&component));

@@ -25,7 +25,7 @@ pub struct Case {
     pub function: String,
     /// An object with a member for each parameter.
     pub arguments: Tree,
-    /// `None`: there is none yet.
+    /// `None` before the first recording.
     pub reply: Option<Tree>,
 }
 

@@ -145,7 +145,7 @@ impl Tests<'_> {
             return Ok(());
         };
         let (mut called, mut most, mut failed) = (0, Measures::default(), Vec::new());
-        // A change may leave an input that is none of the function.
+        // A change may leave an input that the function does not accept.
         for (number, input) in (0..count.saturating_mul(20)).zip(inputs.iter().cycle()) {
             if called == count || failed.len() == FAILURES {
                 break;

@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(
             step(json!({"name": "a user's"})),
             Step::Nothing,
-            "nobody may make the operator roll it"
+            "a workload that the webhook has not marked is not rolled"
         );
         assert_eq!(super::step(None, "cf", &links(2), &key()), Step::Nothing);
     }

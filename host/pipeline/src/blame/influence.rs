@@ -17,7 +17,7 @@ pub struct Influences {
     pub is_complete: bool,
 }
 
-/// Finds the leaves of an input that determine a value. `call`: the value for another input, `None` if there is none.
+/// Finds the leaves of an input that determine a value. `call`: the value for another input, `None` if it has no value.
 pub fn influences(input: &Tree, call: &dyn Fn(&Tree) -> Option<Tree>) -> Influences {
     let mut search = Search {
         base: call(input),

@@ -64,7 +64,7 @@ impl<'a> Object<'a> {
         self.tree.get("spec")?.get(key).filter(|value| !value.is_null())
     }
 
-    /// An error about a member of its metadata; about the whole object if there is none.
+    /// An error about a member of its metadata, or about the whole object if `member` is empty.
     pub fn error(&self, code: &Code, member: &[&str], message: String, help: &str) -> Diagnostic {
         self.placed(Diagnostic::error(code, message).help(help), member)
     }

@@ -122,7 +122,7 @@ async fn note(cluster: &Cluster, key: &Key, entry: &Entry) -> Result<(), Error> 
     cluster.apply(MANAGER, &record(key, &history, owner)).await.map(drop)
 }
 
-/// The record of a plugin, empty if there is none yet or if it cannot be read; none if another ConfigMap has its name,
+/// The record of a plugin: empty if it does not exist yet or cannot be read, `None` if another ConfigMap has its name,
 /// which must not be overwritten.
 pub(super) async fn read(cluster: &Cluster, namespace: &str, plugin: &str) -> Result<Option<History>, Error> {
     let map: Option<ConfigMap> = cluster.get(namespace, &record_name(plugin)).await?;
