@@ -92,11 +92,12 @@ pub(crate) fn judge(imports: &Imports, exports: &[&str]) -> Result<Kind, String>
         }
         [] => {
             let all = Stage::ALL.map(|stage| interface(stage).0);
+            let found: Vec<String> = exports.iter().map(|export| cut(export)).collect();
             Err(other_version(exports, &all).unwrap_or_else(|| {
                 format!(
                     "exports no stage; expected one of {}, found {}",
                     all.join(", "),
-                    list(exports, exports.len())
+                    list(&found, found.len())
                 )
             }))
         }

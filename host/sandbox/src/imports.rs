@@ -97,12 +97,12 @@ impl fmt::Display for Path<'_> {
     }
 }
 
-/// The first of `count` names. Each is shortened.
+/// The first of `count` names.
 pub(crate) fn list<T: AsRef<str>>(names: &[T], count: usize) -> String {
     if names.is_empty() {
         return "nothing".to_string();
     }
-    let shown: Vec<String> = names.iter().take(SHOWN).map(|name| cut(name.as_ref())).collect();
+    let shown: Vec<&str> = names.iter().take(SHOWN).map(AsRef::as_ref).collect();
     match count.saturating_sub(shown.len()) {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
