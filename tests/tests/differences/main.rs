@@ -88,11 +88,16 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
     ),
     (
         "`deployment:` of a consumed link",
-        "plugins/links/tests/stage/links.rs",
-        "errors_are_boshs_and_name_the_entry",
+        "plugins/links/tests/stage/external.rs",
+        "a_link_of_another_deployment_is_used_only_if_the_consumer_names_that",
     ),
     (
-        "`network`, `ip_addresses`, `shared`",
+        "links of native workloads",
+        "plugins/links/tests/stage/external.rs",
+        "native_links_match_by_the_rules_of_jobs",
+    ),
+    (
+        "`network` and `ip_addresses` of a consumed link",
         "plugins/links/tests/stage/links.rs",
         "what_has_no_effect_is_reported",
     ),
