@@ -412,7 +412,7 @@ fn requiring(record: &str, image: &mut Image) -> (&'static str, &'static str, Fu
                 "resolved" => [&[0][..], &group, &[0; 4], &more].concat(),
                 "resolved-group" => nested(image, 0, &[&text, &json], 3),
                 _ => {
-                    let provider = nested(image, 0, &[&text, &text, &text, &text, &json], 2);
+                    let provider = nested(image, 0, &[&text, &text, &text, &text, &json, &[0; 3]], 2);
                     [&[0][..], &group, &provider[1..]].concat()
                 }
             };
