@@ -228,9 +228,19 @@ async fn the_operator_applies_what_the_command_line_prints() {
         let printed = printed.get_mut(key).unwrap();
         mount_job_sources(printed, object);
         without_what_the_cluster_adds(object);
+        if key.1 == "Secret" && key.2.starts_with("link-") {
+            without_values(printed);
+            without_values(object);
+        }
         differing(printed, object, &format!("{} {}", key.1, key.2), &mut differences);
     }
     assert!(differences.is_empty(), "{differences:#?}");
+}
+
+/// Keys only: each side generates the values that the link contains.
+fn without_values(secret: &mut Value) {
+    let data = secret["data"].as_object_mut().unwrap();
+    data.values_mut().for_each(|value| *value = Value::Null);
 }
 
 type Key = (String, String, String);

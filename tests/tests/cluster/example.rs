@@ -35,13 +35,15 @@ pub const KINDS: [(&str, &str); 6] = [
 ];
 
 /// All objects of the example: kind and name.
-pub const OBJECTS: [&str; 25] = [
+pub const OBJECTS: [&str; 28] = [
     "QuarksJob nats-smoke-tests",
     "QuarksSecret nats.var-broker-password",
     "QuarksSecret nats.var-broker-tls",
     "QuarksSecret nats.var-nats-ca",
     "QuarksStatefulSet nats-broker",
     "QuarksStatefulSet nats-gateway",
+    "Secret link-nats-broker-main-broker",
+    "Secret link-nats-gateway-gateway",
     "Secret nats.bpm.broker-v1",
     "Secret nats.bpm.gateway-v1",
     "Secret nats.bpm.smoke-tests-v1",
@@ -49,6 +51,7 @@ pub const OBJECTS: [&str; 25] = [
     "Secret nats.ig-resolved.broker-v1",
     "Secret nats.ig-resolved.gateway-v1",
     "Secret nats.ig-resolved.smoke-tests-v1",
+    "Secret nats.links-v1",
     "Secret nats.var-broker-password",
     "Secret nats.var-broker-tls",
     "Secret nats.var-implicit-system-domain",
