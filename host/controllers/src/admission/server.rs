@@ -89,6 +89,8 @@ impl Reviewers {
         };
         tracing::info!(
             resource,
+            // Selects the lines of a deployment, as in the lines of its reconciles.
+            deployment = (resource == DEPLOYMENTS).then_some(request.name.as_str()),
             name = request.name,
             namespace = request.namespace,
             outcome = answer.outcome.0,
