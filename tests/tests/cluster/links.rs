@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 const CONSUMES: &str = "quarks.cloudfoundry.org/consumes";
 const DEPLOYMENT: &str = "quarks.cloudfoundry.org/deployment";
-const DIGEST: &str = "quarks.cloudfoundry.org/links-digest";
-const BROKER: &str = r#"[{"name": "main-broker", "type": "broker"}]"#;
+pub const DIGEST: &str = "quarks.cloudfoundry.org/links-digest";
+pub const BROKER: &str = r#"[{"name": "main-broker", "type": "broker"}]"#;
 const GATEWAY: &str = r#"[{"name": "gateway", "type": "gateway"}]"#;
 
 /// An environment whose operator gives links to pods, here and in another namespace.
@@ -30,7 +30,7 @@ fn env(name: &str, other: &str) -> Environment {
 }
 
 /// An environment with the example, converted.
-fn deployed(name: &str, other: &str) -> Environment {
+pub fn deployed(name: &str, other: &str) -> Environment {
     let env = env(name, other);
     env.deploy().unwrap();
     env.wait("Applied", |deployment| is(deployment, "Applied", "True"))
@@ -40,14 +40,14 @@ fn deployed(name: &str, other: &str) -> Environment {
     env
 }
 
-fn pod_spec() -> Value {
+pub fn pod_spec() -> Value {
     json!({
         "initContainers": [{"name": "init", "image": "example.com/image"}],
         "containers": [{"name": "main", "image": "example.com/image"}],
     })
 }
 
-fn annotations(deployment: &str, consumes: &str) -> Value {
+pub fn annotations(deployment: &str, consumes: &str) -> Value {
     json!({DEPLOYMENT: deployment, CONSUMES: consumes})
 }
 
@@ -60,7 +60,7 @@ fn create(env: &Environment, namespace: &str, object: &Value) -> Answer {
     env.cluster.try_kubectl(arguments, &object.to_string()).unwrap()
 }
 
-fn until(what: &str, holds: impl Fn() -> Result<bool>) {
+pub fn until(what: &str, holds: impl Fn() -> Result<bool>) {
     let began = Instant::now();
     while !holds().unwrap_or(false) {
         assert!(began.elapsed() < PATIENCE, "{what} did not come");
@@ -81,16 +81,16 @@ fn until_created(env: &Environment, object: &Value) {
     });
 }
 
-fn generation(env: &Environment, what: &str) -> i64 {
+pub fn generation(env: &Environment, what: &str) -> i64 {
     env.get(what).unwrap()["metadata"]["generation"].as_i64().unwrap()
 }
 
-fn digest(env: &Environment, what: &str) -> Value {
+pub fn digest(env: &Environment, what: &str) -> Value {
     env.get(what).unwrap()["spec"]["template"]["metadata"]["annotations"][DIGEST].clone()
 }
 
 /// An ops file that sets the user of the broker, which is a property of its link.
-fn user(name: &str) -> Value {
+pub fn user(name: &str) -> Value {
     let path = "/instance_groups/name=broker/jobs/name=broker/properties/broker/user";
     config_map(
         "more",

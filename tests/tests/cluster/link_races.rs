@@ -1,0 +1,180 @@
+//! Links while the rest of the namespace changes: a workload that another controller of the operator owns, pods that come
+//! and go quickly, and deployments that provide a link of the same name.
+
+use crate::links::{BROKER, DIGEST, annotations, deployed, digest, generation, pod_spec, until, user};
+use crate::operator::Environment;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// How long nothing may happen.
+const QUIET: Duration = Duration::from_secs(6);
+
+/// A QuarksStatefulSet of a user, whose pods consume the link of the broker.
+fn quarks_stateful_set(word: &str) -> Value {
+    let labels = json!({"app": "store"});
+    let mut spec = pod_spec();
+    spec["containers"][0]["env"] = json!([{"name": "WORD", "value": word}]);
+    json!({
+        "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "QuarksStatefulSet", "metadata": {"name": "store"},
+        "spec": {"template": {"metadata": {"labels": labels}, "spec": {
+            "replicas": 1, "serviceName": "store", "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels, "annotations": annotations("nats", BROKER)}, "spec": spec}}}}
+    })
+}
+
+/// The StatefulSets of `store`, with their generations and digests of links.
+fn sets(env: &Environment) -> Vec<(String, i64, Value)> {
+    let names = env.names("statefulset").unwrap();
+    let names = names.into_iter().filter(|name| name.starts_with("store"));
+    let state = |name: String| {
+        let what = format!("statefulset/{name}");
+        (name, generation(env, &what), digest(env, &what))
+    };
+    names.map(state).collect()
+}
+
+fn has_pod(env: &Environment, set: &str) -> bool {
+    let digest = |pod: &Value| pod["metadata"]["annotations"][DIGEST].is_string();
+    env.get(&format!("pod/{set}-0")).is_ok_and(|pod| digest(&pod))
+}
+
+#[test]
+fn a_set_that_the_operator_owns_rolls_once_and_keeps_the_digest_of_its_links() {
+    let mut env = deployed("link-owned", "link-owned-none");
+    env.apply(&[user("first")]).unwrap();
+    env.apply(&[env.deployment(&["nats-scale", "more"])]).unwrap();
+    let value = |env: &Environment, wanted: &str| {
+        let secret = env.get("secret/link-nats-broker-main-broker")?;
+        Ok(env.decoded(&secret["data"]["broker.user"])? == wanted)
+    };
+    until("the first user", || value(&env, "first"));
+    env.apply(&[quarks_stateful_set("one")]).unwrap();
+    until("the pod", || Ok(has_pod(&env, "store-v1")));
+    assert_eq!(sets(&env), [("store-v1".into(), 1, Value::Null)]);
+
+    env.apply(&[user("second")]).unwrap();
+    until("the digest", || Ok(digest(&env, "statefulset/store-v1").is_string()));
+    let rolled = sets(&env);
+    assert_eq!((rolled.len(), rolled[0].1), (1, 2), "{rolled:?}");
+    // Another controller of the operator writes this StatefulSet. A restart reconciles everything.
+    std::thread::sleep(QUIET);
+    assert_eq!(sets(&env), rolled);
+    env.operator.kill();
+    env.operator.start().unwrap();
+    std::thread::sleep(QUIET);
+    assert_eq!(sets(&env), rolled);
+    // That controller writes it again: a change without a new version of the set.
+    env.kubectl(&["label", "quarksstatefulset/store", "team=x"]).unwrap();
+    env.kubectl(&[
+        "label",
+        "statefulset/store-v1",
+        "app.kubernetes.io/managed-by=other",
+        "--overwrite",
+    ])
+    .unwrap();
+    std::thread::sleep(QUIET);
+    assert_eq!(sets(&env)[0].2, rolled[0].2);
+    assert_eq!(sets(&env)[0].1, 2);
+
+    // A new version of the set: its pods get the present links when they are created, so it does not roll again.
+    env.apply(&[quarks_stateful_set("two")]).unwrap();
+    until("the new version", || Ok(has_pod(&env, "store-v2")));
+    std::thread::sleep(QUIET);
+    let found = sets(&env);
+    let newest = found.iter().find(|(name, ..)| name == "store-v2").unwrap();
+    assert_eq!(newest.1, 1, "{found:?}");
+}
+
+#[test]
+fn deployments_that_provide_a_link_of_the_same_name_never_give_the_link_of_the_other() {
+    let env = deployed("link-two", "link-two-none");
+    env.apply(&[user("other")]).unwrap();
+    let mut second = env.deployment(&["nats-scale", "more"]);
+    second["metadata"]["name"] = "second".into();
+    env.apply(&[
+        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "second.var-implicit-system-domain"},
+            "stringData": {"value": "example.com"}}),
+        second,
+    ])
+    .unwrap();
+    until("the links of both", || {
+        Ok(env.get("secret/link-second-broker-main-broker").is_ok())
+    });
+    let user_of = |secret: &str| {
+        let secret = env.get(&format!("secret/{secret}")).unwrap();
+        env.decoded(&secret["data"]["broker.user"]).unwrap()
+    };
+    assert_ne!(user_of("link-nats-broker-main-broker"), "other");
+    assert_eq!(user_of("link-second-broker-main-broker"), "other");
+    for deployment in ["nats", "second"] {
+        let labels = json!({"app": deployment});
+        env.apply(&[json!({
+            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": deployment},
+            "spec": {"selector": {"matchLabels": labels}, "template": {
+                "metadata": {"labels": labels, "annotations": annotations(deployment, BROKER)}, "spec": pod_spec()}}
+        })])
+        .unwrap();
+        let pod = || -> anyhow::Result<Value> {
+            let pods = env.kubectl(&["get", "pods", &format!("--selector=app={deployment}"), "--output=json"])?;
+            Ok(serde_json::from_str::<Value>(&pods)?["items"][0].clone())
+        };
+        until("its pod", || Ok(pod()?["spec"]["volumes"].is_array()));
+        let pod = pod().unwrap();
+        let volumes = pod["spec"]["volumes"].as_array().unwrap().iter();
+        let secrets: Vec<&Value> = volumes.map(|one| &one["secret"]["secretName"]).collect();
+        let wanted = json!(format!("link-{deployment}-broker-main-broker"));
+        assert!(secrets.contains(&&wanted), "{secrets:?}");
+    }
+    // Only the consumers of the deployment that has changed roll.
+    env.apply(&[user("third")]).unwrap();
+    until("the digest", || Ok(digest(&env, "deployment/second").is_string()));
+    std::thread::sleep(QUIET);
+    let both = ["nats", "second"].map(|name| generation(&env, &format!("deployment/{name}")));
+    assert_eq!(both, [1, 2]);
+}
+
+#[test]
+fn changes_in_quick_succession_roll_to_the_last_content_and_a_restored_secret_rolls_nothing() {
+    let env = deployed("link-quick", "link-quick-none");
+    env.apply(&[user("u0")]).unwrap();
+    env.apply(&[env.deployment(&["nats-scale", "more"])]).unwrap();
+    let labels = json!({"app": "web"});
+    let value = |wanted: &str| {
+        let secret = env.get("secret/link-nats-broker-main-broker")?;
+        Ok(env.decoded(&secret["data"]["broker.user"])? == wanted)
+    };
+    until("the first user", || value("u0"));
+    env.apply(&[json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
+        "spec": {"selector": {"matchLabels": labels}, "template": {
+            "metadata": {"labels": labels, "annotations": annotations("nats", BROKER)}, "spec": pod_spec()}}
+    })])
+    .unwrap();
+    let pods = || -> Vec<Value> {
+        let pods = env
+            .kubectl(&["get", "pods", "--selector=app=web", "--output=json"])
+            .unwrap();
+        let pods: Value = serde_json::from_str(&pods).unwrap();
+        pods["items"].as_array().unwrap().clone()
+    };
+    until("the pod", || Ok(!pods().is_empty()));
+    for number in 1..=5 {
+        env.apply(&[user(&format!("u{number}"))]).unwrap();
+    }
+    until("the last user", || value("u5"));
+    until("the digest", || Ok(digest(&env, "deployment/web").is_string()));
+    std::thread::sleep(QUIET);
+    let rolled = (generation(&env, "deployment/web"), digest(&env, "deployment/web"));
+    assert!(rolled.0 <= 3, "changes within a few seconds are one: {rolled:?}");
+    let of_pod = |pod: &Value| pod["metadata"]["annotations"][DIGEST] == rolled.1;
+    assert!(pods().iter().any(of_pod), "no pod has the last content");
+
+    // The Secret is deleted and written again with the same content.
+    env.kubectl(&["delete", "secret/link-nats-broker-main-broker"]).unwrap();
+    until("the Secret again", || value("u5"));
+    std::thread::sleep(QUIET);
+    assert_eq!(
+        (generation(&env, "deployment/web"), digest(&env, "deployment/web")),
+        rolled
+    );
+}
