@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .SILENT:
-.PHONY: demo test check golden cluster node build image chart release plugins setup lint bench corpus clean help
+.PHONY: demo test check golden cluster node examples build image chart release plugins setup lint bench corpus clean help
 
 # With CI=true cargo's target directory lies in the cache, outside the checkout (see .ci/env).
 TARGET := $(shell source .ci/env && echo $$TARGET)
@@ -32,7 +32,7 @@ test: ## install what is missing, build, lint, run all tests
 	$(MAKE) build lint
 	.ci/tests all
 
-check: ## lint, and all tests that need neither root nor Kubernetes; run it before each commit
+check: ## lint, and all tests except those of cluster, node and examples; run it before each commit
 	.ci/setup check
 	$(MAKE) build lint
 	.ci/tests check
@@ -49,6 +49,11 @@ node: ## deployments whose pods run on a node; needs root
 	.ci/setup test
 	$(MAKE) build
 	.ci/tests node
+
+examples: ## plugins in four languages: docs/examples/plugins, and what `host plugin new` creates
+	.ci/setup check
+	$(MAKE) build
+	.ci/tests examples
 
 build: plugins ## host and plugins, in target/release/host and target/plugins
 	$(HOST) plugin precompile $(TARGET)/plugins
@@ -75,7 +80,7 @@ lint: ## formatting, clippy, licences and bans
 	source .ci/env
 	cargo fmt --all --check
 	cargo clippy --release --workspace --all-targets --locked -- -D warnings
-	cargo clippy --release --workspace --test cluster --locked -- -D warnings
+	cargo clippy --release --workspace --test cluster --test example_plugins --locked -- -D warnings
 	cargo deny --locked check bans licenses sources
 	cargo deny --locked --manifest-path tests/smith/Cargo.toml --config .deny.toml check bans licenses sources
 
