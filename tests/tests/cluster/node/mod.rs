@@ -9,6 +9,7 @@ mod lifecycle;
 mod links;
 mod messaging;
 mod names;
+mod native_links;
 mod outputs;
 mod page;
 mod plugins_in_pods;
