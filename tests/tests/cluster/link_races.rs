@@ -177,4 +177,16 @@ fn changes_in_quick_succession_roll_to_the_last_content_and_a_restored_secret_ro
         (generation(&env, "deployment/web"), digest(&env, "deployment/web")),
         rolled
     );
+    // The deployment is deleted and created again. Its generated values are retained, so the content is the same.
+    env.kubectl(&["delete", "boshdeployment/nats"]).unwrap();
+    until("the end of the Secret", || {
+        Ok(env.get("secret/link-nats-broker-main-broker").is_err())
+    });
+    env.apply(&[env.deployment(&["nats-scale", "more"])]).unwrap();
+    until("the same link", || value("u5"));
+    std::thread::sleep(QUIET);
+    assert_eq!(
+        (generation(&env, "deployment/web"), digest(&env, "deployment/web")),
+        rolled
+    );
 }
