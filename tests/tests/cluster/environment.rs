@@ -9,7 +9,7 @@ use boson_controllers::conversion::{
     StoredComponent, Web,
 };
 use boson_controllers::plugins::PluginPolicy;
-use boson_controllers::{Config, Conversion, OWN_SIGNER, run};
+use boson_controllers::{Config, Conversion, OWN_SIGNER, admission, run};
 use boson_pipeline::Diagnostic;
 use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::{Namespace, Secret};
@@ -141,7 +141,7 @@ impl Environment {
             keep_versions: 2,
             permissions: Default::default(),
         };
-        self.operator_that(signer, client, namespaces, lease, conversion)
+        self.operator_that((signer, None), client, namespaces, lease, conversion)
     }
 
     /// An operator with these conversion settings.
@@ -152,12 +152,24 @@ impl Environment {
         lease: &str,
         conversion: Conversion,
     ) -> Operator {
-        self.operator_that(OWN_SIGNER, client, namespaces, lease, conversion)
+        self.operator_that((OWN_SIGNER, None), client, namespaces, lease, conversion)
+    }
+
+    /// An operator with these conversion settings, which also gives links to pods, on a port of its own.
+    pub fn operator_with_links(&self, client: Client, lease: &str, conversion: Conversion) -> Operator {
+        let port = boson_tests::cluster::free_port().unwrap();
+        let admission = admission::Settings {
+            listen: (std::net::Ipv4Addr::LOCALHOST, port).into(),
+            way: admission::Way::Url(format!("https://127.0.0.1:{port}")),
+            links: true,
+        };
+        let here = Namespaces::Fixed([self.namespace.clone()].into());
+        self.operator_that((OWN_SIGNER, Some(admission)), client, here, lease, conversion)
     }
 
     fn operator_that(
         &self,
-        signer: &str,
+        (signer, admission): (&str, Option<admission::Settings>),
         client: Client,
         namespaces: Namespaces,
         lease: &str,
@@ -178,7 +190,7 @@ impl Environment {
             conversion,
             signer: Some(signer.into()),
             metrics: Arc::default(),
-            admission: None,
+            admission,
         };
         let task = tokio::spawn(run(client, config, async {
             let _ = stopped.await;

@@ -171,7 +171,18 @@ impl Example {
     /// An operator of this image. `roll_outdated`: number of deployments that may roll to it at a time.
     pub fn operator_of(&self, client: Client, image: &str, roll_outdated: usize, lease: &str) -> Operator {
         let here = Namespaces::Fixed([self.env.namespace.clone()].into());
-        let conversion = Conversion {
+        let conversion = self.conversion(image, roll_outdated);
+        self.env.operator_with(client, here, lease, conversion)
+    }
+
+    /// An operator that also gives links to pods.
+    pub fn operator_with_links(&self, line: &Connection, death: Death, lease: &str) -> Operator {
+        let client = line.client(self.env.client.clone(), death);
+        self.env.operator_with_links(client, lease, self.conversion("boson", 0))
+    }
+
+    fn conversion(&self, image: &str, roll_outdated: usize) -> Conversion {
+        Conversion {
             plugin_host: Arc::new(BuiltIn(plugins())),
             components: Arc::new(Nothing),
             images: Arc::new(Directories(self.conversions.clone())),
@@ -182,8 +193,7 @@ impl Example {
             roll_outdated,
             keep_versions: 2,
             permissions: Default::default(),
-        };
-        self.env.operator_with(client, here, lease, conversion)
+        }
     }
 
     pub fn any(&self, api_version: &str, kind: &str) -> Api<DynamicObject> {

@@ -36,6 +36,7 @@ mod job_sources;
 mod jobs;
 mod kubectl_plugin;
 mod leader_election;
+mod link_deaths;
 mod link_races;
 mod links;
 mod memory;
