@@ -253,6 +253,25 @@ async fn races_of_providers_never_give_a_wrong_link() {
         .await;
     tenant.apply(service("nats-service")).await;
     consumer.until("the pods again", |link| addresses(link) == wanted).await;
+    // Another selector: the pods that the Service selects are others. An annotation of it alters nothing.
+    let before = consumer.mounted().await.unwrap();
+    let mut none = service("nats-service");
+    none["spec"]["selector"] = json!({"app": "nobody"});
+    tenant.apply(none).await;
+    consumer.until("no pods", |link| addresses(link).is_empty()).await;
+    tenant.apply(service("nats-service")).await;
+    consumer
+        .until("the pods once more", |link| addresses(link) == wanted)
+        .await;
+    assert_eq!(consumer.mounted().await, Some(before + 2));
+    let inputs = consumer.digest_of_inputs().await;
+    let mut labeled = service("nats-service");
+    labeled["metadata"]["annotations"]["team"] = "x".into();
+    tenant.apply(labeled).await;
+    let changed = |deployment: &Value| deployment["status"]["inputs"] != inputs;
+    tenant.until("d", "the new state of the Service", changed).await;
+    tenant.applied("d").await;
+    assert_eq!(consumer.mounted().await, Some(before + 2));
     // A second provider: the error names both, and the pods keep their link.
     let client = consumer.workload("client").await;
     tenant.apply(secret("other-secret", "other-password", json!({}))).await;
