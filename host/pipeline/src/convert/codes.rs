@@ -14,7 +14,7 @@ boson_document::codes! {
     CONVERT_LINK_INVALID = "convert-link-invalid", "A link cannot be stored in a Secret",
         "The properties that a job provides become the keys of the link's Secret, with dots between the parts. \
          Kubernetes accepts letters, digits, `-`, `_` and `.` in keys, and at most 1 MiB in a Secret. Rename the \
-         property, make it a list, or provide less.";
+         property, or provide less.";
     CONVERT_NO_GROUP = "convert-no-group", "The manifest has no such instance group",
         "A pod of the conversion processes one instance group, by name, and its manifest has no group with that \
          name.";

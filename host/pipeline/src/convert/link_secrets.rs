@@ -1,6 +1,6 @@
 //! The Secrets of the links that a deployment provides: pods that are not part of the deployment read the properties
 //! from them. A key for each property, with dots between its parts; a text as it is, anything else as JSON, and nothing
-//! for a property without a value.
+//! for a property without a value. A map with a member whose name a Secret cannot have, such as a path, is JSON too.
 
 use crate::bundle::Bundle;
 use crate::bundle::limits::{DATA_LIMIT, is_data_key};
@@ -174,13 +174,9 @@ fn text(provider: &Provider) -> String {
 fn flatten(tree: &Tree, path: &str, data: &mut Data) -> Result<(), String> {
     match tree {
         Tree::Null => return Ok(()),
-        Tree::Object(map) if (!map.is_empty() || path.is_empty()) && tree.as_map().is_some() => {
+        Tree::Object(map) if path.is_empty() || has_keys(tree, path) => {
             for (key, value) in map {
-                let path = match path {
-                    "" => key.clone(),
-                    path => format!("{path}.{key}"),
-                };
-                flatten(value, &path, data)?;
+                flatten(value, &joined(path, key), data)?;
             }
             return Ok(());
         }
@@ -200,6 +196,19 @@ fn flatten(tree: &Tree, path: &str, data: &mut Data) -> Result<(), String> {
     match data.insert(path.to_string(), value) {
         None => Ok(()),
         Some(_) => Err(format!("two properties become its key '{path}'")),
+    }
+}
+
+/// Whether the members of a map can be keys of their own in a Secret.
+fn has_keys(tree: &Tree, path: &str) -> bool {
+    let fits = |key: &String| !key.is_empty() && is_data_key(&joined(path, key));
+    tree.as_map().is_some_and(|map| !map.is_empty() && map.keys().all(fits))
+}
+
+fn joined(path: &str, key: &str) -> String {
+    match path {
+        "" => key.to_string(),
+        path => format!("{path}.{key}"),
     }
 }
 
@@ -251,7 +260,8 @@ mod tests {
     #[test]
     fn properties_become_flat_keys_texts_stay_and_other_values_are_json() {
         let properties = r#"{"nats": {"user": "u", "port": 4222, "ratio": 1.50, "tls": {"enabled": true},
-            "machines": ["a", {"b": 1}], "none": null, "empty": {}, "blank": "", "big": 12345678901234567890123}}"#;
+            "machines": ["a", {"b": 1}], "none": null, "empty": {}, "blank": "", "big": 12345678901234567890123,
+            "paths": {"/a b": {"c": 1}, "d": null}, "unnamed": {"": "x"}}}"#;
         let (made, reported) = made_of(&[
             provider("nats_x", "nats", "b", properties),
             provider("t", "none", "a", "{}"),
@@ -272,9 +282,11 @@ mod tests {
             ("nats.blank", ""),
             ("nats.empty", "{}"),
             ("nats.machines", r#"["a",{"b":1}]"#),
+            ("nats.paths", r#"{"/a b":{"c":1},"d":null}"#),
             ("nats.port", "4222"),
             ("nats.ratio", "1.50"),
             ("nats.tls.enabled", "true"),
+            ("nats.unnamed", r#"{"":"x"}"#),
             ("nats.user", "u"),
         ];
         let wanted = wanted.map(|(key, value)| (key.to_string(), value.to_string()));
@@ -288,9 +300,9 @@ mod tests {
             "SECRET".repeat(200_000)
         );
         for (properties, wanted) in [
-            (r#"{"a": {"b/c": "SECRET"}}"#, "the key 'a.b/c'"),
+            (r#"{"b/c": "SECRET"}"#, "the key 'b/c'"),
             (r#"{"": "SECRET"}"#, "the key ''"),
-            ("{\"a\": {\"\\u00007\": \"SECRET\"}}", "the key 'a.\\0"),
+            ("{\"a\": {\"\\u00007\": \"SECRET\"}}", "of its key 'a' cannot"),
             ("{\"a\": [{\"\\u00007\": \"SECRET\"}]}", "of its key 'a' cannot"),
             ("{\"a\": {\"\\u0000\": \".nan\"}}", "of its key 'a' cannot"),
             (
