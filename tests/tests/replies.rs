@@ -527,6 +527,25 @@ fn a_check_warns_until_it_is_enforced() {
 }
 
 #[test]
+fn a_check_that_fails_itself_is_skipped_only_on_request() {
+    let folder = deployment();
+    // More diagnostics than its memory has room for.
+    let functions = [("check", vec![0, u32::MAX])];
+    write(folder.path(), "checks", "policy", Image::default(), &functions);
+    let ran = convert_with(folder.path(), "checks", &["--enforce-checks"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{}", ran.stderr);
+    assert!(ran.stderr.contains("error[plugin-"), "{}", ran.stderr);
+    // Also if its errors would fail the conversion: it reports none.
+    let ran = convert_with(folder.path(), "checks", &["--enforce-checks", "--skip-failed-checks"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stdout.contains("kind: StatefulSet"), "{}", ran.stdout);
+    assert!(ran.stderr.contains("warning[plugin-"), "{}", ran.stderr);
+    for words in ["plugin 'theirs.wasm' ", "(sha256:", "; the check is skipped"] {
+        assert!(ran.stderr.contains(words), "no {words:?} in {}", ran.stderr);
+    }
+}
+
+#[test]
 fn diagnostics_of_a_plugin_are_shown_without_values_and_with_its_name() {
     let folder = deployment();
     let said = Said {

@@ -17,7 +17,7 @@ use boson_document::{Tree, json};
 use boson_pipeline::settings;
 use boson_pipeline::yaml::{Document, Mark};
 use boson_pipeline::{Diagnostic, Stage, Stages};
-use boson_sandbox::{Digest, Failure, Plugin, Plugins, Sandbox, Source};
+use boson_sandbox::{CheckPolicy, Digest, Failure, Plugin, Plugins, Sandbox, Source};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
@@ -50,8 +50,8 @@ struct Known {
     settings: String,
     /// JSON Schema of them.
     schema: Tree,
-    /// Of the stage `checks`: its errors fail the conversion.
-    is_enforced: bool,
+    /// Of the stage `checks`: what it may stop.
+    policy: CheckPolicy,
     /// Memory for its machine code, charged to the namespace that loaded it first; `None` for plugins of the
     /// installation.
     _code: Option<Arc<Share>>,
@@ -76,7 +76,10 @@ impl Loaded {
         }
         let checks = built_in.iter_mut().filter(|known| known.plugin.stage == Stage::Checks);
         for (nth, known) in checks.enumerate() {
-            known.is_enforced = plugins.is_enforced(nth);
+            known.policy = CheckPolicy {
+                is_enforced: plugins.is_enforced(nth),
+                is_optional: plugins.is_optional(nth),
+            };
         }
         Ok(Self {
             shared: Arc::new(Shared {
@@ -253,7 +256,7 @@ impl Known {
         Ok(Self {
             settings: plugin.settings().to_string(),
             schema: description.settings_schema,
-            is_enforced: false,
+            policy: CheckPolicy::default(),
             plugin,
             used,
             _code: None,
@@ -305,7 +308,10 @@ impl Known {
     /// Under the name of its `plugin.yaml`, with its settings.
     fn named(mut self, chosen: &Chosen) -> Self {
         self.used.name.clone_from(&chosen.name);
-        self.is_enforced = chosen.is_enforced;
+        self.policy = CheckPolicy {
+            is_enforced: chosen.is_enforced,
+            is_optional: chosen.is_optional,
+        };
         let Settings { tree, document } = &chosen.settings;
         self.plugin = self.plugin.with_settings(tree, document);
         // Another ConfigMap may have the same component under another name.

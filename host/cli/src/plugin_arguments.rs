@@ -6,6 +6,7 @@ use boson_pipeline::bundle::kinds::Kind;
 use boson_pipeline::bundle::privileges::Privilege;
 use boson_pipeline::bundle::{ConflictingKinds, Grant, KeyPattern, Permissions};
 use boson_pipeline::{Diagnostic, Stage};
+use boson_sandbox::CheckPolicy;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -23,6 +24,9 @@ pub struct PluginArguments {
     /// Fail if a plugin of `checks` reports an error; otherwise it is a warning
     #[arg(long, env = "BOSON_ENFORCE_CHECKS", help_heading = "Plugins")]
     pub enforce_checks: bool,
+    /// Continue with a warning if a plugin of `checks` fails itself: if it traps, exceeds a limit, or gives a malformed reply
+    #[arg(long, env = "BOSON_SKIP_FAILED_CHECKS", help_heading = "Plugins")]
+    pub skip_failed_checks: bool,
     /// Take the built-in plugins from this directory (`ops.wasm`, ...) instead of the installation's
     #[arg(long, value_name = "DIR", env = "BOSON_PLUGINS_DIR", help_heading = "Plugins")]
     pub plugins_dir: Option<PathBuf>,
@@ -30,6 +34,18 @@ pub struct PluginArguments {
     /// share it [default: the limit of its container, or half of the machine's memory]
     #[arg(long, value_name = "SIZE", env = "BOSON_MAX_MEMORY", help_heading = "Plugins")]
     pub max_memory: Option<Memory>,
+}
+
+// === impl PluginArguments ===
+
+impl PluginArguments {
+    /// What plugins of `checks` may stop.
+    pub fn check_policy(&self) -> CheckPolicy {
+        CheckPolicy {
+            is_enforced: self.enforce_checks,
+            is_optional: self.skip_failed_checks,
+        }
+    }
 }
 
 /// The options for what plugins may do. Each may begin with `PLUGIN:` or `NAMESPACE/PLUGIN:`.

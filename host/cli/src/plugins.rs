@@ -100,7 +100,7 @@ pub fn load(arguments: &PluginArguments, stages: &[Stage]) -> Result<Plugins, Ve
 fn insert(plugins: &mut Plugins, plugin: Plugin, arguments: &PluginArguments) -> Result<(), Box<Diagnostic>> {
     match plugin.stage {
         Stage::Resources => plugins.add_resources(plugin, true),
-        Stage::Checks => plugins.add_check(plugin, arguments.enforce_checks),
+        Stage::Checks => plugins.add_check(plugin, arguments.check_policy()),
         _ => plugins
             .insert_rule(plugin)
             .map_err(|failure| Box::new(failure.diagnostic()))?,

@@ -136,6 +136,8 @@ pub struct Chosen {
     pub is_ordered: bool,
     /// `checks`: its errors fail the conversion.
     pub is_enforced: bool,
+    /// `checks`: if it fails itself, the conversion continues with a warning.
+    pub is_optional: bool,
     /// Settings for its calls.
     pub settings: Settings,
 }

@@ -491,6 +491,9 @@ pub trait Stages: Sync {
     fn check(&self, nth: usize, deployment: &Deployment, view: View<'_>) -> Reply<()>;
     /// Whether errors of this plugin of the checks stage fail the conversion.
     fn is_enforced(&self, nth: usize) -> bool;
+    /// Whether the conversion continues without this plugin of the checks stage if it fails: if it traps, exceeds a limit,
+    /// or gives a malformed reply.
+    fn is_optional(&self, nth: usize) -> bool;
     /// The plugin of a stage; `nth` counts those of `resources` and `checks`. Of a rule with wrappers, the outermost,
     /// which returns what the host gets.
     fn author(&self, stage: Stage, nth: usize) -> Author {

@@ -115,6 +115,10 @@ impl Stages for Native {
     fn is_enforced(&self, _: usize) -> bool {
         false
     }
+
+    fn is_optional(&self, _: usize) -> bool {
+        false
+    }
 }
 
 /// Generates values that say how they were generated; records the order.

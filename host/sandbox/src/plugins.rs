@@ -35,8 +35,16 @@ pub(crate) struct ResourcePlugin {
 /// A plugin of `checks`.
 pub(crate) struct Check {
     pub plugin: Plugin,
+    pub policy: CheckPolicy,
+}
+
+/// What a plugin of `checks` may stop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CheckPolicy {
     /// Its errors fail the conversion.
     pub is_enforced: bool,
+    /// If it fails itself, the conversion continues with a warning.
+    pub is_optional: bool,
 }
 
 // === impl Plugins ===
@@ -61,7 +69,7 @@ impl Plugins {
         let mut plugins = Self::new(sandbox);
         match plugin.stage {
             Stage::Resources => plugins.add_resources(plugin, true),
-            Stage::Checks => plugins.add_check(plugin, true),
+            Stage::Checks => plugins.add_check(plugin, CheckPolicy::default()),
             stage => drop(plugins.rules.insert(stage, plugin)),
         }
         plugins
@@ -111,9 +119,9 @@ impl Plugins {
         self.resources.push(ResourcePlugin { plugin, is_ordered });
     }
 
-    /// Adds a plugin of `checks`. `is_enforced`: its errors fail the conversion.
-    pub fn add_check(&mut self, plugin: Plugin, is_enforced: bool) {
-        self.checks.push(Check { plugin, is_enforced });
+    /// Adds a plugin of `checks`.
+    pub fn add_check(&mut self, plugin: Plugin, policy: CheckPolicy) {
+        self.checks.push(Check { plugin, policy });
     }
 
     /// All plugins, in the order of the stages; before a wrapper comes what it wraps.

@@ -353,7 +353,11 @@ impl Stages for Plugins {
     }
 
     fn is_enforced(&self, nth: usize) -> bool {
-        self.checks.get(nth).is_some_and(|one| one.is_enforced)
+        self.checks.get(nth).is_some_and(|one| one.policy.is_enforced)
+    }
+
+    fn is_optional(&self, nth: usize) -> bool {
+        self.checks.get(nth).is_some_and(|one| one.policy.is_optional)
     }
 
     fn check(&self, nth: usize, deployment: &Deployment, view: View<'_>) -> Reply<()> {

@@ -4,7 +4,7 @@ use super::{SANDBOX, is_alive, load};
 use boson_document::Tree;
 use boson_pipeline::stage::{Deployment, Reply, Spread, StageError, View};
 use boson_pipeline::{Diagnostic, Stages};
-use boson_sandbox::Plugins;
+use boson_sandbox::{CheckPolicy, Plugins};
 use boson_tests::component::component;
 use boson_tests::wrapper::COMMON;
 
@@ -20,7 +20,7 @@ fn plugin(stage: &str, function: &str, body: &str) -> Plugins {
     let plugin = load(&component(&module, stage).unwrap()).unwrap();
     let mut plugins = Plugins::new(SANDBOX.clone());
     match stage {
-        "checks" => plugins.add_check(plugin, true),
+        "checks" => plugins.add_check(plugin, CheckPolicy::default()),
         _ => plugins.add_resources(plugin, true),
     }
     plugins

@@ -50,6 +50,9 @@ pub struct PackArguments {
     /// Let errors of this plugin of `checks` fail conversions; otherwise they are warnings
     #[arg(long)]
     enforce: bool,
+    /// What happens if this plugin of `checks` fails itself: `fail` the conversion, or `skip` the check with a warning
+    #[arg(long, value_name = "WHAT", value_parser = ["fail", "skip"])]
+    on_failure: Option<String>,
     /// Run the plugin beside the one of its name, without effect, and report how its replies differ
     #[arg(long)]
     shadow: bool,
@@ -103,6 +106,11 @@ pub fn run(arguments: &PackArguments, color: Color) -> Result<(), Failed> {
     }
     if arguments.enforce && arguments.stage != Stage::Checks {
         let what = "--enforce is for plugins of the stage 'checks'";
+        return Err(fail(vec![Diagnostic::error(codes::PLUGIN_ARGUMENTS, what)], &sources));
+    }
+    if arguments.on_failure.as_deref() == Some("skip") && arguments.stage != Stage::Checks {
+        let what =
+            "--on-failure skip is for plugins of the stage 'checks': without another plugin, the objects would differ";
         return Err(fail(vec![Diagnostic::error(codes::PLUGIN_ARGUMENTS, what)], &sources));
     }
     let name = arguments.name.clone().unwrap_or(described_name);
@@ -263,6 +271,9 @@ fn document(
     }
     if arguments.enforce {
         document.set("enforce", true);
+    }
+    if let Some(on_failure) = &arguments.on_failure {
+        document.set("onFailure", on_failure.as_str());
     }
     if arguments.shadow {
         document.set("shadow", true);

@@ -119,7 +119,7 @@ fn stages(
         let plugin = known.plugin.clone();
         match plugin.stage {
             Stage::Resources => stages.add_resources(plugin, *is_ordered),
-            Stage::Checks => stages.add_check(plugin, known.is_enforced),
+            Stage::Checks => stages.add_check(plugin, known.policy),
             _ => stages.insert_rule(plugin)?,
         }
     }
@@ -138,7 +138,7 @@ fn shadowed(
         // Permissions may depend on who installed it.
         texts.push_str(&format!("{:?}\n", known.plugin.author()));
         let parts = [known.plugin.stage.name(), &known.used.digest, &known.settings];
-        let flags = [*is_ordered, known.is_enforced].map(|flag| flag.to_string());
+        let flags = [*is_ordered, known.policy.is_enforced, known.policy.is_optional].map(|flag| flag.to_string());
         for part in parts.into_iter().chain(flags.iter().map(String::as_str)) {
             texts.push_str(&format!("{}:{part}\n", part.len()));
         }

@@ -23,6 +23,8 @@ pub struct PluginDocument {
     pub order: Option<i64>,
     /// Its errors fail the conversion; only of `checks`.
     pub is_enforced: bool,
+    /// If it fails itself, the conversion continues with a warning; only of `checks`.
+    pub is_optional: bool,
     /// It runs beside the plugin of its name, without effect.
     pub is_shadow: bool,
     /// Settings, an object.
@@ -82,12 +84,13 @@ struct Reader<'a> {
     errors: Vec<Diagnostic>,
 }
 
-const KNOWN: [&str; 12] = [
+const KNOWN: [&str; 13] = [
     "name",
     "replaces",
     "wraps",
     "order",
     "enforce",
+    "onFailure",
     "shadow",
     "settings",
     "selector",
@@ -124,6 +127,7 @@ impl Reader<'_> {
             wraps: tree.get("wraps").is_some(),
             order: tree.get("order").and_then(Tree::as_i64),
             is_enforced: tree.get("enforce") == Some(&Tree::Bool(true)),
+            is_optional: tree.str("onFailure") == Some("skip"),
             is_shadow: tree.get("shadow") == Some(&Tree::Bool(true)),
             settings,
             selector: self.selector(tree.get("selector")),
@@ -133,7 +137,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Checks `replaces`, `wraps`, `order`, `enforce` and `shadow`.
+    /// Checks `replaces`, `wraps`, `order`, `enforce`, `onFailure` and `shadow`.
     fn place(&mut self, tree: &Tree, stage: Stage) {
         let root = Pointer::root();
         for key in ["replaces", "wraps"] {
@@ -174,12 +178,25 @@ impl Reader<'_> {
                 self.wrong(&root.at("enforce"), "'enforce' must be true or false");
             }
         }
+        self.on_failure(tree, stage);
         if tree
             .get("shadow")
             .is_some_and(|shadow| !matches!(shadow, Tree::Bool(_)))
         {
             self.wrong(&root.at("shadow"), "'shadow' must be true or false");
         }
+    }
+
+    /// Checks `onFailure`. A conversion without a rule, or without a plugin of `resources`, would create other objects.
+    fn on_failure(&mut self, tree: &Tree, stage: Stage) {
+        let Some(given) = tree.get("onFailure") else { return };
+        let what = match given.as_str() {
+            Some("fail") => return,
+            Some("skip") if stage == Stage::Checks => return,
+            Some("skip") => format!("a plugin of '{stage}' cannot be skipped, because the objects depend on it"),
+            _ => "'onFailure' must be 'fail' or 'skip'".to_string(),
+        };
+        self.wrong(&Pointer::root().at("onFailure"), &what);
     }
 
     /// The digest of the component, which only an image makes unnecessary.
@@ -345,6 +362,18 @@ mod tests {
         let check = format!("name: p\nenforce: true\ndigest: {DIGEST}\n");
         assert!(parse(&check, Stage::Checks).unwrap().is_enforced);
         assert!(parse(&check, Stage::Ops).is_err());
+        let on_failure =
+            |value: &str, stage: Stage| parse(&format!("name: p\nonFailure: {value}\ndigest: {DIGEST}\n"), stage);
+        assert!(on_failure("skip", Stage::Checks).unwrap().is_optional);
+        assert!(!on_failure("fail", Stage::Checks).unwrap().is_optional && on_failure("fail", Stage::Ops).is_ok());
+        for (value, stage) in [
+            ("skip", Stage::Resources),
+            ("skip", Stage::Bpm),
+            ("ignore", Stage::Checks),
+        ] {
+            let errors = on_failure(value, stage).unwrap_err();
+            assert!(errors.len() == 1 && errors[0].starts_with("/onFailure "), "{errors:?}");
+        }
         let shadow = |value: &str| parse(&format!("name: p\nshadow: {value}\ndigest: {DIGEST}\n"), Stage::Ops);
         assert!(shadow("true").unwrap().is_shadow && !shadow("false").unwrap().is_shadow);
         assert_eq!(shadow("1").unwrap_err().len(), 1);

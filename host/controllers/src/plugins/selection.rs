@@ -295,6 +295,7 @@ impl<'a> Selecting<'a> {
                 digest: None,
                 is_ordered: true,
                 is_enforced: false,
+                is_optional: false,
                 settings: settings_of(&Tree::object(), choice, String::new()),
             };
             return self.selection.chosen.push(Pick {
@@ -348,6 +349,7 @@ fn chosen(one: Candidate<'_>, choice: Option<&PluginChoice>, is_ordered: bool, o
         digest: document.digest.clone(),
         is_ordered,
         is_enforced: document.is_enforced,
+        is_optional: document.is_optional,
         settings,
     }
 }

@@ -18,6 +18,7 @@ fn document(name: &str, stage: Stage, order: i64) -> PluginDocument {
         wraps: false,
         order: (order != 0).then_some(order),
         is_enforced: false,
+        is_optional: false,
         is_shadow: false,
         settings: Tree::object().with("a", "plugin").with("b", "plugin"),
         selector: Selector::default(),

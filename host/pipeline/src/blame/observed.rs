@@ -153,6 +153,10 @@ impl Stages for Observed<'_> {
         self.stages.is_enforced(nth)
     }
 
+    fn is_optional(&self, nth: usize) -> bool {
+        self.stages.is_optional(nth)
+    }
+
     fn author(&self, stage: Stage, nth: usize) -> Author {
         self.stages.author(stage, nth)
     }

@@ -76,6 +76,7 @@ fn check(
     for nth in 0..stages.checks() {
         let found = match stages.check(nth, deployment, view) {
             Ok(((), found)) | Err(StageError::Input(found)) => found,
+            Err(StageError::Plugin(failure)) if stages.is_optional(nth) => vec![skipped(*failure)],
             // A check that cannot run says nothing about the objects.
             Err(StageError::Plugin(failure)) => return Err(vec![*failure]),
         };
@@ -91,6 +92,15 @@ fn check(
         }
     }
     if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+/// The warning about a check that failed and may be skipped.
+fn skipped(failure: Diagnostic) -> Diagnostic {
+    Diagnostic {
+        severity: Severity::Warning,
+        message: format!("{}; the check is skipped, as `onFailure` says", failure.message),
+        ..failure
+    }
 }
 
 // === impl GroupSummary ===

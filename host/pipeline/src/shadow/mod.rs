@@ -257,6 +257,10 @@ impl Stages for Shadowed {
         self.inner.is_enforced(nth)
     }
 
+    fn is_optional(&self, nth: usize) -> bool {
+        self.inner.is_optional(nth)
+    }
+
     fn author(&self, stage: Stage, nth: usize) -> Author {
         self.inner.author(stage, nth)
     }
