@@ -98,7 +98,7 @@ fn check(
 fn skipped(failure: Diagnostic) -> Diagnostic {
     Diagnostic {
         severity: Severity::Warning,
-        message: format!("{}; the check is skipped, as `onFailure` says", failure.message),
+        message: format!("{}; the check is skipped", failure.message),
         ..failure
     }
 }
