@@ -6,7 +6,9 @@ use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::Stop;
 use boson_cluster::objects;
 use boson_document::{Tree, json};
-use boson_pipeline::Diagnostic;
+use boson_pipeline::bundle::Bundle;
+use boson_pipeline::bundle::privileges::GrantedPrivileges;
+use boson_pipeline::{Author, Diagnostic};
 use serde_json::Value;
 
 /// These objects, marked as the deployment's own.
@@ -25,4 +27,24 @@ pub fn owned(run: &Reconcile<'_>, objects: Vec<Tree>, manifest: &Manifest) -> Re
         Ok(value)
     };
     objects.into_iter().map(one).collect()
+}
+
+/// These objects of a stage after the checks of a bundle, marked as the deployment's own.
+///
+/// # Errors
+/// The stage made an object that it may not make.
+pub fn checked(
+    run: &Reconcile<'_>,
+    objects: Vec<Tree>,
+    author: Author,
+    manifest: &Manifest,
+) -> Result<Vec<Value>, Stop> {
+    let mut bundle = Bundle::with_rules(
+        &run.deployment,
+        GrantedPrivileges::default(),
+        &run.context.conversion.permissions,
+        &manifest.tree,
+    );
+    bundle.add(objects, author).map_err(|errors| manifest.fail(errors))?;
+    owned(run, bundle.into_objects(), manifest)
 }

@@ -1,6 +1,6 @@
 //! Pull Secrets for the pods of a conversion, from the credentials of releases in the manifest.
 
-use super::owned::owned;
+use super::owned;
 use crate::deployment::act;
 use crate::deployment::inputs;
 use crate::deployment::manifest::{Manifest, SharedStages, blocking};
@@ -8,8 +8,6 @@ use crate::deployment::observe;
 use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::Stop;
 use boson_pipeline::Stage;
-use boson_pipeline::bundle::Bundle;
-use boson_pipeline::bundle::privileges::GrantedPrivileges;
 use boson_pipeline::stage::Named;
 
 /// Applies the pull Secrets early: pods of the conversion need them before the objects of the deployment exist.
@@ -31,16 +29,7 @@ pub async fn apply(run: &Reconcile<'_>, stages: &SharedStages, manifest: &Manife
     let secrets = objects
         .into_iter()
         .filter(|object| object.str("kind") == Some("Secret"));
-    let permissions = &run.context.conversion.permissions;
-    let mut bundle = Bundle::with_rules(
-        &run.deployment,
-        GrantedPrivileges::default(),
-        permissions,
-        &manifest.tree,
-    );
-    let checked = bundle.add(secrets.collect(), author);
-    checked.map_err(|errors| manifest.fail(errors))?;
-    let wanted = owned(run, bundle.into_objects(), manifest)?;
+    let wanted = owned::checked(run, secrets.collect(), author, manifest)?;
     let mut live = observe::of_kind(run, "v1", "Secret").await?;
     for object in observe::difference(run, wanted, &mut live).await?.apply {
         act::apply(run, &object).await?;

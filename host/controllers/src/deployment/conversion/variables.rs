@@ -1,15 +1,13 @@
 //! The step before values exist: which variables need one. Checks the manifest as far as that is possible without
 //! values.
 
-use super::owned::owned;
+use super::owned;
 use crate::deployment::inputs;
 use crate::deployment::manifest::{Manifest, SharedStages, blocking};
 use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::Stop;
 use boson_api::deployment::ConversionMode;
 use boson_document::Tree;
-use boson_pipeline::bundle::Bundle;
-use boson_pipeline::bundle::privileges::GrantedPrivileges;
 use boson_pipeline::scrub::Secrets;
 use boson_pipeline::stage::{Deployment, External, Named, Variable};
 use boson_pipeline::variables::{self, Table};
@@ -82,16 +80,7 @@ pub async fn asked(
     let secrets = objects
         .into_iter()
         .filter(|object| object.str("kind") == Some("QuarksSecret"));
-    let permissions = &run.context.conversion.permissions;
-    let mut bundle = Bundle::with_rules(
-        &run.deployment,
-        GrantedPrivileges::default(),
-        permissions,
-        &manifest.tree,
-    );
-    let checked = bundle.add(secrets.collect(), author);
-    checked.map_err(|errors| manifest.fail(errors))?;
-    let secrets = owned(run, bundle.into_objects(), &manifest)?;
+    let secrets = owned::checked(run, secrets.collect(), author, &manifest)?;
     Ok(Asked {
         manifest,
         variables,
