@@ -12,9 +12,13 @@ boson_document::codes! {
         "Pods ask for a link by its type and name. If the properties of several providers differ, none of them becomes a \
          Secret, because a pod might get the wrong one. Give one of them another name: `provides: {link: {as: name}}`.";
     CONVERT_LINK_INVALID = "convert-link-invalid", "A link cannot be stored in a Secret",
-        "The properties that a job provides become the keys of the link's Secret, with dots between the parts. \
-         Kubernetes accepts letters, digits, `-`, `_` and `.` in keys, and at most 1 MiB in a Secret. Rename the \
-         property, or provide less.";
+        "The properties that a job provides become the keys of the link's Secret, with dots between the parts. A Secret \
+         has at most 1 MiB, and its name needs a letter or digit of the link's name and type. Provide less, or rename \
+         the link.";
+    CONVERT_LINK_KEY = "convert-link-key", "A property of a link is not in its Secret",
+        "Pods outside of the deployment do not get this property; jobs do. Kubernetes accepts letters, digits, `-`, `_` \
+         and `.` in keys of a Secret, values are text or JSON, and two properties cannot have the same key. Rename the \
+         property, or make it a member of a map: a map whose members cannot be keys is stored as JSON.";
     CONVERT_NO_GROUP = "convert-no-group", "The manifest has no such instance group",
         "A pod of the conversion processes one instance group, by name, and its manifest has no group with that \
          name.";

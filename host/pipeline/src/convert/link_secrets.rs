@@ -36,7 +36,10 @@ pub fn secrets(
             let pointer = places::of_group(manifest.tree, &provider.group);
             error.in_document(manifest.name).at(pointer)
         };
-        match Link::of(names, provider, &mut claims) {
+        let mut left_out = Vec::new();
+        let found = Link::of(names, provider, &mut claims, &mut left_out);
+        reported.extend(left_out.into_iter().map(placed));
+        match found {
             Ok(Some(link)) => match links.iter_mut().find(|other| other.name == link.name) {
                 Some(other) if other.data == link.data => {}
                 Some(other) => {
@@ -79,15 +82,27 @@ struct Link<'p> {
 // === impl Link ===
 
 impl<'p> Link<'p> {
-    /// None if the link has no properties.
-    fn of(names: &Names, provider: &'p Provider, claims: &mut NameClaims) -> Result<Option<Self>, Box<Diagnostic>> {
+    /// None if the link has no properties. `left_out`: a warning for each property that a Secret cannot hold. A manifest
+    /// must convert, whether or not pods consume its links.
+    fn of(
+        names: &Names,
+        provider: &'p Provider,
+        claims: &mut NameClaims,
+        left_out: &mut Vec<Diagnostic>,
+    ) -> Result<Option<Self>, Box<Diagnostic>> {
         let name = names.link(&provider.kind, &provider.name);
         let invalid = |why: &str| {
             let message = format!("Secret '{name}' of {}: {why}", text(provider));
             Box::new(Diagnostic::error(codes::CONVERT_LINK_INVALID, message))
         };
         let mut data = Data::new();
-        flatten(&provider.properties, "", &mut data).map_err(|why| invalid(&why))?;
+        for (key, value) in provider.properties.as_map().into_iter().flatten() {
+            if let Err(why) = property(key, value, &mut data) {
+                let key = key.escape_debug();
+                let message = format!("Secret '{name}' of {} has no property '{key}': {why}", text(provider));
+                left_out.push(Diagnostic::warning(codes::CONVERT_LINK_KEY, message));
+            }
+        }
         if data.is_empty() {
             return Ok(None);
         }
@@ -170,13 +185,24 @@ fn text(provider: &Provider) -> String {
     )
 }
 
-/// Adds the properties below a path. Errors name the key, never the value.
+/// Adds a property as a whole, or nothing of it.
+fn property(key: &str, value: &Tree, data: &mut Data) -> Result<(), String> {
+    let mut keys = Data::new();
+    flatten(value, key, &mut keys)?;
+    if let Some(key) = keys.keys().find(|key| data.contains_key(*key)) {
+        return Err(format!("two properties become its key '{key}'"));
+    }
+    data.extend(keys);
+    Ok(())
+}
+
+/// Adds what is below a path. Errors name the key, never the value.
 fn flatten(tree: &Tree, path: &str, data: &mut Data) -> Result<(), String> {
     match tree {
         Tree::Null => return Ok(()),
-        Tree::Object(map) if path.is_empty() || has_keys(tree, path) => {
+        Tree::Object(map) if has_keys(tree, path) => {
             for (key, value) in map {
-                flatten(value, &joined(path, key), data)?;
+                flatten(value, &format!("{path}.{key}"), data)?;
             }
             return Ok(());
         }
@@ -201,15 +227,8 @@ fn flatten(tree: &Tree, path: &str, data: &mut Data) -> Result<(), String> {
 
 /// Whether the members of a map can be keys of their own in a Secret.
 fn has_keys(tree: &Tree, path: &str) -> bool {
-    let fits = |key: &String| !key.is_empty() && is_data_key(&joined(path, key));
+    let fits = |key: &String| !key.is_empty() && is_data_key(&format!("{path}.{key}"));
     tree.as_map().is_some_and(|map| !map.is_empty() && map.keys().all(fits))
-}
-
-fn joined(path: &str, key: &str) -> String {
-    match path {
-        "" => key.to_string(),
-        path => format!("{path}.{key}"),
-    }
 }
 
 /// Whether it has none of the values that only YAML has.
@@ -294,33 +313,68 @@ mod tests {
     }
 
     #[test]
-    fn what_a_secret_cannot_hold_is_an_error_that_names_secret_and_key_and_no_value() {
+    fn a_secret_that_is_too_large_is_an_error_that_names_secret_and_key_and_no_value() {
         let large = format!(
             r#"{{"a": {{"small": "SECRET", "large": "{}"}}}}"#,
             "SECRET".repeat(200_000)
         );
-        for (properties, wanted) in [
-            (r#"{"b/c": "SECRET"}"#, "the key 'b/c'"),
-            (r#"{"": "SECRET"}"#, "the key ''"),
-            ("{\"a\": {\"\\u00007\": \"SECRET\"}}", "of its key 'a' cannot"),
-            ("{\"a\": [{\"\\u00007\": \"SECRET\"}]}", "of its key 'a' cannot"),
-            ("{\"a\": {\"\\u0000\": \".nan\"}}", "of its key 'a' cannot"),
+        let (made, _) = made_of(&[provider("t", "l", "a", &large)]);
+        let errors = made.unwrap_err();
+        let [error] = errors.as_slice() else {
+            unreachable!("{errors:?}")
+        };
+        assert!(
+            error.contains("Secret 'link-dep-1-t-l' of the link 'l' of type 't'"),
+            "{error}"
+        );
+        assert!(
+            error.contains("'a.large' has 1200000 of them") && !error.contains("SECRET"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_property_that_a_secret_cannot_hold_is_left_out_with_a_warning_that_names_it_and_no_value() {
+        for (property, wanted) in [
+            (r#""b/c": "SECRET""#, "'b/c': Kubernetes does not accept the key 'b/c'"),
+            (r#""": "SECRET""#, "'': Kubernetes does not accept the key ''"),
             (
-                r#"{"a.b": "SECRET", "a": {"b": "SECRET"}}"#,
-                "two properties become its key 'a.b'",
+                "\"a\": {\"\\u00007\": \"SECRET\"}",
+                "'a': the value of its key 'a' cannot",
             ),
-            (&large, "'a.large' has 1200000 of them"),
+            (
+                "\"a\": [{\"\\u00007\": \"SECRET\"}]",
+                "'a': the value of its key 'a' cannot",
+            ),
+            (
+                "\"a\": {\"b\": 1, \"c\": {\"\\u0000\": \".nan\"}}",
+                "'a': the value of its key 'a.c' cannot",
+            ),
+            (
+                r#""z": {"x": 1, "y": "SECRET"}"#,
+                "'z': two properties become its key 'z.y'",
+            ),
+            (
+                r#""a": {"b.c": "SECRET", "b": {"c": "SECRET"}}"#,
+                "'a': two properties become its key 'a.b.c'",
+            ),
         ] {
-            let (made, _) = made_of(&[provider("t", "l", "a", properties)]);
-            let errors = made.unwrap_err();
-            let [error] = errors.as_slice() else {
-                unreachable!("{errors:?}")
+            let (made, reported) = made_of(&[provider("t", "l", "a", &format!(r#"{{"z.y": 1, {property}}}"#))]);
+            let kept = [("z.y".to_string(), "1".to_string())];
+            assert_eq!(data(&made.unwrap()[0]), kept.into(), "{property}");
+            let [warning] = reported.as_slice() else {
+                unreachable!("{reported:?}")
             };
+            let message = &warning.message;
             assert!(
-                error.contains("Secret 'link-dep-1-t-l' of the link 'l' of type 't'"),
-                "{error}"
+                message.starts_with("Secret 'link-dep-1-t-l' of the link 'l' of type 't'"),
+                "{message}"
             );
-            assert!(error.contains(wanted) && !error.contains("SECRET"), "{error}");
+            assert!(message.contains(&format!("has no property {wanted}")), "{message}");
+            assert!(
+                !message.contains("SECRET") && warning.code == "convert-link-key",
+                "{message}"
+            );
         }
     }
 
