@@ -138,15 +138,22 @@ pub(super) fn made(step: Step, old: Option<Material>, names: &[String]) -> Resul
             names: names.to_vec(),
             ..old
         }),
-        (Step::Renew, _) => Ok(Material {
-            leaf: leaf(&old.authority, names)?,
-            // Two months have passed since it signed anything.
-            previous: None,
-            names: names.to_vec(),
-            ..old
-        }),
+        (Step::Renew, _) => renewed(old, names, SystemTime::now()),
         _ => Ok(old),
     }
+}
+
+/// With another certificate of the same authority.
+fn renewed(old: Material, names: &[String], now: SystemTime) -> Result<Material, String> {
+    // If the certificate is due, two months have passed since the previous authority signed anything. Other names come at
+    // any time: another process may still serve a certificate of the previous authority.
+    let is_old = Issued::from_pem(&old.leaf.certificate).is_none_or(|leaf| is_due(&leaf, now));
+    Ok(Material {
+        leaf: leaf(&old.authority, names)?,
+        previous: old.previous.filter(|_| !is_old),
+        names: names.to_vec(),
+        ..old
+    })
 }
 
 fn authority() -> Result<Pair, String> {
@@ -335,8 +342,14 @@ mod tests {
             plan(Some(&second), &names(), &[Some(bundle.clone())], after(1)),
             Step::Keep
         );
-        let third = made(Step::Renew, Some(second.clone()), &names()).unwrap();
-        assert_eq!((&third.authority, third.previous), (&second.authority, None));
+        let third = |now: SystemTime| renewed(second.clone(), &names(), now).unwrap();
+        assert_eq!(third(after(0)).authority, second.authority);
+        assert_eq!(
+            third(after(0)).previous,
+            second.previous,
+            "other names, right after the rotation"
+        );
+        assert_eq!(third(after(61)).previous, None);
     }
 
     #[test]
