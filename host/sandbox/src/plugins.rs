@@ -47,6 +47,16 @@ pub struct CheckPolicy {
     pub is_optional: bool,
 }
 
+// === impl CheckPolicy ===
+
+impl CheckPolicy {
+    /// Its errors fail the conversion, and so does its own failure.
+    pub const ENFORCED: Self = Self {
+        is_enforced: true,
+        is_optional: false,
+    };
+}
+
 // === impl Plugins ===
 
 impl Plugins {
@@ -69,7 +79,7 @@ impl Plugins {
         let mut plugins = Self::new(sandbox);
         match plugin.stage {
             Stage::Resources => plugins.add_resources(plugin, true),
-            Stage::Checks => plugins.add_check(plugin, CheckPolicy::default()),
+            Stage::Checks => plugins.add_check(plugin, CheckPolicy::ENFORCED),
             stage => drop(plugins.rules.insert(stage, plugin)),
         }
         plugins
