@@ -2,10 +2,10 @@
 
 use crate::connection::{Connection, Death};
 use crate::example::{Example, is_applied, until};
-use crate::links::{BROKER, DIGEST, annotations, pod_spec};
+use crate::links::{DIGEST, consumer};
 use futures::stream::{self, StreamExt};
 use kube::api::{Api, DeleteParams, ListParams};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -51,14 +51,7 @@ async fn prepared(name: &str) -> Example {
     let operator = example.operator_with_links(&Connection::default(), Death::Never, "zero");
     example.deploy().await;
     soon("the example", async || is_applied(&example.deployment().await)).await;
-    let labels = json!({"app": "web"});
-    example
-        .put(json!({
-            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
-            "spec": {"selector": {"matchLabels": labels}, "template": {
-                "metadata": {"labels": labels, "annotations": annotations("nats", BROKER)}, "spec": pod_spec()}}
-        }))
-        .await;
+    example.put(consumer("web", "nats")).await;
     soon("a pod with links", async || has_linked_pod(&example).await).await;
     operator.stop().await;
     example

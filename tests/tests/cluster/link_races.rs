@@ -1,7 +1,7 @@
 //! Links while the rest of the namespace changes: a workload that another controller of the operator owns, pods that come
 //! and go quickly, and deployments that provide a link of the same name.
 
-use crate::links::{BROKER, DIGEST, annotations, deployed, digest, generation, pod_spec, until, user};
+use crate::links::{BROKER, DIGEST, annotations, consumer, deployed, digest, generation, pod_spec, until, user};
 use crate::operator::Environment;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -33,6 +33,12 @@ fn sets(env: &Environment) -> Vec<(String, i64, Value)> {
     names.map(state).collect()
 }
 
+/// The user of the broker, as the link of the deployment has it.
+fn user_of(env: &Environment, deployment: &str) -> anyhow::Result<String> {
+    let secret = env.get(&format!("secret/link-{deployment}-broker-main-broker"))?;
+    env.decoded(&secret["data"]["broker.user"])
+}
+
 fn has_pod(env: &Environment, set: &str) -> bool {
     let digest = |pod: &Value| pod["metadata"]["annotations"][DIGEST].is_string();
     env.get(&format!("pod/{set}-0")).is_ok_and(|pod| digest(&pod))
@@ -43,11 +49,7 @@ fn a_set_that_the_operator_owns_rolls_once_and_keeps_the_digest_of_its_links() {
     let mut env = deployed("link-owned", "link-owned-none");
     env.apply(&[user("first")]).unwrap();
     env.apply(&[env.deployment(&["nats-scale", "more"])]).unwrap();
-    let value = |env: &Environment, wanted: &str| {
-        let secret = env.get("secret/link-nats-broker-main-broker")?;
-        Ok(env.decoded(&secret["data"]["broker.user"])? == wanted)
-    };
-    until("the first user", || value(&env, "first"));
+    until("the first user", || Ok(user_of(&env, "nats")? == "first"));
     env.apply(&[quarks_stateful_set("one")]).unwrap();
     until("the pod", || Ok(has_pod(&env, "store-v1")));
     assert_eq!(sets(&env), [("store-v1".into(), 1, Value::Null)]);
@@ -100,20 +102,10 @@ fn deployments_that_provide_a_link_of_the_same_name_never_give_the_link_of_the_o
     until("the links of both", || {
         Ok(env.get("secret/link-second-broker-main-broker").is_ok())
     });
-    let user_of = |secret: &str| {
-        let secret = env.get(&format!("secret/{secret}")).unwrap();
-        env.decoded(&secret["data"]["broker.user"]).unwrap()
-    };
-    assert_ne!(user_of("link-nats-broker-main-broker"), "other");
-    assert_eq!(user_of("link-second-broker-main-broker"), "other");
+    assert_ne!(user_of(&env, "nats").unwrap(), "other");
+    assert_eq!(user_of(&env, "second").unwrap(), "other");
     for deployment in ["nats", "second"] {
-        let labels = json!({"app": deployment});
-        env.apply(&[json!({
-            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": deployment},
-            "spec": {"selector": {"matchLabels": labels}, "template": {
-                "metadata": {"labels": labels, "annotations": annotations(deployment, BROKER)}, "spec": pod_spec()}}
-        })])
-        .unwrap();
+        env.apply(&[consumer(deployment, deployment)]).unwrap();
         let pod = || -> anyhow::Result<Value> {
             let pods = env.kubectl(&["get", "pods", &format!("--selector=app={deployment}"), "--output=json"])?;
             Ok(serde_json::from_str::<Value>(&pods)?["items"][0].clone())
@@ -138,18 +130,8 @@ fn changes_in_quick_succession_roll_to_the_last_content_and_a_restored_secret_ro
     let env = deployed("link-quick", "link-quick-none");
     env.apply(&[user("u0")]).unwrap();
     env.apply(&[env.deployment(&["nats-scale", "more"])]).unwrap();
-    let labels = json!({"app": "web"});
-    let value = |wanted: &str| {
-        let secret = env.get("secret/link-nats-broker-main-broker")?;
-        Ok(env.decoded(&secret["data"]["broker.user"])? == wanted)
-    };
-    until("the first user", || value("u0"));
-    env.apply(&[json!({
-        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
-        "spec": {"selector": {"matchLabels": labels}, "template": {
-            "metadata": {"labels": labels, "annotations": annotations("nats", BROKER)}, "spec": pod_spec()}}
-    })])
-    .unwrap();
+    until("the first user", || Ok(user_of(&env, "nats")? == "u0"));
+    env.apply(&[consumer("web", "nats")]).unwrap();
     let pods = || -> Vec<Value> {
         let pods = env
             .kubectl(&["get", "pods", "--selector=app=web", "--output=json"])
@@ -161,7 +143,7 @@ fn changes_in_quick_succession_roll_to_the_last_content_and_a_restored_secret_ro
     for number in 1..=5 {
         env.apply(&[user(&format!("u{number}"))]).unwrap();
     }
-    until("the last user", || value("u5"));
+    until("the last user", || Ok(user_of(&env, "nats")? == "u5"));
     until("the digest", || Ok(digest(&env, "deployment/web").is_string()));
     std::thread::sleep(QUIET);
     let rolled = (generation(&env, "deployment/web"), digest(&env, "deployment/web"));
@@ -171,7 +153,7 @@ fn changes_in_quick_succession_roll_to_the_last_content_and_a_restored_secret_ro
 
     // The Secret is deleted and written again with the same content.
     env.kubectl(&["delete", "secret/link-nats-broker-main-broker"]).unwrap();
-    until("the Secret again", || value("u5"));
+    until("the Secret again", || Ok(user_of(&env, "nats")? == "u5"));
     std::thread::sleep(QUIET);
     assert_eq!(
         (generation(&env, "deployment/web"), digest(&env, "deployment/web")),
@@ -183,7 +165,7 @@ fn changes_in_quick_succession_roll_to_the_last_content_and_a_restored_secret_ro
         Ok(env.get("secret/link-nats-broker-main-broker").is_err())
     });
     env.apply(&[env.deployment(&["nats-scale", "more"])]).unwrap();
-    until("the same link", || value("u5"));
+    until("the same link", || Ok(user_of(&env, "nats")? == "u5"));
     std::thread::sleep(QUIET);
     assert_eq!(
         (generation(&env, "deployment/web"), digest(&env, "deployment/web")),

@@ -52,6 +52,16 @@ pub fn annotations(deployment: &str, consumes: &str) -> Value {
     json!({DEPLOYMENT: deployment, CONSUMES: consumes})
 }
 
+/// A Deployment whose pods consume the link of the broker, and have the label `app` with its name.
+pub fn consumer(name: &str, deployment: &str) -> Value {
+    let labels = json!({"app": name});
+    json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name},
+        "spec": {"selector": {"matchLabels": labels}, "template": {
+            "metadata": {"labels": labels, "annotations": annotations(deployment, BROKER)}, "spec": pod_spec()}}
+    })
+}
+
 fn pod(name: &str, annotations: &Value) -> Value {
     json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "annotations": annotations}, "spec": pod_spec()})
 }
@@ -279,6 +289,23 @@ fn pods_get_the_links_that_they_ask_for_or_a_clear_answer() {
     );
 }
 
+/// Creates pods that ask for a link until `after` of them came after the certificate was replaced. None may fail.
+/// `before`: the Secret of the webhook with the earlier certificate.
+fn create_until_replaced(env: &Environment, before: &Value, after: usize, patience: Duration, pause: Duration) {
+    let began = Instant::now();
+    let (mut created, mut replaced) = (0, 0);
+    while replaced < after {
+        let name = format!("during-{created}");
+        let answer = create(env, &env.namespace, &pod(&name, &annotations("nats", BROKER)));
+        assert!(answer.success, "{answer:?}");
+        created += 1;
+        let secret = env.get("secret/boson-webhook").unwrap();
+        replaced += usize::from(secret["data"]["tls.crt"] != before["data"]["tls.crt"]);
+        assert!(began.elapsed() < patience, "the certificate stays");
+        std::thread::sleep(pause);
+    }
+}
+
 #[test]
 fn certificates_rotate_without_a_failed_admission() {
     let env = deployed("link-certificates", "link-certificates-none");
@@ -292,16 +319,7 @@ fn certificates_rotate_without_a_failed_admission() {
         r#"--patch={"stringData": {"names": "other"}}"#,
     ])
     .unwrap();
-    let began = Instant::now();
-    let (mut created, mut after) = (0, 0);
-    while after < 5 {
-        let name = format!("during-{created}");
-        let answer = create(&env, &env.namespace, &pod(&name, &annotations("nats", BROKER)));
-        assert!(answer.success, "{answer:?}");
-        created += 1;
-        after += usize::from(secret()["data"]["tls.crt"] != before["data"]["tls.crt"]);
-        assert!(began.elapsed() < PATIENCE, "the certificate stays");
-    }
+    create_until_replaced(&env, &before, 5, PATIENCE, Duration::ZERO);
     for same in ["ca.crt", "path", "digest-key"] {
         assert_eq!(secret()["data"][same], before["data"][same], "{same}");
     }
@@ -342,17 +360,7 @@ fn the_authority_rotates_without_a_failed_admission() {
     let patch = json!({"stringData": {"next-ca.crt": certificate, "next-ca.key": key}});
     env.kubectl(&["patch", "secret/boson-webhook", &format!("--patch={patch}")])
         .unwrap();
-    let began = Instant::now();
-    let (mut created, mut after) = (0, 0);
-    while after < 10 {
-        let name = format!("during-{created}");
-        let answer = create(&env, &env.namespace, &pod(&name, &annotations("nats", BROKER)));
-        assert!(answer.success, "{answer:?}");
-        created += 1;
-        after += usize::from(secret()["data"]["tls.crt"] != before["data"]["tls.crt"]);
-        assert!(began.elapsed() < PATIENCE * 2, "the authority stays");
-        std::thread::sleep(Duration::from_millis(300));
-    }
+    create_until_replaced(&env, &before, 10, PATIENCE * 2, Duration::from_millis(300));
     let data = secret()["data"].clone();
     assert_eq!(env.decoded(&data["ca.crt"]).unwrap(), certificate);
     assert_eq!(data["previous-ca.crt"], before["data"]["ca.crt"]);
