@@ -80,7 +80,7 @@ lint: ## formatting, clippy, licences and bans
 	source .ci/env
 	cargo fmt --all --check
 	cargo clippy --release --workspace --all-targets --locked -- -D warnings
-	cargo clippy --release --workspace --test cluster --test example_plugins --locked -- -D warnings
+	cargo clippy --release --workspace --test cluster --test example_plugins --test wrapper --locked -- -D warnings
 	cargo deny --locked check bans licenses sources
 	cargo deny --locked --manifest-path tests/smith/Cargo.toml --config .deny.toml check bans licenses sources
 
