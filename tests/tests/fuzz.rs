@@ -225,6 +225,47 @@ fn mutated(bytes: &[u8], seed: u64) -> Vec<u8> {
     bytes
 }
 
+/// The beginning and the end of the data of the first custom section whose name begins like this.
+fn section(module: &[u8], name: &str) -> Range<usize> {
+    let payloads = wasmparser::Parser::new(0).parse_all(module);
+    let found = payloads.filter_map(Result::ok).find_map(|payload| match payload {
+        wasmparser::Payload::CustomSection(section) if section.name().starts_with(name) => {
+            Some(section.range().end - section.data().len()..section.range().end)
+        }
+        _ => None,
+    });
+    found.unwrap()
+}
+
+/// Commands, because a world can overflow the stack of the process that reads it.
+#[test]
+fn changed_worlds_of_modules_end_no_command() {
+    let (folder, mut outcomes) = (tempfile::tempdir().unwrap(), Outcomes::default());
+    let functions = ["apply", "find"].map(|name| {
+        format!(r#"(func (export "boson:ops/operations@1.0.0#{name}") (param i32) (result i32) unreachable)"#)
+    });
+    let module = format!("(module {COMMON} {})", functions.concat());
+    let core = boson_tests::component::core_module(&module, "ops", "ops", &[]).unwrap();
+    let world = section(&core, "component-type");
+    for seed in numbers() {
+        let (mut changed, mut random) = (core.clone(), random(seed));
+        for _ in 0..=random(2) {
+            changed[world.start + random(world.len())] ^= 1 << random(8);
+        }
+        fs::write(folder.path().join("changed.wasm"), changed).unwrap();
+        let ran = boson_tests::host(folder.path(), ["plugin", "pack", "ops", "changed.wasm"]).unwrap();
+        assert!(
+            ran.code == 0 || ran.code == 1 && ran.stderr.contains("error[plugin-"),
+            "{seed}: {} {}",
+            ran.code,
+            ran.stderr
+        );
+        outcomes.add(["packed", "refused"][usize::from(ran.code == 1)]);
+    }
+    let are_many = numbers().count() >= FIRST.count();
+    assert!(!are_many || outcomes.count("refused") > 10, "{outcomes:?}");
+}
+
 #[test]
 fn changed_components_and_modules_neither_crash_the_host_nor_fill_its_memory() {
     let (sandbox, mut outcomes) = (sandbox(), Outcomes::default());

@@ -1,13 +1,55 @@
-//! Core modules that a user gives in place of components: compilers make them, and a component is made of them here.
+//! Core modules that a user gives in place of components: compilers make them, and a component is made of them here. This
+//! takes place in a process of its own, `host make-component`, so that no module can end this one.
 
 use crate::codes;
 use boson_componentize::{Console, Error};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::packed::MAX_COMPONENT;
+use boson_sandbox::Task;
 use std::fs::File;
 use std::io::Read;
-use std::panic;
 use std::path::Path;
+
+/// What the process replies on its standard output.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// A component.
+    Made(Vec<u8>),
+    /// Why none can be made, and what to do.
+    Refused(String, Option<String>),
+}
+
+// === impl Reply ===
+
+impl Reply {
+    pub fn of(made: Result<Vec<u8>, Error>) -> Self {
+        let refused = |error: Error| Self::Refused(error.to_string(), error.help().map(str::to_string));
+        made.map_or_else(refused, Self::Made)
+    }
+
+    /// The component, or the message and the help on a line each: no message begins like a component.
+    pub fn into_bytes(self) -> Vec<u8> {
+        match self {
+            Self::Made(component) => component,
+            Self::Refused(message, help) => {
+                let message = message.replace(char::is_control, " ");
+                format!("{message}\n{}", help.unwrap_or_default()).into_bytes()
+            }
+        }
+    }
+
+    fn from_bytes(bytes: Vec<u8>) -> Self {
+        if bytes.starts_with(b"\0asm") {
+            return Self::Made(bytes);
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        let (message, help) = text.split_once('\n').unwrap_or((&text, ""));
+        Self::Refused(
+            message.to_string(),
+            Some(help.to_string()).filter(|help| !help.is_empty()),
+        )
+    }
+}
 
 /// The component of a file that has a core module; `None` for any other file, also one that cannot be read.
 ///
@@ -25,22 +67,57 @@ pub fn component(path: &Path, console: Console) -> Result<Option<Vec<u8>>, Box<D
     if begin.is_err() || !boson_componentize::is_core_module(&bytes) || file.read_to_end(&mut bytes).is_err() {
         return Ok(None);
     }
-    // A panic inside is an error about the module, and its report is nothing to users.
-    let hook = panic::take_hook();
-    panic::set_hook(Box::new(|_| {}));
-    let made = boson_componentize::component(&bytes, console);
-    panic::set_hook(hook);
-    made.map(Some).map_err(|error| Box::new(refused(path, &error)))
+    match made(&bytes, console) {
+        Reply::Made(component) => Ok(Some(component)),
+        Reply::Refused(message, help) => Err(Box::new(refused(path, &message, help))),
+    }
 }
 
-fn refused(path: &Path, error: &Error) -> Diagnostic {
+fn made(module: &[u8], console: Console) -> Reply {
+    let task = Task::MakeComponent {
+        console: console == Console::Imported,
+    };
+    let replied = match std::env::current_exe() {
+        Ok(program) => task.run(&program, module),
+        Err(error) => Err(format!("cannot be compiled: {error}")),
+    };
+    match replied {
+        Ok(bytes) => Reply::from_bytes(bytes),
+        Err(reason) => Reply::Refused(format!("it {reason}"), Error::Unexpected.help().map(str::to_string)),
+    }
+}
+
+fn refused(path: &Path, error: &str, help: Option<String>) -> Diagnostic {
     let message = format!(
         "no component can be made of the core module '{}': {error}",
         path.display()
     );
     let diagnostic = Diagnostic::error(codes::PLUGIN_CORE_MODULE, message);
-    match error.help() {
+    match help {
         Some(help) => diagnostic.help(help),
         None => diagnostic,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reply_is_read_as_it_was_written() {
+        for reply in [
+            Reply::Made(b"\0asm\x0d\0\x01\0".to_vec()),
+            Reply::of(Err(Error::NoWorld)),
+            Reply::of(Err(Error::NotCore)),
+        ] {
+            let copy = match &reply {
+                Reply::Made(component) => Reply::Made(component.clone()),
+                Reply::Refused(message, help) => Reply::Refused(message.clone(), help.clone()),
+            };
+            assert_eq!(Reply::from_bytes(reply.into_bytes()), copy);
+        }
+        let message = "two\nlines".to_string();
+        let read = Reply::from_bytes(Reply::Refused(message, None).into_bytes());
+        assert_eq!(read, Reply::Refused("two lines".into(), None));
     }
 }

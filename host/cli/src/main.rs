@@ -6,6 +6,7 @@ mod codes;
 mod columns;
 mod command;
 mod components;
+mod confined;
 mod connection;
 mod core_module;
 mod etags;

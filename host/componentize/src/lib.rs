@@ -16,6 +16,9 @@
 //! `random_get` is **not random**: while the module starts (`_initialize`), it fills buffers with a fixed byte, because
 //! Go takes a seed for its maps from it. Afterwards it fails, so that no plugin creates keys or passwords that anybody
 //! can predict. Rust's `HashMap` on WASI takes its first seed later: build Rust for `wasm32-unknown-unknown`.
+//!
+//! A module can overflow the stack: `wit-parser` orders the packages of a world by recursion, without end if they use each
+//! other. Call [`component`] for modules of users only in a process that may end, as `host make-component` does.
 
 mod console;
 mod contract;

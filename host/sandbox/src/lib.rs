@@ -43,7 +43,7 @@ mod unchanged;
 mod wrapping;
 
 pub use account::Account;
-pub use cache::{CODE_LIMIT, CPU_LIMIT, Cache};
+pub use cache::{CODE_LIMIT, CPU_LIMIT, Cache, Task};
 pub use checked_call::{Changes, deployment};
 pub use codes::ALL as CODES;
 pub use console::Console;

@@ -4,8 +4,12 @@ use super::{failure, is_alive, load, ops};
 use boson_componentize::{Console, component};
 use boson_sandbox::FailureKind;
 use boson_tests::component::core_module;
+use boson_tests::host;
 use boson_tests::wrapper::COMMON;
-use wasm_encoder::{CustomSection, Encode, Section};
+use wasm_encoder::{
+    Alias, ComponentBuilder, ComponentExportKind, ComponentOuterAliasKind, ComponentType, ComponentTypeRef,
+    ComponentValType, CustomSection, Encode, InstanceType, PrimitiveValType, Section, TypeBounds,
+};
 
 #[test]
 fn names_of_functions_are_shortened_and_cannot_control_a_terminal() {
@@ -110,4 +114,77 @@ fn custom_sections_of_any_content_are_refused_or_ignored() {
     });
     assert!(load(&component(&many, Console::Dropped).unwrap()).is_ok());
     is_alive();
+}
+
+/// An interface type with a type `t`; with a number, `t` is the type of the world with this number.
+fn interface(used: Option<u32>) -> InstanceType {
+    let mut interface = InstanceType::new();
+    match used {
+        Some(index) => {
+            interface.alias(Alias::Outer {
+                kind: ComponentOuterAliasKind::Type,
+                count: 1,
+                index,
+            });
+        }
+        None => {
+            let field = ("f", ComponentValType::Primitive(PrimitiveValType::U8));
+            interface.ty().defined_type().record([field]);
+        }
+    }
+    interface.export("t", ComponentTypeRef::Type(TypeBounds::Eq(0)));
+    interface
+}
+
+/// A `component-type` section that is valid, but no WIT text has its packages: `b:b` uses a type of `a:a`, and `a:a` one
+/// of `b:b`.
+fn circular_world() -> Vec<u8> {
+    let mut world = ComponentType::new();
+    for (nth, name) in ["a:a/x", "b:b/y", "a:a/z"].into_iter().enumerate() {
+        let instance = u32::try_from(nth).unwrap();
+        // Types alternate: an interface, and its `t`.
+        world.ty().instance(&interface((instance * 2).checked_sub(1)));
+        world.import(name, ComponentTypeRef::Instance(instance * 2));
+        world.alias(Alias::InstanceExport {
+            instance,
+            kind: ComponentExportKind::Type,
+            name: "t",
+        });
+    }
+    let mut package = ComponentType::new();
+    package.ty().component(&world);
+    package.export("evil:circle/w", ComponentTypeRef::Component(0));
+    let mut section = ComponentBuilder::default();
+    section.custom_section(&CustomSection {
+        name: "wit-component-encoding".into(),
+        data: [4, 0][..].into(),
+    });
+    let package = section.type_component(None, &package);
+    section.export("w", ComponentExportKind::Type, package, None);
+    section.finish()
+}
+
+/// The decoder of worlds orders packages by recursion, without end if they use each other. Nothing can catch a stack that
+/// overflows, so commands make components in a process of its own.
+#[test]
+fn packages_of_a_world_that_use_each_other_do_not_end_the_command() {
+    let scratch = tempfile::tempdir().unwrap();
+    let module = with_section(module_without_world(), "component-type:circle", &circular_world());
+    std::fs::write(scratch.path().join("circle.wasm"), module).unwrap();
+    for command in [
+        &["plugin", "inspect", "circle.wasm"][..],
+        &["plugin", "pack", "bpm", "circle.wasm"],
+        &["run-plugin", "circle.wasm", "--call", "describe"],
+    ] {
+        let ran = host(scratch.path(), command.iter().copied()).unwrap();
+        assert_eq!(ran.code, 1, "{}", ran.stderr);
+        let error =
+            "error[plugin-core-module]: no component can be made of the core module 'circle.wasm': it is nested";
+        assert!(ran.stderr.contains(error), "{}", ran.stderr);
+        assert!(!ran.stderr.contains("overflowed"), "{}", ran.stderr);
+    }
+}
+
+fn module_without_world() -> Vec<u8> {
+    wat::parse_str(format!("(module {COMMON})")).unwrap()
 }

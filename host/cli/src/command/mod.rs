@@ -13,6 +13,7 @@ pub mod explain;
 pub mod image;
 pub mod instances;
 pub mod interpolate;
+pub mod make_component;
 pub mod names;
 mod native;
 pub mod operator;
@@ -70,5 +71,6 @@ pub fn run() -> Result<(), Failed> {
         Command::Completions(arguments) => completions::run(&arguments, called.command(), called.program()),
         Command::Util(command) => util::run(&command, color),
         Command::CompilePlugin => compile_plugin::run(),
+        Command::MakeComponent(arguments) => make_component::run(&arguments),
     }
 }

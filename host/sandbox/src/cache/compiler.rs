@@ -1,9 +1,9 @@
 //! Compiles a component in a separate process. Compilation is not covered by fuel: a hostile component can make a
-//! compiler use any amount of processor time and memory.
+//! compiler use any amount of processor time and memory, or overflow its stack.
 
-use crate::error::{Failure, FailureKind};
+use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{Read, Seek, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -21,6 +21,9 @@ const REFUSES: i32 = 1;
 const QUOTED: usize = 1000;
 /// Bytes of standard error that are read at a time, of which the end is retained.
 const KEPT: usize = 8 << 10;
+/// Part of the last line of a Rust program whose stack overflows.
+const OVERFLOW: &str = "stack overflow";
+const TOO_DEEP: &str = "is nested too deeply to be compiled";
 /// Pause between two checks whether the compiler has ended.
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -33,36 +36,68 @@ mod signal {
     pub const XFSZ: i32 = 25;
 }
 
-/// Runs `program` to compile a component into `code`. Its streams are read and written while it runs, so that it never
-/// waits for us. Only a limited part of its standard error is retained.
-pub(super) fn run(
-    program: &Path,
-    deadline: Duration,
-    name: &str,
-    component: &[u8],
-    code: &File,
-) -> Result<(), Failure> {
-    let refused = |message: String| Failure::new(FailureKind::Refused, name, message);
-    let failed = |error: std::io::Error| refused(format!("cannot be compiled: {error}"));
+/// What a process does that limits itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Task {
+    /// Compiles a component to machine code: `compile-plugin`.
+    Compile,
+    /// Makes a component of a core module: `make-component`.
+    MakeComponent {
+        /// The component may print: it imports the interface for output.
+        console: bool,
+    },
+}
+
+// === impl Task ===
+
+impl Task {
+    fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Self::Compile => &["compile-plugin"],
+            Self::MakeComponent { console: false } => &["make-component"],
+            Self::MakeComponent { console: true } => &["make-component", "--console"],
+        }
+    }
+
+    /// Runs `program` for this task; what it writes to standard output.
+    ///
+    /// # Errors
+    /// Why the process did not succeed, as the rest of a sentence about `input`.
+    pub fn run(self, program: &Path, input: &[u8]) -> Result<Vec<u8>, String> {
+        let failed = |error: std::io::Error| format!("cannot be compiled: {error}");
+        let memory = memfd_create("component", MemfdFlags::CLOEXEC);
+        let mut output = memory.map(File::from).map_err(|error| failed(error.into()))?;
+        run(self, program, 2 * CPU_LIMIT, input, &output)?;
+        let mut bytes = Vec::new();
+        output.rewind().map_err(failed)?;
+        output.read_to_end(&mut bytes).map_err(failed)?;
+        Ok(bytes)
+    }
+}
+
+/// Runs `program` with `input` on its standard input, and its output in `code`. Its streams are read and written while
+/// it runs, so that it never waits for us. Only a limited part of its standard error is retained.
+pub(super) fn run(task: Task, program: &Path, deadline: Duration, input: &[u8], code: &File) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("cannot be compiled: {error}");
     let mut child = Command::new(program)
-        .arg("compile-plugin")
+        .args(task.arguments())
         .env_clear()
         .stdin(Stdio::piped())
         .stdout(code.try_clone().map_err(failed)?)
         .stderr(Stdio::piped())
         .spawn()
         .map_err(failed)?;
-    let (input, errors) = (child.stdin.take(), child.stderr.take());
+    let (stdin, errors) = (child.stdin.take(), child.stderr.take());
     let (ended, last) = std::thread::scope(|scope| {
         // A compiler that refuses a component ends before it has read all of it.
-        scope.spawn(|| input.map(|mut input| input.write_all(component)));
+        scope.spawn(|| stdin.map(|mut stdin| stdin.write_all(input)));
         let last = scope.spawn(|| errors.map(last_line).unwrap_or_default());
         (wait(&mut child, deadline), last.join().unwrap_or_default())
     });
     match ended.map_err(failed)? {
         Some(status) if status.success() => Ok(()),
-        Some(status) => Err(refused(reason(status, &last))),
-        None => Err(refused(format!("needs more than {} s to compile", deadline.as_secs()))),
+        Some(status) => Err(reason(status, &last)),
+        None => Err(format!("needs more than {} s to compile", deadline.as_secs())),
     }
 }
 
@@ -110,8 +145,10 @@ fn reason(status: ExitStatus, last: &str) -> String {
         (Some(REFUSES), _) if !last.is_empty() => last.to_string(),
         (_, Some(signal::XCPU)) => "needs too much processor time to compile".to_string(),
         (_, Some(signal::XFSZ)) => format!("has more than {} MiB of machine code", CODE_LIMIT >> 20),
+        // Rust's runtime notices that a stack overflows, and aborts.
+        (_, Some(signal::ABRT)) if last.contains(OVERFLOW) => TOO_DEEP.to_string(),
         (_, Some(signal::ABRT | signal::KILL)) => "needs too much memory to compile".to_string(),
-        (_, Some(signal::SEGV)) => "is nested too deeply to be compiled".to_string(),
+        (_, Some(signal::SEGV)) => TOO_DEEP.to_string(),
         (_, Some(signal)) => format!("cannot be compiled: signal {signal} ended the compiler"),
         (code, None) => format!(
             "cannot be compiled: the compiler ended with code {} and without a reason",
@@ -137,7 +174,7 @@ mod tests {
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o700)).unwrap();
         let code = File::create(place.path().join("code")).unwrap();
         let component = vec![b'c'; 1 << 20];
-        run(&program, deadline, "p", &component, &code).map_err(|failure| failure.message)?;
+        run(Task::Compile, &program, deadline, &component, &code)?;
         Ok(std::fs::read_to_string(place.path().join("code")).unwrap())
     }
 
@@ -171,6 +208,10 @@ mod tests {
                 "cannot be compiled: the compiler ended with code 101 and without a reason",
             ),
             ("kill -ABRT $$", "needs too much memory to compile"),
+            (
+                "echo 'fatal runtime error: stack overflow, aborting' >&2; kill -ABRT $$",
+                "is nested too deeply to be compiled",
+            ),
             ("kill -KILL $$", "needs too much memory to compile"),
             ("kill -SEGV $$", "is nested too deeply to be compiled"),
             ("kill -XCPU $$", "needs too much processor time to compile"),

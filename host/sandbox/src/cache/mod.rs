@@ -8,7 +8,7 @@ mod compiler;
 mod machine_code;
 mod store;
 
-pub use compiler::{CODE_LIMIT, CPU_LIMIT};
+pub use compiler::{CODE_LIMIT, CPU_LIMIT, Task};
 pub(crate) use machine_code::{beside, compile, load, write_whole};
 
 use crate::digest::Digest;
@@ -130,10 +130,10 @@ impl Cache {
             Some(program) => {
                 let memory = memory_of_compiling(bytes).min(budget.most(Class::Compiling));
                 let share = budget.hold(Class::Compiling, &"".into(), memory);
-                let compiled = compiler::run(program, self.deadline, name, bytes, &file);
+                let compiled = compiler::run(Task::Compile, program, self.deadline, bytes, &file);
                 // Before the check, which takes memory for a call.
                 drop(share);
-                compiled?;
+                compiled.map_err(|message| Failure::new(FailureKind::Refused, name, message))?;
             }
             None => (&file).write_all(&compile(engine, name, bytes)?).map_err(failed)?,
         }

@@ -1,0 +1,36 @@
+//! `host make-component`: makes a component of a foreign core module in a process that limits itself. The crates that
+//! read worlds follow their nesting on the stack, and nothing can catch a stack that overflows.
+
+use crate::confined::confine;
+use crate::core_module::Reply;
+use crate::exit::Failed;
+use anyhow::Context;
+use boson_componentize::{Console, component};
+use std::io::{Read, Write};
+use std::panic;
+
+/// Arguments of `host make-component`.
+#[derive(clap::Args, Debug)]
+pub struct MakeComponent {
+    /// Let the component import the interface for output
+    #[arg(long)]
+    console: bool,
+}
+
+pub fn run(arguments: &MakeComponent) -> Result<(), Failed> {
+    confine()?;
+    let mut module = Vec::new();
+    std::io::stdin()
+        .read_to_end(&mut module)
+        .context("cannot read the module")?;
+    let console = match arguments.console {
+        true => Console::Imported,
+        false => Console::Dropped,
+    };
+    // A panic is reported as an error about the module; the text that Rust prints would not help users.
+    panic::set_hook(Box::new(|_| {}));
+    let reply = Reply::of(component(&module, console));
+    Ok(std::io::stdout()
+        .write_all(&reply.into_bytes())
+        .context("cannot write the component")?)
+}
