@@ -1,6 +1,6 @@
 //! Which namespaces the operator serves: a fixed list, or those with the label `quarks.cloudfoundry.org/monitored: ID`.
 
-use crate::client::{Cluster, Error};
+use crate::client::{Cluster, Error, WatchBackoff};
 use crate::serving::{Health, State};
 use boson_manifest::labels;
 use futures::{Stream, StreamExt, stream};
@@ -83,7 +83,7 @@ impl Scope {
         health.set(PART, State::Starting);
         let api: Api<PartialObjectMeta<Namespace>> = Api::all(cluster.client());
         let selector = format!("{}={id}", labels::MONITORED);
-        let events = watcher(api, watcher::Config::default().labels(&selector)).default_backoff();
+        let events = watcher(api, watcher::Config::default().labels(&selector)).backoff(WatchBackoff::default());
         let mut events = pin!(events);
         let mut listed = HashSet::new();
         while let Some(event) = events.next().await {

@@ -6,7 +6,7 @@
 
 use super::selector::{SLICE, concerns, homes};
 use super::{Cache, Digest, Entry, Place, Says};
-use crate::client::{Cluster, api, resource};
+use crate::client::{Cluster, WatchBackoff, api, resource};
 use boson_api::QuarksStatefulSet;
 use boson_manifest::labels;
 use boson_manifest::names::SUBDOMAIN_LIMIT;
@@ -21,7 +21,6 @@ use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event};
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Kinds that users create, too, as inputs of a deployment: these objects have no label.
 const READ: [&str; 3] = ["ConfigMap", "Secret", "Service"];
@@ -33,9 +32,6 @@ const SLICES: Kind = Kind {
     names: NameRule::Subdomain(SUBDOMAIN_LIMIT),
     plural: None,
 };
-
-/// Until the next try to watch an additional kind.
-const RETRY: Duration = Duration::from_secs(30);
 
 /// An object that has changed. The cache is already updated.
 #[derive(Clone, Debug)]
@@ -83,14 +79,7 @@ pub fn follow(
             is_optional: true,
             ..Feed::new(cache, kind.kind, namespace)
         };
-        let events = objects(client, kind, namespace, labelled()).then(|event| async move {
-            // The watcher itself would try again each second.
-            if event.is_err() {
-                tokio::time::sleep(RETRY).await;
-            }
-            event
-        });
-        feed(feed_of_kind, events.boxed())
+        feed(feed_of_kind, objects(client, kind, namespace, labelled()))
     });
     let slices = objects(client, &SLICES, namespace, watcher::Config::default());
     let slices = feed(Feed::new(cache, SLICE, namespace), slices);
@@ -113,7 +102,7 @@ fn objects(
         None => Api::all_with(client.clone(), &resource),
     };
     let observed = |object: PartialObjectMeta<DynamicObject>| (object.metadata, Says::default());
-    let events = watcher::watcher(api, config).default_backoff();
+    let events = watcher::watcher(api, config).backoff(WatchBackoff::default());
     events
         .map(move |event| event.map(|event| mapped(event, observed)))
         .boxed()
@@ -128,7 +117,7 @@ fn sets(
         let says = Says::of(&set);
         (set.metadata, says)
     };
-    let events = watcher::watcher(api::<QuarksStatefulSet>(client, namespace), config).default_backoff();
+    let events = watcher::watcher(api::<QuarksStatefulSet>(client, namespace), config).backoff(WatchBackoff::default());
     events
         .map(move |event| event.map(|event| mapped(event, observed)))
         .boxed()
@@ -280,6 +269,7 @@ impl Feed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     fn meta(name: &str) -> Observed {
         let value = serde_json::json!({"name": name, "namespace": "n", "uid": name, "resourceVersion": "1"});

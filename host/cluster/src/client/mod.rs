@@ -17,6 +17,7 @@ mod outage;
 mod resource;
 mod retry;
 mod status_patch;
+mod watch_backoff;
 pub mod written;
 
 pub use connect::{Connection, connect};
@@ -28,6 +29,7 @@ pub use kube::Client;
 pub use namespaced::{Kind, api};
 pub use object::{AnyObject, ManagedFields};
 pub use resource::resource;
+pub use watch_backoff::WatchBackoff;
 
 use error::Subject;
 pub use events::{Events, Notice};

@@ -10,7 +10,7 @@
 //! Lists are rare: one at the beginning, and one when a watch was interrupted for longer than the API server keeps
 //! events.
 
-use crate::client::{Kind, api};
+use crate::client::{Kind, WatchBackoff, api};
 use futures::stream::{self, BoxStream, Stream, StreamExt};
 use k8s_openapi::NamespaceResourceScope;
 use kube::api::ObjectMeta;
@@ -39,7 +39,7 @@ impl<K: Kind + Send + Sync + 'static> Watches<K> {
     /// Watches the objects of the controller.
     pub fn of(client: &Client, namespace: &Option<String>, config: watcher::Config) -> Self {
         let (store, writer) = reflector::store();
-        let events = watcher(api::<K>(client, namespace), config).default_backoff();
+        let events = watcher(api::<K>(client, namespace), config).backoff(WatchBackoff::default());
         Self {
             client: client.clone(),
             namespace: namespace.clone(),
@@ -74,7 +74,7 @@ impl<K: Kind + Send + Sync + 'static> Watches<K> {
     where
         O: Resource<DynamicType = ()> + Clone + Debug + Send + 'static,
     {
-        let events = watcher(others, config).default_backoff();
+        let events = watcher(others, config).backoff(WatchBackoff::default());
         let here = self.namespace.clone();
         let concerned = move |meta: &ObjectMeta| within(&here, whom(meta));
         self.all.push(foreign(self.store.clone(), events, concerned).boxed());
@@ -240,7 +240,7 @@ mod tests {
     async fn a_forbidden_watch_does_not_block_the_others() {
         let (store, mut writer) = reflector::store();
         writer.apply_watcher_event(&Event::Apply(map("a", "1")));
-        let failing = stream::repeat_with(|| Err(watcher::Error::NoResourceVersion)).default_backoff();
+        let failing = stream::repeat_with(|| Err(watcher::Error::NoResourceVersion)).backoff(WatchBackoff::default());
         let failing = foreign::<ConfigMap, Secret>(store.clone(), failing, |_| Vec::new());
         let good = stream::repeat_with(|| Ok(Event::Apply(secret("s")))).take(1000);
         let good = foreign(store, good, |_| vec![ObjectRef::<ConfigMap>::new("a").within("n")]);

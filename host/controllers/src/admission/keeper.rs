@@ -3,7 +3,7 @@
 use super::configuration::{self, Inputs};
 use super::material::{self, Material, SETTLED, Step, made};
 use super::{MANAGER, Settings};
-use boson_cluster::client::{Cluster, Created, Error, GlobalKind};
+use boson_cluster::client::{Cluster, Created, Error, GlobalKind, WatchBackoff};
 use boson_cluster::namespaces::Namespaces;
 use boson_cluster::objects;
 use boson_pipeline::bundle::{MANAGED_BY, MANAGER as BOSON};
@@ -86,7 +86,7 @@ impl Keeper {
     /// The Secret, now and after each change. Errors are logged and retried.
     pub(super) fn secrets(&self) -> impl Stream<Item = Option<Secret>> + Send + use<> {
         let api: Api<Secret> = Api::namespaced(self.cluster.client(), &self.namespace);
-        let secrets = watch_object(api, SECRET).default_backoff();
+        let secrets = watch_object(api, SECRET).backoff(WatchBackoff::default());
         secrets.filter_map(|event| {
             ready(match event {
                 Ok(secret) => Some(secret),
@@ -120,7 +120,7 @@ impl Keeper {
 
     fn changes_of<K: GlobalKind + Send + 'static>(&self) -> impl Stream<Item = ()> + Send + use<K> {
         let api: Api<K> = Api::all(self.cluster.client());
-        let events = watch_object(api, &self.name()).default_backoff();
+        let events = watch_object(api, &self.name()).backoff(WatchBackoff::default());
         events.filter_map(|event| ready(event.ok().map(drop)))
     }
 

@@ -7,8 +7,7 @@ use super::memory::Source;
 use super::observe::snapshot;
 use boson_api::BoshDeployment;
 use boson_cluster::cache::{Touched, follow};
-use boson_cluster::client::Kind;
-use boson_cluster::client::api;
+use boson_cluster::client::{Kind, WatchBackoff, api};
 use boson_cluster::reconcile::Running;
 use boson_cluster::reconcile::watches::{self, own};
 use boson_manifest::labels;
@@ -59,7 +58,7 @@ fn objects(
 ) -> (Store<BoshDeployment>, impl Stream<Item = Requeued> + Send + use<>) {
     let (store, writer) = reflector::store();
     let all = api::<BoshDeployment>(&context.cluster.client(), namespace);
-    let events = watcher(all, watcher::Config::default()).default_backoff();
+    let events = watcher(all, watcher::Config::default()).backoff(WatchBackoff::default());
     let changed = own(store.clone(), events.reflect(writer));
     (store, changed)
 }
@@ -155,7 +154,7 @@ where
     K: Kind + Send + 'static,
 {
     watcher(api::<K>(client, namespace), config)
-        .default_backoff()
+        .backoff(WatchBackoff::default())
         .touched_objects()
 }
 

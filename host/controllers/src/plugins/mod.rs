@@ -40,7 +40,7 @@ pub use sources::{PluginPolicy, PluginSources};
 
 use crate::conversion::{Components, PluginHost};
 use boson_cluster::client::api;
-use boson_cluster::client::{Cluster, Error};
+use boson_cluster::client::{Cluster, Error, WatchBackoff};
 use boson_cluster::namespaces::{Namespaces, Scope};
 use boson_cluster::serving::{Health, State};
 use follow::Listing;
@@ -172,7 +172,7 @@ impl Default for Followed {
 async fn follow(cluster: &Cluster, nth: usize, namespace: &Option<String>, followed: &Followed, health: &Health) {
     let selector = watcher::Config::default().labels(marks::PLUGIN);
     let maps = api::<PartialObjectMeta<ConfigMap>>(&cluster.client(), namespace);
-    let events = watcher(maps, selector).default_backoff();
+    let events = watcher(maps, selector).backoff(WatchBackoff::default());
     let mut events = pin!(events);
     while let Some(event) = events.next().await {
         match event {

@@ -1,15 +1,19 @@
 //! Follows the EndpointSlices of a deployment.
+//!
+//! kube's back-off restarts after each event, and a watch yields one before each list. So it would retry a forbidden
+//! watch each second, in every pod of a deployment. Here only a complete list, or a change, restarts the pauses.
 
 use super::State;
 use crate::instances::{Endpoint, Slice};
 use boson_manifest::labels;
 use futures::TryStreamExt;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
-use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event};
 use kube::{Api, ResourceExt};
 use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The Service that a slice is for.
 const SERVICE: &str = "kubernetes.io/service-name";
@@ -17,19 +21,24 @@ const SERVICE: &str = "kubernetes.io/service-name";
 const MOST_SLICES: usize = 50_000;
 /// Most addresses of one slice.
 const MOST_ADDRESSES: usize = 1_000;
+/// Pause after the first error; it doubles with each further one.
+const FIRST: Duration = Duration::from_secs(1);
+/// Longest pause: addresses are current this long after an outage of the API server at the latest.
+const LONGEST: Duration = Duration::from_secs(16);
 
-/// Runs forever: a broken watch is restarted with backoff.
+/// Runs forever: a broken watch is restarted after a pause.
 pub(super) async fn follow(client: kube::Client, namespace: String, deployment: String, state: Arc<State>) {
     let api: Api<EndpointSlice> = Api::namespaced(client, &namespace);
     let selector = format!("{}={deployment}", labels::DEPLOYMENT_NAME);
     let config = watcher::Config::default().labels(&selector);
     let mut listed = HashMap::new();
-    let mut is_broken = false;
-    let mut events = std::pin::pin!(watcher::watcher(api, config).default_backoff());
+    let mut errors = 0;
+    let mut events = std::pin::pin!(watcher::watcher(api, config));
     loop {
         match events.try_next().await {
             Ok(Some(event)) => {
-                if std::mem::take(&mut is_broken) {
+                if errors > 0 && is_success(&event) {
+                    errors = 0;
                     tracing::info!("the API server answers again");
                 }
                 take(event, &mut listed, &state);
@@ -37,12 +46,29 @@ pub(super) async fn follow(client: kube::Client, namespace: String, deployment: 
             Ok(None) => return,
             Err(error) => {
                 // The last snapshot is served: pods run without the API server.
-                if !std::mem::replace(&mut is_broken, true) {
+                if errors == 0 {
                     tracing::warn!(%error, "cannot watch EndpointSlices: the last known addresses are served");
                 }
+                tokio::time::sleep(pause(errors)).await;
+                errors = errors.saturating_add(1);
             }
         }
     }
+}
+
+/// Any other event may be the beginning of a list that fails.
+fn is_success(event: &Event<EndpointSlice>) -> bool {
+    matches!(event, Event::InitDone | Event::Apply(_) | Event::Delete(_))
+}
+
+/// The pause after this many earlier errors: at least half of the longest possible one, so that the pods of a deployment,
+/// which lose the API server together, do not return together.
+fn pause(errors: u32) -> Duration {
+    let longest = FIRST
+        .saturating_mul(1_u32.checked_shl(errors).unwrap_or(u32::MAX))
+        .min(LONGEST);
+    let part = (RandomState::new().hash_one(errors) % 512) as f64 / 512.0;
+    longest.mul_f64(0.5 + part / 2.0)
 }
 
 fn take(event: Event<EndpointSlice>, listed: &mut HashMap<String, Slice>, state: &State) {
@@ -110,6 +136,16 @@ mod tests {
         let mut all: Vec<String> = reply.answers.iter().map(|one| one.data.to_string()).collect();
         all.sort();
         (reply.metadata.response_code, all)
+    }
+
+    #[test]
+    fn pauses_double_and_a_list_that_only_begins_is_no_success() {
+        for (errors, seconds) in [(0, 1), (1, 2), (3, 8), (4, 16), (5, 16), (32, 16), (u32::MAX, 16)] {
+            let (pause, longest) = (pause(errors), Duration::from_secs(seconds));
+            assert!((longest / 2..=longest).contains(&pause), "{errors}: {pause:?}");
+        }
+        assert!(!is_success(&Event::Init) && !is_success(&Event::InitApply(slice("a", "d-g-0", "10.0.0.1", true))));
+        assert!(is_success(&Event::InitDone));
     }
 
     #[test]
