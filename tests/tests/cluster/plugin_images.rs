@@ -1,7 +1,7 @@
 //! Plugins whose components are in a registry, with a real registry and the real operator.
 
 use crate::guests::Guest;
-use crate::plugins::{HOOKED, Scene, healthy, uses};
+use crate::plugins::scene::{HOOKED, Scene, healthy, uses};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use boson_tests::registry::{PASSWORD, Server, USER};

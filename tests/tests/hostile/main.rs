@@ -17,7 +17,7 @@
 //! | replies: too many values, diagnostics, edits | `floods` |
 //! | replies: duplicates, places that do not exist, unknown members, control characters | `tests/tests/replies.rs` |
 //! | patches that multiply what they copy or shift | `host/pipeline/src/bundle/patch.rs` |
-//! | objects that install plugins, have reserved marks or privileges | `cluster/plugins.rs` |
+//! | objects that install plugins, have reserved marks or privileges | `cluster/plugins/refused.rs` |
 //! | descriptions that trap, loop, lie, or are huge | `descriptions` |
 //! | settings schemas made for long comparisons | `host/pipeline/src/settings` |
 //! | wrappers that call the rule often, or with huge arguments | `wrappers`, `tests/tests/wrapping.rs` |

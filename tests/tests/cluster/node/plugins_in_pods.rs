@@ -4,7 +4,7 @@
 use super::conversion::load_releases;
 use crate::guests::Guest;
 use crate::operator::{Environment, condition, is};
-use crate::plugins::{altered, built_in};
+use crate::plugins::scene::{altered, built_in};
 use anyhow::{Context, Result, ensure};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

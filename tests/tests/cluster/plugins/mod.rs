@@ -1,0 +1,7 @@
+//! Plugins from ConfigMaps, with a real API server and the real operator.
+
+mod refused;
+mod rollback;
+pub mod scene;
+mod stages;
+mod versions;

@@ -1,0 +1,248 @@
+//! Plugins that the operator does not use: from other namespaces, damaged, hostile, too large, or without a permission.
+
+use super::scene::{HOOKED, PATIENCE, Scene, healthy, uses};
+use crate::guests::Guest;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use std::fs;
+
+#[test]
+fn only_plugins_of_allowed_namespaces_are_used() {
+    let scene = Scene::with(|_, here, there| {
+        let arguments = ["--namespace", here, "--namespace", there, "--plugins", "operator"];
+        Ok(arguments.map(String::from).into())
+    });
+    let scene = scene.unwrap();
+    scene.deploy().unwrap();
+    scene.used("ops", "ops");
+    let maps = scene.add(&scene.here, "ops", &Guest::ops("no-ops"), &[]).unwrap();
+    let refused = scene.wait("a refused plugin", |deployment| {
+        healthy(deployment, "False").is_some_and(|condition| condition["reason"] == "PluginNotAllowed")
+    });
+    assert!(uses(&refused, "ops", "ops"), "{refused:#}");
+    let message = healthy(&refused, "False").unwrap()["message"].as_str().unwrap();
+    assert!(
+        message.contains("the operator does not use plugins from this namespace"),
+        "{message}"
+    );
+
+    let own = scene
+        .add(&scene.own, "ops", &Guest::ops("no-ops"), &["--deployment", "nats"])
+        .unwrap();
+    scene.used("ops", "no-ops");
+    scene.remove(&scene.here, &maps).unwrap();
+    scene.wait("healthy plugins", |deployment| healthy(deployment, "True").is_some());
+    scene.remove(&scene.own, &own).unwrap();
+    scene.used("ops", "ops");
+}
+
+#[test]
+fn a_bad_plugin_is_refused_and_reported_and_the_last_good_one_stays() {
+    let mut scene = Scene::new().unwrap();
+    scene.deploy().unwrap();
+    // A plugin of another namespace would serve a deployment of this name, if it were allowed.
+    scene
+        .add(&scene.there, "resources", &Guest::resources("foreign", HOOKED), &[])
+        .unwrap();
+    let good = scene
+        .add(&scene.own, "resources", &Guest::resources("hook", HOOKED), &[])
+        .unwrap();
+    let deployment = scene.used("resources", "hook");
+    assert!(!uses(&deployment, "resources", "foreign"), "{deployment:#}");
+    assert!(healthy(&deployment, "True").is_some());
+
+    let at = good.find("sha256:").unwrap();
+    let digest = good[at..at + 71].to_string();
+    let other = format!("sha256:{}", "0".repeat(64));
+    for (bad, reason, words) in [
+        (
+            good.replace(&digest, &other),
+            "PluginDigest",
+            "its description contains sha256:0000",
+        ),
+        (
+            good.replace("digest:", "digets:"),
+            "PluginDocument",
+            "unknown member 'digets'",
+        ),
+        (
+            good.replace("plugin.yaml:", "plugin.yml:"),
+            "PluginNoDocument",
+            "there is no key 'plugin.yaml'",
+        ),
+        (
+            good.replace("plugin: resources", "plugin: resourses"),
+            "PluginStage",
+            "'resourses'",
+        ),
+        (
+            good.replace("plugin: resources", "plugin: ops")
+                .replace("order: 0", "replaces: ops"),
+            "PluginOtherStage",
+            "of the stage 'resources'",
+        ),
+    ] {
+        scene.apply(&scene.own, &bad).unwrap();
+        let deployment = scene.wait(reason, |deployment| {
+            healthy(deployment, "False").is_some_and(|reported| reported["reason"] == reason)
+        });
+        let reported = healthy(&deployment, "False").unwrap()["message"].as_str().unwrap();
+        assert!(reported.contains(words), "{reported}");
+        assert!(
+            uses(&deployment, "resources", "hook"),
+            "{reason}: the last good one stays"
+        );
+        let events = scene.get("events.events.k8s.io").unwrap().to_string();
+        assert!(events.contains(reason), "no event for {reason}");
+    }
+    assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "b");
+
+    // The description is unchanged, and the bytes are not: that is reported at once, not only after the next restart.
+    let mut corrupted = crate::shared_cluster::documents(&good).remove(0);
+    let parts = corrupted["binaryData"].as_object_mut().unwrap().values_mut();
+    parts.for_each(|part| *part = "AAAA".into());
+    scene.apply(&scene.own, &good).unwrap();
+    scene.wait("health", |deployment| healthy(deployment, "True").is_some());
+    scene.apply(&scene.own, &corrupted.to_string()).unwrap();
+    let deployment = scene.wait("the corrupted parts", |deployment| {
+        healthy(deployment, "False").is_some()
+    });
+    assert!(uses(&deployment, "resources", "hook"), "the last good one stays");
+
+    // After a restart the last good one is lost: running objects are not changed until the plugin is fixed.
+    scene.apply(&scene.own, &good.replace(&digest, &other)).unwrap();
+    scene.wait("the digest", |deployment| {
+        healthy(deployment, "False").is_some_and(|reported| reported["reason"] == "PluginDigest")
+    });
+    scene.operator.kill();
+    scene.operator.start().unwrap();
+    scene.wait("the loss", |deployment| {
+        let conditions = deployment["status"]["conditions"].as_array().unwrap();
+        conditions
+            .iter()
+            .any(|one| one["type"] == "Converted" && one["reason"] == "PluginLost")
+    });
+    assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "b");
+    scene.apply(&scene.own, &good).unwrap();
+    scene.wait("health", |deployment| {
+        healthy(deployment, "True").is_some() && uses(deployment, "resources", "hook")
+    });
+}
+
+/// A ConfigMap with an unchecked component.
+fn unchecked(name: &str, stage: &str, component: &[u8]) -> String {
+    let digest: String = Sha256::digest(component)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": name, "labels": {"quarks.cloudfoundry.org/plugin": stage}},
+        "data": {"plugin.yaml": format!("name: {name}\ndigest: sha256:{digest}\n")},
+        "binaryData": {"plugin.wasm": STANDARD.encode(component)},
+    })
+    .to_string()
+}
+
+#[test]
+fn a_hostile_component_blocks_no_deployment_and_leaves_nothing() {
+    let mut scene = Scene::new().unwrap();
+    let home = scene.operator.files().join("cache");
+    // A process that has not started completely does not exit on its own.
+    let started = || Ok(scene.operator.ask("/live").is_ok());
+    scene
+        .operator
+        .until("the start", PATIENCE, started, String::new)
+        .unwrap();
+    scene.operator.stop().unwrap();
+    scene.operator.set("XDG_CACHE_HOME", Some(home.clone().into()));
+    let import = format!(r#"(component (import "{}" (func)))"#, "a".repeat(60_000));
+    let hostile = unchecked("hostile", "ops", &wat::parse_str(import).unwrap());
+    scene.apply(&scene.there, &hostile).unwrap();
+    scene.apply(&scene.own, &hostile).unwrap();
+    scene.operator.start().unwrap();
+    scene.deploy().unwrap();
+    let deployment = scene.wait("the refusal", |deployment| {
+        healthy(deployment, "False").is_some_and(|reported| reported["reason"] == "PluginRefused")
+    });
+    let reported = healthy(&deployment, "False").unwrap()["message"].as_str().unwrap();
+    assert!(
+        reported.contains("imports function 'aaaa") && reported.len() < 1000,
+        "{reported}"
+    );
+    scene
+        .add(&scene.here, "resources", &Guest::resources("hook", HOOKED), &[])
+        .unwrap();
+    scene.used("resources", "hook");
+    let cached = fs::read_dir(home.join("boson/compiled")).unwrap().count();
+    assert_eq!(cached, 1, "the hook's machine code and nothing else");
+}
+
+/// In a directory in memory, all machine code counts: two such components exceed the memory of a namespace.
+#[test]
+fn machine_code_is_counted_and_a_refused_plugin_is_loaded_once_there_is_memory() {
+    let mut scene = Scene::new().unwrap();
+    let started = || Ok(scene.operator.ask("/live").is_ok());
+    scene
+        .operator
+        .until("the start", PATIENCE, started, String::new)
+        .unwrap();
+    scene.operator.stop().unwrap();
+    let memory = tempfile::tempdir_in("/dev/shm").unwrap();
+    scene.operator.set("XDG_CACHE_HOME", Some(memory.path().into()));
+    scene.operator.set("BOSON_MAX_MEMORY", Some("512Mi".into()));
+    scene.operator.start().unwrap();
+    scene.deploy().unwrap();
+    let hook = |name: &str| Guest::large(name, &HOOKED.replace("hooked", &format!("hooked-{name}")), 5 << 20);
+    let first = scene.add(&scene.here, "resources", &hook("first"), &[]).unwrap();
+    scene.used("resources", "first");
+    scene.add(&scene.here, "resources", &hook("second"), &[]).unwrap();
+    let deployment = scene.wait("the refusal", |deployment| {
+        healthy(deployment, "False").is_some_and(|reported| reported["reason"] == "PluginNoMemory")
+    });
+    let reported = healthy(&deployment, "False").unwrap()["message"].as_str().unwrap();
+    assert!(
+        reported.contains("plugin 'second'") && reported.contains("all plugins of a namespace may use 7 MiB"),
+        "{reported}"
+    );
+    assert!(uses(&deployment, "resources", "first"));
+    scene.remove(&scene.here, &first).unwrap();
+    scene.used("resources", "second");
+    scene.wait("health", |deployment| healthy(deployment, "True").is_some());
+}
+
+#[test]
+fn a_hook_can_neither_add_plugins_nor_privileges_of_pods() {
+    let scene = Scene::new().unwrap();
+    scene.deploy().unwrap();
+    let plugin: Value = serde_json::from_str(&unchecked("evil", "ops", &Guest::ops("evil"))).unwrap();
+    let pod = json!({"metadata": {"labels": {"app": "x"}}, "spec": {"hostNetwork": true, "containers": [{"name": "c", "image": "i"}]}});
+    let workload = json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "evil"},
+        "spec": {"selector": {"matchLabels": {"app": "x"}}, "template": pod},
+    });
+    for (object, reason) in [(plugin, "BundleReservedMark"), (workload, "BundlePrivilege")] {
+        let maps = scene
+            .add(
+                &scene.here,
+                "resources",
+                &Guest::resources("hook", &object.to_string()),
+                &[],
+            )
+            .unwrap();
+        scene.wait(reason, |deployment| {
+            let conditions = deployment["status"]["conditions"].as_array();
+            conditions.is_some_and(|all| {
+                all.iter()
+                    .any(|one| one["type"] == "Converted" && one["reason"] == reason)
+            })
+        });
+        assert!(scene.get("configmap/evil").is_err() && scene.get("deployment.apps/evil").is_err());
+        scene.remove(&scene.here, &maps).unwrap();
+        scene.wait("the end of the hook", |deployment| {
+            !uses(deployment, "resources", "hook") && healthy(deployment, "True").is_some()
+        });
+    }
+}

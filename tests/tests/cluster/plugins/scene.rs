@@ -1,0 +1,245 @@
+//! An operator with two namespaces, plugins that are added as users add them, and what its deployment says about them.
+
+use anyhow::{Context, Result, ensure};
+use boson_tests::cluster::{Cluster, Operator, shared};
+use boson_tests::registry::{Server, push_example};
+use boson_tests::{binary, host, root};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fs;
+use std::time::{Duration, Instant};
+
+/// Timeout of a step on a busy machine.
+pub const PATIENCE: Duration = Duration::from_secs(180);
+
+/// An operator with its own namespace, and two namespaces that it serves.
+pub struct Scene {
+    pub cluster: &'static Cluster,
+    /// The operator's namespace.
+    pub own: String,
+    /// With a deployment.
+    pub here: String,
+    /// Without one.
+    pub there: String,
+    pub registry: Server,
+    pub operator: Operator,
+}
+
+// === impl Scene ===
+
+impl Scene {
+    /// The operator gets the list of namespaces.
+    pub fn new() -> Result<Self> {
+        Self::with(|_, here, there| Ok(["--namespace", here, "--namespace", there].map(String::from).into()))
+    }
+
+    /// The operator finds them by their label.
+    pub fn monitored(id: &str) -> Result<Self> {
+        Self::with(|cluster, here, there| {
+            let label = format!("quarks.cloudfoundry.org/monitored={id}");
+            cluster.kubectl(["label", "namespace", here, there, &label])?;
+            Ok(["--monitored-id", id].map(String::from).into())
+        })
+    }
+
+    /// `serve`: the operator's arguments for these two namespaces.
+    pub fn with(serve: impl FnOnce(&Cluster, &str, &str) -> Result<Vec<String>>) -> Result<Self> {
+        let cluster = shared()?;
+        cluster.define()?;
+        let registry = Server::start(false)?;
+        push_example(&registry)?;
+        let [own, here, there] = ["own", "here", "there"].map(|name| cluster.namespace(&format!("plugins-{name}")));
+        let (own, here, there) = (own?, here?, there?);
+        let served = serve(cluster, &here, &there)?;
+        let mut scene = Self {
+            operator: Operator::new(cluster, &own)?.registry(&registry).arguments(served),
+            cluster,
+            own,
+            here,
+            there,
+            registry,
+        };
+        scene.operator.start()?;
+        Ok(scene)
+    }
+
+    /// The documented example.
+    pub fn deploy(&self) -> Result<()> {
+        let example = root().join("docs/examples/nats");
+        let map = |name: &str, key: &str, file: &str| -> Result<Value> {
+            let text = fs::read_to_string(example.join(file))?;
+            Ok(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {key: text}}))
+        };
+        let deployment = json!({
+            "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": "nats"},
+            "spec": {
+                "manifest": {"type": "configmap", "name": "nats-manifest"}, "ops": [{"type": "configmap", "name": "nats-scale"}],
+                "conversion": {"mode": "InProcess", "registry": format!("{}/bosh", self.registry.host())}
+            }
+        });
+        let value = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "nats.var-implicit-system-domain"},
+            "stringData": {"value": "example.com"}});
+        let manifest = map("nats-manifest", "manifest", "manifest.yml")?;
+        let scale = map("nats-scale", "ops", "ops/scale.yml")?;
+        let list = json!({"apiVersion": "v1", "kind": "List", "items": [manifest, scale, value, deployment]});
+        self.apply(&self.here, &list.to_string())
+    }
+
+    pub fn apply(&self, namespace: &str, text: &str) -> Result<()> {
+        let arguments = [
+            "--namespace",
+            namespace,
+            "apply",
+            "--server-side",
+            "--force-conflicts",
+            "--filename=-",
+        ];
+        let answer = self.cluster.try_kubectl(arguments, text)?;
+        ensure!(answer.success, "{}", answer.stderr);
+        Ok(())
+    }
+
+    /// Packs a component as a user would, and applies the resulting ConfigMaps; returns them.
+    pub fn add(&self, namespace: &str, stage: &str, component: &[u8], more: &[&str]) -> Result<String> {
+        let file = self.operator.files().join("plugin.wasm");
+        fs::write(&file, component)?;
+        let file = file.to_str().context("a path of text")?;
+        let packed = host(
+            self.operator.files(),
+            ["plugin", "pack", stage, file].iter().chain(more),
+        )?;
+        ensure!(packed.code == 0, "{}", packed.stderr);
+        self.apply(namespace, &packed.stdout)?;
+        Ok(packed.stdout)
+    }
+
+    pub fn remove(&self, namespace: &str, maps: &str) -> Result<()> {
+        let arguments = ["--namespace", namespace, "delete", "--filename=-"];
+        let answer = self.cluster.try_kubectl(arguments, maps)?;
+        ensure!(answer.success, "{}", answer.stderr);
+        Ok(())
+    }
+
+    pub fn get(&self, what: &str) -> Result<Value> {
+        let text = self
+            .cluster
+            .kubectl(["--namespace", &self.here, "get", what, "--output=json"])?;
+        Ok(serde_json::from_str(&text)?)
+    }
+
+    /// Waits until the deployment meets the condition.
+    pub fn wait(&self, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
+        let mut deployment = Value::Null;
+        let look = || {
+            deployment = self.get("boshdeployment/nats")?;
+            Ok(holds(&deployment))
+        };
+        let status = || format!("{:#}", self.get("boshdeployment/nats").unwrap_or_default()["status"]);
+        self.operator.until(what, PATIENCE, look, status).unwrap();
+        deployment
+    }
+
+    /// Waits until the deployment was converted with a plugin of this stage and name.
+    pub fn used(&self, stage: &str, name: &str) -> Value {
+        self.wait(&format!("{name} in {stage}"), |deployment| {
+            uses(deployment, stage, name)
+        })
+    }
+
+    /// Every object of the deployment's namespace, by kind and name, with its version, without pods and Kubernetes' own
+    /// objects.
+    fn versions(&self) -> Result<BTreeMap<String, String>> {
+        let kinds = "boshdeployments,quarkssecrets,quarksstatefulsets,quarksjobs,secrets,configmaps,services,statefulsets.apps,jobs.batch,events.events.k8s.io";
+        let list = self.get(kinds)?;
+        let version = |object: &Value| {
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
+            let name = format!("{} {}", text(&object["kind"]), text(&object["metadata"]["name"]));
+            (name, text(&object["metadata"]["resourceVersion"]))
+        };
+        // Controllers of Kubernetes count their own events as long as pods are not scheduled.
+        let theirs = |object: &&Value| {
+            object["kind"] == "Event"
+                && !object["reportingController"]
+                    .as_str()
+                    .is_some_and(|name| name.starts_with("quarks.cloudfoundry.org/"))
+        };
+        let items = list["items"].as_array().into_iter().flatten();
+        Ok(items.filter(|object| !theirs(object)).map(version).collect())
+    }
+
+    /// Waits until nothing has changed for some time; returns all objects.
+    pub fn settled(&self) -> BTreeMap<String, String> {
+        let (mut versions, mut since) = (BTreeMap::new(), Instant::now());
+        let quiet = || {
+            let now = self.versions()?;
+            if now != versions {
+                (versions, since) = (now, Instant::now());
+            }
+            Ok(since.elapsed() > Duration::from_secs(5))
+        };
+        self.operator.until("silence", PATIENCE, quiet, String::new).unwrap();
+        versions
+    }
+
+    pub fn manifest(&self) -> String {
+        self.text("secret/nats.with-ops")
+    }
+
+    /// An object as text, its data decoded.
+    fn text(&self, what: &str) -> String {
+        let arguments = ["--namespace", &self.here, "get", what, "-o"];
+        let template = "go-template={{range $k, $v := .data}}{{$v | base64decode}}{{end}}";
+        self.cluster
+            .kubectl(arguments.iter().copied().chain([template]))
+            .unwrap()
+    }
+
+    /// The newest Secret of a series, as text.
+    pub fn newest(&self, series: &str) -> String {
+        let all = self
+            .cluster
+            .kubectl(["--namespace", &self.here, "get", "secret", "-o", "name"])
+            .unwrap();
+        let number = |name: &str| {
+            name.rsplit_once("-v")
+                .and_then(|(_, number)| number.parse::<u32>().ok())
+        };
+        let newest = all
+            .lines()
+            .filter(|name| name.starts_with(&format!("secret/{series}-v")))
+            .max_by_key(|name| number(name));
+        self.text(newest.unwrap())
+    }
+}
+
+pub fn uses(deployment: &Value, stage: &str, name: &str) -> bool {
+    let used = deployment["status"]["plugins"].as_array();
+    used.is_some_and(|used| used.iter().any(|one| one["stage"] == stage && one["name"] == name))
+}
+
+pub fn healthy<'v>(deployment: &'v Value, status: &str) -> Option<&'v Value> {
+    let conditions = deployment["status"]["conditions"].as_array()?;
+    conditions
+        .iter()
+        .find(|one| one["type"] == "PluginsHealthy" && one["status"] == status)
+}
+
+/// The installation's component of a stage.
+pub fn built_in(stage: &str) -> Vec<u8> {
+    let binary = binary().unwrap();
+    let plugins = binary.ancestors().nth(2).unwrap().join("plugins");
+    fs::read(plugins.join(format!("{stage}.wasm"))).unwrap()
+}
+
+/// A component with changed texts.
+pub fn altered(mut component: Vec<u8>, from: &str, to: &str) -> Vec<u8> {
+    assert_eq!(from.len(), to.len());
+    let at = component
+        .windows(from.len())
+        .position(|window| window == from.as_bytes())
+        .unwrap();
+    component[at..at + to.len()].copy_from_slice(to.as_bytes());
+    component
+}
+
+pub const HOOKED: &str = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"hooked"},"data":{"a":"b"}}"#;

@@ -1,0 +1,198 @@
+//! What a plugin of each stage changes, also around a built-in rule and after a restart.
+
+use super::scene::{HOOKED, PATIENCE, Scene, altered, built_in, healthy, uses};
+use crate::guests::Guest;
+use boson_tests::cluster::Operator;
+use serde_json::Value;
+use std::fs;
+
+#[test]
+fn a_plugin_of_each_stage_changes_the_output_and_its_deletion_reverts_the_change() {
+    let scene = Scene::new().unwrap();
+    scene.deploy().unwrap();
+    let before = scene.used("ops", "ops");
+    assert!(healthy(&before, "True").is_some(), "{before:#}");
+    assert!(scene.manifest().contains("connections: 5000"));
+
+    let maps = scene.add(&scene.here, "ops", &Guest::ops("no-ops"), &[]).unwrap();
+    scene.used("ops", "no-ops");
+    assert!(
+        !scene.manifest().contains("connections: 5000"),
+        "operations have no effect now"
+    );
+    scene.remove(&scene.here, &maps).unwrap();
+    scene.used("ops", "ops");
+    assert!(scene.manifest().contains("connections: 5000"));
+
+    let maps = scene
+        .add(
+            &scene.own,
+            "variables",
+            &Guest::variables("no-variables"),
+            &["--deployment", "nats"],
+        )
+        .unwrap();
+    scene.used("variables", "no-variables");
+    assert!(
+        scene.newest("nats.desired-manifest").contains("((broker_password))"),
+        "placeholders stay"
+    );
+    scene.remove(&scene.own, &maps).unwrap();
+    scene.used("variables", "variables");
+
+    let links = altered(built_in("links"), "dns_domain_name", "dns_domain_nam3");
+    let maps = scene
+        .add(
+            &scene.own,
+            "links",
+            &links,
+            &["--name", "other-links", "--uncompressed"],
+        )
+        .unwrap();
+    scene.used("links", "other-links");
+    assert!(scene.newest("nats.ig-resolved.broker").contains("dns_domain_nam3"));
+    scene.remove(&scene.own, &maps).unwrap();
+    scene.used("links", "links");
+
+    let content = "processes: [{name: other, executable: /bin/other}]";
+    let maps = scene
+        .add(&scene.here, "render", &Guest::render("other-render", content), &[])
+        .unwrap();
+    scene.used("render", "other-render");
+    assert!(scene.newest("nats.bpm.broker").contains("/bin/other"));
+    let set = scene.get("quarksstatefulset/nats-broker").unwrap().to_string();
+    assert!(
+        set.contains("render=/var/run/boson/plugins/render"),
+        "pods render by the same rule: {set}"
+    );
+    let copies = scene.get("configmap").unwrap();
+    let copies = copies["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|map| map["metadata"]["name"].as_str())
+        .filter(|name| name.starts_with("nats.plugin-"));
+    assert_eq!(copies.count(), 2, "the settings, and the component");
+    scene.remove(&scene.here, &maps).unwrap();
+    scene.used("render", "render");
+    let set = scene.get("quarksstatefulset/nats-broker").unwrap().to_string();
+    assert!(!set.contains("plugins/render"), "{set}");
+
+    let settings = scene.operator.files().join("settings.yml");
+    fs::write(&settings, "uids: {messaging: 4711}\n").unwrap();
+    let settings = settings.to_str().unwrap();
+    let maps = scene
+        .add(
+            &scene.own,
+            "bpm",
+            &built_in("bpm"),
+            &["--name", "other-bpm", "--settings", settings],
+        )
+        .unwrap();
+    scene.used("bpm", "other-bpm");
+    assert!(
+        scene
+            .get("quarksstatefulset/nats-broker")
+            .unwrap()
+            .to_string()
+            .contains("4711")
+    );
+    scene.remove(&scene.own, &maps).unwrap();
+    scene.used("bpm", "bpm");
+
+    let maps = scene
+        .add(&scene.here, "resources", &Guest::resources("hook", HOOKED), &[])
+        .unwrap();
+    scene.used("resources", "hook");
+    assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "b");
+    scene.remove(&scene.here, &maps).unwrap();
+    scene.wait("the end of the hook", |deployment| {
+        !uses(deployment, "resources", "hook")
+    });
+    assert!(scene.get("configmap/hooked").is_err());
+}
+
+#[test]
+fn a_restart_converts_with_the_same_plugins_and_changes_nothing() {
+    let mut scene = Scene::monitored("plugins-restart").unwrap();
+    scene.deploy().unwrap();
+    let settings = scene.operator.files().join("settings.yml");
+    fs::write(&settings, "uids: {messaging: 4711}\n").unwrap();
+    let settings = ["--name", "mine", "--settings", settings.to_str().unwrap()].map(String::from);
+    let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+    scene.add(&scene.here, "bpm", &built_in("bpm"), &settings).unwrap();
+    scene
+        .add(&scene.here, "resources", &Guest::resources("hook", HOOKED), &[])
+        .unwrap();
+    scene.used("bpm", "mine");
+    scene.used("resources", "hook");
+    let before = scene.settled();
+    let mut other = Operator::new(scene.cluster, &scene.own)
+        .unwrap()
+        .registry(&scene.registry);
+    other = other.arguments(["--monitored-id", "plugins-restart"]);
+    for round in 0..5 {
+        scene.operator.stop().unwrap();
+        other.start().unwrap();
+        scene.operator.start().unwrap();
+        // The leader reconciles the deployment again.
+        let has_converted = |operator: &Operator| {
+            let metrics = operator.ask("/metrics").unwrap_or_default();
+            metrics.lines().any(|line| {
+                line.strip_prefix("boson_conversions_total ")
+                    .is_some_and(|count| count != "0")
+            })
+        };
+        let converted = || Ok(has_converted(&scene.operator) || has_converted(&other));
+        scene
+            .operator
+            .until("a conversion", PATIENCE, converted, || other.log())
+            .unwrap();
+        assert_eq!(scene.settled(), before, "round {round}");
+        other.stop().unwrap();
+    }
+}
+
+#[test]
+fn a_wrapper_leaves_the_work_to_the_rule_and_a_check_fails_a_conversion_once_it_is_enforced() {
+    let scene = Scene::new().unwrap();
+    scene.deploy().unwrap();
+    scene.used("bpm", "bpm");
+    let made = || {
+        let mut versions = scene.settled();
+        versions.retain(|name, _| name.starts_with("Quarks") || name.starts_with("Service "));
+        assert!(versions.len() > 5, "{versions:?}");
+        versions
+    };
+    let before = made();
+    let maps = scene
+        .add(&scene.here, "bpm", &Guest::bpm_wrapper("around"), &["--order", "1"])
+        .unwrap();
+    assert!(maps.contains("wraps: bpm"), "{maps}");
+    let deployment = scene.used("bpm", "around");
+    assert!(
+        uses(&deployment, "bpm", "bpm"),
+        "the rule is listed, too: {deployment:#}"
+    );
+    assert_eq!(made(), before, "the same objects");
+
+    let converted = |status: &'static str, reason: Option<&'static str>| {
+        move |deployment: &Value| {
+            let all = deployment["status"]["conditions"].as_array();
+            all.into_iter().flatten().any(|one| {
+                let is_it = one["type"] == "Converted" && one["status"] == status;
+                is_it && reason.is_none_or(|reason| one["reason"] == reason)
+            })
+        }
+    };
+    let check = Guest::check("policy", "policy-odd", "this is odd");
+    scene.add(&scene.here, "checks", &check, &[]).unwrap();
+    let deployment = scene.used("checks", "policy");
+    assert!(converted("True", None)(&deployment), "a warning: {deployment:#}");
+    let maps = scene.add(&scene.here, "checks", &check, &["--enforce"]).unwrap();
+    let failed = scene.wait("the error of the check", converted("False", Some("PolicyOdd")));
+    assert!(failed.to_string().contains("this is odd"), "{failed:#}");
+    scene.remove(&scene.here, &maps).unwrap();
+    scene.wait("the end of the check", converted("True", None));
+    assert_eq!(made(), before, "the same objects");
+}
