@@ -62,8 +62,9 @@ boson_document::codes! {
     UNKNOWN_DEPLOYMENT = "links-unknown-deployment", "A link to a deployment that does not exist",
         "`consumes: {link: {from: name, deployment: d}}` takes the link from deployment `d` of the same namespace, which \
          provides it with `provides: {link: {as: name, shared: true}}`. In a cluster, the deployment continues \
-         automatically when the other one exists. `host convert` knows no other deployment: write `instances`, `properties` \
-         and `address` of the link to the manifest.";
+         automatically when the other one exists. `host convert` knows those whose objects `--native` has: the output of \
+         `host convert` for the other deployment, or its Secrets from a cluster. Or write `instances`, `properties` and \
+         `address` of the link to the manifest.";
     FAILED = "links-failed", "Some links of the deployment cannot be resolved",
         "The conversion resolves all links of a deployment first. This list contains each link that cannot be \
          resolved, in the words of the BOSH director. Each error is also reported separately, with its place and a \

@@ -284,7 +284,7 @@ impl<'r> Reader<'r, '_> {
             plain(&other)
         );
         let help = format!(
-            "create the deployment '{}' in the same namespace, with `shared: true` for the link under `provides`; or give the link's `instances`, `properties` and `address` here",
+            "create the deployment '{}' in the same namespace, with `shared: true` for the link under `provides` (for `host convert`, pass its objects with `--native`); or give the link's `instances`, `properties` and `address` here",
             plain(&other)
         );
         self.report

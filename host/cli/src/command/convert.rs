@@ -67,9 +67,10 @@ pub struct ConvertArguments {
     /// manifest. Several are merged as the director merges them
     #[arg(long = "cloud-config", value_name = "FILE")]
     cloud_configs: Vec<PathBuf>,
-    /// Add the links that native Secrets and Services provide to the deployment: a file as `kubectl get -o yaml` prints
-    /// it, with the Pods or EndpointSlices behind the Services, or a directory of such files; repeat it for several
-    #[arg(long = "native", value_name = "FILE")]
+    /// Add links from outside of the deployment: those that native Secrets and Services provide, with the Pods or
+    /// EndpointSlices behind the Services, and those that other deployments share. A file as `kubectl get -o yaml` or
+    /// `host convert` prints it, or a directory of such files; repeat it for several
+    #[arg(long = "native", value_name = "FILE|DIR")]
     natives: Vec<PathBuf>,
     /// Name of the deployment [default: the manifest's name]
     #[arg(long, value_name = "DEPLOYMENT")]
@@ -387,8 +388,8 @@ fn convert(
     if !missing.is_empty() {
         return Err(missing);
     }
-    let links = |deployment: &Deployment| {
-        let found = natives.links(deployment)?;
+    let links = |deployment: &Deployment, manifest: &Tree| {
+        let found = natives.links(deployment, manifest)?;
         if let Watching::Calls(recording) = watching {
             recording.hide(found.0.secrets());
         }
@@ -396,7 +397,7 @@ fn convert(
     };
     let addresses = |manifest: Named<'_>| {
         let deployment = deployment(arguments, manifest).map_err(StageError::Input)?;
-        let (external, _) = links(&deployment).map_err(StageError::Input)?;
+        let (external, _) = links(&deployment, manifest.tree).map_err(StageError::Input)?;
         plugins.addresses(LinksRequest {
             manifest,
             deployment: &deployment,
@@ -406,7 +407,7 @@ fn convert(
     };
     let check = |manifest: Named<'_>| {
         let deployment = deployment(arguments, manifest).map_err(StageError::Input)?;
-        let (external, _) = links(&deployment).map_err(StageError::Input)?;
+        let (external, _) = links(&deployment, manifest.tree).map_err(StageError::Input)?;
         convert::check(&plugins, &deployment, manifest, &releases, &external)
     };
     let mut manifest = read.generating().interpolate(
@@ -426,7 +427,7 @@ fn convert(
     };
     let deployment = deployment(arguments, named)?;
     let plugins = plugins.with_deployment(&deployment.name, &deployment.namespace);
-    let (external, reported) = links(&deployment)?;
+    let (external, reported) = links(&deployment, &manifest.document)?;
     warnings.extend(reported);
     manifest.hide(external.secrets());
     let (conversion, blames) = pipeline(

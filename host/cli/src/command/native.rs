@@ -1,10 +1,11 @@
-//! The native objects of `--native`: Secrets, Services and what is behind them, from files as `kubectl get -o yaml`
-//! prints them.
+//! The objects of `--native`: native Secrets, Services and what is behind them, and the shared links of other
+//! deployments, from files as `kubectl get -o yaml` prints them.
 
 use crate::files;
 use crate::inputs;
-use boson_document::Pointer;
+use boson_document::{Pointer, Tree};
 use boson_pipeline::Diagnostic;
+use boson_pipeline::convert::shared_links::Others;
 use boson_pipeline::external::{self, NATIVE_LINK_LIMIT, NATIVE_LINK_UNUSED, Native, Object};
 use boson_pipeline::report::Sources;
 use boson_pipeline::stage::{Deployment, External};
@@ -115,13 +116,14 @@ fn parts(text: &str) -> Vec<Vec<u8>> {
 // === impl NativeFiles ===
 
 impl NativeFiles {
-    /// The links that the objects provide to a deployment.
-    pub fn links(&self, deployment: &Deployment) -> Links {
+    /// The links that the objects provide to a deployment, and those of the other deployments that its manifest names.
+    pub fn links(&self, deployment: &Deployment, manifest: &Tree) -> Links {
+        let others = Others::of(manifest, deployment);
         let (mut objects, mut diagnostics) = (Vec::new(), Vec::new());
         for document in &self.documents {
-            let (used, unused) = of_document(document)
-                .into_iter()
-                .partition::<Vec<_>, _>(|object| is_used(object, deployment));
+            let (used, unused) = of_document(document).into_iter().partition::<Vec<_>, _>(|object| {
+                is_here(object, deployment) && (is_used(object, deployment) || others.have(object))
+            });
             diagnostics.extend(warning(document, &unused, deployment));
             objects.extend(used);
         }
@@ -130,12 +132,16 @@ impl NativeFiles {
             diagnostics: reported,
         } = external::native(&objects, &deployment.name);
         diagnostics.extend(reported);
+        let deployments = others.deployments(&objects).unwrap_or_else(|errors| {
+            diagnostics.extend(errors);
+            Vec::new()
+        });
         if diagnostics.iter().any(Diagnostic::is_error) {
             return Err(diagnostics);
         }
         let external = External {
             native: links,
-            deployments: Vec::new(),
+            deployments,
         };
         Ok((external, diagnostics))
     }
@@ -160,19 +166,20 @@ fn of_document(document: &Document) -> Vec<Object<'_>> {
     items.map(|(nth, item)| object(pointer(nth), item)).collect()
 }
 
+fn is_here(object: &Object<'_>, deployment: &Deployment) -> bool {
+    let namespace = object.namespace();
+    namespace.is_none_or(|namespace| namespace == deployment.namespace)
+}
+
 fn is_used(object: &Object<'_>, deployment: &Deployment) -> bool {
-    let is_here = object
-        .namespace()
-        .is_none_or(|namespace| namespace == deployment.namespace);
     let provides = || {
         external::is_marked(|key| object.annotation(key).is_some())
             && external::deployment(object).is_some_and(|value| external::means(value, &deployment.name))
     };
-    let is_used = match object.kind() {
+    match object.kind() {
         "Secret" | "Service" => provides(),
         kind => BEHIND.contains(&kind),
-    };
-    is_here && is_used
+    }
 }
 
 /// One warning about all objects of a document that have no effect.

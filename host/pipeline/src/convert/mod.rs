@@ -9,7 +9,7 @@
 //! | [`render`] | resolved groups, releases | each group's BPM configuration |
 //! | [`objects`] | manifest, resolved and rendered groups | the objects of the plugins |
 //! | [`transform`] | objects | the same, checked, changed by `resources` plugins, reported on by `checks` plugins |
-//! | [`link_secrets`] | the links that the deployment provides | their Secrets |
+//! | [`link_secrets`], [`shared_links`] | the links that the deployment provides | their Secrets |
 //! | [`crate::plain::lower`] | objects | objects that any cluster accepts |
 //!
 //! A driver calls the steps, and stores their results between them: the command line in memory ([`convert()`]), the
@@ -40,6 +40,7 @@ pub mod providers_document;
 mod render;
 mod rendering;
 pub mod selection;
+pub mod shared_links;
 pub mod stored_documents;
 mod transform;
 
@@ -179,7 +180,7 @@ struct Gathered {
     groups: Vec<ResolvedGroup>,
     /// Secrets that pods mount, for the plain target.
     secrets: Vec<Tree>,
-    /// Secrets of the links that the deployment provides.
+    /// Secrets of the links that the deployment provides, for pods and for other deployments.
     links: Vec<Tree>,
 }
 
@@ -273,13 +274,18 @@ impl Run<'_> {
             Target::Quarks => Ok(Vec::new()),
         };
         let links = link_secrets::secrets(names, &resolved.providers, inputs.manifest, &mut self.diagnostics);
-        match (secrets, links) {
-            (Ok(secrets), Ok(links)) => Ok(Gathered {
+        let shared = shared_links::secret(names, &resolved.providers, inputs.manifest.tree);
+        let shared = shared.map_err(|error| vec![*error]);
+        match (secrets, links, shared) {
+            (Ok(secrets), Ok(links), Ok(shared)) => Ok(Gathered {
                 groups: resolved.groups,
                 secrets,
-                links,
+                links: links.into_iter().chain(shared).collect(),
             }),
-            (secrets, links) => Err([secrets.err(), links.err()].into_iter().flatten().flatten().collect()),
+            (secrets, links, shared) => {
+                let errors = [secrets.err(), links.err(), shared.err()];
+                Err(errors.into_iter().flatten().flatten().collect())
+            }
         }
     }
 

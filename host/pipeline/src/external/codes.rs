@@ -8,7 +8,8 @@ boson_document::codes! {
         "One Secret has the properties of a link, and one Service has its address and instances. Two Secrets, or two \
          Services, with the same name and type of a link for the same deployment are an error, because either of them \
          could be the wrong one. Remove `quarks.cloudfoundry.org/provides` from one of them, or give it another link \
-         name.";
+         name. `host convert --native` also reports two different Secrets of the same name with the links of another \
+         deployment.";
     NATIVE_LINK_NO_SECRET = "native-link-no-secret", "The Secret that a Service names does not provide the link",
         "`quarks.cloudfoundry.org/link-provider-name` of a Service is the name of the Secret with the properties of the \
          link (or, as in the predecessor, the name of the link). The Secret needs the annotations \
@@ -35,5 +36,6 @@ boson_document::codes! {
          2,000 instances. A file of `--native` has at most 256 YAML documents.";
     NATIVE_LINK_UNUSED = "native-link-unused", "An object has no effect on the conversion",
         "`--native` reads Secrets and Services with the annotations of links for the converted deployment in its \
-         namespace, and the Pods, EndpointSlices and Endpoints of these Services.";
+         namespace, and the Pods, EndpointSlices and Endpoints of these Services. Of a deployment that the manifest names \
+         under `consumes`, it reads the Secret with the links that the deployment shares.";
 }

@@ -20,7 +20,7 @@ mod properties;
 mod stored;
 
 pub use codes::ALL as CODES;
-pub use codes::{NATIVE_LINK_LIMIT, NATIVE_LINK_UNUSED};
+pub use codes::{NATIVE_LINK_AMBIGUOUS, NATIVE_LINK_LIMIT, NATIVE_LINK_UNUSED};
 pub use consumed::consumed;
 pub use instances::SERVICE;
 pub use marks::{deployment, is_marked, means};

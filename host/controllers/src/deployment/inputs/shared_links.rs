@@ -11,9 +11,9 @@ use boson_api::deployment::{Input, InputKind};
 use boson_cluster::client::Error;
 use boson_manifest::labels::{SECRET_TYPE, secret_type};
 use boson_manifest::names::Names;
-use boson_pipeline::convert::{providers_document, stored_documents};
+use boson_pipeline::convert::{providers_document, shared_links, stored_documents};
 use boson_pipeline::external;
-use boson_pipeline::stage::{ExternalLink, OtherDeployment, Provider};
+use boson_pipeline::stage::{ExternalLink, OtherDeployment};
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
@@ -83,17 +83,5 @@ fn shared(deployment: &str, secret: &Secret) -> Result<Vec<ExternalLink>, Box<bo
         .and_then(|data| data.get(stored_documents::PROVIDERS));
     let bytes = data.map(|bytes| bytes.0.as_slice()).unwrap_or_default();
     let document = stored_documents::read(name, bytes)?;
-    let providers = providers_document::read(&document)?.into_iter();
-    let link = |provider: Provider| {
-        Some(ExternalLink {
-            origin: format!(
-                "job '{}' in instance group '{}' in deployment '{deployment}'",
-                provider.job, provider.group
-            ),
-            name: provider.name,
-            kind: provider.kind,
-            content: provider.shared?,
-        })
-    };
-    Ok(providers.filter_map(link).collect())
+    Ok(shared_links::shared(deployment, providers_document::read(&document)?))
 }
