@@ -99,7 +99,7 @@ impl<'p> Link<'p> {
         for (key, value) in provider.properties.as_map().into_iter().flatten() {
             if let Err(why) = property(key, value, &mut data) {
                 let key = key.escape_debug();
-                let message = format!("Secret '{name}' of {} has no property '{key}': {why}", text(provider));
+                let message = format!("Secret '{name}' of {}, has no property '{key}': {why}", text(provider));
                 left_out.push(Diagnostic::warning(codes::CONVERT_LINK_KEY, message));
             }
         }
@@ -370,7 +370,10 @@ mod tests {
                 message.starts_with("Secret 'link-dep-1-t-l' of the link 'l' of type 't'"),
                 "{message}"
             );
-            assert!(message.contains(&format!("has no property {wanted}")), "{message}");
+            assert!(
+                message.contains(&format!(" provides, has no property {wanted}")),
+                "{message}"
+            );
             assert!(
                 !message.contains("SECRET") && warning.code == "convert-link-key",
                 "{message}"
