@@ -2,10 +2,12 @@
 //! failure is retried after a back-off.
 
 mod backoff;
+mod batches;
 mod interest;
 mod running;
 mod spawned;
 pub mod watches;
 
+pub use batches::batched;
 pub use interest::Interest;
 pub use running::{Running, key};

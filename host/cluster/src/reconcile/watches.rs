@@ -81,6 +81,29 @@ impl<K: Kind + Send + Sync + 'static> Watches<K> {
         self
     }
 
+    /// Like [`Self::and`], and keeps the metadata of the other objects in a store, which is always updated before `whom`
+    /// is called. `trim`: removes what the controller does not read.
+    #[must_use]
+    pub fn and_stored<O>(
+        mut self,
+        config: watcher::Config,
+        trim: impl Fn(&mut ObjectMeta) + Send + 'static,
+        whom: impl Fn(&ObjectMeta) -> Vec<ObjectRef<K>> + Send + 'static,
+    ) -> (Self, Store<PartialObjectMeta<O>>)
+    where
+        O: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug + Send + Sync + 'static,
+    {
+        let (kept, writer) = reflector::store();
+        let others = api::<PartialObjectMeta<O>>(&self.client, &self.namespace);
+        let events = watcher(others, config).backoff(WatchBackoff::default());
+        let events = events.modify(move |object: &mut PartialObjectMeta<O>| trim(&mut object.metadata));
+        let here = self.namespace.clone();
+        let concerned = move |meta: &ObjectMeta| within(&here, whom(meta));
+        self.all
+            .push(foreign(self.store.clone(), events.reflect(writer), concerned).boxed());
+        (self, kept)
+    }
+
     /// The objects, and which of them to reconcile now.
     pub fn queue(self) -> (Store<K>, impl Stream<Item = Requeued<K>> + Send + use<K>) {
         (self.store, stream::select_all(self.all))

@@ -1,58 +1,62 @@
 //! Rolls workloads, and reports pods that no workload replaces.
 
-use super::plan::{Links, Owner, Step, owner, step};
+use super::memory::Known;
+use super::plan::{Outdated, Owner, Step, step};
+use super::seen::PodMeta;
 use super::{Context, MANAGER};
 use boson_cluster::client::{Error, Kind, Notice};
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::PodTemplateSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use std::collections::BTreeMap;
+use kube::core::PartialObjectMeta;
+use std::time::Instant;
 
-/// Rolls the workloads of these pods, each once. A workload that cannot be changed does not keep the others from it.
+/// Rolls these workloads, and notes what is done in `known`. A workload that cannot be changed does not keep the others
+/// from it.
 pub(super) async fn roll(
     context: &Context,
     namespace: &str,
     deployment: &str,
-    pods: &[&Pod],
-    links: &Links,
+    due: Vec<Outdated<'_>>,
+    known: &mut Known,
 ) -> Result<(), Error> {
-    let mut workloads: BTreeMap<Owner, &Pod> = BTreeMap::new();
-    for pod in pods {
-        match owner(&pod.metadata) {
-            Some(owner) => {
-                workloads.entry(owner).or_insert(pod);
-            }
-            None => report(context, pod).await,
-        }
-    }
     let mut failed = None;
-    for (owner, pod) in workloads {
-        let rolled = workload(context, namespace, &owner, pod, |template| {
-            step(template, deployment, links, &context.key)
+    for one in due {
+        let Some(owner) = &one.owner else {
+            report(context, one.pod).await;
+            known.settle(one.uid().to_string(), one.digest, Instant::now());
+            continue;
+        };
+        let contents = &known.contents;
+        let rolled = workload(context, namespace, owner, one.pod, |template| {
+            step(template, deployment, contents, &context.key)
         });
-        if let Err(error) = rolled.await {
-            tracing::warn!(kind = owner.kind, name = owner.name, %error, "cannot roll a workload whose links have changed");
-            failed = Some(error);
+        match rolled.await {
+            Ok(true) => known.settle(owner.uid.clone(), one.digest, Instant::now()),
+            Ok(false) => {}
+            Err(error) => {
+                tracing::warn!(kind = owner.kind, name = owner.name, %error, "cannot roll a workload whose links have changed");
+                failed = Some(error);
+            }
         }
     }
     failed.map_or(Ok(()), Err)
 }
 
+/// Rolls the workload of a pod. Returns whether that is done: an owner that is not found may be found later.
 async fn workload(
     context: &Context,
     namespace: &str,
     owner: &Owner,
-    pod: &Pod,
+    pod: &PodMeta,
     step: impl Fn(Option<&ObjectMeta>) -> Step,
-) -> Result<(), Error> {
-    let template = |template: Option<&k8s_openapi::api::core::v1::PodTemplateSpec>| {
-        step(template.and_then(|template| template.metadata.as_ref()))
-    };
+) -> Result<bool, Error> {
+    let template = |template: Option<&PodTemplateSpec>| step(template.and_then(|template| template.metadata.as_ref()));
     match owner.kind.as_str() {
         "ReplicaSet" => {
-            let set: Option<ReplicaSet> = context.cluster.get(namespace, &owner.name).await?;
+            let set: Option<PartialObjectMeta<ReplicaSet>> = context.cluster.get(namespace, &owner.name).await?;
             let Some(set) = set.filter(|set| set.metadata.uid.as_deref() == Some(&owner.uid)) else {
-                return Ok(());
+                return Ok(false);
             };
             match super::plan::owner(&set.metadata).filter(|owner| owner.kind == "Deployment") {
                 Some(owner) => {
@@ -61,7 +65,7 @@ async fn workload(
                 }
                 None => {
                     report(context, pod).await;
-                    Ok(())
+                    Ok(true)
                 }
             }
         }
@@ -75,25 +79,25 @@ async fn workload(
         }
         _ => {
             report(context, pod).await;
-            Ok(())
+            Ok(true)
         }
     }
 }
 
-/// Rolls one workload, unless it rolls already.
+/// Rolls one workload, unless it rolls already. Returns whether it exists.
 async fn one<K: Kind>(
     context: &Context,
     namespace: &str,
     owner: &Owner,
     step: impl Fn(&K) -> Step,
-) -> Result<(), Error> {
+) -> Result<bool, Error> {
     let found: Option<K> = context.cluster.get(namespace, &owner.name).await?;
     let found = found.filter(|found| found.meta().uid.as_deref() == Some(&owner.uid));
     let Some(found) = found.filter(|found| found.meta().deletion_timestamp.is_none()) else {
-        return Ok(());
+        return Ok(false);
     };
     let Step::Roll(members) = step(&found) else {
-        return Ok(());
+        return Ok(true);
     };
     context.cluster.merge(MANAGER, &found, members).await?;
     context.cluster.metrics().link_rolls.inc();
@@ -108,11 +112,11 @@ async fn one<K: Kind>(
         note: "its pods are replaced, because the content of a link that they consume has changed".into(),
     };
     emit(context, &found, &notice).await;
-    Ok(())
+    Ok(true)
 }
 
 /// Reports a pod that no workload replaces.
-async fn report(context: &Context, pod: &Pod) {
+async fn report(context: &Context, pod: &PodMeta) {
     let notice = Notice {
         warning: true,
         reason: "LinkChanged".into(),

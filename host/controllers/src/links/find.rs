@@ -30,20 +30,8 @@ pub(crate) async fn find(
     Ok(Ok(links))
 }
 
-/// A link of a deployment, if it exists.
-pub(super) async fn one(
-    cluster: &Cluster,
-    namespace: &str,
-    deployment: &str,
-    link: &LinkName,
-) -> Result<Option<Link>, Error> {
-    match Names::new(deployment, namespace, "") {
-        Ok(names) => of_name(cluster, namespace, deployment, link, &names).await,
-        Err(_) => Ok(None),
-    }
-}
-
-async fn of_name(
+/// A link of a deployment as its Secret stores it now, if it exists.
+pub(super) async fn of_name(
     cluster: &Cluster,
     namespace: &str,
     deployment: &str,

@@ -13,6 +13,8 @@ pub(crate) struct Link {
     pub link: LinkName,
     /// Name of the Secret.
     pub secret: String,
+    /// Resource version of the Secret.
+    pub version: String,
     pub keys: Vec<Key>,
     /// Digest of name and data.
     pub content: [u8; 32],
@@ -51,22 +53,10 @@ impl Link {
         Some(Self {
             link: wanted.clone(),
             secret: name,
+            version: secret.metadata.resource_version.clone().unwrap_or_default(),
             keys: data.map(key).collect(),
             content,
         })
-    }
-
-    #[cfg(test)]
-    pub fn with_content(content: [u8; 32]) -> Self {
-        Self {
-            link: LinkName {
-                kind: "t".into(),
-                name: "n".into(),
-            },
-            secret: "s".into(),
-            keys: Vec::new(),
-            content,
-        }
     }
 }
 

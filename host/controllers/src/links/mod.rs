@@ -14,12 +14,12 @@ mod consumed;
 mod digest;
 mod find;
 mod found;
+mod memory;
 mod plan;
+mod seen;
 mod watch;
 
-pub(crate) use consumed::Consumed;
-#[cfg(test)]
-pub(crate) use consumed::LinkName;
+pub(crate) use consumed::{Consumed, LinkName};
 pub(crate) use digest::DigestKey;
 pub(crate) use find::find;
 pub(crate) use found::{Key, Link, Missing};
@@ -28,12 +28,13 @@ pub(crate) use watch::run;
 use boson_api::BoshDeployment;
 use boson_cluster::client::{Cluster, Error, Events, FieldManager, Identity};
 use boson_cluster::namespaces::Scope;
-use boson_manifest::labels::CONSUMER;
 use boson_manifest::names::Names;
-use k8s_openapi::api::core::v1::Pod;
+use kube::core::PartialObjectMeta;
 use kube::runtime::controller::Action;
-use plan::Links;
-use std::time::Duration;
+use memory::{Content, Known, Memory, RECHECK};
+use seen::{PodMeta, Seen};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// The owner of the fields that are set here.
 const MANAGER: FieldManager = FieldManager("boson-links");
@@ -48,7 +49,11 @@ pub(crate) struct Context {
     events: Events,
     scope: Scope,
     key: DigestKey,
+    memory: Memory,
 }
+
+/// The metadata of a deployment.
+type DeploymentMeta = PartialObjectMeta<BoshDeployment>;
 
 // === impl Context ===
 
@@ -60,11 +65,12 @@ impl Context {
             cluster,
             scope,
             key,
+            memory: Memory::default(),
         }
     }
 
     /// Rolls the consumers of a deployment's links whose content has changed.
-    async fn reconcile(&self, deployment: &BoshDeployment) -> Result<Action, Error> {
+    async fn reconcile(&self, seen: &Seen, deployment: &DeploymentMeta) -> Result<Action, Error> {
         let Identity { namespace, name, .. } = Identity::of(deployment)?;
         if !self.scope.holds(namespace) {
             return Ok(Action::await_change());
@@ -72,36 +78,47 @@ impl Context {
         let Ok(names) = Names::new(name, namespace, "") else {
             return Ok(Action::await_change());
         };
-        let selector = format!("{CONSUMER}={}", names.deployment());
-        let pods: Vec<Pod> = self.cluster.list(namespace, &selector).await?;
+        let mut known = self.memory.take(namespace, name);
+        let pods = seen.pods(namespace, &names.deployment());
         if pods.is_empty() {
             return Ok(Action::await_change());
         }
         if !self.key.is_set() {
             return Ok(Action::requeue(LATER));
         }
-        let links = self.links(namespace, name, &pods).await?;
-        match act::roll(
-            self,
-            namespace,
-            name,
-            &plan::outdated(&pods, name, &links, &self.key),
-            &links,
-        )
-        .await
-        {
+        known.expire(Instant::now());
+        let rolled = self.roll(seen, (namespace, name, &names), &pods, &mut known).await;
+        let is_settled = known.settled.is_empty();
+        self.memory.put(namespace, name, known);
+        match rolled {
             Err(error) if error.is_race() => Ok(Action::requeue(SOON)),
-            done => done.map(|()| Action::await_change()),
+            Err(error) => Err(error),
+            Ok(()) if is_settled => Ok(Action::await_change()),
+            Ok(()) => Ok(Action::requeue(RECHECK)),
         }
     }
 
-    /// The links that these pods ask for.
-    async fn links(&self, namespace: &str, deployment: &str, pods: &[Pod]) -> Result<Links, Error> {
-        let mut links = Links::new();
-        for link in plan::wanted(pods, deployment) {
-            let found = find::one(&self.cluster, namespace, deployment, &link).await?;
-            links.extend(found.map(|found| (link, found)));
+    /// Reads the Secrets that have changed, and rolls the workloads whose pods have an outdated content.
+    async fn roll(
+        &self,
+        seen: &Seen,
+        (namespace, name, names): (&str, &str, &Names),
+        pods: &[Arc<PodMeta>],
+        known: &mut Known,
+    ) -> Result<(), Error> {
+        let secret = |link: &LinkName| {
+            let secret = seen.secret(namespace, &names.link(&link.kind, &link.name))?;
+            Some(secret.metadata.clone())
+        };
+        let wanted = plan::wanted(pods, name);
+        for link in plan::to_read(&wanted, name, &mut known.contents, secret) {
+            match find::of_name(&self.cluster, namespace, name, &link, names).await? {
+                Some(found) => drop(known.contents.insert(link, Content::of(&found))),
+                None => drop(known.contents.remove(&link)),
+            }
         }
-        Ok(links)
+        let outdated = plan::outdated(pods, name, &known.contents, &self.key);
+        let due = plan::due(outdated, &mut known.settled);
+        act::roll(self, namespace, name, due, known).await
     }
 }

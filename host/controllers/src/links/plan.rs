@@ -1,16 +1,15 @@
-//! Decides which workloads to roll because the content of a link has changed. Pure.
+//! Decides which Secrets to read, and which workloads to roll because the content of a link has changed. Pure.
 
 use super::consumed::{Consumed, LinkName};
 use super::digest::DigestKey;
-use super::found::Link;
+use super::found::provided;
+use super::memory::{Contents, Settled};
+use super::seen::PodMeta;
 use boson_manifest::labels::LINKS_DIGEST;
-use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// The links of a deployment that its consumers ask for, by name; those that do not exist are left out.
-pub(super) type Links = BTreeMap<LinkName, Link>;
+use std::sync::Arc;
 
 /// The owner of a pod: its kind and name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,6 +17,16 @@ pub(super) struct Owner {
     pub kind: String,
     pub name: String,
     pub uid: String,
+}
+
+/// Pods of one owner, or a pod that stands alone, that run with another content of their links than the present one.
+#[derive(Clone, Debug)]
+pub(super) struct Outdated<'p> {
+    pub owner: Option<Owner>,
+    /// One of the pods.
+    pub pod: &'p PodMeta,
+    /// The present content.
+    pub digest: String,
 }
 
 /// What to do about a workload.
@@ -32,22 +41,77 @@ pub(super) enum Step {
 }
 
 /// The links that these pods ask for.
-pub(super) fn wanted(pods: &[Pod], deployment: &str) -> BTreeSet<LinkName> {
+pub(super) fn wanted(pods: &[Arc<PodMeta>], deployment: &str) -> BTreeSet<LinkName> {
     let consumed = pods.iter().filter_map(|pod| consumed(&pod.metadata, deployment));
     consumed.flat_map(|consumed| consumed.links).collect()
 }
 
-/// The pods that run with another content of their links than the present one. Pods that have ended, or are about to,
-/// do not count.
-pub(super) fn outdated<'p>(pods: &'p [Pod], deployment: &str, links: &Links, key: &DigestKey) -> Vec<&'p Pod> {
-    let is_outdated = |pod: &&Pod| {
-        let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
-        let has_ended = matches!(phase, Some("Succeeded" | "Failed")) || pod.metadata.deletion_timestamp.is_some();
+/// The links whose Secret has to be read: those that are not known in the present version. Forgets the content of links
+/// that nobody asks for, or that do not exist. `secret`: the metadata of the Secret of a link.
+pub(super) fn to_read(
+    wanted: &BTreeSet<LinkName>,
+    deployment: &str,
+    contents: &mut Contents,
+    secret: impl Fn(&LinkName) -> Option<ObjectMeta>,
+) -> Vec<LinkName> {
+    contents.retain(|link, _| wanted.contains(link));
+    let mut unread = Vec::new();
+    for link in wanted {
+        match secret(link).filter(|meta| provided(meta, deployment).as_ref() == Some(link)) {
+            None => drop(contents.remove(link)),
+            Some(meta) => {
+                let known = contents.get(link).map(|content| content.version.as_str());
+                if known != meta.resource_version.as_deref() {
+                    unread.push(link.clone());
+                }
+            }
+        }
+    }
+    unread
+}
+
+/// The pods that run with another content of their links than the present one, by their owner. Pods that are about to
+/// end do not count.
+pub(super) fn outdated<'p>(
+    pods: &'p [Arc<PodMeta>],
+    deployment: &str,
+    links: &Contents,
+    key: &DigestKey,
+) -> Vec<Outdated<'p>> {
+    let mut found: BTreeMap<String, Outdated<'p>> = BTreeMap::new();
+    for pod in pods.iter().filter(|pod| pod.metadata.deletion_timestamp.is_none()) {
         let consumed = consumed(&pod.metadata, deployment);
-        let digest = consumed.and_then(|consumed| digest(&consumed, links, key));
-        !has_ended && digest.is_some_and(|digest| recorded(&pod.metadata) != Some(&digest))
-    };
-    pods.iter().filter(is_outdated).collect()
+        let Some(digest) = consumed.and_then(|consumed| digest(&consumed, links, key)) else {
+            continue;
+        };
+        if recorded(&pod.metadata) == Some(&digest) {
+            continue;
+        }
+        let one = Outdated {
+            owner: owner(&pod.metadata),
+            pod,
+            digest,
+        };
+        found.entry(one.uid().to_string()).or_insert(one);
+    }
+    found.into_values().collect()
+}
+
+/// Those that nothing was done about since the content changed. Forgets workloads without outdated pods.
+pub(super) fn due<'p>(mut outdated: Vec<Outdated<'p>>, settled: &mut Settled) -> Vec<Outdated<'p>> {
+    settled.retain(|uid, digest| outdated.iter().any(|one| one.uid() == uid && one.digest == *digest));
+    outdated.retain(|one| !settled.contains_key(one.uid()));
+    outdated
+}
+
+// === impl Outdated ===
+
+impl Outdated<'_> {
+    /// The UID of the owner, or of the pod that stands alone.
+    pub fn uid(&self) -> &str {
+        let owner = self.owner.as_ref().map(|owner| owner.uid.as_str());
+        owner.or(self.pod.metadata.uid.as_deref()).unwrap_or_default()
+    }
 }
 
 /// The controller of an object; none if it stands alone.
@@ -62,7 +126,7 @@ pub(super) fn owner(meta: &ObjectMeta) -> Option<Owner> {
 }
 
 /// What to do about a workload with outdated pods. `template`: the metadata of its pod template.
-pub(super) fn step(template: Option<&ObjectMeta>, deployment: &str, links: &Links, key: &DigestKey) -> Step {
+pub(super) fn step(template: Option<&ObjectMeta>, deployment: &str, links: &Contents, key: &DigestKey) -> Step {
     let Some(template) = template else { return Step::Nothing };
     let consumed = consumed(template, deployment);
     match consumed.and_then(|consumed| digest(&consumed, links, key)) {
@@ -81,8 +145,8 @@ fn consumed(meta: &ObjectMeta, deployment: &str) -> Option<Consumed> {
 }
 
 /// The present digest of these links; none if one of them does not exist.
-fn digest(consumed: &Consumed, links: &Links, key: &DigestKey) -> Option<String> {
-    let all = consumed.links.iter().map(|link| Some(links.get(link)?.content));
+fn digest(consumed: &Consumed, links: &Contents, key: &DigestKey) -> Option<String> {
+    let all = consumed.links.iter().map(|link| Some(links.get(link)?.digest));
     key.digest(all.collect::<Option<Vec<_>>>()?)
 }
 
@@ -92,8 +156,10 @@ fn recorded(meta: &ObjectMeta) -> Option<&String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::memory::Content;
     use super::*;
-    use boson_manifest::labels::{CONSUMES, DEPLOYMENT};
+    use boson_manifest::labels::{API_VERSION, CONSUMES, DEPLOYMENT, ENTANGLEMENT, LINK};
+    use std::cell::Cell;
 
     fn link(name: &str) -> LinkName {
         LinkName {
@@ -102,10 +168,15 @@ mod tests {
         }
     }
 
-    fn links(content: u8) -> Links {
-        let mut one = Link::with_content([content; 32]);
-        one.link = link("a");
-        [(link("a"), one)].into()
+    fn content(version: &str, digest: u8) -> Content {
+        Content {
+            version: version.into(),
+            digest: [digest; 32],
+        }
+    }
+
+    fn contents(digest: u8) -> Contents {
+        [(link("a"), content("1", digest))].into()
     }
 
     fn key() -> DigestKey {
@@ -119,52 +190,115 @@ mod tests {
         if let Some(digest) = digest {
             annotations[LINKS_DIGEST] = digest.into();
         }
-        json!({"name": "p", "annotations": annotations})
+        json!({"name": "p", "uid": "p", "annotations": annotations})
     }
 
-    fn pod(name: &str, digest: Option<&str>, phase: &str) -> Pod {
-        serde_json::from_value(json!({"metadata": meta(name, digest), "status": {"phase": phase}})).unwrap()
+    fn pod(name: &str, digest: Option<&str>) -> Arc<PodMeta> {
+        Arc::new(serde_json::from_value(json!({"metadata": meta(name, digest)})).unwrap())
     }
 
-    fn now(content: u8) -> String {
-        key().digest([links(content)[&link("a")].content]).unwrap()
+    /// The pod with this number of one of the workloads.
+    fn of_workload(nth: usize, workloads: usize) -> Arc<PodMeta> {
+        let mut meta = meta("a", Some(&now(1)));
+        meta["uid"] = format!("pod-{nth}").into();
+        let name = format!("w-{}", nth % workloads);
+        meta["ownerReferences"] =
+            json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": name, "uid": name, "controller": true}]);
+        Arc::new(serde_json::from_value(json!({"metadata": meta})).unwrap())
+    }
+
+    fn now(digest: u8) -> String {
+        key().digest([contents(digest)[&link("a")].digest]).unwrap()
+    }
+
+    fn secret(link: &LinkName, version: &str) -> ObjectMeta {
+        let value = json!({
+            "name": "s", "resourceVersion": version, "labels": {ENTANGLEMENT: "true"},
+            "annotations": {LINK: json!({"name": link.name, "type": link.kind}).to_string()},
+            "ownerReferences": [{"apiVersion": API_VERSION, "kind": "BOSHDeployment", "name": "cf", "uid": "u"}],
+        });
+        serde_json::from_value(value).unwrap()
     }
 
     #[test]
-    fn pods_with_another_content_are_outdated_unless_they_have_ended_or_the_link_is_missing() {
+    fn pods_with_another_content_are_outdated_unless_they_end_or_the_link_is_missing() {
         let (old, new) = (now(1), now(2));
-        let of = |pod: Pod| outdated(&[pod], "cf", &links(2), &key()).len();
-        assert_eq!(of(pod("a", Some(&old), "Running")), 1);
-        assert_eq!(of(pod("a", Some(&old), "Pending")), 1);
-        assert_eq!(of(pod("a", None, "Running")), 1);
-        assert_eq!(of(pod("a", Some(&new), "Running")), 0);
-        assert_eq!(of(pod("a", Some(&old), "Succeeded")), 0);
-        assert_eq!(of(pod("gone", Some(&old), "Running")), 0);
+        let of = |pod: Arc<PodMeta>| outdated(&[pod], "cf", &contents(2), &key()).len();
+        assert_eq!(of(pod("a", Some(&old))), 1);
+        assert_eq!(of(pod("a", None)), 1);
+        assert_eq!(of(pod("a", Some(&new))), 0);
+        assert_eq!(of(pod("gone", Some(&old))), 0);
+        let mut ending = meta("a", Some(&old));
+        ending["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
         assert_eq!(
-            outdated(&[pod("a", Some(&old), "Running")], "other", &links(2), &key()).len(),
+            of(Arc::new(serde_json::from_value(json!({"metadata": ending})).unwrap())),
             0
         );
+        let all = [pod("a", Some(&old))];
+        assert_eq!(outdated(&all, "other", &contents(2), &key()).len(), 0);
+        assert_eq!(outdated(&all, "cf", &contents(2), &DigestKey::default()).len(), 0);
         assert_eq!(
-            outdated(
-                &[pod("a", Some(&old), "Running")],
-                "cf",
-                &links(2),
-                &DigestKey::default()
-            )
-            .len(),
-            0
-        );
-        assert_eq!(
-            wanted(&[pod("a", None, ""), pod("b", None, "")], "cf"),
+            wanted(&[pod("a", None), pod("b", None)], "cf"),
             [link("a"), link("b")].into()
         );
+    }
+
+    #[test]
+    fn a_thousand_events_of_64_workloads_cost_one_read_and_one_roll_each() {
+        let pods: Vec<_> = (0..1000).map(|nth| of_workload(nth, 64)).collect();
+        let (mut known, mut settled) = (Contents::new(), Settled::new());
+        let (mut reads, mut rolls) = (0, 0);
+        for _ in 0..1000 {
+            let wanted = wanted(&pods, "cf");
+            for link in to_read(&wanted, "cf", &mut known, |link| Some(secret(link, "7"))) {
+                reads += 1;
+                known.insert(link, content("7", 2));
+            }
+            for one in due(outdated(&pods, "cf", &known, &key()), &mut settled) {
+                rolls += 1;
+                settled.insert(one.uid().to_string(), one.digest);
+            }
+        }
+        assert_eq!((reads, rolls), (1, 64));
+        // All pods were replaced: nothing is remembered.
+        assert!(due(Vec::new(), &mut settled).is_empty() && settled.is_empty());
+    }
+
+    #[test]
+    fn only_a_secret_that_has_changed_is_read() {
+        let wanted: BTreeSet<LinkName> = [link("a"), link("b"), link("none"), link("foreign")].into();
+        let version = Cell::new("1");
+        let all = |of: &LinkName| match of.name.as_str() {
+            "none" => None,
+            "foreign" => Some(secret(&link("another"), "1")),
+            "b" => Some(secret(of, version.get())),
+            _ => Some(secret(of, "1")),
+        };
+        let mut known = Contents::new();
+        assert_eq!(to_read(&wanted, "cf", &mut known, all), [link("a"), link("b")]);
+        known.extend([(link("a"), content("1", 1)), (link("b"), content("1", 1))]);
+        known.insert(link("none"), content("1", 1));
+        known.insert(link("unwanted"), content("1", 1));
+        assert_eq!(to_read(&wanted, "cf", &mut known, all), []);
+        assert_eq!(known.len(), 2, "of what is gone, or nobody asks for, nothing remains");
+        version.set("2");
+        assert_eq!(to_read(&wanted, "cf", &mut known, all), [link("b")]);
+    }
+
+    #[test]
+    fn a_new_content_is_due_again() {
+        let pods = [of_workload(0, 1)];
+        let mut settled = Settled::from([("w-0".to_string(), now(2))]);
+        assert!(due(outdated(&pods, "cf", &contents(2), &key()), &mut settled).is_empty());
+        assert_eq!(due(outdated(&pods, "cf", &contents(3), &key()), &mut settled).len(), 1);
+        assert!(settled.is_empty());
     }
 
     #[test]
     fn a_workload_rolls_once_for_a_content() {
         let step = |template: Value| {
             let template: ObjectMeta = serde_json::from_value(template).unwrap();
-            step(Some(&template), "cf", &links(2), &key())
+            step(Some(&template), "cf", &contents(2), &key())
         };
         let Step::Roll(members) = step(meta("a", Some(&now(1)))) else {
             unreachable!()
@@ -180,6 +314,6 @@ mod tests {
             Step::Nothing,
             "a workload that the webhook has not marked is not rolled"
         );
-        assert_eq!(super::step(None, "cf", &links(2), &key()), Step::Nothing);
+        assert_eq!(super::step(None, "cf", &contents(2), &key()), Step::Nothing);
     }
 }

@@ -1,46 +1,58 @@
-//! The watches of the controller: deployments, the Secrets of their links, and the pods that consume them.
+//! The watches of the controller: deployments, the Secrets of their links, and the pods that consume them. All are of
+//! metadata only, and the events of a second are batched: the pods of a workload come and go together.
 
-use super::Context;
 use super::found;
-use boson_api::BoshDeployment;
-use boson_cluster::reconcile::Running;
+use super::seen::{self, Seen};
+use super::{Context, DeploymentMeta};
 use boson_cluster::reconcile::watches::Watches;
+use boson_cluster::reconcile::{Running, batched};
 use boson_manifest::labels::{CONSUMER, DEPLOYMENT, ENTANGLEMENT};
 use k8s_openapi::api::core::v1::{Pod, Secret};
 use kube::api::ObjectMeta;
 use kube::runtime::reflector::ObjectRef;
 use kube::runtime::watcher::Config;
 use std::sync::Arc;
+use std::time::Duration;
 
 const NAME: &str = "links";
+/// How long events are collected.
+const WINDOW: Duration = Duration::from_secs(1);
 
 /// Runs until it is asked to stop, for one namespace or for all.
 pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Option<String>) {
     let links = Config::default().labels(&format!("{ENTANGLEMENT}=true"));
-    let watches = Watches::<BoshDeployment>::of(&context.cluster.client(), &namespace, Config::default())
-        .and::<Secret>(links, |meta| named(meta, found::owner(meta)))
-        // A pod that was admitted before a link changed may be stored after the reconcile of that change.
-        .and::<Pod>(Config::default().labels(CONSUMER), |meta| {
-            let name = meta.annotations.as_ref().and_then(|all| all.get(DEPLOYMENT));
-            named(meta, name.cloned())
-        });
-    let reconcile =
-        |deployment: Arc<BoshDeployment>, context: Arc<Context>| async move { context.reconcile(&deployment).await };
+    let consumers = Config::default().labels(CONSUMER).fields(seen::NOT_ENDED);
+    let watches = Watches::<DeploymentMeta>::of(&context.cluster.client(), &namespace, Config::default());
+    let (watches, secrets) =
+        watches.and_stored::<Secret>(links, seen::trim_secret, |meta| named(meta, found::owner(meta)));
+    // A pod that was admitted before a link changed may be stored after the reconcile of that change.
+    let (watches, pods) = watches.and_stored::<Pod>(consumers, seen::trim_pod, |meta| {
+        let name = meta.annotations.as_ref().and_then(|all| all.get(DEPLOYMENT));
+        named(meta, name.cloned())
+    });
+    let seen = Arc::new(Seen { pods, secrets });
+    let reconcile = move |deployment: Arc<DeploymentMeta>, context: Arc<Context>| {
+        let seen = seen.clone();
+        async move { context.reconcile(&seen, &deployment).await }
+    };
+    let forgetting = context.clone();
+    let forget = move |namespace: &str, name: &str| drop(forgetting.memory.take(namespace, name));
+    let (store, queue) = watches.queue();
     let concurrency = running.concurrency;
     running
         .drive_queue(
             NAME,
             &namespace,
-            watches.queue(),
+            (store, batched(queue, WINDOW)),
             context,
             reconcile,
-            (concurrency, |_, _| {}),
+            (concurrency, forget),
         )
         .await;
 }
 
 /// The deployment of this name in the namespace of the object.
-fn named(meta: &ObjectMeta, deployment: Option<String>) -> Vec<ObjectRef<BoshDeployment>> {
+fn named(meta: &ObjectMeta, deployment: Option<String>) -> Vec<ObjectRef<DeploymentMeta>> {
     let found = deployment.zip(meta.namespace.as_deref());
     let found = found.map(|(name, namespace)| ObjectRef::new(&name).within(namespace));
     found.into_iter().collect()

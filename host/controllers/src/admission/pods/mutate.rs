@@ -237,6 +237,7 @@ mod tests {
                 name: name.into(),
             },
             secret: format!("link-cf-t-{name}"),
+            version: "1".into(),
             keys: keys.iter().map(key).collect(),
             content: [0; 32],
         }

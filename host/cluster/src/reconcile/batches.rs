@@ -1,0 +1,110 @@
+//! Batches what watch events requeue, for a controller whose reconciles cost the same for one event as for a hundred.
+//!
+//! # Guarantees
+//! An object is requeued at most once per window, and no event waits longer than a window. (kube's own debounce starts
+//! again at each event, so events that do not pause would delay an object for ever.)
+
+use super::watches::Requeued;
+use crate::client::Kind;
+use futures::stream::{self, Stream, StreamExt};
+use kube::runtime::reflector::ObjectRef;
+use kube::runtime::watcher;
+use std::collections::HashSet;
+use std::time::Duration;
+use tokio::time::sleep;
+
+/// What is requeued in one window, each object once.
+struct Batch<K: Kind + 'static> {
+    objects: HashSet<ObjectRef<K>>,
+    errors: Vec<watcher::Error>,
+}
+
+/// Requeues each object once for all its events within a window. A window begins with the first event after the last
+/// one.
+pub fn batched<K: Kind + Send + Sync + 'static>(
+    queue: impl Stream<Item = Requeued<K>> + Send,
+    window: Duration,
+) -> impl Stream<Item = Requeued<K>> + Send {
+    let queue = Box::pin(queue.fuse());
+    let batches = stream::unfold(queue, move |mut queue| async move {
+        let mut batch = Batch::of(queue.next().await?);
+        let mut end = std::pin::pin!(sleep(window));
+        loop {
+            tokio::select! {
+                () = &mut end => break,
+                next = queue.next() => match next {
+                    Some(requeued) => batch.add(requeued),
+                    None => break,
+                },
+            }
+        }
+        Some((stream::iter(batch.into_requeued()), queue))
+    });
+    batches.flatten()
+}
+
+// === impl Batch ===
+
+impl<K: Kind + 'static> Batch<K> {
+    fn of(first: Requeued<K>) -> Self {
+        let mut batch = Self {
+            objects: HashSet::new(),
+            errors: Vec::new(),
+        };
+        batch.add(first);
+        batch
+    }
+
+    fn add(&mut self, requeued: Requeued<K>) {
+        match requeued {
+            Ok(object) => drop(self.objects.insert(object)),
+            Err(error) => self.errors.push(error),
+        }
+    }
+
+    fn into_requeued(self) -> impl Iterator<Item = Requeued<K>> {
+        let errors = self.errors.into_iter().map(Err);
+        errors.chain(self.objects.into_iter().map(Ok))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use std::future::pending;
+
+    const WINDOW: Duration = Duration::from_millis(50);
+
+    fn object(nth: usize) -> Requeued<ConfigMap> {
+        Ok(ObjectRef::new(&format!("o{nth}")).within("n"))
+    }
+
+    #[tokio::test]
+    async fn a_thousand_events_of_64_objects_requeue_each_once() {
+        let events = stream::iter((0..1000).map(|nth| object(nth % 64)));
+        // Longer than a busy machine pauses: all events are in one window.
+        let batched = batched(events.chain(stream::once(pending())), WINDOW * 40);
+        let requeued: Vec<_> = batched.take(64).map(Result::unwrap).collect().await;
+        let different: HashSet<_> = requeued.iter().collect();
+        assert_eq!(different.len(), 64);
+    }
+
+    #[tokio::test]
+    async fn events_that_never_pause_delay_no_object() {
+        let events = stream::unfold((), |()| async move {
+            tokio::task::yield_now().await;
+            Some((object(0), ()))
+        });
+        let requeued = batched(events, WINDOW).take(2).count().await;
+        assert_eq!(requeued, 2);
+    }
+
+    #[tokio::test]
+    async fn the_error_of_a_watch_is_passed_on() {
+        let failed = stream::once(async { Err(watcher::Error::NoResourceVersion) });
+        let events = stream::iter((0..3).map(|_| object(0))).chain(failed);
+        let all: Vec<_> = batched(events, WINDOW).collect().await;
+        assert_eq!((all.len(), all.iter().filter(|one| one.is_err()).count()), (2, 1));
+    }
+}

@@ -1,0 +1,108 @@
+//! What the controller remembers of a deployment between two reconciles, so that a pod that comes or goes costs no
+//! request. Nothing is lost with it: an operator that starts reads each Secret and checks each workload once.
+
+use super::consumed::LinkName;
+use super::found::Link;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Until workloads with outdated pods are checked again: a user may have undone their rollout.
+pub(super) const RECHECK: Duration = Duration::from_secs(300);
+
+/// The content of a link, in one version of its Secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Content {
+    /// Resource version of the Secret.
+    pub version: String,
+    /// Not keyed; it never leaves the process.
+    pub digest: [u8; 32],
+}
+
+/// The contents of the links that pods ask for; those that do not exist are left out.
+pub(super) type Contents = BTreeMap<LinkName, Content>;
+
+/// Workloads, and pods without one, by UID: the content of their links for which everything was done.
+pub(super) type Settled = BTreeMap<String, String>;
+
+/// What is remembered of a deployment.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    pub contents: Contents,
+    pub settled: Settled,
+    /// When the first workload was settled.
+    since: Option<Instant>,
+}
+
+/// What is remembered of all deployments, by namespace and name.
+#[derive(Debug, Default)]
+pub(super) struct Memory(Mutex<HashMap<(String, String), Known>>);
+
+// === impl Content ===
+
+impl Content {
+    /// That of a Secret that was read.
+    pub fn of(link: &Link) -> Self {
+        Self {
+            version: link.version.clone(),
+            digest: link.content,
+        }
+    }
+}
+
+// === impl Known ===
+
+impl Known {
+    /// Forgets settled workloads after [`RECHECK`].
+    pub fn expire(&mut self, now: Instant) {
+        match self.since {
+            Some(since) if now.duration_since(since) >= RECHECK => {
+                self.settled.clear();
+                self.since = None;
+            }
+            _ if self.settled.is_empty() => self.since = None,
+            _ => {}
+        }
+    }
+
+    /// Everything was done for this content of the links of a workload.
+    pub fn settle(&mut self, uid: String, digest: String, now: Instant) {
+        self.since.get_or_insert(now);
+        self.settled.insert(uid, digest);
+    }
+}
+
+// === impl Memory ===
+
+impl Memory {
+    /// Takes what is known of a deployment. Only one reconcile of a deployment runs at a time.
+    pub fn take(&self, namespace: &str, name: &str) -> Known {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.remove(&(namespace.into(), name.into())).unwrap_or_default()
+    }
+
+    /// Stores it.
+    pub fn put(&self, namespace: &str, name: &str, known: Known) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert((namespace.into(), name.into()), known);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workloads_are_checked_again_after_some_minutes() {
+        let (mut known, began) = (Known::default(), Instant::now());
+        known.settle("a".into(), "d".into(), began);
+        known.settle("b".into(), "d".into(), began + RECHECK / 2);
+        known.expire(began + RECHECK / 2);
+        assert_eq!(known.settled.len(), 2);
+        known.expire(began + RECHECK);
+        assert!(known.settled.is_empty());
+        known.settle("a".into(), "d".into(), began + RECHECK);
+        known.expire(began + RECHECK + RECHECK / 2);
+        assert_eq!(known.settled.len(), 1, "a later rollout has its own time");
+    }
+}
