@@ -1,5 +1,5 @@
-//! A plugin of the stage `resources` whose settings are a JSON Patch of the Service `demo-web`, of the deployment in the
-//! golden case `convert/small`.
+//! A plugin of the stage `resources` whose settings are a JSON Patch of the Service `demo-web`, of the deployment in
+//! the golden case `convert/small`.
 
 use crate::component::component;
 use anyhow::Result;

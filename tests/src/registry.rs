@@ -129,8 +129,8 @@ impl Server {
         self.send(&url, "PUT", media_type, manifest.as_bytes()).map(drop)
     }
 
-    /// Pushes the component of a plugin as `<name>:<tag>`, as tools of the component ecosystem do; returns the digest of
-    /// its manifest.
+    /// Pushes the component of a plugin as `<name>:<tag>`, as tools of the component ecosystem do; returns the digest
+    /// of its manifest.
     ///
     /// # Errors
     /// The registry refuses.
@@ -146,8 +146,8 @@ impl Server {
         Ok(format!("sha256:{}", sha256(manifest.as_bytes())))
     }
 
-    /// Attaches a signature to an image with this digest, as `cosign sign --key` does: the payload, and its signature in
-    /// base64.
+    /// Attaches a signature to an image with this digest, as `cosign sign --key` does: the payload, and its signature
+    /// in base64.
     ///
     /// # Errors
     /// The registry refuses.

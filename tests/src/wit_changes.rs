@@ -29,8 +29,8 @@ pub fn items(resolve: &Resolve, package: PackageId) -> Items {
     items
 }
 
-/// What breaks plugins that were built for the old version. Types and interfaces may be added; functions of an interface
-/// and interfaces of a world may not, because old plugins lack them.
+/// What breaks plugins that were built for the old version. Types and interfaces may be added; functions of an
+/// interface and interfaces of a world may not, because old plugins lack them.
 pub fn breaking(old: &Items, new: &Items) -> Vec<String> {
     let gone = old.iter().filter_map(|(item, text)| match new.get(item) {
         None => Some(format!("'{item}' is removed")),

@@ -1,4 +1,5 @@
-//! `host plugin test --conformance` and `--fuzz`: the built-in plugins keep the contract, and plugins that do not are found.
+//! `host plugin test --conformance` and `--fuzz`: the built-in plugins keep the contract, and plugins that do not are
+//! found.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,5 +1,5 @@
-//! The plugins of docs/examples/plugins, and those that `host plugin new` creates, are built as their pages say, and do what
-//! they say.
+//! The plugins of docs/examples/plugins, and those that `host plugin new` creates, are built as their pages say, and do
+//! what they say.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(clippy::print_stderr, reason = "a test that is left out says so")]
@@ -49,8 +49,8 @@ fn run(command: &mut Command) {
     assert!(output.status.success(), "{command:?}: {out}{error}");
 }
 
-/// Builds an example in Rust with the versions of this workspace, without network. Its dependencies are compiled once for
-/// all runs.
+/// Builds an example in Rust with the versions of this workspace, without network. Its dependencies are compiled once
+/// for all runs.
 fn build(example: &str, scratch: &Path) -> PathBuf {
     let folder = scratch.join("docs/examples/plugins").join(example);
     copy(&root().join("docs/examples/plugins").join(example), &folder).unwrap();

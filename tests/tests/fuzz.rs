@@ -1,5 +1,5 @@
-//! Generated plugins against the loader, and generated inputs against plugins: nothing makes the host crash, hang or grow
-//! without bound, and everything that fails does so with an error of a known class.
+//! Generated plugins against the loader, and generated inputs against plugins: nothing makes the host crash, hang or
+//! grow without bound, and everything that fails does so with an error of a known class.
 //!
 //! The same numbers always give the same plugins. `BOSON_FUZZ=1000..51000` tries other numbers than the first ones, as
 //! CONTRIBUTING says.

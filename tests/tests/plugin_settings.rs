@@ -32,8 +32,8 @@ fn label(name: &str, value: &str) -> String {
     format!(r#"[{{"op": "add", "path": "/metadata/labels/{name}", "value": "{value}"}}]"#)
 }
 
-/// A plugin of `variables` whose plan fails with its settings as the message: they come after the request (28 bytes) and
-/// the context's deployment (28 bytes).
+/// A plugin of `variables` whose plan fails with its settings as the message: they come after the request (28 bytes)
+/// and the context's deployment (28 bytes).
 fn reporter() -> Vec<u8> {
     let schema = r#"{"properties": {"rules": {"type": "object"}}}"#;
     let mut data = Data::default();

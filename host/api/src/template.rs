@@ -24,7 +24,7 @@ fn pod(template: &Map<String, Value>) -> Option<&Value> {
     rest.iter().try_fold(template.get(first)?, |value, key| value.get(key))
 }
 
-/// The same, to change it.
+/// The spec of the pods of a template, to change it.
 pub fn pod_mut(template: &mut Map<String, Value>) -> Option<&mut Value> {
     let [first, rest @ ..] = POD;
     rest.iter()

@@ -13,8 +13,8 @@ Look up the options, environment variables and metrics of `host operator`. This 
 
 ## Options
 
-An option overrides its environment variable. If an option can be repeated, its variable contains a list. The list is separated by commas unless the
-option says otherwise.
+An option overrides its environment variable. If an option can be repeated, its variable contains a list. The list is
+separated by commas unless the option says otherwise.
 
 | option | variable | default | meaning |
 |---|---|---|---|

@@ -1,5 +1,5 @@
-//! Output of a plugin: what its runtime writes to standard output and standard error, and what it prints by the interface
-//! `console` of the contract.
+//! Output of a plugin: what its runtime writes to standard output and standard error, and what it prints by the
+//! interface `console` of the contract.
 
 use crate::Error;
 use crate::packages::PACKAGES;

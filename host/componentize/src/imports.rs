@@ -7,8 +7,8 @@ use crate::start;
 use crate::wasi::{self, Scratch, State};
 use walrus::{ExportItem, FunctionId, Import, ImportKind, MemoryId, Module, ValType};
 
-/// Answers every import of WASI inside the module. Other imports remain if they are of the rule that a wrapper wraps, or
-/// of the console that the component imports. Returns whether it imports the console.
+/// Answers every import of WASI inside the module. Other imports remain if they are of the rule that a wrapper wraps,
+/// or of the console that the component imports. Returns whether it imports the console.
 pub(crate) fn seal(module: &mut Module, declared: &Declared, console: Console) -> Result<bool, Error> {
     let (mut of_wasi, mut prints) = (Vec::new(), Vec::new());
     for import in module.imports.iter() {

@@ -22,8 +22,8 @@ const OLD_CONFIG: &str = ".dockercfg";
 pub trait PluginHost: Send + Sync + 'static {
     /// The built-in plugins, which are used by default.
     fn built_in(&self) -> Vec<PluginUse>;
-    /// Loads a component: unpacks, checks and compiles it, validates its settings by its schema, and runs its cases. One
-    /// at a time.
+    /// Loads a component: unpacks, checks and compiles it, validates its settings by its schema, and runs its cases.
+    /// One at a time.
     ///
     /// # Errors
     /// Why it is refused. Codes begin with `plugin-`.
@@ -31,7 +31,8 @@ pub trait PluginHost: Send + Sync + 'static {
     /// Unloads all components but these, by digest.
     fn keep(&self, digests: &BTreeSet<String>);
     /// The plugins for one conversion of this deployment, with the chosen ones in place of the built-in ones, around
-    /// them, or after them. Their calls share the fuel of one conversion, and the memory and the places of the namespace.
+    /// them, or after them. Their calls share the fuel of one conversion, and the memory and the places of the
+    /// namespace.
     ///
     /// `shadows` run beside them: they have limits of their own, and all calls of one of them together the fuel of one
     /// call and a few seconds.
@@ -179,8 +180,8 @@ pub trait Components: Send + Sync + 'static {
     /// # Errors
     /// Codes `plugin-image-*`, or `image-cache` for the disk.
     fn pull<'a>(&'a self, image: &'a ComponentImage) -> BoxFuture<'a, Result<String, Diagnostic>>;
-    /// The sha256 of the component of an image with a digest, if it is on the disk: this namespace has pulled it, and it
-    /// was not evicted. No Secret is necessary.
+    /// The sha256 of the component of an image with a digest, if it is on the disk: this namespace has pulled it, and
+    /// it was not evicted. No Secret is necessary.
     ///
     /// # Errors
     /// The registry is not allowed; the disk.

@@ -55,8 +55,8 @@ impl Slots {
         }
     }
 
-    /// A slot for this namespace, unless it holds its share already, none is free, or another namespace with fewer slots
-    /// waits.
+    /// A slot for this namespace, unless it holds its share already, none is free, or another namespace with fewer
+    /// slots waits.
     pub(crate) fn acquire(&self, namespace: &str, now: Instant) -> Option<Slot> {
         let mut state = self.state();
         let held = state.held_by(namespace);

@@ -1,4 +1,5 @@
-//! Who returned objects or edits: a plugin, by its names and its installer. Permissions of an administrator refer to it.
+//! Who returned objects or edits: a plugin, by its names and its installer. Permissions of an administrator refer to
+//! it.
 
 /// A plugin, as permissions and messages name it.
 #[derive(Clone, Debug, PartialEq, Eq)]

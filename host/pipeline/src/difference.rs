@@ -13,8 +13,8 @@ pub struct Difference<'t> {
     pub new: Option<&'t Tree>,
 }
 
-/// All differences, in the order of the new document; a member or an item that only one has is one difference. The order
-/// of members is not compared.
+/// All differences, in the order of the new document; a member or an item that only one has is one difference. The
+/// order of members is not compared.
 pub fn differences<'t>(old: &'t Tree, new: &'t Tree) -> Vec<Difference<'t>> {
     let mut found = Vec::new();
     compare(Some(old), Some(new), &mut Pointer::root(), &mut found);

@@ -482,8 +482,8 @@ pub trait Stages: Sync {
     fn transforms(&self) -> usize;
     /// resources.transform of the plugin number `nth` (from 0) of that stage.
     fn transform(&self, nth: usize, deployment: &Deployment, view: View<'_>) -> Reply<Vec<Edit>>;
-    /// Whether the place of this plugin of the resources stage among the others was set explicitly: then it may override
-    /// fields that an earlier plugin has set.
+    /// Whether the place of this plugin of the resources stage among the others was set explicitly: then it may
+    /// override fields that an earlier plugin has set.
     fn is_ordered(&self, nth: usize) -> bool;
     /// Number of plugins of the checks stage.
     fn checks(&self) -> usize;
@@ -491,8 +491,8 @@ pub trait Stages: Sync {
     fn check(&self, nth: usize, deployment: &Deployment, view: View<'_>) -> Reply<()>;
     /// Whether errors of this plugin of the checks stage fail the conversion.
     fn is_enforced(&self, nth: usize) -> bool;
-    /// Whether the conversion continues without this plugin of the checks stage if it fails: if it traps, exceeds a limit,
-    /// or gives a malformed reply.
+    /// Whether the conversion continues without this plugin of the checks stage if it fails: if it traps, exceeds a
+    /// limit, or gives a malformed reply.
     fn is_optional(&self, nth: usize) -> bool;
     /// The plugin of a stage; `nth` counts those of `resources` and `checks`. Of a rule with wrappers, the outermost,
     /// which returns what the host gets.

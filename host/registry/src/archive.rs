@@ -25,8 +25,8 @@ pub fn is_layout(path: &Path) -> bool {
 /// The component of the only image in a layout; its digest is checked. It blocks.
 ///
 /// # Errors
-/// `plugin-image-format`: there is no image with a component, or it is damaged. `plugin-image-archive`: a file cannot be
-/// read.
+/// `plugin-image-format`: there is no image with a component, or it is damaged. `plugin-image-archive`: a file cannot
+/// be read.
 pub fn read(path: &Path) -> Result<Vec<u8>, Diagnostic> {
     let name = path.display().to_string();
     let explain = |failure: Failure| failure.explain_component(&name);

@@ -1,5 +1,5 @@
-//! Signatures of images, as `cosign sign --key` attaches them: an image with the tag `sha256-<digits>.sig`, whose layers are
-//! the signed payloads and whose annotations are the signatures. They are not verified here.
+//! Signatures of images, as `cosign sign --key` attaches them: an image with the tag `sha256-<digits>.sig`, whose
+//! layers are the signed payloads and whose annotations are the signatures. They are not verified here.
 
 use crate::cache::Key;
 use crate::client::Repository;

@@ -45,8 +45,8 @@ impl Key {
         Self(hex(&Sha256::digest(format!("{registry}\n{repository}\n{digest}"))))
     }
 
-    /// The key of a part of a component that a namespace has pulled. It is used without asking the registry again, so that
-    /// an operator can restart while the registry is away; therefore each namespace has its own.
+    /// The key of a part of a component that a namespace has pulled. It is used without asking the registry again, so
+    /// that an operator can restart while the registry is away; therefore each namespace has its own.
     pub(crate) fn of_component(namespace: &str, registry: &str, repository: &str, digest: &str) -> Self {
         let text = format!("component\n{namespace}\n{registry}\n{repository}\n{digest}");
         Self(hex(&Sha256::digest(text)))

@@ -1,5 +1,5 @@
-//! Components of plugins: pulled into the cache, and read from it. The digest of the image fixes every byte: that of the
-//! manifest, which is checked, contains that of the component, which is checked, too.
+//! Components of plugins: pulled into the cache, and read from it. The digest of the image fixes every byte: that of
+//! the manifest, which is checked, contains that of the component, which is checked, too.
 
 use crate::artifact::Artifact;
 use crate::cache::{Cache, Key, hex};

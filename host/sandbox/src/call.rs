@@ -8,8 +8,8 @@
 //! runs again, with the maximum of a call reserved from the beginning. So it never waits while it holds memory, and
 //! concurrent calls change the time of its reply, never its content.
 //!
-//! A wrapper calls the rule below it ([`crate::wrapping`]). For memory and time these calls are part of its own call; only
-//! fuel is counted for each.
+//! A wrapper calls the rule below it ([`crate::wrapping`]). For memory and time these calls are part of its own call;
+//! only fuel is counted for each.
 
 use crate::account::Account;
 use crate::call_state::{CallState, Crowded, TooMuch};

@@ -1,5 +1,5 @@
-//! Whether the functions of a component have the types of the contract. The engine checks them at each call, which would
-//! be in the conversion of every deployment that uses the plugin.
+//! Whether the functions of a component have the types of the contract. The engine checks them at each call, which
+//! would be in the conversion of every deployment that uses the plugin.
 
 use crate::account::Account;
 use crate::bindings::exports::boson as exports;

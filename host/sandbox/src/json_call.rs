@@ -1,9 +1,9 @@
 //! Any function of any plugin, called with JSON and replying in JSON, for `host run-plugin` and plugin authors. Same
 //! sandbox, same limits.
 //!
-//! Arguments are one object, a member for each parameter (`request`, `context`); records are objects, lists lists, options
-//! null or the value, enums and variants their case's name (`{"case": payload}` with a payload). JSON text of the
-//! contract is inserted as JSON. The members `settings` and `features` of the context may be left out.
+//! Arguments are one object, a member for each parameter (`request`, `context`); records are objects, lists lists,
+//! options null or the value, enums and variants their case's name (`{"case": payload}` with a payload). JSON text of
+//! the contract is inserted as JSON. The members `settings` and `features` of the context may be left out.
 
 use crate::account::Account;
 use crate::component::{ABOUT, interface};

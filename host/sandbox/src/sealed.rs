@@ -7,8 +7,8 @@ use wasmparser::component_types::{ComponentAnyTypeId, ComponentEntityType};
 use wasmparser::types::TypesRef;
 use wasmparser::{Parser, Payload, ValidPayload, Validator, WasmFeatures};
 
-/// Bytes of all types of a component. The engine keeps them for as long as the component is loaded, and takes forty times
-/// as much memory for them. CRuby has 3 kB.
+/// Bytes of all types of a component. The engine keeps them for as long as the component is loaded, and takes forty
+/// times as much memory for them. CRuby has 3 kB.
 const TYPES: usize = 256 << 10;
 /// Bytes of all imports, exports, aliases and instances, of the component and its modules.
 const DECLARATIONS: usize = 4 << 20;

@@ -79,8 +79,8 @@ impl Check {
         self.differs = Some(self.place.to_string());
     }
 
-    /// `is_new`: the value has an origin of its own, so that a plugin may have computed it. Then only a number that equals
-    /// its origin except for lost digits is an error.
+    /// `is_new`: the value has an origin of its own, so that a plugin may have computed it. Then only a number that
+    /// equals its origin except for lost digits is an error.
     fn value(&mut self, value: &Tree, source: Option<&Tree>, origins: Option<&Origins<'_>>, is_new: bool) {
         if self.is_over() {
             return;

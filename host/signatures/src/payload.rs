@@ -1,5 +1,5 @@
-//! Signatures of images, as `cosign sign --key` attaches them: a payload ("simple signing") that names the digest of the
-//! image, and the signature of the payload.
+//! Signatures of images, as `cosign sign --key` attaches them: a payload ("simple signing") that names the digest of
+//! the image, and the signature of the payload.
 
 use crate::key::Keys;
 use serde::{Deserialize, Serialize};

@@ -49,8 +49,8 @@ pub const SECRET_VERSION: &str = "quarks.cloudfoundry.org/secret-version";
 /// Label `"true"` of a Secret: a link that a deployment provides, for pods that are not part of it. Only the operator
 /// sets it: with it, pods get the Secret's values.
 pub const ENTANGLEMENT: &str = "quarks.cloudfoundry.org/entanglement";
-/// Label of a pod that gets links: label of the deployment that provides them. The webhook sets it, so that a watch finds
-/// these pods.
+/// Label of a pod that gets links: label of the deployment that provides them. The webhook sets it, so that a watch
+/// finds these pods.
 pub const CONSUMER: &str = "quarks.cloudfoundry.org/consumes-from";
 /// Label: container that an output Secret comes from.
 pub const CONTAINER_NAME: &str = "quarks.cloudfoundry.org/container-name";

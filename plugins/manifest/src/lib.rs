@@ -1,6 +1,6 @@
 //! Code about manifests and deployments that several stages share: BOSH's type check, tables of keys, readers of
-//! releases, stemcells, instance groups, jobs, job specs and addons, names, instances, the cloud config, names of BOSH DNS. Pure;
-//! no WIT.
+//! releases, stemcells, instance groups, jobs, job specs and addons, names, instances, the cloud config, names of BOSH
+//! DNS. Pure; no WIT.
 
 pub mod addons;
 pub mod cloud;

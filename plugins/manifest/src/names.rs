@@ -2,8 +2,8 @@
 //!
 //! A [`Names`] knows the deployment and gives the name of everything made for it. A name over its limit keeps its first
 //! characters and ends in the md5 of the whole. Sanitizing removes differences (`a_b` and `a-b` get the same name):
-//! code that makes objects from several inputs [claims](NameClaims::claim) each name, so that a conflict is an error and not
-//! a lost object.
+//! code that makes objects from several inputs [claims](NameClaims::claim) each name, so that a conflict is an error
+//! and not a lost object.
 
 use md5::{Digest, Md5};
 use std::collections::HashMap;

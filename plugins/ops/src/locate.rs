@@ -19,7 +19,7 @@ pub fn array<'t>(value: &'t Tree, at: Prefix<'_>) -> Attempt<&'t Vec<Tree>> {
     value.as_array().ok_or_else(|| Failure::no_array(at, value))
 }
 
-/// The same, to change them.
+/// The items, to change them.
 pub fn array_mut<'t>(value: &'t mut Tree, at: Prefix<'_>) -> Attempt<&'t mut Vec<Tree>> {
     match value {
         Tree::Array(items) => Ok(items),
@@ -32,7 +32,7 @@ pub fn map<'t>(value: &'t Tree, at: Prefix<'_>) -> Attempt<&'t Map> {
     value.as_map().ok_or_else(|| Failure::no_map(at, value))
 }
 
-/// The same, to change them.
+/// The members, to change them.
 pub fn map_mut<'t>(value: &'t mut Tree, at: Prefix<'_>) -> Attempt<&'t mut Map> {
     map(value, at)?;
     match value {

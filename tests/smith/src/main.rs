@@ -1,5 +1,5 @@
-//! Generates WebAssembly: `boson-smith DIRECTORY FIRST COUNT [SHAPE...]` writes three files for each number from FIRST, always
-//! the same ones. SHAPE: core modules whose exports a generated plugin has.
+//! Generates WebAssembly: `boson-smith DIRECTORY FIRST COUNT [SHAPE...]` writes three files for each number from FIRST,
+//! always the same ones. SHAPE: core modules whose exports a generated plugin has.
 //!
 //! ```text
 //! <number>-module.wasm       any core module

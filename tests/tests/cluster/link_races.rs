@@ -1,5 +1,5 @@
-//! Links while the rest of the namespace changes: a workload that another controller of the operator owns, pods that come
-//! and go quickly, and deployments that provide a link of the same name.
+//! Links while the rest of the namespace changes: a workload that another controller of the operator owns, pods that
+//! come and go quickly, and deployments that provide a link of the same name.
 
 use crate::links::{BROKER, DIGEST, annotations, consumer, deployed, digest, generation, pod_spec, until, user};
 use crate::operator::Environment;

@@ -1,5 +1,5 @@
-//! A plugin of the stage `resources` that adds objects: one of every kind that is allowed and that the built-in plugins do
-//! not create, or others.
+//! A plugin of the stage `resources` that adds objects: one of every kind that is allowed and that the built-in plugins
+//! do not create, or others.
 
 use serde_json::{Value, json};
 

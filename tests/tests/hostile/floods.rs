@@ -80,8 +80,8 @@ fn a_hundred_thousand_diagnostics_are_reported_as_five_hundred() {
     is_alive();
 }
 
-/// The failure of a plugin of `resources` that adds one text as this number of objects. The text is a list of this number
-/// of items.
+/// The failure of a plugin of `resources` that adds one text as this number of objects. The text is a list of this
+/// number of items.
 fn added(objects: u32, items: u32) -> Diagnostic {
     let text = ROOM + objects * 36;
     let record = format!(

@@ -1,6 +1,6 @@
-//! Plugins that were made to harm the host, by families. Whatever a plugin does, its own call or its loading fails with an
-//! error of a known class and a message of limited length; the process goes on within its limits, and other plugins are
-//! called as before. `tests/tests/fuzz.rs` adds generated plugins.
+//! Plugins that were made to harm the host, by families. Whatever a plugin does, its own call or its loading fails with
+//! an error of a known class and a message of limited length; the process goes on within its limits, and other plugins
+//! are called as before. `tests/tests/fuzz.rs` adds generated plugins.
 //!
 //! | family | tests |
 //! |---|---|

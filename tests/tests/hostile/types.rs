@@ -18,8 +18,8 @@ fn defined(component: &[u8]) -> (u32, u32) {
     (types.component_type_count(), types.component_count())
 }
 
-/// The component with another import: an instance with this name that has an instance, called `long`, with this number of
-/// functions.
+/// The component with another import: an instance with this name that has an instance, called `long`, with this number
+/// of functions.
 fn importing(mut component: Vec<u8>, name: &str, long: &str, functions: u32) -> Vec<u8> {
     let (first, _) = defined(&component);
     let mut section = ComponentTypeSection::new();

@@ -1,5 +1,5 @@
-//! Changed inputs for plugins: `host plugin test --fuzz`. Whatever the input is, a plugin gives a reply or diagnostics; a
-//! trap is a defect.
+//! Changed inputs for plugins: `host plugin test --fuzz`. Whatever the input is, a plugin gives a reply or diagnostics;
+//! a trap is a defect.
 
 use super::Case;
 use boson_document::Tree;

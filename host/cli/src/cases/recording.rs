@@ -1,7 +1,7 @@
 //! `host convert --record`: each call of the conversion becomes a case ([`Case`]) without values of variables.
 //!
-//! The reply of a case is not the one of the conversion: the plugin is called again, with the call as it is recorded. So a
-//! reply cannot contain a value that the call does not, and repeating the call gives the same reply.
+//! The reply of a case is not the one of the conversion: the plugin is called again, with the call as it is recorded.
+//! So a reply cannot contain a value that the call does not, and repeating the call gives the same reply.
 
 use super::{Case, folders};
 use crate::codes;
@@ -142,8 +142,8 @@ impl Recorder for Recording {
 // === impl State ===
 
 impl State {
-    /// Takes the values of a request of the stage `variables`. Names in its document, such as that of the deployment, are
-    /// not secrets, also if they come from variables.
+    /// Takes the values of a request of the stage `variables`. Names in its document, such as that of the deployment,
+    /// are not secrets, also if they come from variables.
     fn learn(&mut self, request: &Tree) {
         if let Some(values) = request.get("values") {
             let is_value = |(name, value): &(&String, &Tree)| !is_stand_in(name, value);

@@ -65,7 +65,7 @@ pub enum Command {
     Wait(wait::WaitArguments),
     /// Run one function of a plugin in the sandbox
     RunPlugin(run_plugin::RunPluginArguments),
-    /// List, precompile and pack plugins
+    /// Create, test, inspect, compare and distribute plugins
     #[command(subcommand)]
     Plugin(plugin::PluginCommand),
     /// Explain a diagnostic code

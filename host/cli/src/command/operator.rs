@@ -161,8 +161,8 @@ pub struct OperatorArguments {
         help_heading = "Plugins"
     )]
     sources: PluginsFrom,
-    /// Require a digest for plugins that are pulled from registries; otherwise a tag is resolved once, and the result is
-    /// recorded in the plugin's ConfigMap
+    /// Require a digest for plugins that are pulled from registries; otherwise a tag is resolved once, and the result
+    /// is recorded in the plugin's ConfigMap
     #[arg(long, env = "BOSON_PLUGINS_PINNED", help_heading = "Plugins")]
     plugins_pinned: bool,
     #[command(flatten)]

@@ -43,8 +43,8 @@ pub struct PackArguments {
     /// Settings for all deployments: a YAML or JSON file
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
-    /// Position among the plugins of `resources`, or among the wrappers of a stage: lower numbers run first, or are nearer
-    /// to the rule
+    /// Position among the plugins of `resources`, or among the wrappers of a stage: lower numbers run first, or are
+    /// nearer to the rule
     #[arg(long, allow_negative_numbers = true)]
     order: Option<i64>,
     /// Let errors of this plugin of `checks` fail conversions; otherwise they are warnings

@@ -1,5 +1,5 @@
-//! `host plugin push`: a component as an image in a registry, or in an archive of one. The same component always gives the
-//! same image.
+//! `host plugin push`: a component as an image in a registry, or in an archive of one. The same component always gives
+//! the same image.
 
 use crate::command::plugin_pack;
 use crate::exit::Failed;

@@ -64,7 +64,8 @@ impl Shared {
         Ok(shadowed(Arc::new(stages), all, beside, reported))
     }
 
-    /// A plugin that runs beside those in use, and a text of what it depends on; none if it is not loaded, or cannot take its place.
+    /// A plugin that runs beside those in use, and a text of what it depends on; none if it is not loaded, or cannot
+    /// take its place.
     fn shadow(&self, one: &Chosen, all: &[Used], place: Place<'_>) -> Option<(Shadow, String)> {
         let known = self.find(one)?.named(one);
         let (stage, digest) = (known.plugin.stage, known.used.digest.clone());

@@ -1,7 +1,7 @@
 //! A new plugin: the files of a folder that builds, with a case that passes.
 //!
-//! A plugin of `resources` or `checks` is a small example. A plugin of another stage is a wrapper that returns the reply
-//! of the rule.
+//! A plugin of `resources` or `checks` is a small example. A plugin of another stage is a wrapper that returns the
+//! reply of the rule.
 
 mod language;
 mod sdk;

@@ -1,5 +1,5 @@
-//! The crate `boson-plugin`, which each new plugin in Rust has a copy of: it builds without a registry, and with the plugin
-//! interface of this host.
+//! The crate `boson-plugin`, which each new plugin in Rust has a copy of: it builds without a registry, and with the
+//! plugin interface of this host.
 
 use boson_componentize::wit;
 use boson_pipeline::Stage;

@@ -1,8 +1,8 @@
 //! Fills the cache with a watch for each kind, of metadata only. Objects that deployments create are selected by their
 //! label.
 //!
-//! The definition of an additional kind may be missing, and so may the permission for it. Such a watch counts as filled,
-//! so that it does not delay the deployments that have no objects of the kind; it recovers on its own.
+//! The definition of an additional kind may be missing, and so may the permission for it. Such a watch counts as
+//! filled, so that it does not delay the deployments that have no objects of the kind; it recovers on its own.
 
 use super::selector::{SLICE, concerns, homes};
 use super::{Cache, Digest, Entry, Place, Says};

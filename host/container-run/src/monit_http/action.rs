@@ -27,7 +27,7 @@ pub enum Action {
     Stop,
     /// Stop it and start it again.
     Restart,
-    /// Same as start.
+    /// Start the process: monit also starts what it begins to monitor.
     Monitor,
     /// No effect: the kubelet restarts a container whose process exits.
     Unmonitor,

@@ -1,5 +1,5 @@
-//! Reviews of BOSHDeployments: a request of the API server becomes a check, and its result the answer. A deployment that
-//! cannot be checked in time is allowed, with a warning.
+//! Reviews of BOSHDeployments: a request of the API server becomes a check, and its result the answer. A deployment
+//! that cannot be checked in time is allowed, with a warning.
 
 use super::answer::{Answer, Refusal};
 use super::configuration::PATIENCE;

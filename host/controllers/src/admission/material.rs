@@ -46,8 +46,8 @@ pub(super) struct Material {
     pub names: Vec<String>,
     /// The secret part of the address.
     pub path: String,
-    /// The key of digests of links. It stays as long as the Secret exists: with another key, all consumers of links would
-    /// roll. None in a Secret of an earlier operator.
+    /// The key of digests of links. It stays as long as the Secret exists: with another key, all consumers of links
+    /// would roll. None in a Secret of an earlier operator.
     pub digest_key: Option<String>,
 }
 
@@ -66,7 +66,8 @@ pub(super) enum Step {
     Renew,
 }
 
-/// Decides. `published`: for each configuration, its authorities, which the API server trusts; none if it does not exist.
+/// Decides. `published`: for each configuration, its authorities, which the API server trusts; none if it does not
+/// exist.
 pub(super) fn plan(
     material: Option<&Material>,
     names: &[String],

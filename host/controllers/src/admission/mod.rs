@@ -1,8 +1,8 @@
 //! The webhooks, with one server and one set of certificates. Every process answers; the leader maintains certificates
 //! and configurations.
 //!
-//! - BOSHDeployments are validated: errors are reported when a deployment is written, in the same words as the conditions
-//!   would later. Nothing depends on it: without an operator that answers, everything is accepted.
+//! - BOSHDeployments are validated: errors are reported when a deployment is written, in the same words as the
+//!   conditions would later. Nothing depends on it: without an operator that answers, everything is accepted.
 //! - Pods that ask for links get them. Without an operator that answers, such a pod is not created, and its controller
 //!   tries again. Other pods are never sent.
 //!

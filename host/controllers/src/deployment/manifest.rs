@@ -57,7 +57,7 @@ impl Manifest {
         Stop::Wrong(self.wrong_with(errors))
     }
 
-    /// The same, for errors that do not stop the whole deployment.
+    /// These errors, as [`Self::fail`] has them, where they do not stop the whole deployment.
     pub fn wrong_with(&self, errors: Vec<Diagnostic>) -> Wrong {
         Wrong::of(self.secrets.scrub(errors, &self.sources), &self.sources)
     }

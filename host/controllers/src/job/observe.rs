@@ -43,7 +43,7 @@ pub(super) struct Config {
     pub refused: Option<String>,
 }
 
-// === impl Seen ===
+// === impl Observed ===
 
 impl Observed {
     /// The Job of this run.

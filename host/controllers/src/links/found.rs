@@ -1,5 +1,5 @@
-//! A link that a deployment provides, as its Secret stores it. Pure. Of the values, only what is needed stays in memory:
-//! their lengths, and one digest.
+//! A link that a deployment provides, as its Secret stores it. Pure. Of the values, only what is needed stays in
+//! memory: their lengths, and one digest.
 
 use super::consumed::{Consumed, LinkName};
 use super::digest::of_parts;

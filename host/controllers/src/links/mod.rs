@@ -1,5 +1,5 @@
-//! Links for pods that are not part of a deployment. The webhook (`crate::admission`) gives pods the links that they ask
-//! for; this controller rolls the workloads of those pods when the content of a link changes.
+//! Links for pods that are not part of a deployment. The webhook (`crate::admission`) gives pods the links that they
+//! ask for; this controller rolls the workloads of those pods when the content of a link changes.
 //!
 //! # Guarantees
 //! A workload rolls once for each content of its links, and only if its pod template asks for them. Nothing that can be

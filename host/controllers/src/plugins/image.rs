@@ -1,7 +1,7 @@
 //! The image of a plugin's component: its reference, and the digest that its tag was resolved to. Pure.
 //!
-//! A tag can refer to another image tomorrow. So the operator resolves it once and records the result in an annotation of
-//! the ConfigMap: the same ConfigMap never gets another component, whichever process of the operator loads it, and
+//! A tag can refer to another image tomorrow. So the operator resolves it once and records the result in an annotation
+//! of the ConfigMap: the same ConfigMap never gets another component, whichever process of the operator loads it, and
 //! whenever. A change of `image` in `plugin.yaml` makes the record void.
 
 /// Where the component of a plugin is.

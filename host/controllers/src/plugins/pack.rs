@@ -82,8 +82,8 @@ pub fn pack(packing: Packing<'_>) -> Vec<ConfigMap> {
     maps
 }
 
-/// A component from an image in the form of ConfigMaps, for pods: they can pull neither from registries nor use the pull
-/// Secrets of another namespace. It takes a second for a large component, so call it on a thread that may block.
+/// A component from an image in the form of ConfigMaps, for pods: they can pull neither from registries nor use the
+/// pull Secrets of another namespace. It takes a second for a large component, so call it on a thread that may block.
 ///
 /// # Errors
 /// It is too large for ConfigMaps.

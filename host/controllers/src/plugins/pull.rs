@@ -1,5 +1,5 @@
-//! Pulls the components of plugins whose `plugin.yaml` names an image. A registry may be slow, so several pulls run beside
-//! each other and beside the loading of other plugins: four at a time, one of a namespace.
+//! Pulls the components of plugins whose `plugin.yaml` names an image. A registry may be slow, so several pulls run
+//! beside each other and beside the loading of other plugins: four at a time, one of a namespace.
 //!
 //! Pull Secrets are read from the namespace of the plugin only, and only if the image is not on the disk.
 

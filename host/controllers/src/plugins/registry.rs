@@ -80,8 +80,8 @@ pub struct Registry {
 // === impl Registry ===
 
 impl Registry {
-    /// Digests of the components that are in use or may be being loaded, because a component is loaded before its entry is
-    /// updated: also after a failure, when the pull of an image was tried again.
+    /// Digests of the components that are in use or may be being loaded, because a component is loaded before its entry
+    /// is updated: also after a failure, when the pull of an image was tried again.
     pub fn digests(&self) -> BTreeSet<String> {
         let used = self.entries.values().filter_map(|entry| entry.good.as_ref());
         let loading = self

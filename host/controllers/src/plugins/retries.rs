@@ -1,5 +1,5 @@
-//! When a plugin whose image could not be pulled is tried again: after 5 s at first, then after twice as long each time,
-//! up to 5 minutes. Pure.
+//! When a plugin whose image could not be pulled is tried again: after 5 s at first, then after twice as long each
+//! time, up to 5 minutes. Pure.
 
 use super::queue::Queued;
 use super::registry::Key;

@@ -27,7 +27,7 @@ const EARLIEST: Duration = Duration::from_secs(30 * 86_400);
 /// The longest time until the next reconcile: the clock may be changed, and a missed watch event must not be lost for
 /// ever.
 const LONGEST_SLEEP: Duration = Duration::from_secs(12 * 3600);
-/// The same, while something is wrong.
+/// The longest time until the next reconcile while something is wrong.
 const UNEASY_SLEEP: Duration = Duration::from_secs(300);
 
 /// What to do.

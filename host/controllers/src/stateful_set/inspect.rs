@@ -15,7 +15,7 @@ pub(super) const TEMPLATE: &str = "quarks.cloudfoundry.org/template-digest";
 pub(super) struct Live {
     /// As the API server sent them, to compare them: the type drops fields that it does not know.
     pub objects: Vec<Value>,
-    /// The same, to read them.
+    /// Those objects as their type, to read them.
     pub sets: Vec<StatefulSet>,
 }
 

@@ -5,8 +5,8 @@
 //! Who wrote a field is exact: the objects before and after each step are compared. Which inputs determine it was found
 //! by changing each of them and repeating the call.
 //! # Caveats
-//! A change that has no effect alone, or that makes the input invalid, is not found. What a plugin of `resources` read to
-//! compute a value is unknown: it sees all objects.
+//! A change that has no effect alone, or that makes the input invalid, is not found. What a plugin of `resources` read
+//! to compute a value is unknown: it sees all objects.
 
 pub mod codes;
 mod field;

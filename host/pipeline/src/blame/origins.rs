@@ -1,5 +1,5 @@
-//! The parts of the input that determine a field of an object that the stage `bpm` returned: of the manifest, of rendered
-//! bpm.yml files, and of the command's options.
+//! The parts of the input that determine a field of an object that the stage `bpm` returned: of the manifest, of
+//! rendered bpm.yml files, and of the command's options.
 
 use super::influence::{CALLS, Influences, influences};
 use super::observed::GroupCall;

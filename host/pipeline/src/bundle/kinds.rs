@@ -34,8 +34,8 @@ const fn kind(api_version: &'static str, kind: &'static str, names: NameRule) ->
     }
 }
 
-/// All kinds that every conversion may create. No Roles, ServiceAccounts or webhooks: a plugin must not gain permissions
-/// through the objects that it returns.
+/// All kinds that every conversion may create. No Roles, ServiceAccounts or webhooks: a plugin must not gain
+/// permissions through the objects that it returns.
 pub const KINDS: &[Kind] = &[
     // Both become part of longer names: a Job's pods, a StatefulSet's version.
     kind(labels::API_VERSION, "QuarksStatefulSet", NameRule::Label(LABEL_LIMIT)),
@@ -83,8 +83,8 @@ const KINDS_OF_HOST: &[Kind] = &[
     ),
 ];
 
-/// Names that a custom resource must not have besides those of the other kinds: events, metrics and messages name a kind
-/// without its group.
+/// Names that a custom resource must not have besides those of the other kinds: events, metrics and messages name a
+/// kind without its group.
 const NAMES_REFUSED: [&str; 6] = ["Pod", "Event", "Namespace", "Node", "Lease", "BOSHDeployment"];
 
 /// Groups of `k8s.io` that Kubernetes serves itself. All others are custom resources.

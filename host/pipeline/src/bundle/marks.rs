@@ -75,8 +75,8 @@ pub(crate) fn check_allowed(
     Ok(())
 }
 
-/// The keys that a manifest sets: `tags`, and `labels` and `annotations` of groups and of the cloud config. Properties of
-/// jobs set none.
+/// The keys that a manifest sets: `tags`, and `labels` and `annotations` of groups and of the cloud config. Properties
+/// of jobs set none.
 pub(crate) fn requested(manifest: &Tree) -> BTreeSet<String> {
     let mut keys = BTreeSet::new();
     note_requested(manifest, &mut keys);

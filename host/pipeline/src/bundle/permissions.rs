@@ -2,8 +2,8 @@
 //! pods, labels and annotations; to all plugins, or to some.
 //!
 //! # Guarantees
-//! A grant that names a plugin without a namespace does not apply to plugins in namespaces of users: there, everyone who
-//! can write ConfigMaps chooses the name of a plugin.
+//! A grant that names a plugin without a namespace does not apply to plugins in namespaces of users: there, everyone
+//! who can write ConfigMaps chooses the name of a plugin.
 
 use super::kinds::Kind;
 use super::privileges::{Privilege, Privileges};

@@ -82,8 +82,8 @@ struct Link<'p> {
 // === impl Link ===
 
 impl<'p> Link<'p> {
-    /// None if the link has no properties. `left_out`: a warning for each property that a Secret cannot hold. A manifest
-    /// must convert, whether or not pods consume its links.
+    /// None if the link has no properties. `left_out`: a warning for each property that a Secret cannot hold. A
+    /// manifest must convert, whether or not pods consume its links.
     fn of(
         names: &Names,
         provider: &'p Provider,

@@ -1,4 +1,5 @@
-//! Links from outside of a deployment: the properties of native Secrets, the addresses and instances of native Services.
+//! Links from outside of a deployment: the properties of native Secrets, the addresses and instances of native
+//! Services.
 //!
 //! Nothing here knows BOSH's rules: which job gets which link is decided by the links stage.
 //!

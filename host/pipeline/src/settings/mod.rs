@@ -26,8 +26,8 @@ pub struct Settings {
     pub document: Document,
 }
 
-/// Faults of the settings for the plugin of this name, and the parts of its schema that were not checked. Values are not
-/// reported: they may be secrets.
+/// Faults of the settings for the plugin of this name, and the parts of its schema that were not checked. Values are
+/// not reported: they may be secrets.
 pub fn check(settings: &Document, schema: &Tree, plugin: &str) -> Vec<Diagnostic> {
     let mut checker = Checker::default();
     checker.check(&settings.tree, schema);

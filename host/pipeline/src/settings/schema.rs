@@ -24,8 +24,8 @@ const ANNOTATIONS: [&str; 12] = [
 const FAULTS: usize = 100;
 /// Values or keywords that a message lists.
 pub const LISTED: usize = 20;
-/// Keywords and values that are compared: the schema and the settings are foreign, and a thousand forms of the one may be
-/// tried for each of a hundred thousand items of the other.
+/// Keywords and values that are compared: the schema and the settings are foreign, and a thousand forms of the one may
+/// be tried for each of a hundred thousand items of the other.
 const MOST: usize = 2_000_000;
 
 /// Collects the faults.

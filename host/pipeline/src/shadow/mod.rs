@@ -1,8 +1,8 @@
 //! Shadow plugins: they get the same calls as the plugins in use, and only the difference of their replies is reported.
 //!
 //! # Guarantees
-//! The reply of a call is always that of the plugin in use, whatever a shadow does. A shadow is called after it, and not
-//! if it failed. Reports have names and places, no values, and a limited size.
+//! The reply of a call is always that of the plugin in use, whatever a shadow does. A shadow is called after it, and
+//! not if it failed. Reports have names and places, no values, and a limited size.
 
 mod edited;
 mod report;

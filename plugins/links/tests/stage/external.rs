@@ -25,7 +25,7 @@ fn native(consumes: Value, providers: &[(&str, Value)], links: &[(&str, &str)]) 
     case
 }
 
-/// The same, with a deployment `other` that shares these links.
+/// A case with a deployment `other` that shares these links.
 fn shared(consumes: Value, links: &[(&str, &str)]) -> Case {
     let mut case = consumer(false, consumes, &[("pg", json!({}))]);
     let links = links

@@ -1,8 +1,8 @@
-//! The changes to a pod that gets links: a volume for each link, mounted in every container, and an environment variable
-//! for each key. Pure.
+//! The changes to a pod that gets links: a volume for each link, mounted in every container, and an environment
+//! variable for each key. Pure.
 //!
-//! What the pod sets itself has precedence: a variable of the same name stays, with a warning. Another mount at the path
-//! of a link is refused, because the pod would read other files than those that it asked for.
+//! What the pod sets itself has precedence: a variable of the same name stays, with a warning. Another mount at the
+//! path of a link is refused, because the pod would read other files than those that it asked for.
 
 use crate::links::{Consumed, Key, Link};
 use boson_manifest::labels::{CONSUMER, LINKS_DIGEST};

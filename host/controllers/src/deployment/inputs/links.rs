@@ -44,8 +44,8 @@ pub async fn read(run: &Reconcile<'_>, manifest: &mut Manifest) -> Result<Extern
     Ok(external)
 }
 
-/// The Secrets and Services that provide links to the deployment, and the endpoints of the Services. Stops early if they
-/// are too large together, which [`external::native`] reports.
+/// The Secrets and Services that provide links to the deployment, and the endpoints of the Services. Stops early if
+/// they are too large together, which [`external::native`] reports.
 async fn fetch(run: &Reconcile<'_>) -> Result<Vec<Fetched>, Error> {
     let cluster = &run.context.cluster;
     let (mut fetched, mut bytes, mut endpoints) = (Vec::new(), 0, 0);

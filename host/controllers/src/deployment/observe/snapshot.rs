@@ -52,7 +52,7 @@ pub fn selector(object: &BoshDeployment, linked: &BTreeSet<String>) -> Option<Se
     })
 }
 
-/// The same, with what the process remembers.
+/// The selector of a deployment, with the links that the process remembers.
 pub fn of(context: &Context, object: &BoshDeployment) -> Option<Selector> {
     let key = (object.namespace()?, object.name_any());
     selector(object, &context.memory.linked.of(&key))

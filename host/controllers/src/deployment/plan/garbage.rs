@@ -60,7 +60,7 @@ impl Candidates<'_> {
     }
 }
 
-/// Those of the versions that are documents of the conversion. The output of an errand is none.
+/// The versions that are documents of the conversion, not the output of an errand.
 pub fn documents(versions: Vec<ObjectMeta>) -> Vec<ObjectMeta> {
     versions
         .into_iter()

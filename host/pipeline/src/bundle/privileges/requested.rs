@@ -1,6 +1,6 @@
 //! Finds the privileges that an object asks for, in its pod template: everything that the Pod Security Standard
-//! `baseline` restricts, root, and accounts of the cluster. A custom resource may have a pod template anywhere, so all of
-//! it is searched.
+//! `baseline` restricts, root, and accounts of the cluster. A custom resource may have a pod template anywhere, so all
+//! of it is searched.
 
 use super::{Asker, Privilege, Request, capability};
 use crate::bundle::kinds::KINDS;
