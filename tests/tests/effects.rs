@@ -1,5 +1,6 @@
-//! Each key that the tables of `boson_manifest::schema` mark as used changes the output of a conversion. The other
-//! fates have messages, which `plugins/bpm/tests/keys.rs` checks.
+//! Each key that the tables of `boson_manifest::schema` mark as used or planned changes the output of a conversion. Planned
+//! keys have no effect in the cluster yet: a warning and `docs/guarantees.md` say so. The other fates have messages, which
+//! `plugins/bpm/tests/keys.rs` checks.
 
 #![allow(clippy::unwrap_used, reason = "in the functions that tests share, too")]
 
@@ -33,22 +34,30 @@ struct Case {
     change: Map<String, Value>,
 }
 
-/// `<table> <key>` of all used keys.
-fn used() -> BTreeSet<String> {
+/// All keys with their fates, as `<table> <key>`.
+fn keys() -> impl Iterator<Item = (String, Fate)> {
     let tables: [(&str, &[Key]); 4] = [
         ("manifest", MANIFEST),
         ("group", GROUP),
         ("job", JOB),
         ("quarks", QUARKS),
     ];
-    let is_used = |key: &&Key| matches!(key.fate, Fate::Used);
     let named = |(table, keys): (&'static str, &'static [Key])| {
-        keys.iter()
-            .filter(is_used)
-            .map(move |key| format!("{table} {}", key.path))
+        keys.iter().map(move |key| (format!("{table} {}", key.path), key.fate))
     };
-    let all = tables.into_iter().flat_map(named);
-    all.filter(|key| !INTERNAL.contains(&key.as_str())).collect()
+    tables.into_iter().flat_map(named)
+}
+
+fn used() -> BTreeSet<String> {
+    let used = keys().filter(|(_, fate)| matches!(fate, Fate::Used | Fate::Planned));
+    let names = used.map(|(key, _)| key);
+    names.filter(|key| !INTERNAL.contains(&key.as_str())).collect()
+}
+
+/// The last part of a key: `canaries` of `manifest update.canaries` and of `update.canaries`.
+fn last(key: &str) -> String {
+    let part = key.rsplit([' ', '.']).next();
+    part.unwrap_or_default().to_string()
 }
 
 fn cases() -> BTreeMap<String, Case> {
@@ -127,4 +136,28 @@ fn every_used_key_changes_the_output() {
     thread::scope(|scope| (0..WORKERS).for_each(|_| drop(scope.spawn(work))));
     let wrong = wrong.into_inner().unwrap();
     assert!(wrong.is_empty(), "{} keys:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn the_page_lists_exactly_the_keys_without_effect_yet() {
+    let page = fs::read_to_string(root().join("docs/guarantees.md")).unwrap();
+    let (_, section) = page.split_once("## Not implemented yet").unwrap();
+    let named: BTreeSet<String> = section.split('`').skip(1).step_by(2).map(last).collect();
+    let all: BTreeSet<String> = keys().map(|(key, _)| last(&key)).collect();
+    let planned = keys().filter(|(_, fate)| *fate == Fate::Planned);
+    let planned: BTreeSet<String> = planned.map(|(key, _)| last(&key)).collect();
+    let listed: BTreeSet<String> = named.intersection(&all).cloned().collect();
+    assert!(!planned.is_empty());
+    assert_eq!(listed, planned, "keys of the page, and planned keys of the tables");
+}
+
+#[test]
+fn a_warning_reports_each_key_without_effect_yet() {
+    let (cases, directory) = (cases(), tempfile::tempdir().unwrap());
+    for (key, _) in keys().filter(|(_, fate)| *fate == Fate::Planned) {
+        let case = &cases[&key];
+        let ran = convert(directory.path(), "kubernetes", &[&case.given, &case.change]);
+        let warned = messages(&ran).iter().any(|message| message.contains("yet"));
+        assert!(warned, "{key}: {}", ran.stderr);
+    }
 }

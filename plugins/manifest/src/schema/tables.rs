@@ -13,6 +13,13 @@ const fn used(path: &'static str, kind: Type) -> Key {
     }
 }
 
+const fn planned(path: &'static str, kind: Type) -> Key {
+    Key {
+        fate: Fate::Planned,
+        ..used(path, kind)
+    }
+}
+
 const fn needed(path: &'static str, kind: Type) -> Key {
     Key {
         path,
@@ -91,10 +98,10 @@ pub const MANIFEST: &[Key] = &[
     ),
     needed("stemcells[].version", Type::String),
     used("update", Type::Hash),
-    used("update.canaries", Type::String),
-    used("update.max_in_flight", Type::String),
-    used("update.canary_watch_time", Type::String),
-    used("update.update_watch_time", Type::String),
+    planned("update.canaries", Type::String),
+    planned("update.max_in_flight", Type::String),
+    planned("update.canary_watch_time", Type::String),
+    planned("update.update_watch_time", Type::String),
     used("update.serial", Type::Boolean),
     warned("update.vm_strategy", Type::String, NO_VM),
     warned(
@@ -208,10 +215,10 @@ pub const GROUP: &[Key] = &[
         "the cluster assigns the addresses of instances; use their DNS names",
     ),
     used("update", Type::Hash),
-    used("update.canaries", Type::String),
-    used("update.max_in_flight", Type::String),
-    used("update.canary_watch_time", Type::String),
-    used("update.update_watch_time", Type::String),
+    planned("update.canaries", Type::String),
+    planned("update.max_in_flight", Type::String),
+    planned("update.canary_watch_time", Type::String),
+    planned("update.update_watch_time", Type::String),
     used("update.serial", Type::Boolean),
     warned("update.vm_strategy", Type::String, NO_VM),
     warned(
@@ -324,7 +331,7 @@ pub const QUARKS: &[Key] = &[
     used("pre_render_scripts.jobs", Type::Array),
     used("post_start", Type::Hash),
     used("post_start.condition", Type::Hash),
-    used("activePassiveProbes", Type::Hash),
+    planned("activePassiveProbes", Type::Hash),
     used("debug", Type::Boolean),
     used("consumes", Type::Any),
     used("instances", Type::Any),
