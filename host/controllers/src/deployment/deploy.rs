@@ -198,8 +198,8 @@ async fn settled(run: &Reconcile<'_>, desired: &Desired, live: &mut Live) -> Res
     })
 }
 
-/// Takes a place for the group that rolls, if any. False: another deployment has taken it since the cluster was
-/// observed.
+/// Reserves a place for the group that rolls, if any. False if another deployment has reserved the last one since the
+/// cluster was observed.
 fn has_place(run: &Reconcile<'_>, plan: &Applying) -> bool {
     let Some(group) = &plan.rolls else { return true };
     let (image, most) = (&run.deployment.operator_image, run.context.conversion.roll_outdated);
@@ -218,6 +218,6 @@ fn services(manifest: &Tree) -> i32 {
 
 /// How many of these objects are instance groups that are services.
 fn groups(objects: &[Value]) -> i32 {
-    let sets = objects.iter().filter(|object| object["kind"] == "QuarksStatefulSet");
+    let sets = objects.iter().filter(|object| plan::object::is_stateful_set(object));
     i32::try_from(sets.count()).unwrap_or(i32::MAX)
 }

@@ -4,6 +4,7 @@
 use super::owned::owned;
 use crate::deployment::manifest::Manifest;
 use crate::deployment::plan::held_back::HeldBack;
+use crate::deployment::plan::object;
 use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::Stop;
 use boson_document::Tree;
@@ -33,7 +34,6 @@ pub fn add(
     let whole = Bundle::of_host(&run.deployment).with_kinds(run.context.conversion.permissions.kinds());
     let objects = link_secrets::add(whole, objects, links).map_err(|errors| manifest.fail(errors))?;
     let mut objects = owned(run, objects, manifest)?;
-    objects
-        .retain(|object| object["metadata"]["labels"].get(labels::ENTANGLEMENT).is_none() || !held_back.owns(object));
+    objects.retain(|object| object::label(object, labels::ENTANGLEMENT).is_none() || !held_back.owns(object));
     Ok(objects)
 }

@@ -2,9 +2,10 @@
 //! instance groups, the versions of their documents, and the causes; never a value. Pure.
 
 use super::causes::Causes;
+use super::object::{self, containers, group, is_group, is_same, kind};
 use boson_cluster::client::Notice;
 use boson_cluster::objects::Plan;
-use boson_manifest::labels;
+use boson_cluster::objects::versioned;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -100,8 +101,7 @@ struct Others(BTreeMap<String, usize>);
 
 impl Others {
     fn count(&mut self, object: &Value) {
-        let kind = object["kind"].as_str().unwrap_or_default();
-        *self.0.entry(kind.to_string()).or_default() += 1;
+        *self.0.entry(kind(object).to_string()).or_default() += 1;
     }
 
     fn texts(&self) -> impl Iterator<Item = String> {
@@ -109,58 +109,38 @@ impl Others {
     }
 }
 
-fn is_group(object: &Value) -> bool {
-    object["kind"] == "QuarksStatefulSet" || object["kind"] == "QuarksJob"
-}
-
-fn is_same(one: &Value, other: &Value) -> bool {
-    one["kind"] == other["kind"] && one["metadata"]["name"] == other["metadata"]["name"]
-}
-
-fn name(object: &Value) -> &str {
-    let group = object["metadata"]["labels"][labels::INSTANCE_GROUP_NAME].as_str();
-    group.or(object["metadata"]["name"].as_str()).unwrap_or_default()
-}
-
 fn with_version(object: &Value) -> String {
     match version(object) {
-        Some(version) => format!("{} (v{version})", name(object)),
-        None => name(object).to_string(),
+        Some(version) => format!("{} (v{version})", group(object)),
+        None => group(object).to_string(),
     }
 }
 
 fn between(old: &Value, new: &Value) -> String {
     match (version(old), version(new)) {
-        (Some(old), Some(version)) if old != version => format!("{} (v{old} -> v{version})", name(new)),
+        (Some(old), Some(version)) if old != version => format!("{} (v{old} -> v{version})", group(new)),
         _ => with_version(new),
     }
 }
 
-fn pod(object: &Value) -> &Value {
-    &object["spec"]["template"]["spec"]["template"]["spec"]
-}
-
 /// The version of the resolved document that its pods mount.
 fn version(object: &Value) -> Option<u32> {
-    let volumes = pod(object)["volumes"].as_array()?;
-    let volume = volumes.iter().find(|volume| volume["name"] == "ig-resolved")?;
-    boson_cluster::objects::versioned::parts(volume["secret"]["secretName"].as_str()?).map(|(_, version)| version)
+    versioned::parts(object::resolved(object)?).map(|(_, version)| version)
 }
 
 /// By container.
 fn images(object: &Value) -> BTreeMap<String, String> {
-    let lists = ["initContainers", "containers"].into_iter();
-    let containers = lists.flat_map(|list| pod(object)[list].as_array().into_iter().flatten());
+    let all = ["initContainers", "containers"].into_iter();
+    let all = all.flat_map(|list| containers(object, list));
     let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
-    containers
-        .map(|one| (text(&one["name"]), text(&one["image"])))
-        .collect()
+    all.map(|one| (text(&one["name"]), text(&one["image"]))).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use boson_cluster::objects;
+    use boson_manifest::labels;
     use serde_json::json;
 
     fn group(name: &str, version: u32, image: &str) -> Value {

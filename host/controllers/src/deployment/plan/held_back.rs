@@ -1,6 +1,7 @@
 //! Instance groups that cannot be converted. Each keeps the objects of an earlier conversion, if any, and does not
 //! affect the other groups.
 
+use super::object;
 use crate::deployment::stop::Wrong;
 use boson_manifest::labels;
 use boson_manifest::names::{LABEL_LIMIT, cut, label};
@@ -27,7 +28,7 @@ impl HeldBack {
 
     /// Whether the object belongs to one of the groups.
     pub fn owns(&self, object: &Value) -> bool {
-        let group = object["metadata"]["labels"][labels::INSTANCE_GROUP_NAME].as_str();
+        let group = object::label(object, labels::INSTANCE_GROUP_NAME);
         group.is_some_and(|group| {
             self.groups
                 .iter()

@@ -3,21 +3,18 @@
 //! a second apart. So a pod whose job sources the operator has mounts them instead, and the container that renders them
 //! also installs the process wrapper. Pure.
 
+use super::object::{self, PODS};
 use boson_manifest::copier::{self, RELEASES};
 use boson_manifest::{contract, wrapper};
 use boson_pipeline::convert::job_sources::{FILE, root};
 use serde_json::{Value, json};
 use std::ops::Range;
 
-/// Where a QuarksStatefulSet and a QuarksJob have their pods.
-pub const PODS: &str = "/spec/template/spec/template/spec";
 /// The container that renders templates.
 const RENDERER: [&str; 3] = ["host", "util", "template-render"];
 /// The volume of the job sources, and its mount point.
 const VOLUME: &str = "job-sources";
 const FOLDER: &str = "/var/run/boson/job-sources";
-/// The volume of the resolved document.
-const RESOLVED: &str = "ig-resolved";
 
 /// Replaces the containers that copy process wrapper and job sources. `config_map`: the job sources. Returns whether it
 /// did: not if something else runs before the templates are rendered, such as pre-render scripts or a container of a
@@ -66,17 +63,7 @@ fn copiers(init: &[Value]) -> Option<Range<usize>> {
 
 /// The ConfigMap with the job sources that pods of an object mount.
 pub fn mounted(object: &Value) -> Option<&str> {
-    volume(object, VOLUME)?["configMap"]["name"].as_str()
-}
-
-/// The Secret with the resolved document that pods of an object mount.
-pub fn resolved(object: &Value) -> Option<&str> {
-    volume(object, RESOLVED)?["secret"]["secretName"].as_str()
-}
-
-fn volume<'o>(object: &'o Value, name: &str) -> Option<&'o Value> {
-    let volumes = object.pointer(PODS)?["volumes"].as_array()?;
-    volumes.iter().find(|volume| volume["name"] == name)
+    object::config_map(object, VOLUME)
 }
 
 fn command(container: &Value) -> Vec<&str> {
@@ -121,7 +108,7 @@ mod tests {
             "env": [{"name": "A", "value": "1"}, {"name": contract::VARIABLE, "value": "2"}]
         }));
         init.push(json!({"name": "bosh-pre-start-app"}));
-        let resolved = json!({"name": RESOLVED, "secret": {"secretName": "d.ig-resolved.web-v3"}});
+        let resolved = json!({"name": object::RESOLVED, "secret": {"secretName": "d.ig-resolved.web-v3"}});
         let pods = json!({"initContainers": init, "containers": [{"name": "app"}], "volumes": [resolved]});
         json!({"kind": "QuarksStatefulSet", "spec": {"template": {"spec": {"template": {"spec": pods}}}}})
     }
@@ -156,7 +143,7 @@ mod tests {
         assert_eq!(renderer["env"][1]["value"], contract::JOB_SOURCES.to_string());
         assert_eq!(renderer["volumeMounts"][0]["name"], VOLUME);
         assert_eq!(mounted(&object), Some("d.job-sources.web-1"));
-        assert_eq!(resolved(&object), Some("d.ig-resolved.web-v3"));
+        assert_eq!(object::resolved(&object), Some("d.ig-resolved.web-v3"));
     }
 
     #[test]

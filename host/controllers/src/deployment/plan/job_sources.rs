@@ -3,7 +3,7 @@
 //! its result. Pure.
 
 use super::documents::Whose;
-use super::init_containers;
+use super::{init_containers, object};
 use boson_manifest::labels;
 use boson_manifest::names::{LABEL_LIMIT, NameError, cut, label};
 use boson_pipeline::convert::job_sources::{FILE, Packed};
@@ -68,11 +68,7 @@ impl JobSources {
 
     /// The ConfigMap for the pods of a wanted object.
     pub fn of(&self, object: &Value) -> Option<&str> {
-        self.of
-            .get(init_containers::resolved(object)?)?
-            .metadata
-            .name
-            .as_deref()
+        self.of.get(object::resolved(object)?)?.metadata.name.as_deref()
     }
 
     /// What to do for the pods of these objects.

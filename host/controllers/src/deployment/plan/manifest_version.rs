@@ -2,6 +2,7 @@
 //! changed. A new manifest that changes nothing about a group does not change its label either, so that it causes no
 //! write. Pure.
 
+use super::object::{annotation, is_same, is_stateful_set};
 use boson_cluster::objects;
 use boson_cluster::objects::versioned;
 use boson_manifest::labels;
@@ -9,7 +10,7 @@ use serde_json::Value;
 
 /// Gives each group the label that it has now, so that it can be compared with what was written.
 pub fn keep(wanted: &mut [Value], live: &[Value]) {
-    for object in wanted.iter_mut().filter(|object| is_group(object)) {
+    for object in wanted.iter_mut().filter(|object| is_stateful_set(object)) {
         let found = live.iter().find(|found| is_same(found, object));
         let version = found.and_then(|found| found["metadata"]["labels"].get(labels::DEPLOYMENT_VERSION));
         set(object, version.cloned());
@@ -21,10 +22,10 @@ pub fn renew(wanted: &mut [Value], live: &[Value], desired: &str) {
     let Some((_, version)) = versioned::parts(desired) else {
         return;
     };
-    for object in wanted.iter_mut().filter(|object| is_group(object)) {
+    for object in wanted.iter_mut().filter(|object| is_stateful_set(object)) {
         let found = live.iter().find(|found| is_same(found, object));
-        let written = found.map(|found| &found["metadata"]["annotations"][objects::DIGEST]);
-        if written.is_none_or(|written| *written != objects::digest(object)) {
+        let written = found.and_then(|found| annotation(found, objects::DIGEST));
+        if written != Some(objects::digest(object).as_str()) {
             set(object, Some(version.to_string().into()));
         }
     }
@@ -38,14 +39,6 @@ fn set(object: &mut Value, version: Option<Value>) {
         Some(version) => all.insert(labels::DEPLOYMENT_VERSION.into(), version),
         None => all.remove(labels::DEPLOYMENT_VERSION),
     };
-}
-
-fn is_group(object: &Value) -> bool {
-    object["kind"] == "QuarksStatefulSet"
-}
-
-fn is_same(one: &Value, other: &Value) -> bool {
-    one["kind"] == other["kind"] && one["metadata"]["name"] == other["metadata"]["name"]
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ pub mod held_back;
 pub mod init_containers;
 pub mod job_sources;
 pub mod manifest_version;
+pub mod object;
 pub mod operator_image;
 pub mod post_deploy;
 pub mod provenance;
@@ -178,7 +179,7 @@ impl Plan {
 impl Applying {
     /// The objects to write: first what pods mount, then what starts pods.
     pub fn in_order(&self) -> [Vec<&Value>; 2] {
-        let starts_pods = |object: &&Value| WORKLOADS.iter().any(|kind| object["kind"] == *kind);
+        let starts_pods = |object: &&Value| WORKLOADS.contains(&object::kind(object));
         let (workloads, others) = self.objects.apply.iter().partition(starts_pods);
         [others, workloads]
     }
@@ -186,15 +187,15 @@ impl Applying {
     /// Name of a Service that is still being deleted and must be created again.
     pub fn leaving(&self) -> Option<&str> {
         let leaving = self.objects.replace.iter().find(|old| objects::is_going(old))?;
-        leaving["metadata"]["name"].as_str()
+        object::name(leaving)
     }
 }
 
 fn is_conversion_job(object: &Value, names: &Names) -> bool {
-    let name = object["metadata"]["name"].as_str();
-    object["kind"] == "QuarksJob" && name.is_some_and(|name| names.is_conversion(name))
+    let name = object::name(object);
+    object::kind(object) == object::JOB && name.is_some_and(|name| names.is_conversion(name))
 }
 
 fn is_dns_server(object: &Value) -> bool {
-    object["kind"] == "Deployment" && object["spec"]["template"]["spec"]["serviceAccountName"] == ACCOUNT
+    object::kind(object) == "Deployment" && object["spec"]["template"]["spec"]["serviceAccountName"] == ACCOUNT
 }

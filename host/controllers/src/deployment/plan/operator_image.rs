@@ -2,11 +2,11 @@
 //! operator restarts no pod. If configured to, the operator rolls one instance group of a deployment at a time. In the
 //! same way pods keep how they get their job sources: see [`init_containers`]. Pure.
 
-use super::init_containers::{self, PODS};
+use super::init_containers;
 use super::job_sources::JobSources;
+use super::object::{self, PODS, annotation, containers, is_same, is_stateful_set};
 use boson_api::OutdatedGroup;
 use boson_cluster::objects;
-use boson_manifest::labels;
 use serde_json::Value;
 
 /// An object whose pods would get a newer operator image or other init containers if they were created now, and no
@@ -100,7 +100,7 @@ pub fn keep(wanted: &mut [Value], live: &[Value], pods: &Pods<'_>) -> Images {
 
 /// Whether the pods of all instance groups are ready.
 fn all_ready(live: &[Value]) -> bool {
-    let mut sets = live.iter().filter(|object| object["kind"] == "QuarksStatefulSet");
+    let mut sets = live.iter().filter(|object| is_stateful_set(object));
     sets.all(|set| {
         set["status"]["ready"] == true && set["status"]["observedGeneration"] == set["metadata"]["generation"]
     })
@@ -117,15 +117,15 @@ fn one(at: usize, forms: &Forms<'_>, live: &[Value], image: &str) -> Option<Outd
     for (nth, mut kept) in forms.all(found).into_iter().enumerate() {
         let old = keep_image(&mut kept, found, image);
         // Exactly what was written last.
-        if found["metadata"]["annotations"][objects::DIGEST] != objects::digest(&kept) {
+        if annotation(found, objects::DIGEST) != Some(objects::digest(&kept).as_str()) {
             continue;
         }
         return (nth > 0 || old.is_some()).then(|| Outdated {
             at,
             kept,
-            runs: forms.new["kind"] == "QuarksStatefulSet",
+            runs: is_stateful_set(forms.new),
             group: old.map(|image| OutdatedGroup {
-                name: group(forms.new),
+                name: object::group(forms.new).to_string(),
                 image,
             }),
         });
@@ -135,21 +135,11 @@ fn one(at: usize, forms: &Forms<'_>, live: &[Value], image: &str) -> Option<Outd
 
 /// Whether a change of its template starts new pods. A manual errand gets the new image with its next run.
 fn starts_pods(object: &Value) -> bool {
-    match object["kind"].as_str() {
-        Some("QuarksStatefulSet") => true,
-        Some("QuarksJob") => object["spec"]["updateOnConfigChange"] == true,
+    match object::kind(object) {
+        object::STATEFUL_SET => true,
+        object::JOB => object["spec"]["updateOnConfigChange"] == true,
         _ => false,
     }
-}
-
-fn is_same(one: &Value, other: &Value) -> bool {
-    one["kind"] == other["kind"] && one["metadata"]["name"] == other["metadata"]["name"]
-}
-
-fn group(object: &Value) -> String {
-    let metadata = &object["metadata"];
-    let label = metadata["labels"][labels::INSTANCE_GROUP_NAME].as_str();
-    label.or(metadata["name"].as_str()).unwrap_or_default().into()
 }
 
 /// Gives the containers of `object` that run the operator image the images that they have in `found`. Returns the first
@@ -157,14 +147,12 @@ fn group(object: &Value) -> String {
 fn keep_image(object: &mut Value, found: &Value, image: &str) -> Option<String> {
     let mut old = None;
     for list in ["initContainers", "containers"] {
-        let there = found.pointer(PODS).and_then(|pods| pods[list].as_array());
-        let containers = object.pointer_mut(PODS).and_then(|pods| pods[list].as_array_mut());
-        for container in containers.into_iter().flatten() {
+        let own = object.pointer_mut(PODS).and_then(|pods| pods[list].as_array_mut());
+        for container in own.into_iter().flatten() {
             if !is_operators(container, image) {
                 continue;
             }
-            let mut there = there.into_iter().flatten();
-            let Some(there) = there.find(|there| there["name"] == container["name"]) else {
+            let Some(there) = containers(found, list).find(|there| there["name"] == container["name"]) else {
                 continue;
             };
             if let Some(other) = there["image"].as_str().filter(|other| container["image"] != *other) {
@@ -187,7 +175,7 @@ fn is_operators(container: &Value, image: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use boson_manifest::{copier, wrapper};
+    use boson_manifest::{copier, labels, wrapper};
     use serde_json::json;
 
     fn object(kind: &str, image: &str, command: &str) -> Value {

@@ -9,6 +9,7 @@
 //! # Assumptions
 //! Claims carry the deployment's label, as those of instance groups do.
 
+use super::object;
 use boson_api::QuarksSecret;
 use boson_api::deployment::Retain;
 use boson_api::secret::ReclaimPolicy;
@@ -41,7 +42,11 @@ pub fn decide(wanted: &mut [Value], live: &[Value], retain: Retain, has_claims: 
     let policy = decided(retain, has_claims || ask_for_claims(wanted, live));
     set(wanted, policy);
     let others = others(live, policy);
-    let is_removed = |other: &&Value| !wanted.iter().any(|one| is_secret(one) && is_same(one, other));
+    let is_removed = |other: &&Value| {
+        !wanted
+            .iter()
+            .any(|one| is_secret(one) && object::name(one) == object::name(other))
+    };
     let removed = others.iter().filter(is_removed).cloned();
     Retention {
         removed: removed.filter_map(|one| serde_json::from_value(one).ok()).collect(),
@@ -109,11 +114,7 @@ fn others(live: &[Value], wanted: ReclaimPolicy) -> Vec<Value> {
 }
 
 pub fn is_secret(object: &Value) -> bool {
-    object["kind"] == "QuarksSecret"
-}
-
-fn is_same(one: &Value, other: &Value) -> bool {
-    one["metadata"]["name"] == other["metadata"]["name"]
+    object::kind(object) == object::SECRET
 }
 
 /// Whether a manifest requests a disk. Plugins and agent settings may request one, too.
@@ -126,10 +127,10 @@ pub fn asks_for_disks(manifest: &Tree) -> bool {
 /// Whether claims are among the objects, or will be created for them.
 fn asks_for_claims(objects: &[Value]) -> bool {
     let has_templates = |templates: &Value| templates.as_array().is_some_and(|templates| !templates.is_empty());
-    objects.iter().any(|object| match object["kind"].as_str() {
-        Some("PersistentVolumeClaim") => true,
-        Some("StatefulSet") => has_templates(&object["spec"]["volumeClaimTemplates"]),
-        Some("QuarksStatefulSet") => has_templates(&object["spec"]["template"]["spec"]["volumeClaimTemplates"]),
+    objects.iter().any(|object| match object::kind(object) {
+        "PersistentVolumeClaim" => true,
+        "StatefulSet" => has_templates(&object["spec"]["volumeClaimTemplates"]),
+        object::STATEFUL_SET => has_templates(&object["spec"]["template"]["spec"]["volumeClaimTemplates"]),
         _ => false,
     })
 }

@@ -1,6 +1,7 @@
 //! The QuarksSecrets of a deployment: which variables have a value, which wait for one, and which the manifest no
 //! longer has. Pure.
 
+use super::object::name;
 use boson_api::{ConditionStatus, QuarksSecret};
 use boson_cluster::objects;
 use boson_manifest::labels;
@@ -49,8 +50,7 @@ fn trouble(asked: &QuarksSecret) -> Option<(&str, &str)> {
 
 /// The variables whose QuarksSecrets exist but are not wanted, sorted.
 pub fn removed(wanted: &[Value], live: &[Value]) -> Vec<String> {
-    let name = |object: &Value| object["metadata"]["name"].clone();
-    let wanted: Vec<Value> = wanted.iter().map(name).collect();
+    let wanted: Vec<_> = wanted.iter().map(name).collect();
     let unwanted = live
         .iter()
         .filter(|one| !wanted.contains(&name(one)) && !objects::is_going(one));

@@ -4,7 +4,7 @@ use super::super::Plugins;
 use super::super::gather;
 use super::super::marks::{CONTENT_OF, DOCUMENT, HISTORY, KEPT, PART_OF, PLUGIN};
 use super::super::registry::{Entry, Key, State};
-use super::record::{History, Revision, Version, copy_name, fits};
+use super::record::{History, Revision, Version, copy_name, fits, with_suffix};
 use boson_cluster::client::{Cluster, Error, FieldManager};
 use futures::StreamExt;
 use futures::future::OptionFuture;
@@ -20,18 +20,12 @@ const MANAGER: FieldManager = FieldManager("boson-plugins");
 pub(super) const RECORD: &str = "history.json";
 /// Suffix of the name of that ConfigMap.
 const SUFFIX: &str = ".history";
-/// Longest name of a ConfigMap.
-const NAME: usize = 253;
 /// Until the retry of what could not be written.
 const AGAIN: Duration = Duration::from_secs(30);
 
 /// Name of the ConfigMap with the record of a plugin.
 fn record_name(plugin: &str) -> String {
-    let cut = (NAME - SUFFIX.len()).min(plugin.len());
-    format!(
-        "{}{SUFFIX}",
-        plugin.get(..cut).unwrap_or_default().trim_end_matches(['.', '-'])
-    )
+    with_suffix(plugin, SUFFIX)
 }
 
 /// Records all versions from now on, for ever.

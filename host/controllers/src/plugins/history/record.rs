@@ -188,12 +188,17 @@ pub(super) fn fits(bytes: usize) -> bool {
 
 /// The name of a copy of a version.
 pub(super) fn copy_name(plugin: &str, identity: &str, nth: usize) -> String {
-    let end = format!(".{}-{nth}", identity.get(..DIGITS).unwrap_or(identity));
-    let cut = NAME.saturating_sub(end.len()).min(plugin.len());
-    format!(
-        "{}{end}",
-        plugin.get(..cut).unwrap_or_default().trim_end_matches(['.', '-'])
+    with_suffix(
+        plugin,
+        &format!(".{}-{nth}", identity.get(..DIGITS).unwrap_or(identity)),
     )
+}
+
+/// The name of a ConfigMap that belongs to a plugin: the plugin's, cut where necessary, with a suffix.
+pub(super) fn with_suffix(plugin: &str, suffix: &str) -> String {
+    let cut = NAME.saturating_sub(suffix.len()).min(plugin.len());
+    let name = plugin.get(..cut).unwrap_or_default().trim_end_matches(['.', '-']);
+    format!("{name}{suffix}")
 }
 
 #[cfg(test)]
