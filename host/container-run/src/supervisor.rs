@@ -57,7 +57,7 @@ struct Supervisor<'a> {
     course: Course,
     /// When the container received its stop signal, by the clock that containers share.
     stop_since: u64,
-    told_at: Instant,
+    stopped_at: Instant,
     running: bool,
     ended: Option<u8>,
 }
@@ -88,7 +88,7 @@ pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
         order,
         course: Course::Run,
         stop_since: 0,
-        told_at: Instant::now(),
+        stopped_at: Instant::now(),
         running: false,
         ended: None,
     };
@@ -221,13 +221,13 @@ impl Supervisor<'_> {
             }
             Course::Meet(_) | Course::Scripts(_) | Course::Dependents(_) | Course::End => return Ok(()),
         }
-        self.told_at = Instant::now();
+        self.stopped_at = Instant::now();
         self.stop_since = self.set(State::Stopping, 0);
         if self.flags.scripts.is_empty() || self.seat.is_none() {
-            self.course = Course::Dependents(self.told_at);
+            self.course = Course::Dependents(self.stopped_at);
             return self.proceed();
         }
-        self.course = Course::Meet(self.told_at);
+        self.course = Course::Meet(self.stopped_at);
         Ok(())
     }
 
@@ -236,7 +236,7 @@ impl Supervisor<'_> {
         let pod = Pod::new(&self.directory, self.flags);
         match self.course {
             Course::Meet(_) if pod.all_stop().is_some() => {
-                self.course = Course::Scripts(self.told_at + time_for_scripts(self.flags.grace));
+                self.course = Course::Scripts(self.stopped_at + time_for_scripts(self.flags.grace));
             }
             Course::Await if self.order.missing().is_none() => return self.start(),
             // monit stops what depends on a process that has to be started again, and starts it afterwards.

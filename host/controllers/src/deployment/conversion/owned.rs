@@ -20,7 +20,7 @@ pub fn owned(run: &Reconcile<'_>, objects: Vec<Tree>, manifest: &Manifest) -> Re
         let mut value: Value = serde_json::from_str(&json::to_text(&object)).map_err(|_| {
             manifest.one(Diagnostic::error(
                 codes::DEPLOYMENT_MALFORMED_OBJECT,
-                "an object holds a number that JSON has not",
+                "an object contains a number that JSON cannot represent",
             ))
         })?;
         objects::own(&mut value, &run.names.deployment(), &run.owner);
