@@ -1,48 +1,34 @@
-//! `host convert`: gathers inputs, runs the pipeline, and prints or writes the result.
+//! `host convert`: its arguments, and what becomes of the result. [`steps`] converts.
+
+mod steps;
 
 use crate::cases::Recording;
 use crate::codes;
 use crate::command::defaults::{self, Defaults};
 use crate::command::instances::InstancesArgument;
 use crate::command::names::{domain, namespace};
-use crate::command::native;
 use crate::command::plugin_wit::stage;
-use crate::command::releases;
-use crate::command::variables::{self, Asked, Kept, Manifest, VariableArguments};
+use crate::command::variables::{Kept, VariableArguments};
 use crate::exit::{self, Failed};
 use crate::files;
 use crate::folder;
-use crate::inputs;
 use crate::memory;
 use crate::output::{self, Color, Progress, Warnings};
 use crate::plugin_arguments::{PermissionArguments, PluginArguments, Replacement};
-use crate::plugins;
 use crate::summary;
-use boson_document::{Tree, go};
-use boson_pipeline::blame::{self, Blame, Question};
-use boson_pipeline::bundle::{Permissions, owner};
-use boson_pipeline::convert::codes as convert_codes;
-use boson_pipeline::convert::{self, Conversion, Inputs, Target};
-use boson_pipeline::release::Release;
+use boson_pipeline::blame::{Blame, Question};
+use boson_pipeline::convert::Target;
 use boson_pipeline::report::Sources;
-use boson_pipeline::scrub::Secrets;
-use boson_pipeline::stage::{Deployment, External, LinksRequest, Named};
-use boson_pipeline::variables::Options;
-use boson_pipeline::yaml::Document;
-use boson_pipeline::{Diagnostic, Severity, Stage, StageError, Stages, yaml};
-use boson_sandbox::{Account, Plugins};
+use boson_pipeline::{Diagnostic, Severity, Stage, yaml};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// Namespace where none is given.
-const NAMESPACE: &str = "default";
-/// The part of the memory of this process that releases may take.
-const RELEASES: u64 = 8;
+pub use steps::Done;
+use steps::{Watching, convert};
 
 const EXAMPLES: &str = "\
-A boson.yaml beside the manifest contains options of every run: registry, name, namespace, cluster-domain, vars-store, and the lists
-cloud-config, release, ops-file and vars-file. Options on the command line override its values and are appended to its lists. A message
+A boson.yaml beside the manifest contains options of every run: registry, name, namespace, cluster-domain, vars-store, and the lists \
+cloud-config, release, ops-file and vars-file. Options on the command line override its values and are appended to its lists. A message \
 reports that the file is used.
 
 A release is a source directory, a tarball, an image (OCI layout), or a directory with its jobs-src.
@@ -101,8 +87,8 @@ pub struct ConvertArguments {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Record each call of a plugin in this new or empty directory: the input, and the reply to it. Values of variables
-    /// are replaced by `<redacted>`, except short ones, host names, and what templates compute from them. Literal values
-    /// in the manifest and settings of plugins are not replaced
+    /// are replaced by `<redacted>`, except short ones, host names, and what templates compute from them. Literal
+    /// values in the manifest and settings of plugins are not replaced
     #[arg(long, value_name = "DIR", help_heading = "Plugins")]
     record: Option<PathBuf>,
     /// Record only calls of this stage; repeat it for several
@@ -156,29 +142,13 @@ enum TargetArgument {
     Quarks,
 }
 
-/// A finished conversion.
-pub struct Done {
-    /// Name of the deployment, as in names of objects.
-    deployment: String,
-    pub objects: Vec<Tree>,
-    /// Values of variables.
-    pub values: Tree,
-    /// What messages must not quote.
-    pub secrets: Secrets,
-    /// Where the fields come from that the user asked about.
-    blames: Blames,
-}
-
-type Blames = Result<Vec<Blame>, Box<Diagnostic>>;
-
-/// What is observed during a conversion.
-#[derive(Clone, Copy)]
-enum Watching<'a> {
-    Nothing,
-    /// Each call is recorded.
-    Calls(&'a Arc<Recording>),
-    /// Where fields come from.
-    Fields(&'a Question),
+impl From<TargetArgument> for Target {
+    fn from(target: TargetArgument) -> Self {
+        match target {
+            TargetArgument::Kubernetes => Self::Kubernetes,
+            TargetArgument::Quarks => Self::Quarks,
+        }
+    }
 }
 
 pub fn run(arguments: &ConvertArguments, color: Color) -> Result<(), Failed> {
@@ -320,247 +290,6 @@ fn strict() -> Vec<Diagnostic> {
         codes::CONVERT_STRICT,
         "the conversion has warnings, which --strict treats as errors",
     )]
-}
-
-fn convert(
-    arguments: &ConvertArguments,
-    watching: Watching<'_>,
-    sources: &mut Sources,
-    warnings: &mut Vec<Diagnostic>,
-    progress: &Progress,
-) -> Result<Done, Vec<Diagnostic>> {
-    let permissions = arguments.allowed.permissions()?;
-    progress.say("reading releases");
-    // Everything that can be read is read before anything fails, so that all missing inputs are reported at once.
-    let plugins = plugins::prepare(&arguments.plugins, &Stage::ALL, sources);
-    let most = memory::or_found(arguments.plugins.max_memory) / RELEASES;
-    let releases = releases::read(
-        &arguments.releases,
-        &arguments.default_releases,
-        most,
-        sources,
-        progress,
-    );
-    let read = variables::read(&arguments.manifest, &arguments.variables, sources);
-    let configs = cloud_configs(arguments, sources);
-    let natives = native::read(&arguments.natives, sources);
-    let documents = all(read, configs, natives);
-    let ((plugins, reported), releases, (read, configs, natives)) = all(plugins, releases, documents)?;
-    warnings.extend(reported);
-    let plugins = match watching {
-        Watching::Calls(recording) => plugins.with_recorder(recording.clone()),
-        _ => plugins,
-    };
-    let fuel = match watching {
-        // The calls that find the inputs of a field are no part of the conversion.
-        Watching::Fields(_) => u64::MAX,
-        _ => plugins.sandbox().limits().conversion_fuel,
-    };
-    let namespace = arguments.namespace.as_deref().unwrap_or(NAMESPACE);
-    let plugins = plugins.with_account(Account::new(namespace, fuel));
-    // Ops files may change the manifest's name: later calls get the final one.
-    let plugins = match arguments.name.as_deref().or_else(|| read.own_name()) {
-        Some(name) => plugins.with_deployment(name, namespace),
-        None => plugins,
-    };
-    warnings.extend(releases.iter().flat_map(|release| release.warnings.clone()));
-    let given = arguments.plugins.replacements.iter().chain(&arguments.plugins.settings);
-    if given.into_iter().any(|one| one.stage == Stage::Render) {
-        let what = "pods render their templates with the built-in plugin of their image, not with this plugin";
-        warnings.push(
-            Diagnostic::warning(codes::CONVERT_RENDER_IN_PODS, what)
-                .help("install the plugin in the operator, which passes it to pods"),
-        );
-    }
-    progress.say("applying ops files and variables");
-    let mut document = read.merge(&plugins, &configs, sources, warnings)?;
-    warnings.extend(convert::resolve_latest(read.name(), &mut document, &releases));
-    if let Watching::Calls(recording) = watching {
-        recording.publish(read.name(), &document);
-    }
-    let missing = convert::missing(
-        Named {
-            name: read.name(),
-            tree: &document,
-        },
-        &releases,
-    );
-    if !missing.is_empty() {
-        return Err(missing);
-    }
-    let links = |deployment: &Deployment, manifest: &Tree| {
-        let found = natives.links(deployment, manifest)?;
-        if let Watching::Calls(recording) = watching {
-            recording.hide(found.0.secrets());
-        }
-        Ok::<_, Vec<Diagnostic>>(found)
-    };
-    let addresses = |manifest: Named<'_>| {
-        let deployment = deployment(arguments, manifest).map_err(StageError::Input)?;
-        let (external, _) = links(&deployment, manifest.tree).map_err(StageError::Input)?;
-        plugins.addresses(LinksRequest {
-            manifest,
-            deployment: &deployment,
-            jobs: &convert::specs(manifest, &releases),
-            external: &external,
-        })
-    };
-    let check = |manifest: Named<'_>| {
-        let deployment = deployment(arguments, manifest).map_err(StageError::Input)?;
-        let (external, _) = links(&deployment, manifest.tree).map_err(StageError::Input)?;
-        convert::check(&plugins, &deployment, manifest, &releases, &external)
-    };
-    let mut manifest = read.generating().interpolate(
-        &plugins,
-        &document,
-        &Options::convert(),
-        &Asked {
-            addresses: Some(&addresses),
-            check: Some(&check),
-        },
-        sources,
-        warnings,
-    )?;
-    let named = Named {
-        name: &manifest.name,
-        tree: &manifest.document,
-    };
-    let deployment = deployment(arguments, named)?;
-    let plugins = plugins.with_deployment(&deployment.name, &deployment.namespace);
-    let (external, reported) = links(&deployment, &manifest.document)?;
-    warnings.extend(reported);
-    manifest.hide(external.secrets());
-    let (conversion, blames) = pipeline(
-        (arguments, &permissions, watching),
-        &plugins,
-        &deployment,
-        (&document, &manifest),
-        (&releases, &external),
-        sources,
-        progress,
-    );
-    conversion
-        .rendered
-        .into_iter()
-        .for_each(|document| sources.add_document(document, true));
-    let mut diagnostics = manifest.scrub(conversion.diagnostics, sources);
-    match conversion.result {
-        Ok(objects) => {
-            warnings.append(&mut diagnostics);
-            let (values, secrets) = manifest.into_values();
-            Ok(Done {
-                deployment: owner(&deployment),
-                objects,
-                values,
-                secrets,
-                blames,
-            })
-        }
-        Err(convert::Failed) => Err(diagnostics),
-    }
-}
-
-/// All three, or the errors of those that failed.
-fn all<A, B, C>(
-    a: Result<A, Vec<Diagnostic>>,
-    b: Result<B, Vec<Diagnostic>>,
-    c: Result<C, Vec<Diagnostic>>,
-) -> Result<(A, B, C), Vec<Diagnostic>> {
-    match (a, b, c) {
-        (Ok(a), Ok(b), Ok(c)) => Ok((a, b, c)),
-        (a, b, c) => Err([a.err(), b.err(), c.err()].into_iter().flatten().flatten().collect()),
-    }
-}
-
-/// The cloud configs, all that cannot be read at once.
-fn cloud_configs(arguments: &ConvertArguments, sources: &mut Sources) -> Result<Vec<Document>, Vec<Diagnostic>> {
-    let (mut read, mut errors) = (Vec::new(), Vec::new());
-    for path in &arguments.cloud_configs {
-        match inputs::yaml_file(&files::expanded(path), sources) {
-            Ok(document) => read.push(document),
-            Err(error) => errors.push(*error),
-        }
-    }
-    if errors.is_empty() { Ok(read) } else { Err(errors) }
-}
-
-fn deployment(arguments: &ConvertArguments, manifest: Named<'_>) -> Result<Deployment, Vec<Diagnostic>> {
-    if manifest.tree.as_map().is_none() {
-        let message = format!(
-            "the manifest is not a map: it is of the type {}",
-            go::tag(manifest.tree)
-        );
-        return Err(vec![
-            Diagnostic::error(convert_codes::CONVERT_NO_MAP, message)
-                .in_document(manifest.name)
-                .at("")
-                .help("check the file: a manifest has keys such as `name:` and `instance_groups:`"),
-        ]);
-    }
-    let name = arguments
-        .name
-        .clone()
-        .or_else(|| manifest.tree.str("name").map(str::to_string));
-    let Some(name) = name.filter(|name| !name.is_empty()) else {
-        return Err(vec![
-            Diagnostic::error(convert_codes::CONVERT_NO_NAME, "the deployment has no name")
-                .in_document(manifest.name)
-                .at("")
-                .help("set `name:` in the manifest, or use --name"),
-        ]);
-    };
-    Ok(Deployment {
-        name,
-        namespace: arguments.namespace.clone().unwrap_or_else(|| NAMESPACE.into()),
-        cluster_domain: arguments
-            .cluster_domain
-            .clone()
-            .unwrap_or_else(|| "cluster.local".into()),
-        operator_image: arguments.operator_image.clone(),
-        registry: arguments.registry.clone(),
-        spread: arguments.instances.into(),
-        monit: arguments.monit,
-    })
-}
-
-fn pipeline(
-    (arguments, permissions, watching): (&ConvertArguments, &Permissions, Watching<'_>),
-    plugins: &Plugins,
-    deployment: &Deployment,
-    (without_values, manifest): (&Tree, &Manifest),
-    (releases, external): (&[Release], &External),
-    sources: &Sources,
-    progress: &Progress,
-) -> (Conversion, Blames) {
-    let target = match arguments.target {
-        TargetArgument::Kubernetes => Target::Kubernetes,
-        TargetArgument::Quarks => Target::Quarks,
-    };
-    let inputs = Inputs {
-        deployment,
-        manifest: Named {
-            name: &manifest.name,
-            tree: &manifest.document,
-        },
-        without_values,
-        variables: &manifest.variables,
-        values: &manifest.values,
-        releases,
-        external,
-        filter: manifest.filter(sources),
-        target,
-        permissions,
-        threads: match arguments.record {
-            // Calls are numbered in their order.
-            Some(_) => 1,
-            None => std::thread::available_parallelism().map_or(1, usize::from),
-        },
-    };
-    let say = |what: &str| progress.say(what);
-    match watching {
-        Watching::Fields(question) => blame::convert(plugins, &inputs, question, &say),
-        _ => (convert::convert(plugins, &inputs, &say), Ok(Vec::new())),
-    }
 }
 
 fn deliver(arguments: &ConvertArguments, done: &Done, color: Color) -> Result<(), Failed> {

@@ -1,0 +1,369 @@
+//! The steps of `host convert`: reads the inputs, calls the steps of the pipeline in their order, and holds the results
+//! in memory.
+
+use super::ConvertArguments;
+use crate::cases::Recording;
+use crate::codes;
+use crate::command::native::{self, Links, NativeFiles};
+use crate::command::releases;
+use crate::command::variables::{self, Asked, Manifest, Read};
+use crate::files;
+use crate::inputs;
+use crate::memory;
+use crate::output::Progress;
+use crate::plugins;
+use boson_document::{Tree, go};
+use boson_pipeline::blame::{self, Blame, Question};
+use boson_pipeline::bundle::{Permissions, owner};
+use boson_pipeline::convert::codes as convert_codes;
+use boson_pipeline::convert::{self, Conversion, Inputs};
+use boson_pipeline::release::Release;
+use boson_pipeline::report::Sources;
+use boson_pipeline::scrub::Secrets;
+use boson_pipeline::stage::{Addresses, Deployment, External, LinksRequest, Named, Reply};
+use boson_pipeline::variables::Options;
+use boson_pipeline::yaml::Document;
+use boson_pipeline::{Diagnostic, Stage, StageError, Stages};
+use boson_sandbox::{Account, Plugins};
+use std::sync::Arc;
+
+/// Namespace where none is given.
+const NAMESPACE: &str = "default";
+/// The part of the memory of this process that releases may take.
+const RELEASES: u64 = 8;
+
+/// A finished conversion.
+pub struct Done {
+    /// Name of the deployment, as in names of objects.
+    pub(super) deployment: String,
+    pub objects: Vec<Tree>,
+    /// Values of variables.
+    pub values: Tree,
+    /// What messages must not quote.
+    pub secrets: Secrets,
+    /// Where the fields come from that the user asked about.
+    pub(super) blames: Blames,
+}
+
+type Blames = Result<Vec<Blame>, Box<Diagnostic>>;
+
+/// What is observed during a conversion.
+#[derive(Clone, Copy)]
+pub enum Watching<'a> {
+    Nothing,
+    /// Each call is recorded.
+    Calls(&'a Arc<Recording>),
+    /// Where fields come from.
+    Fields(&'a Question),
+}
+
+/// Everything that is read before the first step.
+struct Gathered {
+    plugins: Plugins,
+    releases: Vec<Release>,
+    /// Manifest, ops files and variables.
+    read: Read,
+    cloud_configs: Vec<Document>,
+    natives: NativeFiles,
+}
+
+/// What all steps need.
+struct Site<'a> {
+    arguments: &'a ConvertArguments,
+    watching: Watching<'a>,
+    plugins: Plugins,
+    releases: Vec<Release>,
+    natives: NativeFiles,
+}
+
+/// Converts. Warnings are added to `warnings`.
+///
+/// # Errors
+/// All errors that the steps find.
+pub fn convert(
+    arguments: &ConvertArguments,
+    watching: Watching<'_>,
+    sources: &mut Sources,
+    warnings: &mut Vec<Diagnostic>,
+    progress: &Progress,
+) -> Result<Done, Vec<Diagnostic>> {
+    let permissions = arguments.allowed.permissions()?;
+    progress.say("reading releases");
+    let gathered = gather(arguments, sources, warnings, progress)?;
+    warnings.extend(gathered.releases.iter().flat_map(|release| release.warnings.clone()));
+    warnings.extend(render_in_pods(arguments));
+    let mut site = Site {
+        plugins: attributed(gathered.plugins, arguments, &gathered.read, watching),
+        arguments,
+        watching,
+        releases: gathered.releases,
+        natives: gathered.natives,
+    };
+    progress.say("applying ops files and variables");
+    let document = site.merge(&gathered.read, &gathered.cloud_configs, sources, warnings)?;
+    let mut manifest = site.interpolate(gathered.read.generating(), &document, sources, warnings)?;
+    let deployment = site.deployment(named(&manifest))?;
+    site.plugins = site.plugins.with_deployment(&deployment.name, &deployment.namespace);
+    let (external, reported) = site.links(&deployment, &manifest.document)?;
+    warnings.extend(reported);
+    manifest.hide(external.secrets());
+    let inputs = site.inputs((&deployment, &permissions), (&document, &manifest), &external, sources);
+    let (conversion, blames) = site.objects(&inputs, progress);
+    let rendered = conversion.rendered.into_iter();
+    rendered.for_each(|document| sources.add_document(document, true));
+    let mut diagnostics = manifest.scrub(conversion.diagnostics, sources);
+    let objects = match conversion.result {
+        Ok(objects) => objects,
+        Err(convert::Failed) => return Err(diagnostics),
+    };
+    warnings.append(&mut diagnostics);
+    let (values, secrets) = manifest.into_values();
+    Ok(Done {
+        deployment: owner(&deployment),
+        objects,
+        values,
+        secrets,
+        blames,
+    })
+}
+
+/// Reads everything before anything fails, so that all missing inputs are reported at once.
+fn gather(
+    arguments: &ConvertArguments,
+    sources: &mut Sources,
+    warnings: &mut Vec<Diagnostic>,
+    progress: &Progress,
+) -> Result<Gathered, Vec<Diagnostic>> {
+    let plugins = plugins::prepare(&arguments.plugins, &Stage::ALL, sources);
+    let most = memory::or_found(arguments.plugins.max_memory) / RELEASES;
+    let releases = releases::read(
+        &arguments.releases,
+        &arguments.default_releases,
+        most,
+        sources,
+        progress,
+    );
+    let read = variables::read(&arguments.manifest, &arguments.variables, sources);
+    let configs = cloud_configs(arguments, sources);
+    let natives = native::read(&arguments.natives, sources);
+    let documents = all(read, configs, natives);
+    let ((plugins, reported), releases, (read, cloud_configs, natives)) = all(plugins, releases, documents)?;
+    warnings.extend(reported);
+    Ok(Gathered {
+        plugins,
+        releases,
+        read,
+        cloud_configs,
+        natives,
+    })
+}
+
+/// The plugins, with who calls them, and what records the calls.
+fn attributed(plugins: Plugins, arguments: &ConvertArguments, read: &Read, watching: Watching<'_>) -> Plugins {
+    let plugins = match watching {
+        Watching::Calls(recording) => plugins.with_recorder(recording.clone()),
+        _ => plugins,
+    };
+    let fuel = match watching {
+        // The calls that find the inputs of a field are no part of the conversion.
+        Watching::Fields(_) => u64::MAX,
+        _ => plugins.sandbox().limits().conversion_fuel,
+    };
+    let namespace = arguments.namespace.as_deref().unwrap_or(NAMESPACE);
+    let plugins = plugins.with_account(Account::new(namespace, fuel));
+    // Ops files may change the manifest's name: later calls get the final one.
+    match arguments.name.as_deref().or_else(|| read.own_name()) {
+        Some(name) => plugins.with_deployment(name, namespace),
+        None => plugins,
+    }
+}
+
+/// A warning if a plugin of `render` is given.
+fn render_in_pods(arguments: &ConvertArguments) -> Option<Diagnostic> {
+    let mut stages = arguments.plugins.replacements.iter().map(|one| one.stage);
+    let mut of_settings = arguments.plugins.settings.iter().map(|one| one.stage);
+    if stages.all(|stage| stage != Stage::Render) && of_settings.all(|stage| stage != Stage::Render) {
+        return None;
+    }
+    let what = "pods render their templates with the built-in plugin of their image, not with this plugin";
+    let warning = Diagnostic::warning(codes::CONVERT_RENDER_IN_PODS, what);
+    Some(warning.help("install the plugin in the operator, which passes it to pods"))
+}
+
+// === impl Site ===
+
+impl Site<'_> {
+    /// The manifest with ops files and cloud configs.
+    fn merge(
+        &self,
+        read: &Read,
+        cloud_configs: &[Document],
+        sources: &mut Sources,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Tree, Vec<Diagnostic>> {
+        let mut document = read.merge(&self.plugins, cloud_configs, sources, warnings)?;
+        warnings.extend(convert::resolve_latest(read.name(), &mut document, &self.releases));
+        if let Watching::Calls(recording) = self.watching {
+            recording.publish(read.name(), &document);
+        }
+        let named = Named {
+            name: read.name(),
+            tree: &document,
+        };
+        let missing = convert::missing(named, &self.releases);
+        if missing.is_empty() { Ok(document) } else { Err(missing) }
+    }
+
+    /// The manifest with the values of its variables, which are generated if necessary.
+    fn interpolate(
+        &self,
+        mut read: Read,
+        document: &Tree,
+        sources: &Sources,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Manifest, Vec<Diagnostic>> {
+        let asked = Asked {
+            addresses: Some(&|manifest| self.addresses(manifest)),
+            check: Some(&|manifest| self.check(manifest)),
+        };
+        read.interpolate(&self.plugins, document, &Options::convert(), &asked, sources, warnings)
+    }
+
+    /// The addresses of links that variables consume.
+    fn addresses(&self, manifest: Named<'_>) -> Reply<Addresses> {
+        let deployment = self.deployment(manifest).map_err(StageError::Input)?;
+        let (external, _) = self.links(&deployment, manifest.tree).map_err(StageError::Input)?;
+        self.plugins.addresses(LinksRequest {
+            manifest,
+            deployment: &deployment,
+            jobs: &convert::specs(manifest, &self.releases),
+            external: &external,
+        })
+    }
+
+    /// Checks what does not depend on values, before any is generated.
+    fn check(&self, manifest: Named<'_>) -> Result<(), StageError> {
+        let deployment = self.deployment(manifest).map_err(StageError::Input)?;
+        let (external, _) = self.links(&deployment, manifest.tree).map_err(StageError::Input)?;
+        convert::check(&self.plugins, &deployment, manifest, &self.releases, &external)
+    }
+
+    /// The links from outside of the deployment.
+    fn links(&self, deployment: &Deployment, manifest: &Tree) -> Links {
+        let found = self.natives.links(deployment, manifest)?;
+        if let Watching::Calls(recording) = self.watching {
+            recording.hide(found.0.secrets());
+        }
+        Ok(found)
+    }
+
+    fn deployment(&self, manifest: Named<'_>) -> Result<Deployment, Vec<Diagnostic>> {
+        deployment(self.arguments, manifest)
+    }
+
+    /// What the steps after the variables need.
+    fn inputs<'i>(
+        &'i self,
+        (deployment, permissions): (&'i Deployment, &'i Permissions),
+        (without_values, manifest): (&'i Tree, &'i Manifest),
+        external: &'i External,
+        sources: &'i Sources,
+    ) -> Inputs<'i> {
+        Inputs {
+            deployment,
+            manifest: named(manifest),
+            without_values,
+            variables: &manifest.variables,
+            values: &manifest.values,
+            releases: &self.releases,
+            external,
+            filter: manifest.filter(sources),
+            target: self.arguments.target.into(),
+            permissions,
+            threads: match self.arguments.record {
+                // Calls are numbered in their order.
+                Some(_) => 1,
+                None => std::thread::available_parallelism().map_or(1, usize::from),
+            },
+        }
+    }
+
+    /// The steps after the variables.
+    fn objects(&self, inputs: &Inputs<'_>, progress: &Progress) -> (Conversion, Blames) {
+        let say = |what: &str| progress.say(what);
+        match self.watching {
+            Watching::Fields(question) => blame::convert(&self.plugins, inputs, question, &say),
+            _ => (convert::convert(&self.plugins, inputs, &say), Ok(Vec::new())),
+        }
+    }
+}
+
+fn named(manifest: &Manifest) -> Named<'_> {
+    Named {
+        name: &manifest.name,
+        tree: &manifest.document,
+    }
+}
+
+/// All three, or the errors of those that failed.
+fn all<A, B, C>(
+    a: Result<A, Vec<Diagnostic>>,
+    b: Result<B, Vec<Diagnostic>>,
+    c: Result<C, Vec<Diagnostic>>,
+) -> Result<(A, B, C), Vec<Diagnostic>> {
+    match (a, b, c) {
+        (Ok(a), Ok(b), Ok(c)) => Ok((a, b, c)),
+        (a, b, c) => Err([a.err(), b.err(), c.err()].into_iter().flatten().flatten().collect()),
+    }
+}
+
+/// The cloud configs, all that cannot be read at once.
+fn cloud_configs(arguments: &ConvertArguments, sources: &mut Sources) -> Result<Vec<Document>, Vec<Diagnostic>> {
+    let (mut read, mut errors) = (Vec::new(), Vec::new());
+    for path in &arguments.cloud_configs {
+        match inputs::yaml_file(&files::expanded(path), sources) {
+            Ok(document) => read.push(document),
+            Err(error) => errors.push(*error),
+        }
+    }
+    if errors.is_empty() { Ok(read) } else { Err(errors) }
+}
+
+fn deployment(arguments: &ConvertArguments, manifest: Named<'_>) -> Result<Deployment, Vec<Diagnostic>> {
+    if manifest.tree.as_map().is_none() {
+        let message = format!(
+            "the manifest is not a map: it is of the type {}",
+            go::tag(manifest.tree)
+        );
+        return Err(vec![
+            Diagnostic::error(convert_codes::CONVERT_NO_MAP, message)
+                .in_document(manifest.name)
+                .at("")
+                .help("check the file: a manifest has keys such as `name:` and `instance_groups:`"),
+        ]);
+    }
+    let name = arguments
+        .name
+        .clone()
+        .or_else(|| manifest.tree.str("name").map(str::to_string));
+    let Some(name) = name.filter(|name| !name.is_empty()) else {
+        return Err(vec![
+            Diagnostic::error(convert_codes::CONVERT_NO_NAME, "the deployment has no name")
+                .in_document(manifest.name)
+                .at("")
+                .help("set `name:` in the manifest, or use --name"),
+        ]);
+    };
+    Ok(Deployment {
+        name,
+        namespace: arguments.namespace.clone().unwrap_or_else(|| NAMESPACE.into()),
+        cluster_domain: arguments
+            .cluster_domain
+            .clone()
+            .unwrap_or_else(|| "cluster.local".into()),
+        operator_image: arguments.operator_image.clone(),
+        registry: arguments.registry.clone(),
+        spread: arguments.instances.into(),
+        monit: arguments.monit,
+    })
+}
