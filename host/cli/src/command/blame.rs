@@ -10,9 +10,9 @@ use boson_pipeline::report::{self, Sources, clean};
 use clap::Args;
 
 const EXAMPLES: &str = "\
-The command converts the deployment as `host convert` with the same options does, and writes nothing. Who wrote a field is exact: the
-objects before and after each step are compared. Which inputs determine it is found by changing each of them and repeating the call of
-the plugin, so inputs that have an effect only together are not found. For a plugin of the stage `resources`, its inputs are unknown.
+The command converts the deployment as `host convert` with the same options does, and writes nothing. Who wrote a field is exact: the \
+objects before and after each step are compared. Which inputs determine it is found by changing each of them and repeating the call of \
+the plugin, so inputs that have an effect only together are not found. For a plugin of the stage `resources`, its inputs are unknown. \
 Values of variables are shown as `<redacted>`, and values in Secrets not at all.
 
 Examples:
@@ -26,8 +26,8 @@ pub struct BlameArguments {
     /// The object: KIND/NAME, or NAME
     #[arg(value_name = "OBJECT")]
     object: String,
-    /// The field: a path such as `spec.ports[0].port` or `spec.ports.name=http.port`, or a JSON pointer; `*` stands for any
-    /// part of a name. An empty text is the whole object
+    /// The field: a path such as `spec.ports[0].port` or `spec.ports.name=http.port`, or a JSON pointer; `*` stands for
+    /// any part of a name. An empty text is the whole object
     #[arg(value_name = "FIELD")]
     field: String,
     #[command(flatten)]

@@ -115,7 +115,7 @@ fn wrapped(text: &str) -> String {
     let mut code = false;
     for line in text.lines() {
         code ^= line.starts_with("```");
-        if code || line.starts_with([' ', '-', '`']) {
+        if code || line.starts_with([' ', '-']) || line.starts_with("```") {
             out.push_str(line);
         } else {
             let mut column = 0;
@@ -150,5 +150,14 @@ mod tests {
             .filter(|name| !names.insert(*name))
             .collect();
         assert!(twice.is_empty(), "{twice:?}");
+    }
+
+    #[test]
+    fn paragraphs_are_wrapped_and_code_is_not() {
+        let words = format!("`host` {}", "word ".repeat(40));
+        let code = format!("```yaml\n{}\n```", "x".repeat(120));
+        let text = wrapped(&format!("{words}\n\n{code}"));
+        let long: Vec<&str> = text.lines().filter(|line| line.len() > 100).collect();
+        assert_eq!(long, ["x".repeat(120)], "{text}");
     }
 }

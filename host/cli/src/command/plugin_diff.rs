@@ -19,8 +19,8 @@ use std::path::{Path, PathBuf};
 /// OLD for a conversion without the plugin.
 const NONE: &str = "none";
 const EXAMPLES: &str = "\
-Both conversions use the same values of variables; generated values are not stored. Options of `host convert` apply to both, except
---out, --record and --strict: nothing is written, and warnings are not shown. Plugins of the same stage that --plugin names are not
+Both conversions use the same values of variables; generated values are not stored. Options of `host convert` apply to both, except \
+--out, --record and --strict: nothing is written, and warnings are not shown. Plugins of the same stage that --plugin names are not \
 used. Values of variables are shown as `<redacted>`, and values in Secrets not at all.
 
 Examples:

@@ -20,7 +20,7 @@ use std::path::PathBuf;
 const LONGEST: usize = 63;
 
 const EXAMPLES: &str = "\
-A plugin of `resources` or `checks` starts as a small example, a plugin of another stage as a wrapper around its rule. The directory
+A plugin of `resources` or `checks` starts as a small example, a plugin of another stage as a wrapper around its rule. The directory \
 has a Makefile: `make test` builds the plugin and runs its case.
 
 Examples:

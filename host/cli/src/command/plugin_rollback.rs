@@ -15,17 +15,17 @@ use std::sync::Arc;
 /// Digits of a digest that are shown.
 const DIGITS: usize = 12;
 const HISTORY: &str = "\
-The operator records the last ten versions of each plugin, and keeps the content of the last three that were active, up to 8 MiB when
-packed. They are ConfigMaps beside those of the plugin, and are deleted with it. KEPT says whether `host plugin rollback` can use a
+The operator records the last ten versions of each plugin, and keeps the content of the last three that were active, up to 8 MiB when \
+packed. They are ConfigMaps beside those of the plugin, and are deleted with it. KEPT says whether `host plugin rollback` can use a \
 version.
 
 Examples:
   host plugin history
   host plugin history my-labels -n messaging";
 const ROLLBACK: &str = "\
-Writes the ConfigMaps of an earlier version again: component, settings, selector and cases. The operator then loads it like any other
-version. If the current version was rejected, the last version that was active is written; otherwise the one before. It needs the
-permissions get, list, patch and delete for ConfigMaps. If a tool such as Argo CD manages the ConfigMaps, it will apply its own version
+Writes the ConfigMaps of an earlier version again: component, settings, selector and cases. The operator then loads it like any other \
+version. If the current version was rejected, the last version that was active is written; otherwise the one before. It needs the \
+permissions get, list, patch and delete for ConfigMaps. If a tool such as Argo CD manages the ConfigMaps, it will apply its own version \
 again: roll back there.
 
 Examples:

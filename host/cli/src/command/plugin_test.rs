@@ -1,5 +1,5 @@
-//! `host plugin test`: calls a plugin with the cases of a folder, and compares its replies with those that are expected;
-//! checks it against the contract; calls it with changed inputs.
+//! `host plugin test`: calls a plugin with the cases of a folder, and compares its replies with those that are
+//! expected; checks it against the contract; calls it with changed inputs.
 
 use crate::cases::{
     self, Case, Compared, Headroom, Mismatch, Outcome, Tested, compare, conformance, edge, folders, fuzz, replies,
@@ -18,15 +18,15 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
-A case is a directory with `call.json`, the input of one call, and `reply.json`, the expected reply. `host convert --record` writes
-cases of real conversions. Replies are compared exactly, also the order of members. Each call is made twice, to find plugins that
+A case is a directory with `call.json`, the input of one call, and `reply.json`, the expected reply. `host convert --record` writes \
+cases of real conversions. Replies are compared exactly, also the order of members. Each call is made twice, to find plugins that \
 are not deterministic. Cases of other stages are skipped.
 
---conformance checks the description of the plugin, and its replies to edge cases of each function and to the given cases as a
-conversion does: references to the input, documents, objects, diagnostics and their codes, the same reply and the same fuel twice,
+--conformance checks the description of the plugin, and its replies to edge cases of each function and to the given cases as a \
+conversion does: references to the input, documents, objects, diagnostics and their codes, the same reply and the same fuel twice, \
 and that members of later versions are ignored.
 
---fuzz changes values in the same inputs. The plugin has to give a reply or diagnostics; a trap or a reply that violates the
+--fuzz changes values in the same inputs. The plugin has to give a reply or diagnostics; a trap or a reply that violates the \
 contract is a failure. The changes are the same in each run.
 
 Examples:

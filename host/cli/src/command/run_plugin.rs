@@ -28,9 +28,9 @@ const MAX_FUNCTIONS: usize = 20;
 const MAX_PRINTED: usize = 1 << 20;
 
 const EXAMPLES: &str = "\
-The input is one JSON object with the members `request` (`view` for `resources` and `checks`) and, if necessary, `context`, as
-documented in `wit/`. Write JSON where the contract has JSON text. If the context has no `settings`, --settings applies, otherwise
-{}. A wrapper calls the built-in plugin of its stage. What a plugin prints is shown on standard error; in all other commands, it is
+The input is one JSON object with the members `request` (`view` for `resources` and `checks`) and, if necessary, `context`, as \
+documented in `wit/`. Write JSON where the contract has JSON text. If the context has no `settings`, --settings applies, otherwise \
+{}. A wrapper calls the built-in plugin of its stage. What a plugin prints is shown on standard error; in all other commands, it is \
 dropped.
 
 Examples:

@@ -29,10 +29,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 const EXAMPLES: &str = "\
-Releases must be compiled, by `bosh export-release` or as in operations/use-compiled-releases.yml of cf-deployment. A stemcell image is an OCI
+Releases must be compiled, by `bosh export-release` or as in operations/use-compiled-releases.yml of cf-deployment. A stemcell image is an OCI \
 image layout, an uncompressed archive of an image, or a name in a registry. Credentials come from docker's configuration.
 
-The name of an image is <registry>/<release>:<os>-<stemcell version>-<release version>. Each line of the output is one image with the digest of
+The name of an image is <registry>/<release>:<os>-<stemcell version>-<release version>. Each line of the output is one image with the digest of \
 its manifest.
 
 Examples:
