@@ -2,6 +2,7 @@
 
 use crate::codes;
 use crate::memory::Memory;
+use boson_document::closest;
 use boson_pipeline::bundle::kinds::Kind;
 use boson_pipeline::bundle::privileges::Privilege;
 use boson_pipeline::bundle::{ConflictingKinds, Grant, KeyPattern, Permissions};
@@ -14,8 +15,10 @@ use std::path::PathBuf;
 #[derive(Args, Clone, Debug, Default)]
 pub struct PluginArguments {
     /// Use this component for a stage: instead of the built-in rule; around it, if the component is a wrapper; or in
-    /// addition, for `resources` and `checks`. Several run in the given order; the last wrapper is the outermost. FILE may be a directory with the parts of a component, an image in a registry (`oci://REFERENCE`) or an archive of one (`oci-archive:FILE`). NAME is its name in messages and in
-    /// --plugin-settings [default: the name of the file]. The variable has one plugin per line
+    /// addition, for `resources` and `checks`. Several run in the given order; the last wrapper is the outermost. FILE
+    /// may be a directory with the parts of a component, an image in a registry (`oci://REFERENCE`) or an archive of
+    /// one (`oci-archive:FILE`). NAME is its name in messages and in --plugin-settings [default: the name of the file].
+    /// The variable has one plugin per line
     #[arg(long = "plugin", value_name = "STAGE[:NAME]=FILE", value_parser = replacement, env = "BOSON_PLUGIN", value_delimiter = '\n', help_heading = "Plugins")]
     pub replacements: Vec<Replacement>,
     /// Settings for the plugin of a stage: a YAML or JSON file. NAME selects one of several plugins of the stage
@@ -24,7 +27,8 @@ pub struct PluginArguments {
     /// Fail if a plugin of `checks` reports an error; otherwise it is a warning
     #[arg(long, env = "BOSON_ENFORCE_CHECKS", help_heading = "Plugins")]
     pub enforce_checks: bool,
-    /// Continue with a warning if a plugin of `checks` fails itself: if it traps, exceeds a limit, or gives a malformed reply
+    /// Continue with a warning if a plugin of `checks` fails itself: if it traps, exceeds a limit, or gives a malformed
+    /// reply
     #[arg(long, env = "BOSON_SKIP_FAILED_CHECKS", help_heading = "Plugins")]
     pub skip_failed_checks: bool,
     /// Take the built-in plugins from this directory (`ops.wasm`, ...) instead of the installation's
@@ -125,8 +129,13 @@ fn replacement(text: &str) -> Result<Replacement, String> {
         Some((stage, name)) => (stage, Some(name.to_string())),
         None => (stage, None),
     };
-    let names = Stage::ALL.map(Stage::name).join(", ");
-    let stage = Stage::named(stage).ok_or(format!("unknown stage '{stage}'; the stages are {names}"))?;
+    let stage = Stage::named(stage).ok_or_else(|| {
+        let names = Stage::ALL.map(Stage::name);
+        match closest(stage, names) {
+            Some(near) => format!("unknown stage '{stage}'; did you mean '{near}'?"),
+            None => format!("unknown stage '{stage}'; the stages are {}", names.join(", ")),
+        }
+    })?;
     match file.is_empty() {
         true => Err("the name of the file is missing".to_string()),
         false => Ok(Replacement {

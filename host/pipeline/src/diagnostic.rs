@@ -4,7 +4,8 @@
 //! pointer. What arrives here, through the contract or in the report of a pod, is located further: it has a code of any
 //! plugin as text, perhaps a line and column of a text file, and the plugin that reported it. That is [`Diagnostic`].
 
-use boson_document::Code;
+use boson_document::{Code, closest, did_you_mean};
+
 pub use boson_document::Severity;
 
 use std::borrow::Cow;
@@ -115,6 +116,15 @@ impl Diagnostic {
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
+        self
+    }
+
+    /// Asks in the help text whether the closest of these names is meant, if one is close to what the user typed.
+    #[must_use]
+    pub fn suggest<'n>(mut self, typed: &str, names: impl IntoIterator<Item = &'n str>) -> Self {
+        if let Some(near) = closest(typed, names) {
+            self.help = Some(did_you_mean(near, self.help.as_deref().unwrap_or_default()));
+        }
         self
     }
 

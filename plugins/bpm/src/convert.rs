@@ -113,7 +113,9 @@ fn check_containers(group: &Group, report: &mut Report) {
                 .at("quarks")
                 .at("activePassiveProbes")
                 .at(name);
-            report.warning(codes::PROBE, &place, text);
+            report
+                .warning(codes::PROBE, &place, text)
+                .suggest(name, containers.iter().map(String::as_str));
         }
     }
 }

@@ -27,7 +27,9 @@ pub fn read(run: &Tree, files: &JobFiles, processes: &[Process], place: &Place, 
                 "Health check of '{process}' has no effect: job '{}' has no process of this name",
                 files.job
             );
-            report.warning(codes::PROBE, &place, text);
+            report
+                .warning(codes::PROBE, &place, text)
+                .suggest(process, processes.iter().map(|other| other.name.as_str()));
         }
         let mut members = Map::new();
         for (kind, member) in KINDS {

@@ -149,11 +149,10 @@ fn disk(item: &Tree, place: &Place, report: &mut Report) -> ExtraDisk {
         .flat_map(Map::keys)
         .filter(|key| !KNOWN.contains(&key.as_str()))
     {
-        report.warning(
-            codes::UNKNOWN_KEY,
-            place.at(key),
-            format!("Key '{key}' is not known and has no effect"),
-        );
+        let text = format!("Key '{key}' is not known and has no effect");
+        report
+            .warning(codes::UNKNOWN_KEY, place.at(key), text)
+            .suggest(key, KNOWN);
     }
     let part = |key: &str| item.get(key).filter(|value| value.as_object().is_some()).cloned();
     let (claim, volume) = (part("pvc"), part("volume"));

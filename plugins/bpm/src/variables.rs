@@ -73,7 +73,9 @@ pub fn object(
             "Variable '{}' has the type '{}', which cannot be generated",
             variable.name, variable.kind
         );
-        report.error(codes::VARIABLE, place.at("type"), text);
+        report
+            .error(codes::VARIABLE, place.at("type"), text)
+            .suggest(&variable.kind, TYPES);
         return None;
     }
     let mut annotated = metadata.clone().annotate(labels::VARIABLE, variable.name.as_str());
@@ -153,7 +155,9 @@ fn request(variable: &Variable, names: &Names, place: &Place, report: &mut Repor
                 "Option '{key}' of variable '{}' has no effect in the cluster",
                 variable.name
             );
-            report.warning(codes::UNKNOWN_KEY, place.at("options").at(key), text);
+            report
+                .warning(codes::UNKNOWN_KEY, place.at("options").at(key), text)
+                .suggest(key, known.iter().map(|(name, _)| *name));
         }
     }
     compact(object! { member => tree })

@@ -4,13 +4,16 @@
 const LENGTH: usize = 100;
 const NAMES: usize = 1000;
 
-/// The one of `names` that is closest to `typed`, if it is close: one typing error for each three characters, at least
-/// one and at most three.
+/// How the help text of a misspelt name begins.
+pub const SUGGESTION: &str = "did you mean '";
+
+/// The one of `names` that is closest to `typed`, if it is close: at most one typing error for each three characters,
+/// and three in total.
 pub fn closest<'n>(typed: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     if typed.len() > LENGTH {
         return None;
     }
-    let most = (typed.chars().count() / 3).clamp(1, 3);
+    let most = (typed.chars().count() / 3).min(3);
     let short = names.into_iter().filter(|name| name.len() <= LENGTH).take(NAMES);
     let measured = short.map(|name| (strsim::osa_distance(typed, name), name));
     let near = measured.filter(|(distance, _)| (1..=most).contains(distance));
@@ -21,7 +24,7 @@ pub fn closest<'n>(typed: &str, names: impl IntoIterator<Item = &'n str>) -> Opt
 pub fn did_you_mean(name: &str, help: &str) -> String {
     let mut letters = help.chars();
     let first = letters.next().map(|letter| letter.to_uppercase().to_string());
-    let question = format!("did you mean '{name}'?");
+    let question = format!("{SUGGESTION}{name}'?");
     match first {
         Some(first) => format!("{question} {first}{}", letters.as_str()),
         None => question,
@@ -43,7 +46,7 @@ mod tests {
             ("nats_tls", Some("nats-tls")),
             ("broker", None),
             ("web", None),
-            ("x", None),
+            ("jb", None),
             ("", None),
         ] {
             assert_eq!(closest(typed, names), wanted, "{typed}");

@@ -1,6 +1,6 @@
 //! Diagnostics of the stages: the contract's record without its bindings.
 
-use crate::{Code, Place, Pointer, Severity};
+use crate::{Code, Place, Pointer, Severity, closest, did_you_mean};
 use std::borrow::Cow;
 
 /// A message to the user about the input. Never contains the value of a variable or a property.
@@ -73,6 +73,15 @@ impl Diagnostic {
     /// Replaces the help text of the code.
     pub fn help(&mut self, help: impl Into<Cow<'static, str>>) -> &mut Self {
         self.help = Some(help.into());
+        self
+    }
+
+    /// Asks in the help text whether the closest of these names is meant, if one is close to what the user typed.
+    pub fn suggest<'n>(&mut self, typed: &str, names: impl IntoIterator<Item = &'n str>) -> &mut Self {
+        if let Some(near) = closest(typed, names) {
+            let help = did_you_mean(near, self.help.as_deref().unwrap_or_default());
+            self.help = Some(help.into());
+        }
         self
     }
 

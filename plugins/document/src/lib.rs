@@ -21,7 +21,7 @@ mod serde_impl;
 mod severity;
 pub mod tree;
 
-pub use closest::{closest, did_you_mean};
+pub use closest::{SUGGESTION, closest, did_you_mean};
 pub use code::Code;
 pub use diagnostic::Diagnostic;
 pub use number::Number;

@@ -162,7 +162,9 @@ fn spec(job: &job::Job<'_>, manifest: &Manifest<'_>, specs: &Specs<'_>, report: 
         let message = format!(
             "Manifest specifies job '{name}' which is defined in '{release}', but '{release}' is not listed in the deployment releases section."
         );
-        report.error(codes::ADDON_RELEASE, job.place().at("release"), message);
+        report
+            .error(codes::ADDON_RELEASE, job.place().at("release"), message)
+            .suggest(&job.release, manifest.releases.keys().map(String::as_str));
         return None;
     }
     if job.is_built_in() {

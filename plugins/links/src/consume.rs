@@ -289,7 +289,8 @@ impl<'r> Reader<'r, '_> {
         );
         self.report
             .error(codes::UNKNOWN_DEPLOYMENT, members.place.at("deployment"), message)
-            .help(help);
+            .help(help)
+            .suggest(&other, self.deployments.external.names());
         None
     }
 
@@ -344,7 +345,8 @@ impl<'r> Reader<'r, '_> {
             );
             self.report
                 .warning(codes::UNKNOWN_LINK, at, message)
-                .help("check the link's name against the job's spec");
+                .help("check the link's name against the job's spec")
+                .suggest(&name, known.iter().copied());
         }
     }
 }

@@ -141,7 +141,8 @@ impl<'a> Gathering<'_, 'a> {
             let at = job.properties.place.join(&path);
             self.report
                 .warning(codes::UNUSED_PROPERTY, at, message)
-                .help("templates cannot read it: check its spelling, or remove it");
+                .help("templates cannot read it: check its spelling, or remove it")
+                .suggest(&dotted, known.names());
         }
     }
 

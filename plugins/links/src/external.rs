@@ -56,6 +56,11 @@ impl ExternalLink {
 // === impl External ===
 
 impl External {
+    /// Names of the other deployments.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.deployments.iter().map(|one| one.name.as_str())
+    }
+
     /// The links of another deployment; `None` if it does not exist.
     pub fn of_deployment(&self, name: &str) -> Option<&[ExternalLink]> {
         let found = self.deployments.iter().find(|one| one.name == name)?;

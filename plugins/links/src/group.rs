@@ -3,7 +3,7 @@
 use crate::codes;
 use crate::job::{Job, Properties, unknown_job};
 use crate::properties::merged;
-use boson_document::{Map, Place, Pointer, Report, Tree, closest, did_you_mean};
+use boson_document::{Map, Place, Pointer, Report, Tree};
 use boson_manifest::cloud::{CloudConfig, Disk};
 use boson_manifest::group::InstanceGroup;
 use boson_manifest::instances::Instance;
@@ -157,12 +157,9 @@ impl<'a> GroupReader<'_, 'a> {
             plain(&job.release)
         );
         let help = "add the release to the top-level list `releases`";
-        let help = match closest(&job.release, self.releases.keys().map(String::as_str)) {
-            Some(near) => did_you_mean(&plain(near), help),
-            None => help.to_string(),
-        };
         self.report
             .error(codes::UNKNOWN_RELEASE, job.place().at("release"), message)
-            .help(help);
+            .help(help)
+            .suggest(&job.release, self.releases.keys().map(String::as_str));
     }
 }

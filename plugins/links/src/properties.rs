@@ -143,6 +143,8 @@ pub fn merged(under: &Map, over: &Map) -> Map {
 pub struct Known<'s> {
     whole: bool,
     below: HashMap<&'s str, Known<'s>>,
+    /// All names that were added to the root.
+    names: Vec<&'s str>,
 }
 
 // === impl Known ===
@@ -150,11 +152,17 @@ pub struct Known<'s> {
 impl<'s> Known<'s> {
     /// Adds a dotted name: its path, and all below it, is known.
     pub fn add(&mut self, name: &'s str) {
+        self.names.push(name);
         let node = pieces(name)
             .into_iter()
             .take(MOST_PIECES)
             .fold(self, |node, piece| node.below.entry(piece).or_default());
         node.whole = true;
+    }
+
+    /// The dotted names.
+    pub fn names(&self) -> impl Iterator<Item = &'s str> {
+        self.names.iter().copied()
     }
 
     /// The topmost unknown paths, at most `limit`.

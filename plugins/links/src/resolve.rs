@@ -106,29 +106,38 @@ impl<'p> Providers<'p> {
             "{} Details below:\n  - No link providers found",
             header(consumer, groups)
         );
-        let help = match consumer.way {
-            Way::Blocked => "the link is not optional, so it cannot be `nil`".to_string(),
-            _ => self.suggestion(consumer),
-        };
-        report
-            .error(codes::UNRESOLVED, consumer.place.clone(), message)
-            .help(help);
+        let error = report.error(codes::UNRESOLVED, consumer.place.clone(), message);
+        if consumer.way == Way::Blocked {
+            error.help("the link is not optional, so it cannot be `nil`");
+            return;
+        }
+        let names: Vec<&str> = self.names_of_kind(consumer).collect();
+        error.help(self.help(consumer, &names));
+        if consumer.way == Way::Explicit {
+            error.suggest(&consumer.name, names);
+        }
     }
 
-    /// What to change if a link has no provider.
-    fn suggestion(&self, consumer: &Consumer) -> String {
-        let kind = &consumer.kind;
+    /// Names of the providers with the type of a link.
+    fn names_of_kind(&self, consumer: &Consumer) -> impl Iterator<Item = &'p str> {
+        let kind = consumer.kind.as_str();
         let own = match consumer.deployment {
-            None => self.by_kind.get(kind.as_str()).map_or(&[][..], Vec::as_slice),
+            None => self.by_kind.get(kind).map_or(&[][..], Vec::as_slice),
             Some(_) => &[],
         };
+        let all = self.all;
+        let own = own.iter().map(|index| all[*index].name.as_str());
+        let external = self.external_to(consumer).iter().filter(move |link| link.kind == kind);
+        own.chain(external.map(|link| link.name.as_str()))
+    }
+
+    /// What to change if a link has no provider; `names`: those of providers with its type.
+    fn help(&self, consumer: &Consumer, names: &[&str]) -> String {
+        let kind = &consumer.kind;
         let external = self.external_to(consumer);
-        let of_kind = external.iter().filter(|link| link.kind == *kind);
-        let names = own.iter().map(|index| self.all[*index].name.as_str());
-        let names = names.chain(of_kind.map(|link| link.name.as_str()));
-        let mut names: Vec<&str> = names.take(MOST_NAMED).collect();
-        names.dedup();
         if !names.is_empty() {
+            let mut names: Vec<&str> = names.iter().take(MOST_NAMED).copied().collect();
+            names.dedup();
             let names = names.join(", ");
             return format!("providers of the type '{kind}' are named: {names}; set `from` to one of them");
         }

@@ -11,6 +11,7 @@ pub fn unused(members: &Members<'_>, known: &[&str], what: &str, report: &mut Re
         let message = format!("The key '{}' of {what} has no effect", plain(key));
         report
             .warning(codes::UNUSED_KEY, members.place.at(key), message)
-            .help("take it out, or check its spelling");
+            .help("take it out, or check its spelling")
+            .suggest(key, known.iter().copied());
     }
 }

@@ -118,11 +118,11 @@ impl Reader<'_> {
         }
     }
 
-    fn known(&mut self, map: &Map, names: &[&str], place: &Place) {
+    fn known(&mut self, map: &Map, names: &[&'static str], place: &Place) {
         for name in map.keys().filter(|name| !names.contains(&name.as_str())) {
             let shown = go::text(&escape::unkey(name)).unwrap_or_else(|| "...".into());
             let text = format!("Key '{shown}' is not known to BPM and has no effect");
-            self.findings.add(Kind::Ignored, &place.at(name), text);
+            self.findings.unknown(Kind::Ignored, &place.at(name), text, name, names);
         }
     }
 

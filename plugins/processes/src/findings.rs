@@ -1,6 +1,6 @@
 //! What is wrong with a description of processes, as data: conversion and pod have different codes and diagnostics.
 
-use boson_document::Place;
+use boson_document::{Place, closest};
 
 /// What kind of finding it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub struct Finding {
     pub place: Place,
     /// One sentence.
     pub message: String,
+    /// The known name that is closest to an unknown one.
+    pub near: Option<&'static str>,
 }
 
 /// Collects findings, in order.
@@ -50,6 +52,17 @@ impl Findings {
             kind,
             place: place.clone(),
             message: message.into(),
+            near: None,
+        });
+    }
+
+    /// Adds one about a name that is not among the known `names`.
+    pub fn unknown(&mut self, kind: Kind, place: &Place, message: String, name: &str, names: &[&'static str]) {
+        self.0.push(Finding {
+            kind,
+            place: place.clone(),
+            message,
+            near: closest(name, names.iter().copied()),
         });
     }
 }

@@ -172,7 +172,9 @@ impl<'d> Entry<'d> {
                 self.name,
                 key.replace('\0', "")
             );
-            report.warning(codes::UNUSED_KEY, self.place.at(key), message);
+            report
+                .warning(codes::UNUSED_KEY, self.place.at(key), message)
+                .suggest(key, KEYS);
         }
     }
 
@@ -203,7 +205,9 @@ impl<'d> Entry<'d> {
                     self.name
                 )
             };
-            report.error(codes::INVALID_CONSUMER, place.at(consumer), message);
+            report
+                .error(codes::INVALID_CONSUMER, place.at(consumer), message)
+                .suggest(consumer, CONSUMERS);
         }
     }
 

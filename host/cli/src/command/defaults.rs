@@ -95,7 +95,8 @@ fn defaults(document: &Document, directory: &Path) -> Result<(Defaults, Vec<Stri
         let Some((_, kind)) = KEYS.iter().find(|(name, _)| name == key) else {
             let known: Vec<&str> = KEYS.iter().map(|(name, _)| *name).collect();
             let unknown = error(document, codes::CONFIG_UNKNOWN_KEY, key, format!("unknown key '{key}'"));
-            errors.push(unknown.help(format!("known keys are {}", known.join(", "))));
+            let unknown = unknown.help(format!("known keys are {}", known.join(", ")));
+            errors.push(unknown.suggest(key, known));
             continue;
         };
         match texts(value, *kind) {

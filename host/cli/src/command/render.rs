@@ -25,7 +25,7 @@ use std::sync::{Mutex, PoisonError, mpsc};
 const EXAMPLES: &str = "\
 The context is the instance's spec hash: deployment, name, index, id, az, address, bootstrap, ip, networks, properties, links, release, ...
 
-With --batch, each line of standard input is {\"id\", \"name\", \"template\", \"context\"}, and each line of the output {\"id\", \"output\"} or
+With --batch, each line of standard input is {\"id\", \"name\", \"template\", \"context\"}, and each line of the output {\"id\", \"output\"} or \
 {\"id\", \"error\": {\"message\"}}, in any order.
 
 Examples:
@@ -126,11 +126,10 @@ fn one_job(arguments: &RenderArguments, plugins: &Plugins, sources: &mut Sources
         .collect();
     if wanted.is_empty() {
         let names: Vec<&str> = job.templates.iter().map(|file| file.source.as_str()).collect();
-        return Err(Box::new(
-            Diagnostic::error(codes::RELEASE_NO_TEMPLATE, format!("job '{name}' has no such template"))
-                .help(format!("it has: {}", names.join(", "))),
-        )
-        .into());
+        let error = Diagnostic::error(codes::RELEASE_NO_TEMPLATE, format!("job '{name}' has no such template"))
+            .help(format!("it has: {}", names.join(", ")))
+            .suggest(arguments.template.as_deref().unwrap_or_default(), names);
+        return Err(Box::new(error).into());
     }
     // It is unknown which of its properties came from variables.
     let secrets = Secrets::suspected(&context);
@@ -212,7 +211,8 @@ fn job<'r>(release: &'r Release, name: &str) -> Result<&'r Job, Box<Diagnostic>>
                 codes::RELEASE_NO_JOB,
                 format!("Job '{name}' not found in release '{}'", release.name),
             )
-            .help(format!("it has: {}", names.join(", "))),
+            .help(format!("it has: {}", names.join(", ")))
+            .suggest(name, names),
         )
     })
 }

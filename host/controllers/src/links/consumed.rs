@@ -1,5 +1,6 @@
 //! The links that a pod asks for by its annotations. Pure.
 
+use boson_document::{closest, did_you_mean};
 use boson_manifest::labels::{CONSUMES, DEPLOYMENT};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -7,6 +8,8 @@ use std::fmt;
 
 /// Most links of a pod. Each is a volume, and a Secret to read when the pod is created.
 const MOST: usize = 32;
+/// Keys of an entry of the annotation.
+const KEYS: [&str; 2] = ["name", "type"];
 
 /// A link by type and name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,8 +36,13 @@ impl LinkName {
     /// What is wrong with it.
     pub fn of(entry: &Value) -> Result<Self, String> {
         let members = entry.as_object().ok_or("is not an object")?;
-        if let Some(key) = members.keys().find(|key| !["name", "type"].contains(&key.as_str())) {
-            return Err(format!("has the unknown key '{}'", key.escape_debug()));
+        if let Some(key) = members.keys().find(|key| !KEYS.contains(&key.as_str())) {
+            let question = closest(key, KEYS).map(|near| format!("; {}", did_you_mean(near, "")));
+            return Err(format!(
+                "has the unknown key '{}'{}",
+                key.escape_debug(),
+                question.unwrap_or_default()
+            ));
         }
         let text = |key: &str| match members.get(key) {
             None => Err(format!("has no '{key}'")),

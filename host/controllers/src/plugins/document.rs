@@ -18,8 +18,8 @@ pub struct PluginDocument {
     pub stage: Stage,
     /// It wraps the rule of its stage instead of replacing it.
     pub wraps: bool,
-    /// Position among the plugins of `resources`, or the wrappers of a stage; lower ones run first, or are nearer to the
-    /// rule. None: not set, like 0.
+    /// Position among the plugins of `resources`, or the wrappers of a stage; lower ones run first, or are nearer to
+    /// the rule. None: not set, like 0.
     pub order: Option<i64>,
     /// Its errors fail the conversion; only of `checks`.
     pub is_enforced: bool,
@@ -313,13 +313,19 @@ impl Reader<'_> {
             return;
         };
         for key in map.keys().filter(|key| !known.contains(&key.as_str())) {
-            self.wrong(&place.at(key), &format!("unknown member '{key}'"));
+            let error = self.error(&place.at(key), &format!("unknown member '{key}'"));
+            self.errors.push(error.suggest(key, known.iter().copied()));
         }
     }
 
     fn wrong(&mut self, place: &Pointer, what: &str) {
+        let error = self.error(place, what);
+        self.errors.push(error);
+    }
+
+    fn error(&self, place: &Pointer, what: &str) -> Diagnostic {
         let error = Diagnostic::error(codes::PLUGIN_DOCUMENT, format!("{}: {what}", marks::DOCUMENT));
-        self.errors.push(error.in_document(&self.document.name).at(place));
+        error.in_document(&self.document.name).at(place)
     }
 }
 

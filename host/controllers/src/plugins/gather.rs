@@ -88,11 +88,10 @@ fn described(map: ConfigMap, key: &Key, plugin: &Plugin) -> Described {
     let document = match stage {
         Some(stage) => read(&map, key, stage, &mut sources),
         None => {
-            let names = Stage::ALL.map(Stage::name).join(", ");
+            let names = Stage::ALL.map(Stage::name);
             let what = format!("unknown stage '{}' in the label {PLUGIN}", plugin.label);
-            Err(vec![
-                Diagnostic::error(codes::PLUGIN_STAGE, what).help(format!("use one of {names}")),
-            ])
+            let error = Diagnostic::error(codes::PLUGIN_STAGE, what).help(format!("use one of {}", names.join(", ")));
+            Err(vec![error.suggest(&plugin.label, names)])
         }
     };
     let mut described = Described {

@@ -4,7 +4,7 @@ use crate::convert::codes;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::release::Release;
 use crate::stage::{JobSpec, Named};
-use boson_document::{Pointer, Tree, closest, did_you_mean, ruby};
+use boson_document::{Pointer, Tree, ruby};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Code of the links stage for a job that its release does not have.
@@ -108,9 +108,7 @@ pub fn suggest_jobs(errors: &mut [Diagnostic], manifest: Named<'_>, releases: &[
         let Some((release, typed, _)) = found else { continue };
         let given = releases.iter().filter(|one| one.name == release);
         let jobs = given.flat_map(|release| &release.jobs).map(|job| job.name.as_str());
-        if let Some(near) = closest(typed, jobs) {
-            error.help = Some(did_you_mean(near, error.help.as_deref().unwrap_or_default()));
-        }
+        *error = error.clone().suggest(typed, jobs);
     }
 }
 

@@ -4,6 +4,7 @@
 //! matters. Errors are grouped only if their messages are the same, since each has to be fixed.
 
 use crate::diagnostic::{Diagnostic, Severity};
+use boson_document::SUGGESTION;
 use indexmap::IndexMap;
 use indexmap::map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -16,14 +17,16 @@ pub(super) struct Kind<'d> {
     pub others: Vec<&'d Diagnostic>,
 }
 
-/// Warnings and notes by kind, ignoring their help texts: for a summary.
+/// Warnings and notes by kind, ignoring their help texts: for a summary. Each misspelt name is a kind of its own, because
+/// its help text names the one that is meant.
 pub(super) fn coarse<'d>(diagnostics: impl IntoIterator<Item = &'d Diagnostic>) -> Vec<Kind<'d>> {
-    let mut kinds: IndexMap<(Severity, &str, String), Kind<'d>> = IndexMap::new();
+    let mut kinds: IndexMap<(Severity, &str, String, Option<&str>), Kind<'d>> = IndexMap::new();
     for diagnostic in diagnostics {
         let key = (
             diagnostic.severity,
             diagnostic.code.as_str(),
             numberless(&nameless(&diagnostic.message)),
+            diagnostic.help.as_deref().filter(|help| help.starts_with(SUGGESTION)),
         );
         match kinds.entry(key) {
             Entry::Occupied(mut found) => found.get_mut().others.push(diagnostic),
@@ -100,7 +103,13 @@ fn key(diagnostic: &Diagnostic) -> Key<'_> {
         diagnostic.severity,
         diagnostic.code.as_str(),
         alike(&diagnostic.message),
-        diagnostic.help.as_deref().map(alike),
+        diagnostic
+            .help
+            .as_deref()
+            .map(|help| match help.starts_with(SUGGESTION) {
+                true => help.to_owned(),
+                false => alike(help),
+            }),
     )
 }
 
@@ -159,6 +168,20 @@ mod tests {
                 ("it's one", 0),
                 ("it's two", 0)
             ]
+        );
+    }
+
+    #[test]
+    fn different_suggestions_are_never_grouped() {
+        let warn = |name: &str, near: &str| {
+            let message = format!("Key '{name}' is not known");
+            diagnostic_of(Severity::Warning, &message).suggest(name, [near])
+        };
+        let all = [warn("nmae", "name"), warn("jbos", "jobs"), warn("jbos", "jobs")];
+        assert_eq!(coarse(&all).len(), 2);
+        assert_eq!(
+            sizes(&all),
+            [("Key 'nmae' is not known", 0), ("Key 'jbos' is not known", 1)]
         );
     }
 

@@ -6,7 +6,6 @@ use super::table::Table;
 use crate::diagnostic::Diagnostic;
 use crate::stage::Reference;
 use crate::variables::codes;
-use boson_document::{closest, did_you_mean};
 use std::collections::BTreeSet;
 
 /// Diagnostics about variables without a value. `known`: names of those that have one.
@@ -15,11 +14,8 @@ pub fn missing(references: &[Reference], document: &str, check: Check, known: &B
     let each = |reference: &Reference| {
         let message = format!("Failed to find variable '{}'", reference.name);
         let error = Diagnostic::error(codes::VARIABLES_MISSING, message).in_document(document);
-        let near = closest(&reference.name, known.iter().copied());
-        error.at(&reference.pointer).help(match near {
-            Some(near) => did_you_mean(near, help),
-            None => help.to_string(),
-        })
+        let error = error.at(&reference.pointer).help(help);
+        error.suggest(&reference.name, known.iter().copied())
     };
     match (check, references) {
         (Check::Ignore, _) | (_, []) => Vec::new(),

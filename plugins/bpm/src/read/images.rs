@@ -26,7 +26,10 @@ pub fn check(group: &Group, request: &GroupRequest, report: &mut Report) {
             "Instance group '{}' references an unknown stemcell '{alias}'",
             group.name
         );
-        report.error(codes::NO_IMAGE, group.place.at("stemcell"), text);
+        let aliases = Stemcell::all(&request.group).filter_map(|stemcell| stemcell.alias());
+        report
+            .error(codes::NO_IMAGE, group.place.at("stemcell"), text)
+            .suggest(alias, aliases);
         return;
     }
     let mut causes: BTreeMap<Cause, Vec<&str>> = BTreeMap::new();

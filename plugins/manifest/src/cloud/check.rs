@@ -2,7 +2,7 @@
 
 use super::{CloudConfig, KEY, OF_AZ, OF_DISK, OF_VM};
 use crate::types::{self, Type};
-use boson_document::{Code, Map, Place, Pointer, Report, Tree};
+use boson_document::{Code, Diagnostic, Map, Place, Pointer, Report, Tree};
 use std::collections::HashSet;
 
 /// The codes under which a stage reports.
@@ -59,15 +59,18 @@ impl Check<'_> {
         self.report.error(self.codes.invalid, self.place.with(pointer), message);
     }
 
-    fn unknown(&mut self, pointer: Pointer, message: String) {
+    /// A name that none of the entries of `key` has.
+    fn unknown(&mut self, key: &'static str, name: &str, pointer: Pointer, message: String) {
+        let defined = self.config.entries(key).filter_map(|entry| entry.str("name"));
         self.report
             .error(self.codes.invalid, self.place.with(pointer), message)
-            .help("Define it in a cloud config, or name one that is defined there.");
+            .help("Define it in a cloud config, or name one that is defined there.")
+            .suggest(name, defined);
     }
 
-    fn no_effect(&mut self, pointer: Pointer, message: String) {
+    fn no_effect(&mut self, pointer: Pointer, message: String) -> &mut Diagnostic {
         self.report
-            .warning(self.codes.no_effect, self.place.with(pointer), message);
+            .warning(self.codes.no_effect, self.place.with(pointer), message)
     }
 
     fn definitions(&mut self, manifest: &Tree) {
@@ -75,7 +78,7 @@ impl Check<'_> {
         let members = manifest.get(KEY).and_then(Tree::as_object).into_iter().flatten();
         for (key, _) in members.filter(|(key, _)| !MEMBERS.contains(&key.as_str())) {
             let message = format!("Key '{key}' of a cloud config is not known and has no effect");
-            self.no_effect(root.at(key), message);
+            self.no_effect(root.at(key), message).suggest(key, MEMBERS);
         }
         for (key, what) in [
             ("azs", "az"),
@@ -201,7 +204,7 @@ impl Check<'_> {
             match self.config.entry("networks", wanted) {
                 None => {
                     let message = format!("Instance group '{name}' references an unknown network '{wanted}'");
-                    self.unknown(place, message);
+                    self.unknown("networks", wanted, place, message);
                 }
                 Some(definition) if !covers(definition, group) => {
                     let message = format!(
@@ -216,7 +219,7 @@ impl Check<'_> {
 
     fn reference(&mut self, key: &'static str, name: &str, at: Pointer, message: &dyn Fn() -> String) {
         if self.config.entry(key, name).is_none() {
-            self.unknown(at, message());
+            self.unknown(key, name, at, message());
         } else if self.seen.insert((key, name.to_string())) {
             self.used(key, name);
         }
@@ -246,7 +249,8 @@ impl Check<'_> {
         for (property, value) in super::properties(entry).into_iter().flatten() {
             if !known.contains(&property.as_str()) {
                 let message = format!("Cloud property '{property}' of {what} '{name}' has no effect in Kubernetes");
-                self.no_effect(at.at(property), message);
+                self.no_effect(at.at(property), message)
+                    .suggest(property, known.iter().copied());
             } else if let Some(message) = self::property(property, value) {
                 self.error(at.at(property), message);
             }

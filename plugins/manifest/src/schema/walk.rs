@@ -36,6 +36,13 @@ impl Schema {
         Self { answered, ..self }
     }
 
+    /// Names of the members of an object whose members' paths begin with `prefix`, except those that are refused.
+    fn names(self, prefix: &str) -> impl Iterator<Item = &'static str> {
+        let accepted = self.keys.iter().filter(|key| !matches!(key.fate, Fate::Refused(_)));
+        let below = accepted.filter_map(move |key| key.path.strip_prefix(prefix));
+        below.filter(|name| *name != "*" && !name.contains(['.', '[']))
+    }
+
     /// Checks the types, the required keys and the fates of all keys of a value.
     pub fn check(self, tree: &Tree, place: &Place, report: &mut Report) {
         Walk { schema: self, report }.object("", tree, place);
@@ -65,7 +72,8 @@ impl Walk<'_> {
                 Some(key) => self.member(key, name, value, &place),
                 None => {
                     let text = format!("Key '{}' is not known and has no effect", plain(name));
-                    self.report.warning(self.schema.codes.unknown_key, &place, text);
+                    let warning = self.report.warning(self.schema.codes.unknown_key, &place, text);
+                    warning.suggest(name, self.schema.names(prefix));
                 }
             }
         }

@@ -145,7 +145,9 @@ fn unknown(given: &BTreeMap<String, PathBuf>, all: &[Wanted]) -> Vec<Diagnostic>
     let is_unknown = |name: &&String| all.iter().all(|one| one.release != **name);
     let error = |name: &String| {
         let message = format!("the manifest has no release '{name}', which --release names");
-        Diagnostic::error(codes::IMAGE_NO_RELEASE, message).help("check the spelling, or remove the option")
+        Diagnostic::error(codes::IMAGE_NO_RELEASE, message)
+            .help("check the spelling, or remove the option")
+            .suggest(name, all.iter().map(|one| one.release.as_str()))
     };
     given.keys().filter(is_unknown).map(error).collect()
 }

@@ -121,7 +121,9 @@ fn gather(
     let group = resolved.groups.iter().find(|group| group.name == arguments.group);
     let group = group.ok_or_else(|| {
         let message = format!("there is no instance group '{}'", arguments.group);
-        vec![Diagnostic::error(codes::CONVERT_NO_GROUP, message).in_document(&manifest.name)]
+        let error = Diagnostic::error(codes::CONVERT_NO_GROUP, message).in_document(&manifest.name);
+        let names = resolved.groups.iter().map(|group| group.name.as_str());
+        vec![error.suggest(&arguments.group, names)]
     })?;
     Ok(Gathered {
         group: stored_documents::resolved(group),

@@ -9,6 +9,7 @@ use boson_cluster::client::{Cluster, Error};
 use boson_in_pod::codes as in_pod_codes;
 use boson_pipeline::Diagnostic;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use std::collections::BTreeMap;
 
 /// Key of a manifest.
 const MANIFEST: &str = "manifest";
@@ -106,17 +107,19 @@ pub async fn find(
     let (kind, data) = match reference.kind {
         ReferenceType::Configmap => {
             let object: Option<ConfigMap> = cluster.get(namespace, name).await?;
-            let entry = |object| {
-                let bytes = config_map_entry(object, key)?;
-                Some((digests::of_bytes(&bytes), bytes))
+            let entry = |object: ConfigMap| {
+                let names = names(&object.data).chain(names(&object.binary_data)).collect();
+                let bytes = config_map_entry(object, key).ok_or(NoKey(names))?;
+                Ok((digests::of_bytes(&bytes), bytes))
             };
             ("ConfigMap", object.map(entry))
         }
         ReferenceType::Secret => {
             let object: Option<Secret> = cluster.get(namespace, name).await?;
             let entry = |object: Secret| {
-                let bytes = object.data.unwrap_or_default().remove(key)?.0;
-                Some((digests::of_secret(&object.metadata), bytes))
+                let names = names(&object.data).collect();
+                let entry = object.data.unwrap_or_default().remove(key).ok_or(NoKey(names))?;
+                Ok((digests::of_secret(&object.metadata), entry.0))
             };
             ("Secret", object.map(entry))
         }
@@ -124,23 +127,43 @@ pub async fn find(
         ReferenceType::Url => ("url", None),
     };
     Ok(match data {
-        Some(Some((digest, bytes))) => Ok(Found {
+        Some(Ok((digest, bytes))) => Ok(Found {
             name: format!("{}/{name}/{key}", kind.to_lowercase()),
             digest,
             bytes,
             secret: reference.kind == ReferenceType::Secret,
         }),
-        Some(None) => Err(Diagnostic::error(
+        Some(Err(NoKey(names))) => Err(Diagnostic::error(
             in_pod_codes::DEPLOYMENT_NO_KEY,
             format!("{kind} '{name}' has no key '{key}'"),
         )
-        .help(format!("put the document under the key '{key}'"))),
+        .help(put_under(key, &names))),
         None => Err(Diagnostic::error(
             codes::DEPLOYMENT_NOT_FOUND,
             format!("there is no {kind} '{name}' in this namespace"),
         )
         .help("create it; the deployment then continues automatically")),
     })
+}
+
+/// An object without the wanted key: the keys that it has.
+struct NoKey(Vec<String>);
+
+/// Most keys that a message lists.
+const MOST_KEYS: usize = 10;
+
+fn put_under(key: &str, names: &[String]) -> String {
+    let listed = match names {
+        [] => return format!("put the document under the key '{key}'; it has no keys"),
+        names => names.iter().take(MOST_KEYS).map(|name| format!("'{name}'")),
+    };
+    let listed = listed.collect::<Vec<_>>().join(", ");
+    let more = if names.len() > MOST_KEYS { ", ..." } else { "" };
+    format!("put the document under the key '{key}'; it has {listed}{more}")
+}
+
+fn names<V>(data: &Option<BTreeMap<String, V>>) -> impl Iterator<Item = String> {
+    data.iter().flat_map(BTreeMap::keys).cloned()
 }
 
 fn config_map_entry(object: ConfigMap, key: &str) -> Option<Vec<u8>> {

@@ -8,7 +8,7 @@ use crate::deployment::plan::variables::{State, state};
 use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::Stop;
 use boson_api::QuarksSecret;
-use boson_document::{Tree, closest, did_you_mean};
+use boson_document::Tree;
 use boson_in_pod::{Held, Origin, Values, secrets};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
@@ -37,7 +37,7 @@ pub async fn given_so_far(
                 run.progress.uses([digests::variable(&variable.name, &secret.metadata)]);
                 held.push(Held::whole(Origin::Given, &variable.name, &secret));
             }
-            None => errors.push(missing(&variable.secret, &variable.name, None)),
+            None => errors.push(missing(&variable.secret, &variable.name)),
         }
     }
     let table = match Values::of(&held) {
@@ -69,7 +69,8 @@ pub async fn given_so_far(
                 Err(error) => errors.push(error),
             },
             None => errors.push(
-                missing(&secret, variable, closest(variable, known()))
+                missing(&secret, variable)
+                    .suggest(variable, known())
                     .in_document(&manifest.name)
                     .at(&reference.pointer),
             ),
@@ -120,12 +121,10 @@ fn defined(manifest: &Tree) -> impl Iterator<Item = &str> {
     definitions.filter_map(|definition| definition.str("name"))
 }
 
-/// `near`: the name that the manifest may have meant.
-fn missing(secret: &str, variable: &str, near: Option<&str>) -> Diagnostic {
-    let help = "create it; the deployment then continues automatically";
+fn missing(secret: &str, variable: &str) -> Diagnostic {
     Diagnostic::error(
         codes::DEPLOYMENT_NO_VALUE,
         format!("there is no Secret '{secret}' with the value of variable '{variable}'"),
     )
-    .help(near.map_or_else(|| help.to_string(), |near| did_you_mean(near, help)))
+    .help("create it; the deployment then continues automatically")
 }
