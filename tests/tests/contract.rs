@@ -38,7 +38,10 @@ fn released_packages_are_frozen() {
         .collect();
     if released.is_empty() {
         // Bypasses the test harness, which shows output only of tests that fail.
-        let _ = writeln!(std::io::stderr(), "no folder of wit/ is released: there is no digest to compare");
+        let _ = writeln!(
+            std::io::stderr(),
+            "no folder of wit/ is released: there is no digest to compare"
+        );
     }
     for (folder, wanted) in released {
         assert_eq!(

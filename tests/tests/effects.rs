@@ -1,6 +1,6 @@
-//! Each key that the tables of `boson_manifest::schema` mark as used or planned changes the output of a conversion. Planned
-//! keys have no effect in the cluster yet: a warning and `docs/guarantees.md` say so. The other fates have messages, which
-//! `plugins/bpm/tests/keys.rs` checks.
+//! Each key that the tables of `boson_manifest::schema` mark as used or planned changes the output of a conversion.
+//! Planned keys have no effect in the cluster yet: a warning and `docs/guarantees.md` say so. The other fates have
+//! messages, which `plugins/bpm/tests/keys.rs` checks.
 
 #![allow(clippy::unwrap_used, reason = "in the functions that tests share, too")]
 

@@ -1,4 +1,5 @@
-//! Limits of a process that handles foreign code: the compiler, and the maker of components. Neither is covered by fuel.
+//! Limits of a process that handles foreign code: the compiler, and the maker of components. Neither is covered by
+//! fuel.
 
 use anyhow::Context;
 use boson_sandbox::{CODE_LIMIT, CPU_LIMIT};

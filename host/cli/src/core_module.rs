@@ -1,5 +1,5 @@
-//! Core modules that a user gives in place of components: compilers make them, and a component is made of them here. This
-//! takes place in a process of its own, `host make-component`, so that no module can end this one.
+//! Core modules that a user gives in place of components: compilers make them, and a component is made of them here.
+//! This takes place in a process of its own, `host make-component`, so that no module can end this one.
 
 use crate::codes;
 use boson_componentize::{Console, Error};

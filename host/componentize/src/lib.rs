@@ -7,18 +7,18 @@
 //! ```
 //!
 //! # Guarantees
-//! The component imports nothing but types, and a wrapper also the interface that it exports; with [`Console::Imported`],
-//! also the console. The same module always gives the same bytes.
+//! The component imports nothing but types, and a wrapper also the interface that it exports; with
+//! [`Console::Imported`], also the console. The same module always gives the same bytes.
 //!
 //! # Caveats
-//! A runtime that needs WASI gets no arguments, no environment and no files; the time is fixed. Output is dropped, unless
-//! the caller asks for a component that imports the [`Console`].
+//! A runtime that needs WASI gets no arguments, no environment and no files; the time is fixed. Output is dropped,
+//! unless the caller asks for a component that imports the [`Console`].
 //! `random_get` is **not random**: while the module starts (`_initialize`), it fills buffers with a fixed byte, because
 //! Go takes a seed for its maps from it. Afterwards it fails, so that no plugin creates keys or passwords that anybody
 //! can predict. Rust's `HashMap` on WASI takes its first seed later: build Rust for `wasm32-unknown-unknown`.
 //!
-//! A module can overflow the stack: `wit-parser` orders the packages of a world by recursion, without end if they use each
-//! other. Call [`component`] for modules of users only in a process that may end, as `host make-component` does.
+//! A module can overflow the stack: `wit-parser` orders the packages of a world by recursion, without end if they use
+//! each other. Call [`component`] for modules of users only in a process that may end, as `host make-component` does.
 
 mod console;
 mod contract;

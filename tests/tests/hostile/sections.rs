@@ -136,8 +136,8 @@ fn interface(used: Option<u32>) -> InstanceType {
     interface
 }
 
-/// A `component-type` section that is valid, but no WIT text has its packages: `b:b` uses a type of `a:a`, and `a:a` one
-/// of `b:b`.
+/// A `component-type` section that is valid, but no WIT text has its packages: `b:b` uses a type of `a:a`, and `a:a`
+/// one of `b:b`.
 fn circular_world() -> Vec<u8> {
     let mut world = ComponentType::new();
     for (nth, name) in ["a:a/x", "b:b/y", "a:a/z"].into_iter().enumerate() {
@@ -164,8 +164,8 @@ fn circular_world() -> Vec<u8> {
     section.finish()
 }
 
-/// The decoder of worlds orders packages by recursion, without end if they use each other. Nothing can catch a stack that
-/// overflows, so commands make components in a process of its own.
+/// The decoder of worlds orders packages by recursion, without end if they use each other. Nothing can catch a stack
+/// that overflows, so commands make components in a process of its own.
 #[test]
 fn packages_of_a_world_that_use_each_other_do_not_end_the_command() {
     let scratch = tempfile::tempdir().unwrap();

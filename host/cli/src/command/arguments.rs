@@ -79,8 +79,8 @@ pub enum Command {
     /// with its own limits
     #[command(hide = true)]
     CompilePlugin,
-    /// Make a component of a core module from standard input; commands that take a plugin run this in a process with its
-    /// own limits
+    /// Make a component of a core module from standard input; commands that take a plugin run this in a process with
+    /// its own limits
     #[command(hide = true)]
     MakeComponent(make_component::MakeComponent),
 }

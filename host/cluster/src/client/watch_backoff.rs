@@ -1,7 +1,7 @@
 //! The pauses of a watch after errors: from a second to sixteen, doubling, with jitter.
 //!
-//! kube's own back-off restarts after each event, and a watch yields one, [`Init`], before each list. So a watch that is
-//! forbidden, or whose API server is away, would be retried each second forever.
+//! kube's own back-off restarts after each event, and a watch yields one, [`Init`], before each list. So a watch that
+//! is forbidden, or whose API server is away, would be retried each second forever.
 //!
 //! [`Init`]: kube::runtime::watcher::Event::Init
 
@@ -13,8 +13,8 @@ use tokio::time::Instant;
 const FIRST: Duration = Duration::from_secs(1);
 /// A watch recovers this long after an outage of the API server at the latest.
 const LONGEST: Duration = Duration::from_secs(16);
-/// Time without an error after which the pauses restart, as in client-go. It is longer than a pause and a list that fails
-/// at its timeout.
+/// Time without an error after which the pauses restart, as in client-go. It is longer than a pause and a list that
+/// fails at its timeout.
 const QUIET: Duration = Duration::from_secs(120);
 
 /// The back-off of one watch.

@@ -32,9 +32,15 @@ pub struct Container {
 pub fn is_root() -> bool {
     let root = rustix::process::geteuid().is_root();
     if !root {
-        assert!(std::env::var_os("CI").is_none_or(|value| value.is_empty()), "needs root");
+        assert!(
+            std::env::var_os("CI").is_none_or(|value| value.is_empty()),
+            "needs root"
+        );
         // Bypasses the test harness, which shows output only of tests that fail.
-        let _ = writeln!(std::io::stderr(), "skipped a test of the process wrapper: it needs root");
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped a test of the process wrapper: it needs root"
+        );
     }
     root
 }

@@ -45,15 +45,18 @@ pub fn make(kind: &str, options: &str, signer: Option<&Tree>) -> Result<Tree, St
     generate(&request, &source()).map_err(|error| error.to_string())
 }
 
-/// Does what a user would, where the tool is installed. Otherwise prints what is skipped; in continuous integration this
-/// is an error instead.
+/// Does what a user would, where the tool is installed. Otherwise prints what is skipped; in continuous integration
+/// this is an error instead.
 pub fn tool(program: &str, args: &[&str], dir: &Path) -> Option<String> {
     let run = Command::new(program).args(args).current_dir(dir).output();
     let Ok(output) = run else {
         let is_allowed = std::env::var_os("CI").is_none_or(|value| value.is_empty());
         assert!(is_allowed, "{program} is not installed");
         // Bypasses the test harness, which shows output only of tests that fail.
-        let _ = writeln!(std::io::stderr(), "skipped a comparison with {program}, which is not installed");
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped a comparison with {program}, which is not installed"
+        );
         return None;
     };
     assert!(

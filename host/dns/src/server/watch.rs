@@ -61,8 +61,8 @@ fn is_success(event: &Event<EndpointSlice>) -> bool {
     matches!(event, Event::InitDone | Event::Apply(_) | Event::Delete(_))
 }
 
-/// The pause after this many earlier errors: at least half of the longest possible one, so that the pods of a deployment,
-/// which lose the API server together, do not return together.
+/// The pause after this many earlier errors: at least half of the longest possible one, so that the pods of a
+/// deployment, which lose the API server together, do not return together.
 fn pause(errors: u32) -> Duration {
     let longest = FIRST
         .saturating_mul(1_u32.checked_shl(errors).unwrap_or(u32::MAX))

@@ -17,8 +17,8 @@ pub(super) struct Kind<'d> {
     pub others: Vec<&'d Diagnostic>,
 }
 
-/// Warnings and notes by kind, ignoring their help texts: for a summary. Each misspelt name is a kind of its own, because
-/// its help text names the one that is meant.
+/// Warnings and notes by kind, ignoring their help texts: for a summary. Each misspelt name is a kind of its own,
+/// because its help text names the one that is meant.
 pub(super) fn coarse<'d>(diagnostics: impl IntoIterator<Item = &'d Diagnostic>) -> Vec<Kind<'d>> {
     let mut kinds: IndexMap<(Severity, &str, String, Option<&str>), Kind<'d>> = IndexMap::new();
     for diagnostic in diagnostics {

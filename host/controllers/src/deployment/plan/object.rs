@@ -1,5 +1,5 @@
-//! Reads the objects of a deployment, which plugins make as JSON. Their kinds and paths are written here only, because a
-//! misspelt one would read as null. Pure.
+//! Reads the objects of a deployment, which plugins make as JSON. Their kinds and paths are written here only, because
+//! a misspelt one would read as null. Pure.
 
 use boson_manifest::labels;
 use serde_json::Value;
