@@ -5,7 +5,7 @@
 //! filled, so that it does not delay the deployments that have no objects of the kind; it recovers on its own.
 
 use super::selector::{SLICE, concerns, homes};
-use super::{Cache, Digest, Entry, Place, Says};
+use super::{Cache, Digest, Entry, Place, Reported};
 use crate::client::{Cluster, WatchBackoff, api, resource};
 use boson_api::QuarksStatefulSet;
 use boson_manifest::labels;
@@ -43,7 +43,7 @@ pub struct Touched {
 }
 
 /// Metadata, and the readiness in the status.
-type Observed = (ObjectMeta, Says);
+type Observed = (ObjectMeta, Reported);
 
 /// A watch of one kind.
 struct Feed {
@@ -101,7 +101,7 @@ fn objects(
         Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
         None => Api::all_with(client.clone(), &resource),
     };
-    let observed = |object: PartialObjectMeta<DynamicObject>| (object.metadata, Says::default());
+    let observed = |object: PartialObjectMeta<DynamicObject>| (object.metadata, Reported::default());
     let events = watcher::watcher(api, config).backoff(WatchBackoff::default());
     events
         .map(move |event| event.map(|event| mapped(event, observed)))
@@ -114,8 +114,8 @@ fn sets(
     config: watcher::Config,
 ) -> BoxStream<'static, watcher::Result<Event<Observed>>> {
     let observed = |set: QuarksStatefulSet| {
-        let says = Says::of(&set);
-        (set.metadata, says)
+        let reported = Reported::of(&set);
+        (set.metadata, reported)
     };
     let events = watcher::watcher(api::<QuarksStatefulSet>(client, namespace), config).backoff(WatchBackoff::default());
     events
@@ -150,12 +150,12 @@ fn feed(
 }
 
 /// Stores an object.
-pub(super) fn keep(cache: &Cache, kind: &'static str, meta: &ObjectMeta, says: Says) -> Touched {
+pub(super) fn keep(cache: &Cache, kind: &'static str, meta: &ObjectMeta, reported: Reported) -> Touched {
     let (place, homes) = (place(kind, meta), homes(kind, meta));
     let entry = Entry {
         digest: Digest::of(meta),
         homes: homes.clone(),
-        says,
+        reported,
     };
     cache.put(place.clone(), entry);
     touched(cache, place, homes)
@@ -199,27 +199,27 @@ impl Feed {
                 self.listed.clear();
                 Vec::new()
             }
-            Event::InitApply((meta, says)) => {
-                let kept = self.keep(&meta, says);
+            Event::InitApply((meta, reported)) => {
+                let kept = self.keep(&meta, reported);
                 if concerns(self.kind, &meta) {
                     self.listed.insert(place(self.kind, &meta));
                 }
                 kept
             }
             Event::InitDone => self.listed_all(),
-            Event::Apply((meta, says)) => self.keep(&meta, says),
+            Event::Apply((meta, reported)) => self.keep(&meta, reported),
             Event::Delete((meta, _)) => self.remove(place(self.kind, &meta)).into_iter().collect(),
         }
     }
 
     /// Stores an object, or removes it if it no longer concerns a deployment.
-    fn keep(&self, meta: &ObjectMeta, says: Says) -> Vec<Touched> {
+    fn keep(&self, meta: &ObjectMeta, reported: Reported) -> Vec<Touched> {
         let place = place(self.kind, meta);
         if !concerns(self.kind, meta) {
             return self.remove(place).into_iter().collect();
         }
         let before = self.cache.homes(&place);
-        let now = keep(&self.cache, self.kind, meta, says);
+        let now = keep(&self.cache, self.kind, meta, reported);
         // Deployments that the object no longer concerns have to notice, too.
         let left = before.into_iter().filter(|home| !now.homes.contains(home));
         let left: Vec<String> = left.collect();
@@ -273,7 +273,7 @@ mod tests {
 
     fn meta(name: &str) -> Observed {
         let value = serde_json::json!({"name": name, "namespace": "n", "uid": name, "resourceVersion": "1"});
-        (serde_json::from_value(value).unwrap(), Says::default())
+        (serde_json::from_value(value).unwrap(), Reported::default())
     }
 
     fn names(touched: &[Touched]) -> Vec<&str> {
@@ -286,7 +286,7 @@ mod tests {
         let mut feed = Feed::new(&cache, "Service", &None);
         let service = |annotations: serde_json::Value| -> Observed {
             let value = serde_json::json!({"name": "s", "namespace": "n", "annotations": annotations});
-            (serde_json::from_value(value).unwrap(), Says::default())
+            (serde_json::from_value(value).unwrap(), Reported::default())
         };
         let marked = |deployment: &str| {
             service(serde_json::json!({labels::DEPLOYMENT_NAME: deployment, labels::LINK_PROVIDER_NAME: "s"}))

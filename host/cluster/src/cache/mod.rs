@@ -60,12 +60,12 @@ struct Entry {
     digest: Digest,
     /// What it belongs to: UIDs of its owners; for a claim, namespace and deployment.
     homes: Vec<String>,
-    says: Says,
+    reported: Reported,
 }
 
-/// The readiness in the status of an object, if that is about its present generation.
+/// What the status of an instance group reports, if it is about the present generation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Says {
+pub struct Reported {
     /// Whether it is ready.
     pub ready: bool,
     /// Why it is not.
@@ -76,7 +76,7 @@ pub struct Says {
     pub post_deploy: Option<String>,
 }
 
-/// Why an instance group is not ready, as its condition says it.
+/// Why an instance group is not ready, as its condition reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trouble {
     /// One word, such as `CrashLoopBackOff`.
@@ -85,9 +85,9 @@ pub struct Trouble {
     pub message: String,
 }
 
-// === impl Says ===
+// === impl Reported ===
 
-impl Says {
+impl Reported {
     /// The readiness of an instance group.
     pub fn of(set: &QuarksStatefulSet) -> Self {
         let status = set.status.as_ref();
@@ -215,11 +215,11 @@ impl Cache {
     }
 
     /// The readiness of the objects of a kind with this owner, by name.
-    pub fn says(&self, kind: &str, owner: &str) -> Vec<(String, Says)> {
+    pub fn reported(&self, kind: &str, owner: &str) -> Vec<(String, Reported)> {
         let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
         let places = tables.homes.get(owner).into_iter().flatten();
-        let says = |place: &Place| Some((place.name.clone(), tables.entries.get(place)?.says.clone()));
-        places.filter(|place| place.kind == kind).filter_map(says).collect()
+        let reported = |place: &Place| Some((place.name.clone(), tables.entries.get(place)?.reported.clone()));
+        places.filter(|place| place.kind == kind).filter_map(reported).collect()
     }
 
     /// Whether an object of a kind with this owner exists.
@@ -339,7 +339,7 @@ mod tests {
     }
 
     fn put(cache: &Cache, kind: &'static str, meta: &ObjectMeta) {
-        follow::keep(cache, kind, meta, Says::default());
+        follow::keep(cache, kind, meta, Reported::default());
     }
 
     fn selector() -> Selector {
@@ -418,7 +418,7 @@ mod tests {
                 &cache,
                 "EndpointSlice",
                 &meta(service, "1", slice(service)),
-                Says::default(),
+                Reported::default(),
             );
             selector().matches(&touched.place, &touched.homes)
         };

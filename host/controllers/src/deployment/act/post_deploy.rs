@@ -4,7 +4,7 @@ use crate::deployment::context::{Context, MANAGER};
 use crate::deployment::plan::post_deploy;
 use crate::deployment::status::{Observed, Outcome};
 use boson_api::BoshDeployment;
-use boson_cluster::cache::Says;
+use boson_cluster::cache::Reported;
 use boson_cluster::client::{Error, Fault, pod_identity};
 use boson_manifest::labels;
 use boson_manifest::names::{LABEL_LIMIT, cut, label};
@@ -26,14 +26,14 @@ pub async fn start(
 ) -> Result<Option<String>, Error> {
     let groups = context
         .cache
-        .says("QuarksStatefulSet", &object.uid().unwrap_or_default());
+        .reported("QuarksStatefulSet", &object.uid().unwrap_or_default());
     let status = object.status.as_ref();
     let done = status.and_then(|status| status.post_deploy.as_deref());
     let total = observed
         .groups
         .or(status.and_then(|status| status.total_instance_groups));
     let is_up = observed.outcome == Outcome::Applied && total == Some(observed.ready);
-    let all: Vec<&Says> = groups.iter().map(|(_, says)| says).collect();
+    let all: Vec<&Reported> = groups.iter().map(|(_, reported)| reported).collect();
     let Some(start) = post_deploy::start(&all, is_up, done) else {
         return Ok(None);
     };

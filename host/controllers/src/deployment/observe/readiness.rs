@@ -4,7 +4,7 @@ use super::plugins::Resolution;
 use crate::deployment::context::Context;
 use crate::deployment::status::{Errands, Observed, Outcome, STEPS};
 use boson_api::{BoshDeployment, QuarksJob, QuarksStatefulSet};
-use boson_cluster::cache::{Says, Trouble};
+use boson_cluster::cache::{Reported, Trouble};
 use boson_cluster::client::{Error, Kind};
 use boson_cluster::objects;
 use boson_manifest::labels;
@@ -23,7 +23,7 @@ pub async fn unchanged(
 ) -> Result<Observed, Error> {
     let status = object.status.as_ref();
     let uid = object.uid().unwrap_or_default();
-    let (ready, troubles) = ready(context.cache.says("QuarksStatefulSet", &uid));
+    let (ready, troubles) = ready(context.cache.reported("QuarksStatefulSet", &uid));
     let errands = match context.cache.has("QuarksJob", &uid) {
         true => errands(context, object, namespace).await?,
         false => Errands::default(),
@@ -44,7 +44,7 @@ pub async fn unchanged(
 /// How many groups are ready, and what is wrong with the others.
 pub async fn groups(context: &Context, object: &BoshDeployment, namespace: &str) -> Result<Readiness, Error> {
     let sets: Vec<QuarksStatefulSet> = owned(context, object, namespace).await?;
-    Ok(ready(sets.iter().map(|set| (set.name_any(), Says::of(set)))))
+    Ok(ready(sets.iter().map(|set| (set.name_any(), Reported::of(set)))))
 }
 
 /// Its errands: all of its QuarksJobs except those of the conversion.
@@ -70,11 +70,11 @@ async fn owned<K: Kind>(context: &Context, object: &BoshDeployment, namespace: &
     Ok(found)
 }
 
-fn ready(says: impl IntoIterator<Item = (String, Says)>) -> Readiness {
+fn ready(reported: impl IntoIterator<Item = (String, Reported)>) -> Readiness {
     let (mut ready, mut troubles) = (0_i32, Vec::new());
-    for (name, says) in says {
-        ready = ready.saturating_add(says.ready.into());
-        troubles.extend(says.trouble.map(|trouble| (name, trouble)));
+    for (name, reported) in reported {
+        ready = ready.saturating_add(reported.ready.into());
+        troubles.extend(reported.trouble.map(|trouble| (name, trouble)));
     }
     troubles.sort_by(|(one, _), (other, _)| one.cmp(other));
     (ready, troubles)

@@ -29,9 +29,9 @@ pub fn can_roll(context: &Context, object: &BoshDeployment, key: &Key) -> bool {
     let groups = || {
         context
             .cache
-            .says("QuarksStatefulSet", &object.uid().unwrap_or_default())
+            .reported("QuarksStatefulSet", &object.uid().unwrap_or_default())
     };
-    rolls_later(context, object) && groups().iter().all(|(_, says)| says.ready) && has_place(context, key)
+    rolls_later(context, object) && groups().iter().all(|(_, reported)| reported.ready) && has_place(context, key)
 }
 
 /// Whether the deployment may roll a group: only some do at a time.

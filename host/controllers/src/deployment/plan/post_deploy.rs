@@ -1,7 +1,7 @@
 //! When to start the post-deploy scripts: once for each change of a deployment, when all of its instance groups are
 //! ready, on all instances at the same time. Pure.
 
-use boson_cluster::cache::Says;
+use boson_cluster::cache::Reported;
 use boson_manifest::labels;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
@@ -16,10 +16,13 @@ pub struct Start<'s> {
 
 /// What to start now. `is_up`: whether all objects are applied and ready; `done`: the version for which scripts were
 /// started last.
-pub fn start<'s>(groups: &[&'s Says], is_up: bool, done: Option<&str>) -> Option<Start<'s>> {
-    let version = groups.iter().filter_map(|says| says.version).max()?.to_string();
-    let scripts: Vec<&str> = groups.iter().filter_map(|says| says.post_deploy.as_deref()).collect();
-    let is_due = is_up && !scripts.is_empty() && groups.iter().all(|says| says.ready) && done != Some(&version);
+pub fn start<'s>(groups: &[&'s Reported], is_up: bool, done: Option<&str>) -> Option<Start<'s>> {
+    let version = groups.iter().filter_map(|reported| reported.version).max()?.to_string();
+    let scripts: Vec<&str> = groups
+        .iter()
+        .filter_map(|reported| reported.post_deploy.as_deref())
+        .collect();
+    let is_due = is_up && !scripts.is_empty() && groups.iter().all(|reported| reported.ready) && done != Some(&version);
     is_due.then_some(Start {
         version,
         groups: scripts,
@@ -29,27 +32,27 @@ pub fn start<'s>(groups: &[&'s Says], is_up: bool, done: Option<&str>) -> Option
 /// Whether a pod has not got this version yet.
 pub fn lacks(pod: &ObjectMeta, version: &str) -> bool {
     let annotations = pod.annotations.as_ref();
-    let says = annotations.and_then(|all| all.get(labels::POST_DEPLOY));
-    pod.deletion_timestamp.is_none() && says.map(String::as_str) != Some(version)
+    let reported = annotations.and_then(|all| all.get(labels::POST_DEPLOY));
+    pod.deletion_timestamp.is_none() && reported.map(String::as_str) != Some(version)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn says(ready: bool, version: Option<u32>, script: Option<&str>) -> Says {
-        Says {
+    fn reported(ready: bool, version: Option<u32>, script: Option<&str>) -> Reported {
+        Reported {
             ready,
             version,
             post_deploy: script.map(str::to_string),
-            ..Says::default()
+            ..Reported::default()
         }
     }
 
     #[test]
     fn scripts_start_once_for_each_change_when_all_groups_are_ready() {
-        let [a, b] = [says(true, Some(3), Some("a")), says(true, Some(5), None)];
-        let of = |groups: &[&Says], is_up, done| {
+        let [a, b] = [reported(true, Some(3), Some("a")), reported(true, Some(5), None)];
+        let of = |groups: &[&Reported], is_up, done| {
             let start = start(groups, is_up, done);
             start.map(|start| format!("{} {}", start.version, start.groups.join(",")))
         };
@@ -57,10 +60,10 @@ mod tests {
         assert_eq!(of(&[&a, &b], true, Some("4")).as_deref(), Some("5 a"));
         assert_eq!(of(&[&a, &b], true, Some("5")), None);
         assert_eq!(of(&[&a, &b], false, None), None, "not all objects are applied");
-        let starting = says(false, Some(6), None);
+        let starting = reported(false, Some(6), None);
         assert_eq!(of(&[&a, &starting], true, Some("5")), None);
         assert_eq!(of(&[&b], true, None), None, "no group has a script");
-        let earlier = says(true, None, Some("a"));
+        let earlier = reported(true, None, Some("a"));
         assert_eq!(of(&[&earlier], true, None), None, "unchanged since an earlier operator");
     }
 
