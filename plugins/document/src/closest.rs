@@ -8,13 +8,19 @@ const NAMES: usize = 1000;
 pub const SUGGESTION: &str = "did you mean '";
 
 /// The one of `names` that is closest to `typed`, if it is close: at most one typing error for each three characters,
-/// and three in total.
+/// and three in total. A name of two characters may lack a third one, because any other change could be meant as it is:
+/// `z9` is not `z1`.
 pub fn closest<'n>(typed: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     if typed.len() > LENGTH {
         return None;
     }
-    let most = (typed.chars().count() / 3).min(3);
-    let short = names.into_iter().filter(|name| name.len() <= LENGTH).take(NAMES);
+    let (length, shortest) = match typed.chars().count() {
+        2 => (3, 3),
+        length => (length, 0),
+    };
+    let most = (length / 3).min(3);
+    let fits = |name: &&str| name.len() <= LENGTH && name.chars().count() >= shortest;
+    let short = names.into_iter().filter(fits).take(NAMES);
     let measured = short.map(|name| (strsim::osa_distance(typed, name), name));
     let near = measured.filter(|(distance, _)| (1..=most).contains(distance));
     near.min().map(|(_, name)| name)
@@ -37,7 +43,7 @@ mod tests {
 
     #[test]
     fn only_a_name_with_few_typing_errors_is_suggested() {
-        let names = ["broker", "gateway", "job", "nats-tls"];
+        let names = ["broker", "gateway", "job", "nats-tls", "z1"];
         for (typed, wanted) in [
             ("brokr", Some("broker")),
             ("borker", Some("broker")),
@@ -46,7 +52,8 @@ mod tests {
             ("nats_tls", Some("nats-tls")),
             ("broker", None),
             ("web", None),
-            ("jb", None),
+            ("jb", Some("job")),
+            ("z9", None),
             ("", None),
         ] {
             assert_eq!(closest(typed, names), wanted, "{typed}");

@@ -72,7 +72,7 @@ pub(super) fn add(pod: &mut Pod, output: &Output, owner: &OwnerReference, image:
         let volume = names::container(&["output", container]);
         let found = pod.container(container).ok_or_else(|| {
             Fault::Template(format!(
-                "spec.output.outputMap names the container '{container}', and spec.template has none of that name"
+                "spec.output.outputMap names the container '{container}', which spec.template does not have"
             ))
         })?;
         let own = found.volume_mounts.get_or_insert_default();

@@ -315,7 +315,12 @@ impl<'a> Selecting<'a> {
             ),
         );
         let help = "use a plugin of this namespace, of the operator's namespace, or a built-in one";
-        self.selection.errors.push(error.help(help));
+        let of_stage = self.candidates.iter().map(|one| &one.good.document);
+        let names = of_stage
+            .filter(|document| document.stage == stage)
+            .map(|document| document.name.as_str());
+        let error = error.help(help).suggest(&choice.name, names);
+        self.selection.errors.push(error);
     }
 
     fn take(&mut self, one: Candidate<'_>, choice: Option<&PluginChoice>, is_ordered: bool) {
