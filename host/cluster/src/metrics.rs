@@ -231,7 +231,7 @@ impl Metrics {
         );
         registry.register(
             "reviews",
-            "Webhook reviews of deployments and of pods that ask for links, by resource and outcome",
+            "Webhook reviews of deployments, of their deletions, and of pods that ask for links, by resource and outcome",
             self.reviews.clone(),
         );
         registry.register(

@@ -1,6 +1,6 @@
 //! The operator: one call that runs all controllers until it is asked to stop.
 
-use crate::admission::{self, DeploymentReviewer, Keeper, PodReviewer, Reviewers};
+use crate::admission::{self, DeletionReviewer, DeploymentReviewer, Keeper, PodReviewer, Reviewers};
 use crate::deployment::{self, Conversion};
 use crate::job;
 use crate::links::{self, DigestKey};
@@ -198,6 +198,7 @@ async fn review(
     let pods = || PodReviewer::new(cluster.clone(), served.clone(), key.clone());
     let reviewers = Reviewers {
         deployments: DeploymentReviewer::new(Arc::new(context), served.clone()),
+        deletions: DeletionReviewer::new(cluster.clone(), served.clone()),
         pods: settings.links.then(pods),
         metrics: cluster.metrics().clone(),
     };

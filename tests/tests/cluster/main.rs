@@ -37,6 +37,7 @@ mod jobs;
 mod kubectl_plugin;
 mod leader_election;
 mod link_deaths;
+mod link_deletions;
 mod link_races;
 mod links;
 mod memory;

@@ -81,8 +81,8 @@ impl<K: Kind + Send + Sync + 'static> Watches<K> {
         self
     }
 
-    /// Like [`Self::and`], and keeps the metadata of the other objects in a store, which is always updated before `whom`
-    /// is called. `trim`: removes what the controller does not read.
+    /// Like [`Self::and`], and keeps the metadata of the other objects in a store, which is always updated before
+    /// `whom` is called. `trim`: removes what the controller does not read.
     #[must_use]
     pub fn and_stored<O>(
         mut self,

@@ -35,6 +35,16 @@ pub(super) struct Answer {
 // === impl Answer ===
 
 impl Answer {
+    /// Allows the request as it is.
+    pub fn allow(outcome: &'static str, warnings: Vec<String>) -> Self {
+        Self {
+            outcome: Outcome(outcome),
+            refusal: None,
+            warnings,
+            patch: Vec::new(),
+        }
+    }
+
     /// Denies the request.
     pub fn deny(outcome: &'static str, message: String, is_temporary: bool) -> Self {
         Self {

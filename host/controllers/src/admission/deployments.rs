@@ -84,12 +84,8 @@ impl DeploymentReviewer {
 }
 
 fn unchecked(outcome: &'static str, why: &str) -> Answer {
-    Answer {
-        outcome: Outcome(outcome),
-        refusal: None,
-        warnings: vec![format!("the deployment was not checked: {why}; see its conditions")],
-        patch: Vec::new(),
-    }
+    let warning = format!("the deployment was not checked: {why}; see its conditions");
+    Answer::allow(outcome, vec![warning])
 }
 
 fn answer(checked: Checked) -> Answer {

@@ -3,6 +3,7 @@
 //!
 //! - BOSHDeployments are validated: errors are reported when a deployment is written, in the same words as the
 //!   conditions would later. Nothing depends on it: without an operator that answers, everything is accepted.
+//! - Deletions of BOSHDeployments whose links others use are allowed with a warning.
 //! - Pods that ask for links get them. Without an operator that answers, such a pod is not created, and its controller
 //!   tries again. Other pods are never sent.
 //!
@@ -15,6 +16,7 @@
 
 mod answer;
 mod configuration;
+mod deletions;
 mod deployments;
 mod keeper;
 mod material;
@@ -25,6 +27,7 @@ use boson_cluster::client::FieldManager;
 use boson_cluster::namespaces::Namespaces;
 use std::net::SocketAddr;
 
+pub(crate) use deletions::DeletionReviewer;
 pub(crate) use deployments::DeploymentReviewer;
 pub(crate) use keeper::Keeper;
 pub(crate) use pods::PodReviewer;
@@ -36,6 +39,8 @@ const MANAGER: FieldManager = FieldManager("boson-admission");
 const PART: &str = "admission";
 /// Last part of the path for deployments, and their label in metrics.
 const DEPLOYMENTS: &str = "deployments";
+/// Last part of the path for deletions of deployments, and their label in metrics.
+const DELETIONS: &str = "deletions";
 /// The same for pods.
 const PODS: &str = "pods";
 

@@ -3,7 +3,7 @@
 
 use super::keeper::Keeper;
 use super::material::Material;
-use super::{DEPLOYMENTS, DeploymentReviewer, PART, PODS, PodReviewer, answer};
+use super::{DELETIONS, DEPLOYMENTS, DeletionReviewer, DeploymentReviewer, PART, PODS, PodReviewer, answer};
 use crate::links::DigestKey;
 use boson_cluster::metrics::{Metrics, Review};
 use boson_cluster::serving::{Health, State};
@@ -54,6 +54,7 @@ type Shared = Arc<RwLock<Option<Current>>>;
 /// What answers the requests.
 pub(crate) struct Reviewers {
     pub deployments: DeploymentReviewer,
+    pub deletions: DeletionReviewer,
     /// None: pods get no links.
     pub pods: Option<PodReviewer>,
     pub metrics: Arc<Metrics>,
@@ -84,13 +85,14 @@ impl Reviewers {
         let request = answer::request(body)?;
         let (resource, answer) = match (what, &self.pods) {
             (DEPLOYMENTS, _) => (DEPLOYMENTS, self.deployments.answer(&request).await),
+            (DELETIONS, _) => (DELETIONS, self.deletions.answer(&request).await),
             (PODS, Some(pods)) => (PODS, pods.answer(&request).await),
             _ => return None,
         };
         tracing::info!(
             resource,
             // Selects the lines of a deployment, as in the lines of its reconciles.
-            deployment = (resource == DEPLOYMENTS).then_some(request.name.as_str()),
+            deployment = (resource != PODS).then_some(request.name.as_str()),
             name = request.name,
             namespace = request.namespace,
             outcome = answer.outcome.0,

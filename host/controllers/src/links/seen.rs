@@ -47,7 +47,7 @@ pub(super) fn trim_pod(meta: &mut ObjectMeta) {
     }
 }
 
-/// The same for the Secret of a link.
+/// Removes from the metadata of the Secret of a link what the controller does not read.
 pub(super) fn trim_secret(meta: &mut ObjectMeta) {
     trim(meta, &[ENTANGLEMENT], &[LINK]);
 }

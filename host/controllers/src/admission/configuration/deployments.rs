@@ -1,6 +1,6 @@
-//! The ValidatingWebhookConfiguration for deployments. Pure.
+//! The ValidatingWebhookConfiguration for deployments and their deletion. Pure.
 
-use super::{Inputs, PATIENCE, condition};
+use super::{Inputs, PATIENCE, condition, deletions};
 use crate::admission::DEPLOYMENTS;
 use boson_manifest::labels;
 use k8s_openapi::api::admissionregistration::v1::{
@@ -11,7 +11,7 @@ use k8s_openapi::api::admissionregistration::v1::{
 pub(in crate::admission) fn deployments(inputs: &Inputs<'_>) -> ValidatingWebhookConfiguration {
     ValidatingWebhookConfiguration {
         metadata: inputs.metadata(),
-        webhooks: Some(vec![webhook(inputs)]),
+        webhooks: Some(vec![webhook(inputs), deletions::webhook(inputs)]),
     }
 }
 
@@ -54,7 +54,24 @@ mod tests {
     fn failures_do_not_block() {
         let monitored = Namespaces::Monitored("id".into());
         let configuration = inputs(&Way::Service("w".into()), &monitored, deployments);
-        let webhook = configuration.webhooks.unwrap().remove(0);
-        assert_eq!(webhook.failure_policy.as_deref(), Some("Ignore"));
+        let webhooks = configuration.webhooks.unwrap();
+        assert_eq!(webhooks.len(), 2);
+        for webhook in webhooks {
+            assert_eq!(webhook.failure_policy.as_deref(), Some("Ignore"), "{}", webhook.name);
+        }
+    }
+
+    #[test]
+    fn the_conditions_of_a_deletion_do_not_read_the_new_object() {
+        let monitored = Namespaces::Monitored("id".into());
+        let configuration = inputs(&Way::Service("w".into()), &monitored, deployments);
+        let webhooks = configuration.webhooks.unwrap();
+        let deletions = webhooks
+            .iter()
+            .find(|webhook| webhook.rules.as_ref().unwrap()[0].operations == Some(vec!["DELETE".to_string()]));
+        for condition in deletions.unwrap().match_conditions.iter().flatten() {
+            assert!(!condition.expression.contains("(object."), "{}", condition.expression);
+            assert!(!condition.expression.contains(" object."), "{}", condition.expression);
+        }
     }
 }
