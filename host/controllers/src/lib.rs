@@ -9,6 +9,7 @@ pub mod conversion;
 mod deployment;
 mod job;
 mod links;
+mod orphans;
 pub mod plugins;
 mod pod_problems;
 pub mod prune;

@@ -1,9 +1,11 @@
-//! A deployment whose links others use is deleted: `kubectl` warns, and nothing blocks the deletion.
+//! A deployment whose links others use is deleted: `kubectl` warns, and nothing blocks the deletion. What names it
+//! afterwards gets an event.
 
-use crate::links::{DIGEST, consumer, deployed, until};
+use crate::links::{BROKER, DIGEST, annotations, consumer, deployed, pod, until, until_created};
 use crate::operator::{Environment, config_map};
+use anyhow::Result;
 use boson_tests::cluster::Answer;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Shares the link of the broker.
 const SHARE: &str = "- type: replace
@@ -26,9 +28,23 @@ fn delete(env: &Environment, name: &str, more: &[&str]) -> Answer {
     env.cluster.try_kubectl(arguments, "").unwrap()
 }
 
+/// The events about an object: reason and note.
+fn events(env: &Environment, kind: &str, name: &str) -> Result<Vec<(String, String)>> {
+    let events: Value = serde_json::from_str(&env.kubectl(&["get", "events.events.k8s.io", "--output=json"])?)?;
+    let events = events["items"].as_array().cloned().unwrap_or_default();
+    let about = |event: &&Value| event["regarding"]["kind"] == kind && event["regarding"]["name"] == name;
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
+    let found = events.iter().filter(about);
+    Ok(found
+        .map(|event| (text(&event["reason"]), text(&event["note"])))
+        .collect())
+}
+
 /// A second deployment of the example, which uses the link of the first, and a workload that does.
 fn with_consumers(name: &str) -> Environment {
     let env = deployed(name, &format!("{name}-none"));
+    until_created(&env, &pod("first", &annotations("nats", BROKER)));
+    env.kubectl(&["delete", "pod/first", "--force"]).unwrap();
     let mut second = env.deployment(&["nats-scale", "use"]);
     second["metadata"]["name"] = "second".into();
     env.apply(&[
@@ -73,9 +89,67 @@ fn deleting_a_deployment_whose_links_are_used_warns_and_is_never_refused() {
         "{reviews}"
     );
 
+    // Its consumers report that it is gone; when it is created again, its Secret and its workload are not in error any
+    // more.
+    assert!(delete(&env, "nats", &[]).success);
+    until("the event of the workload", || {
+        let events = events(&env, "Deployment", "web")?;
+        Ok(events.iter().any(|(reason, note)| {
+            reason == "LinksUnknownDeployment" && note.contains("names the BOSHDeployment 'nats', but namespace")
+        }))
+    });
+    env.apply(&[env.deployment(&["nats-scale", "share"])]).unwrap();
+    until("the end of the error", || {
+        let events = events(&env, "Deployment", "web")?;
+        Ok(events.iter().any(|(reason, _)| reason == "LinksDeploymentFound"))
+    });
+
     // An operator that is not available blocks no deletion.
     env.operator.kill();
     let answer = delete(&env, "nats", &[]);
     assert!(answer.success && !answer.stderr.contains("Warning"), "{answer:?}");
     assert!(env.get("boshdeployment/nats").is_err());
+}
+
+#[test]
+fn native_objects_that_name_an_unknown_deployment_get_one_event_each() {
+    let env = deployed("link-unknown", "link-unknown-none");
+    let annotations = |deployment: &str| {
+        json!({"quarks.cloudfoundry.org/deployment-name": deployment,
+            "quarks.cloudfoundry.org/provides": r#"{"name":"db","type":"sql"}"#})
+    };
+    let secret = |name: &str, deployment: &str| {
+        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "annotations": annotations(deployment)},
+            "stringData": {"password": "not-shown"}})
+    };
+    env.apply(&[
+        secret("good", "nats"),
+        secret("unknown", "nuts"),
+        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "unrelated",
+            "annotations": {"quarks.cloudfoundry.org/deployment-name": "nuts"}}}),
+        json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "service", "annotations": annotations("nuts")},
+            "spec": {"selector": {"app": "db"}, "ports": [{"port": 5432}]}}),
+    ])
+    .unwrap();
+    let note = format!(
+        "quarks.cloudfoundry.org/deployment-name names the BOSHDeployment 'nuts', but namespace '{}' has none of that \
+         name; it provides a link to no deployment",
+        env.namespace
+    );
+    let wanted = [("LinksUnknownDeployment".to_string(), note)];
+    for (kind, name) in [("Secret", "unknown"), ("Service", "service")] {
+        until(name, || Ok(events(&env, kind, name)? == wanted));
+    }
+    for name in ["good", "unrelated"] {
+        assert_eq!(events(&env, "Secret", name).unwrap(), [], "{name}");
+    }
+    let mut nuts = env.deployment(&["nats-scale"]);
+    nuts["metadata"]["name"] = "nuts".into();
+    env.apply(&[nuts]).unwrap();
+    for (kind, name) in [("Secret", "unknown"), ("Service", "service")] {
+        until("the end of the error", || {
+            let events = events(&env, kind, name)?;
+            Ok(events.len() == 2 && events.iter().any(|(reason, _)| reason == "LinksDeploymentFound"))
+        });
+    }
 }

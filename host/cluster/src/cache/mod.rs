@@ -16,7 +16,7 @@ use boson_api::{QuarksStatefulSet, QuarksStatefulSetStatus};
 use boson_manifest::labels;
 use k8s_openapi::api::core::v1::Volume;
 use kube::ResourceExt;
-use selector::{endpoints, is_of_links};
+use selector::{deployment_of_links, endpoints, is_of_links};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -188,6 +188,17 @@ impl Cache {
             .filter(|place| place.kind == kind)
             .map(|place| place.name.clone())
             .collect()
+    }
+
+    /// The native objects that provide links, in one namespace or in all, each with the deployment that it names.
+    pub fn natives(&self, namespace: Option<&str>) -> Vec<(Place, String)> {
+        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        let homes = tables.homes.iter();
+        let named = homes.filter_map(|(home, places)| {
+            let deployment = deployment_of_links(home, namespace)?;
+            Some(places.iter().map(move |place| (place.clone(), deployment.to_string())))
+        });
+        named.flatten().collect()
     }
 
     /// What an object belongs to; empty if it is not stored.

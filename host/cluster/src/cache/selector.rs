@@ -140,6 +140,12 @@ pub(super) fn is_of_links(home: &str) -> bool {
     home.starts_with(LINKS)
 }
 
+/// The deployment of a home of [`links`] in this namespace, or in any.
+pub(super) fn deployment_of_links<'h>(home: &'h str, namespace: Option<&str>) -> Option<&'h str> {
+    let (here, deployment) = home.strip_prefix(LINKS)?.split_once('/')?;
+    Some(deployment).filter(|_| namespace.is_none_or(|namespace| namespace == here))
+}
+
 /// The home of the EndpointSlices of a Service.
 pub(super) fn endpoints(namespace: &str, service: &str) -> String {
     format!("endpoints/{namespace}/{service}")

@@ -1,6 +1,7 @@
 //! The watches of the controller: deployments, what they own, what they refer to, and what explains why a step is
 //! stuck.
 
+use super::act::natives::report_orphans;
 use super::act::status::count;
 use super::context::Context;
 use super::memory::Source;
@@ -39,16 +40,19 @@ pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Opti
     };
     let reconcile =
         |object: Arc<BoshDeployment>, context: Arc<Context>| async move { context.reconcile(&object).await };
-    running
-        .drive_queue(
-            NAME,
-            &namespace,
-            (store, queue),
-            context,
-            reconcile,
-            (concurrency, forget),
-        )
-        .await;
+    let (checked, deployments) = (context.clone(), store.clone());
+    let driving = running.drive_queue(
+        NAME,
+        &namespace,
+        (store, queue),
+        context,
+        reconcile,
+        (concurrency, forget),
+    );
+    tokio::select! {
+        () = driving => {}
+        () = report_orphans(&checked, &namespace, &deployments) => {}
+    }
 }
 
 /// The deployments, and a requeue for each change.

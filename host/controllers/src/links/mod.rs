@@ -17,6 +17,7 @@ mod found;
 mod memory;
 mod plan;
 mod seen;
+mod unknown;
 mod watch;
 
 pub(crate) use consumed::{Consumed, LinkName};

@@ -3,7 +3,7 @@
 
 use super::found;
 use super::seen::{self, Seen};
-use super::{Context, DeploymentMeta};
+use super::{Context, DeploymentMeta, unknown};
 use boson_cluster::reconcile::watches::Watches;
 use boson_cluster::reconcile::{Running, batched};
 use boson_manifest::labels::{CONSUMER, DEPLOYMENT, ENTANGLEMENT};
@@ -31,24 +31,27 @@ pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Opti
         named(meta, name.cloned())
     });
     let seen = Arc::new(Seen { pods, secrets });
+    let (reconciled, checked) = (seen.clone(), context.clone());
     let reconcile = move |deployment: Arc<DeploymentMeta>, context: Arc<Context>| {
-        let seen = seen.clone();
+        let seen = reconciled.clone();
         async move { context.reconcile(&seen, &deployment).await }
     };
     let forgetting = context.clone();
     let forget = move |namespace: &str, name: &str| drop(forgetting.memory.take(namespace, name));
     let (store, queue) = watches.queue();
-    let concurrency = running.concurrency;
-    running
-        .drive_queue(
-            NAME,
-            &namespace,
-            (store, batched(queue, WINDOW)),
-            context,
-            reconcile,
-            (concurrency, forget),
-        )
-        .await;
+    let (concurrency, deployments) = (running.concurrency, store.clone());
+    let driving = running.drive_queue(
+        NAME,
+        &namespace,
+        (store, batched(queue, WINDOW)),
+        context,
+        reconcile,
+        (concurrency, forget),
+    );
+    tokio::select! {
+        () = driving => {}
+        () = unknown::report_orphans(&checked, &seen, &deployments) => {}
+    }
 }
 
 /// The deployment of this name in the namespace of the object.

@@ -5,6 +5,7 @@ pub mod documents;
 pub mod events;
 pub mod garbage;
 mod job_sources;
+pub mod natives;
 pub mod plugins;
 pub mod post_deploy;
 mod preflight;

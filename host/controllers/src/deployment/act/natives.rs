@@ -1,0 +1,75 @@
+//! Reports native Secrets and Services that provide a link to a deployment that does not exist.
+
+use crate::deployment::context::Context;
+use crate::orphans::{Namers, Naming, is_in, report};
+use boson_api::BoshDeployment;
+use boson_cluster::client::{Error, Kind, Notice};
+use boson_manifest::labels::DEPLOYMENT_NAME;
+use k8s_openapi::api::core::v1::{Secret, Service};
+use kube::core::PartialObjectMeta;
+use kube::runtime::reflector::Store;
+use std::collections::BTreeSet;
+
+/// Native objects that provide links, in one namespace or in all.
+struct Natives<'c> {
+    context: &'c Context,
+    namespace: Option<&'c str>,
+    deployments: &'c Store<BoshDeployment>,
+}
+
+/// Checks from time to time, for ever.
+pub async fn report_orphans(context: &Context, namespace: &Option<String>, deployments: &Store<BoshDeployment>) {
+    let natives = Natives {
+        context,
+        namespace: namespace.as_deref(),
+        deployments,
+    };
+    report(&context.cluster, &natives).await;
+}
+
+// === impl Natives ===
+
+impl Natives<'_> {
+    /// Emits an event about an object, if it still exists.
+    async fn emit_about<K: Kind + Send + Sync>(
+        &self,
+        (namespace, name): (&str, &str),
+        notice: &Notice,
+    ) -> Result<(), Error> {
+        match self.context.cluster.get::<K>(namespace, name).await? {
+            Some(object) => self.context.events.emit(&object, notice).await,
+            None => Ok(()),
+        }
+    }
+}
+
+impl Namers for Natives<'_> {
+    /// Kind and name.
+    type What = (&'static str, String);
+    const KEY: &'static str = DEPLOYMENT_NAME;
+    const EFFECT: &'static str = "it provides a link to no deployment";
+
+    fn all(&self) -> BTreeSet<Naming<Self::What>> {
+        let all = self.context.cache.natives(self.namespace).into_iter();
+        let all = all.filter(|(place, _)| self.context.scope.holds(&place.namespace));
+        all.map(|(place, deployment)| Naming {
+            namespace: place.namespace,
+            deployment,
+            what: (place.kind, place.name),
+        })
+        .collect()
+    }
+
+    fn has_deployment(&self, one: &Naming<Self::What>) -> bool {
+        is_in(self.deployments, one)
+    }
+
+    async fn emit(&self, one: &Naming<Self::What>, notice: &Notice) -> Result<(), Error> {
+        let (kind, name) = &one.what;
+        let place = (one.namespace.as_str(), name.as_str());
+        match *kind {
+            "Secret" => self.emit_about::<PartialObjectMeta<Secret>>(place, notice).await,
+            _ => self.emit_about::<PartialObjectMeta<Service>>(place, notice).await,
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Reports workloads whose pods consume links of a deployment that does not exist any more.
+
+use super::plan::owner;
+use super::seen::{PodMeta, Seen};
+use super::{Context, DeploymentMeta};
+use crate::orphans::{Namers, Naming, is_in, report};
+use boson_cluster::client::{Error, Kind, Notice};
+use boson_manifest::labels::DEPLOYMENT;
+use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::ObjectMeta;
+use kube::core::PartialObjectMeta;
+use kube::runtime::reflector::Store;
+use std::collections::BTreeSet;
+use std::marker::PhantomData;
+
+/// Workloads whose pods consume links.
+struct Consumers<'c> {
+    context: &'c Context,
+    seen: &'c Seen,
+    deployments: &'c Store<DeploymentMeta>,
+}
+
+/// The controller of a pod, or the pod itself.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Workload {
+    kind: String,
+    name: String,
+    uid: String,
+}
+
+/// Checks from time to time, for ever.
+pub(super) async fn report_orphans(context: &Context, seen: &Seen, deployments: &Store<DeploymentMeta>) {
+    let consumers = Consumers {
+        context,
+        seen,
+        deployments,
+    };
+    report(&context.cluster, &consumers).await;
+}
+
+// === impl Consumers ===
+
+impl Namers for Consumers<'_> {
+    type What = Workload;
+    const KEY: &'static str = DEPLOYMENT;
+    const EFFECT: &'static str = "its pods keep the last values of their links, and new pods are refused";
+
+    fn all(&self) -> BTreeSet<Naming<Workload>> {
+        let pods = self.seen.pods.state();
+        let all = pods.iter().filter_map(|pod| naming(pod));
+        all.filter(|one| self.context.scope.holds(&one.namespace)).collect()
+    }
+
+    fn has_deployment(&self, one: &Naming<Workload>) -> bool {
+        is_in(self.deployments, one)
+    }
+
+    async fn emit(&self, one: &Naming<Workload>, notice: &Notice) -> Result<(), Error> {
+        let context = self.context;
+        let (namespace, Workload { kind, name, uid }) = (one.namespace.as_str(), &one.what);
+        match kind.as_str() {
+            "ReplicaSet" => {
+                let set: Option<PartialObjectMeta<ReplicaSet>> = context.cluster.get(namespace, name).await?;
+                let owner = set.as_ref().and_then(|set| owner(&set.metadata));
+                match owner.filter(|owner| owner.kind == "Deployment") {
+                    Some(owner) => {
+                        emit_about::<Deployment>(context, namespace, (&owner.name, &owner.uid), notice).await
+                    }
+                    None => emit_about::<ReplicaSet>(context, namespace, (name, uid), notice).await,
+                }
+            }
+            "StatefulSet" => emit_about::<StatefulSet>(context, namespace, (name, uid), notice).await,
+            "DaemonSet" => emit_about::<DaemonSet>(context, namespace, (name, uid), notice).await,
+            "Job" => emit_about::<Job>(context, namespace, (name, uid), notice).await,
+            "Pod" => emit_about::<Pod>(context, namespace, (name, uid), notice).await,
+            // An object of another kind may be in a group that the operator does not know.
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The workload of a pod, and the deployment that the pod names.
+fn naming(pod: &PodMeta) -> Option<Naming<Workload>> {
+    let meta = &pod.metadata;
+    let (kind, name, uid) = match owner(meta) {
+        Some(owner) => (owner.kind, owner.name, owner.uid),
+        None => ("Pod".to_string(), meta.name.clone()?, meta.uid.clone()?),
+    };
+    Some(Naming {
+        namespace: meta.namespace.clone()?,
+        deployment: meta.annotations.as_ref()?.get(DEPLOYMENT)?.clone(),
+        what: Workload { kind, name, uid },
+    })
+}
+
+/// Emits an event about an object that is known by name and UID.
+async fn emit_about<K: Kind + Send + Sync>(
+    context: &Context,
+    namespace: &str,
+    (name, uid): (&str, &str),
+    notice: &Notice,
+) -> Result<(), Error> {
+    let object = PartialObjectMeta::<K> {
+        types: None,
+        metadata: ObjectMeta {
+            name: Some(name.into()),
+            namespace: Some(namespace.into()),
+            uid: Some(uid.into()),
+            ..ObjectMeta::default()
+        },
+        _phantom: PhantomData,
+    };
+    context.events.emit(&object, notice).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_pods_of_a_workload_are_one_object() {
+        let pod = |name: &str, owners: serde_json::Value| -> PodMeta {
+            let value = json!({"metadata": {"name": name, "namespace": "n", "uid": name,
+                "annotations": {DEPLOYMENT: "cf"}, "ownerReferences": owners}});
+            serde_json::from_value(value).unwrap()
+        };
+        let owners =
+            json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u", "controller": true}]);
+        let pods = [pod("a", owners.clone()), pod("b", owners), pod("bare", json!([]))];
+        let all: BTreeSet<_> = pods.iter().filter_map(naming).collect();
+        let kinds: Vec<&str> = all.iter().map(|one| one.what.kind.as_str()).collect();
+        assert_eq!(kinds, ["Pod", "ReplicaSet"]);
+    }
+}
