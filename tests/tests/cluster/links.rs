@@ -66,7 +66,7 @@ fn pod(name: &str, annotations: &Value) -> Value {
     json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "annotations": annotations}, "spec": pod_spec()})
 }
 
-fn create(env: &Environment, namespace: &str, object: &Value) -> Answer {
+pub fn create(env: &Environment, namespace: &str, object: &Value) -> Answer {
     let arguments = ["--namespace", namespace, "create", "--filename=-"];
     env.cluster.try_kubectl(arguments, &object.to_string()).unwrap()
 }

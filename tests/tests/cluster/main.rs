@@ -38,6 +38,7 @@ mod kubectl_plugin;
 mod leader_election;
 mod link_deaths;
 mod link_deletions;
+mod link_mistakes;
 mod link_races;
 mod links;
 mod memory;

@@ -10,13 +10,13 @@ use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
-const GROUP: &str = "quarks.cloudfoundry.org";
+pub const GROUP: &str = "quarks.cloudfoundry.org";
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 /// Where the resolved document of a group has the links of its first job.
 const LINKS: &str = "/instance_groups/0/jobs/0/properties/quarks/consumes";
 
 /// The group `client` consumes the link `nats`; the group `bystander` consumes nothing.
-const MANIFEST: &str = r#"releases:
+pub const MANIFEST: &str = r#"releases:
 - {name: native, version: "1", url: registry.example.com/native}
 - {name: demo, version: "1", url: registry.example.com/demo}
 stemcells:
@@ -33,11 +33,11 @@ instance_groups:
 "#;
 
 /// A deployment that consumes a link.
-struct Consumer {
-    tenant: Tenant,
+pub struct Consumer {
+    pub tenant: Tenant,
 }
 
-async fn set(id: &str) -> OperatorProcess {
+pub async fn set(id: &str) -> OperatorProcess {
     let operator = OperatorProcess::set(id, false, &[]).await;
     let release = root().join("tests/fixtures/releases/native");
     operator
@@ -57,7 +57,7 @@ fn annotations(more: Value) -> Value {
     all
 }
 
-fn secret(name: &str, password: &str, more: Value) -> Value {
+pub fn secret(name: &str, password: &str, more: Value) -> Value {
     json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "annotations": annotations(more)},
         "stringData": {"nats.password": password}})
 }
@@ -72,7 +72,7 @@ fn service(name: &str) -> Value {
 // === impl Consumer ===
 
 impl Consumer {
-    async fn new(operator: &OperatorProcess, name: &str) -> Self {
+    pub async fn new(operator: &OperatorProcess, name: &str) -> Self {
         let tenant = operator.tenant(name);
         tenant.config_map("d-manifest", "manifest", MANIFEST).await;
         Self { tenant }
@@ -112,7 +112,7 @@ impl Consumer {
     }
 
     /// Waits for a link that meets the condition.
-    async fn until(&self, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
+    pub async fn until(&self, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
         let began = Instant::now();
         loop {
             let link = self.link().await;
@@ -126,7 +126,7 @@ impl Consumer {
     }
 
     /// Waits until the deployment is not converted for this reason, and returns the message.
-    async fn wrong(&self, reason: &str) -> String {
+    pub async fn wrong(&self, reason: &str) -> String {
         let is_wrong = |deployment: &Value| {
             is(deployment, "Converted", "False") && condition(deployment, "Converted").unwrap()["reason"] == reason
         };
@@ -136,7 +136,7 @@ impl Consumer {
     }
 
     /// The generation of a group's workload, and the resolved document that its pods mount.
-    async fn workload(&self, group: &str) -> Value {
+    pub async fn workload(&self, group: &str) -> Value {
         let name = format!("d-{group}");
         let set = self.tenant.get(OURS, "QuarksStatefulSet", &name).await.unwrap();
         json!([set["metadata"]["generation"], set["spec"]])
