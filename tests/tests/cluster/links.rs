@@ -62,7 +62,7 @@ pub fn consumer(name: &str, deployment: &str) -> Value {
     })
 }
 
-fn pod(name: &str, annotations: &Value) -> Value {
+pub fn pod(name: &str, annotations: &Value) -> Value {
     json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "annotations": annotations}, "spec": pod_spec()})
 }
 
@@ -80,7 +80,7 @@ pub fn until(what: &str, holds: impl Fn() -> Result<bool>) {
 }
 
 /// Creates a pod that asks for links, as soon as API servers use the webhook.
-fn until_created(env: &Environment, object: &Value) {
+pub fn until_created(env: &Environment, object: &Value) {
     until("an answer of the webhook", || {
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
         let created = create(env, &env.namespace, object).success;
