@@ -55,7 +55,7 @@ pub struct ConvertArguments {
     cloud_configs: Vec<PathBuf>,
     /// Add links from outside of the deployment: those that native Secrets and Services provide, with the Pods or
     /// EndpointSlices behind the Services, and those that other deployments share. A file as `kubectl get -o yaml` or
-    /// `host convert` prints it, or a directory of such files; repeat it for several
+    /// this command prints it, or a directory of such files; repeat it for several
     #[arg(long = "native", value_name = "FILE|DIR")]
     natives: Vec<PathBuf>,
     /// Name of the deployment [default: the manifest's name]
