@@ -12,6 +12,7 @@
 pub mod conditions;
 pub mod deployment;
 pub mod job;
+pub mod plugin_approval;
 pub mod request;
 pub mod schema;
 pub mod secret;
@@ -28,13 +29,15 @@ pub use deployment::{
     ResourceReference,
 };
 pub use job::{QuarksJob, QuarksJobSpec, QuarksJobStatus};
+pub use plugin_approval::{ApprovedVersion, OnFailure, PluginApproval, PluginApprovalSpec};
 pub use secret::{QuarksSecret, QuarksSecretSpec, QuarksSecretStatus};
 pub use stateful_set::{PodProblem, QuarksStatefulSet, QuarksStatefulSetSpec, QuarksStatefulSetStatus};
 
 /// The definitions that the operator needs in a cluster.
-pub fn definitions() -> [CustomResourceDefinition; 4] {
+pub fn definitions() -> [CustomResourceDefinition; 5] {
     [
         BoshDeployment::crd(),
+        PluginApproval::crd(),
         QuarksJob::crd(),
         QuarksSecret::crd(),
         QuarksStatefulSet::crd(),

@@ -256,7 +256,7 @@ impl Metrics {
         );
         registry.register(
             "plugins_refused",
-            "Plugins from ConfigMaps whose current content is rejected",
+            "Plugins from ConfigMaps whose current content is rejected, or waits for an approval",
             self.plugins_refused.clone(),
         );
         self.plugins.register(registry);

@@ -101,6 +101,11 @@ boson_pipeline::codes::codes! {
     PLUGIN_PARTS = "plugin-parts", "A plugin's component is incomplete",
         "`binaryData` must contain `plugin.wasm`, or `plugin.wasm.zst`, or numbered parts of one of them from `.0` \
          on, in one or several ConfigMaps.";
+    PLUGIN_NOT_APPROVED = "plugin-not-approved", "A version of a plugin waits for an approval",
+        "The operator was started with `--plugin-updates approve`. The message lists what the version gains, compared with the \
+         approved version that it differs least from. Until it is approved, the last good version stays in use. Read the ConfigMap, \
+         and approve the version with `host plugin approve` and the digest in the message. This needs permissions for \
+         PluginApprovals, which users who write ConfigMaps usually do not have. Or go back with `host plugin rollback`.";
     PLUGIN_NOT_PINNED = "plugin-not-pinned", "The image of a plugin has no digest",
         "A tag can refer to another image tomorrow. The operator resolves the tag of a plugin once and records the digest in \
          the annotation `quarks.cloudfoundry.org/plugin-image` of the ConfigMap. It cannot do this where it has no permission \

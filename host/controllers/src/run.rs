@@ -166,7 +166,15 @@ async fn follow_namespaces_and_plugins(
     health: &Health,
 ) -> Infallible {
     let (host, components) = (&config.conversion.plugin_host, &config.conversion.components);
-    let loading = plugins.run(cluster, host, components, &config.namespaces, scope, health);
+    let permissions = &config.conversion.permissions;
+    let loading = plugins.run(
+        cluster,
+        (host, components),
+        &config.namespaces,
+        scope,
+        health,
+        permissions,
+    );
     match &config.namespaces {
         Namespaces::Fixed(_) => loading.await,
         Namespaces::Monitored(id) => {

@@ -48,7 +48,13 @@ impl Cluster {
             let folder = root().join("crds");
             let words = ["apply", "--server-side", "--force-conflicts", "--filename"].map(OsString::from);
             self.kubectl(words.into_iter().chain([folder.into()]))?;
-            let kinds = ["boshdeployments", "quarkssecrets", "quarksstatefulsets", "quarksjobs"];
+            let kinds = [
+                "boshdeployments",
+                "pluginapprovals",
+                "quarkssecrets",
+                "quarksstatefulsets",
+                "quarksjobs",
+            ];
             let kinds = kinds.map(|kind| format!("crd/{kind}.quarks.cloudfoundry.org"));
             let wait = ["wait", "--for=condition=Established", "--timeout=60s"].map(String::from);
             self.kubectl(wait.iter().chain(&kinds))?;

@@ -3,8 +3,8 @@
 use crate::guests::Guest;
 use crate::installed::Installed;
 use crate::plugin_objects;
-use anyhow::Result;
-use boson_tests::root;
+use anyhow::{Context, Result, ensure};
+use boson_tests::{host, root};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -356,12 +356,27 @@ fn pull(it: &mut Installed) -> Result<()> {
         "stringData": {".dockerconfigjson": json!({"auths": {}}).to_string()}
     });
     it.apply_all(&[secret, plugin])?;
+    it.until("its approval is missing", || is(it, "PluginsHealthy", "False"))?;
+    let kubeconfig = it.cluster.kubeconfig();
+    let kubeconfig = kubeconfig.to_str().context("a path of text")?;
+    let approve = [
+        "plugin",
+        "approve",
+        "pulled",
+        "--namespace",
+        &it.system,
+        "--kubeconfig",
+        kubeconfig,
+    ];
+    let approved = host(it.operator.files(), approve)?;
+    ensure!(approved.code == 0, "{}", approved.stderr);
     it.until_there("configmap/pulled", true)?;
     let own = [
         "--namespace",
         &it.system,
         "delete",
         "configmap/pulled",
+        "pluginapproval/pulled",
         "secret/boson-plugin-pull",
     ];
     it.cluster.kubectl(own)?;

@@ -55,6 +55,7 @@ pub fn install() -> Result<()> {
             "--for=condition=Established",
             "--timeout=60s",
             "crd/boshdeployments.quarks.cloudfoundry.org",
+            "crd/pluginapprovals.quarks.cloudfoundry.org",
             "crd/quarkssecrets.quarks.cloudfoundry.org",
             "crd/quarksstatefulsets.quarks.cloudfoundry.org",
             "crd/quarksjobs.quarks.cloudfoundry.org",
@@ -81,6 +82,7 @@ impl Installed {
         installed
             .operator
             .set("BOSON_SIGNER_NAME", Some("quarks.cloudfoundry.org/boson".into()));
+        installed.operator.set("BOSON_PLUGIN_UPDATES", Some("approve".into()));
         for namespace in &installed.namespaces {
             let label = "quarks.cloudfoundry.org/monitored=boson";
             installed.cluster.kubectl(["label", "namespace", namespace, label])?;
@@ -102,6 +104,7 @@ impl Installed {
             installed.apply_all(&moved)?;
         }
         let namespaces = installed.namespaces.join(",");
+        installed.operator.set("BOSON_PLUGIN_UPDATES", Some("approve".into()));
         installed.operator.set("BOSON_NAMESPACES", Some(namespaces.into()));
         installed.start(true)?;
         Ok(installed)

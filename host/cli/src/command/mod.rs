@@ -18,6 +18,7 @@ pub mod names;
 mod native;
 pub mod operator;
 pub mod plugin;
+pub mod plugin_approve;
 pub mod plugin_diff;
 pub mod plugin_inspect;
 pub mod plugin_new;

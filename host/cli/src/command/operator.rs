@@ -17,7 +17,7 @@ use boson_cluster::lease::Election;
 use boson_cluster::metrics::Metrics;
 use boson_cluster::namespaces::Namespaces;
 use boson_controllers::admission::{self, Way};
-use boson_controllers::plugins::{PluginPolicy, PluginSources};
+use boson_controllers::plugins::{PluginPolicy, PluginSources, PluginUpdates};
 use boson_controllers::{Config, Conversion};
 use boson_pipeline::bundle::Permissions;
 use boson_pipeline::report::Sources;
@@ -165,6 +165,16 @@ pub struct OperatorArguments {
     /// is recorded in the plugin's ConfigMap
     #[arg(long, env = "BOSON_PLUGINS_PINNED", help_heading = "Plugins")]
     plugins_pinned: bool,
+    /// What happens with new versions of plugins from ConfigMaps
+    #[arg(
+        long = "plugin-updates",
+        value_enum,
+        value_name = "UPDATES",
+        default_value_t,
+        env = "BOSON_PLUGIN_UPDATES",
+        help_heading = "Plugins"
+    )]
+    updates: Updates,
     #[command(flatten)]
     signatures: SignatureArguments,
     #[command(flatten)]
@@ -191,6 +201,25 @@ impl From<PluginsFrom> for PluginSources {
             PluginsFrom::Off => Self::Off,
             PluginsFrom::Operator => Self::Operator,
             PluginsFrom::All => Self::All,
+        }
+    }
+}
+
+/// What happens with new versions of plugins from ConfigMaps.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum Updates {
+    /// They are used as soon as they are loaded
+    #[default]
+    Automatic,
+    /// A version that gains something is used when a PluginApproval covers it: see `host plugin approve`
+    Approve,
+}
+
+impl From<Updates> for PluginUpdates {
+    fn from(updates: Updates) -> Self {
+        match updates {
+            Updates::Automatic => Self::Automatic,
+            Updates::Approve => Self::Approve,
         }
     }
 }
@@ -307,6 +336,7 @@ async fn operate(
         plugins: PluginPolicy {
             sources: arguments.sources.into(),
             pinned: arguments.plugins_pinned,
+            updates: arguments.updates.into(),
         },
         conversion: Conversion {
             plugin_host: Arc::new(rules),

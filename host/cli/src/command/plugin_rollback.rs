@@ -17,7 +17,7 @@ const DIGITS: usize = 12;
 const HISTORY: &str = "\
 The operator records the last ten versions of each plugin, and keeps the content of the last three that were active, up to 8 MiB when \
 packed. They are ConfigMaps beside those of the plugin, and are deleted with it. KEPT says whether `host plugin rollback` can use a \
-version.
+version. The REASON of a pending version says what it gains: `host plugin approve` approves it.
 
 Examples:
   host plugin history
@@ -57,7 +57,7 @@ pub struct RollbackArguments {
 
 /// Where plugins are.
 #[derive(Args, Debug)]
-struct Place {
+pub struct Place {
     /// Namespace of the plugin [default: that of the kubeconfig's context]
     #[arg(short, long, value_name = "NAMESPACE")]
     namespace: Option<String>,
@@ -68,7 +68,8 @@ struct Place {
 // === impl Place ===
 
 impl Place {
-    async fn cluster(&self) -> anyhow::Result<(Cluster, String)> {
+    /// The cluster, and the namespace in it.
+    pub async fn cluster(&self) -> anyhow::Result<(Cluster, String)> {
         let client = self.connection.client().await?;
         let namespace = self.namespace.clone();
         let namespace = namespace.unwrap_or_else(|| client.default_namespace().to_string());
@@ -110,7 +111,8 @@ pub fn run(arguments: &RollbackArguments) -> Result<(), Failed> {
     ))?)
 }
 
-fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> Result<T, Failed> {
+/// Runs calls of the API server.
+pub fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> Result<T, Failed> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     Ok(runtime.block_on(work)?)
 }
@@ -129,6 +131,7 @@ fn row(plugin: &str, one: &Revision) -> [String; 7] {
         RevisionState::Active => "active",
         RevisionState::Superseded => "superseded",
         RevisionState::Rejected => "rejected",
+        RevisionState::Pending => "pending",
     };
     let kept = if one.copies > 0 { "yes" } else { "no" };
     // The first line: excerpts follow.

@@ -82,7 +82,8 @@ pub(super) async fn describe(cluster: &Cluster, key: &Key, plugin: &Plugin) -> R
     Ok(map.map(|map| described(map, key, plugin)))
 }
 
-fn described(map: ConfigMap, key: &Key, plugin: &Plugin) -> Described {
+/// The first ConfigMap, read.
+pub(super) fn described(map: ConfigMap, key: &Key, plugin: &Plugin) -> Described {
     let stage = Stage::named(&plugin.label);
     let mut sources = Sources::default();
     let document = match stage {

@@ -1,5 +1,6 @@
 //! Loads a plugin: its component from ConfigMaps or from the disk, and then checked and compiled.
 
+use super::approval;
 use super::document::PluginDocument;
 use super::fault::Fault;
 use super::gather::{self, Gathered};
@@ -8,6 +9,7 @@ use super::pack;
 use super::queue::Queued;
 use super::registry::{Good, Key, Packed};
 use crate::conversion::{ComponentImage, Components, Content, Package, PluginHost, Settings, Signed, StoredComponent};
+use boson_api::ApprovedVersion;
 use boson_cluster::client::{Cluster, Error};
 use boson_pipeline::{Diagnostic, Stage};
 use std::sync::Arc;
@@ -47,6 +49,9 @@ impl Loader<'_> {
         let (Ok(document), Some(stage)) = (described.document.clone(), described.stage) else {
             return Ok(Outcome::Outdated);
         };
+        let Some(version) = approval::version(&document, described.record()) else {
+            return Ok(Outcome::Outdated);
+        };
         let sources = described.sources.clone();
         let digest = document.digest.as_deref().and_then(|digest| digest.get(..DIGITS));
         let digest = digest.map(|digest| format!(", sha256:{digest}")).unwrap_or_default();
@@ -71,7 +76,7 @@ impl Loader<'_> {
             },
         };
         let loaded = match gathered {
-            Ok(Some(gathered)) => self.loaded(key, document, stage, gathered).await,
+            Ok(Some(gathered)) => self.loaded(key, document, version, gathered).await,
             Ok(None) => return Ok(Outcome::Evicted),
             Err(errors) => Err(errors),
         };
@@ -125,7 +130,7 @@ impl Loader<'_> {
         &self,
         key: &Key,
         mut document: PluginDocument,
-        stage: Stage,
+        version: ApprovedVersion,
         Gathered {
             content,
             signed,
@@ -133,6 +138,7 @@ impl Loader<'_> {
             cases,
         }: Gathered,
     ) -> Result<Good, Vec<Diagnostic>> {
+        let stage = document.stage;
         let package = Package {
             namespace: key.namespace.as_str().into(),
             name: document.name.clone(),
@@ -151,6 +157,7 @@ impl Loader<'_> {
         document.digest = Some(loaded.digest);
         Ok(Good {
             document,
+            version,
             warnings: loaded.warnings,
             // Pods run the plugins of these stages, too: keep the bytes for them.
             packed: IN_PODS.contains(&stage).then(|| Arc::new(packed)),

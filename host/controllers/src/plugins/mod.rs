@@ -9,6 +9,7 @@
     reason = "errors are diagnostics, as everywhere in the pipeline, and rare"
 )]
 
+pub mod approval;
 mod copies;
 mod document;
 mod fault;
@@ -25,11 +26,13 @@ mod registry;
 mod retries;
 mod selection;
 mod sources;
+mod watches;
 mod worker;
 
 #[cfg(test)]
 mod tests;
 
+pub use approval::PluginUpdates;
 pub(crate) use copies::{Copies, copies, is_unused};
 pub(crate) use fault::Fault;
 pub(crate) use marks::COPY;
@@ -39,22 +42,15 @@ pub(crate) use selection::{Asking, Pick, Selection, Waiting, select};
 pub use sources::{PluginPolicy, PluginSources};
 
 use crate::conversion::{Components, PluginHost};
-use boson_cluster::client::api;
-use boson_cluster::client::{Cluster, Error, WatchBackoff};
+use boson_cluster::client::Cluster;
 use boson_cluster::namespaces::{Namespaces, Scope};
-use boson_cluster::serving::{Health, State};
-use follow::Listing;
+use boson_cluster::serving::Health;
+use boson_pipeline::bundle::Permissions;
 use futures::{Stream, StreamExt, stream};
-use k8s_openapi::api::core::v1::ConfigMap;
-use kube::core::PartialObjectMeta;
-use kube::runtime::{WatchStreamExt, watcher};
 use registry::Registry;
-use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::watch;
-
-/// Name of this part in the health report.
-const PART: &str = "plugins";
+use watches::Followed;
 
 /// The present plugins.
 #[derive(Clone)]
@@ -105,13 +101,12 @@ impl Plugins {
     pub async fn run(
         &self,
         cluster: &Cluster,
-        host: &Arc<dyn PluginHost>,
-        components: &Arc<dyn Components>,
+        (host, components): (&Arc<dyn PluginHost>, &Arc<dyn Components>),
         namespaces: &Namespaces,
         scope: &Scope,
         health: &Health,
+        permissions: &Permissions,
     ) {
-        health.set(PART, State::Starting);
         let watched: Vec<Option<String>> = match namespaces {
             Namespaces::Monitored(_) => vec![None],
             Namespaces::Fixed(names) => {
@@ -122,10 +117,7 @@ impl Plugins {
         };
         let followed = Followed::default();
         let watches = watched.len();
-        let following = watched
-            .iter()
-            .enumerate()
-            .map(|(nth, namespace)| follow(cluster, nth, namespace, &followed, health));
+        let following = followed.follow(cluster, &watched, health, self.policy.updates);
         let worker = worker::Worker {
             plugins: self,
             cluster,
@@ -143,55 +135,18 @@ impl Plugins {
                 host,
             },
             sources: self.policy.sources,
+            reviewer: approval::Reviewer {
+                updates: self.policy.updates,
+                approved: &followed.approved,
+                permissions,
+                operator_namespace: &self.operator_namespace,
+            },
         };
         // A newly served namespace may have plugins.
         let widened = scope.changes().for_each(|()| {
             followed.changed.send_replace(());
             std::future::ready(())
         });
-        futures::join!(futures::future::join_all(following), worker.run(), widened);
-    }
-}
-
-/// The state of the watches.
-#[derive(Debug)]
-struct Followed {
-    listing: Mutex<Listing>,
-    changed: watch::Sender<()>,
-}
-
-impl Default for Followed {
-    fn default() -> Self {
-        Self {
-            listing: Mutex::default(),
-            changed: watch::Sender::new(()),
-        }
-    }
-}
-
-async fn follow(cluster: &Cluster, nth: usize, namespace: &Option<String>, followed: &Followed, health: &Health) {
-    let selector = watcher::Config::default().labels(marks::PLUGIN);
-    let maps = api::<PartialObjectMeta<ConfigMap>>(&cluster.client(), namespace);
-    let events = watcher(maps, selector).backoff(WatchBackoff::default());
-    let mut events = pin!(events);
-    while let Some(event) = events.next().await {
-        match event {
-            Ok(event) => {
-                if matches!(event, watcher::Event::InitDone) {
-                    health.set(PART, State::Working);
-                }
-                let mut listing = followed.listing.lock().unwrap_or_else(PoisonError::into_inner);
-                if listing.take(nth, namespace.as_deref(), event) {
-                    followed.changed.send_replace(());
-                }
-            }
-            Err(error) => match Error::of_watch(&error) {
-                Some(error) => {
-                    tracing::warn!(%error, "cannot watch ConfigMaps with plugins");
-                    health.trouble(PART, error.to_string());
-                }
-                None => tracing::debug!(%error, "a watch of ConfigMaps with plugins was interrupted"),
-            },
-        }
+        futures::join!(following, worker.run(), widened);
     }
 }

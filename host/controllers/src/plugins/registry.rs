@@ -3,7 +3,7 @@
 use super::document::PluginDocument;
 use super::fault::Fault;
 use super::marks::NO_MEMORY;
-use boson_api::conditions;
+use boson_api::{ApprovedVersion, conditions};
 use boson_pipeline::{Diagnostic, Stage};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
@@ -51,6 +51,17 @@ pub enum State {
     Fine,
     /// It is refused.
     Refused(Fault),
+    /// It could be used, and waits for an approval.
+    Pending(Box<Pending>),
+}
+
+/// A version that waits for an approval.
+#[derive(Clone, Debug)]
+pub struct Pending {
+    /// What it gains.
+    pub fault: Fault,
+    /// What has to be approved.
+    pub version: ApprovedVersion,
 }
 
 /// A plugin that can be used.
@@ -58,6 +69,8 @@ pub enum State {
 pub struct Good {
     /// Its `plugin.yaml`, with the digest of the component.
     pub document: PluginDocument,
+    /// Everything about it that has to be approved.
+    pub version: ApprovedVersion,
     /// The packed component, for pods that run it.
     pub packed: Option<Arc<Packed>>,
     /// What is to be reported where it is used.
@@ -81,13 +94,14 @@ pub struct Registry {
 
 impl Registry {
     /// Digests of the components that are in use or may be being loaded, because a component is loaded before its entry
-    /// is updated: also after a failure, when the pull of an image was tried again.
+    /// is updated: also after a failure, when the pull of an image was tried again. What waits for an approval is
+    /// loaded again afterwards.
     pub fn digests(&self) -> BTreeSet<String> {
         let used = self.entries.values().filter_map(|entry| entry.good.as_ref());
         let loading = self
             .entries
             .values()
-            .filter(|entry| entry.is_loading() || entry.is_image());
+            .filter(|entry| entry.is_loading() || entry.is_image() && !matches!(entry.state, State::Pending(_)));
         let loading = loading.filter_map(|entry| entry.present.as_ref());
         let documents = used.map(|good| &good.document).chain(loading);
         documents.filter_map(|document| document.digest.clone()).collect()
@@ -101,7 +115,7 @@ impl Registry {
         };
         (
             count(|entry| entry.good.is_some()),
-            count(|entry| matches!(entry.state, State::Refused(_))),
+            count(|entry| entry.fault().is_some()),
         )
     }
 }
@@ -109,6 +123,15 @@ impl Registry {
 // === impl Entry ===
 
 impl Entry {
+    /// Why its present content is not used, if it is refused or waits for an approval.
+    pub(super) fn fault(&self) -> Option<&Fault> {
+        match &self.state {
+            State::Refused(fault) => Some(fault),
+            State::Pending(pending) => Some(&pending.fault),
+            State::Loading { .. } | State::Fine => None,
+        }
+    }
+
     /// Whether it is refused only for lack of memory.
     pub(super) fn lacks_memory(&self) -> bool {
         matches!(&self.state, State::Refused(fault) if fault.reason == conditions::reason(NO_MEMORY.name))

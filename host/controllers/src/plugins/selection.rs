@@ -140,21 +140,22 @@ impl<'a> Selecting<'a> {
         let is_shadow = entry.present.as_ref().is_some_and(|present| present.is_shadow);
         // One that cannot be read might be for any deployment.
         let would = entry.present.as_ref().is_none_or(serves);
-        match &entry.state {
-            State::Loading { since } if would && good.is_none() && !is_shadow => {
-                let name = entry.present.as_ref().map_or(&key.name, |present| &present.name);
-                self.selection.waiting.push(Waiting {
-                    name: name.clone(),
-                    since: *since,
-                });
+        if let State::Loading { since } = &entry.state
+            && would
+            && good.is_none()
+            && !is_shadow
+        {
+            let name = entry.present.as_ref().map_or(&key.name, |present| &present.name);
+            self.selection.waiting.push(Waiting {
+                name: name.clone(),
+                since: *since,
+            });
+        }
+        if let Some(fault) = entry.fault().filter(|_| would || good.is_some()) {
+            self.selection.faults.push(fault.clone());
+            if good.is_none() && !is_shadow {
+                self.lost.push((entry, fault));
             }
-            State::Refused(fault) if would || good.is_some() => {
-                self.selection.faults.push(fault.clone());
-                if good.is_none() && !is_shadow {
-                    self.lost.push((entry, fault));
-                }
-            }
-            _ => {}
         }
     }
 
@@ -174,13 +175,21 @@ impl<'a> Selecting<'a> {
                 Some(present) => present.name == used.name,
                 None => entry.stage.is_none_or(|stage| stage == Stage::from(used.stage)),
             });
-            if let Some((_, fault)) = fault {
-                let what = format!(
-                    "plugin '{}' was used and cannot be loaded any more; nothing is changed",
-                    used.name
-                );
+            if let Some((entry, fault)) = fault {
+                let is_pending = matches!(entry.state, State::Pending(_));
+                let what = match is_pending {
+                    true => "waits for an approval",
+                    false => "cannot be loaded any more",
+                };
+                let what = format!("plugin '{}' was used and {what}; nothing is changed", used.name);
                 let error = Diagnostic::error(codes::PLUGIN_LOST, format!("{what}: {}", fault.message));
-                let help = "fix the ConfigMap of the plugin, or delete it to use the built-in plugin";
+                let help = match is_pending {
+                    true => {
+                        "approve the version, go back to an approved one with `host plugin rollback`, or delete the \
+                         ConfigMap to use the built-in plugin"
+                    }
+                    false => "fix the ConfigMap of the plugin, or delete it to use the built-in plugin",
+                };
                 self.selection.errors.push(error.help(help));
             }
         }

@@ -1,5 +1,6 @@
 //! Which plugins are read at all: those from allowed namespaces, up to a number. Pure.
 
+use super::approval::PluginUpdates;
 use super::follow::Plugin;
 use super::marks::{MAX_IN_NAMESPACE, MAX_PLUGINS};
 use super::registry::Key;
@@ -14,6 +15,8 @@ pub struct PluginPolicy {
     pub sources: PluginSources,
     /// Images must have a digest in `plugin.yaml`; tags are not resolved.
     pub pinned: bool,
+    /// Whether new versions have to be approved.
+    pub updates: PluginUpdates,
 }
 
 /// Which plugins from ConfigMaps the operator uses.

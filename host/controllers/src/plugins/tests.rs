@@ -1,5 +1,6 @@
 //! Tests of the selection of plugins.
 
+use super::approval;
 use super::document::{PluginDocument, Selector};
 use super::fault::Fault;
 use super::registry::{Entry, Good, Key, Registry, State};
@@ -38,6 +39,7 @@ fn fine(document: PluginDocument, created: i64) -> Entry {
         present: Some(document.clone()),
         state: State::Fine,
         good: Some(Good {
+            version: approval::version(&document, None).unwrap(),
             document,
             packed: None,
             warnings: Vec::new(),

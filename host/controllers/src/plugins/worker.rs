@@ -2,16 +2,18 @@
 //! processor and a gigabyte. Plugins are read while another one is being compiled, and deployments keep using what is
 //! loaded.
 
+use super::Plugins;
+use super::approval::Reviewer;
 use super::fault::Fault;
 use super::follow::Plugin;
 use super::gather::{self, Described};
 use super::load::{Loader, Outcome};
 use super::pull::{AT_ONCE, Pulled, Puller};
 use super::queue::{Queue, Queued};
-use super::registry::{Entry, Key, Registry, State};
+use super::registry::{Entry, Good, Key, Registry, State};
 use super::retries::Retries;
 use super::sources::{self, PluginSources};
-use super::{Followed, Plugins};
+use super::watches::Followed;
 use crate::codes;
 use boson_api::conditions;
 use boson_cluster::client::{Cluster, Error};
@@ -37,6 +39,7 @@ pub(super) struct Worker<'a> {
     pub puller: Puller<'a>,
     pub loader: Loader<'a>,
     pub sources: PluginSources,
+    pub reviewer: Reviewer<'a>,
 }
 
 /// State between two passes.
@@ -142,6 +145,9 @@ impl Worker<'_> {
             let lacking = registry.entries.iter().filter(|(_, entry)| entry.lacks_memory());
             lacking.for_each(|(key, _)| drop(progress.read.remove(key)));
         }
+        let reviewed = self.reviewer.review(&mut registry);
+        changed |= reviewed.is_changed;
+        reviewed.approved.iter().for_each(|key| drop(progress.read.remove(key)));
         let mut unread = BTreeSet::new();
         let refused = sources::refused(self.sources, &self.plugins.operator_namespace, &plugins);
         for (key, plugin) in plugins {
@@ -176,6 +182,9 @@ impl Worker<'_> {
     /// The plugins of the served namespaces, once all of these are listed.
     fn listed(&self) -> Option<Listed> {
         let namespaces = self.scope.names()?;
+        if !self.reviewer.is_ready(self.watches) {
+            return None;
+        }
         let listing = self.followed.listing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut plugins = listing.is_complete(self.watches).then(|| listing.plugins())?;
         plugins
@@ -271,9 +280,7 @@ impl Worker<'_> {
         match (loaded.result, entry) {
             (Ok(Outcome::Good(good)), Some(entry)) => {
                 progress.retries.retain(|other| *other != key);
-                tracing::info!(plugin = %key, name = good.document.name, digest = good.document.digest, "loaded");
-                entry.good = Some(*good);
-                entry.state = State::Fine;
+                self.admit(&key, entry, *good);
             }
             (Ok(Outcome::Refused(fault)), Some(entry)) => {
                 tracing::warn!(plugin = %key, reason = fault.reason, "refused");
@@ -296,6 +303,22 @@ impl Worker<'_> {
         }
         self.publish(registry);
         true
+    }
+
+    /// Uses a loaded version, or lets it wait for an approval while the last good one stays.
+    fn admit(&self, key: &Key, entry: &mut Entry, good: Good) {
+        let (name, digest) = (&good.document.name, &good.document.digest);
+        match self.reviewer.pending(key, &good) {
+            None => {
+                tracing::info!(plugin = %key, name, digest, "loaded");
+                entry.good = Some(good);
+                entry.state = State::Fine;
+            }
+            Some(pending) => {
+                tracing::warn!(plugin = %key, name, digest, "waits for an approval");
+                entry.state = State::Pending(Box::new(pending));
+            }
+        }
     }
 
     fn publish(&self, registry: Registry) {

@@ -199,6 +199,14 @@ impl Permissions {
         kinds
     }
 
+    /// The additional kinds and privileges of this plugin, as the options name them.
+    pub fn listed(&self, author: &Author) -> Vec<String> {
+        let kinds = for_author(&self.kinds, author);
+        let privileges = for_author(&self.privileges, author);
+        let kinds = kinds.iter().map(ToString::to_string);
+        kinds.chain(privileges.iter().map(ToString::to_string)).collect()
+    }
+
     /// Whether plugins may set only some labels or annotations.
     pub(crate) fn restrict_keys(&self) -> bool {
         self.labels.is_some() || self.annotations.is_some()

@@ -1,5 +1,6 @@
 //! Plugins from ConfigMaps, with a real API server and the real operator.
 
+mod approval;
 mod refused;
 mod rollback;
 pub mod scene;

@@ -65,17 +65,18 @@ fn mark(entry: &Entry) -> Option<String> {
 }
 
 fn version(entry: &Entry) -> Option<Version<'_>> {
-    let fault = match &entry.state {
-        State::Loading { .. } => return None,
-        State::Fine => None,
-        State::Refused(fault) => Some((fault.reason.as_str(), fault.message.as_str())),
-    };
+    if entry.is_loading() {
+        return None;
+    }
+    let fault = entry.fault();
+    let fault = fault.map(|fault| (fault.reason.as_str(), fault.message.as_str()));
     let good = entry.good.as_ref().filter(|_| fault.is_none());
     let document = good.map(|good| &good.document).or(entry.present.as_ref());
     Some(Version {
         identity: entry.identity.as_deref()?,
         digest: document.and_then(|document| document.digest.as_deref()),
         fault,
+        is_pending: matches!(entry.state, State::Pending(_)),
     })
 }
 

@@ -59,15 +59,31 @@ pub enum RevisionState {
     Superseded,
     /// It was never in use.
     Rejected,
+    /// It waits for an approval.
+    Pending,
 }
 
-/// A version that the operator uses or has rejected.
+/// A version that the operator uses, has rejected, or lets wait.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Version<'a> {
     pub identity: &'a str,
     pub digest: Option<&'a str>,
-    /// Reason and message, if it is rejected.
+    /// Reason and message, if it is not used.
     pub fault: Option<(&'a str, &'a str)>,
+    /// It is not rejected, but waits for an approval.
+    pub is_pending: bool,
+}
+
+// === impl Version ===
+
+impl Version<'_> {
+    fn state(self) -> RevisionState {
+        match self.fault {
+            None => RevisionState::Active,
+            Some(_) if self.is_pending => RevisionState::Pending,
+            Some(_) => RevisionState::Rejected,
+        }
+    }
 }
 
 // === impl History ===
@@ -77,19 +93,25 @@ impl History {
     #[must_use]
     pub(super) fn with(&self, version: Version<'_>, now: &str) -> Self {
         let mut history = self.clone();
-        let state = match version.fault {
-            Some(_) => RevisionState::Rejected,
-            None => RevisionState::Active,
-        };
+        let state = version.state();
         let next = 1 + self.revisions.iter().map(|one| one.revision).max().unwrap_or(0);
+        let was_used = |state| matches!(state, RevisionState::Active | RevisionState::Superseded);
         let same = |one: &Revision| {
-            one.identity == version.identity && (one.state == RevisionState::Rejected) == version.fault.is_some()
+            let is_same = one.identity == version.identity;
+            // One that waited is now in use, or another change of it is rejected: it does not wait any more.
+            is_same && (one.state == RevisionState::Pending || was_used(one.state) == was_used(state))
         };
         let old = history
             .revisions
             .iter()
             .position(same)
             .map(|at| history.revisions.remove(at));
+        for one in &mut history.revisions {
+            // Another version replaced it before it was approved.
+            if one.state == RevisionState::Pending {
+                one.state = RevisionState::Rejected;
+            }
+        }
         if state == RevisionState::Active {
             let active = history
                 .revisions
@@ -119,10 +141,7 @@ impl History {
 
     /// Whether the newest record is about this version in this state.
     pub(super) fn has(&self, version: Version<'_>) -> bool {
-        let wanted = match version.fault {
-            Some(_) => RevisionState::Rejected,
-            None => RevisionState::Active,
-        };
+        let wanted = version.state();
         let of_state = |one: &&Revision| one.state == wanted;
         let found = match version.fault {
             // An active version stays active while others are rejected.
@@ -210,6 +229,7 @@ mod tests {
             identity,
             digest: Some("d"),
             fault: None,
+            is_pending: false,
         }
     }
 
@@ -252,6 +272,26 @@ mod tests {
         assert!(history.target(Some(9), "b").is_none());
         let history = record(&history, good("a"), 1).0;
         assert_eq!(shown(&history), ["2 b Superseded 1", "3 c Rejected 0", "4 a Active 1"]);
+    }
+
+    #[test]
+    fn a_version_that_waited_for_its_approval_is_listed_once() {
+        let waiting = |identity| Version {
+            fault: Some(("PluginNotApproved", "it gains all namespaces")),
+            is_pending: true,
+            ..good(identity)
+        };
+        let mut history = History::default();
+        for version in [good("a"), waiting("b")] {
+            history = record(&history, version, 1).0;
+            assert!(history.has(version));
+        }
+        assert_eq!(shown(&history), ["1 a Active 1", "2 b Pending 0"]);
+        assert_eq!(history.target(None, "b").unwrap().identity, "a", "rollback");
+        let approved = record(&history, good("b"), 1).0;
+        assert_eq!(shown(&approved), ["1 a Superseded 1", "3 b Active 1"]);
+        let replaced = record(&history, waiting("c"), 1).0;
+        assert_eq!(shown(&replaced), ["1 a Active 1", "2 b Rejected 0", "3 c Pending 0"]);
     }
 
     #[test]

@@ -1,0 +1,266 @@
+//! What a version of a plugin gains, compared with approved ones. Pure.
+//!
+//! A version gains nothing if it differs only by serving fewer deployments, or in what has no effect on a conversion:
+//! cases, signatures, pull Secrets.
+
+use boson_api::{ApprovedVersion, OnFailure};
+use boson_pipeline::Stage;
+use std::collections::BTreeMap;
+
+/// Digits of a digest in messages.
+const DIGITS: usize = "sha256:".len() + 12;
+/// Names that a message lists.
+const NAMES: usize = 10;
+
+/// Whether one of the approved versions covers this one.
+pub fn is_covered(approved: &[ApprovedVersion], version: &ApprovedVersion) -> bool {
+    approved.iter().any(|one| gains(Some(one), version).is_empty())
+}
+
+/// The approved version that this one differs least from; of several, the newest.
+pub fn closest<'a>(approved: &'a [ApprovedVersion], version: &ApprovedVersion) -> Option<&'a ApprovedVersion> {
+    let newest_first = approved.iter().rev();
+    newest_first.min_by_key(|one| gains(Some(one), version).len())
+}
+
+/// What a version gains, a part of a sentence each; without an approved version, all that it has.
+pub fn gains(approved: Option<&ApprovedVersion>, version: &ApprovedVersion) -> Vec<String> {
+    let Some(approved) = approved else {
+        return everything(version);
+    };
+    let mut gains = Vec::new();
+    let mut changed = |is_changed: bool, what: &dyn Fn() -> String| {
+        if is_changed {
+            gains.push(what());
+        }
+    };
+    changed(approved.name != version.name, &|| {
+        format!("the name '{}' instead of '{}'", version.name, approved.name)
+    });
+    changed(approved.stage != version.stage, &|| {
+        let (old, new) = (Stage::from(approved.stage), Stage::from(version.stage));
+        format!("the stage '{new}' instead of '{old}'")
+    });
+    changed(approved.component != version.component, &|| {
+        let (old, new) = (short(&approved.component), short(&version.component));
+        format!("the component {new} instead of {old}")
+    });
+    changed(approved.wraps != version.wraps, &|| rule(version).to_string());
+    changed(approved.order != version.order, &|| {
+        format!("{} instead of {}", order(version), order(approved))
+    });
+    changed(approved.enforce != version.enforce, &|| errors(version).to_string());
+    changed(approved.on_failure != version.on_failure, &|| {
+        failure(version).to_string()
+    });
+    gains.extend(settings(&approved.settings, &version.settings));
+    gains.extend(wider("namespaces", &approved.namespaces, &version.namespaces));
+    gains.extend(wider("deployments", &approved.deployments, &version.deployments));
+    gains
+}
+
+/// All that a version has.
+fn everything(version: &ApprovedVersion) -> Vec<String> {
+    let stage = Stage::from(version.stage);
+    let mut all = vec![
+        format!("the name '{}'", version.name),
+        format!("the stage '{stage}'"),
+        format!("the component {}", short(&version.component)),
+    ];
+    if stage.has_rule() {
+        all.push(rule(version).to_string());
+    }
+    if version.order.is_some() {
+        all.push(order(version));
+    }
+    if version.enforce {
+        all.push(errors(version).to_string());
+    }
+    if version.on_failure == OnFailure::Skip {
+        all.push(failure(version).to_string());
+    }
+    all.extend(settings(&BTreeMap::new(), &version.settings));
+    let none = Some(Vec::new());
+    all.extend(wider("namespaces", &none, &version.namespaces));
+    all.extend(wider("deployments", &none, &version.deployments));
+    all
+}
+
+fn rule(version: &ApprovedVersion) -> &'static str {
+    match version.wraps {
+        true => "it wraps the rule of its stage",
+        false => "it replaces the rule of its stage",
+    }
+}
+
+fn order(version: &ApprovedVersion) -> String {
+    match version.order {
+        Some(order) => format!("the order {order}"),
+        None => "no order".to_string(),
+    }
+}
+
+fn errors(version: &ApprovedVersion) -> &'static str {
+    match version.enforce {
+        true => "its errors fail the conversion (`enforce: true`)",
+        false => "its errors are only warnings (`enforce: false`)",
+    }
+}
+
+fn failure(version: &ApprovedVersion) -> &'static str {
+    match version.on_failure {
+        OnFailure::Fail => "the conversion fails if it fails itself (`onFailure: fail`)",
+        OnFailure::Skip => "the conversion continues if it fails itself (`onFailure: skip`)",
+    }
+}
+
+fn settings(old: &BTreeMap<String, String>, new: &BTreeMap<String, String>) -> Vec<String> {
+    let set: Vec<&String> = new.keys().filter(|key| old.get(*key) != new.get(*key)).collect();
+    let removed: Vec<&String> = old.keys().filter(|key| !new.contains_key(*key)).collect();
+    let line = |what: &str, keys: Vec<&String>| (!keys.is_empty()).then(|| format!("{what}: {}", names(&keys)));
+    [line("new values of settings", set), line("settings removed", removed)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// What a selector selects in addition. `None` selects all.
+fn wider(what: &str, old: &Option<Vec<String>>, new: &Option<Vec<String>>) -> Option<String> {
+    match (old, new) {
+        (None, _) => None,
+        (Some(_), None) => Some(format!("all {what}")),
+        (Some(old), Some(new)) => {
+            let more: Vec<&String> = new.iter().filter(|name| !old.contains(name)).collect();
+            (!more.is_empty()).then(|| format!("{what}: {}", names(&more)))
+        }
+    }
+}
+
+fn names(names: &[&String]) -> String {
+    let shown = names.iter().take(NAMES).map(|name| format!("'{name}'"));
+    let text = shown.collect::<Vec<String>>().join(", ");
+    match names.len().saturating_sub(NAMES) {
+        0 => text,
+        more => format!("{text} and {more} more"),
+    }
+}
+
+/// The beginning of a digest.
+pub fn short(digest: &str) -> &str {
+    digest.get(..DIGITS).unwrap_or(digest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boson_api::stage::StageName;
+
+    fn version() -> ApprovedVersion {
+        ApprovedVersion {
+            name: "hook".into(),
+            stage: StageName::Resources,
+            component: format!("sha256:{}", "a1".repeat(32)),
+            wraps: false,
+            order: None,
+            enforce: false,
+            on_failure: OnFailure::Fail,
+            settings: [("team".to_string(), "sha256:1".to_string())].into(),
+            namespaces: Some(vec!["a".into(), "b".into()]),
+            deployments: None,
+        }
+    }
+
+    #[test]
+    fn each_change_is_named_and_needs_an_approval() {
+        type Change = fn(&mut ApprovedVersion);
+        let changes: [(Change, &str); 13] = [
+            (|v| v.name = "other".into(), "the name 'other' instead of 'hook'"),
+            (
+                |v| v.stage = StageName::Checks,
+                "the stage 'checks' instead of 'resources'",
+            ),
+            (
+                |v| v.component = format!("sha256:{}", "b2".repeat(32)),
+                "the component sha256:b2b2b2b2b2b2 instead of sha256:a1a1a1a1a1a1",
+            ),
+            (|v| v.wraps = true, "it wraps the rule of its stage"),
+            (|v| v.order = Some(0), "the order 0 instead of no order"),
+            (|v| v.enforce = true, "its errors fail the conversion (`enforce: true`)"),
+            (
+                |v| v.on_failure = OnFailure::Skip,
+                "the conversion continues if it fails itself (`onFailure: skip`)",
+            ),
+            (
+                |v| drop(v.settings.insert("team".into(), "sha256:2".into())),
+                "new values of settings: 'team'",
+            ),
+            (
+                |v| drop(v.settings.insert("x".into(), "sha256:2".into())),
+                "new values of settings: 'x'",
+            ),
+            (|v| v.settings.clear(), "settings removed: 'team'"),
+            (|v| v.namespaces = None, "all namespaces"),
+            (|v| v.namespaces = Some(vec!["b".into(), "c".into()]), "namespaces: 'c'"),
+            (
+                |v| v.namespaces = Some((0..12).map(|nth| format!("n{nth}")).collect()),
+                "namespaces: 'n0', 'n1', 'n2', 'n3', 'n4', 'n5', 'n6', 'n7', 'n8', 'n9' and 2 more",
+            ),
+        ];
+        for (change, gain) in changes {
+            let mut new = version();
+            change(&mut new);
+            assert_eq!(gains(Some(&version()), &new), [gain]);
+            assert!(!is_covered(&[version()], &new), "{gain}");
+        }
+    }
+
+    #[test]
+    fn a_version_for_fewer_deployments_gains_nothing() {
+        let mut narrower = version();
+        narrower.namespaces = Some(vec!["b".into()]);
+        narrower.deployments = Some(vec!["nats".into()]);
+        assert!(is_covered(&[version()], &narrower) && is_covered(&[version()], &version()));
+        assert!(!is_covered(&[narrower.clone()], &version()), "back again is wider");
+        assert!(
+            is_covered(&[version(), narrower], &version()),
+            "unless it was approved before"
+        );
+        assert!(!is_covered(&[], &version()));
+    }
+
+    #[test]
+    fn approved_versions_are_not_combined() {
+        let mut enforced = version();
+        (enforced.enforce, enforced.namespaces) = (true, Some(vec!["a".into()]));
+        let mut wide = version();
+        wide.namespaces = None;
+        let approved = [enforced.clone(), wide];
+        let mut both = enforced;
+        both.namespaces = None;
+        assert!(!is_covered(&approved, &both), "each part is approved, but not together");
+        assert_eq!(
+            gains(closest(&approved, &both), &both),
+            ["its errors fail the conversion (`enforce: true`)"]
+        );
+    }
+
+    #[test]
+    fn a_first_version_gains_all_that_it_has() {
+        let mut first = version();
+        (first.stage, first.enforce, first.order) = (StageName::Bpm, true, Some(3));
+        assert_eq!(
+            gains(closest(&[], &first), &first),
+            [
+                "the name 'hook'",
+                "the stage 'bpm'",
+                "the component sha256:a1a1a1a1a1a1",
+                "it replaces the rule of its stage",
+                "the order 3",
+                "its errors fail the conversion (`enforce: true`)",
+                "new values of settings: 'team'",
+                "namespaces: 'a', 'b'",
+                "all deployments",
+            ]
+        );
+    }
+}

@@ -1,0 +1,116 @@
+//! The watches of ConfigMaps with plugins, and of approvals if these are required.
+
+use super::approval::{Approved, PluginUpdates};
+use super::follow::Listing;
+use super::marks;
+use boson_api::PluginApproval;
+use boson_cluster::client::{Cluster, Error, WatchBackoff, api};
+use boson_cluster::serving::{Health, State};
+use futures::StreamExt;
+use futures::future::join_all;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Resource;
+use kube::core::{NamespaceResourceScope, PartialObjectMeta};
+use kube::runtime::watcher::{Config, Event};
+use kube::runtime::{WatchStreamExt, watcher};
+use serde::de::DeserializeOwned;
+use std::fmt::Debug;
+use std::pin::pin;
+use std::sync::{Mutex, PoisonError};
+use tokio::sync::watch;
+
+/// Names of these parts in the health report.
+const PLUGINS: &str = "plugins";
+const APPROVALS: &str = "plugin approvals";
+
+/// The state of the watches.
+#[derive(Debug)]
+pub(super) struct Followed {
+    pub listing: Mutex<Listing>,
+    pub approved: Mutex<Approved>,
+    pub changed: watch::Sender<()>,
+}
+
+impl Default for Followed {
+    fn default() -> Self {
+        Self {
+            listing: Mutex::default(),
+            approved: Mutex::default(),
+            changed: watch::Sender::new(()),
+        }
+    }
+}
+
+// === impl Followed ===
+
+impl Followed {
+    /// Watches these namespaces, or all, for ever. Without required approvals, the operator needs neither their
+    /// definition nor a permission for them.
+    pub async fn follow(
+        &self,
+        cluster: &Cluster,
+        namespaces: &[Option<String>],
+        health: &Health,
+        updates: PluginUpdates,
+    ) {
+        let maps = namespaces.iter().enumerate().map(|(nth, namespace)| {
+            let selector = Config::default().labels(marks::PLUGIN);
+            let take = move |event: Event<PartialObjectMeta<ConfigMap>>| {
+                let mut listing = self.listing.lock().unwrap_or_else(PoisonError::into_inner);
+                listing.take(nth, namespace.as_deref(), event)
+            };
+            self.watch(cluster, namespace, selector, (PLUGINS, health), take)
+        });
+        let approvals = namespaces.iter().enumerate().map(|(nth, namespace)| {
+            let take = move |event: Event<PluginApproval>| {
+                let mut approved = self.approved.lock().unwrap_or_else(PoisonError::into_inner);
+                approved.take(nth, namespace.as_deref(), event)
+            };
+            self.watch(cluster, namespace, Config::default(), (APPROVALS, health), take)
+        });
+        match updates {
+            PluginUpdates::Automatic => drop(join_all(maps).await),
+            PluginUpdates::Approve => drop(futures::join!(join_all(maps), join_all(approvals))),
+        }
+    }
+
+    /// Watches a kind. `take` returns whether an event has changed anything.
+    async fn watch<K>(
+        &self,
+        cluster: &Cluster,
+        namespace: &Option<String>,
+        selector: Config,
+        (part, health): (&str, &Health),
+        take: impl Fn(Event<K>) -> bool,
+    ) where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+            + Clone
+            + DeserializeOwned
+            + Debug
+            + Send
+            + 'static,
+    {
+        health.set(part, State::Starting);
+        let events = watcher(api::<K>(&cluster.client(), namespace), selector).backoff(WatchBackoff::default());
+        let mut events = pin!(events);
+        while let Some(event) = events.next().await {
+            match event {
+                Ok(event) => {
+                    if matches!(event, Event::InitDone) {
+                        health.set(part, State::Working);
+                    }
+                    if take(event) {
+                        self.changed.send_replace(());
+                    }
+                }
+                Err(error) => match Error::of_watch(&error) {
+                    Some(error) => {
+                        tracing::warn!(%error, "cannot watch {part}");
+                        health.trouble(part, error.to_string());
+                    }
+                    None => tracing::debug!(%error, "a watch of {part} was interrupted"),
+                },
+            }
+        }
+    }
+}

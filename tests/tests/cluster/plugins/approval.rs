@@ -1,0 +1,198 @@
+//! Approval of updates of plugins, with a real API server and the real operator.
+
+use crate::guests::Guest;
+use crate::plugins::scene::{HOOKED, PATIENCE, Scene, healthy};
+use boson_tests::{Ran, host};
+use serde_json::Value;
+
+/// An operator that requires approvals, with a deployment.
+fn scene() -> Scene {
+    let scene = Scene::with(|_, here, there| {
+        let arguments = ["--namespace", here, "--namespace", there, "--plugin-updates", "approve"];
+        Ok(arguments.map(String::from).into())
+    });
+    let scene = scene.unwrap();
+    scene.deploy().unwrap();
+    scene.used("ops", "ops");
+    scene
+}
+
+/// Applies a plugin whose object has this value.
+fn add(scene: &Scene, value: &str, more: &[&str]) {
+    let object = HOOKED.replace("\"b\"", &format!("\"{value}\""));
+    scene
+        .add(&scene.here, "resources", &Guest::resources("hook", &object), more)
+        .unwrap();
+}
+
+/// Waits for the object of this version.
+fn has(scene: &Scene, value: &str) {
+    let look = || Ok(scene.get("configmap/hooked").is_ok_and(|map| map["data"]["a"] == value));
+    let what = format!("the object of version {value}");
+    let log = || scene.operator.log();
+    scene.operator.until(&what, PATIENCE, look, log).unwrap();
+}
+
+/// Waits until the condition has this reason and a message with this text; returns the message.
+fn reported(scene: &Scene, reason: &str, text: &str) -> String {
+    let message = |deployment: &Value| {
+        let condition = healthy(deployment, "False").filter(|condition| condition["reason"] == reason);
+        let message = condition.and_then(|condition| condition["message"].as_str());
+        message.unwrap_or_default().to_string()
+    };
+    let deployment = scene.wait(&format!("{reason}: {text}"), |deployment| {
+        message(deployment).contains(text)
+    });
+    message(&deployment)
+}
+
+fn is_healthy(scene: &Scene) {
+    scene.wait("health", |deployment| healthy(deployment, "True").is_some());
+}
+
+fn command(scene: &Scene, words: &[&str]) -> Ran {
+    let kubeconfig = scene.cluster.kubeconfig();
+    let place = ["--namespace", &scene.here, "--kubeconfig", kubeconfig.to_str().unwrap()];
+    let words = ["plugin"].iter().chain(words).chain(&place);
+    host(scene.operator.files(), words).unwrap()
+}
+
+fn succeeds(scene: &Scene, words: &[&str]) -> String {
+    let ran = command(scene, words);
+    assert_eq!(ran.code, 0, "{words:?}: {}", ran.stderr);
+    ran.stdout
+}
+
+fn restart(scene: &mut Scene) {
+    scene.operator.kill();
+    scene.operator.start().unwrap();
+}
+
+/// The digest in the command that a message contains.
+fn digest(message: &str) -> String {
+    let (_, rest) = message.split_once("--digest ").unwrap();
+    rest.split('`').next().unwrap().to_string()
+}
+
+#[test]
+fn an_update_waits_for_its_approval_while_the_last_good_version_stays() {
+    let scene = scene();
+    add(&scene, "1", &["--deployment", "nats"]);
+    let first = reported(
+        &scene,
+        "PluginNotApproved",
+        "it gains the name 'hook'; the stage 'resources'",
+    );
+    assert!(first.contains("all namespaces; deployments: 'nats'"), "{first}");
+    assert!(scene.get("configmap/hooked").is_err(), "it was used");
+    let shown = succeeds(&scene, &["approve", "hook", "--dry-run"]);
+    assert!(shown.starts_with("plugin 'hook' is not approved\n"), "{shown}");
+    assert!(shown.contains(&digest(&first)), "{shown}");
+    assert!(scene.get("pluginapproval/hook").is_err(), "--dry-run");
+    let shown = succeeds(&scene, &["approve", "hook"]);
+    assert!(shown.starts_with("plugin 'hook' approved\n"), "{shown}");
+    has(&scene, "1");
+    is_healthy(&scene);
+
+    // Another component.
+    add(&scene, "2", &["--deployment", "nats"]);
+    let second = reported(&scene, "PluginNotApproved", "it gains the component sha256:");
+    assert!(!second.contains("deployments:"), "only what is new: {second}");
+    assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "1");
+    let history = || succeeds(&scene, &["history", "hook"]);
+    let recorded = || Ok(history().contains("  pending  "));
+    scene.operator.until("its record", PATIENCE, recorded, history).unwrap();
+    let other = command(&scene, &["approve", "hook", "--digest", &digest(&first)]);
+    assert!(
+        other.code == 1 && other.stderr.contains("has changed: its digest is"),
+        "{}",
+        other.stderr
+    );
+    succeeds(&scene, &["approve", "hook", "--digest", &digest(&second)]);
+    has(&scene, "2");
+    is_healthy(&scene);
+
+    // It differs only by serving fewer deployments.
+    add(&scene, "2", &["--deployment", "nats", "--in-namespace", &scene.here]);
+    let narrower = || Ok(!history().contains("  pending  ") && history().matches("  superseded  ").count() == 2);
+    scene
+        .operator
+        .until("the narrower version", PATIENCE, narrower, history)
+        .unwrap();
+    is_healthy(&scene);
+    let shown = succeeds(&scene, &["approve", "hook"]);
+    assert!(shown.starts_with("plugin 'hook' is approved already\n"), "{shown}");
+
+    // More deployments.
+    add(&scene, "2", &[]);
+    reported(&scene, "PluginNotApproved", "it gains all deployments");
+
+    // An earlier version was approved.
+    add(&scene, "1", &["--deployment", "nats"]);
+    has(&scene, "1");
+    is_healthy(&scene);
+}
+
+#[test]
+fn after_a_restart_a_version_that_waits_is_not_used_and_nothing_changes() {
+    let mut scene = scene();
+    add(&scene, "1", &[]);
+    reported(&scene, "PluginNotApproved", "it gains");
+    succeeds(&scene, &["approve", "hook"]);
+    has(&scene, "1");
+    restart(&mut scene);
+    is_healthy(&scene);
+
+    add(&scene, "2", &[]);
+    reported(&scene, "PluginNotApproved", "it gains the component sha256:");
+    restart(&mut scene);
+    reported(
+        &scene,
+        "PluginNotApproved",
+        "plugin 'hook' was used and waits for an approval; nothing is changed",
+    );
+    assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "1");
+    succeeds(&scene, &["rollback", "hook"]);
+    is_healthy(&scene);
+    has(&scene, "1");
+
+    // Without its approval, the version in use is no longer used. Objects stay.
+    scene
+        .cluster
+        .kubectl(["--namespace", &scene.here, "delete", "pluginapproval/hook"])
+        .unwrap();
+    reported(
+        &scene,
+        "PluginNotApproved",
+        "plugin 'hook' was used and waits for an approval",
+    );
+    assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "1");
+    succeeds(&scene, &["approve", "hook", "--only"]);
+    is_healthy(&scene);
+}
+
+#[test]
+fn users_who_write_plugins_cannot_approve_them() {
+    let scene = scene();
+    let may = |user: &str, what: &str| {
+        let asked = [
+            "--namespace",
+            &scene.here,
+            "auth",
+            "can-i",
+            "create",
+            what,
+            "--as",
+            user,
+        ];
+        scene.cluster.try_kubectl(asked, "").unwrap().success
+    };
+    let bind = |role: &str, user: &str| {
+        let (kind, of) = (format!("--clusterrole={role}"), format!("--user={user}"));
+        let arguments = ["--namespace", &scene.here, "create", "rolebinding", user, &kind, &of];
+        scene.cluster.kubectl(arguments).unwrap();
+    };
+    bind("edit", "author");
+    assert!(may("author", "configmaps"));
+    assert!(!may("author", "pluginapprovals.quarks.cloudfoundry.org"));
+}
