@@ -9,7 +9,7 @@ use super::manifest::{Manifest, SharedStages};
 use super::observe;
 use super::plan::causes::Causes;
 use super::plan::held_back::HeldBack;
-use super::plan::{self, Applying, Desired, Live, Plan, Rules};
+use super::plan::{self, Applying, Desired, Live, Plan, Settings};
 use super::reconcile::Reconcile;
 use super::status::{Done, ShadowResult, shadow_result};
 use super::stop::Stop;
@@ -179,7 +179,7 @@ async fn apply(run: &Reconcile<'_>, desired: &Desired, manifest: &Manifest) -> R
 
 /// The plan, without objects that another write would not change.
 async fn settled(run: &Reconcile<'_>, desired: &Desired, live: &mut Live) -> Result<Plan, Stop> {
-    let rules = Rules {
+    let settings = Settings {
         names: &run.names,
         mode: run.mode,
         retain: run.object.spec.retain(),
@@ -191,9 +191,9 @@ async fn settled(run: &Reconcile<'_>, desired: &Desired, live: &mut Live) -> Res
             plugins: &run.plugins.uses,
         },
     };
-    let plan = plan::plan(desired, live, &rules);
+    let plan = plan::plan(desired, live, &settings);
     Ok(match observe::settle(run, plan.drifted(), &mut live.objects).await? {
-        true => plan::plan(desired, live, &rules).with_excess_of(plan),
+        true => plan::plan(desired, live, &settings).with_excess_of(plan),
         false => plan,
     })
 }

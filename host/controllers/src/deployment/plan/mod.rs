@@ -69,7 +69,7 @@ pub struct Live {
 }
 
 /// Settings of the deployment and of the operator.
-pub struct Rules<'a> {
+pub struct Settings<'a> {
     pub names: &'a Names,
     pub mode: ConversionMode,
     pub retain: Retain,
@@ -115,12 +115,13 @@ pub struct Applying {
 }
 
 /// Decides.
-pub fn plan(desired: &Desired, live: &Live, rules: &Rules<'_>) -> Plan {
+pub fn plan(desired: &Desired, live: &Live, settings: &Settings<'_>) -> Plan {
     let mut wanted = desired.objects.clone();
     // In the other mode these jobs are leftovers, to be deleted.
-    let is_known = |object: &&Value| rules.mode == ConversionMode::InProcess || !is_conversion_job(object, rules.names);
+    let is_known =
+        |object: &&Value| settings.mode == ConversionMode::InProcess || !is_conversion_job(object, settings.names);
     let mut there: Vec<Value> = live.objects.iter().filter(is_known).cloned().collect();
-    let retention = retention::decide(&mut wanted, &there, rules.retain, live.has_claims);
+    let retention = retention::decide(&mut wanted, &there, settings.retain, live.has_claims);
     if retention.is_first {
         let secrets = wanted.into_iter().filter(retention::is_secret).collect();
         return Plan::Retain(Retaining {
@@ -133,7 +134,7 @@ pub fn plan(desired: &Desired, live: &Live, rules: &Rules<'_>) -> Plan {
     manifest_version::keep(&mut wanted, &there);
     let known: Vec<String> = live.job_sources.iter().filter_map(|meta| meta.name.clone()).collect();
     let pods = operator_image::Pods {
-        image: rules.operator_image,
+        image: settings.operator_image,
         sources: &desired.sources,
         existing: &known,
         may_roll: live.may_roll,
@@ -143,7 +144,7 @@ pub fn plan(desired: &Desired, live: &Live, rules: &Rules<'_>) -> Plan {
     manifest_version::renew(&mut wanted, &there, &desired.manifest);
     let objects = objects::plan(wanted.clone(), &there);
     Plan::Apply(Box::new(Applying {
-        change: change::notice(&objects, &there, &rules.causes),
+        change: change::notice(&objects, &there, &settings.causes),
         has_dns: wanted.iter().any(is_dns_server),
         objects,
         wanted,

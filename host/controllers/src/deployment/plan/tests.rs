@@ -41,7 +41,7 @@ fn live(objects: &[Value]) -> Live {
 }
 
 fn planned(desired: &Desired, live: &Live, mode: ConversionMode) -> Plan {
-    let rules = Rules {
+    let settings = Settings {
         names: &names(),
         mode,
         retain: Retain::WithClaims,
@@ -53,7 +53,7 @@ fn planned(desired: &Desired, live: &Live, mode: ConversionMode) -> Plan {
             plugins: &[],
         },
     };
-    plan(desired, live, &rules)
+    plan(desired, live, &settings)
 }
 
 fn applying(desired: &Desired, live: &Live, mode: ConversionMode) -> Applying {
