@@ -211,7 +211,7 @@ enum Updates {
     /// They are used as soon as they are loaded
     #[default]
     Automatic,
-    /// A version that gains something is used when a PluginApproval covers it: see `host plugin approve`
+    /// A version that gains something is used when a PluginApproval covers it: see the command `plugin approve`
     Approve,
 }
 
