@@ -5,7 +5,7 @@ use super::super::follow::Plugin;
 use super::super::gather;
 use super::super::marks::{PART_OF, PLUGIN};
 use super::super::registry::Key;
-use super::gains::{closest, gains, is_covered};
+use super::gains::{closest, gains};
 use super::version::{digest, version};
 use boson_api::plugin_approval::MAX_VERSIONS;
 use boson_api::{ApprovedVersion, PluginApproval, PluginApprovalSpec};
@@ -98,14 +98,10 @@ pub async fn approve(
     let approval: Option<PluginApproval> = cluster.get(namespace, plugin).await?;
     let approved = approval.as_ref().map(|approval| approval.spec.versions.as_slice());
     let approved = approved.unwrap_or_default();
-    let is_covered = is_covered(approved, &version);
-    let gains = match is_covered {
-        true => Vec::new(),
-        false => gains(closest(approved, &version), &version),
-    };
+    let gains = gains(closest(approved, &version), &version);
     if !dry_run && only {
         write(cluster, &key, approval, vec![version.clone()]).await?;
-    } else if !dry_run && !is_covered {
+    } else if !dry_run && !gains.is_empty() {
         // The oldest one might be in use, so it is not removed for this one.
         if approved.len() >= MAX_VERSIONS {
             return Err(ApprovalError::Full(key));
