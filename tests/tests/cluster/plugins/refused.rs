@@ -1,6 +1,6 @@
 //! Plugins that the operator does not use: from other namespaces, damaged, hostile, too large, or without a permission.
 
-use super::scene::{HOOKED, PATIENCE, Scene, healthy, uses};
+use super::scene::{HOOKED, Scene, healthy, uses};
 use crate::guests::Guest;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -150,13 +150,7 @@ fn unchecked(name: &str, stage: &str, component: &[u8]) -> String {
 fn a_hostile_component_blocks_no_deployment_and_leaves_nothing() {
     let mut scene = Scene::new().unwrap();
     let home = scene.operator.files().join("cache");
-    // A process that has not started completely does not exit on its own.
-    let started = || Ok(scene.operator.ask("/live").is_ok());
-    scene
-        .operator
-        .until("the start", PATIENCE, started, String::new)
-        .unwrap();
-    scene.operator.stop().unwrap();
+    scene.stop().unwrap();
     scene.operator.set("XDG_CACHE_HOME", Some(home.clone().into()));
     let import = format!(r#"(component (import "{}" (func)))"#, "a".repeat(60_000));
     let hostile = unchecked("hostile", "ops", &wat::parse_str(import).unwrap());
@@ -184,12 +178,7 @@ fn a_hostile_component_blocks_no_deployment_and_leaves_nothing() {
 #[test]
 fn machine_code_is_counted_and_a_refused_plugin_is_loaded_once_there_is_memory() {
     let mut scene = Scene::new().unwrap();
-    let started = || Ok(scene.operator.ask("/live").is_ok());
-    scene
-        .operator
-        .until("the start", PATIENCE, started, String::new)
-        .unwrap();
-    scene.operator.stop().unwrap();
+    scene.stop().unwrap();
     let memory = tempfile::tempdir_in("/dev/shm").unwrap();
     scene.operator.set("XDG_CACHE_HOME", Some(memory.path().into()));
     scene.operator.set("BOSON_MAX_MEMORY", Some("512Mi".into()));

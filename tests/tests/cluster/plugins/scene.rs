@@ -63,6 +63,13 @@ impl Scene {
         Ok(scene)
     }
 
+    /// Stops the operator once it has started: a process that has not started completely does not exit on its own.
+    pub fn stop(&mut self) -> Result<()> {
+        let started = || Ok(self.operator.ask("/live").is_ok());
+        self.operator.until("the start", PATIENCE, started, String::new)?;
+        self.operator.stop()
+    }
+
     /// The documented example.
     pub fn deploy(&self) -> Result<()> {
         let example = root().join("docs/examples/nats");
