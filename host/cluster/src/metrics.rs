@@ -244,6 +244,11 @@ impl Metrics {
             "Workloads rolled because the content of a link that they consume has changed",
             self.link_rolls.clone(),
         );
+        self.register_states();
+    }
+
+    fn register_states(&mut self) {
+        let registry = &mut self.registry;
         registry.register(
             "leading",
             "1 while this process is the leader, otherwise 0",
@@ -260,11 +265,6 @@ impl Metrics {
             self.plugins_refused.clone(),
         );
         self.plugins.register(registry);
-        self.register_states();
-    }
-
-    fn register_states(&mut self) {
-        let registry = &mut self.registry;
         registry.register(
             "ready",
             "1 while all parts of this process are ready, as /ready reports",

@@ -127,10 +127,6 @@ pub fn run(arguments: &ImageArguments, color: Color) -> Result<(), Failed> {
 }
 
 async fn make(arguments: &ImageArguments, authorities: Vec<Vec<u8>>, color: Color) -> Result<(), Failed> {
-    let show = |report: Report| {
-        output::show(&report.diagnostics, &report.sources, color);
-        Failed::Input
-    };
     let bars = Bars::start();
     let mut sources = Sources::default();
     let chosen = selection::selected(arguments, &mut sources).map_err(|errors| {
@@ -138,64 +134,68 @@ async fn make(arguments: &ImageArguments, authorities: Vec<Vec<u8>>, color: Colo
         Failed::Input
     })?;
     output::show(&chosen.warnings, &sources, color);
-    let cache = cache(arguments).map_err(|error| show(error.into()))?;
+    let site = site(arguments, &authorities, bars).map_err(|error| {
+        output::show(&[error], &Sources::default(), color);
+        Failed::Input
+    })?;
+    let site = Arc::new(site);
+    let results = stream::iter(chosen.all)
+        .map(|selected| one(site.clone(), selected))
+        .buffer_unordered(usize::from(arguments.parallel));
+    let mut results = std::pin::pin!(results);
+    let mut reports = Vec::new();
+    while let Some((selected, result)) = results.next().await {
+        match result {
+            Ok(made) => site.bars.pause(|| {
+                output::show(&made.warnings, &Sources::default(), color);
+                output::print(&line(&made))
+            })?,
+            Err(report) => reports.push(placed(report, &selected)),
+        }
+    }
+    site.bars.end();
+    if reports.is_empty() {
+        return Ok(());
+    }
+    for report in reports {
+        for one in report.diagnostics {
+            let about = match one.place.document.as_deref() == chosen.document.as_deref() {
+                true => &sources,
+                false => &report.sources,
+            };
+            output::show(&[one], about, color);
+        }
+    }
+    Err(Failed::Input)
+}
+
+/// What all images of a call share.
+fn site(arguments: &ImageArguments, authorities: &[Vec<u8>], bars: Bars) -> Result<Site, Diagnostic> {
+    let cache = cache(arguments)?;
     let settings = Settings {
         without_tls: arguments.without_tls.registry_without_tls.clone(),
-        authorities: authorities.clone(),
+        authorities: authorities.to_vec(),
         allowed: Vec::new(),
     };
-    let transfer = Transfer::new(&settings).map_err(|error| show(error.into()))?;
-    let downloads = Downloads::new(&cache.join("downloads"), &authorities).map_err(|error| show(error.into()))?;
-    let site = Arc::new(Site {
+    let transfer = Transfer::new(&settings)?;
+    Ok(Site {
         base: base::Lazy::new(&arguments.stemcell_image, &cache, transfer.clone()),
         transfer,
-        downloads,
+        downloads: Downloads::new(&cache.join("downloads"), authorities)?,
         pool: Pool::new(),
         cache,
         out: arguments.out.clone(),
         many: arguments.manifest.is_some(),
         force: arguments.force,
         bars,
-    });
-    let results = stream::iter(chosen.all)
-        .map(|selected| one(site.clone(), selected))
-        .buffer_unordered(usize::from(arguments.parallel));
-    let mut results = std::pin::pin!(results);
-    let mut failed = false;
-    let mut errors = Vec::new();
-    while let Some((selected, result)) = results.next().await {
-        match result {
-            Ok(made) => {
-                let lines = match made.digest.as_str() {
-                    // Not every registry reports a digest.
-                    "" => format!("{}\n", made.name),
-                    digest => format!("{}@{digest}\n", made.name),
-                };
-                site.bars.pause(|| {
-                    output::show(&made.warnings, &Sources::default(), color);
-                    output::print(&lines)
-                })?;
-            }
-            Err(report) => {
-                failed = true;
-                errors.push(placed(report, &selected));
-            }
-        }
-    }
-    site.bars.end();
-    for report in errors {
-        for one in report.diagnostics {
-            let about = if one.place.document.as_deref() == chosen.document.as_deref() {
-                &sources
-            } else {
-                &report.sources
-            };
-            output::show(&[one], about, color);
-        }
-    }
-    match failed {
-        true => Err(Failed::Input),
-        false => Ok(()),
+    })
+}
+
+/// The name of an image, with its digest where the registry reported one.
+fn line(made: &making::Made) -> String {
+    match made.digest.as_str() {
+        "" => format!("{}\n", made.name),
+        digest => format!("{}@{digest}\n", made.name),
     }
 }
 

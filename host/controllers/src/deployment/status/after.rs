@@ -28,16 +28,29 @@ pub fn after(old: &BoshDeploymentStatus, observed: &Observed, now: &Time) -> Bos
     status.total_instance_groups = total;
     status.deployed_instance_groups = Some(observed.ready);
     status.state = Some(state(observed, total));
+    let message = conditions::cut(&message(observed, total));
+    status.message = Some(message).filter(|message| !message.is_empty());
+    status.observed_generation = observed.generation;
+    status.warned.clone_from(&observed.warned);
+    replace_observed(&mut status, observed);
+    if observed.wrote {
+        status.last_reconcile = Some(now.clone());
+    }
+    if counts(old) != counts(&status) {
+        status.state_timestamp = Some(now.clone());
+    }
+    set_conditions(&mut status, observed, now);
+    status
+}
+
+/// Replaces what this reconcile got as far as to observe; an earlier value of the rest stays.
+fn replace_observed(status: &mut BoshDeploymentStatus, observed: &Observed) {
     if observed.inputs_digest.is_some() {
         status.inputs_digest.clone_from(&observed.inputs_digest);
     }
     if let Some(inputs) = &observed.inputs {
         status.inputs.clone_from(inputs);
     }
-    let message = conditions::cut(&message(observed, total));
-    status.message = Some(message).filter(|message| !message.is_empty());
-    status.observed_generation = observed.generation;
-    status.warned.clone_from(&observed.warned);
     if observed.outcome == Outcome::Applied {
         status.plugins.clone_from(&observed.plugins);
     }
@@ -50,35 +63,33 @@ pub fn after(old: &BoshDeploymentStatus, observed: &Observed, now: &Time) -> Bos
     if observed.post_deploy.is_some() {
         status.post_deploy.clone_from(&observed.post_deploy);
     }
-    if observed.wrote {
-        status.last_reconcile = Some(now.clone());
-    }
-    let counts = |status: &BoshDeploymentStatus| {
-        (
-            status.state,
-            status.total_job_count,
-            status.completed_job_count,
-            status.total_instance_groups,
-            status.deployed_instance_groups,
-        )
-    };
-    if counts(old) != counts(&status) {
-        status.state_timestamp = Some(now.clone());
-    }
-    for finding in findings(observed, &status) {
+}
+
+/// The state and the counts, whose change sets the timestamp of the state.
+fn counts(status: &BoshDeploymentStatus) -> (Option<DeploymentState>, [Option<i32>; 4]) {
+    let counts = [
+        status.total_job_count,
+        status.completed_job_count,
+        status.total_instance_groups,
+        status.deployed_instance_groups,
+    ];
+    (status.state, counts)
+}
+
+fn set_conditions(status: &mut BoshDeploymentStatus, observed: &Observed, now: &Time) {
+    for finding in findings(observed, status) {
         conditions::set(&mut status.conditions, finding, observed.generation, now);
     }
-    if observed
+    let has_no_errands = observed
         .errands
         .as_ref()
-        .is_some_and(|errands| errands.all().started == 0)
-    {
+        .is_some_and(|errands| errands.all().started == 0);
+    if has_no_errands {
         status.conditions.retain(|one| one.kind != ERRANDS);
     }
     if observed.shadows.as_ref().is_some_and(Vec::is_empty) {
         status.conditions.retain(|one| one.kind != SHADOWS);
     }
-    status
 }
 
 /// Errands that were started, and those of them that are completed.
