@@ -19,12 +19,13 @@ use super::plan::stored::Stored;
 use super::reconcile::Reconcile;
 use super::stop::{Stop, Wrong};
 use boson_api::QuarksJob;
-use boson_cluster::client::{Error, resource};
+use boson_cluster::client::Error;
 use boson_cluster::objects;
 use boson_cluster::objects::versioned::Series;
 use boson_manifest::labels;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::convert::pre_render_ops;
+use k8s_openapi::api::batch::v1 as batch;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt;
@@ -185,8 +186,7 @@ async fn pods(run: &Reconcile<'_>, job: &Job) -> Result<Vec<Pod>, Error> {
 }
 
 async fn lingers(run: &Reconcile<'_>, job: &Job) -> Result<bool, Error> {
-    let jobs = resource("batch/v1", "Job");
-    let jobs = run.context.cluster.list_any(&jobs, run.namespace, &of_job(job)).await?;
+    let jobs: Vec<batch::Job> = run.context.cluster.list(run.namespace, &of_job(job)).await?;
     Ok(plan::lingers(&jobs, &pods(run, job).await?, &job.digest))
 }
 

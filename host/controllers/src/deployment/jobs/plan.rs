@@ -3,9 +3,10 @@
 use super::object::INPUTS;
 use boson_api::job::Strategy;
 use boson_api::{ConditionStatus, QuarksJob};
+use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{Pod, Secret};
 use kube::ResourceExt;
-use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// Reason of a template that cannot become a Job.
 const REFUSED: &str = "Refused";
@@ -70,29 +71,34 @@ pub fn are_of_run<'s>(mut secrets: impl Iterator<Item = &'s Secret>, digest: &st
 }
 
 /// Whether something of an earlier run may still write: a Job that has not ended, or a running pod.
-pub fn lingers(jobs: &[Value], pods: &[Pod], digest: &str) -> bool {
-    let annotated = |annotations: Option<&str>| annotations != Some(digest);
-    let mut jobs = jobs.iter().filter(|job| {
-        let pods = &job["spec"]["template"]["metadata"]["annotations"][INPUTS];
-        annotated(pods.as_str()) && !has_ended(job)
+pub fn lingers(jobs: &[Job], pods: &[Pod], digest: &str) -> bool {
+    let is_earlier = |annotations: Option<&BTreeMap<String, String>>| {
+        annotations
+            .and_then(|annotations| annotations.get(INPUTS))
+            .map(String::as_str)
+            != Some(digest)
+    };
+    let job_lingers = jobs.iter().any(|job| {
+        let template = job.spec.as_ref().and_then(|spec| spec.template.metadata.as_ref());
+        is_earlier(template.and_then(|metadata| metadata.annotations.as_ref())) && !has_ended(job)
     });
-    let mut pods = pods.iter().filter(|pod| {
+    let pod_lingers = pods.iter().any(|pod| {
         let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
-        let lives = !matches!(phase, Some("Succeeded" | "Failed"));
-        annotated(pod.annotations().get(INPUTS).map(String::as_str)) && lives
+        is_earlier(pod.metadata.annotations.as_ref()) && !matches!(phase, Some("Succeeded" | "Failed"))
     });
-    jobs.next().is_some() || pods.next().is_some()
+    job_lingers || pod_lingers
 }
 
-fn has_ended(job: &Value) -> bool {
-    let mut conditions = job["status"]["conditions"].as_array().into_iter().flatten();
-    conditions.any(|one| matches!(one["type"].as_str(), Some("Complete" | "Failed")) && one["status"] == "True")
+fn has_ended(job: &Job) -> bool {
+    let conditions = job.status.as_ref().and_then(|status| status.conditions.as_ref());
+    let mut conditions = conditions.into_iter().flatten();
+    conditions.any(|one| ["Complete", "Failed"].contains(&one.type_.as_str()) && one.status == "True")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     fn job(digest: &str, strategy: &str, generation: i64, status: Value) -> QuarksJob {
         serde_json::from_value(json!({
@@ -141,9 +147,12 @@ mod tests {
             serde_json::from_value(json!({"metadata": {"annotations": {INPUTS: digest}}, "status": {"phase": phase}}))
                 .unwrap()
         };
-        let job = |digest: &str, conditions: Value| {
-            json!({"spec": {"template": {"metadata": {"annotations": {INPUTS: digest}}}},
-                "status": {"conditions": conditions}})
+        let job = |digest: &str, conditions: Value| -> Job {
+            serde_json::from_value(json!({
+                "spec": {"template": {"metadata": {"annotations": {INPUTS: digest}}}},
+                "status": {"conditions": conditions},
+            }))
+            .unwrap()
         };
         let complete = json!([{"type": "Complete", "status": "True"}]);
         assert!(!lingers(&[], &[], "a"));

@@ -7,11 +7,11 @@ use crate::deployment::plan::retention::{needs_claims, stays};
 use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::Stop;
 use crate::plugins::{self, COPY};
-use boson_cluster::client::{Error, Fault, resource};
+use boson_cluster::client::{Error, Fault};
 use boson_cluster::objects;
 use boson_manifest::labels::{self, secret_kind};
 use boson_pipeline::bundle::kinds::KINDS;
-use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Secret};
+use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, ResourceQuota, Secret};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
@@ -70,9 +70,8 @@ pub async fn unused_plugins(run: &Reconcile<'_>) -> Result<Vec<ConfigMap>, Error
 
 /// The quotas of the namespace; none if the operator may not read them. The API server still enforces them, object by
 /// object.
-pub async fn quotas(run: &Reconcile<'_>) -> Result<Vec<Value>, Error> {
-    let quotas = resource("v1", "ResourceQuota");
-    match run.context.cluster.list_any(&quotas, run.namespace, "").await {
+pub async fn quotas(run: &Reconcile<'_>) -> Result<Vec<ResourceQuota>, Error> {
+    match run.context.cluster.list(run.namespace, "").await {
         Err(error) if error.fault == Fault::Forbidden => {
             tracing::warn!(%error, "quotas are not checked before objects are written");
             Ok(Vec::new())

@@ -2,6 +2,7 @@
 //! a misspelt one would read as null. Pure.
 
 use boson_manifest::labels;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// Kind of a service group.
@@ -18,6 +19,16 @@ pub const RESOLVED: &str = "ig-resolved";
 /// Its kind.
 pub fn kind(object: &Value) -> &str {
     object["kind"].as_str().unwrap_or_default()
+}
+
+/// Its API version.
+pub fn api_version(object: &Value) -> &str {
+    object["apiVersion"].as_str().unwrap_or_default()
+}
+
+/// Its spec, as a type; none where it has another shape.
+pub fn spec<T: DeserializeOwned>(object: &Value) -> Option<T> {
+    T::deserialize(object.get("spec")?).ok()
 }
 
 /// Its name.

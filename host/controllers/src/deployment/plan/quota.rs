@@ -2,9 +2,12 @@
 //! object alone, so it might accept three of five Services. Pure.
 
 use crate::codes;
+use crate::deployment::plan::object;
 use boson_cluster::client::resource;
 use boson_cluster::objects::drift::quantity;
 use boson_pipeline::Diagnostic;
+use k8s_openapi::api::core::v1::{PersistentVolumeClaimSpec, ResourceQuota, ResourceQuotaStatus, ServiceSpec};
+use kube::ResourceExt;
 use serde_json::Value;
 
 /// One object, in the unit of [`quantity`].
@@ -13,15 +16,19 @@ const ONE: i128 = 1000;
 const PLAIN: [&str; 4] = ["configmaps", "persistentvolumeclaims", "secrets", "services"];
 
 /// An error for each limit that the objects exceed.
-pub fn exceeded(quotas: &[Value], new: &[&Value]) -> Vec<Diagnostic> {
+pub fn exceeded(quotas: &[ResourceQuota], new: &[&Value]) -> Vec<Diagnostic> {
     let mut errors = Vec::new();
     for quota in quotas {
-        let name = quota["metadata"]["name"].as_str().unwrap_or_default();
-        for (key, hard) in quota["status"]["hard"].as_object().into_iter().flatten() {
-            let needed: i128 = new.iter().map(|object| needs(key, object)).sum();
-            let amount = |value: &Value| value.as_str().and_then(quantity);
-            let used = &quota["status"]["used"][key];
-            let (Some(most), Some(now)) = (amount(hard), amount(used)) else {
+        let name = quota.name_any();
+        // A quota without a status is not computed yet.
+        let Some(ResourceQuotaStatus { hard, used }) = quota.status.clone() else {
+            continue;
+        };
+        let used = used.unwrap_or_default();
+        for (key, hard) in hard.unwrap_or_default() {
+            let needed: i128 = new.iter().map(|object| needs(&key, object)).sum();
+            let now = used.get(&key).and_then(|used| quantity(&used.0));
+            let (Some(most), Some(now)) = (quantity(&hard.0), now) else {
                 continue;
             };
             if needed > 0 && now + needed > most {
@@ -40,24 +47,18 @@ pub fn exceeded(quotas: &[Value], new: &[&Value]) -> Vec<Diagnostic> {
 
 /// How much an object uses of what this key of a quota limits.
 fn needs(key: &str, object: &Value) -> i128 {
-    let text = |key: &str| object[key].as_str().unwrap_or_default();
-    let of = resource(text("apiVersion"), text("kind"));
+    let of = resource(object::api_version(object), object::kind(object));
     let counted = match of.group.as_str() {
         "" => format!("count/{}", of.plural),
         group => format!("count/{}.{group}", of.plural),
     };
-    let kind = object["spec"]["type"].as_str().unwrap_or_default();
     let is_core = of.group.is_empty();
     match key {
-        "services.loadbalancers" if is_core && of.plural == "services" && kind == "LoadBalancer" => ONE,
-        "services.nodeports" if is_core && of.plural == "services" => {
-            let ports = object["spec"]["ports"].as_array().map_or(0, Vec::len);
-            let has_node_ports = ["LoadBalancer", "NodePort"].contains(&kind);
-            i128::try_from(ports).map_or(0, |ports| if has_node_ports { ports * ONE } else { 0 })
+        "services.loadbalancers" | "services.nodeports" if is_core && of.plural == "services" => {
+            object::spec(object).map_or(0, |spec| of_service(key, &spec))
         }
         "requests.storage" if is_core && of.plural == "persistentvolumeclaims" => {
-            let storage = object["spec"]["resources"]["requests"]["storage"].as_str();
-            storage.and_then(quantity).unwrap_or(0)
+            object::spec(object).and_then(|spec| storage(&spec)).unwrap_or(0)
         }
         _ if key == counted => ONE,
         _ if is_core && key == of.plural && PLAIN.contains(&key) => ONE,
@@ -65,13 +66,30 @@ fn needs(key: &str, object: &Value) -> i128 {
     }
 }
 
+fn of_service(key: &str, spec: &ServiceSpec) -> i128 {
+    let ports = spec.ports.as_ref().map_or(0, Vec::len);
+    match (key, spec.type_.as_deref()) {
+        ("services.loadbalancers", Some("LoadBalancer")) => ONE,
+        ("services.nodeports", Some("LoadBalancer" | "NodePort")) => {
+            i128::try_from(ports).map_or(0, |ports| ports * ONE)
+        }
+        _ => 0,
+    }
+}
+
+fn storage(spec: &PersistentVolumeClaimSpec) -> Option<i128> {
+    let requests = spec.resources.as_ref()?.requests.as_ref()?;
+    quantity(&requests.get("storage")?.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
 
-    fn quota(hard: Value, used: Value) -> Value {
-        json!({"metadata": {"name": "q"}, "status": {"hard": hard, "used": used}})
+    fn quota(hard: Value, used: Value) -> ResourceQuota {
+        let quota = json!({"metadata": {"name": "q"}, "status": {"hard": hard, "used": used}});
+        serde_json::from_value(quota).unwrap()
     }
 
     #[test]
@@ -109,7 +127,7 @@ mod tests {
 
     #[test]
     fn some_objects_use_more_than_one_unit() {
-        let service = json!({"apiVersion": "v1", "kind": "Service", "spec": {"type": "NodePort", "ports": [{}, {}]}});
+        let service = json!({"apiVersion": "v1", "kind": "Service", "spec": {"type": "NodePort", "ports": [{"port": 1}, {"port": 2}]}});
         assert_eq!(needs("services.nodeports", &service), 2 * ONE);
         assert_eq!(needs("services.loadbalancers", &service), 0);
         let claim = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
