@@ -8,13 +8,13 @@ pub mod failure;
 pub mod path;
 
 mod definition;
+mod definition_json;
 mod find;
 mod go;
 mod locate;
 mod operation;
 mod origins;
 mod parse;
-mod redacted;
 mod remove;
 mod replace;
 mod scan;

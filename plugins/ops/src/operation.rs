@@ -3,7 +3,7 @@
 use crate::definition::{Definition, decode, unused};
 use crate::failure::Failure;
 use crate::path::Path;
-use crate::{codes, redacted};
+use crate::{codes, definition_json};
 use boson_document::{Diagnostic, Pointer, Tree};
 
 /// One operation, ready to be applied.
@@ -91,7 +91,7 @@ fn diagnostic(definition: &Definition, failure: Failure, part: &str, name: &str,
         "test" => format!("Test operation [{position}]: {}", failure.message),
         other => format!("Unknown operation [{position}] with type '{other}'"),
     };
-    let shown = redacted::json(definition, &label(name, position));
+    let shown = definition_json::json(definition, &label(name, position));
     let mut at = Pointer::root().at(position);
     // Without a part, the place is the whole operation.
     let missing = part.is_empty() || (part == "type" && definition.kind.is_empty());
