@@ -3,7 +3,7 @@
 //! | tool | configuration | layer |
 //! |---|---|---|
 //! | `host plugin push`, `wkg oci push` | `application/vnd.wasm.config.v0+json` | `application/wasm` |
-//! | older tools | `application/vnd.wasm.config.v1+json` | `application/vnd.wasm.content.layer.v1+wasm`, others with `+wasm` |
+//! | older tools | `application/vnd.wasm.config.v1+json` | `application/vnd.wasm.content.layer.v1+wasm`, `+wasm` |
 //! | `oras push` | `application/vnd.oci.empty.v1+json` | any, with the name of a file that ends with `.wasm` |
 
 use crate::failure::Failure;

@@ -1,9 +1,8 @@
 //! Runs plugins: the only crate that uses wasmtime. Contains the engine, its limits, the cache of machine code, and the
 //! calls of the contract as calls of components. It does not depend on Kubernetes.
 //!
-//! ```text
-//! bytes -> Sandbox::load (checked, compiled or from the cache) -> Plugin
-//! Plugins (one for each stage) : pipeline::Stages -- every call: fresh instance, own store, limits, then nothing is left of it
+//! ```text bytes -> Sandbox::load (checked, compiled or from the cache) -> Plugin Plugins (one for each stage) :
+//! pipeline::Stages -- every call: fresh instance, own store, limits, then nothing is left of it
 //! ```
 
 mod account;

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `version` | 1 |
 //! | `job` | name |
-//! | `instance` | `id`, `az`, `name`, `deployment` of the instance, as BOSH's agent leaves them in `/var/vcap/instance` |
+//! | `instance` | `id`, `az`, `name`, `deployment`, as BOSH's agent writes them to `/var/vcap/instance` |
 //! | `envs` | pairs: what `quarks.envs` sets by value; of scripts too |
 //! | `processes` | see [`of_process`] |
 

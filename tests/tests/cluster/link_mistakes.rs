@@ -1,5 +1,5 @@
-//! Mistakes in links: each is reported with the object and the key, nothing of it is applied, and it disappears once it is
-//! fixed.
+//! Mistakes in links: each is reported with the object and the key, nothing of it is applied, and it disappears once it
+//! is fixed.
 
 use crate::links::{BROKER, annotations, create, deployed, pod, until, until_created};
 use crate::native_links::{Consumer, GROUP, MANIFEST, secret, set};

@@ -355,7 +355,8 @@ fn the_authority_rotates_without_a_failed_admission() {
     until_created(&env, &pod("first", &annotations("nats", BROKER)));
     let secret = || env.get("secret/boson-webhook").unwrap();
     let before = secret();
-    // As if the operator had made the next authority: it publishes the authority first, and lets it sign a minute later.
+    // As if the operator had made the next authority: it publishes the authority first, and lets it sign a minute
+    // later.
     let [certificate, key] = next_authority();
     let patch = json!({"stringData": {"next-ca.crt": certificate, "next-ca.key": key}});
     env.kubectl(&["patch", "secret/boson-webhook", &format!("--patch={patch}")])

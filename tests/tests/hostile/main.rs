@@ -8,7 +8,7 @@
 //! | files: machine code, endless, no component, no description | `refused` |
 //! | composition: nesting, instances that multiply, aliases | `types`, `tests/tests/capacity.rs` |
 //! | types: huge sections, functions with other types than the contract | `types` |
-//! | custom sections: names of functions, of any length or that control a terminal; worlds of core modules | `sections` |
+//! | custom sections: names of functions, long or with control codes; worlds of core modules | `sections` |
 //! | compilation: large functions, many functions, locals, branches, nesting | `compilation` |
 //! | start functions that loop, trap or grow | `calls` |
 //! | growth of memories and tables; recursion | `calls`, `host/sandbox/tests/limits.rs` |

@@ -146,8 +146,8 @@ pub(super) fn made(step: Step, old: Option<Material>, names: &[String]) -> Resul
 
 /// With another certificate of the same authority.
 fn renewed(old: Material, names: &[String], now: SystemTime) -> Result<Material, String> {
-    // If the certificate is due, two months have passed since the previous authority signed anything. Other names come at
-    // any time: another process may still serve a certificate of the previous authority.
+    // If the certificate is due, two months have passed since the previous authority signed anything. Other names come
+    // at any time: another process may still serve a certificate of the previous authority.
     let is_old = Issued::from_pem(&old.leaf.certificate).is_none_or(|leaf| is_due(&leaf, now));
     Ok(Material {
         leaf: leaf(&old.authority, names)?,

@@ -244,8 +244,8 @@ impl Worker<'_> {
         };
         match result {
             Ok(Pulled::Done(digest)) => {
-                // So that the host keeps the component once it is loaded. The state stays: a plugin that was refused before
-                // is refused until it has been loaded.
+                // So that the host keeps the component once it is loaded. The state stays: a plugin that was refused
+                // before is refused until it has been loaded.
                 if let Some(present) = &mut entry.present {
                     present.digest = Some(digest);
                 }

@@ -1,4 +1,5 @@
-//! Approval of updates: with [`PluginUpdates::Approve`], a version of a plugin is used only if an approved one covers it.
+//! Approval of updates: with [`PluginUpdates::Approve`], a version of a plugin is used only if an approved one covers
+//! it.
 //!
 //! The approvals are PluginApprovals, not data of the plugin's ConfigMap: who may write ConfigMaps must not be able to
 //! approve. The operator only reads them.

@@ -53,8 +53,8 @@ impl Reviewer<'_> {
         }
     }
 
-    /// Applies the present approvals to all plugins. A version whose approval was revoked is no longer used, and one that
-    /// waited is loaded again: nothing of it was kept.
+    /// Applies the present approvals to all plugins. A version whose approval was revoked is no longer used, and one
+    /// that waited is loaded again: nothing of it was kept.
     pub fn review(&self, registry: &mut Registry) -> Reviewed {
         let mut reviewed = Reviewed::default();
         if !self.is_required() {

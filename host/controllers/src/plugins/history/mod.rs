@@ -2,7 +2,8 @@
 //! why others were rejected. So one command can go back to an earlier version.
 //!
 //! ```text
-//! registry -> keep (in the leader) -> ConfigMaps: a record, and copies of the last versions -> rollback (with the user's permissions)
+//! registry -> keep (in the leader) -> ConfigMaps: a record, and copies of the last versions
+//!     -> rollback (with the user's permissions)
 //! ```
 
 mod keep;
