@@ -210,3 +210,50 @@ fn every_stage_with_a_rule_can_be_wrapped_and_the_rule_keeps_its_settings() {
         );
     }
 }
+
+#[test]
+fn a_wrapper_can_be_for_some_instance_groups_only() {
+    let scratch = tempfile::tempdir().unwrap();
+    golden::case("convert/small").write_inputs(scratch.path()).unwrap();
+    for (stage, interface, functions) in [
+        ("render", "templates", &["render"][..]),
+        ("bpm", "conversion", &["convert-deployment", "convert-group"]),
+    ] {
+        let traps = wrapper(stage, interface, functions, 1, "unreachable").unwrap();
+        fs::write(scratch.path().join(format!("{stage}.wasm")), traps).unwrap();
+        let convert = |groups: Option<&str>| {
+            let mut arguments = vec!["convert", "manifest.yml", "--release", "release"];
+            let plugin = format!("--plugin={stage}:mine={stage}.wasm");
+            arguments.extend([plugin.as_str(), "--vars-store", "vars.yml"]);
+            let groups = groups.map(|groups| format!("--plugin-instance-groups={stage}:mine={groups}"));
+            arguments.extend(groups.as_deref());
+            host(scratch.path(), arguments).unwrap()
+        };
+        let elsewhere = convert(Some("other,app"));
+        assert_eq!(elsewhere.code, 0, "{stage}: {}", elsewhere.stderr);
+        for groups in [None, Some("other,web")] {
+            let failed = convert(groups);
+            assert!(
+                failed.stderr.contains("error[plugin-trap]: plugin 'mine'"),
+                "{}",
+                failed.stderr
+            );
+        }
+    }
+}
+
+#[test]
+fn a_restriction_to_groups_that_has_no_effect_is_an_error() {
+    let folder = folder(&[("one.wasm", ops(1, ""))]);
+    let run = |option: &str| host(folder.path(), ["convert", "manifest.yml", option]).unwrap();
+    let ran = run("--plugin-instance-groups=bpm:mine=web");
+    let wanted = "error[plugin-groups-unused]: --plugin-instance-groups: there is no wrapper 'mine' of the stage 'bpm'";
+    assert!(ran.code == 1 && ran.stderr.contains(wanted), "{}", ran.stderr);
+    let ran = run("--plugin-instance-groups=links=web");
+    let wanted = "a plugin of the stage 'links' serves all instance groups";
+    assert!(ran.code == 2 && ran.stderr.contains(wanted), "{}", ran.stderr);
+    let pack = ["plugin", "pack", "ops", "one.wasm", "--instance-group", "web"];
+    let ran = host(folder.path(), pack).unwrap();
+    let wanted = "--instance-group is for wrappers of the stages 'render' and 'bpm'";
+    assert!(ran.code == 1 && ran.stderr.contains(wanted), "{}", ran.stderr);
+}

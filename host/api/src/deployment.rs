@@ -315,6 +315,7 @@ pub enum DeploymentState {
 
 /// A plugin that was used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct PluginUse {
     /// The stage.
     pub stage: StageName,
@@ -324,6 +325,10 @@ pub struct PluginUse {
     pub version: String,
     /// sha256 of its code.
     pub digest: String,
+    /// The instance groups that it is for. Without it, all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 1000), extend("x-kubernetes-list-type" = "atomic"))]
+    pub instance_groups: Option<Vec<String>>,
 }
 
 /// An input of a deployment.

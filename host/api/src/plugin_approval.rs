@@ -86,6 +86,10 @@ pub struct ApprovedVersion {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1000), extend("x-kubernetes-list-type" = "atomic"))]
     pub deployments: Option<Vec<String>>,
+    /// Instance groups in its selector. Without it, all instance groups.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 1000), extend("x-kubernetes-list-type" = "atomic"))]
+    pub instance_groups: Option<Vec<String>>,
 }
 
 /// What happens if a plugin fails.

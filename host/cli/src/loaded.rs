@@ -252,6 +252,7 @@ impl Known {
             name: description.name,
             version: description.version,
             digest: plugin.digest.hex(),
+            instance_groups: None,
         };
         Ok(Self {
             settings: plugin.settings().to_string(),
@@ -318,6 +319,10 @@ impl Known {
         if self.plugin.is_foreign() {
             self.plugin = self.plugin.named(&chosen.name).with_installer(chosen.installer.clone());
         }
+        if let Some(groups) = &chosen.groups {
+            self.plugin = self.plugin.for_groups(groups);
+        }
+        self.used.instance_groups.clone_from(&chosen.groups);
         self.settings = json::to_text(&chosen.settings.tree);
         self
     }

@@ -22,6 +22,7 @@ mod memory;
 mod metering;
 mod output;
 mod plugin_arguments;
+mod plugin_groups;
 mod plugin_settings;
 mod plugins;
 mod printf;

@@ -24,6 +24,10 @@ pub struct PluginArguments {
     /// Settings for the plugin of a stage: a YAML or JSON file. NAME selects one of several plugins of the stage
     #[arg(long = "plugin-settings", value_name = "STAGE[:NAME]=FILE", value_parser = replacement, env = "BOSON_PLUGIN_SETTINGS", value_delimiter = '\n', help_heading = "Plugins")]
     pub settings: Vec<Replacement>,
+    /// Use a wrapper of the stage `render` or `bpm` for these instance groups only. NAME selects one of several
+    /// wrappers of the stage
+    #[arg(long = "plugin-instance-groups", value_name = "STAGE[:NAME]=GROUP[,GROUP]", value_parser = selected_groups, env = "BOSON_PLUGIN_INSTANCE_GROUPS", value_delimiter = '\n', help_heading = "Plugins")]
+    pub groups: Vec<SelectedGroups>,
     /// Fail if a plugin of `checks` reports an error; otherwise it is a warning
     #[arg(long, env = "BOSON_ENFORCE_CHECKS", help_heading = "Plugins")]
     pub enforce_checks: bool,
@@ -120,22 +124,37 @@ pub struct Replacement {
     pub file: PathBuf,
 }
 
+/// `STAGE[:NAME]=GROUP[,GROUP]`.
+#[derive(Clone, Debug)]
+pub struct SelectedGroups {
+    /// Of this stage.
+    pub stage: Stage,
+    /// Name of the plugin.
+    pub name: Option<String>,
+    /// Names of instance groups.
+    pub groups: Vec<String>,
+}
+
+fn selected_groups(text: &str) -> Result<SelectedGroups, String> {
+    let Some((plugin, groups)) = text.split_once('=') else {
+        return Err("expected STAGE=GROUP or STAGE:NAME=GROUP".to_string());
+    };
+    let (stage, name) = plugin_of(plugin)?;
+    if !stage.is_by_group() {
+        return Err(format!("a plugin of the stage '{stage}' serves all instance groups"));
+    }
+    let groups: Vec<String> = groups.split(',').map(str::to_string).collect();
+    match groups.iter().any(String::is_empty) {
+        true => Err("the name of an instance group is missing".to_string()),
+        false => Ok(SelectedGroups { stage, name, groups }),
+    }
+}
+
 fn replacement(text: &str) -> Result<Replacement, String> {
-    let Some((stage, file)) = text.split_once('=') else {
+    let Some((plugin, file)) = text.split_once('=') else {
         return Err("expected STAGE=FILE or STAGE:NAME=FILE".to_string());
     };
-    let (stage, name) = match stage.split_once(':') {
-        Some((_, "")) => return Err("the name after the colon is missing".to_string()),
-        Some((stage, name)) => (stage, Some(name.to_string())),
-        None => (stage, None),
-    };
-    let stage = Stage::named(stage).ok_or_else(|| {
-        let names = Stage::ALL.map(Stage::name);
-        match closest(stage, names) {
-            Some(near) => format!("unknown stage '{stage}'; did you mean '{near}'?"),
-            None => format!("unknown stage '{stage}'; the stages are {}", names.join(", ")),
-        }
-    })?;
+    let (stage, name) = plugin_of(plugin)?;
     match file.is_empty() {
         true => Err("the name of the file is missing".to_string()),
         false => Ok(Replacement {
@@ -144,4 +163,21 @@ fn replacement(text: &str) -> Result<Replacement, String> {
             file: file.into(),
         }),
     }
+}
+
+/// `STAGE[:NAME]`.
+fn plugin_of(text: &str) -> Result<(Stage, Option<String>), String> {
+    let (stage, name) = match text.split_once(':') {
+        Some((_, "")) => return Err("the name after the colon is missing".to_string()),
+        Some((stage, name)) => (stage, Some(name.to_string())),
+        None => (text, None),
+    };
+    let stage = Stage::named(stage).ok_or_else(|| {
+        let names = Stage::ALL.map(Stage::name);
+        match closest(stage, names) {
+            Some(near) => format!("unknown stage '{stage}'; did you mean '{near}'?"),
+            None => format!("unknown stage '{stage}'; the stages are {}", names.join(", ")),
+        }
+    })?;
+    Ok((stage, name))
 }

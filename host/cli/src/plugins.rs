@@ -5,6 +5,7 @@ use crate::codes;
 use crate::core_module;
 use crate::memory;
 use crate::plugin_arguments::{PluginArguments, Replacement};
+use crate::plugin_groups::Restrictions;
 use crate::plugin_settings::{self, Given};
 use crate::unpack;
 use crate::user_cache;
@@ -60,9 +61,12 @@ pub fn prepare_within(
     errors.extend(failed);
     let names: Vec<(Stage, String)> = loaded.all.iter().map(|one| (one.plugin.stage, one.name())).collect();
     let mut plugins = Plugins::new(loaded.sandbox.clone());
+    let mut restrictions = Restrictions::new(&arguments.groups, stages);
     for one in loaded.all {
+        let name = one.name();
         match configured(one, &mut given, &loaded.sandbox) {
             Ok((plugin, reported)) => {
+                let plugin = restrictions.apply(plugin, &name);
                 warnings.extend(reported);
                 errors.extend(insert(&mut plugins, plugin, arguments).err().map(|error| *error));
             }
@@ -72,6 +76,7 @@ pub fn prepare_within(
     // The settings may be for a plugin that did not load.
     if complete {
         errors.extend(given.unused(&names));
+        errors.extend(restrictions.unused());
     }
     if errors.is_empty() {
         Ok((plugins, warnings))
@@ -90,10 +95,16 @@ pub fn load(arguments: &PluginArguments, stages: &[Stage]) -> Result<Plugins, Ve
         return Err(errors);
     }
     let mut plugins = Plugins::new(loaded.sandbox);
+    let mut restrictions = Restrictions::new(&arguments.groups, stages);
     for one in loaded.all {
-        insert(&mut plugins, one.plugin, arguments).map_err(|error| vec![*error])?;
+        let name = one.name();
+        let plugin = restrictions.apply(one.plugin, &name);
+        insert(&mut plugins, plugin, arguments).map_err(|error| vec![*error])?;
     }
-    Ok(plugins)
+    match restrictions.unused() {
+        unused if unused.is_empty() => Ok(plugins),
+        unused => Err(unused),
+    }
 }
 
 /// Adds a plugin. Those of the command line have the order in which they are given.

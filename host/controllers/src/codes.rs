@@ -78,8 +78,8 @@ boson_pipeline::codes::codes! {
          Make the selectors in their `plugin.yaml` disjoint, or name one of them in `spec.conversion.plugins`.";
     PLUGIN_DOCUMENT = "plugin-document", "A `plugin.yaml` is invalid",
         "It contains `name` and `digest` or `image`, and optionally `replaces`, `wraps`, `order`, `enforce`, \
-         `onFailure`, `shadow`, `settings`, `selector` (`namespaces`, `deployments`), `parts` and `imagePullSecrets`. \
-         Unknown members are an error, because a selector with a typo would select every deployment.";
+         `onFailure`, `shadow`, `settings`, `selector` (`namespaces`, `deployments`, `instanceGroups`), `parts` and \
+         `imagePullSecrets`. Unknown members are an error, because a selector with a typo would select every deployment.";
     PLUGIN_IMAGE_DIGEST = "plugin-image-digest", "The image of a plugin contains another component than `plugin.yaml` says",
         "`image` in `plugin.yaml` names the image, whose digest is that of its manifest; `digest` is the one of the component \
          itself, as `sha256sum` prints it. An image with a digest always has the same component, so `digest` can be left \

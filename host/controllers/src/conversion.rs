@@ -139,6 +139,8 @@ pub struct Chosen {
     pub is_enforced: bool,
     /// `checks`: if it fails itself, the conversion continues with a warning.
     pub is_optional: bool,
+    /// The instance groups that a wrapper is for; none: all.
+    pub groups: Option<Vec<String>>,
     /// Settings for its calls.
     pub settings: Settings,
 }

@@ -62,6 +62,11 @@ impl Stage {
         !matches!(self, Self::Resources | Self::Checks)
     }
 
+    /// Whether its calls are for one instance group, except those for the deployment as a whole.
+    pub fn is_by_group(self) -> bool {
+        matches!(self, Self::Render | Self::Bpm)
+    }
+
     /// The stage of this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|stage| stage.name() == name)
@@ -364,6 +369,16 @@ pub struct GroupRequest<'a> {
     pub resolved_secret: &'a str,
 }
 
+// === impl GroupRequest ===
+
+impl GroupRequest<'_> {
+    /// Name of the instance group; empty if it has none.
+    pub fn group_name(&self) -> &str {
+        let group = self.group.items("instance_groups").first();
+        group.and_then(|group| group.str("name")).unwrap_or_default()
+    }
+}
+
 /// A variable that needs an object.
 #[derive(Clone, Debug)]
 pub struct Variable {
@@ -462,8 +477,8 @@ pub trait Stages: Sync {
     fn resolve(&self, request: LinksRequest<'_>) -> Reply<Resolved>;
     /// links.addresses: of the links that variables consume, before there are values.
     fn addresses(&self, request: LinksRequest<'_>) -> Reply<Addresses>;
-    /// render.render.
-    fn render(&self, templates: &[Template<'_>], context: &Tree) -> Reply<Vec<Rendered>>;
+    /// render.render, for a job of this instance group; if it is not known, with the wrappers of all groups.
+    fn render(&self, group: Option<&str>, templates: &[Template<'_>], context: &Tree) -> Reply<Vec<Rendered>>;
     /// bpm.convert-deployment.
     fn convert_deployment(
         &self,
@@ -494,13 +509,17 @@ pub trait Stages: Sync {
     /// Whether the conversion continues without this plugin of the checks stage if it fails: if it traps, exceeds a
     /// limit, or gives a malformed reply.
     fn is_optional(&self, nth: usize) -> bool;
-    /// The plugin of a stage; `nth` counts those of `resources` and `checks`. Of a rule with wrappers, the outermost,
-    /// which returns what the host gets.
+    /// The plugin of a stage; `nth` counts those of `resources` and `checks`. Of a rule with wrappers, the outermost
+    /// that is not for some instance groups only: it returns what the host gets.
     fn author(&self, stage: Stage, nth: usize) -> Author {
         match stage.has_rule() {
             true => Author::built_in(stage.name()),
             false => Author::built_in(&format!("{stage} {}", nth + 1)),
         }
+    }
+    /// The plugin of the bpm stage that converts this instance group: a wrapper may be for some groups only.
+    fn group_author(&self, _group: &str) -> Author {
+        self.author(Stage::Bpm, 0)
     }
 }
 

@@ -88,7 +88,7 @@ impl Stages for Native {
     fn addresses(&self, _: LinksRequest<'_>) -> Reply<Addresses> {
         none()
     }
-    fn render(&self, _: &[Template<'_>], _: &Tree) -> Reply<Vec<Rendered>> {
+    fn render(&self, _: Option<&str>, _: &[Template<'_>], _: &Tree) -> Reply<Vec<Rendered>> {
         none()
     }
     fn convert_deployment(&self, _: &Deployment, _: Named<'_>, _: &[Variable]) -> Reply<Vec<Tree>> {

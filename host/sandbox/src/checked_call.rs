@@ -178,7 +178,7 @@ fn render(plugins: &Plugins, request: Members<'_>) -> Result<Reply<Changes>, Str
         })
     });
     let templates: Vec<Template<'_>> = templates.collect::<Result<_, String>>()?;
-    Ok(none(plugins.render(&templates, request.member("spec")?)))
+    Ok(none(plugins.render(None, &templates, request.member("spec")?)))
 }
 
 fn bpm(

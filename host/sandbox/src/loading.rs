@@ -148,6 +148,7 @@ impl Sandbox {
         Ok(Plugin {
             stage: kind.stage,
             wraps: kind.wraps,
+            groups: None,
             digest,
             source,
             settings: "{}".to_string(),

@@ -7,6 +7,7 @@ use crate::error::{Failure, FailureKind};
 use crate::limits::MAX_WRAPPERS;
 use boson_document::{Tree, json};
 use boson_pipeline::{Author, Installer, Stage};
+use std::borrow::Cow;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -36,6 +37,8 @@ pub struct Plugin {
     pub source: Source,
     /// It calls the rule below it.
     pub wraps: bool,
+    /// The instance groups that a wrapper is for; `None`: all.
+    pub(crate) groups: Option<Arc<[String]>>,
     /// Settings for its calls, as JSON text.
     pub(crate) settings: String,
     /// Document that its settings come from, for diagnostics.
@@ -147,6 +150,40 @@ impl Plugin {
         self.settings = json::to_text(settings);
         self.settings_document = Some(document.to_string());
         self
+    }
+
+    /// Restricts a wrapper of `render` or `bpm` to these instance groups.
+    #[must_use]
+    pub fn for_groups(mut self, groups: &[String]) -> Self {
+        self.groups = Some(groups.into());
+        self
+    }
+
+    /// The instance groups that a wrapper is for; `None`: all.
+    pub fn groups(&self) -> Option<&[String]> {
+        self.groups.as_deref()
+    }
+
+    /// This plugin without the wrappers that are for other instance groups. `group`: none for the deployment as a
+    /// whole.
+    pub(crate) fn serving(&self, group: Option<&str>) -> Cow<'_, Self> {
+        let serves = |plugin: &&Self| {
+            let has = |groups: &Arc<[String]>| group.is_some_and(|group| groups.iter().any(|one| one == group));
+            plugin.groups.as_ref().is_none_or(has)
+        };
+        if self.chain().all(|plugin| serves(&plugin)) {
+            return Cow::Borrowed(self);
+        }
+        let mut chain: Vec<&Self> = self.chain().filter(serves).collect();
+        // A rule serves all groups, so only a wrapper without a rule has no plugin left.
+        let Some(rule) = chain.pop() else {
+            return Cow::Borrowed(self);
+        };
+        let around = |below: Self, wrapper: &Self| Self {
+            below: Some(Arc::new(below)),
+            ..wrapper.clone()
+        };
+        Cow::Owned(chain.into_iter().rev().fold(rule.clone(), around))
     }
 
     /// Puts a wrapper around a rule.

@@ -16,6 +16,7 @@ use boson_pipeline::stage::{
     VariablesPlan, View,
 };
 use boson_pipeline::{Author, Stage, Stages};
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::iter;
 
@@ -256,8 +257,9 @@ impl Stages for Plugins {
         reading.reply(addresses, reply.diagnostics, &reply.more)
     }
 
-    fn render(&self, templates: &[Template<'_>], spec: &Tree) -> Reply<Vec<Rendered>> {
-        let plugin = self.rule(Stage::Render)?;
+    fn render(&self, group: Option<&str>, templates: &[Template<'_>], spec: &Tree) -> Reply<Vec<Rendered>> {
+        let rule = self.rule(Stage::Render)?;
+        let plugin = &*group.map_or(Cow::Borrowed(rule), |group| rule.serving(Some(group)));
         let reading = Reading::of(&self.sandbox, plugin, templates.iter().map(|template| template.name));
         let template = |template: &Template<'_>| render::shapes::Template {
             name: template.name.into(),
@@ -284,7 +286,7 @@ impl Stages for Plugins {
     }
 
     fn convert_deployment(&self, deployment: &Deployment, doc: Named<'_>, variables: &[Variable]) -> Reply<Vec<Tree>> {
-        let plugin = self.rule(Stage::Bpm)?;
+        let plugin = &*self.rule(Stage::Bpm)?.serving(None);
         let reading = Reading::of(&self.sandbox, plugin, [doc.name]);
         let request = bpm::shapes::DeploymentRequest {
             options: deployment.into(),
@@ -302,7 +304,7 @@ impl Stages for Plugins {
     }
 
     fn convert_group(&self, request: &GroupRequest<'_>) -> Reply<Vec<Tree>> {
-        let plugin = self.rule(Stage::Bpm)?;
+        let plugin = &*self.rule(Stage::Bpm)?.serving(Some(request.group_name()));
         let copies = request.jobs.iter().flat_map(|job| &job.bpm);
         let documents = copies.map(|copy| copy.document_name.as_str());
         let documents = iter::once(request.document_name).chain(documents);
@@ -375,6 +377,17 @@ impl Stages for Plugins {
 
     fn author(&self, stage: Stage, nth: usize) -> Author {
         let plugin = self.nth(stage, nth);
-        plugin.map_or_else(|| Author::built_in(stage.name()), Plugin::author)
+        plugin.map_or_else(
+            || Author::built_in(stage.name()),
+            |plugin| plugin.serving(None).author(),
+        )
+    }
+
+    fn group_author(&self, group: &str) -> Author {
+        let plugin = self.nth(Stage::Bpm, 0);
+        plugin.map_or_else(
+            || Author::built_in(Stage::Bpm.name()),
+            |plugin| plugin.serving(Some(group)).author(),
+        )
     }
 }

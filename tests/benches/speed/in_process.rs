@@ -167,7 +167,11 @@ pub fn batch() -> Result<Vec<Row>> {
             name: "job/file.erb",
             text,
         }];
-        let taken = time(|| plugins.render(&one, &context).map_err(|error| anyhow!("{error:?}")))?;
+        let taken = time(|| {
+            plugins
+                .render(None, &one, &context)
+                .map_err(|error| anyhow!("{error:?}"))
+        })?;
         if nth >= WARM_UP {
             times.push(taken);
         }
@@ -247,7 +251,7 @@ fn apply_natively(document: &Tree, operations: &Tree) -> Result<Tree> {
 fn files(plugins: &Plugins, context: &Tree) -> Result<Vec<Rendered>> {
     let templates = synthetic::TEMPLATES.map(|(name, _, text)| Template { name, text });
     plugins
-        .render(&templates, context)
+        .render(None, &templates, context)
         .map(|(files, _)| files)
         .map_err(|error| anyhow!("{error:?}"))
 }

@@ -62,6 +62,10 @@ pub struct PackArguments {
     /// Apply the plugin to the deployment with this name only; repeat it for several
     #[arg(long = "deployment", value_name = "NAME")]
     deployments: Vec<String>,
+    /// Apply the plugin to the instance group with this name only; repeat it for several. For wrappers of the stages
+    /// `render` and `bpm`
+    #[arg(long = "instance-group", value_name = "NAME")]
+    instance_groups: Vec<String>,
     /// Pack the cases of this directory that are for the stage: the operator uses a new version only if it passes them
     #[arg(long, value_name = "DIR")]
     cases: Option<PathBuf>,
@@ -111,6 +115,11 @@ pub fn run(arguments: &PackArguments, color: Color) -> Result<(), Failed> {
     if arguments.on_failure.as_deref() == Some("skip") && arguments.stage != Stage::Checks {
         let what =
             "--on-failure skip is for plugins of the stage 'checks': without another plugin, the objects would differ";
+        return Err(fail(vec![Diagnostic::error(codes::PLUGIN_ARGUMENTS, what)], &sources));
+    }
+    let may_select = wraps && arguments.stage.is_by_group();
+    if !arguments.instance_groups.is_empty() && !may_select {
+        let what = "--instance-group is for wrappers of the stages 'render' and 'bpm'";
         return Err(fail(vec![Diagnostic::error(codes::PLUGIN_ARGUMENTS, what)], &sources));
     }
     let name = arguments.name.clone().unwrap_or(described_name);
@@ -285,6 +294,7 @@ fn document(
     for (key, names) in [
         ("namespaces", &arguments.namespaces),
         ("deployments", &arguments.deployments),
+        ("instanceGroups", &arguments.instance_groups),
     ] {
         if !names.is_empty() {
             let names: Vec<Tree> = names.iter().map(|name| Tree::from(name.as_str())).collect();

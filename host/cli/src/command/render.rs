@@ -133,7 +133,7 @@ fn one_job(arguments: &RenderArguments, plugins: &Plugins, sources: &mut Sources
     }
     // It is unknown which of its properties came from variables.
     let secrets = Secrets::suspected(&context);
-    let filled = files_of(plugins, job, &wanted, &context, &secrets, sources);
+    let filled = files_of(plugins, (None, job), &wanted, &context, &secrets, sources);
     if filled.failed() {
         return Err(with_collected(job, filled.diagnostics).into());
     }
@@ -177,7 +177,7 @@ fn write(arguments: &RenderArguments, wanted: &[&TemplateFile], rendered: Vec<Re
 /// files.
 pub fn files_of(
     plugins: &Plugins,
-    job: &Job,
+    (group, job): (Option<&str>, &Job),
     wanted: &[&TemplateFile],
     context: &Tree,
     secrets: &Secrets,
@@ -189,7 +189,7 @@ pub fn files_of(
     let names: Vec<String> = wanted.iter().map(|file| job.template_name(file)).collect();
     let named = wanted.iter().zip(&names);
     let templates: Vec<Template<'_>> = named.map(|(file, name)| Template { name, text: &file.text }).collect();
-    filling::fill(plugins, job, &templates, context, Filter { secrets, sources })
+    filling::fill(plugins, (group, job), &templates, context, Filter { secrets, sources })
 }
 
 /// The errors of one job, and then all of them as BOSH prints them.
@@ -280,7 +280,7 @@ fn answer(plugins: &Plugins, line: &[u8]) -> Tree {
         text,
     };
     let nothing = Tree::object();
-    match plugins.render(&[template], question.get("context").unwrap_or(&nothing)) {
+    match plugins.render(None, &[template], question.get("context").unwrap_or(&nothing)) {
         Ok((files, _)) => {
             let content = files.into_iter().next().map(|file| file.content).unwrap_or_default();
             Tree::object().with("id", id).with("output", content)

@@ -143,6 +143,9 @@ fn shadowed(
         for part in parts.into_iter().chain(flags.iter().map(String::as_str)) {
             texts.push_str(&format!("{}:{part}\n", part.len()));
         }
+        if let Some(groups) = known.plugin.groups() {
+            texts.push_str(&format!("groups {groups:?}\n"));
+        }
     }
     for (_, text) in &shadows {
         texts.push_str(text);

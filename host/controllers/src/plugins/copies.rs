@@ -79,6 +79,7 @@ pub(crate) fn copies(
             nth: copies.plugins.iter().filter(|one| one.stage == chosen.stage).count(),
             config_maps: maps.iter().filter_map(|map| map.metadata.name.clone()).collect(),
             component: pick.packed.is_some(),
+            groups: chosen.groups.clone(),
         });
         copies.maps.extend(maps);
     }

@@ -46,6 +46,9 @@ pub struct Selector {
     pub namespaces: Option<Vec<String>>,
     /// Only deployments with these names; none: with any.
     pub deployments: Option<Vec<String>>,
+    /// Only the instance groups with these names, of the deployments that it selects; none: all. Of wrappers of
+    /// `render` and `bpm` only, whose calls are for one group.
+    pub instance_groups: Option<Vec<String>>,
 }
 
 // === impl Selector ===
@@ -78,6 +81,9 @@ pub fn read(document: &Document, stage: Stage) -> Result<PluginDocument, Vec<Dia
 
 /// Most pull Secrets of a plugin.
 const MAX_SECRETS: usize = 8;
+
+/// Member of `selector`.
+const INSTANCE_GROUPS: &str = "instanceGroups";
 
 struct Reader<'a> {
     document: &'a Document,
@@ -130,7 +136,7 @@ impl Reader<'_> {
             is_optional: tree.str("onFailure") == Some("skip"),
             is_shadow: tree.get("shadow") == Some(&Tree::Bool(true)),
             settings,
-            selector: self.selector(tree.get("selector")),
+            selector: self.selector(tree, stage),
             digest: self.digest(tree),
             parts: self.parts(tree),
             image: self.image(tree),
@@ -274,21 +280,29 @@ impl Reader<'_> {
         number
     }
 
-    fn selector(&mut self, selector: Option<&Tree>) -> Selector {
-        let Some(tree) = selector else {
+    fn selector(&mut self, document: &Tree, stage: Stage) -> Selector {
+        let Some(tree) = document.get("selector") else {
             return Selector::default();
         };
         let place = Pointer::root().at("selector");
         if tree.as_object().is_none() {
             self.wrong(
                 &place,
-                "'selector' must be an object with 'namespaces' and 'deployments'",
+                "'selector' must be an object with 'namespaces', 'deployments' and 'instanceGroups'",
             );
         }
-        self.known(tree, &place, &["namespaces", "deployments"]);
+        self.known(tree, &place, &["namespaces", "deployments", INSTANCE_GROUPS]);
+        if tree.get(INSTANCE_GROUPS).is_some() && !(stage.is_by_group() && document.get("wraps").is_some()) {
+            self.wrong(
+                &place.at(INSTANCE_GROUPS),
+                "'instanceGroups' is for wrappers of the stages 'render' and 'bpm'; other plugins serve all groups of a \
+                 deployment",
+            );
+        }
         Selector {
             namespaces: self.names(tree, &place, "namespaces"),
             deployments: self.names(tree, &place, "deployments"),
+            instance_groups: self.names(tree, &place, INSTANCE_GROUPS),
         }
     }
 
@@ -390,6 +404,30 @@ mod tests {
             )
             .is_err()
         );
+    }
+
+    #[test]
+    fn only_wrappers_of_calls_for_one_group_select_groups() {
+        let selecting = |text: &str, stage: Stage| {
+            let selector = "selector: {namespaces: [n], instanceGroups: [web, db]}";
+            parse(&format!("name: p\ndigest: {DIGEST}\n{text}\n{selector}\n"), stage)
+        };
+        for stage in [Stage::Render, Stage::Bpm] {
+            let read = selecting(&format!("wraps: {stage}"), stage).unwrap();
+            assert_eq!(read.selector.instance_groups.unwrap(), ["web", "db"]);
+        }
+        for (text, stage) in [
+            ("replaces: bpm", Stage::Bpm),
+            ("wraps: links", Stage::Links),
+            ("", Stage::Resources),
+            ("", Stage::Checks),
+        ] {
+            let errors = selecting(text, stage).unwrap_err();
+            assert!(
+                errors.len() == 1 && errors[0].starts_with("/selector/instanceGroups "),
+                "{errors:?}"
+            );
+        }
     }
 
     #[test]

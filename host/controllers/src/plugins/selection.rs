@@ -305,6 +305,7 @@ impl<'a> Selecting<'a> {
                 is_ordered: true,
                 is_enforced: false,
                 is_optional: false,
+                groups: None,
                 settings: settings_of(&Tree::object(), choice, String::new()),
             };
             return self.selection.chosen.push(Pick {
@@ -364,6 +365,7 @@ fn chosen(one: Candidate<'_>, choice: Option<&PluginChoice>, is_ordered: bool, o
         is_ordered,
         is_enforced: document.is_enforced,
         is_optional: document.is_optional,
+        groups: document.selector.instance_groups.clone(),
         settings,
     }
 }

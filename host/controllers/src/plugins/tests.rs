@@ -78,6 +78,7 @@ fn built_in() -> Vec<PluginUse> {
         name: name.into(),
         version: "1.0.0".into(),
         digest: "x".into(),
+        instance_groups: None,
     };
     vec![one(StageName::Ops, "ops"), one(StageName::Bpm, "bpm")]
 }
@@ -129,6 +130,19 @@ fn a_selector_selects_deployments() {
     let registry = registry(vec![("boson", "a", fine(other, 1)), ("boson", "b", fine(elsewhere, 1))]);
     let selection = selected(&registry, &[], &[]);
     assert!(selection.chosen.is_empty() && selection.faults.is_empty());
+}
+
+#[test]
+fn a_wrapper_is_selected_for_its_instance_groups() {
+    let mut around = document("around", Stage::Bpm, 1);
+    around.wraps = true;
+    around.selector.instance_groups = Some(vec!["web".into()]);
+    let registry = registry(vec![("boson", "a", fine(around, 1))]);
+    let selection = selected(&registry, &[choice(StageName::Bpm, "around", "{}")], &[]);
+    let [pick] = selection.chosen.as_slice() else {
+        panic!("{selection:?}");
+    };
+    assert_eq!(pick.chosen.groups, Some(vec!["web".to_string()]));
 }
 
 #[test]

@@ -310,24 +310,24 @@ impl Tracing<'_> {
 
     /// The call of the stage `bpm` that returned an object.
     fn rule(&self, object: &Tree, field: &Pointer) -> Step {
-        let by = self.stages.author(Stage::Bpm, 0).called;
         let has = |objects: &[Tree]| objects.iter().any(|one| is_same(one, object));
         let groups = self.calls.groups.iter();
-        let step = match groups.clone().find(|call| has(&call.objects)) {
+        match groups.clone().find(|call| has(&call.objects)) {
             Some(call) if value_in(&call.objects, object, field).is_some() => {
-                origins::of_group(self.stages, self.inputs, call, (object, field))
+                let step = origins::of_group(self.stages, self.inputs, call, (object, field));
+                let by = self.stages.group_author(call.name()).called;
+                Step { by, ..step }
             }
             None if value_in(&self.calls.of_deployment, object, field).is_some() => {
-                origins::of_deployment(self.stages, self.inputs, (object, field))
+                let step = origins::of_deployment(self.stages, self.inputs, (object, field));
+                let by = self.stages.author(Stage::Bpm, 0).called;
+                Step { by, ..step }
             }
-            _ => {
-                return Step {
-                    by: "host".into(),
-                    what: format!("added {field} to {}, as to every object", called(object)),
-                    ..Step::default()
-                };
-            }
-        };
-        Step { by, ..step }
+            _ => Step {
+                by: "host".into(),
+                what: format!("added {field} to {}, as to every object", called(object)),
+                ..Step::default()
+            },
+        }
     }
 }

@@ -41,6 +41,16 @@ pub struct GroupCall {
     pub objects: Vec<Tree>,
 }
 
+// === impl GroupCall ===
+
+impl GroupCall {
+    /// Name of the instance group.
+    pub fn name(&self) -> &str {
+        let group = self.group.items("instance_groups").first();
+        group.and_then(|group| group.str("name")).unwrap_or_default()
+    }
+}
+
 // === impl Observed ===
 
 impl<'s> Observed<'s> {
@@ -86,8 +96,8 @@ impl Stages for Observed<'_> {
         self.stages.addresses(request)
     }
 
-    fn render(&self, templates: &[Template<'_>], context: &Tree) -> Reply<Vec<Rendered>> {
-        self.stages.render(templates, context)
+    fn render(&self, group: Option<&str>, templates: &[Template<'_>], context: &Tree) -> Reply<Vec<Rendered>> {
+        self.stages.render(group, templates, context)
     }
 
     fn convert_deployment(
@@ -159,5 +169,9 @@ impl Stages for Observed<'_> {
 
     fn author(&self, stage: Stage, nth: usize) -> Author {
         self.stages.author(stage, nth)
+    }
+
+    fn group_author(&self, group: &str) -> Author {
+        self.stages.group_author(group)
     }
 }

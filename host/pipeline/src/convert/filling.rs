@@ -43,9 +43,16 @@ impl Filled {
     }
 }
 
-/// Renders `templates` of `job`, named as [`Job::template_name`] names them. `filter`: what their errors may quote.
-pub fn fill(stages: &dyn Stages, job: &Job, templates: &[Template<'_>], context: &Tree, filter: Filter<'_>) -> Filled {
-    let mut filled = call(stages, templates, context);
+/// Renders `templates` of `job` in an instance group, if that is known, named as [`Job::template_name`] names them.
+/// `filter`: what their errors may quote.
+pub fn fill(
+    stages: &dyn Stages,
+    (group, job): (Option<&str>, &Job),
+    templates: &[Template<'_>],
+    context: &Tree,
+    filter: Filter<'_>,
+) -> Filled {
+    let mut filled = call(stages, group, templates, context);
     let exception = Exception::of(job, context, filter);
     for diagnostic in &mut filled.diagnostics {
         hide_values(diagnostic, &exception);
@@ -71,8 +78,8 @@ pub fn mode(file: &TemplateFile) -> u32 {
     if in_bin || file.executable { 0o755 } else { 0o640 }
 }
 
-fn call(stages: &dyn Stages, templates: &[Template<'_>], context: &Tree) -> Filled {
-    match (stages.render(templates, context), templates) {
+fn call(stages: &dyn Stages, group: Option<&str>, templates: &[Template<'_>], context: &Tree) -> Filled {
+    match (stages.render(group, templates, context), templates) {
         (Ok((files, diagnostics)), _) => Filled { files, diagnostics },
         (Err(StageError::Plugin(diagnostic)), [one]) if BROUGHT_ABOUT.contains(&diagnostic.code.as_str()) => Filled {
             files: Vec::new(),
@@ -81,7 +88,7 @@ fn call(stages: &dyn Stages, templates: &[Template<'_>], context: &Tree) -> Fill
         (Err(StageError::Plugin(diagnostic)), several) if BROUGHT_ABOUT.contains(&diagnostic.code.as_str()) => {
             let mut filled = Filled::default();
             for one in several {
-                let alone = call(stages, slice::from_ref(one), context);
+                let alone = call(stages, group, slice::from_ref(one), context);
                 filled.files.extend(alone.files);
                 filled.diagnostics.extend(alone.diagnostics);
             }

@@ -48,7 +48,7 @@ pub use codes::ALL as CODES;
 pub use gather::gather;
 pub use merge::{Documents, apply, merge};
 pub use needed::{missing, releases, resolve_latest, specs};
-pub use objects::{Group, Objects, granted, objects, together};
+pub use objects::{Converted, Group, Objects, granted, objects, together};
 pub use render::{Origin, Rendered, render};
 pub use rendering::Failure;
 pub use transform::{Overview, has_hooks, transform};
@@ -246,7 +246,7 @@ impl Run<'_> {
         let objects = transform(
             self.stages,
             inputs.deployment,
-            made.objects,
+            made.converted,
             overview,
             bundle,
             &mut self.diagnostics,

@@ -1,9 +1,12 @@
 //! The step that makes the objects of the deployment and of each of its groups.
 
 use super::{parallel, places};
+use crate::author::Author;
 use crate::bundle::privileges::{self, GrantedPrivileges};
 use crate::diagnostic::{Diagnostic, causes};
-use crate::stage::{Deployment, GroupRequest, JobFiles, Named, Reply, ResolvedGroup, StageError, Stages, Variable};
+use crate::stage::{
+    Deployment, GroupRequest, JobFiles, Named, Reply, ResolvedGroup, Stage, StageError, Stages, Variable,
+};
 use boson_document::Tree;
 use boson_manifest::dns;
 use boson_manifest::names::Names;
@@ -19,11 +22,22 @@ pub struct Group<'a> {
     pub jobs: &'a [JobFiles],
 }
 
+/// Objects that a plugin of the stage `bpm` returned.
+#[derive(Debug)]
+pub struct Converted {
+    /// The plugin: not the same for all groups, if a wrapper selects some.
+    pub author: Author,
+    /// The instance group; none: the deployment itself.
+    pub group: Option<String>,
+    /// The objects.
+    pub objects: Vec<Tree>,
+}
+
 /// The objects of a deployment.
 #[derive(Debug, Default)]
 pub struct Objects {
     /// The objects of the deployment itself, then those of its groups, in manifest order.
-    pub objects: Vec<Tree>,
+    pub converted: Vec<Converted>,
     /// Errors of the deployment itself.
     pub errors: Vec<Diagnostic>,
     /// The groups that have no objects, with their errors.
@@ -43,7 +57,11 @@ pub fn objects(
     let mut made = Objects::default();
     match stages.convert_deployment(deployment, manifest, variables) {
         Ok((objects, notes)) => {
-            made.objects = objects;
+            made.converted.push(Converted {
+                author: stages.author(Stage::Bpm, 0),
+                group: None,
+                objects,
+            });
             reported.extend(notes);
         }
         Err(error) => made.errors = error.into_diagnostics(),
@@ -52,7 +70,12 @@ pub fn objects(
     for (group, reply) in groups.iter().zip(replies) {
         match reply {
             Ok((objects, notes)) => {
-                made.objects.extend(objects);
+                let name = &group.resolved.name;
+                made.converted.push(Converted {
+                    author: stages.group_author(name),
+                    group: Some(name.clone()),
+                    objects,
+                });
                 reported.extend(notes);
             }
             Err(error) => made

@@ -26,6 +26,8 @@ pub struct PodPlugin {
     pub config_maps: Vec<String>,
     /// Whether they hold a component. If not, they hold only settings for the built-in plugin.
     pub component: bool,
+    /// The instance groups that a wrapper is for; none: all.
+    pub groups: Option<Vec<String>>,
 }
 
 // === impl PodPlugin ===
@@ -39,13 +41,27 @@ impl PodPlugin {
             return vec![settings, format!("{stage}={folder}/{SETTINGS}")];
         }
         let name = &self.name;
-        let component = format!("{stage}:{name}={folder}");
-        vec![
+        let mut arguments = vec![
             "--plugin".into(),
-            component,
+            format!("{stage}:{name}={folder}"),
             settings,
             format!("{stage}:{name}={folder}/{SETTINGS}"),
-        ]
+        ];
+        if let Some(groups) = &self.groups {
+            arguments.push("--plugin-instance-groups".into());
+            arguments.push(format!("{stage}:{name}={}", groups.join(",")));
+        }
+        arguments
+    }
+
+    /// The plugin for pods of this instance group only; none if it is for others. Groups that it is for do not appear
+    /// in the pods, so that a change of the list restarts only pods of groups that it adds or removes.
+    fn within(&self, group: Option<&str>) -> Option<Self> {
+        let serves = |groups: &Vec<String>| group.is_some_and(|group| groups.iter().any(|one| one == group));
+        self.groups.as_ref().is_none_or(serves).then(|| Self {
+            groups: None,
+            ..self.clone()
+        })
     }
 
     /// The pod's volume.
@@ -84,10 +100,10 @@ impl PodPlugin {
     }
 }
 
-/// Mounts the plugins in every pod of these objects that renders templates.
-pub fn give(objects: &mut [Tree], plugins: &[PodPlugin]) {
+/// Mounts the plugins in every pod of these objects that renders templates. `group`: the instance group of the objects.
+pub fn give(objects: &mut [Tree], group: Option<&str>, plugins: &[PodPlugin]) {
     let rendering = plugins.iter().filter(|plugin| plugin.stage == Stage::Render);
-    let plugins: Vec<PodPlugin> = rendering.cloned().collect();
+    let plugins: Vec<PodPlugin> = rendering.filter_map(|plugin| plugin.within(group)).collect();
     if !plugins.is_empty() {
         objects.iter_mut().for_each(|object| pods(object, &plugins));
     }
@@ -152,8 +168,9 @@ mod tests {
             nth: 0,
             config_maps: vec!["a".into(), "b".into()],
             component: true,
+            groups: None,
         };
-        give(&mut objects, std::slice::from_ref(&plugin));
+        give(&mut objects, Some("web"), std::slice::from_ref(&plugin));
         let path = ["spec", "template", "spec", "template", "spec"];
         let pod = path.iter().fold(&objects[0], |tree, key| tree.get(key).unwrap());
         let [copier, renderer] = pod.items("initContainers") else {
@@ -174,5 +191,32 @@ mod tests {
         assert_eq!(pod.items("volumes")[1].str("name"), Some("plugin-render"));
         assert_eq!(pod.items("containers").len(), 1);
         assert_eq!(json::to_text(&objects[1]), r#"{"kind":"Service"}"#);
+    }
+
+    #[test]
+    fn only_pods_of_its_groups_mount_a_plugin_and_they_do_not_depend_on_the_other_groups() {
+        let plugin = |groups: &[&str]| PodPlugin {
+            stage: Stage::Render,
+            name: "mine".into(),
+            nth: 0,
+            config_maps: vec!["a".into()],
+            component: true,
+            groups: Some(groups.iter().map(ToString::to_string).collect()),
+        };
+        let pods = |group: Option<&str>, groups: &[&str]| {
+            let pod = r#"{"initContainers": [{"name": "template-render"}], "containers": [], "volumes": []}"#;
+            let mut objects = [json::parse(pod).unwrap()];
+            give(&mut objects, group, &[plugin(groups)]);
+            json::to_text(&objects[0])
+        };
+        let without = pods(Some("other"), &["web"]);
+        assert!(!without.contains("plugin"), "{without}");
+        assert_eq!(pods(None, &["web"]), without);
+        let with = pods(Some("web"), &["web"]);
+        assert!(with.contains(r#""--plugin","render:mine="#), "{with}");
+        assert_eq!(pods(Some("web"), &["db", "web"]), with, "nothing restarts");
+        // The pods of a conversion render several groups.
+        let arguments = plugin(&["db", "web"]).arguments();
+        assert_eq!(arguments[4..], ["--plugin-instance-groups", "render:mine=db,web"]);
     }
 }

@@ -255,6 +255,11 @@ fn unchecked(work: &[Work<'_>]) -> Vec<Diagnostic> {
 // === impl Work ===
 
 impl Work<'_> {
+    /// The instance group and the job.
+    fn of(&self) -> (Option<&str>, &Job) {
+        (Some(self.group_name), self.files)
+    }
+
     fn context(&self, ip: &str) -> Option<Tree> {
         if self.hypothetical {
             context::hypothetical(self.job, ip)
@@ -311,7 +316,7 @@ fn run(stages: &dyn Stages, filter: Filter<'_>, work: &Work<'_>) -> Outcome {
     let selected = Selection::of(work.files, (&names, &monit), work.nth, work.hypothetical, by_monit);
     let mut outcome = Outcome::default();
     if let Some(context) = work.context(ANY_IP).filter(|_| !selected.others.is_empty()) {
-        let filled = filling::fill(stages, work.files, &selected.others, &context, filter);
+        let filled = filling::fill(stages, work.of(), &selected.others, &context, filter);
         outcome.aliases = alias_files::among(&filled.files, work.files);
         let about_bpm = |diagnostic: &Diagnostic| selected.is_about_bpm(diagnostic, work.files);
         outcome.diagnostics.extend(
@@ -351,12 +356,12 @@ fn bpm_file(
     (before, bpm): (&[Template<'_>], Template<'_>),
     context: &Tree,
 ) -> Filled {
-    let alone = || filling::fill(stages, work.files, std::slice::from_ref(&bpm), context, filter);
+    let alone = || filling::fill(stages, work.of(), std::slice::from_ref(&bpm), context, filter);
     if before.is_empty() {
         return alone();
     }
     let all = [before, std::slice::from_ref(&bpm)].concat();
-    let mut filled = filling::fill(stages, work.files, &all, context, filter);
+    let mut filled = filling::fill(stages, work.of(), &all, context, filter);
     filled
         .diagnostics
         .retain(|diagnostic| is_about(diagnostic, bpm.name, work.files));

@@ -2,6 +2,7 @@
 //! of the stage `checks` report on the result.
 
 use super::context;
+use super::objects::Converted;
 use crate::bundle::{Bundle, Writer};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::plain::active;
@@ -33,12 +34,12 @@ pub fn has_hooks(stages: &dyn Stages) -> bool {
 pub fn transform(
     stages: &dyn Stages,
     deployment: &Deployment,
-    objects: Vec<Tree>,
+    converted: Vec<Converted>,
     overview: Overview<'_>,
     mut bundle: Bundle,
     reported: &mut Vec<Diagnostic>,
 ) -> Result<Vec<Tree>, Vec<Diagnostic>> {
-    bundle.add(objects, stages.author(Stage::Bpm, 0))?;
+    add(&mut bundle, converted)?;
     let groups: Vec<GroupSummary> = match has_hooks(stages) {
         true => overview.groups.iter().map(|group| (*group).into()).collect(),
         false => Vec::new(),
@@ -63,6 +64,21 @@ pub fn transform(
     check(stages, deployment, view.with_objects(&objects), reported)?;
     reported.extend(active::lead_to_all(&mut objects));
     Ok(objects)
+}
+
+/// Adds the objects of the deployment and of all groups.
+///
+/// # Errors
+/// All faults.
+fn add(bundle: &mut Bundle, converted: Vec<Converted>) -> Result<(), Vec<Diagnostic>> {
+    let mut errors = Vec::new();
+    for Converted { author, objects, .. } in converted {
+        errors.extend(bundle.add(objects, author).err().into_iter().flatten());
+    }
+    match errors.is_empty() {
+        true => Ok(()),
+        false => Err(errors),
+    }
 }
 
 /// Runs all checks. An error of a check that is not enforced becomes a warning.

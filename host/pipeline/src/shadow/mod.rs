@@ -154,10 +154,10 @@ impl Stages for Shadowed {
         self.inner.addresses(request)
     }
 
-    fn render(&self, templates: &[Template<'_>], spec: &Tree) -> Reply<Vec<Rendered>> {
-        let reply = self.inner.render(templates, spec)?;
+    fn render(&self, group: Option<&str>, templates: &[Template<'_>], spec: &Tree) -> Reply<Vec<Rendered>> {
+        let reply = self.inner.render(group, templates, spec)?;
         for shadow in self.of(Stage::Render) {
-            let call = |stages: &dyn Stages| stages.render(templates, spec);
+            let call = |stages: &dyn Stages| stages.render(group, templates, spec);
             shadow.call(call, |new, report| {
                 let both = reply.0.iter().zip(new);
                 both.filter(|(old, new)| old.content != new.content)
@@ -263,5 +263,9 @@ impl Stages for Shadowed {
 
     fn author(&self, stage: Stage, nth: usize) -> Author {
         self.inner.author(stage, nth)
+    }
+
+    fn group_author(&self, group: &str) -> Author {
+        self.inner.group_author(group)
     }
 }

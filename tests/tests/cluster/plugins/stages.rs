@@ -3,6 +3,7 @@
 use super::scene::{HOOKED, PATIENCE, Scene, altered, built_in, healthy, uses};
 use crate::guests::Guest;
 use boson_tests::cluster::Operator;
+use boson_tests::wrapper::wrapper;
 use serde_json::Value;
 use std::fs;
 
@@ -195,4 +196,26 @@ fn a_wrapper_leaves_the_work_to_the_rule_and_a_check_fails_a_conversion_once_it_
     scene.remove(&scene.here, &maps).unwrap();
     scene.wait("the end of the check", converted("True", None));
     assert_eq!(made(), before, "the same objects");
+}
+
+#[test]
+fn only_the_pods_of_the_groups_that_a_wrapper_is_for_get_it() {
+    let scene = Scene::new().unwrap();
+    scene.deploy().unwrap();
+    scene.used("render", "render");
+    let spec = |group: &str| scene.get(&format!("quarksstatefulset/nats-{group}")).unwrap()["spec"].clone();
+    let [broker, gateway] = ["broker", "gateway"].map(spec);
+    let around = wrapper("render", "templates", &["render"], 1, "").unwrap();
+    let options = ["--name", "around", "--instance-group", "broker"];
+    let maps = scene.add(&scene.here, "render", &around, &options).unwrap();
+    assert!(maps.contains("instanceGroups:\n        - broker"), "{maps}");
+    scene.used("render", "around");
+    let with = spec("broker").to_string();
+    assert!(with.contains("render:around=/var/run/boson/plugins/render"), "{with}");
+    assert_eq!(spec("gateway"), gateway, "its pods do not restart");
+    scene.remove(&scene.here, &maps).unwrap();
+    scene.wait("the end of the wrapper", |deployment| {
+        !uses(deployment, "render", "around")
+    });
+    assert_eq!(spec("broker"), broker);
 }

@@ -285,7 +285,7 @@ fn fill(
         selection::reaching_monit(files)
     };
     let all: Vec<_> = monit.iter().chain(&files.templates).collect();
-    let mut filled = files_of(plugins, files, &all, &context, secrets, sources);
+    let mut filled = files_of(plugins, (Some(pod.group), files), &all, &context, secrets, sources);
     let monit = (monit.is_some() && !filled.files.is_empty()).then(|| filled.files.remove(0).content);
     Ok(Instance {
         job: files.clone(),

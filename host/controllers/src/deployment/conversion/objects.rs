@@ -38,14 +38,16 @@ pub async fn objects(
             let of_groups = made.failed.into_iter().flat_map(|(_, errors)| errors);
             (Vec::new(), Err(convert::together(made.errors, of_groups.collect())))
         } else {
-            let mut objects = made.objects;
-            pod_plugins::give(&mut objects, &in_pods);
+            let mut converted = made.converted;
+            for one in &mut converted {
+                pod_plugins::give(&mut one.objects, one.group.as_deref(), &in_pods);
+            }
             let overview = Overview {
                 target: Target::Quarks.name(),
                 manifest: &without_values,
                 groups: &ready.iter().map(|group| group.resolved).collect::<Vec<_>>(),
             };
-            let objects = convert::transform(&*stages, &deployment, objects, overview, bundle, &mut reported);
+            let objects = convert::transform(&*stages, &deployment, converted, overview, bundle, &mut reported);
             (made.failed, objects)
         };
         manifest.warnings.extend(reported);

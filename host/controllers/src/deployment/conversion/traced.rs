@@ -73,8 +73,9 @@ impl Stages for Traced {
         self.call(Stage::Links, "addresses", |stages| stages.addresses(request))
     }
 
-    fn render(&self, templates: &[Template<'_>], context: &Tree) -> Reply<Vec<Rendered>> {
-        self.call(Stage::Render, "render", |stages| stages.render(templates, context))
+    fn render(&self, group: Option<&str>, templates: &[Template<'_>], context: &Tree) -> Reply<Vec<Rendered>> {
+        let call = |stages: &dyn Stages| stages.render(group, templates, context);
+        self.call(Stage::Render, "render", call)
     }
 
     fn convert_deployment(
@@ -127,5 +128,9 @@ impl Stages for Traced {
 
     fn author(&self, stage: Stage, nth: usize) -> Author {
         self.inner.author(stage, nth)
+    }
+
+    fn group_author(&self, group: &str) -> Author {
+        self.inner.group_author(group)
     }
 }

@@ -279,6 +279,7 @@ mod tests {
             stage,
             config_maps: vec!["d.plugin-0".into()],
             component: true,
+            groups: None,
         };
         let plugins = PodPlugins::of(&[plugin(Stage::Links), plugin(Stage::Render)], Stage::Links).unwrap();
         assert_eq!((plugins.volumes.len(), plugins.mounts.len()), (1, 1));

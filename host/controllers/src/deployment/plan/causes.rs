@@ -171,6 +171,7 @@ mod tests {
             name: name.into(),
             version: version.into(),
             digest: digest.into(),
+            instance_groups: None,
         };
         let before = [plugin("a", "1", "x"), plugin("b", "1", "x"), plugin("c", "1", "x")];
         let now = [plugin("a", "2", "y"), plugin("b", "1", "y"), plugin("d", "1", "x")];

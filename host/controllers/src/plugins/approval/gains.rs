@@ -56,6 +56,11 @@ pub fn gains(approved: Option<&ApprovedVersion>, version: &ApprovedVersion) -> V
     gains.extend(settings(&approved.settings, &version.settings));
     gains.extend(wider("namespaces", &approved.namespaces, &version.namespaces));
     gains.extend(wider("deployments", &approved.deployments, &version.deployments));
+    gains.extend(wider(
+        "instance groups",
+        &approved.instance_groups,
+        &version.instance_groups,
+    ));
     gains
 }
 
@@ -83,6 +88,10 @@ fn everything(version: &ApprovedVersion) -> Vec<String> {
     let none = Some(Vec::new());
     all.extend(wider("namespaces", &none, &version.namespaces));
     all.extend(wider("deployments", &none, &version.deployments));
+    // Few plugins may select groups at all.
+    if version.instance_groups.is_some() {
+        all.extend(wider("instance groups", &none, &version.instance_groups));
+    }
     all
 }
 
@@ -167,13 +176,14 @@ mod tests {
             settings: [("team".to_string(), "sha256:1".to_string())].into(),
             namespaces: Some(vec!["a".into(), "b".into()]),
             deployments: None,
+            instance_groups: Some(vec!["web".into()]),
         }
     }
 
     #[test]
     fn each_change_is_named_and_needs_an_approval() {
         type Change = fn(&mut ApprovedVersion);
-        let changes: [(Change, &str); 13] = [
+        let changes: [(Change, &str); 15] = [
             (|v| v.name = "other".into(), "the name 'other' instead of 'hook'"),
             (
                 |v| v.stage = StageName::Checks,
@@ -200,6 +210,8 @@ mod tests {
             ),
             (|v| v.settings.clear(), "settings removed: 'team'"),
             (|v| v.namespaces = None, "all namespaces"),
+            (|v| v.instance_groups = None, "all instance groups"),
+            (|v| v.instance_groups = Some(vec!["db".into()]), "instance groups: 'db'"),
             (|v| v.namespaces = Some(vec!["b".into(), "c".into()]), "namespaces: 'c'"),
             (
                 |v| v.namespaces = Some((0..12).map(|nth| format!("n{nth}")).collect()),
@@ -219,6 +231,7 @@ mod tests {
         let mut narrower = version();
         narrower.namespaces = Some(vec!["b".into()]);
         narrower.deployments = Some(vec!["nats".into()]);
+        narrower.instance_groups = Some(Vec::new());
         assert!(is_covered(&[version()], &narrower) && is_covered(&[version()], &version()));
         assert!(!is_covered(&[narrower.clone()], &version()), "back again is wider");
         assert!(
@@ -260,6 +273,7 @@ mod tests {
                 "new values of settings: 'team'",
                 "namespaces: 'a', 'b'",
                 "all deployments",
+                "instance groups: 'web'",
             ]
         );
     }

@@ -30,6 +30,7 @@ pub fn version(document: &PluginDocument, record: Option<&str>) -> Option<Approv
         settings: settings.map(|(key, value)| (key.clone(), of_setting(value))).collect(),
         namespaces: document.selector.namespaces.as_deref().map(sorted),
         deployments: document.selector.deployments.as_deref().map(sorted),
+        instance_groups: document.selector.instance_groups.as_deref().map(sorted),
     })
 }
 
