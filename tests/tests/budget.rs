@@ -120,7 +120,7 @@ fn calls_that_outgrow_the_memory_take_turns_and_all_reply() {
                     name: "job/t.erb",
                     text,
                 };
-                let (files, _) = plugins.render(&[template], context).unwrap();
+                let (files, _) = plugins.render(None, &[template], context).unwrap();
                 assert_eq!(files[0].content, "200000000");
             });
         }

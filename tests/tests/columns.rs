@@ -28,8 +28,8 @@ fn comments_fit_the_columns() {
     assert!(wide.is_empty(), "wrap these comments: {wide:#?}");
 }
 
-/// Except tables, whose rows cannot be wrapped, listings, which show what a program prints, and the page that is generated
-/// from `wit/`.
+/// Except tables, whose rows cannot be wrapped, listings, which show what a program prints, and the page that is
+/// generated from `wit/`.
 #[test]
 fn pages_fit_the_columns() {
     let mut wide = Vec::new();
