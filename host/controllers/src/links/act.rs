@@ -2,7 +2,7 @@
 
 use super::memory::Known;
 use super::plan::{Outdated, Owner, Step, step};
-use super::seen::PodMeta;
+use super::stores::PodMeta;
 use super::{Context, MANAGER};
 use boson_cluster::client::{Error, Kind, Notice};
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};

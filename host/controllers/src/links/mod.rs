@@ -16,7 +16,7 @@ mod find;
 mod found;
 mod memory;
 mod plan;
-mod seen;
+mod stores;
 mod unknown;
 mod watch;
 
@@ -24,6 +24,7 @@ pub(crate) use consumed::{Consumed, LinkName};
 pub(crate) use digest::DigestKey;
 pub(crate) use find::find;
 pub(crate) use found::{Key, Link, Missing};
+pub(crate) use stores::NOT_ENDED;
 pub(crate) use watch::run;
 
 use boson_api::BoshDeployment;
@@ -33,9 +34,9 @@ use boson_manifest::names::Names;
 use kube::core::PartialObjectMeta;
 use kube::runtime::controller::Action;
 use memory::{Content, Known, Memory, RECHECK};
-use seen::{PodMeta, Seen};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use stores::{PodMeta, Stores};
 
 /// The owner of the fields that are set here.
 const MANAGER: FieldManager = FieldManager("boson-links");
@@ -71,7 +72,7 @@ impl Context {
     }
 
     /// Rolls the consumers of a deployment's links whose content has changed.
-    async fn reconcile(&self, seen: &Seen, deployment: &DeploymentMeta) -> Result<Action, Error> {
+    async fn reconcile(&self, stores: &Stores, deployment: &DeploymentMeta) -> Result<Action, Error> {
         let Identity { namespace, name, .. } = Identity::of(deployment)?;
         if !self.scope.holds(namespace) {
             return Ok(Action::await_change());
@@ -80,7 +81,7 @@ impl Context {
             return Ok(Action::await_change());
         };
         let mut known = self.memory.take(namespace, name);
-        let pods = seen.pods(namespace, &names.deployment());
+        let pods = stores.pods(namespace, &names.deployment());
         if pods.is_empty() {
             return Ok(Action::await_change());
         }
@@ -88,7 +89,7 @@ impl Context {
             return Ok(Action::requeue(LATER));
         }
         known.expire(Instant::now());
-        let rolled = self.roll(seen, (namespace, name, &names), &pods, &mut known).await;
+        let rolled = self.roll(stores, (namespace, name, &names), &pods, &mut known).await;
         let is_settled = known.settled.is_empty();
         self.memory.put(namespace, name, known);
         match rolled {
@@ -102,13 +103,13 @@ impl Context {
     /// Reads the Secrets that have changed, and rolls the workloads whose pods have an outdated content.
     async fn roll(
         &self,
-        seen: &Seen,
+        stores: &Stores,
         (namespace, name, names): (&str, &str, &Names),
         pods: &[Arc<PodMeta>],
         known: &mut Known,
     ) -> Result<(), Error> {
         let secret = |link: &LinkName| {
-            let secret = seen.secret(namespace, &names.link(&link.kind, &link.name))?;
+            let secret = stores.secret(namespace, &names.link(&link.kind, &link.name))?;
             Some(secret.metadata.clone())
         };
         let wanted = plan::wanted(pods, name);

@@ -4,7 +4,7 @@ use super::consumed::{Consumed, LinkName};
 use super::digest::DigestKey;
 use super::found::provided;
 use super::memory::{Contents, Settled};
-use super::seen::PodMeta;
+use super::stores::PodMeta;
 use boson_manifest::labels::LINKS_DIGEST;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Value, json};

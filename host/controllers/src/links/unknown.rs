@@ -1,7 +1,7 @@
 //! Reports workloads whose pods consume links of a deployment that does not exist any more.
 
 use super::plan::owner;
-use super::seen::{PodMeta, Seen};
+use super::stores::{PodMeta, Stores};
 use super::{Context, DeploymentMeta};
 use crate::orphans::{Namers, Naming, is_in, report};
 use boson_cluster::client::{Error, Kind, Notice};
@@ -18,7 +18,7 @@ use std::marker::PhantomData;
 /// Workloads whose pods consume links.
 struct Consumers<'c> {
     context: &'c Context,
-    seen: &'c Seen,
+    stores: &'c Stores,
     deployments: &'c Store<DeploymentMeta>,
 }
 
@@ -31,10 +31,10 @@ struct Workload {
 }
 
 /// Checks from time to time, for ever.
-pub(super) async fn report_orphans(context: &Context, seen: &Seen, deployments: &Store<DeploymentMeta>) {
+pub(super) async fn report_orphans(context: &Context, stores: &Stores, deployments: &Store<DeploymentMeta>) {
     let consumers = Consumers {
         context,
-        seen,
+        stores,
         deployments,
     };
     report(&context.cluster, &consumers).await;
@@ -48,7 +48,7 @@ impl Namers for Consumers<'_> {
     const EFFECT: &'static str = "its pods keep the last values of their links, and new pods are refused";
 
     fn all(&self) -> BTreeSet<Naming<Workload>> {
-        let pods = self.seen.pods.state();
+        let pods = self.stores.pods.state();
         let all = pods.iter().filter_map(|pod| naming(pod));
         all.filter(|one| self.context.scope.holds(&one.namespace)).collect()
     }

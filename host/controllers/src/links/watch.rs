@@ -2,7 +2,7 @@
 //! metadata only, and the events of a second are batched: the pods of a workload come and go together.
 
 use super::found;
-use super::seen::{self, Seen};
+use super::stores::{self, Stores};
 use super::{Context, DeploymentMeta, unknown};
 use boson_cluster::reconcile::watches::Watches;
 use boson_cluster::reconcile::{Running, batched};
@@ -21,20 +21,20 @@ const WINDOW: Duration = Duration::from_secs(1);
 /// Runs until it is asked to stop, for one namespace or for all.
 pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Option<String>) {
     let links = Config::default().labels(&format!("{ENTANGLEMENT}=true"));
-    let consumers = Config::default().labels(CONSUMER).fields(seen::NOT_ENDED);
+    let consumers = Config::default().labels(CONSUMER).fields(stores::NOT_ENDED);
     let watches = Watches::<DeploymentMeta>::of(&context.cluster.client(), &namespace, Config::default());
     let (watches, secrets) =
-        watches.and_stored::<Secret>(links, seen::trim_secret, |meta| named(meta, found::owner(meta)));
+        watches.and_stored::<Secret>(links, stores::trim_secret, |meta| named(meta, found::owner(meta)));
     // A pod that was admitted before a link changed may be stored after the reconcile of that change.
-    let (watches, pods) = watches.and_stored::<Pod>(consumers, seen::trim_pod, |meta| {
+    let (watches, pods) = watches.and_stored::<Pod>(consumers, stores::trim_pod, |meta| {
         let name = meta.annotations.as_ref().and_then(|all| all.get(DEPLOYMENT));
         named(meta, name.cloned())
     });
-    let seen = Arc::new(Seen { pods, secrets });
-    let (reconciled, checked) = (seen.clone(), context.clone());
+    let stores = Arc::new(Stores { pods, secrets });
+    let (reconciled, checked) = (stores.clone(), context.clone());
     let reconcile = move |deployment: Arc<DeploymentMeta>, context: Arc<Context>| {
-        let seen = reconciled.clone();
-        async move { context.reconcile(&seen, &deployment).await }
+        let stores = reconciled.clone();
+        async move { context.reconcile(&stores, &deployment).await }
     };
     let forgetting = context.clone();
     let forget = move |namespace: &str, name: &str| drop(forgetting.memory.take(namespace, name));
@@ -50,7 +50,7 @@ pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Opti
     );
     tokio::select! {
         () = driving => {}
-        () = unknown::report_orphans(&checked, &seen, &deployments) => {}
+        () = unknown::report_orphans(&checked, &stores, &deployments) => {}
     }
 }
 

@@ -1,5 +1,5 @@
-//! What the controller knows without a request: the metadata of the pods that consume links, and of the Secrets of
-//! links. Its watches fill both stores before they requeue a deployment.
+//! The metadata of the pods that consume links, and of the Secrets of links, so that a reconcile costs no request. The
+//! watches of the controller update both stores before they requeue a deployment.
 
 use boson_manifest::labels::{CONSUMER, CONSUMES, DEPLOYMENT, ENTANGLEMENT, LINK, LINKS_DIGEST};
 use k8s_openapi::api::core::v1::{Pod, Secret};
@@ -12,17 +12,17 @@ use std::sync::Arc;
 pub(super) type PodMeta = PartialObjectMeta<Pod>;
 
 /// Pods that have not ended. Metadata does not contain the phase, so the API server selects them.
-pub(super) const NOT_ENDED: &str = "status.phase!=Succeeded,status.phase!=Failed";
+pub(crate) const NOT_ENDED: &str = "status.phase!=Succeeded,status.phase!=Failed";
 
-/// The stores.
-pub(super) struct Seen {
+/// The stores that the watches fill.
+pub(super) struct Stores {
     pub pods: Store<PodMeta>,
     pub secrets: Store<PartialObjectMeta<Secret>>,
 }
 
-// === impl Seen ===
+// === impl Stores ===
 
-impl Seen {
+impl Stores {
     /// The pods that consume links of a deployment. `label`: the value of the label [`CONSUMER`].
     pub fn pods(&self, namespace: &str, label: &str) -> Vec<Arc<PodMeta>> {
         self.pods.state_filter(|pod| {
