@@ -1,7 +1,7 @@
 //! A deployment whose links others use is deleted: `kubectl` warns, and nothing blocks the deletion. What names it
 //! afterwards gets an event.
 
-use crate::links::{BROKER, DIGEST, annotations, consumer, deployed, pod, until, until_created};
+use crate::links::{BROKER, DIGEST, annotations, consumer, create, deployed, pod, until, until_created};
 use crate::operator::{Environment, config_map};
 use anyhow::Result;
 use boson_tests::cluster::Answer;
@@ -80,6 +80,7 @@ fn deleting_a_deployment_whose_links_are_used_warns_and_is_never_refused() {
     ] {
         assert!(answer.stderr.contains(warning), "{answer:?}");
     }
+    pods_that_have_ended_use_no_link(&env);
     // Nobody uses the links of this one.
     let answer = delete(&env, "second", &["--dry-run=server"]);
     assert!(answer.success && !answer.stderr.contains("Warning"), "{answer:?}");
@@ -109,6 +110,34 @@ fn deleting_a_deployment_whose_links_are_used_warns_and_is_never_refused() {
     let answer = delete(&env, "nats", &[]);
     assert!(answer.success && !answer.stderr.contains("Warning"), "{answer:?}");
     assert!(env.get("boshdeployment/nats").is_err());
+}
+
+/// Pods without a workload are named as long as they run.
+fn pods_that_have_ended_use_no_link(env: &Environment) {
+    const USED: &str = "Warning: pods use its links; new pods of their workloads are refused without it: ";
+    let users = || {
+        let answer = delete(env, "nats", &["--dry-run=server"]);
+        let mut lines = answer.stderr.lines();
+        lines.find_map(|line| Some(line.strip_prefix(USED)?.to_string()))
+    };
+    let phases = [("failed", "Failed"), ("succeeded", "Succeeded")];
+    for (name, _) in phases {
+        let created = create(env, &env.namespace, &pod(name, &annotations("nats", BROKER)));
+        assert!(created.success, "{created:?}");
+    }
+    assert_eq!(users().as_deref(), Some("Deployment/web, Pod/failed, Pod/succeeded"));
+    for (name, phase) in phases {
+        let patch = format!("--patch={}", json!({"status": {"phase": phase}}));
+        env.kubectl(&[
+            "patch",
+            &format!("pod/{name}"),
+            "--subresource=status",
+            "--type=merge",
+            &patch,
+        ])
+        .unwrap();
+    }
+    assert_eq!(users().as_deref(), Some("Deployment/web"));
 }
 
 #[test]

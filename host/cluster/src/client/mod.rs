@@ -11,6 +11,7 @@ mod error;
 mod events;
 mod global;
 mod identity;
+mod lists;
 mod namespaced;
 mod object;
 mod outage;
@@ -38,9 +39,7 @@ pub(crate) use outage::Outage;
 use crate::metrics::{ApiCall, Metrics, Outcome};
 use boson_pipeline::bundle::kinds::Kind as AdditionalKind;
 use k8s_openapi::api::core::v1::Namespace;
-use kube::api::{
-    Api, DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams, Preconditions, ValidationDirective,
-};
+use kube::api::{Api, DeleteParams, ObjectMeta, Patch, PatchParams, PostParams, Preconditions, ValidationDirective};
 use serde::Serialize;
 use std::future::Future;
 use std::sync::Arc;
@@ -160,45 +159,6 @@ impl Cluster {
         let api: Api<K> = self.api(namespace);
         self.call(&Subject::of::<K>(), Verb::Get, name, || api.get_opt(name))
             .await
-    }
-
-    /// All objects with these labels.
-    ///
-    /// # Errors
-    /// See [`Error`].
-    pub async fn list<K: Kind>(&self, namespace: &str, labels: &str) -> Result<Vec<K>, Error> {
-        let api: Api<K> = self.api(namespace);
-        let query = ListParams::default().labels(labels);
-        let list = self
-            .call(&Subject::of::<K>(), Verb::List, labels, || api.list(&query))
-            .await?;
-        Ok(list.items)
-    }
-
-    /// All objects with these fields.
-    ///
-    /// # Errors
-    /// See [`Error`].
-    pub async fn list_with_fields<K: Kind>(&self, namespace: &str, fields: &str) -> Result<Vec<K>, Error> {
-        let api: Api<K> = self.api(namespace);
-        let query = ListParams::default().fields(fields);
-        let list = self
-            .call(&Subject::of::<K>(), Verb::List, fields, || api.list(&query))
-            .await?;
-        Ok(list.items)
-    }
-
-    /// The metadata of all objects with these labels.
-    ///
-    /// # Errors
-    /// See [`Error`].
-    pub async fn list_metadata<K: Kind>(&self, namespace: &str, labels: &str) -> Result<Vec<ObjectMeta>, Error> {
-        let api: Api<K> = self.api(namespace);
-        let query = ListParams::default().labels(labels);
-        let list = self
-            .call(&Subject::of::<K>(), Verb::List, labels, || api.list_metadata(&query))
-            .await?;
-        Ok(list.items.into_iter().map(|object| object.metadata).collect())
     }
 
     /// The namespace itself.

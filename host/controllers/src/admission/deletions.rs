@@ -3,6 +3,7 @@
 
 use super::answer::Answer;
 use super::configuration::DELETION_PATIENCE;
+use crate::links::NOT_ENDED;
 use crate::slots::Slots;
 use boson_api::BoshDeployment;
 use boson_api::deployment::InputKind;
@@ -78,7 +79,11 @@ impl DeletionReviewer {
         };
         let deployments: Vec<BoshDeployment> = self.cluster.list(namespace, "").await?;
         let selector = format!("{CONSUMER}={}", names.deployment());
-        let pods = self.cluster.list_metadata::<Pod>(namespace, &selector).await?;
+        // A pod that has ended uses no link any more.
+        let pods = self
+            .cluster
+            .list_metadata_with_fields::<Pod>(namespace, &selector, NOT_ENDED)
+            .await?;
         let lines = [of_deployments(&deployments, name), of_pods(&pods)];
         Ok(lines.into_iter().flatten().collect())
     }
