@@ -47,12 +47,16 @@ pub fn digest(warnings: &[Diagnostic]) -> Option<String> {
 
 /// The event about a warning.
 pub fn warning(warning: &Diagnostic) -> Notice {
-    let place = warning.place.document.as_deref().unwrap_or_default();
-    let pointer = warning.place.pointer.as_deref().unwrap_or_default();
+    let place = [&warning.place.document, &warning.place.pointer];
+    let place: String = place.into_iter().flatten().map(String::as_str).collect();
+    let note = match place.is_empty() {
+        true => warning.message.clone(),
+        false => format!("{} ({place})", warning.message),
+    };
     Notice {
         warning: true,
         reason: conditions::reason(&warning.code).into(),
-        note: format!("{} ({place}{pointer})", warning.message),
+        note,
     }
 }
 
@@ -97,6 +101,16 @@ mod tests {
         );
         let waiting = Observed::ended(Some(1), Outcome::Waiting("an answer".into()));
         assert_eq!(of(&waiting), [""; 0]);
+    }
+
+    #[test]
+    fn a_warning_ends_with_its_place_if_it_has_one() {
+        let odd = || Diagnostic::reported_warning("a-b", "this is odd");
+        let note = |one: Diagnostic| warning(&one).note;
+        assert_eq!(note(odd()), "this is odd");
+        assert_eq!(note(odd().at("/name")), "this is odd (/name)");
+        assert_eq!(note(odd().in_document("m.yml")), "this is odd (m.yml)");
+        assert_eq!(note(odd().in_document("m.yml").at("/name")), "this is odd (m.yml/name)");
     }
 
     #[test]
