@@ -22,6 +22,9 @@ pub enum Death {
 /// A connection to the cluster that ends.
 #[derive(Clone, Default)]
 pub struct Connection {
+    /// Which writes are numbered, by method, path and query; none: all of them.
+    pub numbered: Option<fn(&str) -> bool>,
+    /// How many numbered writes were sent.
     pub writes: Arc<AtomicUsize>,
     pub cut: Arc<AtomicBool>,
     /// Method and path of each successful write.
@@ -61,7 +64,9 @@ impl Connection {
         let asks = request.uri().query().unwrap_or_default().contains("dryRun=");
         let is_write = *request.method() != http::Method::GET && !asks && !request.uri().path().contains("/leases");
         let what = format!("{} {}", request.method(), request.uri().path());
-        let number = is_write.then(|| self.writes.fetch_add(1, Ordering::SeqCst));
+        let whole = format!("{} {}", request.method(), request.uri());
+        let is_numbered = is_write && self.numbered.is_none_or(|is_numbered| is_numbered(&whole));
+        let number = is_numbered.then(|| self.writes.fetch_add(1, Ordering::SeqCst));
         let dies = |at: Option<usize>| at.is_some() && at == number;
         let (before, after) = match death {
             Death::Never => (None, None),

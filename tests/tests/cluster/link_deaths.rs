@@ -6,6 +6,7 @@ use crate::links::{DIGEST, consumer};
 use futures::stream::{self, StreamExt};
 use kube::api::{Api, DeleteParams, ListParams};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -15,6 +16,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// How long nothing may happen.
 const QUIET: Duration = Duration::from_secs(4);
 const SECRET: &str = "link-nats-broker-main-broker";
+/// The property that changes.
+const KEY: &str = "broker.user";
 
 async fn soon(what: &str, holds: impl AsyncFn() -> bool) {
     let waited = tokio::time::timeout(PATIENCE, until(holds)).await;
@@ -57,40 +60,95 @@ async fn prepared(name: &str) -> Example {
     example
 }
 
-/// The change with this death. Returns the number of writes before the consumer had rolled.
-async fn change(name: &str, death: Death) -> usize {
+/// The writes of the controller of links, and those of the Secrets of links by the controller of deployments.
+fn is_of_links(write: &str) -> bool {
+    write.contains("fieldManager=boson-links") || write.contains("/secrets/link-")
+}
+
+fn of_links() -> Connection {
+    Connection {
+        numbered: Some(is_of_links),
+        ..Connection::default()
+    }
+}
+
+/// The data of the Secret of the link.
+async fn data(example: &Example) -> Value {
+    let secret = example.any("v1", "Secret").get(SECRET).await.unwrap();
+    secret.data["data"].clone()
+}
+
+/// The keys whose values differ.
+fn changed(before: &Value, after: &Value) -> Vec<String> {
+    let (before, after) = (before.as_object().unwrap(), after.as_object().unwrap());
+    let all: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let differs = |key: &&String| before.get(*key) != after.get(*key);
+    all.into_iter().filter(differs).cloned().collect()
+}
+
+async fn digest(example: &Example) -> Value {
+    workload(example).await["spec"]["template"]["metadata"]["annotations"][DIGEST].clone()
+}
+
+/// The change with this death of the first operator. Returns the number of its writes.
+async fn change(name: &str, first: Connection, death: Death) -> usize {
     let example = prepared(name).await;
-    let before = example.any("v1", "Secret").get(SECRET).await.unwrap().data["data"].clone();
+    let before = data(&example).await;
     assert_eq!(workload(&example).await["metadata"]["generation"], 1);
     example.edit(&ops()).await;
-    let has_rolled = async || {
-        let workload = workload(&example).await;
-        workload["spec"]["template"]["metadata"]["annotations"][DIGEST].is_string()
-    };
-    let first = Connection::default();
+    let has_rolled = async || digest(&example).await.is_string();
     let operator = example.operator_with_links(&first, death, "first");
     soon("the end", async || first.is_cut() || has_rolled().await).await;
+    // The rollout is not the last write.
+    let _ = tokio::time::timeout(QUIET, until(async || first.is_cut())).await;
     let writes = first.writes.load(Ordering::SeqCst);
     operator.kill().await;
+    let left = changed(&before, &data(&example).await);
+    assert!(left.is_empty() || left == [KEY], "{death:?}: {left:?}");
     let operator = example.operator_with_links(&Connection::default(), Death::Never, "second");
     soon(&format!("{death:?}: the rollout"), has_rolled).await;
-    tokio::time::sleep(QUIET).await;
-    let after = example.any("v1", "Secret").get(SECRET).await.unwrap().data["data"].clone();
-    let changed: Vec<&String> = after
-        .as_object()
-        .unwrap()
-        .keys()
-        .filter(|key| after[*key] != before[*key])
-        .collect();
-    assert_eq!(changed, ["broker.user"], "{death:?}");
-    assert_eq!(workload(&example).await["metadata"]["generation"], 2, "{death:?}: once");
+    is_whole(&example, &before, death).await;
     operator.stop().await;
     writes
 }
 
+/// The pods of the consumer.
+async fn consumers(example: &Example) -> Vec<Value> {
+    let pods = example.any("v1", "Pod");
+    let list = pods.list(&ListParams::default().labels("app=web")).await.unwrap();
+    let items = list.items.iter();
+    items.map(|pod| serde_json::to_value(pod).unwrap()).collect()
+}
+
+/// The link has changed as a whole, and its consumers were replaced once: a native workload, and the groups of the
+/// deployment itself.
+async fn is_whole(example: &Example, before: &Value, death: Death) {
+    let digest = digest(example).await;
+    let is_current = |pod: &Value| pod["metadata"]["annotations"][DIGEST] == digest;
+    let has_current = async || consumers(example).await.iter().any(is_current);
+    soon(&format!("{death:?}: a pod with the new content"), has_current).await;
+    soon("the deployment", async || is_applied(&example.deployment().await)).await;
+    tokio::time::sleep(QUIET).await;
+    assert_eq!(changed(before, &data(example).await), [KEY], "{death:?}");
+    assert_eq!(workload(example).await["metadata"]["generation"], 2, "{death:?}: once");
+    let objects = example.objects().await;
+    for group in ["broker", "gateway"] {
+        let newest = |version: u32| objects.contains_key(&format!("Secret nats.ig-resolved.{group}-v{version}"));
+        assert!(newest(2) && !newest(3), "{death:?}: {group} has changed once");
+    }
+}
+
+/// Runs the change with each of these deaths.
+async fn die(name: &str, connection: fn() -> Connection, deaths: Vec<Death>) {
+    let lives = stream::iter(deaths.into_iter().enumerate().map(|(nth, death)| async move {
+        change(&format!("{name}-{nth}"), connection(), death).await;
+    }));
+    lives.buffer_unordered(LIVES).collect::<Vec<()>>().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_death_at_any_write_of_a_changed_link_rolls_its_consumers_once() {
-    let count = change("link-whole", Death::Never).await;
+    let count = change("link-whole", Connection::default(), Death::Never).await;
     assert!(
         count >= 3,
         "a version, the Secret of the link, and the workload: {count}"
@@ -102,8 +160,16 @@ async fn a_death_at_any_write_of_a_changed_link_rolls_its_consumers_once() {
             Death::After(at)
         }
     });
-    let lives = stream::iter(deaths.enumerate().map(|(nth, death)| async move {
-        change(&format!("link-death-{nth}"), death).await;
-    }));
-    lives.buffer_unordered(LIVES).collect::<Vec<()>>().await;
+    die("link-death", Connection::default, deaths.collect()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_death_before_or_after_each_write_of_a_link_rolls_its_consumers_once() {
+    let count = change("link-writes", of_links(), Death::Never).await;
+    assert!(
+        count >= 3,
+        "the Secret of the link, the workload, and an event: {count}"
+    );
+    let deaths = (0..count).flat_map(|at| [Death::Before(at), Death::After(at)]);
+    die("link-write", of_links, deaths.collect()).await;
 }
