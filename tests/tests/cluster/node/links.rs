@@ -1,10 +1,11 @@
-//! A pod that is not part of a deployment, on a node: it reads the link of a BOSH job from files and variables, and
-//! talks to the job. When the link changes, its Deployment replaces it.
+//! Pods that are not part of a deployment, on a node: they read the link of a BOSH job from files and variables, and talk
+//! to the job. When the link changes, their Deployment or DaemonSet replaces them.
 
+use crate::links::{annotations, generation, pod, until_created};
 use crate::operator::{Environment, config_map, is};
 use anyhow::{Context, Result};
 use boson_tests::cluster::image::Image;
-use boson_tests::cluster::{free_port, with_node};
+use boson_tests::cluster::{Cluster, free_port, with_node};
 use boson_tests::root;
 use serde_json::{Value, json};
 use std::fs;
@@ -26,15 +27,21 @@ while :; do
 done
 "#;
 
+/// The link of the brokers.
+const CONSUMES: &str = r#"[{"name": "broker", "type": "broker"}]"#;
+/// The value of a property of the link, as a variable and as a file.
+const PORTS: &str = "echo $LINK_PORT; cat /quarks/link/bus/broker-broker/port";
+/// Sets that property.
+const OTHER_PORT: &str =
+    "- {type: replace, path: /instance_groups/name=brokers/jobs/name=broker/properties/port?, value: 4300}\n";
+/// The image of the DaemonSet's pods.
+const AGENT: &str = "boson.test/agent:1";
+
 #[test]
 fn a_native_client_reads_its_link_talks_to_the_job_and_follows_a_change() {
     let Some(cluster) = with_node().unwrap() else { return };
-    let address = format!("127.0.0.1:{}", free_port().unwrap());
-    let url = format!("https://{address}");
-    let more = ["--webhook-listen", &address, "--webhook-url", &url, "--pod-links"];
-    let env = Environment::with_pods_and(cluster, "native-client", &more).unwrap();
+    let env = with_links(cluster, "native-client").unwrap();
     let release = root().join("tests/fixtures/releases/bus");
-    env.registry.push_release("bus:busybox-1-1", &release).unwrap();
     let image = format!("{}/bosh/bus:busybox-1-1", env.registry.host());
     let with_openssl = Image::release(&image, &release)
         .unwrap()
@@ -42,13 +49,7 @@ fn a_native_client_reads_its_link_talks_to_the_job_and_follows_a_change() {
         .unwrap();
     cluster.load_image(&with_openssl).unwrap();
 
-    let manifest = fs::read_to_string(release.join("manifest.yml")).unwrap();
-    env.apply(&[
-        config_map("manifest", "manifest", &manifest),
-        config_map("ops", "ops", "[]"),
-        bus(&env),
-    ])
-    .unwrap();
+    deploy(&env).unwrap();
     until(&env, "ready brokers", || {
         Ok(is(&env.get("boshdeployment/bus")?, "Ready", "True"))
     });
@@ -59,27 +60,66 @@ fn a_native_client_reads_its_link_talks_to_the_job_and_follows_a_change() {
     });
 
     // Another port: the brokers restart with it, and the client is replaced.
-    let ops = "- {type: replace, path: /instance_groups/name=brokers/jobs/name=broker/properties/port?, value: 4300}\n";
-    env.apply(&[config_map("ops", "ops", ops)]).unwrap();
+    env.apply(&[config_map("ops", "ops", OTHER_PORT)]).unwrap();
     until(&env, "the new port in a new pod", || {
-        let pods = env.kubectl(&["get", "pods", "--selector=app=client", "--output=json"])?;
-        let pods: Value = serde_json::from_str(&pods)?;
-        let pods = pods["items"].as_array().context("no list")?;
-        let port = |pod: &Value| {
-            let name = pod["metadata"]["name"].as_str().unwrap_or_default();
-            env.kubectl(&[
-                "exec",
-                name,
-                "--",
-                "sh",
-                "-c",
-                "echo $LINK_PORT; cat /quarks/link/bus/broker-broker/port",
-            ])
-        };
-        Ok(pods
-            .iter()
-            .any(|pod| port(pod).is_ok_and(|port| port.split_whitespace().eq(["4300", "4300"]))))
+        Ok(ports(&env)?.contains(&"4300 4300".to_string()))
     });
+}
+
+#[test]
+fn a_daemon_set_is_rolled_when_its_link_changes() {
+    let Some(cluster) = with_node().unwrap() else { return };
+    let env = with_links(cluster, "native-agent").unwrap();
+    cluster.load_image(&Image::busybox(AGENT).unwrap()).unwrap();
+    deploy(&env).unwrap();
+    until(&env, "the link", || {
+        Ok(env.get("secret/link-bus-broker-broker").is_ok())
+    });
+    until_created(&env, &pod("first", &annotations("bus", CONSUMES)));
+    env.kubectl(&["delete", "pod/first", "--force"]).unwrap();
+    env.apply(&[agent()]).unwrap();
+    until(&env, "the port", || Ok(ports(&env)? == ["4222 4222"]));
+    assert_eq!(generation(&env, "daemonset/client"), 1);
+
+    env.apply(&[config_map("ops", "ops", OTHER_PORT)]).unwrap();
+    until(&env, "the new port in place of the old one", || {
+        Ok(ports(&env)? == ["4300 4300"])
+    });
+    assert_eq!(generation(&env, "daemonset/client"), 2, "once");
+}
+
+/// An environment whose operator gives links to pods.
+fn with_links(cluster: &'static Cluster, name: &str) -> Result<Environment> {
+    let address = format!("127.0.0.1:{}", free_port()?);
+    let url = format!("https://{address}");
+    let more = ["--webhook-listen", &address, "--webhook-url", &url, "--pod-links"];
+    let env = Environment::with_pods_and(cluster, name, &more)?;
+    let release = root().join("tests/fixtures/releases/bus");
+    env.registry.push_release("bus:busybox-1-1", &release)?;
+    Ok(env)
+}
+
+/// Deploys the brokers.
+fn deploy(env: &Environment) -> Result<()> {
+    let manifest = fs::read_to_string(root().join("tests/fixtures/releases/bus/manifest.yml"))?;
+    env.apply(&[
+        config_map("manifest", "manifest", &manifest),
+        config_map("ops", "ops", "[]"),
+        bus(env),
+    ])
+}
+
+/// What each client that runs has as the port: in the variable, and in the file.
+fn ports(env: &Environment) -> Result<Vec<String>> {
+    let pods = env.kubectl(&["get", "pods", "--selector=app=client", "--output=json"])?;
+    let pods: Value = serde_json::from_str(&pods)?;
+    let pods = pods["items"].as_array().context("no list")?;
+    let port = |pod: &Value| {
+        let name = pod["metadata"]["name"].as_str()?;
+        let text = env.kubectl(&["exec", name, "--", "sh", "-c", PORTS]).ok()?;
+        Some(text.split_whitespace().collect::<Vec<_>>().join(" "))
+    };
+    Ok(pods.iter().filter_map(port).collect())
 }
 
 fn bus(env: &Environment) -> Value {
@@ -93,16 +133,27 @@ fn bus(env: &Environment) -> Value {
 }
 
 fn client(image: &str, broker: &Value) -> Value {
+    let container = json!({
+        "name": "client", "image": image, "imagePullPolicy": "Never", "command": ["sh", "-c", SCRIPT],
+        "env": [{"name": "BROKER", "value": broker}]
+    });
+    workload("Deployment", container)
+}
+
+/// A pod on each node.
+fn agent() -> Value {
+    let container = json!({"name": "client", "image": AGENT, "command": ["sh", "-c", "exec sleep 3600"]});
+    workload("DaemonSet", container)
+}
+
+/// A workload whose pods consume the link of the brokers.
+fn workload(kind: &str, container: Value) -> Value {
     let labels = json!({"app": "client"});
-    let annotations = json!({"quarks.cloudfoundry.org/deployment": "bus",
-        "quarks.cloudfoundry.org/consumes": r#"[{"name": "broker", "type": "broker"}]"#});
     json!({
-        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "client"},
+        "apiVersion": "apps/v1", "kind": kind, "metadata": {"name": "client"},
         "spec": {"selector": {"matchLabels": labels}, "template": {
-            "metadata": {"labels": labels, "annotations": annotations},
-            "spec": {"terminationGracePeriodSeconds": 0, "containers": [{
-                "name": "client", "image": image, "imagePullPolicy": "Never", "command": ["sh", "-c", SCRIPT],
-                "env": [{"name": "BROKER", "value": broker}]}]}}}
+            "metadata": {"labels": labels, "annotations": annotations("bus", CONSUMES)},
+            "spec": {"terminationGracePeriodSeconds": 0, "containers": [container]}}}
     })
 }
 
