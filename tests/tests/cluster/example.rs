@@ -210,10 +210,15 @@ impl Example {
     }
 
     pub async fn deploy(&self) {
+        self.deploy_with(OPS).await;
+    }
+
+    /// Deploys it with this ops file.
+    pub async fn deploy_with(&self, ops: &str) {
         let manifest = fs::read_to_string(root().join("docs/examples/nats/manifest.yml")).unwrap();
         let map = |name: &str, key: &str, text: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {key: text}});
         self.put(map("manifest", "manifest", &manifest)).await;
-        self.edit(OPS).await;
+        self.edit(ops).await;
         let value = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "nats.var-implicit-system-domain"},
             "stringData": {"value": "example.com"}});
         self.put(value).await;
@@ -300,31 +305,41 @@ pub fn is_applied(deployment: &Value) -> bool {
         .all(|kind| of(kind).is_some_and(|one| one["status"] == "True" && &one["observedGeneration"] == generation))
 }
 
-/// Requests of operators in these namespaces, from the audit log: verb, resource and name, and the answer's code.
-/// Leases are left out: they are renewed on their own schedule.
-pub fn writes(namespaces: &[&str]) -> Vec<(String, String, String, i64)> {
+/// A request: namespace, verb, resource and name, and the answer's code.
+pub type Request = (String, String, String, i64);
+
+/// Writes of operators in these namespaces, from the audit log.
+pub fn writes(namespaces: &[&str]) -> Vec<Request> {
+    let reads = ["get", "list"];
+    audited(namespaces, |verb, uri| {
+        // Dry runs only ask.
+        !reads.contains(&verb) && !uri.contains("dryRun=")
+    })
+}
+
+/// Requests of operators in these namespaces, from the audit log.
+pub fn requests(namespaces: &[&str]) -> Vec<Request> {
+    audited(namespaces, |_, _| true)
+}
+
+/// The requests whose verb and address meet the condition. Watches and leases are left out: they are renewed on their
+/// own schedule.
+fn audited(namespaces: &[&str], counts: impl Fn(&str, &str) -> bool) -> Vec<Request> {
     let log = fs::read_to_string(boson_tests::cluster::shared().unwrap().audit_log()).unwrap();
-    let mut writes = Vec::new();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
+    let mut found = Vec::new();
     for line in log.lines().filter(|line| line.contains(AGENT)) {
         let event: Value = serde_json::from_str(line).unwrap();
         let target = &event["objectRef"];
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
         let (verb, namespace) = (text(&event["verb"]), text(&target["namespace"]));
-        let reads = ["get", "list", "watch"].contains(&verb.as_str());
-        // Dry runs.
-        let asks = text(&event["requestURI"]).contains("dryRun=");
-        if reads || asks || target["resource"] == "leases" || !namespaces.contains(&namespace.as_str()) {
+        let is_here = namespaces.contains(&namespace.as_str());
+        if !is_here || verb == "watch" || target["resource"] == "leases" || !counts(&verb, &text(&event["requestURI"]))
+        {
             continue;
         }
-        let what = [&target["resource"], &target["subresource"], &target["name"]]
-            .map(text)
-            .join("/");
-        writes.push((
-            namespace,
-            verb,
-            what,
-            event["responseStatus"]["code"].as_i64().unwrap_or(0),
-        ));
+        let what = [&target["resource"], &target["subresource"], &target["name"]].map(text);
+        let code = event["responseStatus"]["code"].as_i64().unwrap_or(0);
+        found.push((namespace, verb, what.join("/"), code));
     }
-    writes
+    found
 }

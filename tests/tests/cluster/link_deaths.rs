@@ -19,7 +19,7 @@ const SECRET: &str = "link-nats-broker-main-broker";
 /// The property that changes.
 const KEY: &str = "broker.user";
 
-async fn soon(what: &str, holds: impl AsyncFn() -> bool) {
+pub async fn soon(what: &str, holds: impl AsyncFn() -> bool) {
     let waited = tokio::time::timeout(PATIENCE, until(holds)).await;
     assert!(waited.is_ok(), "{what} does not come");
 }
@@ -30,13 +30,13 @@ fn ops() -> String {
     format!("{}- {{type: replace, path: {path}, value: other}}\n", Example::ops(0))
 }
 
-async fn workload(example: &Example) -> Value {
+pub async fn workload(example: &Example) -> Value {
     let found = example.any("apps/v1", "Deployment").get("web").await.unwrap();
     serde_json::to_value(found).unwrap()
 }
 
 /// Whether a pod has its links. One from before the API server knew the webhook is created again.
-async fn has_linked_pod(example: &Example) -> bool {
+pub async fn has_linked_pod(example: &Example) -> bool {
     let pods: Api<_> = example.any("v1", "Pod");
     let list = pods.list(&ListParams::default().labels("app=web")).await.unwrap();
     let linked =

@@ -40,6 +40,7 @@ mod link_deaths;
 mod link_deletions;
 mod link_mistakes;
 mod link_races;
+mod link_requests;
 mod links;
 mod memory;
 mod missing_setup;

@@ -1,5 +1,5 @@
-//! Pods that are not part of a deployment, on a node: they read the link of a BOSH job from files and variables, and talk
-//! to the job. When the link changes, their Deployment or DaemonSet replaces them.
+//! Pods that are not part of a deployment, on a node: they read the link of a BOSH job from files and variables, and
+//! talk to the job. When the link changes, their Deployment or DaemonSet replaces them.
 
 use crate::links::{annotations, generation, pod, until_created};
 use crate::operator::{Environment, config_map, is};
