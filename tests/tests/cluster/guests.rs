@@ -110,6 +110,13 @@ impl Guest {
         guest.component()
     }
 
+    /// A check that traps.
+    pub fn trapping_check(name: &str) -> Vec<u8> {
+        let mut guest = Self::new("checks", "policy", name);
+        guest.function("check", "unreachable");
+        guest.component()
+    }
+
     /// A wrapper of the stage `bpm` that returns the replies of the rule.
     pub fn bpm_wrapper(name: &str) -> Vec<u8> {
         let mut guest = Self::new("bpm", "conversion", name);

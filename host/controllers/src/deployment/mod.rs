@@ -35,9 +35,11 @@ mod watch;
 #[cfg(test)]
 mod parts;
 
+use crate::plugins::Fault;
 use boson_api::BoshDeployment;
 use boson_api::deployment::ConversionMode;
 use boson_cluster::client::{Error, written};
+use boson_pipeline::convert::is_skipped_check;
 use deploy::deploy;
 use kube::runtime::controller::Action;
 use kube::{Resource, ResourceExt};
@@ -96,7 +98,7 @@ impl Context {
             return Ok(Action::requeue(WAIT));
         };
         let snapshot = observe::snapshot::snapshot(self, object, &resolution).await;
-        let faults = resolution.faults.clone();
+        let faults = self.memory.skipped.with(&key, resolution.faults.clone());
         let (mut observed, wait) = match self.due(object, &key, snapshot.as_ref()).await? {
             Due::Nothing => (observe::unchanged(self, object, &key.0, resolution).await?, None),
             Due::In(pause) => return Ok(Action::requeue(pause)),
@@ -174,7 +176,7 @@ impl Context {
     ) -> Result<(Observed, Option<Duration>), Error> {
         self.cluster.metrics().conversions.inc();
         let schedule = &self.memory.schedule;
-        let (observed, written) = written::during(self.deployed(object, &key.0, resolution)).await;
+        let (observed, written) = written::during(self.deployed(object, key, resolution)).await;
         let (observed, snapshot) = match (observed, snapshot) {
             (Ok(observed), Some(snapshot)) if ends(object, &observed.outcome) => (observed, snapshot.after(&written)),
             (observed, _) => {
@@ -200,13 +202,8 @@ impl Context {
     }
 
     /// Converts the deployment, and observes the result.
-    async fn deployed(
-        &self,
-        object: &BoshDeployment,
-        namespace: &str,
-        resolution: Resolution,
-    ) -> Result<Observed, Error> {
-        let progress = Progress::default();
+    async fn deployed(&self, object: &BoshDeployment, key: &Key, resolution: Resolution) -> Result<Observed, Error> {
+        let (progress, namespace) = (Progress::default(), key.0.as_str());
         let Resolution {
             faults,
             loading,
@@ -220,6 +217,12 @@ impl Context {
             Ok(run) => deploy(&run).await,
             Err(stop) => Err(stop),
         };
+        if let Ok(done) = &result {
+            let skipped = done.warnings.iter().filter(|one| is_skipped_check(one));
+            self.memory
+                .skipped
+                .remember(key, skipped.map(Fault::of_skipped).collect());
+        }
         let warned = match &result {
             Ok(done) => act::events::warn(self, object, &done.warnings).await,
             Err(_) => object.status.as_ref().and_then(|status| status.warned.clone()),
@@ -232,7 +235,7 @@ impl Context {
             errands: Some(observe::errands(self, object, namespace).await?),
             warned,
             plugins,
-            faults,
+            faults: self.memory.skipped.with(key, faults),
             loading,
             ..observed
         })

@@ -1,10 +1,10 @@
-//! Why a plugin is refused, for conditions and events.
+//! Why a plugin is refused or was skipped, for conditions and events.
 
 use boson_api::conditions;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::{self, Sources};
 
-/// Why a plugin is refused.
+/// Why a plugin is refused or was skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// Code of the first error, as a condition's reason: `PluginRefused`.
@@ -23,6 +23,15 @@ impl Fault {
         Self {
             reason: conditions::reason(first),
             message: format!("{plugin}: {}", report::text(&errors, sources, false).trim_end()),
+        }
+    }
+
+    /// A check that failed and was skipped. The text is that of the event about this warning, so that there is one
+    /// event.
+    pub fn of_skipped(warning: &Diagnostic) -> Self {
+        Self {
+            reason: conditions::reason(&warning.code),
+            message: warning.message.clone(),
         }
     }
 

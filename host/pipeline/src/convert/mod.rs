@@ -51,7 +51,7 @@ pub use needed::{missing, releases, resolve_latest, specs};
 pub use objects::{Converted, Group, Objects, granted, objects, together};
 pub use render::{Origin, Rendered, render};
 pub use rendering::Failure;
-pub use transform::{Overview, has_hooks, transform};
+pub use transform::{Overview, has_hooks, is_skipped_check, transform};
 
 use crate::bundle::{Bundle, Permissions};
 use crate::diagnostic::Diagnostic;

@@ -110,13 +110,21 @@ fn check(
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
+/// The end of the message about a check that was skipped.
+const SKIPPED: &str = "; the check is skipped";
+
 /// The warning about a check that failed and may be skipped.
 fn skipped(failure: Diagnostic) -> Diagnostic {
     Diagnostic {
         severity: Severity::Warning,
-        message: format!("{}; the check is skipped", failure.message),
+        message: format!("{}{SKIPPED}", failure.message),
         ..failure
     }
+}
+
+/// Whether a diagnostic is the warning about a check that failed itself and was skipped. What a plugin reports is not.
+pub fn is_skipped_check(one: &Diagnostic) -> bool {
+    one.severity == Severity::Warning && one.plugin.is_none() && one.message.ends_with(SKIPPED)
 }
 
 // === impl GroupSummary ===

@@ -6,12 +6,14 @@ mod postponed;
 mod pull_sources;
 mod rollouts;
 mod schedule;
+mod skipped;
 
 pub use linked::LinkedDeployments;
 pub use postponed::Postponed;
 pub use pull_sources::{PullSources, Source};
 pub use rollouts::Rollouts;
 pub use schedule::{Due, Schedule};
+pub use skipped::SkippedChecks;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -35,6 +37,8 @@ pub struct Memory {
     pub postponed: Postponed,
     /// Which roll an instance group to the operator's image.
     pub rollouts: Rollouts,
+    /// Which checks of each were skipped.
+    pub skipped: SkippedChecks,
 }
 
 // === impl Memory ===
@@ -47,5 +51,6 @@ impl Memory {
         self.linked.remember(key.clone(), BTreeSet::new());
         self.postponed.note(key, false);
         self.rollouts.release(key);
+        self.skipped.remember(key, Vec::new());
     }
 }

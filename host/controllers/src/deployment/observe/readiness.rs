@@ -22,6 +22,7 @@ pub async fn unchanged(
     resolution: Resolution,
 ) -> Result<Observed, Error> {
     let status = object.status.as_ref();
+    let key = (namespace.to_string(), object.name_any());
     let uid = object.uid().unwrap_or_default();
     let (ready, troubles) = ready(context.cache.reported("QuarksStatefulSet", &uid));
     let errands = match context.cache.has("QuarksJob", &uid) {
@@ -35,7 +36,7 @@ pub async fn unchanged(
         troubles,
         warned: status.and_then(|status| status.warned.clone()),
         plugins: resolution.active.map(|active| active.resolved.uses).unwrap_or_default(),
-        faults: resolution.faults,
+        faults: context.memory.skipped.with(&key, resolution.faults),
         loading: resolution.loading,
         ..Observed::ended(object.meta().generation, Outcome::Applied)
     })
