@@ -304,7 +304,10 @@ fn words(status: &kube::core::Status, shown: bool) -> Option<String> {
     let causes = status.details.iter().flat_map(|details| &details.causes);
     let fields: Vec<String> = causes
         .filter(|cause| !cause.field.is_empty())
-        .map(|cause| format!("{} ({})", cause.field, cause.reason))
+        .map(|cause| match cause.reason.is_empty() {
+            true => cause.field.clone(),
+            false => format!("{} ({})", cause.field, cause.reason),
+        })
         .collect();
     (!fields.is_empty()).then(|| fields.join(", "))
 }
@@ -349,8 +352,12 @@ mod refusals {
     use kube::core::response::{StatusCause, StatusDetails};
 
     fn fault(code: u16, message: &str, field: &str, shown: bool) -> Fault {
+        fault_for("FieldValueInvalid", code, message, field, shown)
+    }
+
+    fn fault_for(reason: &str, code: u16, message: &str, field: &str, shown: bool) -> Fault {
         let cause = StatusCause {
-            reason: "FieldValueInvalid".into(),
+            reason: reason.into(),
             message: "Invalid value: CANARY".into(),
             field: field.into(),
         };
@@ -386,6 +393,10 @@ mod refusals {
         assert_eq!(
             fault(422, message, "data[x]", false),
             Fault::Refused(Some("data[x] (FieldValueInvalid)".into()))
+        );
+        assert_eq!(
+            fault_for("", 422, message, "data[x]", false),
+            Fault::Refused(Some("data[x]".into()))
         );
         assert_eq!(fault(422, message, "", false), Fault::Refused(None));
         assert_eq!(fault(422, message, "", true), Fault::Refused(Some(message.into())));
