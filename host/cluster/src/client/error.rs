@@ -324,8 +324,12 @@ fn lacking(verb: &str, resource: &str) -> &'static str {
     match (verb, resource) {
         (_, "leases.coordination.k8s.io") => "the Role 'boson' of its own namespace has no such rule, or is not bound",
         ("list" | "watch", "namespaces") => "the ClusterRole 'boson-cluster' has no such rule, or is not bound",
-        (_, "validatingwebhookconfigurations.admissionregistration.k8s.io") => {
-            "the ClusterRole 'boson-webhook' (deploy/webhook) has no such rule, or is not bound"
+        (
+            _,
+            "validatingwebhookconfigurations.admissionregistration.k8s.io" | "clusterroles.rbac.authorization.k8s.io",
+        ) => "the ClusterRole 'boson-webhook' (deploy/webhook) has no such rule, or is not bound",
+        (_, "mutatingwebhookconfigurations.admissionregistration.k8s.io") => {
+            "the ClusterRole 'boson-links-webhook' (deploy/links) has no such rule, or is not bound"
         }
         (_, "certificatesigningrequests.certificates.k8s.io" | "certificatesigningrequests") => {
             "the ClusterRole 'boson-signer' (deploy/signer) has no such rule, or is not bound"
@@ -437,6 +441,22 @@ mod missing_permissions {
             text.starts_with("the operator may not watch statefulsets.apps"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn a_rule_of_a_component_is_named_with_the_component() {
+        let group = "admissionregistration.k8s.io";
+        for (plural, role) in [
+            ("validatingwebhookconfigurations", "'boson-webhook' (deploy/webhook)"),
+            ("mutatingwebhookconfigurations", "'boson-links-webhook' (deploy/links)"),
+        ] {
+            let watch = watcher::Error::WatchError(refused(403, plural, group));
+            let text = Error::of_watch(&watch).unwrap().to_string();
+            assert!(
+                text.contains(&format!("the ClusterRole {role} has no such rule")),
+                "{text}"
+            );
+        }
     }
 
     #[test]

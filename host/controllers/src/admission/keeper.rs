@@ -1,6 +1,6 @@
 //! Maintains the objects that the webhooks need: the Secret with their certificates, and their configurations.
 
-use super::configuration::{self, Inputs};
+use super::configuration::{self, Inputs, owner};
 use super::material::{self, Material, SETTLED, Step, made};
 use super::{MANAGER, Settings};
 use boson_cluster::client::{Cluster, Created, Error, GlobalKind, WatchBackoff};
@@ -10,6 +10,8 @@ use boson_pipeline::bundle::{MANAGED_BY, MANAGER as BOSON};
 use futures::{Stream, StreamExt, stream};
 use k8s_openapi::api::admissionregistration::v1::{MutatingWebhookConfiguration, ValidatingWebhookConfiguration};
 use k8s_openapi::api::core::v1::{Namespace, Secret};
+use k8s_openapi::api::rbac::v1::ClusterRole;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::{Api, ObjectMeta};
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::watch_object;
@@ -168,23 +170,34 @@ impl Keeper {
 
     /// Updates the configurations that differ.
     async fn configure(&self, live: Live, material: &Material) -> Result<(), Error> {
-        let found: Option<Namespace> = self.cluster.get_global(&self.namespace).await?;
-        let uid = found.and_then(|namespace| namespace.metadata.uid);
-        let uid = uid.ok_or_else(|| Error::missing::<Namespace>(&self.namespace))?;
         let name = self.name();
-        let inputs = Inputs {
+        let inputs = |owner| Inputs {
             name: &name,
-            namespace: (&self.namespace, &uid),
+            namespace: &self.namespace,
+            owner,
             way: &self.settings.way,
             served: &self.served,
             material,
         };
-        self.update(live.deployments, configuration::deployments(&inputs))
+        let of_deployments = inputs(self.owner(owner::ROLE_FOR_DEPLOYMENTS).await?);
+        self.update(live.deployments, configuration::deployments(&of_deployments))
             .await?;
         if self.settings.links {
-            self.update(live.pods, configuration::pods(&inputs)).await?;
+            let of_pods = inputs(self.owner(owner::ROLE_FOR_PODS).await?);
+            self.update(live.pods, configuration::pods(&of_pods)).await?;
         }
         Ok(())
+    }
+
+    /// The owner of a configuration: this ClusterRole; if it does not exist, the namespace of the operator.
+    async fn owner(&self, role: &str) -> Result<OwnerReference, Error> {
+        let found: Option<ClusterRole> = self.cluster.get_global(role).await?;
+        if let Some(owner) = found.and_then(|found| owner::role(&found, &self.name())) {
+            return Ok(owner);
+        }
+        let found: Option<Namespace> = self.cluster.get_global(&self.namespace).await?;
+        let owner = found.as_ref().and_then(owner::namespace);
+        owner.ok_or_else(|| Error::missing::<Namespace>(&self.namespace))
     }
 
     /// Writes a configuration if it differs.

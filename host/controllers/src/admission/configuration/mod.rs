@@ -2,6 +2,7 @@
 
 mod deletions;
 mod deployments;
+pub(super) mod owner;
 mod pods;
 
 pub(super) use deployments::deployments;
@@ -26,8 +27,10 @@ pub(super) const DELETION_PATIENCE: i32 = 3;
 /// What the configurations depend on.
 pub(super) struct Inputs<'a> {
     pub name: &'a str,
-    /// Namespace of the operator, and its UID.
-    pub namespace: (&'a str, &'a str),
+    /// Namespace of the operator.
+    pub namespace: &'a str,
+    /// What the configuration is deleted with.
+    pub owner: OwnerReference,
     pub way: &'a Way,
     pub served: &'a Namespaces,
     pub material: &'a Material,
@@ -37,18 +40,10 @@ pub(super) struct Inputs<'a> {
 
 impl Inputs<'_> {
     fn metadata(&self) -> ObjectMeta {
-        let (namespace, uid) = self.namespace;
         ObjectMeta {
             name: Some(self.name.into()),
             labels: Some([(MANAGED_BY.to_string(), BOSON.to_string())].into()),
-            // It is deleted with the operator's namespace.
-            owner_references: Some(vec![OwnerReference {
-                api_version: "v1".into(),
-                kind: "Namespace".into(),
-                name: namespace.into(),
-                uid: uid.into(),
-                ..OwnerReference::default()
-            }]),
+            owner_references: Some(vec![self.owner.clone()]),
             ..ObjectMeta::default()
         }
     }
@@ -80,7 +75,7 @@ impl Inputs<'_> {
         match self.way {
             Way::Service(name) => WebhookClientConfig {
                 service: Some(ServiceReference {
-                    namespace: self.namespace.0.into(),
+                    namespace: self.namespace.into(),
                     name: name.clone(),
                     path: Some(path),
                     port: Some(443),
@@ -117,7 +112,8 @@ pub(super) mod tests {
         let material = made(Step::Make, None, &["w.n.svc".into()]).unwrap();
         with(&Inputs {
             name: "c",
-            namespace: ("n", "u"),
+            namespace: "n",
+            owner: OwnerReference::default(),
             way,
             served,
             material: &material,
