@@ -1,10 +1,11 @@
 //! The Helm chart, rendered by Helm itself: with each option, its objects are those of the kustomization with the same
 //! option.
 
+use crate::commands;
 use crate::installed::{SYSTEM, install};
 use crate::rbac::text;
 use crate::shared_cluster::documents;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use boson_tests::cluster::{Cluster, program, shared};
 use boson_tests::root;
 use serde_json::{Value, json};
@@ -100,7 +101,7 @@ fn chart() -> &'static Path {
 }
 
 /// Runs Helm, away from the configuration of this machine.
-fn helm(arguments: &[&str], values: &[&str], cluster: Option<&Cluster>) -> Result<Output> {
+pub fn helm(arguments: &[&str], values: &[&str], cluster: Option<&Cluster>) -> Result<Output> {
     let home = tempfile::tempdir()?;
     let mut command = Command::new(program("helm")?);
     command.args(arguments).arg(chart()).env("HOME", home.path());
@@ -363,7 +364,7 @@ fn releases(cluster: &Cluster) -> Result<()> {
 }
 
 fn uninstall(cluster: &Cluster) -> Result<()> {
-    shell(cluster, &format!("helm uninstall boson --namespace {SYSTEM}"))?;
+    documented(cluster, "docs/install.md", "helm uninstall")?;
     let kinds = "clusterroles,clusterrolebindings";
     let left = [
         "get",
@@ -379,37 +380,8 @@ fn uninstall(cluster: &Cluster) -> Result<()> {
     Ok(())
 }
 
-/// Runs the command of the page that begins with this text.
+/// Runs the command of the page that begins with this text, with the chart of this repository.
 fn documented(cluster: &Cluster, page: &str, begins: &str) -> Result<String> {
-    let page = fs::read_to_string(root().join(page))?;
-    let (_, rest) = page
-        .split_once(&format!("$ {begins}"))
-        .context("the page has no such command")?;
-    let (command, _) = rest.split_once("```").context("the block does not end")?;
-    shell(
-        cluster,
-        &format!("{begins}{command}").replace("target/chart", &chart().display().to_string()),
-    )
-}
-
-/// The output of a script, which must succeed.
-fn shell(cluster: &Cluster, script: &str) -> Result<String> {
-    let home = tempfile::tempdir()?;
-    let tools = program("helm")?;
-    let path = std::env::var("PATH").unwrap_or_default();
-    let output = Command::new("bash")
-        .args(["-euc", script])
-        .env("HOME", home.path())
-        .env("KUBECONFIG", cluster.kubeconfig())
-        .env(
-            "PATH",
-            format!("{}:{path}", tools.parent().context("no folder")?.display()),
-        )
-        .output()?;
-    ensure!(
-        output.status.success(),
-        "{script}: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    Ok(String::from_utf8(output.stdout)?)
+    let command = commands::of_page(page, begins)?.replace("target/chart", &chart().display().to_string());
+    commands::run(&root(), cluster, &command)
 }

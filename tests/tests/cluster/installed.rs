@@ -10,7 +10,7 @@ use boson_tests::registry::{Server, push_example};
 use boson_tests::root;
 use serde_json::{Value, json};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -65,6 +65,18 @@ pub fn install() -> Result<()> {
     DONE.get_or_init(|| apply().map_err(|error| format!("{error:#}")))
         .clone()
         .map_err(anyhow::Error::msg)
+}
+
+/// Writes a kubeconfig with a token of the operator's account to this directory. `system`: its namespace.
+pub fn kubeconfig(cluster: &Cluster, system: &str, files: &Path) -> Result<PathBuf> {
+    let create = ["create", "token", ACCOUNT, "--namespace", system, "--duration", "2h"];
+    let token = cluster.kubectl(create)?;
+    let config = cluster.kubectl(["config", "view", "--raw", "--output", "json"])?;
+    let mut config: Value = serde_json::from_str(&config)?;
+    config["users"][0]["user"] = json!({ "token": token.trim() });
+    let path = files.join("kubeconfig");
+    fs::write(&path, config.to_string())?;
+    Ok(path)
 }
 
 // === impl Installed ===
@@ -188,30 +200,10 @@ impl Installed {
         format!("system:serviceaccount:{}:{ACCOUNT}", self.system)
     }
 
-    /// A kubeconfig with a token of its account.
-    fn kubeconfig(&self) -> Result<PathBuf> {
-        let token = [
-            "create",
-            "token",
-            ACCOUNT,
-            "--namespace",
-            &self.system,
-            "--duration",
-            "2h",
-        ];
-        let token = self.cluster.kubectl(token)?;
-        let config = self.cluster.kubectl(["config", "view", "--raw", "--output", "json"])?;
-        let mut config: Value = serde_json::from_str(&config)?;
-        config["users"][0]["user"] = json!({ "token": token.trim() });
-        let path = self.operator.files().join("kubeconfig");
-        fs::write(&path, config.to_string())?;
-        Ok(path)
-    }
-
     /// Starts it: with the plugin of [`extras`], or without.
     pub fn start(&mut self, extras: bool) -> Result<()> {
         let plugin = format!("resources={}", self.operator.files().join("extras.wasm").display());
-        let kubeconfig = self.kubeconfig()?;
+        let kubeconfig = kubeconfig(self.cluster, &self.system, self.operator.files())?;
         self.operator.set("BOSON_KUBECONFIG", Some(kubeconfig.into()));
         self.operator.set("BOSON_PLUGIN", extras.then(|| plugin.into()));
         self.operator.start()

@@ -5,7 +5,6 @@ use crate::operator::{Environment, PATIENCE, config_map, is};
 use anyhow::Result;
 use boson_tests::cluster::{Answer, free_port, shared};
 use serde_json::{Value, json};
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 const CONSUMES: &str = "quarks.cloudfoundry.org/consumes";
@@ -287,98 +286,6 @@ fn pods_get_the_links_that_they_ask_for_or_a_clear_answer() {
         (&owner["kind"], &owner["name"]),
         (&json!("Namespace"), &json!(env.namespace))
     );
-}
-
-/// Creates pods that ask for a link until `after` of them came after the certificate was replaced. None may fail.
-/// `before`: the Secret of the webhook with the earlier certificate.
-fn create_until_replaced(env: &Environment, before: &Value, after: usize, patience: Duration, pause: Duration) {
-    let began = Instant::now();
-    let (mut created, mut replaced) = (0, 0);
-    while replaced < after {
-        let name = format!("during-{created}");
-        let answer = create(env, &env.namespace, &pod(&name, &annotations("nats", BROKER)));
-        assert!(answer.success, "{answer:?}");
-        created += 1;
-        let secret = env.get("secret/boson-webhook").unwrap();
-        replaced += usize::from(secret["data"]["tls.crt"] != before["data"]["tls.crt"]);
-        assert!(began.elapsed() < patience, "the certificate stays");
-        std::thread::sleep(pause);
-    }
-}
-
-#[test]
-fn certificates_rotate_without_a_failed_admission() {
-    let env = deployed("link-certificates", "link-certificates-none");
-    until_created(&env, &pod("first", &annotations("nats", BROKER)));
-    let secret = || env.get("secret/boson-webhook").unwrap();
-    let before = secret();
-    // The operator replaces a certificate whose names differ; the authority and the key of digests stay.
-    env.kubectl(&[
-        "patch",
-        "secret/boson-webhook",
-        r#"--patch={"stringData": {"names": "other"}}"#,
-    ])
-    .unwrap();
-    create_until_replaced(&env, &before, 5, PATIENCE, Duration::ZERO);
-    for same in ["ca.crt", "path", "digest-key"] {
-        assert_eq!(secret()["data"][same], before["data"][same], "{same}");
-    }
-}
-
-/// Makes an authority of certificates that is valid since an hour ago.
-const AUTHORITY: &str = "set -e
-printf '%s\\n' '[ca]' default_ca=own '[own]' database=index.txt serial=serial new_certs_dir=. default_md=sha256 \
-    policy=names x509_extensions=extensions '[names]' commonName=supplied '[extensions]' \
-    basicConstraints=critical,CA:TRUE keyUsage=critical,keyCertSign subjectKeyIdentifier=hash > ca.conf
-touch index.txt
-echo 01 > serial
-openssl genrsa -traditional -out key.pem 2048
-openssl req -new -key key.pem -subj '/CN=next authority' -out request.pem
-openssl ca -batch -selfsign -notext -config ca.conf -keyfile key.pem -in request.pem -out ca.pem \
-    -startdate $(date -u -d '1 hour ago' +%Y%m%d%H%M%SZ) -enddate $(date -u -d '1000 days' +%Y%m%d%H%M%SZ)";
-
-/// An authority as the operator makes the next one: backdated by an hour, because clocks differ.
-fn next_authority() -> [String; 2] {
-    let directory = tempfile::tempdir().unwrap();
-    let made = Command::new("sh")
-        .args(["-c", AUTHORITY])
-        .current_dir(directory.path())
-        .output()
-        .unwrap();
-    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    ["ca.pem", "key.pem"].map(|name| std::fs::read_to_string(directory.path().join(name)).unwrap())
-}
-
-#[test]
-fn the_authority_rotates_without_a_failed_admission() {
-    let env = deployed("link-authority", "link-authority-none");
-    until_created(&env, &pod("first", &annotations("nats", BROKER)));
-    let secret = || env.get("secret/boson-webhook").unwrap();
-    let before = secret();
-    // As if the operator had made the next authority: it publishes the authority first, and lets it sign a minute
-    // later.
-    let [certificate, key] = next_authority();
-    let patch = json!({"stringData": {"next-ca.crt": certificate, "next-ca.key": key}});
-    env.kubectl(&["patch", "secret/boson-webhook", &format!("--patch={patch}")])
-        .unwrap();
-    create_until_replaced(&env, &before, 10, PATIENCE * 2, Duration::from_millis(300));
-    let data = secret()["data"].clone();
-    assert_eq!(env.decoded(&data["ca.crt"]).unwrap(), certificate);
-    assert_eq!(data["previous-ca.crt"], before["data"]["ca.crt"]);
-    assert_eq!(data["next-ca.crt"], Value::Null);
-    for same in ["path", "digest-key"] {
-        assert_eq!(data[same], before["data"][same], "{same}");
-    }
-    // API servers trust both as long as a process may serve the earlier certificate.
-    for kind in ["mutatingwebhookconfiguration", "validatingwebhookconfiguration"] {
-        let configuration = env.get(&format!("{kind}/boson.{}", env.namespace)).unwrap();
-        let trusted = env
-            .decoded(&configuration["webhooks"][0]["clientConfig"]["caBundle"])
-            .unwrap();
-        for authority in [&data["ca.crt"], &data["previous-ca.crt"]] {
-            assert!(trusted.contains(env.decoded(authority).unwrap().trim()), "{kind}");
-        }
-    }
 }
 
 #[test]

@@ -47,7 +47,7 @@ pub async fn set(id: &str) -> OperatorProcess {
     operator
 }
 
-fn annotations(more: Value) -> Value {
+pub fn annotations(more: Value) -> Value {
     let mut all = json!({
         format!("{GROUP}/deployment-name"): "d", format!("{GROUP}/provides"): r#"{"name":"nats","type":"nats"}"#,
     });
@@ -62,7 +62,7 @@ pub fn secret(name: &str, password: &str, more: Value) -> Value {
         "stringData": {"nats.password": password}})
 }
 
-fn service(name: &str) -> Value {
+pub fn service(name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "Service",
         "metadata": {"name": name, "annotations": annotations(json!({format!("{GROUP}/link-provider-name"): "nats-secret"}))},
         // No pod has a node here: Kubernetes leaves such pods out of the endpoints otherwise.
@@ -143,7 +143,7 @@ impl Consumer {
     }
 
     /// A pod as the kubelet reports it.
-    async fn pod(&self, name: &str, address: &str) {
+    pub async fn pod(&self, name: &str, address: &str) {
         self.tenant
             .apply(
                 json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": {"app": "mynats"}},
@@ -165,7 +165,7 @@ impl Consumer {
     }
 }
 
-fn addresses(link: &Value) -> Vec<&str> {
+pub fn addresses(link: &Value) -> Vec<&str> {
     let instances = link["instances"].as_array().into_iter().flatten();
     instances.filter_map(|instance| instance["address"].as_str()).collect()
 }

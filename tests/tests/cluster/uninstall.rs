@@ -1,0 +1,262 @@
+//! Uninstalling the operator, with kustomize and with Helm: the cluster then has the objects that it had before the
+//! installation. All options are on that make the operator write objects outside of the namespaces that it serves.
+
+use crate::chart::helm;
+use crate::commands;
+use crate::installed::{SYSTEM, kubeconfig};
+use crate::links::{DIGEST, consumer};
+use crate::operator::{config_map, is};
+use anyhow::{Context, Result, bail, ensure};
+use boson_tests::cluster::{Cluster, Operator, free_port};
+use boson_tests::registry::{Server, push_example};
+use boson_tests::root;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Timeout of a step on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(180);
+/// The namespace that it serves, as on the page.
+const SERVED: &str = "nats";
+const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
+/// The page with the commands.
+const PAGE: &str = "docs/install.md";
+/// What Kubernetes reports about itself.
+const REPORTS: [&str; 3] = ["events", "events.events.k8s.io", "componentstatuses"];
+const CONFIGURATIONS: [(&str, &str); 2] = [
+    ("validatingwebhookconfiguration", "boson-webhook"),
+    ("mutatingwebhookconfiguration", "boson-links-webhook"),
+];
+/// `mine/kustomization.yaml` for one listed namespace.
+const MINE: &str = "
+resources: [../deploy/listed, nats]
+components: [../deploy/webhook, ../deploy/links, ../deploy/signer]
+";
+/// `mine/nats/kustomization.yaml`.
+const MINE_SERVED: &str = "
+namespace: nats
+resources: [../../deploy/namespace]
+components: [../../deploy/namespace/links, ../../deploy/namespace/pod-replacement]
+";
+/// The same with Helm, for all namespaces with the label.
+const VALUES: [&str; 5] = [
+    "scope=cluster-wide",
+    "webhook.enabled=true",
+    "links.enabled=true",
+    "signer.enabled=true",
+    "podReplacement.enabled=true",
+];
+
+/// A cluster with an installed operator.
+struct Site {
+    cluster: Cluster,
+    registry: Server,
+}
+
+/// In its own cluster, because all of its objects are compared.
+#[test]
+fn uninstalling_leaves_nothing_behind() {
+    let registry = Server::start(false).unwrap();
+    push_example(&registry).unwrap();
+    let cluster = Cluster::start().unwrap();
+    let site = Site { cluster, registry };
+    let before = site.settled().unwrap();
+    with_kustomize(&site).context("kustomize").unwrap();
+    site.has_only(&before).context("kustomize").unwrap();
+    with_helm(&site).context("Helm").unwrap();
+    site.has_only(&before).context("Helm").unwrap();
+}
+
+fn with_kustomize(site: &Site) -> Result<()> {
+    let clone = tempfile::tempdir()?;
+    for folder in ["deploy", "crds"] {
+        symlink(root().join(folder), clone.path().join(folder))?;
+    }
+    let mine = clone.path().join("mine");
+    fs::create_dir_all(mine.join(SERVED))?;
+    fs::write(mine.join("kustomization.yaml"), MINE)?;
+    fs::write(mine.join(SERVED).join("kustomization.yaml"), MINE_SERVED)?;
+    site.kubectl(&["create", "namespace", SERVED])?;
+    site.documented(clone.path(), "kubectl apply -k mine")?;
+    let mut operator = site.operator()?.variable("BOSON_NAMESPACES", SERVED);
+    operator.start()?;
+    site.uses(&operator)?;
+    site.documented(clone.path(), "kubectl delete -k mine")?;
+    site.are_gone(&operator)?;
+    operator.kill();
+    site.documented(clone.path(), "kubectl delete namespace nats")?;
+    Ok(())
+}
+
+/// Helm does not delete the operator's namespace, so nothing may depend on that.
+fn with_helm(site: &Site) -> Result<()> {
+    site.kubectl(&["create", "namespace", SERVED])?;
+    site.kubectl(&["label", "namespace", SERVED, "quarks.cloudfoundry.org/monitored=boson"])?;
+    let install = ["install", "boson", "--namespace", SYSTEM, "--create-namespace"];
+    let output = helm(&install, &VALUES, Some(&site.cluster))?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut operator = site.operator()?;
+    operator.start()?;
+    site.uses(&operator)?;
+    site.documented(&root(), "helm uninstall")?;
+    site.are_gone(&operator)?;
+    site.kubectl(&["get", "namespace", SYSTEM])?;
+    site.creates_pods(&operator)?;
+    operator.kill();
+    site.documented(&root(), "kubectl delete --filename crds")?;
+    site.documented(&root(), "kubectl delete namespace boson-system nats")?;
+    Ok(())
+}
+
+// === impl Site ===
+
+impl Site {
+    /// An operator with the permissions of the installation. Its Deployment has no process: there is no node.
+    fn operator(&self) -> Result<Operator> {
+        self.kubectl(&["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"])?;
+        let operator = Operator::new(&self.cluster, SYSTEM)?.registry(&self.registry);
+        let kubeconfig = kubeconfig(&self.cluster, SYSTEM, operator.files())?;
+        let webhook = format!("127.0.0.1:{}", free_port()?);
+        Ok(operator
+            .variable("BOSON_KUBECONFIG", kubeconfig)
+            .variable("BOSON_WEBHOOK_URL", format!("https://{webhook}"))
+            .variable("BOSON_WEBHOOK_LISTEN", webhook)
+            .variable("BOSON_POD_LINKS", "true")
+            .variable("BOSON_SIGNER_NAME", "quarks.cloudfoundry.org/boson"))
+    }
+
+    /// A deployment with a link, a workload that consumes it, and a certificate of the signer.
+    fn uses(&self, operator: &Operator) -> Result<()> {
+        let manifest = fs::read_to_string(root().join("docs/examples/nats/manifest.yml"))?;
+        self.apply(&[
+            config_map("manifest", "manifest", &manifest),
+            json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "nats.var-implicit-system-domain"},
+                "stringData": {"value": "example.com"}}),
+            json!({"apiVersion": OURS, "kind": "BOSHDeployment", "metadata": {"name": "nats"}, "spec": {
+                "manifest": {"type": "configmap", "name": "manifest"},
+                "conversion": {"mode": "InProcess", "registry": format!("{}/bosh", self.registry.host())}}}),
+            json!({"apiVersion": OURS, "kind": "QuarksSecret", "metadata": {"name": "signed"}, "spec": {
+                "type": "certificate", "secretName": "signed", "request": {"certificate":
+                    {"commonName": "signed.nats.svc", "keyLength": 2048, "signerType": "cluster"}}}}),
+        ])?;
+        self.until(operator, "the deployment", || {
+            let deployment = self.kubectl(&["get", "boshdeployment/nats", "--output=json"])?;
+            Ok(is(&serde_json::from_str(&deployment)?, "Applied", "True"))
+        })?;
+        self.until(operator, "the certificate", || {
+            Ok(self.kubectl(&["get", "secret/signed"]).is_ok())
+        })?;
+        for (kind, role) in CONFIGURATIONS {
+            let name = format!("{kind}/boson.{SYSTEM}");
+            self.until(operator, &name, || Ok(self.kubectl(&["get", &name]).is_ok()))?;
+            let owner = self.kubectl(&["get", &name, "--output=jsonpath={.metadata.ownerReferences[*].name}"])?;
+            ensure!(owner == role, "{name} is owned by {owner}");
+        }
+        self.apply(&[consumer("web", "nats")])?;
+        self.until(operator, "a pod with its link", || {
+            Ok(self
+                .kubectl(&["get", "pods", "--selector=app=web", "--output=json"])?
+                .contains(DIGEST))
+        })
+    }
+
+    /// The configurations of the webhooks are deleted, and an operator that still runs does not bring them back.
+    fn are_gone(&self, operator: &Operator) -> Result<()> {
+        for (kind, _) in CONFIGURATIONS {
+            self.until(operator, &format!("the end of the {kind}"), || {
+                Ok(self.kubectl(&["get", kind, "--output=name"])?.is_empty())
+            })?;
+        }
+        std::thread::sleep(Duration::from_secs(3));
+        for (kind, _) in CONFIGURATIONS {
+            let found = self.kubectl(&["get", kind, "--output=name"])?;
+            ensure!(found.is_empty(), "{found} is there again");
+        }
+        Ok(())
+    }
+
+    /// Pods that ask for links do not need the operator any more.
+    fn creates_pods(&self, operator: &Operator) -> Result<()> {
+        let mut pod = consumer("asks", "nats")["spec"]["template"].take();
+        pod["apiVersion"] = "v1".into();
+        pod["kind"] = "Pod".into();
+        pod["metadata"]["name"] = "asks".into();
+        // API servers notice the deletion a moment later.
+        self.until(operator, "a pod", || Ok(self.apply(std::slice::from_ref(&pod)).is_ok()))
+    }
+
+    fn documented(&self, directory: &Path, begins: &str) -> Result<String> {
+        commands::run(directory, &self.cluster, &commands::of_page(PAGE, begins)?)
+    }
+
+    // --- the cluster, as an administrator ---
+
+    fn kubectl(&self, arguments: &[&str]) -> Result<String> {
+        self.cluster.kubectl(["--namespace", SERVED].iter().chain(arguments))
+    }
+
+    fn apply(&self, objects: &[Value]) -> Result<()> {
+        let list = json!({"apiVersion": "v1", "kind": "List", "items": objects}).to_string();
+        let arguments = ["--namespace", SERVED, "apply", "--server-side", "--filename=-"];
+        let answer = self.cluster.try_kubectl(arguments, &list)?;
+        ensure!(answer.success, "{}", answer.stderr);
+        Ok(())
+    }
+
+    fn until(&self, operator: &Operator, what: &str, holds: impl Fn() -> Result<bool>) -> Result<()> {
+        let all = "boshdeployments,quarkssecrets,secrets,pods";
+        let there = || self.kubectl(&["get", all, "--output=name"]).unwrap_or_default();
+        operator.until(what, PATIENCE, || Ok(holds().unwrap_or(false)), there)
+    }
+
+    /// All objects of the cluster: kind, namespace and name.
+    fn objects(&self) -> Result<BTreeSet<String>> {
+        let kinds = self.kubectl(&["api-resources", "--verbs=list", "--output=name"])?;
+        let kinds: Vec<&str> = kinds.lines().filter(|kind| !REPORTS.contains(kind)).collect();
+        let all = self.kubectl(&["get", &kinds.join(","), "--all-namespaces", "--output=json"])?;
+        let all: Value = serde_json::from_str(&all)?;
+        let named = |object: &Value| {
+            let part = |value: &Value| value.as_str().unwrap_or("-").to_string();
+            let metadata = &object["metadata"];
+            [&object["kind"], &metadata["namespace"], &metadata["name"]]
+                .map(part)
+                .join(" ")
+        };
+        let items = all["items"].as_array().context("no list")?;
+        Ok(items.iter().map(named).collect())
+    }
+
+    /// The objects of a new cluster, once Kubernetes has created its own.
+    fn settled(&self) -> Result<BTreeSet<String>> {
+        let (began, mut last) = (Instant::now(), self.objects()?);
+        loop {
+            std::thread::sleep(Duration::from_secs(5));
+            let now = self.objects()?;
+            if now == last {
+                return Ok(now);
+            }
+            ensure!(began.elapsed() < PATIENCE, "the cluster does not settle");
+            last = now;
+        }
+    }
+
+    /// Waits until the cluster has no other objects than these.
+    fn has_only(&self, before: &BTreeSet<String>) -> Result<()> {
+        let began = Instant::now();
+        loop {
+            // A kind whose definition is being deleted cannot be listed.
+            let left = self.objects().map(|now| {
+                let left = now.difference(before);
+                left.cloned().collect::<Vec<_>>()
+            });
+            match left {
+                Ok(left) if left.is_empty() => return Ok(()),
+                left if began.elapsed() > PATIENCE => bail!("what is left: {left:#?}"),
+                _ => std::thread::sleep(Duration::from_secs(1)),
+            }
+        }
+    }
+}
