@@ -219,6 +219,40 @@ fn functions(folder: &Path, found: &mut HashSet<String>) {
     }
 }
 
+/// Names of all functions of this repository.
+fn known_functions() -> HashSet<String> {
+    let mut known = HashSet::new();
+    for folder in ["host", "tests", "sdk", "plugins"] {
+        functions(&boson_tests::root().join(folder), &mut known);
+    }
+    known
+}
+
+/// The tests that a cell of a table names.
+fn named_tests(cell: &str) -> Vec<&str> {
+    let quoted = cell.split('`').skip(1).step_by(2);
+    quoted
+        .filter(|name| name.contains('_') && !name.contains(' '))
+        .collect()
+}
+
+#[test]
+fn each_row_of_the_page_about_links_names_tests_that_exist() {
+    let page = fs::read_to_string(boson_tests::root().join("docs/reference/links.md")).unwrap();
+    let is_row = |line: &&str| line.starts_with("| ") && !line.starts_with("| #");
+    let known = known_functions();
+    for (nth, row) in page.lines().filter(is_row).enumerate() {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        assert_eq!((cells.len(), cells[1]), (6, (nth + 1).to_string().as_str()), "{row}");
+        let tests = named_tests(cells[4]);
+        assert!(!tests.is_empty(), "no test: {row}");
+        let missing = tests.iter().find(|name| !known.contains(**name));
+        assert_eq!(missing, None, "{row}");
+    }
+    // The two tables of the specification, and the differences.
+    assert_eq!(page.lines().filter(is_row).count(), 48);
+}
+
 #[test]
 fn the_page_about_the_plugin_host_names_tests_that_exist() {
     let root = boson_tests::root();
@@ -228,18 +262,10 @@ fn the_page_about_the_plugin_host_names_tests_that_exist() {
         .filter(|line| line.starts_with("| ") && !line.starts_with("| #"))
         .collect();
     assert_eq!(rows.len(), 62);
-    let mut known = HashSet::new();
-    for folder in ["host", "tests", "sdk"] {
-        functions(&root.join(folder), &mut known);
-    }
+    let known = known_functions();
     for row in rows {
         let cells: Vec<&str> = row.split('|').map(str::trim).collect();
-        let tests = cells[4]
-            .split('`')
-            .skip(1)
-            .step_by(2)
-            .filter(|name| name.contains('_') && !name.contains(' '));
-        let tests: Vec<&str> = tests.collect();
+        let tests = named_tests(cells[4]);
         let missing = tests.iter().find(|name| !known.contains(**name));
         assert_eq!(missing, None, "{row}");
         assert!(
