@@ -7,6 +7,7 @@ pub mod corpus;
 pub mod golden;
 pub mod patcher;
 pub mod registry;
+pub mod signing;
 pub mod synthetic;
 pub mod templates;
 pub mod wit_changes;

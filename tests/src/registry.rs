@@ -21,6 +21,9 @@ pub const PASSWORD: &str = "s3cret";
 /// Its bcrypt hash.
 const PASSWORDS: &str = "robot:$2b$05$abcdefghijklmnopqrstuuLK7U1u6pVRmL7L1BBM2aS35PSZnDXlK\n";
 
+/// The type of a manifest.
+const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+
 /// A running registry; it ends with this value.
 #[derive(Debug)]
 pub struct Server {
@@ -121,12 +124,11 @@ impl Server {
             descriptors.push(self.blob(repository, layer, "application/vnd.oci.image.layer.v1.tar+gzip")?);
         }
         let config = self.blob(repository, config, "application/vnd.oci.image.config.v1+json")?;
-        let media_type = "application/vnd.oci.image.manifest.v1+json";
         let layers = descriptors.join(",");
         let manifest =
-            format!(r#"{{"schemaVersion":2,"mediaType":"{media_type}","config":{config},"layers":[{layers}]}}"#);
+            format!(r#"{{"schemaVersion":2,"mediaType":"{MANIFEST}","config":{config},"layers":[{layers}]}}"#);
         let url = format!("http://{}/v2/bosh/{repository}/manifests/{tag}", self.host);
-        self.send(&url, "PUT", media_type, manifest.as_bytes()).map(drop)
+        self.send(&url, "PUT", MANIFEST, manifest.as_bytes()).map(drop)
     }
 
     /// Pushes the component of a plugin as `<name>:<tag>`, as tools of the component ecosystem do; returns the digest
@@ -138,11 +140,10 @@ impl Server {
         let (repository, tag) = name.split_once(':').context("a tag is missing")?;
         let layer = self.blob(repository, component, "application/wasm")?;
         let config = self.blob(repository, b"{}", "application/vnd.wasm.config.v0+json")?;
-        let media_type = "application/vnd.oci.image.manifest.v1+json";
         let manifest =
-            format!(r#"{{"schemaVersion":2,"mediaType":"{media_type}","config":{config},"layers":[{layer}]}}"#);
+            format!(r#"{{"schemaVersion":2,"mediaType":"{MANIFEST}","config":{config},"layers":[{layer}]}}"#);
         let url = format!("http://{}/v2/bosh/{repository}/manifests/{tag}", self.host);
-        self.send(&url, "PUT", media_type, manifest.as_bytes())?;
+        self.send(&url, "PUT", MANIFEST, manifest.as_bytes())?;
         Ok(format!("sha256:{}", sha256(manifest.as_bytes())))
     }
 
@@ -156,12 +157,63 @@ impl Server {
         let annotations = format!(r#""annotations":{{"dev.cosignproject.cosign/signature":"{signature}"}}"#);
         let layer = layer.replace('}', &format!(",{annotations}}}"));
         let config = self.blob(repository, b"{}", "application/vnd.oci.image.config.v1+json")?;
-        let media_type = "application/vnd.oci.image.manifest.v1+json";
         let manifest =
-            format!(r#"{{"schemaVersion":2,"mediaType":"{media_type}","config":{config},"layers":[{layer}]}}"#);
+            format!(r#"{{"schemaVersion":2,"mediaType":"{MANIFEST}","config":{config},"layers":[{layer}]}}"#);
         let tag = format!("{}.sig", digest.replace(':', "-"));
         let url = format!("http://{}/v2/bosh/{repository}/manifests/{tag}", self.host);
-        self.send(&url, "PUT", media_type, manifest.as_bytes()).map(drop)
+        self.send(&url, "PUT", MANIFEST, manifest.as_bytes()).map(drop)
+    }
+
+    /// Attaches a document to an image under a tag of cosign's: `sbom` or `att`.
+    ///
+    /// # Errors
+    /// The registry refuses.
+    pub fn push_tagged(
+        &self,
+        repository: &str,
+        digest: &str,
+        suffix: &str,
+        (media_type, document): (&str, &[u8]),
+    ) -> Result<()> {
+        let layer = self.blob(repository, document, media_type)?;
+        let tag = format!("{}.{suffix}", digest.replace(':', "-"));
+        let config = self.blob(repository, b"{}", "application/vnd.oci.image.config.v1+json")?;
+        let manifest =
+            format!(r#"{{"schemaVersion":2,"mediaType":"{MANIFEST}","config":{config},"layers":[{layer}]}}"#);
+        let url = format!("http://{}/v2/bosh/{repository}/manifests/{tag}", self.host);
+        self.send(&url, "PUT", MANIFEST, manifest.as_bytes()).map(drop)
+    }
+
+    /// Attaches documents to an image as its referrers, in an index with the tag of the image's digest: this registry
+    /// has no interface for referrers. Only one call for an image.
+    ///
+    /// # Errors
+    /// The registry refuses.
+    pub fn push_referrers(&self, repository: &str, digest: &str, documents: &[(&str, &[u8])]) -> Result<()> {
+        let config = self.blob(repository, b"{}", "application/vnd.oci.empty.v1+json")?;
+        let mut entries = Vec::new();
+        for (media_type, document) in documents {
+            let layer = self.blob(repository, document, media_type)?;
+            let subject = format!(r#"{{"mediaType":"{MANIFEST}","digest":"{digest}","size":1}}"#);
+            let manifest = format!(
+                r#"{{"schemaVersion":2,"mediaType":"{MANIFEST}","artifactType":"{media_type}","config":{config},"layers":[{layer}],"subject":{subject}}}"#
+            );
+            let own = format!("sha256:{}", sha256(manifest.as_bytes()));
+            let url = format!("http://{}/v2/bosh/{repository}/manifests/{own}", self.host);
+            self.send(&url, "PUT", MANIFEST, manifest.as_bytes())?;
+            entries.push(format!(
+                r#"{{"mediaType":"{MANIFEST}","artifactType":"{media_type}","digest":"{own}","size":{}}}"#,
+                manifest.len()
+            ));
+        }
+        let media_type = "application/vnd.oci.image.index.v1+json";
+        let index = format!(
+            r#"{{"schemaVersion":2,"mediaType":"{media_type}","manifests":[{}]}}"#,
+            entries.join(",")
+        );
+        let tag = digest.replace(':', "-");
+        let url = format!("http://{}/v2/bosh/{repository}/manifests/{tag}", self.host);
+        self.send(&url, "PUT", media_type, index.as_bytes()).map(drop)
     }
 
     /// Pushes the image of a release from its source directory: its jobs, in the layout of release images.

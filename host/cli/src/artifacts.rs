@@ -4,7 +4,7 @@ use crate::codes;
 use crate::registries;
 use crate::user_cache;
 use boson_pipeline::Diagnostic;
-use boson_registry::{Owned, Registry, Settings, docker_credentials, is_layout, read_archive};
+use boson_registry::{Attachments, Owned, Registry, Settings, docker_credentials, is_layout, read_archive};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -37,6 +37,24 @@ pub fn read(path: &Path) -> Result<Option<Vec<u8>>, Box<Diagnostic>> {
             pull(image, &settings).map(|pulled| Some(pulled.component))
         }
     }
+}
+
+/// The component in a registry, and what is attached to its image; `None` for any other file.
+///
+/// # Errors
+/// Codes `plugin-image-*`.
+pub fn with_attachments(path: &Path) -> Result<Option<(Pulled, Attachments)>, Box<Diagnostic>> {
+    let Some(Place::Registry(image)) = place(path) else {
+        return Ok(None);
+    };
+    let settings = registries::settings_of_environment().map_err(|error| unusable(&error))?;
+    let pulled = pull(image, &settings)?;
+    let cache = Cache::new().map_err(|error| unusable(&error.into()))?;
+    let registry = Registry::new(cache.path(), &settings)?;
+    let credentials = docker_credentials(image)?;
+    let asked = registries::run(registry.attachments(&pulled.pinned, credentials.as_ref()));
+    let attachments = asked.map_err(|error| unusable(&error))?;
+    Ok(Some((pulled, attachments.map_err(Box::new)?)))
 }
 
 fn place(path: &Path) -> Option<Place<'_>> {

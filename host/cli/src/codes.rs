@@ -60,7 +60,8 @@ boson_pipeline::codes::codes! {
     PLUGIN_DIFF_INPUT = "plugin-diff-input", "`host plugin diff` cannot read standard input",
         "The deployment is converted twice, once with each version of the plugin, so all inputs have to be files.";
     PLUGIN_DIGEST = "plugin-digest", "The component of a plugin does not match its digest",
-        "`digest` in `plugin.yaml` is the SHA-256 of the unpacked component: `sha256sum plugin.wasm`. While the \
+        "`digest` in `plugin.yaml`, or `--expect-digest` of `host plugin inspect`, is the SHA-256 of the unpacked component: \
+         `sha256sum plugin.wasm`. While the \
          parts of a new version are being applied one after the other, they do not match either; the operator then \
          continues to use the last good version.";
     PLUGIN_EVICTED = "plugin-evicted", "A component was removed from the cache while it was read",

@@ -10,3 +10,18 @@ pub fn columns<const N: usize>(rows: &[[String; N]]) -> String {
     };
     rows.iter().map(line).collect()
 }
+
+/// The same, indented, without control characters: whoever made a plugin chooses such texts.
+pub fn indented<const N: usize>(rows: &[[String; N]]) -> String {
+    let clean = |text: &String| text.chars().filter(|c| !c.is_control()).collect::<String>();
+    let rows: Vec<[String; N]> = rows.iter().map(|row| row.each_ref().map(clean)).collect();
+    columns(&rows).lines().map(|line| format!("  {line}\n")).collect()
+}
+
+/// A section with a title.
+pub fn section<const N: usize>(title: &str, rows: &[[String; N]]) -> String {
+    match rows {
+        [] => format!("\n{title}: none\n"),
+        rows => format!("\n{title}:\n{}", indented(rows)),
+    }
+}

@@ -1,32 +1,35 @@
 //! Components of plugins for the operator, from registries.
 
-use crate::signatures::Mode;
+use crate::signatures::{Mode, Signatures};
 use boson_controllers::conversion::{ComponentImage, Components, PullSecret, StoredComponent};
 use boson_pipeline::Diagnostic;
 use boson_registry::{Credentials, Owned, Registry, docker_config};
+use boson_signatures::Attached;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 /// Components in registries, and in the cache of the operator.
 pub struct RegistryComponents {
     registry: Registry,
-    signatures: Mode,
+    signatures: Arc<Signatures>,
 }
 
 // === impl RegistryComponents ===
 
 impl RegistryComponents {
-    /// With the cache of this registry client. `signatures`: whether those of images are read.
-    pub fn new(registry: Registry, signatures: Mode) -> Self {
+    /// With the cache of this registry client. `signatures`: whether those of images are read, and which are enough.
+    pub fn new(registry: Registry, signatures: Arc<Signatures>) -> Self {
         Self { registry, signatures }
     }
 
     async fn pulled(&self, image: &ComponentImage) -> Result<String, Diagnostic> {
         let credentials = credentials(&image.pull, &image.image);
         let pulled = self.registry.pull_component(owned(image), credentials.as_ref()).await?;
-        if self.signatures != Mode::Off && self.registry.signatures(owned(image)).await?.is_empty() {
-            let found = self.registry.pull_signatures(owned(image), credentials.as_ref()).await;
-            match (found, self.signatures) {
+        let mode = self.signatures.mode();
+        if mode != Mode::Off && !self.is_enough(image, &pulled).await? {
+            let found = self.registry.pull_attached(owned(image), credentials.as_ref()).await;
+            match (found, mode) {
                 (Err(error), Mode::Enforce) => return Err(error),
                 (Err(error), _) => tracing::warn!(code = error.code, "{}", error.message),
                 (Ok(_), _) => {}
@@ -35,23 +38,32 @@ impl RegistryComponents {
         Ok(digits(pulled))
     }
 
-    /// The digest of a component on the disk. If it must be signed and no signature is there, it does not count: the
-    /// registry is asked for one.
+    /// The digest of a component on the disk. If it must be signed or attested and what is there is not enough, it does
+    /// not count: the registry is asked for more.
     async fn found(&self, image: &ComponentImage) -> Result<Option<String>, Diagnostic> {
-        let digest = self.registry.component_digest(owned(image)).await?;
-        let must_ask = self.signatures == Mode::Enforce && self.registry.signatures(owned(image)).await?.is_empty();
-        Ok(digest.filter(|_| !must_ask).map(digits))
+        let Some(digest) = self.registry.component_digest(owned(image)).await? else {
+            return Ok(None);
+        };
+        let must_ask = self.signatures.mode() == Mode::Enforce && !self.is_enough(image, &digest).await?;
+        Ok((!must_ask).then(|| digits(digest)))
+    }
+
+    /// Whether the signatures and attestations on the disk are enough.
+    async fn is_enough(&self, image: &ComponentImage, component: &str) -> Result<bool, Diagnostic> {
+        let attached = self.registry.attached(owned(image)).await?;
+        let digest = image.image.split_once('@').map_or("", |(_, digest)| digest);
+        Ok(self.signatures.are_satisfied_by(attached, digest, component))
     }
 
     async fn stored(&self, image: &ComponentImage) -> Result<Option<StoredComponent>, Diagnostic> {
         let Some(bytes) = self.registry.component(owned(image)).await? else {
             return Ok(None);
         };
-        let signatures = match self.signatures {
-            Mode::Off => Vec::new(),
-            Mode::Warn | Mode::Enforce => self.registry.signatures(owned(image)).await?,
+        let attached = match self.signatures.mode() {
+            Mode::Off => Attached::default(),
+            Mode::Warn | Mode::Enforce => self.registry.attached(owned(image)).await?,
         };
-        Ok(Some(StoredComponent { bytes, signatures }))
+        Ok(Some(StoredComponent { bytes, attached }))
     }
 }
 

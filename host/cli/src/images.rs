@@ -2,7 +2,7 @@
 //! use.
 
 use crate::components::{RegistryComponents, credentials};
-use crate::signatures::Mode;
+use crate::signatures::Signatures;
 use boson_controllers::conversion::{Images, ReleaseImage};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::Release;
@@ -11,6 +11,7 @@ use boson_registry::{Registry, Settings};
 use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
+use std::sync::Arc;
 use tokio::task;
 
 /// Images in registries.
@@ -31,8 +32,8 @@ impl RegistryImages {
     }
 
     /// Components of plugins, from the same registries and in the same cache. `signatures`: whether those of images are
-    /// read.
-    pub fn components(&self, signatures: Mode) -> RegistryComponents {
+    /// read, and which are enough.
+    pub fn components(&self, signatures: Arc<Signatures>) -> RegistryComponents {
         RegistryComponents::new(self.registry.clone(), signatures)
     }
 

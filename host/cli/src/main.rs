@@ -10,6 +10,7 @@ mod confined;
 mod connection;
 mod core_module;
 mod etags;
+mod evidence;
 mod exit;
 mod files;
 mod folder;

@@ -62,6 +62,16 @@ pub enum Warnings {
     Summary,
 }
 
+/// The form of a result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Form {
+    /// For people
+    #[default]
+    Text,
+    /// For programs
+    Json,
+}
+
 /// Shows diagnostics on standard error, and counts them in a last line where there are several.
 pub fn show(diagnostics: &[Diagnostic], sources: &Sources, color: Color) {
     show_as(diagnostics, sources, color, Warnings::All);

@@ -106,6 +106,12 @@ boson_pipeline::codes::codes! {
          approved version that it differs least from. Until it is approved, the last good version stays in use. Read the ConfigMap, \
          and approve the version with `host plugin approve` and the digest in the message. This needs permissions for \
          PluginApprovals, which users who write ConfigMaps usually do not have. Or go back with `host plugin rollback`.";
+    PLUGIN_NO_PROVENANCE = "plugin-no-provenance", "No trusted key attests how a plugin was built",
+        "The operator was started with `--plugin-provenance warn` or `enforce`, public keys (`--plugin-key`), and possibly the \
+         builders that it accepts (`--plugin-builder`). Attach an attestation with SLSA provenance (v1 or v0.2) to the image: \
+         `cosign attest --key --type slsaprovenance1`; or put one for the component into the ConfigMap under `plugin.wasm.att`: \
+         `cosign attest-blob --key`, `host plugin pack --attestation`. The operator looks for new attestations of images at \
+         least every 5 minutes.";
     PLUGIN_NOT_PINNED = "plugin-not-pinned", "The image of a plugin has no digest",
         "A tag can refer to another image tomorrow. The operator resolves the tag of a plugin once and records the digest in \
          the annotation `quarks.cloudfoundry.org/plugin-image` of the ConfigMap. It cannot do this where it has no permission \

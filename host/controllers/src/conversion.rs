@@ -6,7 +6,7 @@ use boson_document::Tree;
 use boson_pipeline::release::Release;
 use boson_pipeline::shadow::Shadow;
 use boson_pipeline::{Diagnostic, Installer, Stage, Stages};
-use boson_signatures::ImageSignature;
+use boson_signatures::{Attached, Signed};
 use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::Secret;
 use serde_json::Value;
@@ -85,23 +85,12 @@ pub struct Package {
     pub digest: Option<String>,
     /// Its content.
     pub content: Content,
-    /// Signatures of it, which are not verified yet.
+    /// Its signatures and attestations, which are not verified yet.
     pub signed: Signed,
     /// Settings for all its calls.
     pub settings: Settings,
     /// The file with its cases, which it has to pass.
     pub cases: Option<Vec<u8>>,
-}
-
-/// Signatures of a component.
-#[derive(Clone, Debug, Default)]
-pub struct Signed {
-    /// Of the component, from its ConfigMap: base64.
-    pub component: Option<String>,
-    /// The digest of its image.
-    pub image: Option<String>,
-    /// Of the image, from its registry.
-    pub attached: Vec<ImageSignature>,
 }
 
 /// A plugin that was loaded.
@@ -188,7 +177,7 @@ pub trait Components: Send + Sync + 'static {
     /// # Errors
     /// The registry is not allowed; the disk.
     fn present<'a>(&'a self, image: &'a ComponentImage) -> BoxFuture<'a, Result<Option<String>, Diagnostic>>;
-    /// The component itself, as [`Self::present`], with the signatures of its image.
+    /// The component itself, as [`Self::present`], with the signatures and attestations of its image.
     ///
     /// # Errors
     /// As [`Self::present`].
@@ -199,8 +188,8 @@ pub trait Components: Send + Sync + 'static {
 pub struct StoredComponent {
     /// Its bytes.
     pub bytes: Vec<u8>,
-    /// Signatures of its image, which are not verified yet.
-    pub signatures: Vec<ImageSignature>,
+    /// Signatures and attestations of its image, which are not verified yet.
+    pub attached: Attached,
 }
 
 /// An image with the component of a plugin.

@@ -1,75 +1,53 @@
-//! Signatures of images, as `cosign sign --key` attaches them: an image with the tag `sha256-<digits>.sig`, whose
-//! layers are the signed payloads and whose annotations are the signatures. They are not verified here.
+//! What speaks for an image, as the operator needs it: signatures and signed statements, kept in the cache beside the
+//! component. They are not verified here.
 
+use crate::attachments::{self, Attachment};
 use crate::cache::Key;
-use crate::client::Repository;
 use crate::component::{Keys, Owned, component_reference};
+use crate::credentials::Credentials;
 use crate::failure::Failure;
 use crate::layer::blocking;
-use crate::manifest::is_digest;
-use crate::registry::{MANIFEST, Registry};
+use crate::registry::Registry;
 use crate::space::unwritable;
 use boson_pipeline::Diagnostic;
-use boson_signatures::ImageSignature;
+use boson_signatures::{Attached, Envelope, ImageSignature};
 use oci_spec::distribution::Reference;
-use serde::Deserialize;
-use std::collections::BTreeMap;
-use tokio::time::timeout;
 
-/// The type of a payload.
-const PAYLOAD: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
-/// The annotation with a signature.
-const SIGNATURE: &str = "dev.cosignproject.cosign/signature";
-/// Signatures of an image that are read.
-const MOST: usize = 16;
-/// The largest payload, in bytes.
-const LARGEST: u64 = 64 << 10;
-/// The largest list of signatures in the cache, in bytes.
-const LARGEST_LIST: u64 = 4 << 20;
-
-#[derive(Deserialize)]
-struct Document {
-    #[serde(default)]
-    layers: Vec<Layer>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Layer {
-    digest: String,
-    size: u64,
-    #[serde(default)]
-    media_type: String,
-    #[serde(default)]
-    annotations: BTreeMap<String, String>,
-}
+/// The largest payload or statement, in bytes: bills of materials are larger, and need no operator.
+const LARGEST: u64 = 256 << 10;
+/// The largest list in the cache, in bytes.
+const LARGEST_LIST: u64 = 16 << 20;
 
 // === impl Registry ===
 
 impl Registry {
-    /// Reads the signatures of an image with a digest from the registry, and caches them.
+    /// Reads what speaks for an image with a digest from the registry, and caches it.
     ///
     /// # Errors
     /// Codes `plugin-image-*`: no access, no answer. An image without signatures is no error.
-    pub async fn pull_signatures(
+    pub async fn pull_attached(
         &self,
         wanted: Owned<'_>,
-        credentials: Option<&crate::Credentials>,
-    ) -> Result<Vec<ImageSignature>, Diagnostic> {
-        let reference = component_reference(self, wanted.image)?;
-        let asked = timeout(MANIFEST, async {
-            let repository = self.client.repository(&reference, credentials).await?;
-            read(&repository, &reference).await
+        credentials: Option<&Credentials>,
+    ) -> Result<Attached, Diagnostic> {
+        let found = self.bounded(wanted.image, async {
+            let reference = component_reference(self, wanted.image)?;
+            let found = async {
+                let repository = self.client.repository(&reference, credentials).await?;
+                attachments::read(&repository, reference.digest().unwrap_or_default(), LARGEST).await
+            };
+            let found = found.await;
+            found.map_err(|failure: Failure| failure.explain_component(wanted.image))
         });
-        let found = asked.await.unwrap_or(Err(Failure::Odd("does not answer")));
-        let found = found.map_err(|failure| failure.explain_component(wanted.image))?;
+        let found = of(found.await?.all);
         if !found.is_empty() {
+            let reference = component_reference(self, wanted.image)?;
             let (cache, key) = (self.cache.clone(), key(wanted, &reference));
             let text = serde_json::to_vec(&found).unwrap_or_default();
             blocking(move || {
                 let keep = || {
                     let place = cache.place()?;
-                    let path = place.path().join("signatures");
+                    let path = place.path().join("attached");
                     std::fs::write(&path, &text)?;
                     cache.forget(&key);
                     cache.keep(&key, &path, text.len() as u64)
@@ -81,11 +59,11 @@ impl Registry {
         Ok(found)
     }
 
-    /// The signatures of an image with a digest in the cache.
+    /// What speaks for an image with a digest, from the cache.
     ///
     /// # Errors
     /// The reference is invalid or its registry not allowed; the disk.
-    pub async fn signatures(&self, wanted: Owned<'_>) -> Result<Vec<ImageSignature>, Diagnostic> {
+    pub async fn attached(&self, wanted: Owned<'_>) -> Result<Attached, Diagnostic> {
         let reference = component_reference(self, wanted.image)?;
         let (cache, key) = (self.cache.clone(), key(wanted, &reference));
         blocking(move || {
@@ -101,60 +79,54 @@ impl Registry {
 
 fn key(wanted: Owned<'_>, reference: &Reference) -> Key {
     let digest = reference.digest().unwrap_or_default();
-    Keys::new(wanted.namespace, reference).of(&format!("signatures of {digest}"))
+    Keys::new(wanted.namespace, reference).of(&format!("attached to {digest}"))
 }
 
-async fn read(repository: &Repository<'_>, reference: &Reference) -> Result<Vec<ImageSignature>, Failure> {
-    let Some(digest) = reference.digest() else {
-        return Ok(Vec::new());
-    };
-    let body = match repository.manifest(&format!("{}.sig", digest.replace(':', "-"))).await {
-        Err(Failure::Missing) => return Ok(Vec::new()),
-        body => body?,
-    };
-    let mut found = Vec::new();
-    for (layer, signature) in layers(&body).into_iter().take(MOST) {
-        let payload = repository.document(&layer).await?;
-        if let Ok(payload) = String::from_utf8(payload) {
-            found.push(ImageSignature { payload, signature });
+/// The signatures and signed statements among documents. Everything else is ignored.
+pub(crate) fn of(documents: Vec<Attachment>) -> Attached {
+    let mut attached = Attached::default();
+    for document in documents {
+        let (is_statement, is_payload) = (document.is_statement(), document.is_payload());
+        let Some(content) = document.content.filter(|content| content.len() as u64 <= LARGEST) else {
+            continue;
+        };
+        if is_statement {
+            attached.statements.extend(Envelope::read(&content));
+        } else if is_payload
+            && let (Ok(payload), Some(signature)) = (String::from_utf8(content), document.signature)
+        {
+            attached.signatures.push(ImageSignature { payload, signature });
         }
     }
-    Ok(found)
-}
-
-/// The digests of payloads, with their signatures. Everything else is ignored.
-fn layers(body: &[u8]) -> Vec<(String, String)> {
-    let document: Document = serde_json::from_slice(body).unwrap_or(Document { layers: Vec::new() });
-    let layers = document.layers.into_iter();
-    let payloads =
-        layers.filter(|layer| layer.media_type == PAYLOAD && layer.size <= LARGEST && is_digest(&layer.digest));
-    payloads
-        .filter_map(|mut layer| Some((layer.digest, layer.annotations.remove(SIGNATURE)?)))
-        .collect()
+    attached
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const PAYLOAD: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
+
     #[test]
-    fn payloads_have_a_type_and_a_signature() {
-        let digest = format!("sha256:{}", "a".repeat(64));
-        let layer = |media_type: &str, size: u64, annotation: &str| {
-            format!(
-                r#"{{"mediaType":"{media_type}","digest":"{digest}","size":{size},"annotations":{{"{annotation}":"c2ln"}}}}"#
-            )
+    fn only_payloads_with_a_signature_and_statements_speak_for_an_image() {
+        let document = |media_type: &str, signature: Option<&str>, content: Option<&str>| Attachment {
+            place: "sha256-a.sig".into(),
+            media_type: media_type.into(),
+            signature: signature.map(str::to_owned),
+            content: content.map(|text| text.as_bytes().to_vec()),
         };
-        let body = format!(
-            r#"{{"schemaVersion":2,"layers":[{},{},{},{}]}}"#,
-            layer(PAYLOAD, 200, SIGNATURE),
-            layer("text/plain", 200, SIGNATURE),
-            layer(PAYLOAD, LARGEST + 1, SIGNATURE),
-            layer(PAYLOAD, 200, "other"),
-        );
-        assert_eq!(layers(body.as_bytes()), [(digest, "c2ln".to_string())]);
-        for body in ["", "{}", r#"{"layers":[{"digest":7}]}"#] {
-            assert!(layers(body.as_bytes()).is_empty(), "{body}");
-        }
+        let envelope = r#"{"payloadType":"t","payload":"YQ==","signatures":[{"sig":"c2ln"}]}"#;
+        let bundle = format!(r#"{{"dsseEnvelope":{envelope}}}"#);
+        let found = of(vec![
+            document(PAYLOAD, Some("c2ln"), Some("{}")),
+            document(PAYLOAD, None, Some("{}")),
+            document(PAYLOAD, Some("c2ln"), None),
+            document("text/spdx", Some("c2ln"), Some("{}")),
+            document("application/vnd.dsse.envelope.v1+json", None, Some(envelope)),
+            document("application/vnd.dev.sigstore.bundle.v0.3+json", None, Some(&bundle)),
+            document("application/vnd.dsse.envelope.v1+json", None, Some("nonsense")),
+        ]);
+        assert_eq!((found.signatures.len(), found.statements.len()), (1, 2));
+        assert_eq!(found.statements.first(), Envelope::read(envelope.as_bytes()).as_ref());
     }
 }

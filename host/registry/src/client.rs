@@ -197,13 +197,31 @@ impl Repository<'_> {
         let answer = self.get(&format!("blobs/{digest}")).await?;
         let body = bounded(answer, MANIFEST).await?;
         let body = body.ok_or(Failure::Format(
-            "has a configuration of more than 4 MiB",
+            "has a document of more than 4 MiB",
             "push it again",
         ))?;
         match format!("sha256:{}", hex(&Sha256::digest(&body))) == digest {
             true => Ok(body),
-            false => Err(Failure::Odd("returned a configuration that does not match its digest")),
+            false => Err(Failure::Odd("returned a document that does not match its digest")),
         }
+    }
+
+    /// The index of the manifests that refer to the one with this digest; `None` if the registry does not keep it.
+    pub(crate) async fn referrers(&self, digest: &str) -> Result<Option<Vec<u8>>, Failure> {
+        const UNKNOWN: [StatusCode; 4] = [
+            StatusCode::BAD_REQUEST,
+            StatusCode::METHOD_NOT_ALLOWED,
+            StatusCode::NOT_ACCEPTABLE,
+            StatusCode::NOT_IMPLEMENTED,
+        ];
+        let answer = match self.get(&format!("referrers/{digest}")).await {
+            Err(Failure::Missing) => return Ok(None),
+            Err(Failure::Status(status)) if UNKNOWN.contains(&status) => return Ok(None),
+            answer => answer?,
+        };
+        let body = bounded(answer, MANIFEST).await?;
+        let too_many = Failure::Format("has more than 4 MiB of referrers", "delete those that are not needed");
+        body.map(Some).ok_or(too_many)
     }
 
     /// The digest of the manifest under this tag, if there is one.

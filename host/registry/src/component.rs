@@ -130,7 +130,8 @@ impl Registry {
         Ok(found.filter(|found| *found == layer.digest))
     }
 
-    async fn bounded<T>(
+    /// The result of requests, which end in time.
+    pub(crate) async fn bounded<T>(
         &self,
         image: &str,
         work: impl Future<Output = Result<T, Diagnostic>>,

@@ -17,6 +17,7 @@
 mod archive;
 mod artifact;
 mod attached;
+mod attachments;
 mod cache;
 mod client;
 pub mod codes;
@@ -40,6 +41,7 @@ mod upload;
 mod tests;
 
 pub use archive::{is_layout, read as read_archive};
+pub use attachments::{Attachment, Attachments};
 pub use codes::ALL as CODES;
 pub use component::Owned;
 pub use credentials::{Credentials, Malformed, docker_config};

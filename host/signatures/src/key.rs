@@ -1,5 +1,6 @@
 //! Public keys.
 
+use aws_lc_rs::digest::{SHA256, digest};
 use aws_lc_rs::signature::{
     ECDSA_P256_SHA256_ASN1, ED25519, ParsedPublicKey, RSA_PKCS1_2048_8192_SHA256, VerificationAlgorithm,
 };
@@ -13,7 +14,14 @@ const LARGEST: usize = 4096;
 
 /// Public keys, each of which counts.
 #[derive(Debug, Default)]
-pub struct Keys(Vec<ParsedPublicKey>);
+pub struct Keys(Vec<Key>);
+
+/// A key with its fingerprint.
+#[derive(Debug)]
+struct Key {
+    parsed: ParsedPublicKey,
+    fingerprint: String,
+}
 
 /// The text has no public key, or one of a kind that is not supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,8 +40,11 @@ impl Keys {
             return Err(Malformed);
         }
         for block in blocks {
-            let key = (block.tag() == LABEL).then(|| parsed(block.contents())).flatten();
-            self.0.push(key.ok_or(Malformed)?);
+            let parsed = (block.tag() == LABEL).then(|| parsed(block.contents())).flatten();
+            self.0.push(Key {
+                parsed: parsed.ok_or(Malformed)?,
+                fingerprint: fingerprint(block.contents()),
+            });
         }
         Ok(())
     }
@@ -43,17 +54,29 @@ impl Keys {
         self.0.is_empty()
     }
 
-    /// Whether one of the keys made this signature, a text in base64, of these bytes.
-    pub fn have_signed(&self, bytes: &[u8], signature: &str) -> bool {
+    /// The fingerprint of each key: `sha256:` and the digits of its SubjectPublicKeyInfo.
+    pub fn fingerprints(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|key| key.fingerprint.as_str())
+    }
+
+    /// The fingerprint of the key that made this signature, a text in base64, of these bytes.
+    pub fn signer(&self, bytes: &[u8], signature: &str) -> Option<&str> {
         let text: String = signature.split_ascii_whitespace().collect();
         if text.len() > LARGEST {
-            return false;
+            return None;
         }
-        let Ok(signature) = STANDARD.decode(text) else {
-            return false;
-        };
-        self.0.iter().any(|key| key.verify_sig(bytes, &signature).is_ok())
+        let signature = STANDARD.decode(text).ok()?;
+        let mut keys = self.0.iter();
+        let key = keys.find(|key| key.parsed.verify_sig(bytes, &signature).is_ok())?;
+        Some(&key.fingerprint)
     }
+}
+
+/// The digest by which messages name a key.
+fn fingerprint(info: &[u8]) -> String {
+    let digits = digest(&SHA256, info);
+    let digits = digits.as_ref().iter().map(|byte| format!("{byte:02x}"));
+    format!("sha256:{}", digits.collect::<String>())
 }
 
 /// The key in a SubjectPublicKeyInfo, whose algorithm it names.
@@ -118,6 +141,7 @@ pub(crate) mod tests {
         let made = [ecdsa(), ed25519(), rsa()];
         let mut all = Keys::default();
         assert!(all.is_empty());
+        let have_signed = |keys: &Keys, bytes: &[u8], signature: &str| keys.signer(bytes, signature).is_some();
         for (text, _) in &made {
             all.add(text.as_bytes()).unwrap();
         }
@@ -125,20 +149,32 @@ pub(crate) mod tests {
             let signature = STANDARD.encode(sign(b"component"));
             let mut own = Keys::default();
             own.add(text.as_bytes()).unwrap();
-            assert!(own.have_signed(b"component", &signature) && all.have_signed(b"component", &signature));
-            assert!(own.have_signed(b"component", &format!("{}\n{}\n", &signature[..20], &signature[20..])));
-            assert!(!own.have_signed(b"other", &signature));
+            assert_eq!(own.signer(b"component", &signature), own.fingerprints().next());
+            assert_eq!(all.signer(b"component", &signature), all.fingerprints().nth(nth));
+            let folded = format!("{}\n{}\n", &signature[..20], &signature[20..]);
+            assert!(have_signed(&own, b"component", &folded));
+            assert!(!have_signed(&own, b"other", &signature));
             let mut other = Keys::default();
             other.add(made[(nth + 1) % 3].0.as_bytes()).unwrap();
-            assert!(!other.have_signed(b"component", &signature), "of another key");
+            assert!(!have_signed(&other, b"component", &signature), "of another key");
             assert!(
-                !Keys::default().have_signed(b"component", &signature),
+                !have_signed(&Keys::default(), b"component", &signature),
                 "there is no key"
             );
         }
         for nonsense in ["", "!", "AAAA", &"A".repeat(LARGEST + 4)] {
-            assert!(!all.have_signed(b"component", nonsense), "{nonsense}");
+            assert!(!have_signed(&all, b"component", nonsense), "{nonsense}");
         }
+    }
+
+    #[test]
+    fn a_fingerprint_is_the_digest_of_the_key_as_openssl_writes_it() {
+        let text = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=\n\
+                    -----END PUBLIC KEY-----\n";
+        let mut keys = Keys::default();
+        keys.add(text.as_bytes()).unwrap();
+        let fingerprints: Vec<&str> = keys.fingerprints().collect();
+        assert_eq!(fingerprints, ["sha256:a1e9156054e04fac899ae9f275132cdc07a5dbc4ea2c2ad3a1ffc6e0d253681f"]);
     }
 
     #[test]

@@ -37,15 +37,13 @@ struct Image {
 // === impl ImageSignature ===
 
 impl ImageSignature {
-    /// Whether one of the keys has signed the image with this digest, `sha256:` and 64 digits. The name of the image in
-    /// the payload does not count: images are copied to other registries.
-    pub fn is_of(&self, digest: &str, keys: &Keys) -> bool {
+    /// The fingerprint of the key that has signed the image with this digest, `sha256:` and 64 digits. The name of the
+    /// image in the payload does not count: images are copied to other registries.
+    pub fn signer<'k>(&self, digest: &str, keys: &'k Keys) -> Option<&'k str> {
         // The signature first: nothing of an unsigned text is parsed.
-        if !keys.have_signed(self.payload.as_bytes(), &self.signature) {
-            return false;
-        }
-        let payload: Option<Payload> = serde_json::from_str(&self.payload).ok();
-        payload.is_some_and(|payload| payload.critical.kind == KIND && payload.critical.image.digest == digest)
+        let key = keys.signer(self.payload.as_bytes(), &self.signature)?;
+        let Payload { critical } = serde_json::from_str(&self.payload).ok()?;
+        (critical.kind == KIND && critical.image.digest == digest).then_some(key)
     }
 }
 
@@ -70,20 +68,21 @@ mod tests {
             let signature = STANDARD.encode(sign(payload.as_bytes()));
             ImageSignature { payload, signature }
         };
+        let is_of = |one: &ImageSignature, digest: &str| one.signer(digest, &keys).is_some();
         let good = signed(KIND);
-        assert!(good.is_of(&digest("a"), &keys));
-        assert!(!good.is_of(&digest("b"), &keys), "of another image");
-        assert!(!good.is_of(&digest("a"), &Keys::default()), "there is no key");
-        assert!(!signed("atomic container signature").is_of(&digest("a"), &keys));
+        assert_eq!(good.signer(&digest("a"), &keys), keys.fingerprints().next());
+        assert!(!is_of(&good, &digest("b")), "of another image");
+        assert_eq!(good.signer(&digest("a"), &Keys::default()), None, "there is no key");
+        assert!(!is_of(&signed("atomic container signature"), &digest("a")));
         let changed = ImageSignature {
             payload: good.payload.replace(&digest("a"), &digest("b")),
             ..good.clone()
         };
-        assert!(!changed.is_of(&digest("b"), &keys), "the signature is of another text");
+        assert!(!is_of(&changed, &digest("b")), "the signature is of another text");
         let nonsense = ImageSignature {
             payload: "{}".into(),
             signature: STANDARD.encode(sign(b"{}")),
         };
-        assert!(!nonsense.is_of(&digest("a"), &keys));
+        assert!(!is_of(&nonsense, &digest("a")));
     }
 }

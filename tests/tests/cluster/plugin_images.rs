@@ -5,10 +5,10 @@ use crate::plugins::scene::{HOOKED, Scene, healthy, uses};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use boson_tests::registry::{PASSWORD, Server, USER};
+use boson_tests::signing::{self, SigningKey};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 /// A ConfigMap with a plugin whose component is in this image.
 fn in_image(name: &str, stage: &str, image: &str, more: &str) -> String {
@@ -179,35 +179,6 @@ fn a_private_image_is_pulled_with_a_secret_of_the_plugins_own_namespace() {
     assert!(uses(&deployment, "resources", "hook") && !uses(&deployment, "resources", "thief"));
 }
 
-/// A key of openssl's.
-struct SigningKey(tempfile::TempDir);
-
-impl SigningKey {
-    fn new() -> Self {
-        let key = Self(tempfile::tempdir().unwrap());
-        key.openssl(&["ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", "key.pem"]);
-        key.openssl(&["ec", "-in", "key.pem", "-pubout", "-out", "public.pem"]);
-        key
-    }
-
-    fn openssl(&self, arguments: &[&str]) {
-        let mut openssl = Command::new("openssl");
-        let output = openssl.args(arguments).current_dir(self.0.path()).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    }
-
-    fn public(&self) -> &Path {
-        Box::leak(self.0.path().join("public.pem").into_boxed_path())
-    }
-
-    /// The signature of these bytes, in base64.
-    fn sign(&self, bytes: &[u8]) -> String {
-        fs::write(self.0.path().join("signed"), bytes).unwrap();
-        self.openssl(&["dgst", "-sha256", "-sign", "key.pem", "-out", "signature", "signed"]);
-        STANDARD.encode(fs::read(self.0.path().join("signature")).unwrap())
-    }
-}
-
 /// Restarts the operator with this rule for signatures.
 fn require(scene: &mut Scene, key: &SigningKey, what: &str) {
     scene.operator.stop().unwrap();
@@ -218,7 +189,7 @@ fn require(scene: &mut Scene, key: &SigningKey, what: &str) {
 
 #[test]
 fn only_signed_plugins_are_used_where_signatures_are_enforced() {
-    let (key, other) = (SigningKey::new(), SigningKey::new());
+    let (key, other) = (SigningKey::new().unwrap(), SigningKey::new().unwrap());
     let mut scene = Scene::new().unwrap();
     scene.deploy().unwrap();
     scene.used("ops", "ops");
@@ -236,8 +207,8 @@ fn only_signed_plugins_are_used_where_signatures_are_enforced() {
     let message = refusal(&scene, "PluginNotSigned");
     assert!(message.contains("the plugin is not signed"), "{message}");
     for text in [
-        other.sign(&component),
-        key.sign(b"another component"),
+        other.sign(&component).unwrap(),
+        key.sign(b"another component").unwrap(),
         "nonsense".into(),
     ] {
         add(&scene, &text);
@@ -253,7 +224,7 @@ fn only_signed_plugins_are_used_where_signatures_are_enforced() {
         scene.wait("the wrong signature", refused);
     }
     assert!(!uses(&scene.get("boshdeployment/nats").unwrap(), "resources", "hook"));
-    add(&scene, &key.sign(&component));
+    add(&scene, &key.sign(&component).unwrap());
     scene.used("resources", "hook");
 
     // In a registry: the signature that is attached to the image. It may come later.
@@ -269,15 +240,10 @@ fn only_signed_plugins_are_used_where_signatures_are_enforced() {
         .apply(&scene.here, &in_image("signed", "resources", &image, "order: 2\n"))
         .unwrap();
     refusal(&scene, "PluginNotSigned");
-    let payload = |digest: &str| {
-        json!({"critical": {"identity": {"docker-reference": "bosh/signed"}, "image": {"docker-manifest-digest": digest},
-            "type": "cosign container image signature"}, "optional": null})
-        .to_string()
-    };
-    let payload = payload(&pinned);
+    let (payload, signature) = signing::of_image(&key, &pinned).unwrap();
     scene
         .registry
-        .push_signature("signed", &pinned, payload.as_bytes(), &key.sign(payload.as_bytes()))
+        .push_signature("signed", &pinned, payload.as_bytes(), &signature)
         .unwrap();
     scene.used("resources", "signed");
 

@@ -27,6 +27,7 @@ pub mod plugin_pull;
 pub mod plugin_push;
 pub mod plugin_rollback;
 pub mod plugin_test;
+pub mod plugin_verify;
 pub mod plugin_wit;
 pub mod prune;
 pub mod releases;

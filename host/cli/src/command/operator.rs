@@ -10,7 +10,7 @@ use crate::output::{self, Color};
 use crate::plugin_arguments::{PermissionArguments, PluginArguments};
 use crate::plugins;
 use crate::registries::{AuthorityArguments, WithoutTlsArguments};
-use crate::signatures::{Mode, SignatureArguments, Signatures};
+use crate::signatures::{SignatureArguments, Signatures};
 use crate::web::{Hosts, WebDocuments};
 use boson_budget::Budget;
 use boson_cluster::lease::Election;
@@ -267,8 +267,7 @@ pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), Failed> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let budget = Budget::of_many(memory::or_found(arguments.plugins.max_memory), cores);
     let signatures = Arc::new(arguments.signatures.read()?);
-    let mode = signatures.mode();
-    let loaded = load(arguments, signatures, &budget, &mut sources);
+    let loaded = load(arguments, signatures.clone(), &budget, &mut sources);
     let loaded = loaded.and_then(|rules| Ok((rules, arguments.allowed.permissions()?)));
     let (rules, permissions) = loaded.map_err(|diagnostics| {
         output::show(&diagnostics, &sources, color);
@@ -301,7 +300,7 @@ pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), Failed> {
         Failed::Input
     })?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let ended = runtime.block_on(operate(arguments, budget, (rules, permissions), (images, mode), web));
+    let ended = runtime.block_on(operate(arguments, budget, (rules, permissions), (images, signatures), web));
     // The result of a conversion that still runs is not needed.
     runtime.shutdown_background();
     ended.map_err(|error| {
@@ -315,7 +314,7 @@ async fn operate(
     arguments: &OperatorArguments,
     budget: Budget,
     (rules, permissions): (Loaded, Permissions),
-    (images, signatures): (RegistryImages, Mode),
+    (images, signatures): (RegistryImages, Arc<Signatures>),
     web: WebDocuments,
 ) -> anyhow::Result<()> {
     let namespaces = match arguments.namespaces.as_slice() {

@@ -3,7 +3,7 @@
 use crate::columns::columns;
 use crate::command::{
     plugin_approve, plugin_diff, plugin_inspect, plugin_new, plugin_pack, plugin_pull, plugin_push, plugin_rollback,
-    plugin_test, plugin_wit,
+    plugin_test, plugin_verify, plugin_wit,
 };
 use crate::exit::{self, Failed};
 use crate::output::{self, Color};
@@ -38,7 +38,7 @@ pub enum PluginCommand {
     },
     /// Create a directory with a plugin that builds, and a case that passes
     New(plugin_new::NewArguments),
-    /// Show what a component is: stage, name, digest, size, interfaces, settings, diagnostics
+    /// Show what a component is: stage, name, digest, size, interfaces, settings, diagnostics, signatures, SBOM
     Inspect(plugin_inspect::InspectArguments),
     /// Write the ConfigMaps that give a component to the operator
     Pack(plugin_pack::PackArguments),
@@ -50,6 +50,8 @@ pub enum PluginCommand {
     Rollback(plugin_rollback::RollbackArguments),
     /// Call a plugin with recorded or written inputs, and compare its replies with the expected ones
     Test(plugin_test::TestArguments),
+    /// Check that a component or its image is signed by a key, as an operator with the key does
+    Verify(plugin_verify::VerifyArguments),
     /// Write the plugin interface of a stage as WIT files, for bindings generators
     Wit(plugin_wit::WitArguments),
 }
@@ -68,6 +70,7 @@ pub fn run(command: &PluginCommand, color: Color) -> Result<(), Failed> {
         PluginCommand::Push(arguments) => plugin_push::run(arguments, color),
         PluginCommand::Rollback(arguments) => plugin_rollback::run(arguments),
         PluginCommand::Test(arguments) => plugin_test::run(arguments, color),
+        PluginCommand::Verify(arguments) => plugin_verify::run(arguments, color),
         PluginCommand::Wit(arguments) => plugin_wit::run(arguments),
     }
 }

@@ -1,59 +1,169 @@
 //! `host plugin inspect`: what a component is, before it is installed.
 
-use crate::columns::columns;
+use crate::codes;
+use crate::columns::{indented, section};
+use crate::command::plugin_verify::Found;
+use crate::evidence::{self, Item, KeyNames, Subjects};
 use crate::exit::Failed;
-use crate::output::{self, Color};
+use crate::output::{self, Color, Form};
 use crate::plugins;
-use boson_componentize::Console;
-use boson_document::Tree;
-use boson_pipeline::report::Sources;
-use boson_sandbox::{Description, Failure, Limits, Plugin, Requirements, Sandbox};
+use crate::signatures;
+use boson_document::{Tree, json};
+use boson_pipeline::Diagnostic;
+use boson_pipeline::report::{Sources, clean};
+use boson_sandbox::{Code, Description, Digest, Failure, Limits, Plugin, Requirements, Sandbox, Source};
 use clap::Args;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+
+const ABOUT: &str = "\
+Of an image in a registry, the command also shows what is attached to it: signatures, bills of materials (SPDX, CycloneDX) and attestations. \
+With --key, it verifies who has signed them. At most 16 documents of 4 MiB are read.
+
+Examples:
+  host plugin inspect my-labels.wasm
+  host plugin inspect oci://registry.example.com/team/my-labels:1.0 --key cosign.pub
+  host plugin inspect my-labels.wasm --expect-digest sha256:ab12...";
 
 /// Options of `host plugin inspect`.
 #[derive(Args, Debug)]
-#[command(after_help = "Example: host plugin inspect my-labels.wasm")]
+#[command(after_help = ABOUT)]
 pub struct InspectArguments {
-    /// The component
+    /// The component: a file, or `oci://HOST[:PORT]/PATH[:TAG][@sha256:DIGEST]`
     component: PathBuf,
+    /// Verify with this public key what is attached to the image: a PEM file, such as `cosign.pub`; repeat it for several
+    #[arg(long = "key", value_name = "FILE")]
+    keys: Vec<PathBuf>,
+    /// Fail if the component has another digest
+    #[arg(long, value_name = "DIGEST", value_parser = digest)]
+    expect_digest: Option<String>,
+    /// Form of the result
+    #[arg(long, short, value_enum, default_value_t, value_name = "FORM")]
+    output: Form,
+}
+
+/// What is shown.
+struct Inspection<'i> {
+    sandbox: &'i Sandbox,
+    plugin: &'i Plugin,
+    description: &'i Description,
+    found: &'i Found,
+    items: &'i [Item],
+    names: &'i KeyNames,
+}
+
+/// A digest, as other commands show it.
+fn digest(text: &str) -> Result<String, String> {
+    let digits = text.strip_prefix("sha256:").unwrap_or_default();
+    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    match digits.len() == 64 && digits.bytes().all(is_digit) {
+        true => Ok(text.to_string()),
+        false => Err("expected sha256: and 64 hexadecimal digits in lower case".to_string()),
+    }
 }
 
 pub fn run(arguments: &InspectArguments, color: Color) -> Result<(), Failed> {
-    let fail = |failure: Failure| {
-        output::show(&[failure.diagnostic()], &Sources::default(), color);
+    let show = |error: Diagnostic| {
+        output::show(&[error], &Sources::default(), color);
         Failed::Input
     };
+    let fail = |failure: Failure| show(failure.diagnostic());
+    let names = KeyNames::read(&arguments.keys)?;
+    let keys = signatures::keys(&arguments.keys)?;
+    let found = Found::read(&arguments.component).map_err(|error| show(*error))?;
+    // Before anything is done with it.
+    check_digest(arguments, &found).map_err(|error| show(*error))?;
     let sandbox = plugins::sandbox(Limits::default()).map_err(fail)?;
-    let plugin = plugins::component(&sandbox, &arguments.component).map_err(|error| {
-        output::show(&[*error], &Sources::default(), color);
-        Failed::Input
-    })?;
+    let (name, source) = (
+        arguments.component.display().to_string(),
+        Source::File(arguments.component.clone()),
+    );
+    let plugin = sandbox.load(&name, &found.bytes, source).map_err(fail)?;
     let description = plugin.describe(&sandbox).map_err(fail)?;
-    let size = size(&arguments.component);
-    let mut text = rows(&overview(&sandbox, &plugin, description, size));
-    text.push_str(&section("settings", &settings(&description.settings_schema)));
-    let codes = description
-        .codes
-        .iter()
-        .map(|code| [code.name.clone(), code.title.clone()]);
-    text.push_str(&section("diagnostics", &codes.collect::<Vec<_>>()));
+    let component = plugin.digest.to_string();
+    let subjects = Subjects {
+        image: found.image_digest().unwrap_or_default(),
+        component: &component,
+    };
+    let items = evidence::items(&found.attachments, subjects, &keys);
+    let inspection = Inspection {
+        sandbox: &sandbox,
+        plugin: &plugin,
+        description,
+        found: &found,
+        items: &items,
+        names: &names,
+    };
+    let text = match arguments.output {
+        Form::Text => inspection.text(),
+        Form::Json => json::to_lines(&inspection.tree()),
+    };
     Ok(output::print(&text)?)
 }
 
-/// The bytes of the file, or of the component where that is in an image or in parts.
-fn size(component: &Path) -> u64 {
-    match std::fs::metadata(component) {
-        Ok(metadata) if metadata.is_file() => metadata.len(),
-        _ => {
-            let content = plugins::content(component, Console::Dropped);
-            content.ok().flatten().map_or(0, |bytes| bytes.len() as u64)
+fn check_digest(arguments: &InspectArguments, found: &Found) -> Result<(), Box<Diagnostic>> {
+    let digest = Digest::of(&found.bytes).to_string();
+    let Some(expected) = arguments.expect_digest.as_ref().filter(|expected| **expected != digest) else {
+        return Ok(());
+    };
+    let name = clean::line(&arguments.component.display().to_string());
+    let what = format!("'{name}' has the digest {digest}, but {expected} was expected");
+    let mut error = Diagnostic::error(codes::PLUGIN_DIGEST, what);
+    if found.image_digest() == Some(expected.as_str()) {
+        error = error.help("this is the digest of the image; expect that of the component");
+    }
+    Err(Box::new(error))
+}
+
+// === impl Inspection ===
+
+impl Inspection<'_> {
+    fn text(&self) -> String {
+        let mut text = indented(&overview(self.sandbox, self.plugin, self.description, self.found));
+        text.push_str(&section("settings", &settings(&self.description.settings_schema)));
+        let codes = self.description.codes.iter();
+        let codes = codes.map(|code| [code.name.clone(), code.title.clone()]);
+        text.push_str(&section("diagnostics", &codes.collect::<Vec<_>>()));
+        if self.found.image.is_some() {
+            text.push_str(&evidence::text(self.items, self.names));
+            if self.found.attachments.has_more {
+                text.push_str("\nMore is attached to the image than was read.\n");
+            }
         }
+        text
+    }
+
+    fn tree(&self) -> Tree {
+        let Self { plugin, description, .. } = self;
+        let interfaces = self.sandbox.interfaces(plugin);
+        let list = |texts: Vec<String>| Tree::Array(texts.into_iter().map(Tree::from).collect());
+        let code = |code: &Code| {
+            Tree::object()
+                .with("name", code.name.as_str())
+                .with("title", code.title.as_str())
+        };
+        let mut tree = Tree::object()
+            .with("name", description.name.as_str())
+            .with("version", description.version.as_str())
+            .with("stage", plugin.stage.name())
+            .with("wraps", plugin.wraps)
+            .with("digest", plugin.digest.to_string())
+            .with("size", self.found.bytes.len() as u64)
+            .with("machineCode", self.sandbox.requirements(plugin).code)
+            .with("exports", list(interfaces.exports))
+            .with("imports", list(interfaces.imports))
+            .with("settings", description.settings_schema.clone())
+            .with("diagnostics", Tree::Array(description.codes.iter().map(code).collect()));
+        if let Some(image) = &self.found.image {
+            tree.set("image", image.as_str());
+            tree.set("attached", evidence::tree(self.items, self.names));
+            tree.set("hasMore", self.found.attachments.has_more);
+        }
+        tree
     }
 }
 
 /// Name and value of each property.
-fn overview(sandbox: &Sandbox, plugin: &Plugin, description: &Description, size: u64) -> Vec<[String; 2]> {
+fn overview(sandbox: &Sandbox, plugin: &Plugin, description: &Description, found: &Found) -> Vec<[String; 2]> {
     let role = match (plugin.stage.has_rule(), plugin.wraps) {
         (true, false) => "replaces the rule",
         (true, true) => "wraps the rule",
@@ -62,15 +172,18 @@ fn overview(sandbox: &Sandbox, plugin: &Plugin, description: &Description, size:
     let (interfaces, needs) = (sandbox.interfaces(plugin), sandbox.requirements(plugin));
     let kib = |bytes: u64| format!("{} KiB", bytes.div_ceil(1 << 10));
     let text = |name: &str, value: String| [name.to_string(), value];
-    vec![
+    let size = kib(found.bytes.len() as u64);
+    let mut all = vec![
         text("name", format!("{} {}", description.name, description.version)),
         text("stage", format!("{}: {role}", plugin.stage)),
         text("digest", plugin.digest.to_string()),
-        text("size", format!("{}, {} of machine code", kib(size), kib(needs.code))),
+        text("size", format!("{size}, {} of machine code", kib(needs.code))),
         text("needs", needed(&needs, sandbox.limits())),
         text("exports", interfaces.exports.join(", ")),
         text("imports", interfaces.imports.join(", ")),
-    ]
+    ];
+    all.extend(found.image.clone().map(|image| text("image", image)));
+    all
 }
 
 /// What each instance has from the beginning, with the limits.
@@ -118,18 +231,4 @@ fn kind(schema: &Tree) -> String {
         }
         _ => "any".to_string(),
     }
-}
-
-fn section(title: &str, lines: &[[String; 2]]) -> String {
-    match lines {
-        [] => format!("\n{title}: none\n"),
-        lines => format!("\n{title}:\n{}", rows(lines)),
-    }
-}
-
-fn rows(lines: &[[String; 2]]) -> String {
-    // The component chooses these texts: no control character reaches the terminal.
-    let clean = |text: &String| text.chars().filter(|c| !c.is_control()).collect::<String>();
-    let lines: Vec<[String; 2]> = lines.iter().map(|line| line.each_ref().map(clean)).collect();
-    columns(&lines).lines().map(|line| format!("  {line}\n")).collect()
 }

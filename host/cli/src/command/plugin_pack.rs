@@ -82,6 +82,9 @@ pub struct PackArguments {
     /// Add this signature of the component, in base64, as `cosign sign-blob --key` writes it
     #[arg(long, value_name = "FILE")]
     signature: Option<PathBuf>,
+    /// Add this attestation of the component's build, as `cosign attest-blob --key` writes it
+    #[arg(long, value_name = "FILE")]
+    attestation: Option<PathBuf>,
     /// Write to this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -143,11 +146,8 @@ pub fn run(arguments: &PackArguments, color: Color) -> Result<(), Failed> {
         settings.map(|settings| settings.tree),
         parts(packed.len(), cases.as_deref()),
     );
-    let signature = arguments.signature.as_ref().map(|file| {
-        let text = std::fs::read_to_string(file);
-        text.with_context(|| format!("cannot read '{}'", file.display()))
-    });
-    let signature = signature.transpose()?.map(|text| text.trim().to_string());
+    let signature = text_of(arguments.signature.as_deref())?;
+    let attestation = text_of(arguments.attestation.as_deref())?;
     // Beside the ConfigMaps of the plugin in use.
     let config_map = match arguments.shadow {
         true => format!("{name}{SHADOW}"),
@@ -161,6 +161,7 @@ pub fn run(arguments: &PackArguments, color: Color) -> Result<(), Failed> {
         compressed: compressed.is_some(),
         document: yaml::write(&document),
         signature,
+        attestation,
         cases,
     });
     let mut trees = Vec::new();
@@ -174,6 +175,16 @@ pub fn run(arguments: &PackArguments, color: Color) -> Result<(), Failed> {
         Some(file) => Ok(std::fs::write(file, text).with_context(|| format!("cannot write '{}'", file.display()))?),
         None => Ok(output::print(&text)?),
     }
+}
+
+/// The text of a file with a signature or an attestation.
+///
+/// # Errors
+/// It cannot be read.
+pub fn text_of(file: Option<&Path>) -> anyhow::Result<Option<String>> {
+    let Some(file) = file else { return Ok(None) };
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read '{}'", file.display()))?;
+    Ok(Some(text.trim().to_string()))
 }
 
 /// The bytes of a component.

@@ -2,15 +2,16 @@
 
 use super::document::{self, PluginDocument};
 use super::follow::Plugin;
-use super::marks::{DOCUMENT, IMAGE, PLUGIN, SIGNATURE};
+use super::marks::{ATTESTATION, DOCUMENT, IMAGE, PLUGIN, SIGNATURE};
 use super::registry::{Key, Packed};
 use crate::codes;
-use crate::conversion::{Content, Signed};
+use crate::conversion::Content;
 use boson_cluster::client::{Cluster, Error, FieldManager};
 use boson_cluster::objects;
 use boson_pipeline::report::Sources;
 use boson_pipeline::yaml;
 use boson_pipeline::{Diagnostic, Stage, packed};
+use boson_signatures::Signed;
 use k8s_openapi::api::core::v1::ConfigMap;
 use std::collections::BTreeMap;
 
@@ -33,7 +34,7 @@ pub(super) struct Described {
 /// The component.
 pub(super) struct Gathered {
     pub content: Content,
-    /// Signatures of it.
+    /// Its signatures and attestations.
     pub signed: Signed,
     /// In the form of the ConfigMaps.
     pub packed: Packed,
@@ -56,10 +57,14 @@ impl Described {
         cluster.merge(MANAGER, &self.map, annotation).await.map(drop)
     }
 
-    /// The signature of the component.
-    pub(super) fn signature(&self) -> Option<&str> {
-        let data = self.map.data.as_ref()?;
-        data.get(SIGNATURE).map(String::as_str)
+    /// The signature and the attestation of the component.
+    pub(super) fn signed(&self) -> Signed {
+        let file = |name: &str| self.map.data.as_ref()?.get(name).cloned();
+        Signed {
+            component: file(SIGNATURE),
+            statement: file(ATTESTATION),
+            ..Signed::default()
+        }
     }
 
     /// The file with its cases. Beside `plugin.yaml`: one update of an object changes both, and they always belong
@@ -143,10 +148,7 @@ pub(super) async fn gather(
     described: Described,
     parts: Option<usize>,
 ) -> Result<Result<Gathered, Diagnostic>, Error> {
-    let signed = Signed {
-        component: described.signature().map(str::to_string),
-        ..Signed::default()
-    };
+    let signed = described.signed();
     let cases = described.cases();
     let mut maps = vec![files(described.map)];
     for name in &plugin.more {

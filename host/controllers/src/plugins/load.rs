@@ -8,10 +8,11 @@ use super::marks::{DOCUMENT, IN_PODS};
 use super::pack;
 use super::queue::Queued;
 use super::registry::{Good, Key, Packed};
-use crate::conversion::{ComponentImage, Components, Content, Package, PluginHost, Settings, Signed, StoredComponent};
+use crate::conversion::{ComponentImage, Components, Content, Package, PluginHost, Settings, StoredComponent};
 use boson_api::ApprovedVersion;
 use boson_cluster::client::{Cluster, Error};
 use boson_pipeline::{Diagnostic, Stage};
+use boson_signatures::Signed;
 use std::sync::Arc;
 
 /// Digits of a digest in messages.
@@ -63,8 +64,7 @@ impl Loader<'_> {
             }
             Some(source) => match source.pinned(described.record()) {
                 Some(image) => {
-                    let signature = described.signature().map(str::to_string);
-                    let gathered = self.of_image(key, image, stage, signature).await;
+                    let gathered = self.of_image(key, image, stage, described.signed()).await;
                     gathered.map(|gathered| {
                         gathered.map(|gathered| Gathered {
                             cases: described.cases(),
@@ -92,7 +92,7 @@ impl Loader<'_> {
         key: &Key,
         image: String,
         stage: Stage,
-        signature: Option<String>,
+        signed: Signed,
     ) -> Result<Option<Gathered>, Vec<Diagnostic>> {
         let image = ComponentImage {
             namespace: key.namespace.clone(),
@@ -100,13 +100,13 @@ impl Loader<'_> {
             pull: Vec::new(),
         };
         let found = self.components.read(&image).await.map_err(|error| vec![error])?;
-        let Some(StoredComponent { bytes, signatures }) = found else {
+        let Some(StoredComponent { bytes, attached }) = found else {
             return Ok(None);
         };
         let signed = Signed {
-            component: signature,
             image: image.image.split_once('@').map(|(_, digest)| digest.to_string()),
-            attached: signatures,
+            attached,
+            ..signed
         };
         let work = tokio::task::spawn_blocking(move || {
             let packed = match IN_PODS.contains(&stage) {

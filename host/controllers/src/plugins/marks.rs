@@ -23,6 +23,8 @@ pub const CONTENT_OF: &str = "quarks.cloudfoundry.org/plugin-content-of";
 pub const DOCUMENT: &str = "plugin.yaml";
 /// Key of a signature of the component, in base64.
 pub const SIGNATURE: &str = "plugin.wasm.sig";
+/// Key of an attestation of the component: an envelope or a bundle, JSON.
+pub const ATTESTATION: &str = "plugin.wasm.att";
 /// Diagnostic code of a plugin without enough memory for its machine code.
 pub const NO_MEMORY: &Code = codes::PLUGIN_NO_MEMORY;
 /// Most plugins of one namespace: limits what one team makes the operator compile and hold.

@@ -1,6 +1,6 @@
 //! The ConfigMaps that hold a plugin, as `host plugin pack` writes them, and as pods get components of images. Pure.
 
-use super::marks::{DOCUMENT, PART_OF, PLUGIN, SIGNATURE};
+use super::marks::{ATTESTATION, DOCUMENT, PART_OF, PLUGIN, SIGNATURE};
 use super::registry::Packed;
 use crate::codes;
 use boson_pipeline::{Diagnostic, Stage, packed};
@@ -29,6 +29,8 @@ pub struct Packing<'a> {
     pub document: String,
     /// A signature of the component, in base64.
     pub signature: Option<String>,
+    /// An attestation of the component: an envelope or a bundle.
+    pub attestation: Option<String>,
     /// The file with its cases, of at most [`packed::MAX_CASES_PACKED`] bytes.
     pub cases: Option<Vec<u8>>,
 }
@@ -44,7 +46,7 @@ fn first(cases: Option<&[u8]>) -> usize {
 }
 
 /// The ConfigMaps. The one with `plugin.yaml` is last, so that all parts exist when it is applied.
-pub fn pack(packing: Packing<'_>) -> Vec<ConfigMap> {
+pub fn pack(mut packing: Packing<'_>) -> Vec<ConfigMap> {
     let cases = packing.cases.as_deref();
     let Some(bytes) = packing.bytes else {
         let cases = packing
@@ -53,7 +55,7 @@ pub fn pack(packing: Packing<'_>) -> Vec<ConfigMap> {
             .map(|cases| [(packed::CASES.to_string(), ByteString(cases))].into());
         return vec![ConfigMap {
             metadata: metadata(&packing, 0),
-            data: Some(data(packing.document, packing.signature)),
+            data: Some(data(packing)),
             binary_data: cases,
             ..ConfigMap::default()
         }];
@@ -73,10 +75,10 @@ pub fn pack(packing: Packing<'_>) -> Vec<ConfigMap> {
         })
         .collect();
     if let Some(first) = maps.first_mut() {
-        first.data = Some(data(packing.document, packing.signature));
-        if let (Some(files), Some(cases)) = (&mut first.binary_data, packing.cases) {
+        if let (Some(files), Some(cases)) = (&mut first.binary_data, packing.cases.take()) {
             files.insert(packed::CASES.to_string(), ByteString(cases));
         }
+        first.data = Some(data(packing));
     }
     maps.rotate_left(1);
     maps
@@ -101,11 +103,14 @@ pub(super) fn for_pods(component: &[u8]) -> Result<Packed, Diagnostic> {
     Ok(bytes.chunks(PART).enumerate().map(named).collect())
 }
 
-fn data(document: String, signature: Option<String>) -> BTreeMap<String, String> {
-    let signature = signature.map(|text| (SIGNATURE.to_string(), text));
-    [(DOCUMENT.to_string(), document)]
+/// The texts in the first ConfigMap.
+fn data(packing: Packing<'_>) -> BTreeMap<String, String> {
+    let signature = packing.signature.map(|text| (SIGNATURE.to_string(), text));
+    let attestation = packing.attestation.map(|text| (ATTESTATION.to_string(), text));
+    [(DOCUMENT.to_string(), packing.document)]
         .into_iter()
         .chain(signature)
+        .chain(attestation)
         .collect()
 }
 
@@ -136,6 +141,7 @@ mod tests {
             compressed: true,
             document: "name: p\n".into(),
             signature: None,
+            attestation: None,
             cases,
         })
     }

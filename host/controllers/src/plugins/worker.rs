@@ -18,6 +18,7 @@ use crate::codes;
 use boson_api::conditions;
 use boson_cluster::client::{Cluster, Error};
 use boson_cluster::namespaces::Scope;
+use boson_document::Code;
 use boson_pipeline::{Diagnostic, Stage};
 use futures::future::{BoxFuture, OptionFuture};
 use futures::stream::FuturesUnordered;
@@ -285,7 +286,8 @@ impl Worker<'_> {
             (Ok(Outcome::Refused(fault)), Some(entry)) => {
                 tracing::warn!(plugin = %key, reason = fault.reason, "refused");
                 // Somebody may sign the image later, which changes nothing in the cluster.
-                if entry.is_image() && fault.reason == conditions::reason(codes::PLUGIN_NOT_SIGNED.name) {
+                let lacks = |code: &Code| fault.reason == conditions::reason(code.name);
+                if entry.is_image() && (lacks(codes::PLUGIN_NOT_SIGNED) || lacks(codes::PLUGIN_NO_PROVENANCE)) {
                     progress.retries.failed(loaded.queued, Instant::now());
                 }
                 if matches!(&entry.state, State::Refused(old) if *old == fault) {

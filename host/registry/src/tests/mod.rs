@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 mod answers;
+mod attachments;
 mod components;
 mod keeping;
 mod server;

@@ -1,0 +1,141 @@
+//! What is attached to the image of a component in its registry, and who has signed it.
+
+mod keys;
+mod sbom;
+mod shown;
+
+pub use keys::KeyNames;
+pub use sbom::Sbom;
+pub use shown::{text, tree};
+
+use boson_registry::{Attachment, Attachments};
+use boson_signatures::{Envelope, ImageSignature, Keys, Statement};
+
+/// Subjects of a statement that are shown.
+const SHOWN: usize = 8;
+
+/// Something that is attached to an image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// What it is.
+    pub kind: Kind,
+    /// What it is about: digests.
+    pub subjects: Vec<String>,
+    /// Who vouches for it.
+    pub state: State,
+    /// The tag or digest of its manifest.
+    pub place: String,
+}
+
+/// What is attached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A signature of the image.
+    Signature,
+    /// A bill of materials.
+    Sbom(Sbom),
+    /// Another statement, by the address of its type; and what built the component, if it says that.
+    Statement(String, Option<String>),
+    /// It has too many bytes, none, or another form than its type says.
+    Unreadable(String),
+}
+
+/// Who vouches for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// A given key, by its fingerprint.
+    Verified(String),
+    /// It has a signature, which was not verified because no key was given.
+    Present,
+    /// Keys were given, and none of them has signed it.
+    OtherKey,
+    /// It is about something else.
+    OtherSubject,
+    /// It has no signature.
+    Unsigned,
+}
+
+/// What the items should be about.
+#[derive(Clone, Copy, Debug)]
+pub struct Subjects<'s> {
+    /// The digest of the image.
+    pub image: &'s str,
+    /// The digest of the component.
+    pub component: &'s str,
+}
+
+/// The items among attachments.
+pub fn items(attachments: &Attachments, subjects: Subjects<'_>, keys: &Keys) -> Vec<Item> {
+    let all = attachments.all.iter();
+    all.map(|attachment| item(attachment, subjects, keys)).collect()
+}
+
+fn item(attachment: &Attachment, subjects: Subjects<'_>, keys: &Keys) -> Item {
+    let whole = |kind: Kind, subjects: Vec<String>, state: State| Item {
+        kind,
+        subjects,
+        state,
+        place: attachment.place.clone(),
+    };
+    let image = || vec![subjects.image.to_string()];
+    let unreadable = || {
+        let kind = Kind::Unreadable(attachment.media_type.clone());
+        whole(kind, Vec::new(), State::Unsigned)
+    };
+    let Some(content) = &attachment.content else {
+        return unreadable();
+    };
+    if attachment.is_statement() {
+        let envelope = Envelope::read(content);
+        let statement = envelope.as_ref().and_then(Envelope::statement);
+        return match (envelope, statement) {
+            (Some(envelope), Some(statement)) => {
+                let state = state_of(&envelope, &statement, subjects, keys);
+                let subjects = statement.subjects.iter().take(SHOWN);
+                whole(kind(&statement), subjects.cloned().collect(), state)
+            }
+            _ => unreadable(),
+        };
+    }
+    match &attachment.signature {
+        Some(signature) if attachment.is_payload() => {
+            let payload = String::from_utf8_lossy(content).into_owned();
+            let signature = ImageSignature {
+                payload,
+                signature: signature.clone(),
+            };
+            let state = of_key(signature.signer(subjects.image, keys), keys);
+            whole(Kind::Signature, image(), state)
+        }
+        _ if attachment.is_payload() => unreadable(),
+        _ => {
+            let sbom = Sbom::read(&attachment.media_type, content);
+            whole(Kind::Sbom(sbom), image(), State::Unsigned)
+        }
+    }
+}
+
+fn kind(statement: &Statement) -> Kind {
+    if statement.is_signature() {
+        return Kind::Signature;
+    }
+    match Sbom::of(&statement.predicate) {
+        Some(sbom) => Kind::Sbom(sbom),
+        None => Kind::Statement(statement.predicate_type.clone(), statement.builder().map(str::to_owned)),
+    }
+}
+
+fn state_of(envelope: &Envelope, statement: &Statement, subjects: Subjects<'_>, keys: &Keys) -> State {
+    match statement.is_about(subjects.image) || statement.is_about(subjects.component) {
+        true => of_key(envelope.signer(keys), keys),
+        false => State::OtherSubject,
+    }
+}
+
+fn of_key(key: Option<&str>, keys: &Keys) -> State {
+    match key {
+        Some(key) => State::Verified(key.to_string()),
+        None if keys.is_empty() => State::Present,
+        None => State::OtherKey,
+    }
+}

@@ -1,0 +1,245 @@
+//! Documents that are attached to an image: signatures, signed statements and bills of materials. They are not verified
+//! here.
+//!
+//! | where | by |
+//! |---|---|
+//! | the tags `sha256-<digits>.sig`, `.att` and `.sbom` | `cosign sign`, `cosign attest`, `cosign attach sbom` |
+//! | the referrers of the image, or the index with the tag `sha256-<digits>` | version 3 of cosign, `oras attach` |
+
+use crate::attached;
+use crate::client::Repository;
+use crate::component::component_reference;
+use crate::credentials::Credentials;
+use crate::failure::Failure;
+use crate::manifest::is_digest;
+use crate::registry::Registry;
+use boson_pipeline::Diagnostic;
+use boson_signatures::Attached;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// Documents of an image that are read.
+const MOST: usize = 16;
+/// Manifests that refer to an image that are read.
+const REFERRERS: usize = 32;
+/// The largest document, in bytes.
+const LARGEST: u64 = 4 << 20;
+/// The type of a payload that names an image.
+const PAYLOAD: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
+/// The annotation with the signature of a payload.
+const SIGNATURE: &str = "dev.cosignproject.cosign/signature";
+/// How the types of documents begin that are read.
+const TYPES: [&str; 9] = [
+    PAYLOAD,
+    ENVELOPES[0],
+    ENVELOPES[1],
+    "application/spdx",
+    "text/spdx",
+    "application/vnd.cyclonedx",
+    "application/vnd.syft",
+    "application/cyclonedx",
+    "text/vnd.cyclonedx",
+];
+/// How the types of signed statements begin.
+const ENVELOPES: [&str; 2] = [
+    "application/vnd.dsse.envelope",
+    "application/vnd.dev.sigstore.bundle",
+];
+
+/// A document that is attached to an image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attachment {
+    /// The tag or digest of the manifest that has it.
+    pub place: String,
+    /// Its type.
+    pub media_type: String,
+    /// Its signature in base64, if it is a payload.
+    pub signature: Option<String>,
+    /// Its bytes; `None` if there are too many, or none.
+    pub content: Option<Vec<u8>>,
+}
+
+/// What is attached to an image.
+#[derive(Clone, Debug, Default)]
+pub struct Attachments {
+    /// The documents.
+    pub all: Vec<Attachment>,
+    /// Whether there are more.
+    pub has_more: bool,
+}
+
+/// A manifest or an index, as far as it matters here.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Document {
+    artifact_type: Option<String>,
+    subject: Option<Descriptor>,
+    layers: Vec<Descriptor>,
+    manifests: Vec<Descriptor>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Descriptor {
+    digest: String,
+    size: u64,
+    media_type: String,
+    artifact_type: Option<String>,
+    annotations: BTreeMap<String, String>,
+}
+
+// === impl Registry ===
+
+impl Registry {
+    /// The documents that are attached to an image with a digest: 16 of at most 4 MiB.
+    ///
+    /// # Errors
+    /// Codes `plugin-image-*`: no access, no answer. An image without documents is no error.
+    pub async fn attachments(
+        &self,
+        image: &str,
+        credentials: Option<&Credentials>,
+    ) -> Result<Attachments, Diagnostic> {
+        self.bounded(image, async {
+            let reference = component_reference(self, image)?;
+            let found = async {
+                let repository = self.client.repository(&reference, credentials).await?;
+                read(&repository, reference.digest().unwrap_or_default(), LARGEST).await
+            };
+            found.await.map_err(|failure| failure.explain_component(image))
+        })
+        .await
+    }
+}
+
+// === impl Attachment ===
+
+impl Attachment {
+    /// Whether it names an image, as the signatures of images do.
+    pub fn is_payload(&self) -> bool {
+        self.media_type == PAYLOAD
+    }
+
+    /// Whether it is a signed statement, alone or in a bundle.
+    pub fn is_statement(&self) -> bool {
+        ENVELOPES.iter().any(|kind| self.media_type.starts_with(kind))
+    }
+}
+
+/// The documents of the image with this digest, without the content of those with more than `largest` bytes.
+pub(crate) async fn read(repository: &Repository<'_>, digest: &str, largest: u64) -> Result<Attachments, Failure> {
+    let mut found = Attachments::default();
+    let tag = digest.replace(':', "-");
+    for suffix in ["sig", "att", "sbom"] {
+        let place = format!("{tag}.{suffix}");
+        if let Some(body) = present(repository.manifest(&place).await)? {
+            found.add(repository, &place, document(&body), largest).await?;
+        }
+    }
+    let index = match repository.referrers(digest).await? {
+        Some(index) => Some(index),
+        None => present(repository.manifest(&tag).await)?,
+    };
+    let entries = index.map(|index| document(&index).manifests).unwrap_or_default();
+    found.has_more |= entries.len() > REFERRERS;
+    for entry in entries.into_iter().take(REFERRERS) {
+        if !is_digest(&entry.digest) || entry.artifact_type.is_some_and(|kind| !is_wanted(&kind)) {
+            continue;
+        }
+        let Some(body) = present(repository.manifest(&entry.digest).await)? else {
+            continue;
+        };
+        let document = document(&body);
+        // The index is what the registry says; the manifest is what its author has written.
+        if document.subject.as_ref().is_some_and(|subject| subject.digest == digest) {
+            found.add(repository, &entry.digest, document, largest).await?;
+        }
+    }
+    Ok(found)
+}
+
+// === impl Attachments ===
+
+impl Attachments {
+    /// What speaks for the image, as the operator reads it.
+    pub fn attached(self) -> Attached {
+        attached::of(self.all)
+    }
+
+    /// Adds the documents of a manifest.
+    async fn add(
+        &mut self,
+        repository: &Repository<'_>,
+        place: &str,
+        document: Document,
+        largest: u64,
+    ) -> Result<(), Failure> {
+        let kind = document.artifact_type.filter(|kind| is_wanted(kind));
+        for mut layer in document.layers {
+            let media_type = match (is_wanted(&layer.media_type), &kind) {
+                (true, _) => layer.media_type,
+                (false, Some(kind)) => kind.clone(),
+                (false, None) => continue,
+            };
+            if self.all.len() == MOST {
+                self.has_more = true;
+                return Ok(());
+            }
+            let content = match is_digest(&layer.digest) && layer.size <= largest {
+                true => present(repository.document(&layer.digest).await)?,
+                false => None,
+            };
+            // It may be larger than its manifest says.
+            let content = content.filter(|bytes| bytes.len() as u64 <= largest);
+            self.all.push(Attachment {
+                place: place.to_owned(),
+                media_type,
+                signature: layer.annotations.remove(SIGNATURE),
+                content,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// What the registry has; `None` if it has nothing there.
+fn present(answer: Result<Vec<u8>, Failure>) -> Result<Option<Vec<u8>>, Failure> {
+    match answer {
+        Err(Failure::Missing) => Ok(None),
+        answer => answer.map(Some),
+    }
+}
+
+/// A manifest or an index. What is neither has no documents.
+fn document(body: &[u8]) -> Document {
+    serde_json::from_slice(body).unwrap_or_default()
+}
+
+fn is_wanted(media_type: &str) -> bool {
+    TYPES.iter().any(|kind| media_type.starts_with(kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_of_documents_are_known_by_how_they_begin() {
+        for wanted in [
+            PAYLOAD,
+            "application/vnd.dev.sigstore.bundle.v0.3+json",
+            "application/vnd.dev.sigstore.bundle+json;version=0.2",
+            "application/spdx+json",
+            "text/spdx",
+            "application/vnd.cyclonedx+json",
+        ] {
+            assert!(is_wanted(wanted), "{wanted}");
+        }
+        for other in ["", "application/wasm", "application/vnd.oci.image.layer.v1.tar+gzip"] {
+            assert!(!is_wanted(other), "{other}");
+        }
+        for nonsense in ["", "[]", r#"{"layers":7}"#, r#"{"layers":[{"digest":7}]}"#] {
+            assert!(document(nonsense.as_bytes()).layers.is_empty(), "{nonsense}");
+        }
+    }
+}
