@@ -86,11 +86,7 @@ pub fn statement(key: &SigningKey, digest: &str, kind: &str, predicate: &Value) 
         "predicate": predicate,
     });
     let statement = statement.to_string();
-    let signed = format!(
-        "DSSEv1 {} {STATEMENT} {} {statement}",
-        STATEMENT.len(),
-        statement.len()
-    );
+    let signed = format!("DSSEv1 {} {STATEMENT} {} {statement}", STATEMENT.len(), statement.len());
     Ok(json!({
         "payloadType": STATEMENT,
         "payload": STANDARD.encode(&statement),

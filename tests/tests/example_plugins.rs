@@ -268,6 +268,74 @@ fn make_and_test(language: &str, stages: &[&str], variables: &[String]) {
     }
 }
 
+/// The component that `make` builds of a new plugin in this folder.
+fn made(folder: &Path, stage: &str, language: &str, variables: &[(&str, &Path)]) -> Vec<u8> {
+    fs::create_dir_all(folder).unwrap();
+    let plugin = create(folder, stage, language);
+    provide(&plugin, language);
+    let mut make = Command::new("make");
+    make.current_dir(&plugin).env("CARGO_NET_OFFLINE", "true");
+    for (name, value) in variables {
+        make.env(name, value);
+    }
+    run(&mut make);
+    fs::read(plugin.join(format!("my-{stage}.wasm"))).unwrap()
+}
+
+fn contains(bytes: &[u8], text: &str) -> bool {
+    bytes.windows(text.len()).any(|part| part == text.as_bytes())
+}
+
+#[test]
+fn a_new_plugin_in_rust_has_the_same_bytes_in_every_directory() {
+    if !has_target() {
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.unwrap_or_else(|| Path::new(&std::env::var_os("HOME").unwrap()).join(".cargo"));
+    let moved = scratch.path().join("moved-home");
+    std::os::unix::fs::symlink(&home, &moved).unwrap();
+    let (one, other) = (target(), scratch.path().join("target"));
+    let first = made(
+        &scratch.path().join("a"),
+        "checks",
+        "rust",
+        &[("CARGO_TARGET_DIR", &one)],
+    );
+    let elsewhere = [("CARGO_TARGET_DIR", other.as_path()), ("CARGO_HOME", &moved)];
+    let second = made(&scratch.path().join("b/deeper"), "checks", "rust", &elsewhere);
+    assert!(
+        first == second,
+        "{} and {} bytes, or other ones",
+        first.len(),
+        second.len()
+    );
+    for place in [scratch.path(), &home] {
+        assert!(
+            !contains(&first, place.to_str().unwrap()),
+            "it names {}",
+            place.display()
+        );
+    }
+}
+
+#[test]
+fn a_new_plugin_in_go_has_the_same_bytes_in_every_directory() {
+    if !has("wit-bindgen") {
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let places = ["a", "b/deeper"].map(|place| scratch.path().join(place));
+    let [first, second] = places.map(|place| made(&place, "checks", "go", &[]));
+    assert!(
+        first == second,
+        "{} and {} bytes, or other ones",
+        first.len(),
+        second.len()
+    );
+}
+
 const STAGES: [&str; 7] = ["ops", "variables", "links", "render", "bpm", "resources", "checks"];
 
 #[test]

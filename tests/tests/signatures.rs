@@ -101,7 +101,11 @@ fn an_image_is_verified_by_the_signatures_in_its_registry() {
     let message = scene.refused(&scene.tag(), &key, &[]);
     for part in [
         "error[plugin-not-signed]:",
-        &format!("@{}', component {}, is not signed", scene.image, sha256(&scene.component)),
+        &format!(
+            "@{}', component {}, is not signed",
+            scene.image,
+            sha256(&scene.component)
+        ),
         &fingerprint(&key),
     ] {
         assert!(message.contains(part), "{part}: {message}");
@@ -122,7 +126,13 @@ fn an_image_is_verified_by_the_signatures_in_its_registry() {
     push(&payload, &signature);
     let ran = scene.verify(&scene.tag(), &key, &[]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    for part in ["verified\n", &scene.image, &sha256(&scene.component), &fingerprint(&key), "the image, by key"] {
+    for part in [
+        "verified\n",
+        &scene.image,
+        &sha256(&scene.component),
+        &fingerprint(&key),
+        "the image, by key",
+    ] {
         assert!(ran.stdout.contains(part), "{part}: {}", ran.stdout);
     }
     let ran = scene.verify(&scene.tag(), &key, &["-o", "json"]);
@@ -149,11 +159,17 @@ fn bundles_of_cosign_3_are_signatures_and_attestations() {
     let attested = bundle(&scene.image, PROVENANCE, &signing::provenance(BUILDER));
     let documents = [&of_other, &attested, &signed].map(|text| (BUNDLE, text.as_bytes()));
     let registry = &scene.registry;
-    registry.push_referrers("plugin", &scene.image, &documents[..2]).unwrap();
+    registry
+        .push_referrers("plugin", &scene.image, &documents[..2])
+        .unwrap();
     let message = scene.refused(&scene.tag(), &key, &[]);
     assert!(message.contains("error[plugin-not-signed]"), "{message}");
     registry.push_referrers("plugin", &scene.image, &documents).unwrap();
-    let ran = scene.verify(&scene.tag(), &key, &["--provenance", "--builder", BUILDER, "-o", "json"]);
+    let ran = scene.verify(
+        &scene.tag(),
+        &key,
+        &["--provenance", "--builder", BUILDER, "-o", "json"],
+    );
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let result: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(result["provenance"]["builder"], BUILDER);
@@ -164,7 +180,10 @@ fn bundles_of_cosign_3_are_signatures_and_attestations() {
 fn a_file_is_verified_by_the_signature_and_attestation_that_are_named() {
     let (scene, key, other) = (Scene::new(), SigningKey::new().unwrap(), SigningKey::new().unwrap());
     let message = scene.refused("plugin.wasm", &key, &[]);
-    assert!(message.contains("pass the signature of the component with --signature"), "{message}");
+    assert!(
+        message.contains("pass the signature of the component with --signature"),
+        "{message}"
+    );
     let good = scene.file("good.sig", &key.sign(&scene.component).unwrap());
     let foreign = scene.file("foreign.sig", &other.sign(&scene.component).unwrap());
     let of_other = scene.file("other.sig", &key.sign(b"another component").unwrap());
@@ -184,7 +203,15 @@ fn a_file_is_verified_by_the_signature_and_attestation_that_are_named() {
         scene.file("plugin.att", &statement.unwrap().to_string())
     };
     let with = |file: &str| {
-        let options = ["--signature", &good, "--provenance", "--builder", BUILDER, "--attestation", file];
+        let options = [
+            "--signature",
+            &good,
+            "--provenance",
+            "--builder",
+            BUILDER,
+            "--attestation",
+            file,
+        ];
         scene.verify("plugin.wasm", &key, &options)
     };
     let of_other = sha256(b"another component");
@@ -236,7 +263,12 @@ fn inspection_of_an_image_shows_what_is_attached_and_who_has_signed_it() {
         .unwrap();
     let attested = signing::statement(&key, &scene.image, "https://cyclonedx.org/bom", &cyclone).unwrap();
     registry
-        .push_tagged("plugin", &scene.image, "att", (ENVELOPE, attested.to_string().as_bytes()))
+        .push_tagged(
+            "plugin",
+            &scene.image,
+            "att",
+            (ENVELOPE, attested.to_string().as_bytes()),
+        )
         .unwrap();
     let built = signing::statement(&key, &scene.image, PROVENANCE, &signing::provenance(BUILDER)).unwrap();
     let of_other = signing::statement(&key, &sha256(b"another"), "https://spdx.dev/Document", &spdx).unwrap();
@@ -261,10 +293,16 @@ fn inspection_of_an_image_shows_what_is_attached_and_who_has_signed_it() {
         assert!(!text.contains("CANARY"), "{text}");
     }
     let other = SigningKey::new().unwrap().public();
-    line(&inspect(&["--key", other.to_str().unwrap()]), &["CycloneDX 1.6", "not by a given key"]);
+    line(
+        &inspect(&["--key", other.to_str().unwrap()]),
+        &["CycloneDX 1.6", "not by a given key"],
+    );
     let result: Value = serde_json::from_str(&inspect(&["--key", public.to_str().unwrap(), "-o", "json"])).unwrap();
     let items = result["attached"].as_array().unwrap();
-    let states: Vec<_> = items.iter().map(|one| (one["kind"].as_str().unwrap(), one["state"].as_str().unwrap())).collect();
+    let states: Vec<_> = items
+        .iter()
+        .map(|one| (one["kind"].as_str().unwrap(), one["state"].as_str().unwrap()))
+        .collect();
     let wanted = [
         ("signature", "verified"),
         ("sbom", "verified"),
@@ -280,7 +318,8 @@ fn inspection_of_an_image_shows_what_is_attached_and_who_has_signed_it() {
 fn inspection_fails_with_both_digests_if_the_component_has_another_one() {
     let scene = Scene::new();
     let digest = sha256(&scene.component);
-    let inspect = |component: &str, expected: &str| scene.host(&["plugin", "inspect", component, "--expect-digest", expected]);
+    let inspect =
+        |component: &str, expected: &str| scene.host(&["plugin", "inspect", component, "--expect-digest", expected]);
     for component in ["plugin.wasm", &scene.tag()] {
         let ran = inspect(component, &digest);
         assert_eq!(ran.code, 0, "{}", ran.stderr);
@@ -302,7 +341,10 @@ fn layout(directory: &Path) -> Vec<(String, Vec<u8>)> {
         let path = entry.unwrap().path();
         match path.is_dir() {
             true => found.extend(layout(&path)),
-            false => found.push((path.file_name().unwrap().to_str().unwrap().to_string(), fs::read(&path).unwrap())),
+            false => found.push((
+                path.file_name().unwrap().to_str().unwrap().to_string(),
+                fs::read(&path).unwrap(),
+            )),
         }
     }
     found.sort();

@@ -161,7 +161,9 @@ impl Signatures {
         let unattested = (!is_attested).then(|| self.unattested());
         let mut warnings = Vec::new();
         for (mode, lack) in [(self.mode, unsigned), (self.provenance, unattested)] {
-            let Some(Lack { code, what, help }) = lack else { continue };
+            let Some(Lack { code, what, help }) = lack else {
+                continue;
+            };
             match mode {
                 Mode::Enforce => return Err(Box::new(Diagnostic::error(code, what).help(help))),
                 Mode::Warn | Mode::Off => warnings.push(Diagnostic::warning(code, what).help(help)),

@@ -6,7 +6,6 @@
 //! | the tags `sha256-<digits>.sig`, `.att` and `.sbom` | `cosign sign`, `cosign attest`, `cosign attach sbom` |
 //! | the referrers of the image, or the index with the tag `sha256-<digits>` | version 3 of cosign, `oras attach` |
 
-use crate::attached;
 use crate::client::Repository;
 use crate::component::component_reference;
 use crate::credentials::Credentials;
@@ -14,7 +13,7 @@ use crate::failure::Failure;
 use crate::manifest::is_digest;
 use crate::registry::Registry;
 use boson_pipeline::Diagnostic;
-use boson_signatures::Attached;
+use boson_signatures::{Attached, Envelope, ImageSignature};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -24,6 +23,8 @@ const MOST: usize = 16;
 const REFERRERS: usize = 32;
 /// The largest document, in bytes.
 const LARGEST: u64 = 4 << 20;
+/// The largest document that can speak for an image, in bytes: bills of materials are larger, and need no operator.
+pub(crate) const SPEAKING: u64 = 256 << 10;
 /// The type of a payload that names an image.
 const PAYLOAD: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
 /// The annotation with the signature of a payload.
@@ -41,10 +42,7 @@ const TYPES: [&str; 9] = [
     "text/vnd.cyclonedx",
 ];
 /// How the types of signed statements begin.
-const ENVELOPES: [&str; 2] = [
-    "application/vnd.dsse.envelope",
-    "application/vnd.dev.sigstore.bundle",
-];
+const ENVELOPES: [&str; 2] = ["application/vnd.dsse.envelope", "application/vnd.dev.sigstore.bundle"];
 
 /// A document that is attached to an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,11 +93,7 @@ impl Registry {
     ///
     /// # Errors
     /// Codes `plugin-image-*`: no access, no answer. An image without documents is no error.
-    pub async fn attachments(
-        &self,
-        image: &str,
-        credentials: Option<&Credentials>,
-    ) -> Result<Attachments, Diagnostic> {
+    pub async fn attachments(&self, image: &str, credentials: Option<&Credentials>) -> Result<Attachments, Diagnostic> {
         self.bounded(image, async {
             let reference = component_reference(self, image)?;
             let found = async {
@@ -151,7 +145,11 @@ pub(crate) async fn read(repository: &Repository<'_>, digest: &str, largest: u64
         };
         let document = document(&body);
         // The index is what the registry says; the manifest is what its author has written.
-        if document.subject.as_ref().is_some_and(|subject| subject.digest == digest) {
+        if document
+            .subject
+            .as_ref()
+            .is_some_and(|subject| subject.digest == digest)
+        {
             found.add(repository, &entry.digest, document, largest).await?;
         }
     }
@@ -161,9 +159,23 @@ pub(crate) async fn read(repository: &Repository<'_>, digest: &str, largest: u64
 // === impl Attachments ===
 
 impl Attachments {
-    /// What speaks for the image, as the operator reads it.
+    /// The signatures and signed statements, as the operator reads them. Everything else is ignored.
     pub fn attached(self) -> Attached {
-        attached::of(self.all)
+        let mut attached = Attached::default();
+        for document in self.all {
+            let (is_statement, is_payload) = (document.is_statement(), document.is_payload());
+            let Some(content) = document.content.filter(|content| content.len() as u64 <= SPEAKING) else {
+                continue;
+            };
+            if is_statement {
+                attached.statements.extend(Envelope::read(&content));
+            } else if is_payload
+                && let (Ok(payload), Some(signature)) = (String::from_utf8(content), document.signature)
+            {
+                attached.signatures.push(ImageSignature { payload, signature });
+            }
+        }
+        attached
     }
 
     /// Adds the documents of a manifest.
@@ -241,5 +253,29 @@ mod tests {
         for nonsense in ["", "[]", r#"{"layers":7}"#, r#"{"layers":[{"digest":7}]}"#] {
             assert!(document(nonsense.as_bytes()).layers.is_empty(), "{nonsense}");
         }
+    }
+
+    #[test]
+    fn only_payloads_with_a_signature_and_statements_speak_for_an_image() {
+        let document = |media_type: &str, signature: Option<&str>, content: Option<&str>| Attachment {
+            place: "sha256-a.sig".into(),
+            media_type: media_type.into(),
+            signature: signature.map(str::to_owned),
+            content: content.map(|text| text.as_bytes().to_vec()),
+        };
+        let envelope = r#"{"payloadType":"t","payload":"YQ==","signatures":[{"sig":"c2ln"}]}"#;
+        let bundle = format!(r#"{{"dsseEnvelope":{envelope}}}"#);
+        let all = vec![
+            document(PAYLOAD, Some("c2ln"), Some("{}")),
+            document(PAYLOAD, None, Some("{}")),
+            document(PAYLOAD, Some("c2ln"), None),
+            document("text/spdx", Some("c2ln"), Some("{}")),
+            document("application/vnd.dsse.envelope.v1+json", None, Some(envelope)),
+            document("application/vnd.dev.sigstore.bundle.v0.3+json", None, Some(&bundle)),
+            document("application/vnd.dsse.envelope.v1+json", None, Some("nonsense")),
+        ];
+        let found = Attachments { all, has_more: false }.attached();
+        assert_eq!((found.signatures.len(), found.statements.len()), (1, 2));
+        assert_eq!(found.statements.first(), Envelope::read(envelope.as_bytes()).as_ref());
     }
 }

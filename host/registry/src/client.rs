@@ -196,10 +196,7 @@ impl Repository<'_> {
     pub(crate) async fn document(&self, digest: &str) -> Result<Vec<u8>, Failure> {
         let answer = self.get(&format!("blobs/{digest}")).await?;
         let body = bounded(answer, MANIFEST).await?;
-        let body = body.ok_or(Failure::Format(
-            "has a document of more than 4 MiB",
-            "push it again",
-        ))?;
+        let body = body.ok_or(Failure::Format("has a document of more than 4 MiB", "push it again"))?;
         match format!("sha256:{}", hex(&Sha256::digest(&body))) == digest {
             true => Ok(body),
             false => Err(Failure::Odd("returned a document that does not match its digest")),

@@ -174,7 +174,10 @@ pub(crate) mod tests {
         let mut keys = Keys::default();
         keys.add(text.as_bytes()).unwrap();
         let fingerprints: Vec<&str> = keys.fingerprints().collect();
-        assert_eq!(fingerprints, ["sha256:a1e9156054e04fac899ae9f275132cdc07a5dbc4ea2c2ad3a1ffc6e0d253681f"]);
+        assert_eq!(
+            fingerprints,
+            ["sha256:a1e9156054e04fac899ae9f275132cdc07a5dbc4ea2c2ad3a1ffc6e0d253681f"]
+        );
     }
 
     #[test]

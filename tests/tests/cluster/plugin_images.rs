@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use boson_tests::registry::{PASSWORD, Server, USER};
 use boson_tests::signing::{self, SigningKey};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::Path;
 
@@ -179,6 +180,11 @@ fn a_private_image_is_pulled_with_a_secret_of_the_plugins_own_namespace() {
     assert!(uses(&deployment, "resources", "hook") && !uses(&deployment, "resources", "thief"));
 }
 
+fn sha256(bytes: &[u8]) -> String {
+    let digits: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256:{digits}")
+}
+
 /// Restarts the operator with this rule for signatures.
 fn require(scene: &mut Scene, key: &SigningKey, what: &str) {
     scene.operator.stop().unwrap();
@@ -262,4 +268,57 @@ fn only_signed_plugins_are_used_where_signatures_are_enforced() {
             .iter()
             .any(|one| one["type"] == "Converted" && one["reason"] == "PluginLost")
     });
+}
+
+#[test]
+fn only_plugins_with_an_attested_build_are_used_where_provenance_is_enforced() {
+    const BUILDER: &str = "https://ci.example.com/builder";
+    const PROVENANCE: &str = "https://slsa.dev/provenance/v1";
+    let key = SigningKey::new().unwrap();
+    let mut scene = Scene::new().unwrap();
+    scene.deploy().unwrap();
+    scene.used("ops", "ops");
+    scene.operator.stop().unwrap();
+    scene.operator.set("BOSON_PLUGIN_PROVENANCE", Some("enforce".into()));
+    scene.operator.set("BOSON_PLUGIN_BUILDERS", Some(BUILDER.into()));
+    scene.operator.set("BOSON_PLUGIN_KEYS", Some(key.public().into()));
+    scene.operator.start().unwrap();
+
+    // In a ConfigMap: an attestation of the component.
+    let component = Guest::resources("hook", HOOKED);
+    let file = scene.operator.files().join("attestation");
+    let add = |builder: &str| {
+        let statement = signing::statement(&key, &sha256(&component), PROVENANCE, &signing::provenance(builder));
+        fs::write(&file, statement.unwrap().to_string()).unwrap();
+        let more = ["--attestation", file.to_str().unwrap()];
+        scene.add(&scene.here, "resources", &component, &more).unwrap();
+    };
+    add("https://elsewhere.example");
+    let message = refusal(&scene, "PluginNoProvenance");
+    assert!(
+        message.contains(&format!("the plugin was built by {BUILDER}")),
+        "{message}"
+    );
+    add(BUILDER);
+    scene.used("resources", "hook");
+
+    // In a registry: an attestation of the image. One that is attached later is found, too.
+    let other = Guest::resources("signed", &HOOKED.replace("hooked", "made"));
+    let pinned = scene.registry.push_component("signed:1", &other).unwrap();
+    let attach = |builder: &str| {
+        let statement = signing::statement(&key, &pinned, PROVENANCE, &signing::provenance(builder)).unwrap();
+        let document = ("application/vnd.dsse.envelope.v1+json", statement.to_string());
+        scene
+            .registry
+            .push_tagged("signed", &pinned, "att", (document.0, document.1.as_bytes()))
+            .unwrap();
+    };
+    attach("https://elsewhere.example");
+    let image = format!("{}@{pinned}", scene.registry.image("signed:1"));
+    scene
+        .apply(&scene.here, &in_image("signed", "resources", &image, "order: 2\n"))
+        .unwrap();
+    refusal(&scene, "PluginNoProvenance");
+    attach(BUILDER);
+    scene.used("resources", "signed");
 }

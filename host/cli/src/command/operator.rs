@@ -300,7 +300,13 @@ pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), Failed> {
         Failed::Input
     })?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let ended = runtime.block_on(operate(arguments, budget, (rules, permissions), (images, signatures), web));
+    let ended = runtime.block_on(operate(
+        arguments,
+        budget,
+        (rules, permissions),
+        (images, signatures),
+        web,
+    ));
     // The result of a conversion that still runs is not needed.
     runtime.shutdown_background();
     ended.map_err(|error| {

@@ -133,7 +133,9 @@ impl Inspection<'_> {
     }
 
     fn tree(&self) -> Tree {
-        let Self { plugin, description, .. } = self;
+        let Self {
+            plugin, description, ..
+        } = self;
         let interfaces = self.sandbox.interfaces(plugin);
         let list = |texts: Vec<String>| Tree::Array(texts.into_iter().map(Tree::from).collect());
         let code = |code: &Code| {

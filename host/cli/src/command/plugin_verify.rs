@@ -152,7 +152,11 @@ fn unsigned(name: &str, digest: &str, signed: &Signed, names: &KeyNames) -> Diag
         Some(_) => "sign the image with `cosign sign --key`, or use the public key of who has signed it",
         None => "pass the signature of the component with --signature, or use the public key of who has signed it",
     };
-    Diagnostic::error(codes::PLUGIN_NOT_SIGNED, format!("'{name}', component {digest}, {what}")).help(help)
+    Diagnostic::error(
+        codes::PLUGIN_NOT_SIGNED,
+        format!("'{name}', component {digest}, {what}"),
+    )
+    .help(help)
 }
 
 fn unattested(arguments: &VerifyArguments, name: &str, digest: &str, names: &KeyNames) -> Diagnostic {

@@ -114,7 +114,10 @@ mod tests {
         assert_eq!(Sbom::of(&json!({"builder": {}})), None);
         for unknown in ["", "<bom/>", "{}", "[]", "\"\""] {
             let read = Sbom::read("application/vnd.cyclonedx+xml", unknown.as_bytes());
-            assert_eq!((read.format.as_str(), read.components), ("application/vnd.cyclonedx+xml", None));
+            assert_eq!(
+                (read.format.as_str(), read.components),
+                ("application/vnd.cyclonedx+xml", None)
+            );
         }
     }
 

@@ -56,7 +56,10 @@ pub fn text(items: &[Item], names: &KeyNames) -> String {
     text.push_str(&section("bills of materials", &cleaned(sboms)));
     text.push_str(&section("attestations", &cleaned(statements)));
     if !unreadable.is_empty() {
-        text.push_str(&section("not read: too large, missing or malformed", &cleaned(unreadable)));
+        text.push_str(&section(
+            "not read: too large, missing or malformed",
+            &cleaned(unreadable),
+        ));
     }
     text
 }
@@ -98,7 +101,10 @@ fn one(item: &Item, names: &KeyNames) -> Tree {
     tree.set("state", item.state.word());
     if let State::Verified(key) = &item.state {
         let file = names.file(key);
-        tree.set("key", Tree::object().with("file", file).with("fingerprint", key.as_str()));
+        tree.set(
+            "key",
+            Tree::object().with("file", file).with("fingerprint", key.as_str()),
+        );
     }
     tree
 }
