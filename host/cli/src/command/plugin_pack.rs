@@ -21,6 +21,8 @@ use std::path::{Path, PathBuf};
 
 /// Suffix of the name of a shadow plugin's ConfigMap.
 const SHADOW: &str = "-shadow";
+/// The largest signature and attestation: they share the ConfigMap with the first part of the component.
+const LARGEST: usize = 48 << 10;
 
 /// Options of `host plugin pack`.
 #[derive(Args, Debug)]
@@ -180,10 +182,12 @@ pub fn run(arguments: &PackArguments, color: Color) -> Result<(), Failed> {
 /// The text of a file with a signature or an attestation.
 ///
 /// # Errors
-/// It cannot be read.
+/// It cannot be read, or is too large.
 pub fn text_of(file: Option<&Path>) -> anyhow::Result<Option<String>> {
     let Some(file) = file else { return Ok(None) };
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read '{}'", file.display()))?;
+    let (name, most) = (file.display(), LARGEST >> 10);
+    anyhow::ensure!(text.len() <= LARGEST, "'{name}' has more than {most} KiB");
     Ok(Some(text.trim().to_string()))
 }
 
