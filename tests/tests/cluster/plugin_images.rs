@@ -9,7 +9,6 @@ use boson_tests::signing::{self, SigningKey};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::fs;
-use std::path::Path;
 
 /// A ConfigMap with a plugin whose component is in this image.
 fn in_image(name: &str, stage: &str, image: &str, more: &str) -> String {

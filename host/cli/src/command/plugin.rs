@@ -41,7 +41,7 @@ pub enum PluginCommand {
     /// Show what a component is: stage, name, digest, size, interfaces, settings, diagnostics, signatures, SBOM
     Inspect(plugin_inspect::InspectArguments),
     /// Write the ConfigMaps that give a component to the operator
-    Pack(plugin_pack::PackArguments),
+    Pack(Box<plugin_pack::PackArguments>),
     /// Write the component in an image of a registry to a file
     Pull(plugin_pull::PullArguments),
     /// Push a component to a registry as an OCI artifact, or write the image to an archive

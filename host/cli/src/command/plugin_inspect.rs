@@ -30,7 +30,8 @@ Examples:
 pub struct InspectArguments {
     /// The component: a file, or `oci://HOST[:PORT]/PATH[:TAG][@sha256:DIGEST]`
     component: PathBuf,
-    /// Verify with this public key what is attached to the image: a PEM file, such as `cosign.pub`; repeat it for several
+    /// Verify with this public key what is attached to the image: a PEM file, such as `cosign.pub`; repeat it for
+    /// several
     #[arg(long = "key", value_name = "FILE")]
     keys: Vec<PathBuf>,
     /// Fail if the component has another digest
