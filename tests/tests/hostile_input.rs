@@ -337,7 +337,7 @@ fn plugins_are_listed_with_stage_name_version_digest_and_source() {
         .lines()
         .map(|line| line.split_whitespace().collect())
         .collect();
-    assert_eq!(rows[0], ["STAGE", "NAME", "VERSION", "DIGEST", "SOURCE"]);
+    assert_eq!(rows[0], ["STAGE", "NAME", "VERSION", "DIGEST", "GROUPS", "SOURCE"]);
     let stages: Vec<&str> = rows[1..].iter().map(|row| row[0]).collect();
     assert_eq!(stages, ["ops", "variables", "links", "render", "bpm"]);
     for row in &rows[1..] {

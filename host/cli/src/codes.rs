@@ -82,6 +82,9 @@ boson_pipeline::codes::codes! {
         "Only a wrapper of `render` or `bpm` can be restricted to instance groups: the rule serves all of them, and a \
          wrapper need not call it. NAME in `STAGE:NAME=GROUP` is the NAME of `--plugin STAGE:NAME=FILE`, or the file \
          name of the component without `.wasm`.";
+    PLUGIN_OPTION = "plugin-option", "An option of `host plugin pack` is not for this plugin",
+        "Some members of `plugin.yaml` are only for plugins of some stages, or for wrappers: `order`, `enforce`, \
+         `onFailure: skip`, and `instanceGroups` of the selector. The operator would reject the ConfigMap.";
     PLUGIN_OTHER_STAGE = "plugin-other-stage", "A plugin was given for a stage that it does not implement",
         "A component exports one stage of the plugin interface, and can replace the built-in rule of that stage \
          only.";

@@ -81,7 +81,7 @@ fn list(arguments: &PluginArguments, color: Color) -> Result<(), Failed> {
         exit::failed(&diagnostics, !arguments.replacements.is_empty())
     };
     let plugins = plugins::load(arguments, &Stage::ALL).map_err(fail)?;
-    let mut rows = vec![["STAGE", "NAME", "VERSION", "DIGEST", "INSTANCE GROUPS", "SOURCE"].map(str::to_string)];
+    let mut rows = vec![["STAGE", "NAME", "VERSION", "DIGEST", "GROUPS", "SOURCE"].map(str::to_string)];
     for plugin in plugins.iter() {
         let description = plugin
             .describe(plugins.sandbox())

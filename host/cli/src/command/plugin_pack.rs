@@ -109,23 +109,8 @@ pub fn run(arguments: &PackArguments, color: Color) -> Result<(), Failed> {
         wraps,
         cases,
     } = accepted(arguments, &bytes, settings.as_ref()).map_err(|errors| fail(errors, &sources))?;
-    if arguments.order.is_some() && !wraps && arguments.stage != Stage::Resources {
-        let what = "--order is for plugins of the stage 'resources' and for wrappers";
-        return Err(fail(vec![Diagnostic::error(codes::PLUGIN_ARGUMENTS, what)], &sources));
-    }
-    if arguments.enforce && arguments.stage != Stage::Checks {
-        let what = "--enforce is for plugins of the stage 'checks'";
-        return Err(fail(vec![Diagnostic::error(codes::PLUGIN_ARGUMENTS, what)], &sources));
-    }
-    if arguments.on_failure.as_deref() == Some("skip") && arguments.stage != Stage::Checks {
-        let what =
-            "--on-failure skip is for plugins of the stage 'checks': without another plugin, the objects would differ";
-        return Err(fail(vec![Diagnostic::error(codes::PLUGIN_ARGUMENTS, what)], &sources));
-    }
-    let may_select = wraps && arguments.stage.is_by_group();
-    if !arguments.instance_groups.is_empty() && !may_select {
-        let what = "--instance-group is for wrappers of the stages 'render' and 'bpm'";
-        return Err(fail(vec![Diagnostic::error(codes::PLUGIN_ARGUMENTS, what)], &sources));
+    if let Some(what) = unfitting(arguments, wraps) {
+        return Err(fail(vec![Diagnostic::error(codes::PLUGIN_OPTION, what)], &sources));
     }
     let name = arguments.name.clone().unwrap_or(described_name);
     let is_inline = arguments.image.is_none();
@@ -166,17 +151,48 @@ pub fn run(arguments: &PackArguments, color: Color) -> Result<(), Failed> {
         attestation,
         cases,
     });
-    let mut trees = Vec::new();
-    for map in maps {
-        let text = serde_json::to_string(&map).context("a ConfigMap is JSON")?;
-        let tree = json::parse(&text).map_err(|error| anyhow::anyhow!("a ConfigMap is JSON: {error}"))?;
-        trees.push(tree);
-    }
-    let text = yaml::write_manifest(&trees);
+    let maps: Result<_, _> = maps.iter().map(serde_json::to_string).collect();
+    let text = manifest(maps.context("a ConfigMap is JSON")?)?;
     match &arguments.out {
         Some(file) => Ok(std::fs::write(file, text).with_context(|| format!("cannot write '{}'", file.display()))?),
         None => Ok(output::print(&text)?),
     }
+}
+
+/// What is wrong with an option that is not for this plugin.
+fn unfitting(arguments: &PackArguments, wraps: bool) -> Option<&'static str> {
+    let stage = arguments.stage;
+    let is_check = stage == Stage::Checks;
+    let selects_groups = !arguments.instance_groups.is_empty();
+    let may_select_groups = wraps && stage.is_by_group();
+    let options = [
+        (
+            arguments.order.is_some() && !wraps && stage != Stage::Resources,
+            "--order is for plugins of the stage 'resources' and for wrappers",
+        ),
+        (
+            arguments.enforce && !is_check,
+            "--enforce is for plugins of the stage 'checks'",
+        ),
+        (
+            arguments.on_failure.as_deref() == Some("skip") && !is_check,
+            "--on-failure skip is for plugins of the stage 'checks': without another plugin, the objects would differ",
+        ),
+        (
+            selects_groups && !may_select_groups,
+            "--instance-group is for wrappers of the stages 'render' and 'bpm'",
+        ),
+    ];
+    options
+        .into_iter()
+        .find_map(|(is_wrong, what)| is_wrong.then_some(what))
+}
+
+/// The ConfigMaps, which are JSON, as a user applies them.
+fn manifest(maps: Vec<String>) -> anyhow::Result<String> {
+    let tree = |map: String| json::parse(&map).map_err(|error| anyhow::anyhow!("a ConfigMap is JSON: {error}"));
+    let trees = maps.into_iter().map(tree).collect::<anyhow::Result<Vec<Tree>>>()?;
+    Ok(yaml::write_manifest(&trees))
 }
 
 /// The text of a file with a signature or an attestation.

@@ -409,7 +409,7 @@ mod tests {
     #[test]
     fn only_wrappers_of_calls_for_one_group_select_groups() {
         let selecting = |text: &str, stage: Stage| {
-            let selector = "selector: {namespaces: [n], instanceGroups: [web, db]}";
+            let selector = "selector: {namespaces: [here], instanceGroups: [web, db]}";
             parse(&format!("name: p\ndigest: {DIGEST}\n{text}\n{selector}\n"), stage)
         };
         for stage in [Stage::Render, Stage::Bpm] {
