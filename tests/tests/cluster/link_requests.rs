@@ -75,11 +75,13 @@ async fn with_native(name: &str) -> (Example, Operator) {
     example
         .put(json!({"apiVersion": "v1", "kind": "Service", "metadata": meta, "spec": spec}))
         .await;
-    let path = "/instance_groups/name=gateway/jobs/name=gateway/consumes/broker";
-    let ops = format!(
-        "{}- {{type: replace, path: {path}, value: {{from: native}}}}\n",
-        Example::ops(0)
-    );
+    let consumes = |job: &str, from: &str| {
+        let path = format!("/instance_groups/name={job}/jobs/name={job}/consumes/broker?");
+        format!("- {{type: replace, path: {path}, value: {{from: {from}}}}}\n")
+    };
+    // The broker itself is both a provider and a consumer.
+    let links = [consumes("gateway", "native"), consumes("broker", "main-broker")];
+    let ops = Example::ops(0) + &links.concat();
     soon("the account of pods", async || {
         let accounts = example.env.api::<ServiceAccount>();
         accounts.get_opt("default").await.unwrap().is_some()
