@@ -5,8 +5,6 @@ use crate::native_links::{Consumer, GROUP, MANIFEST, addresses, annotations, sec
 use boson_tests::cluster::shared;
 use serde_json::{Value, json};
 
-const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
-
 /// Writes Endpoints, which users of old clients still do, as `kubectl` does.
 fn endpoints(consumer: &Consumer, addresses: &Value) {
     let object = json!({"apiVersion": "v1", "kind": "Endpoints", "metadata": {"name": "nats-service"},
@@ -14,28 +12,6 @@ fn endpoints(consumer: &Consumer, addresses: &Value) {
     let arguments = ["--namespace", &consumer.tenant.namespace, "apply", "--filename=-"];
     let answer = shared().unwrap().try_kubectl(arguments, &object.to_string()).unwrap();
     assert!(answer.success, "{answer:?}");
-}
-
-/// The value of an environment variable anywhere in an object.
-fn variable<'v>(object: &'v Value, name: &str) -> Option<&'v str> {
-    match object {
-        Value::Object(map) if map.get("name").is_some_and(|it| it == name) && map.contains_key("value") => {
-            map["value"].as_str()
-        }
-        Value::Object(map) => map.values().find_map(|value| variable(value, name)),
-        Value::Array(items) => items.iter().find_map(|value| variable(value, name)),
-        _ => None,
-    }
-}
-
-/// A variable that the template of the job has set for its process, from the link.
-async fn rendered(consumer: &Consumer, name: &str) -> String {
-    let set = consumer
-        .tenant
-        .get(OURS, "QuarksStatefulSet", "d-client")
-        .await
-        .unwrap();
-    variable(&set, name).unwrap().to_string()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -56,8 +32,8 @@ async fn the_keys_of_a_secret_are_properties_that_their_dots_nest() {
     // A Secret alone gives no address and no instances.
     assert_eq!((&link["address"], &link["instances"]), (&Value::Null, &json!([])));
     assert_eq!(link["azs"], Value::Null);
-    assert_eq!(rendered(&consumer, "PASSWORD").await, "mysecret");
-    assert_eq!(rendered(&consumer, "PORT").await, r#""4222""#);
+    assert_eq!(consumer.rendered("PASSWORD").await, "mysecret");
+    assert_eq!(consumer.rendered("PORT").await, r#""4222""#);
 
     // The same keys as JSON.
     let mut typed = secret(
@@ -74,7 +50,7 @@ async fn the_keys_of_a_secret_are_properties_that_their_dots_nest() {
         .await;
     let nested = json!({"password": "mysecret", "port": 4222, "tls": {"ca": "authority"}});
     assert_eq!(link["properties"], json!({"nats": nested, "plain": [1]}));
-    assert_eq!(rendered(&consumer, "PORT").await, "4222");
+    assert_eq!(consumer.rendered("PORT").await, "4222");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -111,8 +87,8 @@ async fn the_pods_of_a_service_are_instances_in_the_order_of_their_names() {
         let uid = pod["metadata"]["uid"].as_str().unwrap();
         lines.push(format!("{name} {index} {uid} nil {address} {}", index == 0));
     }
-    assert_eq!(rendered(&consumer, "INSTANCES").await, lines.join(", "));
-    assert_eq!(rendered(&consumer, "ADDRESS").await, "nats-service");
+    assert_eq!(consumer.rendered("INSTANCES").await, lines.join(", "));
+    assert_eq!(consumer.rendered("ADDRESS").await, "nats-service");
 
     // A pod that is being deleted does not count, although it still exists.
     let finalizers = json!({"metadata": {"finalizers": ["example.com/stays"]}}).to_string();

@@ -3,7 +3,7 @@
 use crate::operator_process::{OperatorProcess, PATIENCE, Tenant, condition, is};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use boson_document::{Pointer, json as text};
+use boson_document::json as text;
 use boson_pipeline::convert::stored_documents;
 use boson_tests::root;
 use kube::api::{Patch, PatchParams};
@@ -80,9 +80,13 @@ impl Consumer {
 
     /// The numbers of the versions of a group's resolved document.
     async fn versions(&self, group: &str) -> Vec<u32> {
-        let prefix = format!("d.ig-resolved.{group}-v");
+        self.numbers(&format!("d.ig-resolved.{group}-v")).await
+    }
+
+    /// The numbers at the end of the names of the deployment's Secrets that begin so, sorted.
+    async fn numbers(&self, prefix: &str) -> Vec<u32> {
         let names = self.tenant.names("v1", "Secret", "d").await;
-        let numbers = names.iter().filter_map(|name| name.strip_prefix(&prefix)?.parse().ok());
+        let numbers = names.iter().filter_map(|name| name.strip_prefix(prefix)?.parse().ok());
         let mut numbers: Vec<u32> = numbers.collect();
         numbers.sort_unstable();
         numbers
@@ -103,12 +107,26 @@ impl Consumer {
             return Value::Null;
         };
         let name = format!("d.ig-resolved.client-v{mounted}");
-        let secret = self.tenant.get("v1", "Secret", &name).await.unwrap_or_default();
-        let data = secret["data"][stored_documents::RESOLVED].as_str().unwrap_or_default();
-        let document = stored_documents::read(&name, &STANDARD.decode(data).unwrap()).unwrap();
-        let link = Pointer::parse(&format!("{LINKS}/nats")).unwrap();
-        let link = link.find(&document.tree).map(text::to_text);
-        serde_json::from_str(&link.unwrap_or_default()).unwrap_or_default()
+        let document = self.document(&name, stored_documents::RESOLVED).await;
+        document.pointer(&format!("{LINKS}/nats")).cloned().unwrap_or_default()
+    }
+
+    /// What the template of the job made of the link: an environment variable of its process.
+    pub async fn rendered(&self, variable: &str) -> String {
+        let newest = self.numbers("d.bpm.client-v").await.pop().unwrap();
+        let document = self
+            .document(&format!("d.bpm.client-v{newest}"), stored_documents::BPM)
+            .await;
+        let value = environment(&document).map(|environment| environment[variable].clone());
+        value.unwrap().as_str().unwrap().to_string()
+    }
+
+    /// A document that a Secret of the deployment stores.
+    async fn document(&self, name: &str, key: &str) -> Value {
+        let secret = self.tenant.get("v1", "Secret", name).await.unwrap_or_default();
+        let data = secret["data"][key].as_str().unwrap_or_default();
+        let document = stored_documents::read(name, &STANDARD.decode(data).unwrap()).unwrap();
+        serde_json::from_str(&text::to_text(&document.tree)).unwrap()
     }
 
     /// Waits for a link that meets the condition.
@@ -162,6 +180,16 @@ impl Consumer {
     async fn digest_of_inputs(&self) -> Value {
         let deployment = self.tenant.get(OURS, "BOSHDeployment", "d").await.unwrap();
         deployment["status"]["inputs"].clone()
+    }
+}
+
+/// The first `env` in a document.
+fn environment(document: &Value) -> Option<&Value> {
+    let below = |value| environment(value);
+    match document {
+        Value::Object(map) => map.get("env").or_else(|| map.values().find_map(below)),
+        Value::Array(items) => items.iter().find_map(below),
+        _ => None,
     }
 }
 
