@@ -117,8 +117,9 @@ impl Consumer {
         let document = self
             .document(&format!("d.bpm.client-v{newest}"), stored_documents::BPM)
             .await;
-        let value = environment(&document).map(|environment| environment[variable].clone());
-        value.unwrap().as_str().unwrap().to_string()
+        let bpm = document["jobs"][0]["bpm"][0]["content"].as_str().unwrap();
+        let bpm: Value = serde_yaml::from_str(bpm).unwrap();
+        bpm["processes"][0]["env"][variable].as_str().unwrap().to_string()
     }
 
     /// A document that a Secret of the deployment stores.
@@ -180,16 +181,6 @@ impl Consumer {
     async fn digest_of_inputs(&self) -> Value {
         let deployment = self.tenant.get(OURS, "BOSHDeployment", "d").await.unwrap();
         deployment["status"]["inputs"].clone()
-    }
-}
-
-/// The first `env` in a document.
-fn environment(document: &Value) -> Option<&Value> {
-    let below = |value| environment(value);
-    match document {
-        Value::Object(map) => map.get("env").or_else(|| map.values().find_map(below)),
-        Value::Array(items) => items.iter().find_map(below),
-        _ => None,
     }
 }
 
