@@ -292,9 +292,10 @@ fn inspection_of_an_image_shows_what_is_attached_and_who_has_signed_it() {
         line(text, &["SPDX 2.3", &sha256(b"another"), "about something else"]);
         assert!(!text.contains("CANARY"), "{text}");
     }
-    let other = SigningKey::new().unwrap().public();
+    let other = SigningKey::new().unwrap();
+    let other_key = other.public();
     line(
-        &inspect(&["--key", other.to_str().unwrap()]),
+        &inspect(&["--key", other_key.to_str().unwrap()]),
         &["CycloneDX 1.6", "not by a given key"],
     );
     let result: Value = serde_json::from_str(&inspect(&["--key", public.to_str().unwrap(), "-o", "json"])).unwrap();
