@@ -252,7 +252,7 @@ impl Known {
             name: description.name,
             version: description.version,
             digest: plugin.digest.hex(),
-            instance_groups: None,
+            instance_groups: plugin.groups().map(<[String]>::to_vec),
         };
         Ok(Self {
             settings: plugin.settings().to_string(),
