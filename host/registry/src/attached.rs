@@ -1,7 +1,7 @@
-//! What speaks for an image, as the operator needs it: signatures and signed statements, kept in the cache beside the
+//! The signatures and signed statements of an image, as the operator needs them, kept in the cache beside the
 //! component. They are not verified here.
 
-use crate::attachments::{self, SPEAKING};
+use crate::attachments::{self, LARGEST_STATEMENT};
 use crate::cache::Key;
 use crate::component::{Keys, Owned, component_reference};
 use crate::credentials::Credentials;
@@ -19,7 +19,7 @@ const LARGEST_LIST: u64 = 16 << 20;
 // === impl Registry ===
 
 impl Registry {
-    /// Reads what speaks for an image with a digest from the registry, and caches it.
+    /// Reads the signatures and signed statements of an image with a digest from the registry, and caches them.
     ///
     /// # Errors
     /// Codes `plugin-image-*`: no access, no answer. An image without signatures is no error.
@@ -32,7 +32,7 @@ impl Registry {
             let reference = component_reference(self, wanted.image)?;
             let found = async {
                 let repository = self.client.repository(&reference, credentials).await?;
-                attachments::read(&repository, reference.digest().unwrap_or_default(), SPEAKING).await
+                attachments::read(&repository, reference.digest().unwrap_or_default(), LARGEST_STATEMENT).await
             };
             let found = found.await;
             found.map_err(|failure: Failure| failure.explain_component(wanted.image))
@@ -57,7 +57,7 @@ impl Registry {
         Ok(found)
     }
 
-    /// What speaks for an image with a digest, from the cache.
+    /// The signatures and signed statements of an image with a digest, from the cache.
     ///
     /// # Errors
     /// The reference is invalid or its registry not allowed; the disk.

@@ -23,8 +23,8 @@ const MOST: usize = 16;
 const REFERRERS: usize = 32;
 /// The largest document, in bytes.
 const LARGEST: u64 = 4 << 20;
-/// The largest document that can speak for an image, in bytes: bills of materials are larger, and need no operator.
-pub(crate) const SPEAKING: u64 = 256 << 10;
+/// The largest signature and signed statement, in bytes. SBOMs are larger, but the operator does not read them.
+pub(crate) const LARGEST_STATEMENT: u64 = 256 << 10;
 /// The type of a payload that names an image.
 const PAYLOAD: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
 /// The annotation with the signature of a payload.
@@ -164,7 +164,10 @@ impl Attachments {
         let mut attached = Attached::default();
         for document in self.all {
             let (is_statement, is_payload) = (document.is_statement(), document.is_payload());
-            let Some(content) = document.content.filter(|content| content.len() as u64 <= SPEAKING) else {
+            let Some(content) = document
+                .content
+                .filter(|content| content.len() as u64 <= LARGEST_STATEMENT)
+            else {
                 continue;
             };
             if is_statement {
@@ -256,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn only_payloads_with_a_signature_and_statements_speak_for_an_image() {
+    fn only_payloads_with_a_signature_and_statements_are_signatures_of_an_image() {
         let document = |media_type: &str, signature: Option<&str>, content: Option<&str>| Attachment {
             place: "sha256-a.sig".into(),
             media_type: media_type.into(),

@@ -1,4 +1,4 @@
-//! What speaks for a component: signatures and statements, from its ConfigMap and from the registry of its image.
+//! Signatures and signed statements about a component, from its ConfigMap and from the registry of its image.
 
 use crate::envelope::{Envelope, Statement};
 use crate::key::Keys;
@@ -20,7 +20,7 @@ pub struct Attached {
     pub statements: Vec<Envelope>,
 }
 
-/// What speaks for a component, not verified.
+/// Signatures and signed statements about a component, not verified.
 #[derive(Clone, Debug, Default)]
 pub struct Signed {
     /// A signature of the component, in base64.

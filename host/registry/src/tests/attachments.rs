@@ -105,7 +105,7 @@ async fn another_document_than_the_named_one_is_an_error() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_speaks_for_an_image_is_kept_for_one_namespace() {
+async fn signatures_of_an_image_are_cached_for_one_namespace() {
     let envelope = br#"{"payloadType":"t","payload":"YQ==","signatures":[{"sig":"c2ln"}]}"#;
     let mut content = Content::new();
     let layer = layer("application/vnd.dsse.envelope.v1+json", envelope);
