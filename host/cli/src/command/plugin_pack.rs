@@ -117,13 +117,8 @@ pub fn run(arguments: &PackArguments, color: Color) -> Result<(), Failed> {
     let compressed =
         (is_inline && !arguments.uncompressed).then(|| compress_to_vec(bytes.as_slice(), CompressionLevel::Fastest));
     let packed = compressed.as_ref().unwrap_or(&bytes);
-    if bytes.len() > packed::MAX_COMPONENT || is_inline && packed.len() > packed::MAX_PACKED {
-        let (whole, packed) = (packed::MAX_COMPONENT >> 20, packed::MAX_PACKED >> 20);
-        let what = format!("the component has more than {whole} MiB, or more than {packed} MiB packed");
-        return Err(fail(
-            vec![Diagnostic::error(boson_controllers::codes::PLUGIN_TOO_LARGE, what)],
-            &sources,
-        ));
+    if let Some(error) = too_large(bytes.len(), is_inline.then_some(packed.len())) {
+        return Err(fail(vec![error], &sources));
     }
     let digest = Digest::of(&bytes).to_string();
     let document = document(
@@ -152,11 +147,28 @@ pub fn run(arguments: &PackArguments, color: Color) -> Result<(), Failed> {
         cases,
     });
     let maps: Result<_, _> = maps.iter().map(serde_json::to_string).collect();
-    let text = manifest(maps.context("a ConfigMap is JSON")?)?;
-    match &arguments.out {
-        Some(file) => Ok(std::fs::write(file, text).with_context(|| format!("cannot write '{}'", file.display()))?),
+    Ok(write(arguments.out.as_deref(), maps.context("a ConfigMap is JSON")?)?)
+}
+
+/// Writes the ConfigMaps, which are JSON, as a user applies them.
+fn write(out: Option<&Path>, maps: Vec<String>) -> anyhow::Result<()> {
+    let tree = |map: String| json::parse(&map).map_err(|error| anyhow::anyhow!("a ConfigMap is JSON: {error}"));
+    let trees = maps.into_iter().map(tree).collect::<anyhow::Result<Vec<Tree>>>()?;
+    let text = yaml::write_manifest(&trees);
+    match out {
+        Some(file) => std::fs::write(file, text).with_context(|| format!("cannot write '{}'", file.display())),
         None => Ok(output::print(&text)?),
     }
+}
+
+/// The error for a component of this size; `packed`: its size in ConfigMaps, unless it is in an image.
+fn too_large(whole: usize, packed: Option<usize>) -> Option<Diagnostic> {
+    let is_too_large = whole > packed::MAX_COMPONENT || packed.is_some_and(|packed| packed > packed::MAX_PACKED);
+    is_too_large.then(|| {
+        let (whole, packed) = (packed::MAX_COMPONENT >> 20, packed::MAX_PACKED >> 20);
+        let what = format!("the component has more than {whole} MiB, or more than {packed} MiB packed");
+        Diagnostic::error(boson_controllers::codes::PLUGIN_TOO_LARGE, what)
+    })
 }
 
 /// What is wrong with an option that is not for this plugin.
@@ -186,13 +198,6 @@ fn unfitting(arguments: &PackArguments, wraps: bool) -> Option<&'static str> {
     options
         .into_iter()
         .find_map(|(is_wrong, what)| is_wrong.then_some(what))
-}
-
-/// The ConfigMaps, which are JSON, as a user applies them.
-fn manifest(maps: Vec<String>) -> anyhow::Result<String> {
-    let tree = |map: String| json::parse(&map).map_err(|error| anyhow::anyhow!("a ConfigMap is JSON: {error}"));
-    let trees = maps.into_iter().map(tree).collect::<anyhow::Result<Vec<Tree>>>()?;
-    Ok(yaml::write_manifest(&trees))
 }
 
 /// The text of a file with a signature or an attestation.
