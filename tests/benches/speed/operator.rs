@@ -80,7 +80,7 @@ pub fn idle() -> Result<Vec<Row>> {
     let all = began.elapsed().as_secs_f64();
     quiet(&site)?;
     let mut rows = vec![memory(&site, all)?];
-    rows.push(look(&site)?);
+    rows.push(reconcile(&site)?);
     rows.extend(restart(&mut site)?);
     Ok(rows)
 }
@@ -98,7 +98,7 @@ fn memory(site: &Site, all: f64) -> Result<Row> {
 }
 
 /// Reconciles without changes: a field that affects no conversion is changed on each deployment.
-fn look(site: &Site) -> Result<Row> {
+fn reconcile(site: &Site) -> Result<Row> {
     let before = site.buckets("boson_reconcile_seconds")?;
     let conversions = site.metric("boson_conversions_total")?;
     site.kubectl(&["annotate", "boshdeployment", "--all", "bench=1"])?;
@@ -109,9 +109,9 @@ fn look(site: &Site) -> Result<Row> {
         .zip(&before)
         .map(|((limit, now), (_, then))| (*limit, now - then))
         .collect();
-    let (_, looks) = counts.last().context("no buckets")?;
+    let (_, reconciles) = counts.last().context("no buckets")?;
     let details = format!(
-        "of {looks:.0} looks, {:.0} conversions among them",
+        "of {reconciles:.0} reconciles, {:.0} conversions among them",
         site.metric("boson_conversions_total")? - conversions
     );
     Ok(Row::below(
@@ -142,13 +142,13 @@ fn restart(site: &mut Site) -> Result<Vec<Row>> {
     let before = site.writes()?;
     let began = Instant::now();
     let ready = site.start()?;
-    site.until("all looks", PATIENCE, |site| {
+    site.until("all reconciles", PATIENCE, |site| {
         Ok(site.metric("boson_conversions_total")? >= MANY as f64)
     })?;
     let all = began.elapsed().as_secs_f64();
     quiet(site)?;
     let written = site.writes()? - before;
-    let details = format!("every deployment looked at again after {all:.0} s");
+    let details = format!("every deployment reconciled again after {all:.0} s");
     let mut rows = vec![
         Row::below("operator: restart with 500, to ready", ready, 60.0, "s", &details),
         Row::below(
@@ -173,10 +173,10 @@ fn restart(site: &mut Site) -> Result<Vec<Row>> {
 
 /// Waits until there is no reconcile for ten seconds.
 fn quiet(site: &Site) -> Result<()> {
-    let looks = |site: &Site| site.metric("boson_reconcile_seconds_count");
-    let last = std::cell::Cell::new((looks(site)?, Instant::now()));
+    let reconciles = |site: &Site| site.metric("boson_reconcile_seconds_count");
+    let last = std::cell::Cell::new((reconciles(site)?, Instant::now()));
     site.until("a pause", PATIENCE, |site| {
-        let now = looks(site)?;
+        let now = reconciles(site)?;
         if now > last.get().0 {
             last.set((now, Instant::now()));
         }

@@ -70,7 +70,8 @@ fn swaps(site: &Site, directory: &Path) -> Result<Row> {
         PATIENCE,
         |site| Ok(using(site, None)? == DEPLOYMENTS),
     )?;
-    let conversions = site.metric("boson_conversions_total")?;
+    // The manifest itself causes warnings, each once for a deployment.
+    let (conversions, warnings) = (site.metric("boson_conversions_total")?, warnings(site)?);
     let mut last = String::new();
     for version in 0..SWAPS {
         last = install(site, directory, VERSIONS + version)?;
@@ -81,19 +82,7 @@ fn swaps(site: &Site, directory: &Path) -> Result<Row> {
         Ok(using(site, Some(&last))? == DEPLOYMENTS)
     })?;
     let conversions = site.metric("boson_conversions_total")? - conversions;
-    let events: Value = serde_json::from_str(&site.kubectl(&["get", "events.events.k8s.io", "--output=json"])?)?;
-    let is_failure = |event: &&Value| {
-        let ours = event["reportingController"]
-            .as_str()
-            .is_some_and(|name| name.starts_with("quarks."));
-        ours && event["type"] == "Warning" && event["regarding"]["kind"] == "BOSHDeployment"
-    };
-    let failed = events["items"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter(is_failure)
-        .count();
+    let failed = self::warnings(site)?.saturating_sub(warnings);
     let details = format!("of {conversions:.0}, {SWAPS} new versions for {DEPLOYMENTS} deployments");
     Ok(Row::below(
         "plugin: failed conversions while versions change",
@@ -102,6 +91,20 @@ fn swaps(site: &Site, directory: &Path) -> Result<Row> {
         "",
         &details,
     ))
+}
+
+/// How often the operator has emitted a warning about a deployment: each failed conversion is one.
+fn warnings(site: &Site) -> Result<u64> {
+    let events: Value = serde_json::from_str(&site.kubectl(&["get", "events.events.k8s.io", "--output=json"])?)?;
+    let is_warning = |event: &&Value| {
+        let ours = event["reportingController"]
+            .as_str()
+            .is_some_and(|name| name.starts_with("quarks."));
+        ours && event["type"] == "Warning" && event["regarding"]["kind"] == "BOSHDeployment"
+    };
+    let times = |event: &Value| event["series"]["count"].as_u64().unwrap_or(1);
+    let items = events["items"].as_array().into_iter().flatten();
+    Ok(items.filter(is_warning).map(times).sum())
 }
 
 /// Packs and applies a version; its digest.

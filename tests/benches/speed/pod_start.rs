@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 /// Pods of each kind.
 const PAIRS: usize = 5;
-/// The kubelet looks once in this time whether a container has ended. That is most of what a pod waits for.
+/// The kubelet checks once in this time whether a container has ended. That is most of what a pod waits for.
 const LOOK: Duration = Duration::from_secs(1);
 /// The image of the release in its registry.
 const IMAGE: &str = "shop:ubuntu-jammy-1.584-1.0.0";
