@@ -8,6 +8,7 @@ pub mod golden;
 pub mod patcher;
 pub mod registry;
 pub mod signing;
+pub mod sources;
 pub mod synthetic;
 pub mod templates;
 pub mod wit_changes;

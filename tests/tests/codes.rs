@@ -2,17 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use boson_tests::root;
+use boson_tests::{root, sources};
 use std::collections::HashSet;
 use std::fs;
-use std::path::{Path, PathBuf};
 
 #[test]
 fn every_explained_code_is_reported() {
     let (mut declared, mut words) = (Vec::new(), HashSet::new());
     for file in ["host", "plugins"]
         .iter()
-        .flat_map(|folder| sources(&root().join(folder)))
+        .flat_map(|folder| sources::below(&root().join(folder), "rs").unwrap())
     {
         let text = fs::read_to_string(&file).unwrap();
         for line in text.lines() {
@@ -36,13 +35,4 @@ fn constant(line: &str) -> Option<&str> {
     constant
         .starts_with(|c: char| c.is_ascii_uppercase())
         .then_some(constant)
-}
-
-/// The source files below `folder`.
-fn sources(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let (folders, mut all): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
-    all.retain(|path| path.extension().is_some_and(|extension| extension == "rs"));
-    all.extend(folders.iter().flat_map(|folder| sources(folder)));
-    all
 }

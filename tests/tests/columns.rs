@@ -2,9 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use boson_tests::root;
+use boson_tests::{root, sources};
 use std::fs;
-use std::path::{Path, PathBuf};
 
 const COLUMNS: usize = 120;
 
@@ -12,7 +11,7 @@ const COLUMNS: usize = 120;
 fn comments_fit_the_columns() {
     let mut wide = Vec::new();
     for folder in ["host", "plugins", "sdk", "tests"] {
-        for file in files(&root().join(folder), "rs") {
+        for file in sources::below(&root().join(folder), "rs").unwrap() {
             let text = fs::read_to_string(&file).unwrap();
             let comments = text
                 .lines()
@@ -33,7 +32,7 @@ fn comments_fit_the_columns() {
 #[test]
 fn pages_fit_the_columns() {
     let mut wide = Vec::new();
-    let pages = files(&root().join("docs"), "md");
+    let pages = sources::below(&root().join("docs"), "md").unwrap();
     for file in pages
         .into_iter()
         .filter(|file| !file.ends_with("reference/plugin-interface.md"))
@@ -53,16 +52,4 @@ fn pages_fit_the_columns() {
 
 fn is_wide(line: &str) -> bool {
     line.chars().count() > COLUMNS
-}
-
-/// The files below `folder` with this extension, except generated ones.
-fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let (folders, mut all): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
-    all.retain(|path| path.extension().is_some_and(|found| found == extension));
-    let sources = folders
-        .iter()
-        .filter(|folder| !["target", "node_modules"].iter().any(|name| folder.ends_with(name)));
-    all.extend(sources.flat_map(|folder| files(folder, extension)));
-    all
 }

@@ -321,8 +321,8 @@ impl Known {
         }
         if let Some(groups) = &chosen.groups {
             self.plugin = self.plugin.for_groups(groups);
+            self.used.instance_groups = Some(groups.clone());
         }
-        self.used.instance_groups.clone_from(&chosen.groups);
         self.settings = json::to_text(&chosen.settings.tree);
         self
     }

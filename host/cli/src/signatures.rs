@@ -1,6 +1,7 @@
 //! Which signatures and attestations of plugins the operator requires, and their verification. `host plugin verify`
 //! verifies in the same way.
 
+use crate::evidence::KeyNames;
 use boson_controllers::codes;
 use boson_document::Code;
 use boson_pipeline::Diagnostic;
@@ -81,22 +82,6 @@ struct Lack {
     help: &'static str,
 }
 
-/// The public keys in these files.
-///
-/// # Errors
-/// A file is not a public key.
-pub fn keys(files: &[PathBuf]) -> anyhow::Result<Keys> {
-    let mut keys = Keys::default();
-    for (file, text) in files.iter().zip(crate::files::read_all(files)?) {
-        let malformed = |_| {
-            let name = file.display();
-            anyhow::anyhow!("'{name}' is not a public key in PEM: ECDSA with P-256, Ed25519, or RSA from 2048 bits on")
-        };
-        keys.add(&text).map_err(malformed)?;
-    }
-    Ok(keys)
-}
-
 // === impl SignatureArguments ===
 
 impl SignatureArguments {
@@ -105,7 +90,7 @@ impl SignatureArguments {
     /// # Errors
     /// A file is not a public key, or no key was given.
     pub fn read(&self) -> anyhow::Result<Signatures> {
-        let keys = keys(&self.keys)?;
+        let (keys, _) = KeyNames::read(&self.keys)?;
         if self.mode != Mode::Off && keys.is_empty() {
             anyhow::bail!("--plugin-signatures requires a public key: --plugin-key FILE");
         }

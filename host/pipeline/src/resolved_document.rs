@@ -3,6 +3,12 @@
 use boson_document::Tree;
 use std::collections::HashMap;
 
+/// The name of the group; empty if it has none.
+pub fn name(document: &Tree) -> &str {
+    let group = document.items("instance_groups").first();
+    group.and_then(|group| group.str("name")).unwrap_or_default()
+}
+
 /// The jobs of the group.
 pub fn jobs(document: &Tree) -> &[Tree] {
     document

@@ -369,16 +369,6 @@ pub struct GroupRequest<'a> {
     pub resolved_secret: &'a str,
 }
 
-// === impl GroupRequest ===
-
-impl GroupRequest<'_> {
-    /// Name of the instance group; empty if it has none.
-    pub fn group_name(&self) -> &str {
-        let group = self.group.items("instance_groups").first();
-        group.and_then(|group| group.str("name")).unwrap_or_default()
-    }
-}
-
 /// A variable that needs an object.
 #[derive(Clone, Debug)]
 pub struct Variable {

@@ -15,7 +15,7 @@ use boson_pipeline::stage::{
     Origin, Provider, Rendered, Reply, Resolved, ResolvedGroup, StageError, Template, Variable, VariableRules,
     VariablesPlan, View,
 };
-use boson_pipeline::{Author, Stage, Stages};
+use boson_pipeline::{Author, Stage, Stages, resolved_document};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::iter;
@@ -304,7 +304,9 @@ impl Stages for Plugins {
     }
 
     fn convert_group(&self, request: &GroupRequest<'_>) -> Reply<Vec<Tree>> {
-        let plugin = &*self.rule(Stage::Bpm)?.serving(Some(request.group_name()));
+        let plugin = &*self
+            .rule(Stage::Bpm)?
+            .serving(Some(resolved_document::name(request.group)));
         let copies = request.jobs.iter().flat_map(|job| &job.bpm);
         let documents = copies.map(|copy| copy.document_name.as_str());
         let documents = iter::once(request.document_name).chain(documents);

@@ -7,7 +7,6 @@ use crate::evidence::{self, Item, KeyNames, Subjects};
 use crate::exit::Failed;
 use crate::output::{self, Color, Form};
 use crate::plugins;
-use crate::signatures;
 use boson_document::{Tree, json};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::{Sources, clean};
@@ -68,8 +67,7 @@ pub fn run(arguments: &InspectArguments, color: Color) -> Result<(), Failed> {
         Failed::Input
     };
     let fail = |failure: Failure| show(failure.diagnostic());
-    let names = KeyNames::read(&arguments.keys)?;
-    let keys = signatures::keys(&arguments.keys)?;
+    let (keys, names) = KeyNames::read(&arguments.keys)?;
     let found = Found::read(&arguments.component).map_err(|error| show(*error))?;
     // Before anything is done with it.
     check_digest(arguments, &found).map_err(|error| show(*error))?;

@@ -6,7 +6,7 @@ use crate::command::plugin_pack;
 use crate::evidence::KeyNames;
 use crate::exit::Failed;
 use crate::output::{self, Color, Form};
-use crate::signatures::{self, Signatures};
+use crate::signatures::Signatures;
 use boson_controllers::codes;
 use boson_document::{Tree, json};
 use boson_pipeline::Diagnostic;
@@ -105,8 +105,8 @@ pub fn run(arguments: &VerifyArguments, color: Color) -> Result<(), Failed> {
         output::show(&[error], &Sources::default(), color);
         Failed::Input
     };
-    let names = KeyNames::read(&arguments.keys)?;
-    let rule = Signatures::enforced(signatures::keys(&arguments.keys)?);
+    let (keys, names) = KeyNames::read(&arguments.keys)?;
+    let rule = Signatures::enforced(keys);
     let rule = match arguments.provenance {
         true => rule.with_provenance(arguments.builders.clone()),
         false => rule,

@@ -1,6 +1,7 @@
-//! The files of public keys, by the fingerprints of the keys.
+//! Public keys of files, and the names of the files by the fingerprints of the keys.
 
-use crate::signatures;
+use crate::files::read_all;
+use boson_signatures::Keys;
 use std::path::PathBuf;
 
 /// Names of public keys for messages.
@@ -10,18 +11,25 @@ pub struct KeyNames(Vec<(String, String)>);
 // === impl KeyNames ===
 
 impl KeyNames {
-    /// Those of the keys in these files.
+    /// The keys in these files, and their names.
     ///
     /// # Errors
     /// A file is not a public key.
-    pub fn read(files: &[PathBuf]) -> anyhow::Result<Self> {
-        let mut names = Vec::new();
-        for file in files {
-            let keys = signatures::keys(std::slice::from_ref(file))?;
-            let named = |fingerprint: &str| (fingerprint.to_string(), file.display().to_string());
-            names.extend(keys.fingerprints().map(named));
+    pub fn read(files: &[PathBuf]) -> anyhow::Result<(Keys, Self)> {
+        let (mut keys, mut names) = (Keys::default(), Vec::new());
+        for (file, text) in files.iter().zip(read_all(files)?) {
+            let name = file.display().to_string();
+            let malformed = |_| {
+                anyhow::anyhow!(
+                    "'{name}' is not a public key in PEM: ECDSA with P-256, Ed25519, or RSA from 2048 bits on"
+                )
+            };
+            keys.add(&text).map_err(malformed)?;
+            let new = keys.fingerprints().skip(names.len());
+            let new: Vec<_> = new.map(|fingerprint| (fingerprint.to_string(), name.clone())).collect();
+            names.extend(new);
         }
-        Ok(Self(names))
+        Ok((keys, Self(names)))
     }
 
     /// The file of a key.

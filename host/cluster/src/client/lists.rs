@@ -12,12 +12,8 @@ impl Cluster {
     /// # Errors
     /// See [`Error`].
     pub async fn list<K: Kind>(&self, namespace: &str, labels: &str) -> Result<Vec<K>, Error> {
-        let api: Api<K> = self.api(namespace);
         let query = ListParams::default().labels(labels);
-        let list = self
-            .call(&Subject::of::<K>(), Verb::List, labels, || api.list(&query))
-            .await?;
-        Ok(list.items)
+        self.objects(namespace, &query, labels).await
     }
 
     /// All objects with these fields.
@@ -25,12 +21,8 @@ impl Cluster {
     /// # Errors
     /// See [`Error`].
     pub async fn list_with_fields<K: Kind>(&self, namespace: &str, fields: &str) -> Result<Vec<K>, Error> {
-        let api: Api<K> = self.api(namespace);
         let query = ListParams::default().fields(fields);
-        let list = self
-            .call(&Subject::of::<K>(), Verb::List, fields, || api.list(&query))
-            .await?;
-        Ok(list.items)
+        self.objects(namespace, &query, fields).await
     }
 
     /// The metadata of all objects with these labels.
@@ -55,6 +47,14 @@ impl Cluster {
     ) -> Result<Vec<ObjectMeta>, Error> {
         let query = ListParams::default().labels(labels).fields(fields);
         self.metadata::<K>(namespace, &query, labels).await
+    }
+
+    async fn objects<K: Kind>(&self, namespace: &str, query: &ListParams, what: &str) -> Result<Vec<K>, Error> {
+        let api: Api<K> = self.api(namespace);
+        let list = self
+            .call(&Subject::of::<K>(), Verb::List, what, || api.list(query))
+            .await?;
+        Ok(list.items)
     }
 
     async fn metadata<K: Kind>(

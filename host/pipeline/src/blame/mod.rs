@@ -19,7 +19,7 @@ pub use codes::ALL as CODES;
 use crate::convert::{self, Conversion, Inputs};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::plain::{self, active};
-use crate::{Stage, Stages, object};
+use crate::{Stage, Stages, object, resolved_document};
 use boson_document::{Pointer, Tree};
 use boson_manifest::labels;
 use influence::influences;
@@ -315,7 +315,7 @@ impl Tracing<'_> {
         match groups.clone().find(|call| has(&call.objects)) {
             Some(call) if value_in(&call.objects, object, field).is_some() => {
                 let step = origins::of_group(self.stages, self.inputs, call, (object, field));
-                let by = self.stages.group_author(call.name()).called;
+                let by = self.stages.group_author(resolved_document::name(&call.group)).called;
                 Step { by, ..step }
             }
             None if value_in(&self.calls.of_deployment, object, field).is_some() => {

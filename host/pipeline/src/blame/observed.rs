@@ -41,16 +41,6 @@ pub struct GroupCall {
     pub objects: Vec<Tree>,
 }
 
-// === impl GroupCall ===
-
-impl GroupCall {
-    /// Name of the instance group.
-    pub fn name(&self) -> &str {
-        let group = self.group.items("instance_groups").first();
-        group.and_then(|group| group.str("name")).unwrap_or_default()
-    }
-}
-
 // === impl Observed ===
 
 impl<'s> Observed<'s> {

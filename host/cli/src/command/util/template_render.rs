@@ -142,15 +142,14 @@ fn write(arguments: &TemplateRenderArguments, rendered: &Rendered) -> anyhow::Re
 }
 
 fn pod<'a>(arguments: &TemplateRenderArguments, manifest: &'a Tree, releases: JobSources) -> Pod<'a> {
-    let group = manifest.items("instance_groups").first();
     let replicas = arguments
         .replicas
         .or_else(|| resolved_document::replicas(manifest))
         .unwrap_or(1);
     Pod {
         manifest,
-        group: group.and_then(|group| group.str("name")).unwrap_or_default(),
-        jobs: group.map_or(&[][..], |group| group.items("jobs")),
+        group: resolved_document::name(manifest),
+        jobs: resolved_document::jobs(manifest),
         index: instances::index(arguments.az_index, replicas, arguments.ordinal),
         releases,
     }
