@@ -34,7 +34,7 @@ fn has_target() -> bool {
 fn has(program: &str) -> bool {
     let found = Command::new(program).arg("--help").output().is_ok();
     if !found {
-        eprintln!("left out: there is no {program}; `.ci/setup test` installs it");
+        eprintln!("left out: there is no {program}");
     }
     found
 }
