@@ -48,6 +48,7 @@ use boson_cluster::serving::Health;
 use boson_pipeline::bundle::Permissions;
 use futures::{Stream, StreamExt, stream};
 use registry::Registry;
+use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::watch;
 use watches::Followed;
@@ -87,8 +88,12 @@ impl Plugins {
         })
     }
 
-    fn publish(&self, registry: Registry) {
+    /// Replaces them, and then unloads the components that are not among these digests. In this order: who still
+    /// selects from the earlier plugins, and does not find a component any more, can see that they were replaced.
+    fn publish(&self, registry: Registry, keep: impl FnOnce(&BTreeSet<String>)) {
+        let digests = registry.digests();
         self.replace(registry);
+        keep(&digests);
         self.changed.send_replace(());
     }
 

@@ -5,11 +5,13 @@ use super::document::{PluginDocument, Selector};
 use super::fault::Fault;
 use super::registry::{Entry, Good, Key, Registry, State};
 use super::selection::{Asking, Selection, select};
+use super::{PluginPolicy, Plugins};
 use boson_api::PluginUse;
 use boson_api::deployment::PluginChoice;
 use boson_api::stage::StageName;
 use boson_document::{Tree, json};
 use boson_pipeline::Stage;
+use std::sync::Arc;
 use std::time::Instant;
 
 fn document(name: &str, stage: Stage, order: i64) -> PluginDocument {
@@ -108,6 +110,20 @@ fn selected(registry: &Registry, choices: &[PluginChoice], used: &[PluginUse]) -
 
 fn names(selection: &Selection) -> Vec<&str> {
     selection.chosen.iter().map(|pick| pick.chosen.name.as_str()).collect()
+}
+
+#[test]
+fn a_component_is_unloaded_only_after_its_plugin_was_replaced() {
+    let one = |name| registry(vec![("here", "a", fine(document(name, Stage::Resources, 0), 1))]);
+    let plugins = Plugins::new("boson", PluginPolicy::default());
+    plugins.publish(one("first"), |_| {});
+    let before = plugins.now();
+    plugins.publish(one("second"), |digests| {
+        assert_eq!(digests, &["digest-of-second".to_string()].into());
+        // A deployment that is resolved now is known to be resolved again.
+        assert_eq!(plugins.now().digests(), *digests);
+        assert!(!Arc::ptr_eq(&before, &plugins.now()));
+    });
 }
 
 #[test]

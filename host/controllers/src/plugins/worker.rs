@@ -328,8 +328,7 @@ impl Worker<'_> {
         let metrics = self.cluster.metrics();
         metrics.plugins_loaded.set(loaded);
         metrics.plugins_refused.set(refused);
-        self.loader.host.keep(&registry.digests());
-        self.plugins.publish(registry);
+        self.plugins.publish(registry, |digests| self.loader.host.keep(digests));
     }
 }
 
