@@ -95,6 +95,26 @@ pub fn kill_all() {
     }
 }
 
+/// Waits until no descendant has this process's output open any more, but not longer than this.
+pub fn await_writers(patience: Duration) {
+    let end = Instant::now() + patience;
+    let outputs = ["/proc/self/fd/1", "/proc/self/fd/2"].map(|path| fs::read_link(path).ok());
+    let writes = |pid: Pid| {
+        let open = fs::read_dir(format!("/proc/{}/fd", pid.as_raw_nonzero()));
+        let mut files = open
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|fd| fs::read_link(fd.path()).ok());
+        files.any(|file| file.is_some() && outputs.contains(&file))
+    };
+    reap();
+    while has_children() && below().into_iter().any(writes) && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(5));
+        reap();
+    }
+}
+
 /// All descendants that have not ended.
 pub fn below() -> Vec<Pid> {
     let mut children: HashMap<i32, Vec<i32>> = HashMap::new();

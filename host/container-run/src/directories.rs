@@ -13,6 +13,9 @@ use crate::places::Places;
 /// User and group of vcap, in every stemcell.
 pub const VCAP: (u32, u32) = (1000, 1000);
 
+/// Mode of directories that are made above others.
+const PARENT_MODE: u32 = 0o770;
+
 /// Makes what the process needs. As root, they become vcap's, as under BPM; else they are the pod's volumes, which vcap
 /// may write to anyway.
 pub fn prepare(places: &Places, job: &str, process: &Process, root: bool) -> Result<()> {
@@ -50,10 +53,14 @@ fn complain(path: &Path, result: io::Result<()>) {
     }
 }
 
-fn make(path: &Path, mode: u32, root: bool) -> io::Result<()> {
+/// Makes a directory, and the ones above it that are missing: those become vcap's, too, because other jobs of the pod,
+/// which may not run as root, make theirs in them.
+pub fn make(path: &Path, mode: u32, root: bool) -> io::Result<()> {
     if !path.is_dir() {
-        let made = DirBuilder::new().recursive(true).mode(mode).create(path);
-        match made {
+        if let Some(above) = path.parent().filter(|above| !above.exists()) {
+            make(above, PARENT_MODE, root)?;
+        }
+        match DirBuilder::new().mode(mode).create(path) {
             Err(error) if !path.is_dir() => return Err(error),
             _ => {}
         }

@@ -12,6 +12,9 @@ use crate::instance::control::{Control, Request};
 use crate::output::relay::Relay;
 use crate::signals::{Event, Signals};
 
+/// How long the descendants of a program that has ended may write.
+pub const LAST_OUTPUT: Duration = Duration::from_secs(2);
+
 /// The sources of events.
 pub struct Events {
     signals: Signals,
@@ -97,6 +100,27 @@ impl Events {
         happened.ended = children::reap();
         happened.requests = self.control.as_mut().map(Control::requests).unwrap_or_default();
         happened
+    }
+
+    /// After a program's end: passes on what its descendants still write, and closes the pipes. A script that logs
+    /// through `exec > >(..)` ends before the program that writes its last lines. Does not wait long: a background
+    /// process may keep the pipe open.
+    pub fn last_output(&mut self) {
+        let end = Instant::now() + LAST_OUTPUT;
+        while self.relays.iter().any(|relay| !relay.is_done()) && Instant::now() < end {
+            let mut fds = Vec::new();
+            for relay in &self.relays {
+                fds.extend(relay.source().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+                fds.extend(relay.target().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::OUT)));
+            }
+            let until = self.relays.iter().filter_map(Relay::deadline).fold(end, Instant::min);
+            let timeout = timespec(until.saturating_duration_since(Instant::now()));
+            if !matches!(poll(&mut fds, Some(&timeout)), Ok(_) | Err(rustix::io::Errno::INTR)) {
+                break;
+            }
+            self.relays.iter_mut().for_each(Relay::pass);
+        }
+        self.finish();
     }
 
     /// Passes on what is left in the pipes of programs that have ended, and closes them.

@@ -174,6 +174,10 @@ impl Supervisor<'_> {
     }
 
     fn note_end(&mut self, code: u8) -> Result<()> {
+        if self.course == Course::Run {
+            // Why it ended may come from a program that it logs through.
+            self.events.last_output();
+        }
         children::kill_all();
         self.events.finish();
         self.service.clean();

@@ -105,7 +105,13 @@ fn crash(
         .filter(|_| is_ours(pod, &status.name, operator_image));
     let text = match message.map(str::trim).filter(|message| !message.is_empty()) {
         Some(message) => format!("it ended with code {}: {message}", end.exit_code),
-        None => format!("it ended with code {}", end.exit_code),
+        None => {
+            let (pod, container) = (pod.name_any(), &status.name);
+            format!(
+                "it ended with code {} (kubectl logs {pod} -c {container})",
+                end.exit_code
+            )
+        }
     };
     Some((word.into(), text))
 }
@@ -235,7 +241,10 @@ mod tests {
         let running = json!({"running": {"startedAt": ago(30)}});
         let waiting = json!({"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 20s restarting"}});
         for (state, last) in [(&end, &json!({})), (&running, &end), (&waiting, &end)] {
-            assert_eq!(of_main(state, last), ["c: CrashLoopBackOff: it ended with code 3"]);
+            assert_eq!(
+                of_main(state, last),
+                ["c: CrashLoopBackOff: it ended with code 3 (kubectl logs p-0 -c c)"]
+            );
         }
         let long = json!({"running": {"startedAt": ago(3600)}});
         assert_eq!(
@@ -244,11 +253,11 @@ mod tests {
         );
         assert_eq!(
             of_main(&ended(0, "Completed", ""), &json!({})),
-            ["c: CrashLoopBackOff: it ended with code 0"]
+            ["c: CrashLoopBackOff: it ended with code 0 (kubectl logs p-0 -c c)"]
         );
         assert_eq!(
             of_main(&waiting, &ended(137, "OOMKilled", "")),
-            ["c: OOMKilled: it ended with code 137"]
+            ["c: OOMKilled: it ended with code 137 (kubectl logs p-0 -c c)"]
         );
     }
 

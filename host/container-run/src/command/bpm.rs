@@ -185,6 +185,9 @@ fn run_once(places: &Places, call: &Call) -> Result<u8> {
     loop {
         service.tick(&mut events)?;
         if let Phase::Ended(code) = service.phase() {
+            if !stopping {
+                events.last_output();
+            }
             children::kill_all();
             events.finish();
             return Ok(code);

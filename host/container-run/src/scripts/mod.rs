@@ -11,7 +11,7 @@ use std::os::fd::OwnedFd;
 use rustix::process::Pid;
 
 use crate::arguments::Flags;
-use crate::directories::VCAP;
+use crate::directories::{VCAP, make};
 use crate::environment;
 use crate::events::Events;
 use crate::exec_as::Changes;
@@ -24,6 +24,8 @@ use crate::places::Places;
 
 /// The agent runs scripts this much nicer than itself; drain scripts and errands are as important as it is.
 const NICE: i32 = 5;
+/// Mode of a job's log directory, as the agent makes it.
+const LOGS_MODE: u32 = 0o770;
 /// What a drain script may answer, in bytes.
 const ANSWER: usize = 64 << 10;
 
@@ -109,13 +111,14 @@ impl<'a> Script<'a> {
     /// The group is vcap's (root's under BOSH), so that the sidecar for logs, which does not run as root, can read it.
     fn log(&self, word: &str) -> LogFile {
         let directory = self.places.logs(&self.flags.job);
+        let root = rustix::process::geteuid().is_root();
         if !directory.is_dir() {
-            // Opening the file then reports the error.
-            drop(std::fs::create_dir_all(&directory));
+            // The job's processes write there, too. Opening the file reports the error.
+            drop(make(&directory, LOGS_MODE, root));
         }
         let access = Access {
             mode: 0o640,
-            owner: rustix::process::geteuid().is_root().then_some((0, VCAP.1)),
+            owner: root.then_some((0, VCAP.1)),
         };
         let rotation = Rotation {
             size: self.flags.log_size,

@@ -7,7 +7,7 @@ use rustix::process::{Pid, Signal};
 use super::{Record, Script};
 use crate::arguments::Flags;
 use crate::children::{self, Ended};
-use crate::events::Events;
+use crate::events::{Events, LAST_OUTPUT};
 use crate::failure::Result;
 use crate::output::say::say;
 use crate::places::Places;
@@ -26,7 +26,7 @@ pub fn script(places: &Places, flags: &Flags) -> Result<u8> {
     children::adopt_orphans();
     let pid = script.start(&[], &[], Record::Files, &mut events)?;
     let code = finish(pid, &mut events)?;
-    events.finish();
+    events.last_output();
     if code != 0 {
         say(&format!(
             "script '{}' of job '{}' failed: exit status {code}",
@@ -43,6 +43,7 @@ pub fn errand(places: &Places, flags: &Flags) -> Result<u8> {
     children::adopt_orphans();
     let pid = Script::new(places, flags, "run").start(&[], &[], Record::Container, &mut events)?;
     let code = finish(pid, &mut events)?;
+    children::await_writers(LAST_OUTPUT);
     children::kill_all();
     Ok(code)
 }

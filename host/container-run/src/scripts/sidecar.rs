@@ -96,7 +96,7 @@ pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
     loop {
         sidecar.proceed()?;
         if let Some(code) = sidecar.end {
-            sidecar.events.finish();
+            sidecar.events.last_output();
             children::kill_all();
             return Ok(code);
         }
@@ -286,6 +286,7 @@ impl Sidecar<'_> {
             Course::PostStart(pid) if pid == ended.pid => {
                 self.report("post-start", ended.code);
                 if failed {
+                    self.events.last_output();
                     return Err(Failure {
                         code: 1,
                         text: "the container exits and is restarted with post-start".to_string(),

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::pod::Pod;
+use crate::pod::{LATE_WRITER, Pod};
 
 /// A volume of job sources with one release, and scripts of the job `j`.
 fn volume(pod: &Pod, scripts: &[(&str, &str)]) -> String {
@@ -45,6 +45,15 @@ fn scripts_change_the_sources_in_their_order() {
     let changed = fs::read_to_string(pod.path("all-releases/jobs-src/r/j/templates/app.erb")).unwrap();
     assert_eq!(changed, "port: 1\nfirst\nsecond: 2\n");
     assert!(!pod.path("all-releases/saved/j").exists());
+}
+
+#[test]
+fn the_last_lines_of_a_script_that_fails_are_not_lost() {
+    let pod = Pod::new();
+    let text = format!("{LATE_WRITER}; echo why; exit 3\n");
+    let volume = volume(&pod, &[("0000-jobs-0", &text)]);
+    let (code, output, _) = run(&pod, &volume);
+    assert_eq!((code, output.as_str()), (3, "why\n"));
 }
 
 #[test]

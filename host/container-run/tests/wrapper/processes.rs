@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 
 use serde_json::json;
 
-use crate::pod::{Pod, is_root, until};
+use crate::pod::{LATE_WRITER, Pod, is_root, until};
 
 #[test]
 fn the_exit_status_is_that_of_the_process() {
@@ -20,6 +20,15 @@ fn the_exit_status_is_that_of_the_process() {
         pod.job("j", text, json!({}));
         assert_eq!(pod.process("j").wait(), expected, "{text}");
     }
+}
+
+#[test]
+fn the_last_lines_of_a_process_that_logs_through_another_program_are_not_lost() {
+    let pod = Pod::new();
+    pod.job("j", &format!("{LATE_WRITER}; echo why; exit 3"), json!({}));
+    let mut container = pod.process("j");
+    assert_eq!((container.wait(), container.output().as_str()), (3, "why\n"));
+    assert_eq!(pod.read("sys/log/j/j.stdout.log"), "why\n");
 }
 
 #[test]
@@ -164,6 +173,47 @@ fn a_privileged_process_stays_root() {
     let mut container = pod.process("j");
     assert_eq!(container.wait(), 0);
     assert_eq!(container.output(), "0\nNoNewPrivs:\t0\n");
+}
+
+#[test]
+fn directories_that_root_makes_above_others_are_vcaps() {
+    if !is_root() {
+        return;
+    }
+    let pod = Pod::new();
+    // As the kubelet makes volumes: for the group of vcap.
+    for volume in ["vcap/sys/run", "vcap/data", "vcap/sys/log"] {
+        chown(pod.path(volume), None, Some(1000)).unwrap();
+        fs::set_permissions(pod.path(volume), fs::Permissions::from_mode(0o2770)).unwrap();
+    }
+    let volume = |name: &str| json!([{"path": pod.path("vcap/data/shared/deep").join(name), "writable": true}]);
+    pod.job("j", "exit 0", json!({"volumes": volume("j")}));
+    assert_eq!(pod.process("j").wait(), 0);
+    for path in [
+        "sys/run/bpm",
+        "sys/run/bpm/j",
+        "data/shared",
+        "data/shared/deep",
+        "data/shared/deep/j",
+    ] {
+        let made = fs::metadata(pod.path("vcap").join(path)).unwrap();
+        assert_eq!((made.uid(), made.gid()), (1000, 1000), "{path}");
+    }
+    // The container of another job, which does not start as root.
+    pod.job(
+        "k",
+        "cat $POD/vcap/sys/run/bpm/k/k.pid; echo; echo $$",
+        json!({"volumes": volume("k")}),
+    );
+    fs::remove_dir(pod.path("vcap/sys/log/k")).unwrap();
+    let vcap = ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups"];
+    let (code, output, error) = pod.run(pod.command_under(&vcap, &["process", "--job", "k", "--process", "k"]));
+    let lines: Vec<&str> = output.lines().collect();
+    assert!(
+        code == 0 && lines.len() == 2 && lines[0] == lines[1],
+        "{output} {error}"
+    );
+    assert!(pod.path("vcap/data/shared/deep/k").is_dir(), "{error}");
 }
 
 #[test]

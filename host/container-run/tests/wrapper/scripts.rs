@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::pod::{Pod, until};
+use crate::pod::{LATE_WRITER, Pod, until};
 
 #[test]
 fn a_script_has_the_agents_environment_and_log_files() {
@@ -43,6 +43,29 @@ fn a_script_has_the_agents_environment_and_log_files() {
         .permissions()
         .mode();
     assert_eq!(mode & 0o777, 0o640);
+}
+
+#[test]
+fn the_last_lines_of_a_script_that_logs_through_another_program_are_not_lost() {
+    let pod = Pod::new();
+    let text = format!("{LATE_WRITER}; echo why; exit 3");
+    for (name, run) in [
+        ("pre-start", &["script", "--job", "j", "--name", "pre-start"][..]),
+        ("run", &["errand", "--job", "j"]),
+        ("post-start", &["scripts", "--job", "j", "--scripts", "j"]),
+    ] {
+        pod.script("j", name, &text);
+        let (code, output, error) = pod.run(pod.command(run));
+        assert!(code != 0 && output == "why\n", "{name}: {output} {error}");
+    }
+    assert_eq!(pod.read("sys/log/j/pre-start.stdout.log"), "why\n");
+}
+
+#[test]
+fn a_background_process_that_keeps_the_output_does_not_keep_the_container() {
+    let pod = Pod::new();
+    pod.script("j", "pre-start", "sleep 1000 & exit 3");
+    assert_eq!(pod.start(&["script", "--job", "j", "--name", "pre-start"]).wait(), 3);
 }
 
 #[test]
