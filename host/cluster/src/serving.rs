@@ -11,9 +11,8 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::convert::Infallible;
-use std::fmt::Write;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -41,7 +40,25 @@ pub enum State {
 /// The states of all parts.
 #[derive(Clone, Debug, Default)]
 pub struct Health {
-    parts: Arc<Mutex<BTreeMap<String, Part>>>,
+    parts: Arc<Mutex<BTreeMap<PartName, Part>>>,
+}
+
+/// A part, possibly one of several that serve a namespace each.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PartName {
+    /// What it is.
+    pub name: String,
+    /// Its namespace. Nobody reads it here: every pod can, and which namespaces are served is none of its business.
+    pub namespace: Option<String>,
+}
+
+impl From<&str> for PartName {
+    fn from(name: &str) -> Self {
+        Self {
+            name: name.into(),
+            namespace: None,
+        }
+    }
 }
 
 /// The state of a part.
@@ -56,18 +73,19 @@ struct Part {
 
 impl Health {
     /// Sets the state of a part. An unknown part does not count, so set [`State::Starting`] before it starts.
-    pub fn set(&self, part: &str, state: State) {
+    pub fn set(&self, part: impl Into<PartName>, state: State) {
         let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
         parts.insert(part.into(), Part { state, trouble: None });
     }
 
     /// Reports a trouble of a part that an administrator has to fix. It counts until the next [`Health::set`] of the
     /// part, or for a while.
-    pub fn trouble(&self, part: &str, words: String) {
+    pub fn trouble(&self, part: impl Into<PartName>, words: String) {
+        let part = part.into();
         let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
-        let state = parts.get(part).map_or(State::Starting, |part| part.state);
+        let state = parts.get(&part).map_or(State::Starting, |part| part.state);
         let trouble = Some((words, Instant::now()));
-        parts.insert(part.into(), Part { state, trouble });
+        parts.insert(part, Part { state, trouble });
     }
 
     /// Whether all parts work.
@@ -85,29 +103,25 @@ impl Health {
         parts.values().all(good)
     }
 
-    /// A line for each part.
+    /// A line for each part, or for each of the different states of those with the same name.
     fn text(&self) -> String {
         let parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut out = String::new();
-        for (name, part) in parts.iter() {
-            let word = match part.state {
-                State::Starting => "starting",
-                State::Working => "ok",
-                State::Ended => "ended",
-            };
-            // Writing to a string never fails.
-            let _ = match part.trouble() {
-                Some(words) => writeln!(out, "{name}: {words}"),
-                None => writeln!(out, "{name}: {word}"),
-            };
-        }
-        out
+        let line = |(part, state): (&PartName, &Part)| format!("{}: {}\n", part.name, state.words());
+        parts.iter().map(line).collect::<BTreeSet<_>>().into_iter().collect()
     }
 }
 
 // === impl Part ===
 
 impl Part {
+    fn words(&self) -> &str {
+        self.trouble().unwrap_or(match self.state {
+            State::Starting => "starting",
+            State::Working => "ok",
+            State::Ended => "ended",
+        })
+    }
+
     fn trouble(&self) -> Option<&str> {
         let fresh = self.trouble.as_ref().filter(|(_, since)| since.elapsed() < TROUBLE);
         fresh.map(|(words, _)| words.as_str())
@@ -220,6 +234,21 @@ mod tests {
         let answer = tokio::time::timeout(HEADERS / 2, ask(address, "/live")).await;
         assert!(answer.unwrap().starts_with("HTTP/1.1 200"));
         drop(silent);
+    }
+
+    #[test]
+    fn namespaces_are_not_named() {
+        let health = Health::default();
+        let part = |namespace: &str| PartName {
+            namespace: Some(namespace.into()),
+            ..PartName::from("watch")
+        };
+        health.set(part("one"), State::Working);
+        health.set(part("two"), State::Working);
+        assert_eq!(health.text(), "watch: ok\n");
+        health.trouble(part("two"), "the operator may not list secrets".into());
+        assert_eq!(health.text(), "watch: ok\nwatch: the operator may not list secrets\n");
+        assert!(!health.is_ready());
     }
 
     #[tokio::test]

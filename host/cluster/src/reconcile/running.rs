@@ -5,7 +5,7 @@ use super::spawned::Spawned;
 use crate::client::{ANSWER, Cluster, Error, Kind, Outage, api};
 use crate::metrics::{Metrics, Outcome, Reconcile};
 use crate::namespaces::Scope;
-use crate::serving::{Health, State};
+use crate::serving::{Health, PartName, State};
 use boson_manifest::labels;
 use futures::FutureExt;
 use futures::stream::{self, Stream, StreamExt};
@@ -188,8 +188,8 @@ impl Running {
     fn deaf(&self, controller: &'static str, namespace: &Option<String>, error: &watcher::Error) {
         match Error::of_watch(error) {
             Some(error) => {
-                tracing::warn!(controller, %error, "cannot watch");
-                self.health.trouble(&part(controller, namespace), error.to_string());
+                tracing::warn!(controller, namespace, %error, "cannot watch");
+                self.health.trouble(part(controller, namespace), error.to_string());
             }
             None => tracing::debug!(controller, %error, "a watch was interrupted"),
         }
@@ -206,14 +206,22 @@ impl Running {
     /// itself.
     fn ready_when_listed<K: Kind + 'static>(&self, controller: &'static str, namespace: &Option<String>) {
         let (part, health) = (part(controller, namespace), self.health.clone());
-        health.set(&part, State::Starting);
+        health.set(part.clone(), State::Starting);
         let objects: Api<K> = api(&self.client, namespace);
         tokio::spawn(async move {
             let one = ListParams::default().limit(1);
+            let mut reported = None;
             loop {
                 match timeout(ANSWER, objects.list_metadata(&one)).await {
-                    Ok(Ok(_)) => return health.set(&part, State::Working),
-                    Ok(Err(error)) => health.trouble(&part, Error::of_list::<K>(&error).to_string()),
+                    Ok(Ok(_)) => return health.set(part, State::Working),
+                    Ok(Err(error)) => {
+                        let error = Error::of_list::<K>(&error).to_string();
+                        if reported.as_ref() != Some(&error) {
+                            tracing::warn!(controller, namespace = part.namespace, error, "cannot list");
+                            reported = Some(error.clone());
+                        }
+                        health.trouble(part.clone(), error);
+                    }
                     Err(_) => {}
                 }
                 tokio::time::sleep(AGAIN).await;
@@ -225,7 +233,7 @@ impl Running {
     fn ended(&self, controller: &'static str, namespace: &Option<String>) {
         if !*self.stop.borrow() {
             tracing::error!(controller, "ended unexpectedly");
-            self.health.set(&part(controller, namespace), State::Ended);
+            self.health.set(part(controller, namespace), State::Ended);
         }
     }
 
@@ -248,10 +256,10 @@ async fn caught<K: Resource<DynamicType = ()>>(
     done.unwrap_or_else(|_| Err(Error::defect(object)))
 }
 
-fn part(controller: &str, namespace: &Option<String>) -> String {
-    match namespace {
-        Some(namespace) => format!("{controller} in {namespace}"),
-        None => controller.into(),
+fn part(controller: &str, namespace: &Option<String>) -> PartName {
+    PartName {
+        namespace: namespace.clone(),
+        ..PartName::from(controller)
     }
 }
 

@@ -5,7 +5,7 @@ use super::follow::Listing;
 use super::marks;
 use boson_api::PluginApproval;
 use boson_cluster::client::{Cluster, Error, WatchBackoff, api};
-use boson_cluster::serving::{Health, State};
+use boson_cluster::serving::{Health, PartName, State};
 use futures::StreamExt;
 use futures::future::join_all;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -90,14 +90,18 @@ impl Followed {
             + Send
             + 'static,
     {
-        health.set(part, State::Starting);
+        let name = PartName {
+            namespace: namespace.clone(),
+            ..PartName::from(part)
+        };
+        health.set(name.clone(), State::Starting);
         let events = watcher(api::<K>(&cluster.client(), namespace), selector).backoff(WatchBackoff::default());
         let mut events = pin!(events);
         while let Some(event) = events.next().await {
             match event {
                 Ok(event) => {
                     if matches!(event, Event::InitDone) {
-                        health.set(part, State::Working);
+                        health.set(name.clone(), State::Working);
                     }
                     if take(event) {
                         self.changed.send_replace(());
@@ -105,8 +109,8 @@ impl Followed {
                 }
                 Err(error) => match Error::of_watch(&error) {
                     Some(error) => {
-                        tracing::warn!(%error, "cannot watch {part}");
-                        health.trouble(part, error.to_string());
+                        tracing::warn!(namespace, %error, "cannot watch {part}");
+                        health.trouble(name.clone(), error.to_string());
                     }
                     None => tracing::debug!(%error, "a watch of {part} was interrupted"),
                 },
