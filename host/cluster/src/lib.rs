@@ -10,6 +10,7 @@
 //! | [`namespaces`] | which namespaces are served |
 //! | [`lease`] | leader election |
 //! | [`metrics`], [`serving`] | metrics and health, over HTTP |
+//! | [`places`] | limits for the clients of a server |
 
 pub mod cache;
 pub mod client;
@@ -18,6 +19,7 @@ pub mod lease;
 pub mod metrics;
 pub mod namespaces;
 pub mod objects;
+pub mod places;
 pub mod reconcile;
 pub mod serving;
 

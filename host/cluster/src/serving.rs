@@ -4,6 +4,7 @@
 //! answered. `/live` succeeds until a part ends that should run for ever; then only a restart helps.
 
 use crate::metrics::Metrics;
+use crate::places::{Known, Places};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::CONTENT_TYPE;
@@ -11,13 +12,12 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
-use tokio::task::AbortHandle;
 
 /// Longest time for the headers of a request.
 const HEADERS: Duration = Duration::from_secs(5);
@@ -138,9 +138,9 @@ pub async fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
 
 /// Serves until it is dropped.
 pub async fn serve(listener: TcpListener, health: Health, metrics: Arc<Metrics>) {
-    let mut clients: VecDeque<AbortHandle> = VecDeque::new();
+    let mut places = Places::new(CLIENTS, CLIENTS / 4);
     loop {
-        let (stream, _) = match listener.accept().await {
+        let (stream, peer) = match listener.accept().await {
             Ok(accepted) => accepted,
             Err(error) => {
                 // Most likely out of file descriptors: temporary, but not brief.
@@ -149,11 +149,6 @@ pub async fn serve(listener: TcpListener, health: Health, metrics: Arc<Metrics>)
                 continue;
             }
         };
-        clients.retain(|client| !client.is_finished());
-        if clients.len() >= CLIENTS {
-            // Drop the oldest. If the newest were refused, silent clients could make the kubelet restart the operator.
-            clients.pop_front().into_iter().for_each(|client| client.abort());
-        }
         let (health, metrics) = (health.clone(), metrics.clone());
         let client = tokio::spawn(async move {
             let service = service_fn(move |request| {
@@ -166,7 +161,8 @@ pub async fn serve(listener: TcpListener, health: Health, metrics: Arc<Metrics>)
                 tracing::debug!(%error, "a client disconnected");
             }
         });
-        clients.push_back(client.abort_handle());
+        // Nobody has to show anything here, so all are strangers.
+        places.give(peer.ip(), Known::default(), client.abort_handle());
     }
 }
 

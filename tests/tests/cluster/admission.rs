@@ -4,7 +4,17 @@
 use crate::operator::{Environment, PATIENCE, config_map};
 use boson_tests::cluster::{Answer, free_port};
 use serde_json::{Value, json};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use tokio_rustls::rustls::crypto::aws_lc_rs;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 /// An environment whose operator runs the webhook.
 fn env(name: &str) -> Environment {
@@ -183,16 +193,79 @@ fn two_operators_agree_on_one_authority_and_strangers_learn_nothing() {
     let ask = |path: &str| {
         let url = format!("https://{address}/{path}");
         let mut curl = std::process::Command::new("curl");
-        curl.args(["--silent", "--write-out", "%{http_code}", "--data", "{}", "--cacert"]);
+        // Whoever does not know the path, or asks nothing, has to connect again.
+        let answer = "%{http_code} %header{connection}";
+        curl.args(["--silent", "--write-out", answer, "--data", "{}", "--cacert"]);
         let output = curl.arg(&authority).arg(url).output().unwrap();
         String::from_utf8(output.stdout).unwrap()
     };
-    assert_eq!(ask("validate"), "404");
+    assert_eq!(ask("validate"), "404 close");
     let path = first.decoded(&secret["data"]["path"]).unwrap();
     assert_eq!(
         ask(&format!("{path}/deployments")),
-        "400",
+        "400 close",
         "known, but that is no question"
     );
-    assert_eq!([ask(&path), ask(&format!("{path}/deployments/x"))], ["404", "400"]);
+    assert_eq!(
+        [ask(&path), ask(&format!("{path}/deployments/x"))],
+        ["404 close", "400 close"]
+    );
+}
+
+/// A connection that asks nothing.
+async fn idle(address: &str, authority: &[u8]) -> TlsStream<TcpStream> {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(CertificateDer::pem_slice_iter(authority).map(Result::unwrap));
+    let provider = Arc::new(aws_lc_rs::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap();
+    let config = config.with_root_certificates(roots).with_no_client_auth();
+    let stream = TcpStream::connect(address).await.unwrap();
+    let name = ServerName::try_from("127.0.0.1").unwrap();
+    TlsConnector::from(Arc::new(config))
+        .connect(name, stream)
+        .await
+        .unwrap()
+}
+
+#[test]
+fn idle_connections_lock_nobody_out() {
+    let mut env = env("idle-clients");
+    env.apply(&[config_map(
+        "broken",
+        "ops",
+        "- type: remove\n  path: /instance_gruops/0\n",
+    )])
+    .unwrap();
+    env.deploy().unwrap();
+    let broken = env.deployment(&["broken"]);
+    until(&env, &broken, "a refusal", |answer| !answer.success);
+    let configuration = format!("validatingwebhookconfiguration/boson.{}", env.namespace);
+    let url = &env.get(&configuration).unwrap()["webhooks"][0]["clientConfig"]["url"];
+    let address = url.as_str().unwrap().split('/').nth(2).unwrap().to_string();
+    let secret = env.get("secret/boson-webhook").unwrap();
+    let authority = env.decoded(&secret["data"]["ca.crt"]).unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let mut clients = runtime.block_on(async {
+        let mut clients = Vec::new();
+        // More than it has places.
+        for _ in 0..300 {
+            let client = timeout(PATIENCE / 2, idle(&address, authority.as_bytes())).await;
+            clients.push(client.expect("a place for a new client"));
+        }
+        clients
+    });
+    // With another authority, the API server has to connect again.
+    env.kubectl(&["delete", "secret/boson-webhook"]).unwrap();
+    until(&env, &broken, "a refusal with another certificate", |answer| {
+        !answer.success
+            && env
+                .get("secret/boson-webhook")
+                .is_ok_and(|new| new["data"] != secret["data"])
+    });
+    // The last one gives its place back by itself, too.
+    let last = clients.last_mut().unwrap();
+    let closed = runtime.block_on(async { timeout(PATIENCE / 2, last.read(&mut [0])).await });
+    assert!(closed.is_ok(), "{closed:?}");
 }

@@ -6,11 +6,12 @@ use super::material::Material;
 use super::{DELETIONS, DEPLOYMENTS, DeletionReviewer, DeploymentReviewer, PART, PODS, PodReviewer, answer};
 use crate::links::DigestKey;
 use boson_cluster::metrics::{Metrics, Review};
+use boson_cluster::places::{Known, Places};
 use boson_cluster::serving::{Health, State};
 use futures::StreamExt;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -21,7 +22,6 @@ use std::pin::pin;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::crypto::aws_lc_rs;
@@ -31,9 +31,11 @@ use tokio_rustls::rustls::{self, ServerConfig};
 
 /// Most connections at a time. An API server keeps a few open.
 const CLIENTS: usize = 256;
-/// Limit for the handshake, and for the body of a request.
+/// Most connections from one address on which no review was requested yet.
+const STRANGERS: usize = 32;
+/// Limit for the handshake, for the first request, and for the body of a request.
 const PROMPT: Duration = Duration::from_secs(5);
-/// Limit for the next request on a connection.
+/// Limit for the next request of an API server.
 const IDLE: Duration = Duration::from_secs(120);
 /// Most bytes of a request. It holds an object twice, and the API server stores no object over 1.5 MiB.
 const BODY: usize = 8 << 20;
@@ -153,13 +155,10 @@ fn new(material: &Material) -> Result<Current, String> {
 }
 
 async fn accept(listener: TcpListener, current: &Shared, reviewers: &Arc<Reviewers>) {
-    let places = Arc::new(Semaphore::new(CLIENTS));
+    let mut places = Places::new(CLIENTS, STRANGERS);
     loop {
-        let Ok(place) = places.clone().acquire_owned().await else {
-            return;
-        };
-        let stream = match listener.accept().await {
-            Ok((stream, _)) => stream,
+        let (stream, peer) = match listener.accept().await {
+            Ok(accepted) => accepted,
             Err(error) => {
                 // Most likely out of file descriptors: temporary, but not brief.
                 tracing::warn!(%error, "cannot accept a connection of the API server");
@@ -167,16 +166,15 @@ async fn accept(listener: TcpListener, current: &Shared, reviewers: &Arc<Reviewe
                 continue;
             }
         };
-        let (current, reviewers) = (current.clone(), reviewers.clone());
-        tokio::spawn(async move {
-            converse(stream, current, reviewers).await;
-            drop(place);
-        });
+        let known = Known::default();
+        let client = tokio::spawn(converse(stream, current.clone(), reviewers.clone(), known.clone()));
+        places.give(peer.ip(), known, client.abort_handle());
     }
 }
 
-/// One connection. It keeps its first certificate, but the path is checked for each request.
-async fn converse(stream: TcpStream, current: Shared, reviewers: Arc<Reviewers>) {
+/// One connection. It keeps its first certificate, but the path is checked for each request. `known` is set by the
+/// first request with the path, and without one the connection is closed soon.
+async fn converse(stream: TcpStream, current: Shared, reviewers: Arc<Reviewers>, known: Known) {
     let Some(tls) = now(&current).map(|current| current.tls) else {
         return;
     };
@@ -184,12 +182,18 @@ async fn converse(stream: TcpStream, current: Shared, reviewers: Arc<Reviewers>)
         return;
     };
     let service = service_fn(|request| {
-        let (current, reviewers) = (current.clone(), reviewers.clone());
-        async move { Ok::<_, Infallible>(respond(request, &current, &reviewers).await) }
+        let (current, reviewers, known) = (current.clone(), reviewers.clone(), known.clone());
+        async move { Ok::<_, Infallible>(respond(request, &current, &reviewers, &known).await) }
     });
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(IDLE);
-    if let Err(error) = http.serve_connection(TokioIo::new(stream), service).await {
+    let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
+    let served = match timeout(PROMPT, &mut connection).await {
+        Ok(served) => served,
+        Err(_) if known.get() => connection.await,
+        Err(_) => return,
+    };
+    if let Err(error) = served {
         tracing::debug!(%error, "a client of the webhook disconnected");
     }
 }
@@ -198,15 +202,21 @@ fn now(current: &Shared) -> Option<Current> {
     current.read().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-async fn respond(request: Request<Incoming>, current: &Shared, reviewers: &Reviewers) -> Response<Full<Bytes>> {
+async fn respond(
+    request: Request<Incoming>,
+    current: &Shared,
+    reviewers: &Reviewers,
+    known: &Known,
+) -> Response<Full<Bytes>> {
     // A client without the path learns nothing, not even that the path exists.
-    let known = now(current).and_then(|current| {
+    let asked = now(current).and_then(|current| {
         let what = request.uri().path().strip_prefix(&current.path)?.strip_prefix('/')?;
         Some(what.to_string())
     });
-    let Some(what) = known.filter(|_| request.method() == Method::POST) else {
+    let Some(what) = asked.filter(|_| request.method() == Method::POST) else {
         return response(StatusCode::NOT_FOUND, Bytes::new());
     };
+    known.set();
     let body = Limited::new(request.into_body(), BODY).collect();
     let Ok(Ok(body)) = timeout(PROMPT, body).await else {
         return response(StatusCode::BAD_REQUEST, Bytes::new());
@@ -217,9 +227,15 @@ async fn respond(request: Request<Incoming>, current: &Shared, reviewers: &Revie
     }
 }
 
+/// After an error, the connection is closed.
 fn response(code: StatusCode, body: Bytes) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(body));
     *response.status_mut() = code;
+    if code != StatusCode::OK {
+        response
+            .headers_mut()
+            .insert(CONNECTION, HeaderValue::from_static("close"));
+    }
     let kind = HeaderValue::from_static("application/json");
     response.headers_mut().insert(CONTENT_TYPE, kind);
     response
