@@ -3,9 +3,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-use boson_tests::{Ran, Run, host};
+use boson_tests::{Ran, Run, binary, host};
 use std::fs;
 use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// Values of every kind that an escape, a cut or a cleanup could hide from a comparison of whole strings.
 const VALUES: [&str; 8] = [
@@ -304,4 +306,29 @@ fn words_given_on_the_command_line_and_our_own_help_are_not_redacted() {
         ran.stderr
     );
     assert!(!ran.stderr.contains("<redacted>"), "{}", ran.stderr);
+}
+
+#[test]
+fn no_process_dumps_its_memory() {
+    let mut command = Command::new("sh");
+    // As large as the system allows.
+    command.args(["-c", "ulimit -Sc $(ulimit -Hc); exec \"$0\" interpolate -"]);
+    let mut child = command.arg(binary().unwrap()).stdin(Stdio::piped()).spawn().unwrap();
+    let limits = format!("/proc/{}/limits", child.id());
+    let began = Instant::now();
+    loop {
+        let limits = fs::read_to_string(&limits).unwrap();
+        let core = limits
+            .lines()
+            .find(|line| line.starts_with("Max core file size"))
+            .unwrap();
+        let words: Vec<&str> = core.split_whitespace().skip(4).take(2).collect();
+        if words == ["1", "1"] || words == ["0", "0"] {
+            break;
+        }
+        assert!(began.elapsed() < Duration::from_secs(60), "{core}");
+        std::thread::yield_now();
+    }
+    drop(child.stdin.take());
+    child.wait().unwrap();
 }

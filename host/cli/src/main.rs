@@ -38,6 +38,8 @@ mod unpack;
 mod user_cache;
 mod web;
 
+use anyhow::Context;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::process::ExitCode;
 
 /// The system's allocator retains memory that the threads of many conversions have freed: half a gigabyte after 500 of
@@ -49,5 +51,23 @@ fn main() -> ExitCode {
     // The allocator asks for huge pages. Clearing them took 5 % of a conversion, and unused parts of them a third of
     // its memory. An error means that the kernel has none.
     let _ = rustix::thread::disable_transparent_huge_pages(true);
+    if let Err(error) = never_dump() {
+        return exit::code(Err(exit::Failed::Io(error)));
+    }
     exit::code(command::run())
+}
+
+/// A core dump would contain the memory of guests, and with it secrets.
+fn never_dump() -> anyhow::Result<()> {
+    // The kernel also ignores a limit of 0 if it pipes dumps to a program; a limit of 1 stops those, too (core(5), and
+    // `do_coredump` in the kernel).
+    let none = Rlimit {
+        current: Some(1),
+        maximum: Some(1),
+    };
+    let held = getrlimit(Resource::Core);
+    if held.maximum == Some(0) {
+        return Ok(());
+    }
+    setrlimit(Resource::Core, none).context("cannot prevent core dumps")
 }
