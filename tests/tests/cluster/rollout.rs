@@ -1,5 +1,5 @@
-//! Versions of an instance group: one that never becomes ready, and a StatefulSet that a user deletes. No pod runs
-//! here.
+//! Versions of an instance group: one that never becomes ready, a StatefulSet that a user deletes, and zones that change
+//! one after the other. No pod runs here.
 
 use crate::operator_process::{OperatorProcess, PATIENCE, Tenant};
 use crate::small_deployment::Small;
@@ -151,4 +151,60 @@ async fn a_deleted_stateful_set_is_recreated_with_its_number() {
     assert_ne!(back["d-web-v3"], before);
     write(&tenant, "last").await;
     ready(&tenant, "d-web-v4").await;
+}
+
+/// Three zones with disks, whose names stay through a change.
+async fn write_zones(tenant: &Tenant, tier: &str) {
+    let container =
+        json!({"name": "c", "image": "example.com/c:1", "volumeMounts": [{"name": "data", "mountPath": "/data"}]});
+    let claim = json!({"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": "none",
+        "resources": {"requests": {"storage": "1Mi"}}}});
+    let pods = json!({"metadata": {"labels": {"tier": tier}}, "spec": {"containers": [container]}});
+    let template = json!({"spec": {"replicas": 1, "template": pods, "volumeClaimTemplates": [claim]}});
+    let spec = json!({"zones": ["a", "b", "c"], "template": template});
+    tenant
+        .apply(json!({"apiVersion": OURS, "kind": "QuarksStatefulSet", "metadata": {"name": "d-web"}, "spec": spec}))
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn zones_with_disks_change_one_after_the_other_and_a_broken_one_holds_the_others_back() {
+    let mut operator = OperatorProcess::set("zones", false, &[]).await;
+    let tenant = operator.tenant("disks");
+    let zones = ["d-web-z0-v1", "d-web-z1-v1", "d-web-z2-v1"];
+    write_zones(&tenant, "one").await;
+    let one = until(&tenant, "all zones", |found, status| {
+        found.keys().eq(zones) && status["ready"] == true
+    })
+    .await;
+
+    write_zones(&tenant, "broken").await;
+    let waits = "'d-web-z1-v1', 'd-web-z2-v1' will change when the pods of 'd-web-z0-v1' are ready";
+    let is_held = |found: &Found, status: &Value| {
+        let message = status["conditions"][0]["message"].as_str().unwrap_or_default();
+        message.ends_with(waits) && found[zones[0]].len() == 1 && found[zones[0]] != one[zones[0]]
+    };
+    let broken = until(&tenant, "the first zone", is_held).await;
+    operator.kill();
+    operator.start();
+
+    write_zones(&tenant, "two").await;
+    let repaired = until(&tenant, "its repair", |found, _| {
+        let zone = &found[zones[0]];
+        zone.len() == 1 && *zone != broken[zones[0]]
+    })
+    .await;
+    assert_eq!(
+        (&repaired[zones[1]], &one[zones[1]]),
+        (&broken[zones[1]], &broken[zones[1]])
+    );
+    let two = until(&tenant, "all zones", |found, status| {
+        let is_new = |zone: &str| found[zone].len() == 1 && found[zone] != one[zone];
+        // A later zone has a new pod only after the ones before it.
+        let changed: Vec<bool> = zones.iter().map(|zone| found[*zone] != one[*zone]).collect();
+        assert!(changed.is_sorted_by(|before, after| before >= after), "{found:#?}");
+        zones.into_iter().all(is_new) && status["ready"] == true
+    })
+    .await;
+    assert_eq!(two[zones[0]], repaired[zones[0]], "it is replaced only once");
 }

@@ -64,11 +64,18 @@ pub(super) fn is_observed(set: &StatefulSet) -> bool {
     observed.unwrap_or(0) >= set.metadata.generation.unwrap_or(0)
 }
 
+/// How many of its pods are ready.
+pub(super) fn ready_pods(set: &StatefulSet) -> i32 {
+    set.status
+        .as_ref()
+        .and_then(|status| status.ready_replicas)
+        .unwrap_or(0)
+}
+
 /// All of its pods are ready and made from its present template.
 pub(super) fn is_ready(set: &StatefulSet) -> bool {
     let status = set.status.as_ref();
-    let ready = status.and_then(|status| status.ready_replicas).unwrap_or(0);
     let updated = status.and_then(|status| status.updated_replicas).unwrap_or(0);
     let wanted = replicas(set);
-    is_observed(set) && ready == wanted && (updated == wanted || wanted == 0)
+    is_observed(set) && ready_pods(set) == wanted && (updated == wanted || wanted == 0)
 }

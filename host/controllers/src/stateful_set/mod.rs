@@ -10,6 +10,7 @@ mod plan;
 mod status;
 mod versions;
 mod watch;
+mod zones;
 
 use boson_api::{PodProblem, QuarksStatefulSet};
 use boson_cluster::client::{AnyObject, Cluster, Error, Events, Fault, FieldManager, Identity, owner, resource};
@@ -33,6 +34,7 @@ use plan::Plan;
 use serde_json::{Value, json};
 use std::time::Duration;
 use versions::Versions;
+use zones::Turn;
 
 pub(crate) use status::{is_refusal, is_worth_an_event};
 pub(crate) use watch::run;
@@ -84,6 +86,8 @@ struct Done {
     problems: Vec<PodProblem>,
     /// Whether pods do not even exist.
     missing: bool,
+    /// Which zones wait for which ones.
+    turn: Turn,
 }
 
 /// Why a plan was not carried out.
@@ -309,6 +313,7 @@ impl Context {
             disks: plan.wanted.iter().any(disks::wants_claims).then_some(disks.mismatches),
             problems: Vec::new(),
             missing: false,
+            turn: plan.turn.clone(),
         })
     }
 

@@ -4,11 +4,13 @@
 //! ready. A version that was never ready is deleted as soon as another one is requested: it serves no requests, and its
 //! pods could use up the quota that its fix needs. If pods have claims, the version is kept and its pods roll in place,
 //! because a claim belongs to the name of a pod. Immutable fields of a StatefulSet, such as its claim templates, are
-//! changed by creating it again: its pods and claims stay, and are adopted by name.
+//! changed by creating it again: its pods and claims stay, and are adopted by name. Pods of one version are replaced
+//! zone by zone.
 
 use super::digest::Digest;
 use super::inspect::{Live, TEMPLATE, has_claims, is_going, is_of_template, is_ready};
 use super::versions::Versions;
+use super::zones::Turn;
 use super::{Failure, disks};
 use boson_api::QuarksStatefulSet;
 use boson_cluster::client::{AnyObject, Error};
@@ -26,12 +28,15 @@ use serde_json::{Value, json};
 /// Annotation: digest of the immutable fields of the StatefulSet, as written: the server adds defaults.
 const FIXED: &str = "quarks.cloudfoundry.org/fixed-digest";
 
+/// Annotation: digest of the pod template, as written.
+const PODS: &str = "quarks.cloudfoundry.org/pods-digest";
+
 /// What to do, and the observed readiness.
 #[derive(Debug)]
 pub(super) struct Plan {
     /// The desired StatefulSets.
     pub wanted: Vec<Value>,
-    /// To apply.
+    /// To apply now.
     pub apply: Vec<Value>,
     /// Those of them that others or admission have changed.
     pub drifted: Vec<Drifted>,
@@ -43,6 +48,8 @@ pub(super) struct Plan {
     pub renew: Vec<(StatefulSet, Value)>,
     /// To delete.
     pub delete: Vec<Value>,
+    /// Which of the others will change later.
+    pub turn: Turn,
     /// Whether all pods of the wanted version are ready.
     pub ready: bool,
     /// To record in the status.
@@ -71,7 +78,7 @@ pub(super) fn plan(
     let new_objects = plan.new_objects().cloned().collect();
     let is_current = |one: &&StatefulSet| plan.delete.iter().all(|old| !is_named(one, old));
     let current: Vec<&StatefulSet> = live.sets.iter().filter(is_current).collect();
-    let renew = renewed(&mut plan.apply, &current);
+    let mut renew = renewed(&mut plan.apply, &current);
     let settled = plan.apply.is_empty() && renew.is_empty();
     let ready = settled && current.iter().all(|one| is_ready(one) && !is_going(one));
     let last = if ready {
@@ -79,8 +86,17 @@ pub(super) fn plan(
     } else {
         Versions::last_ready(set, &live.sets)
     };
+    let turn = Turn::of(&wanted, &live.sets, |name| {
+        let is_drifted = plan.drifted.iter().any(|one| one.wanted.name() == Some(name));
+        let mut changed = plan.apply.iter().filter(|one| one.name() == Some(name));
+        renew.iter().any(|(old, _)| old.name_any() == name)
+            || changed.any(|one| is_drifted || replaces_pods(one, &live.sets))
+    });
+    plan.apply.retain(|one| !turn.holds(one.name()));
+    renew.retain(|(old, _)| !turn.holds(old.metadata.name.as_deref()));
     Ok(Plan {
         wanted,
+        turn,
         drifted: plan.drifted,
         excess: plan.excess,
         new_objects,
@@ -134,6 +150,12 @@ fn renewed(apply: &mut Vec<Value>, current: &[&StatefulSet]) -> Vec<(StatefulSet
     renew
 }
 
+/// Whether this change of a StatefulSet that exists replaces its pods. A different number of pods replaces none.
+fn replaces_pods(wanted: &Value, live: &[StatefulSet]) -> bool {
+    let mut found = live.iter().filter(|one| is_named(one, wanted));
+    found.any(|one| one.annotations().get(PODS).map(String::as_str) != wanted.annotation(PODS))
+}
+
 fn finish(
     made: &Tree,
     set: &QuarksStatefulSet,
@@ -146,6 +168,8 @@ fn finish(
     keep_deployment_version(&mut value, digest, live);
     let fixed = fixed(&value);
     value.set_annotation(FIXED, Some(&fixed));
+    let pods = objects::digest(value.pointer("/spec/template").unwrap_or(&Value::Null));
+    value.set_annotation(PODS, Some(&pods));
     // A QuarksStatefulSet of a user belongs to no deployment.
     let deployment = set.labels().get(labels::DEPLOYMENT_NAME).map_or("", String::as_str);
     objects::own(&mut value, deployment, owner);
@@ -294,9 +318,23 @@ mod tests {
     #[test]
     fn scaling_keeps_the_version_and_so_do_pods_with_claims() {
         let first = of(&set("i:1", 1, false), &[]);
+        let more = of(&set("i:1", 3, false), &live(&first, 1));
         assert_eq!(
-            names(&of(&set("i:1", 3, false), &live(&first, 1)).apply),
-            ["d-g-z0-v1", "d-g-z1-v1"]
+            (names(&more.apply), more.turn.held),
+            (vec!["d-g-z0-v1"], vec!["d-g-z1-v1".into()]),
+            "REPLICAS replaces pods"
+        );
+        let plain = |replicas| {
+            let mut set = set("i:1", replicas, false);
+            set.spec.inject_replicas_env = false;
+            set
+        };
+        let mut there = live(&of(&plain(1), &[]), 1);
+        there[0]["status"]["readyReplicas"] = 0.into();
+        assert_eq!(
+            names(&of(&plain(3), &there).apply),
+            ["d-g-z0-v1", "d-g-z1-v1"],
+            "no pod is replaced"
         );
         let mut uneven = set("i:1", 1, false);
         uneven.spec.zone_replicas = vec![1, 0];
@@ -305,8 +343,44 @@ mod tests {
         assert_eq!(fewer[0]["spec"]["replicas"], 0);
         let first = of(&set("i:1", 1, true), &[]);
         let second = of(&set("i:2", 1, true), &live(&first, 1));
-        assert_eq!(names(&second.apply), ["d-g-z0-v1", "d-g-z1-v1"]);
+        assert_eq!(names(&second.apply), ["d-g-z0-v1"]);
         assert!(second.renew.is_empty());
+    }
+
+    #[test]
+    fn pods_with_claims_are_replaced_zone_by_zone_and_a_broken_zone_is_repaired() {
+        let first = of(&set("i:1", 1, true), &[]);
+        let mut there = live(&first, 1);
+        // As the server has it after this zone was changed, with this many ready pods.
+        let change = |there: &mut Vec<Value>, zone: usize, image: &str, ready: i64| {
+            let plan = of(&set(image, 1, true), there);
+            assert_eq!(names(&plan.apply), [format!("d-g-z{zone}-v1")]);
+            there[zone] = live(&plan, ready).remove(0);
+            of(&set(image, 1, true), there)
+        };
+        let waiting = change(&mut there, 0, "i:broken", 0);
+        assert!(
+            waiting.apply.is_empty() && !waiting.ready,
+            "the broken template stays in one zone"
+        );
+        assert_eq!(waiting.turn.awaited, ["d-g-z0-v1"]);
+        let repaired = change(&mut there, 0, "i:2", 1);
+        assert_eq!(names(&repaired.apply), ["d-g-z1-v1"]);
+        assert!(change(&mut there, 1, "i:2", 1).ready);
+        // Changed by hand in every zone.
+        for one in &mut there {
+            one["spec"]["template"]["spec"]["containers"][0]["image"] = "i:meddled".into();
+        }
+        assert_eq!(names(&of(&set("i:2", 1, true), &there).apply), ["d-g-z0-v1"]);
+    }
+
+    #[test]
+    fn what_replaces_no_pods_waits_for_no_zone() {
+        let mut set = set("i:1", 1, true);
+        let mut there = live(&of(&set, &[]), 1);
+        there[0]["status"]["readyReplicas"] = 0.into();
+        set.spec.template["metadata"] = json!({"annotations": {"a": "b"}});
+        assert_eq!(names(&of(&set, &there).apply), ["d-g-z0-v1", "d-g-z1-v1"]);
     }
 
     #[test]
@@ -327,15 +401,14 @@ mod tests {
             let plan = of(&changed, &there);
             assert!(plan.apply.is_empty() && plan.delete.is_empty() && !plan.ready);
             let pairs: Vec<String> = plan.renew.iter().map(|(old, _)| old.name_any()).collect();
-            assert_eq!(pairs, ["d-g-z0-v1", "d-g-z1-v1"]);
-            for one in &mut there {
-                one["metadata"]["deletionTimestamp"] = json!(Time(Timestamp::UNIX_EPOCH));
-            }
+            assert_eq!(pairs, ["d-g-z0-v1"], "zone by zone");
+            there[0]["metadata"]["deletionTimestamp"] = json!(Time(Timestamp::UNIX_EPOCH));
             let waiting = of(&changed, &there);
             assert!(waiting.apply.is_empty() && waiting.renew.is_empty() && !waiting.ready);
-            there.pop();
-            there[0]["metadata"]["deletionTimestamp"] = Value::Null;
-            assert_eq!(names(&of(&changed, &there).apply), ["d-g-z1-v1"], "the deleted one");
+            there.remove(0);
+            let again = of(&changed, &there);
+            assert_eq!(names(&again.apply), ["d-g-z0-v1"], "the deleted one");
+            assert!(again.renew.is_empty());
         }
     }
 

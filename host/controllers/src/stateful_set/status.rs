@@ -1,6 +1,8 @@
 //! The conditions and events of a QuarksStatefulSet.
 
 use super::versions::Versions;
+#[cfg(test)]
+use super::zones::Turn;
 use super::{Context, Done, INVALID, MANAGER, NAME_CONFLICT, REFUSED, Trouble, WAITING};
 use crate::pod_problems;
 use boson_api::conditions::{self, Finding};
@@ -116,6 +118,12 @@ fn findings(done: &Result<Done, Trouble>) -> Vec<Finding> {
         Err(Trouble(reason, why)) => return vec![finding("Ready", false, reason, why.clone())],
         Ok(done) => done,
     };
+    // The zones that wait are a consequence, so they stand behind the cause.
+    let why = |cause: String| {
+        done.turn
+            .text()
+            .map_or(cause.clone(), |waiting| format!("{cause}; {waiting}"))
+    };
     let ready = match (done.ready, done.problems.first()) {
         (true, _) => finding(
             "Ready",
@@ -127,13 +135,13 @@ fn findings(done: &Result<Done, Trouble>) -> Vec<Finding> {
             "Ready",
             false,
             PODS_NOT_READY,
-            "not all pods of the newest version are ready".into(),
+            why("not all pods of the newest version are ready".into()),
         ),
         (false, Some(first)) => Finding {
             kind: "Ready",
             status: ConditionStatus::False,
             reason: word(&first.reason).to_string().into(),
-            message: described(&done.problems),
+            message: why(described(&done.problems)),
         },
     };
     let mut all = vec![ready];
@@ -191,6 +199,7 @@ mod tests {
             disks: disks.map(|all| all.iter().map(ToString::to_string).collect()),
             problems: Vec::new(),
             missing: false,
+            turn: Turn::default(),
         })
     }
 
@@ -222,6 +231,23 @@ mod tests {
             "{message}"
         );
         assert_eq!(new.problems.len(), 5);
+        let waiting = crashing.map(|done| Done {
+            turn: Turn {
+                held: vec!["d-g-z1-v1".into()],
+                awaited: vec!["d-g-z0-v1".into()],
+            },
+            ..done
+        });
+        let (reason, message) = status(&set, &waiting, &now)
+            .trouble()
+            .map(|(a, b)| (a.to_string(), b.to_string()))
+            .unwrap();
+        assert_eq!(reason, "CrashLoopBackOff");
+        assert!(
+            message.ends_with("; 'd-g-z1-v1' will change when the pods of 'd-g-z0-v1' are ready"),
+            "{message}"
+        );
+        let crashing = with("CrashLoopBackOff", 5);
         assert_eq!(notices(&set, &new, &crashing)[0].reason, "CrashLoopBackOff");
         set.status = Some(new);
         let slow = with(pod_problems::NOT_READY, 1);
