@@ -50,10 +50,12 @@ pub fn objects(request: &DeploymentRequest, report: &mut Report) -> Vec<Tree> {
     claim_groups(&names, request, &place, &mut claims, report);
     let mut objects = pull_secrets(request, &names, &metadata, &mut claims, report);
     objects.extend(dns::objects(request, &names, &metadata, &mut claims, report));
+    let feature = document.get("features").and_then(|all| all.get("converge_variables"));
+    let converges = feature.and_then(Tree::as_bool);
     for variable in &request.variables {
         let place = Place::new(&request.document_name, &variable.pointer);
         objects.extend(variables::object(
-            variable,
+            (variable, variables::update_mode(variable, converges)),
             &names,
             &metadata,
             &mut claims,

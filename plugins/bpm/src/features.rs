@@ -23,10 +23,6 @@ pub fn check(features: &Tree, place: &Place, report: &mut Report) {
             report.error(codes::BAD_VALUE, place.at("use_link_dns_names"), text);
         }
     }
-    if features.get("converge_variables") == Some(&Tree::Bool(false)) {
-        let text = "Key 'converge_variables' has no effect when false: in a cluster a variable whose options change is regenerated unless its own 'update_mode' says otherwise";
-        report.warning(codes::IGNORED_KEY, place.at("converge_variables"), text);
-    }
     if features.get("use_dns_addresses") == Some(&Tree::Bool(false)) {
         let text = "Feature 'use_dns_addresses' cannot be false: addresses are always DNS names in Kubernetes";
         report.error(codes::REFUSED_KEY, place.at("use_dns_addresses"), text);

@@ -55,12 +55,15 @@ const KEY_USAGES: [&str; 9] = [
     "decipher_only",
 ];
 
+/// Update mode: an existing value stays.
+const NO_OVERWRITE: &str = "no-overwrite";
+
 /// Options of all types that go beside the request.
 const COMMON: [&str; 1] = ["copies"];
 
-/// The QuarksSecret of a variable; `None` after an error, which is in the report.
+/// The QuarksSecret of a variable, with this update mode; `None` after an error, which is in the report.
 pub fn object(
-    variable: &Variable,
+    (variable, mode): (&Variable, Option<&str>),
     names: &Names,
     metadata: &Metadata,
     claims: &mut NameClaims,
@@ -79,8 +82,8 @@ pub fn object(
         return None;
     }
     let mut annotated = metadata.clone().annotate(labels::VARIABLE, variable.name.as_str());
-    if let Some(mode) = &variable.update_mode {
-        annotated = annotated.annotate(labels::UPDATE_MODE, mode.as_str());
+    if let Some(mode) = mode {
+        annotated = annotated.annotate(labels::UPDATE_MODE, mode);
     }
     let mut secret_annotations = metadata.annotations.clone();
     secret_annotations.insert(labels::VARIABLE.into(), variable.name.as_str().into());
@@ -99,6 +102,17 @@ pub fn object(
         "kind" => "QuarksSecret",
         "metadata" => annotated.named(&name),
         "spec" => spec,
+    })
+}
+
+/// The update mode of a variable, if it is not `converge`, which is the default of QuarksSecrets. `converges`:
+/// `features.converge_variables`. Unlike in BOSH, certificates converge by default: they hold no secret that a user or
+/// a database knows, and names that are added to them have to work.
+pub fn update_mode(variable: &Variable, converges: Option<bool>) -> Option<&str> {
+    variable.update_mode.as_deref().or(match variable.kind.as_str() {
+        "password" | "user" | "rsa" | "ssh" | "basic-auth" if converges != Some(true) => Some(NO_OVERWRITE),
+        "certificate" | "tls" if converges == Some(false) => Some(NO_OVERWRITE),
+        _ => None,
     })
 }
 

@@ -95,6 +95,49 @@ fn every_variable_has_its_quarks_secret() {
 }
 
 #[test]
+fn values_of_variables_are_kept_as_in_bosh_and_certificates_follow_their_options() {
+    let kinds = ["certificate", "password", "user", "rsa", "ssh", "certificate", "tls"];
+    let variables: Vec<(String, &str, &str)> = kinds
+        .iter()
+        .zip('a'..)
+        .map(|(kind, name)| (name.into(), *kind, "null"))
+        .collect();
+    // The first one has the mode `converge` of its own.
+    let variables: Vec<(&str, &str, &str)> = variables
+        .iter()
+        .map(|(name, kind, options)| (name.as_str(), *kind, *options))
+        .collect();
+    let kept = ["no-overwrite"; 4];
+    for (features, modes) in [
+        ("", [&["converge"], &kept[..], &["", ""]].concat()),
+        (
+            r#", "features": {"converge_variables": true}"#,
+            [&["converge"][..], &[""; 6]].concat(),
+        ),
+        (
+            r#", "features": {"converge_variables": false}"#,
+            [&["converge"], &kept[..], &kept[..2]].concat(),
+        ),
+    ] {
+        let document = EMPTY.replace('}', &format!("{features}}}"));
+        let converted = convert("demo", None, &document, &variables).unwrap();
+        assert_eq!(converted.diagnostics, [], "{features}");
+        let mode = |object: &Tree| {
+            let annotations = object.get("metadata").unwrap().get("annotations").unwrap();
+            annotations
+                .str("quarks.cloudfoundry.org/update-mode")
+                .unwrap_or_default()
+                .to_string()
+        };
+        assert_eq!(
+            converted.objects.iter().map(mode).collect::<Vec<_>>(),
+            modes,
+            "{features}"
+        );
+    }
+}
+
+#[test]
 fn variables_that_cannot_be_are_refused_together() {
     let variables = [
         ("a_b", "password", "null"),

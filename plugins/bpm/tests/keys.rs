@@ -423,20 +423,3 @@ fn every_key_of_bpm_yml_has_an_effect_or_a_warning_at_its_place() {
         assert_eq!(here, usize::from(*warned), "{path}: {reported:?}");
     }
 }
-
-#[test]
-fn values_that_should_not_converge_in_a_cluster_are_reported() {
-    for (value, warnings) in [(true, 0), (false, 1)] {
-        let mut document = json::parse(MINIMAL).unwrap();
-        document.set("features", Tree::object().with("converge_variables", value));
-        let reported = of_manifest(&document);
-        let about = reported
-            .iter()
-            .filter(|one| one.pointer_text() == "/features/converge_variables");
-        assert_eq!(
-            about.filter(|one| one.severity == Severity::Warning).count(),
-            warnings,
-            "{reported:?}"
-        );
-    }
-}

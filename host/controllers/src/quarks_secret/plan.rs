@@ -206,7 +206,9 @@ fn cause(
     if wanted(marks::ROTATION).is_some_and(|rotation| marked(marks::ROTATION) != Some(rotation)) {
         return Some(Cause::Rotation);
     }
-    let frozen = wanted(labels::UPDATE_MODE).is_some_and(|mode| mode == "no-overwrite");
+    // A value of another type has other members, so that keeping it would help nobody.
+    let frozen = wanted(labels::UPDATE_MODE).is_some_and(|mode| mode == "no-overwrite")
+        && secret::type_of_value(secret).is_none_or(|kind| kind == object.spec.kind);
     let other = |mark: &str, now: String| marked(mark).is_some_and(|before| *before != now);
     if !frozen && other(marks::REQUEST, request_digest(object)) {
         return Some(Cause::Request);

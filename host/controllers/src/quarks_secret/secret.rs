@@ -64,6 +64,23 @@ pub fn certificate_keys(kind: SecretType) -> Option<CertificateKeys> {
     })
 }
 
+/// The type that a value is of, by the first of these keys that its Secret has.
+pub fn type_of_value(secret: &Secret) -> Option<SecretType> {
+    let data = secret.data.as_ref()?;
+    let of = [
+        ("tls.crt", SecretType::Tls),
+        ("certificate", SecretType::Certificate),
+        ("public_key_fingerprint", SecretType::Ssh),
+        ("public_key", SecretType::Rsa),
+        ("password_hash", SecretType::User),
+        ("username", SecretType::BasicAuth),
+        ("password", SecretType::Password),
+    ];
+    of.into_iter()
+        .find(|(key, _)| data.contains_key(*key))
+        .map(|(_, kind)| kind)
+}
+
 /// `type` of the Secret.
 pub fn kubernetes_type(kind: SecretType) -> &'static str {
     match kind {

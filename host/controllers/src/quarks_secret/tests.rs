@@ -196,6 +196,27 @@ fn a_changed_request_generates_a_new_value_unless_the_variable_says_no_overwrite
 }
 
 #[test]
+fn a_value_that_is_kept_is_replaced_if_its_type_changes() {
+    let types = ["password", "user", "rsa", "ssh", "basic-auth"];
+    let of = |kind: &str| {
+        let kind = format!("\"{kind}\"");
+        annotated(
+            asked(&PASSWORD.replace("\"password\"", &kind)),
+            labels::UPDATE_MODE,
+            "no-overwrite",
+        )
+    };
+    for before in types {
+        let mut observed = Observed::default();
+        settle(&of(before), &mut observed, now());
+        for after in types {
+            let expected = (before != after).then_some(Cause::Request);
+            assert_eq!(cause(&plan(&of(after), &observed, now())), expected, "{before} {after}");
+        }
+    }
+}
+
+#[test]
 fn another_type_of_secret_is_made_anew() {
     let ca = ca();
     let mut observed = observed(Some(&ca));
