@@ -202,7 +202,7 @@ fn directories_that_root_makes_above_others_are_vcaps() {
     // The container of another job, which does not start as root.
     pod.job(
         "k",
-        "cat $POD/vcap/sys/run/bpm/k/k.pid; echo; echo $$",
+        "FILE=$POD/vcap/sys/run/bpm/k/k.pid; for i in $(seq 1000); do [ -s $FILE ] && break; sleep 0.01; done; cat $FILE; echo; echo $$",
         json!({"volumes": volume("k")}),
     );
     fs::remove_dir(pod.path("vcap/sys/log/k")).unwrap();
