@@ -1,7 +1,8 @@
 //! Capabilities as BPM gives them: it puts `CAP_` before each name, and runc ignores what it does not know. Container
 //! runtimes of Kubernetes would take `net_raw` for `NET_RAW`.
 
-use crate::{Findings, Kind, Process};
+use crate::{Finding, Findings, Kind, Process};
+use boson_document::closest;
 
 /// Those of Linux.
 const KNOWN: [&str; 41] = [
@@ -56,11 +57,16 @@ pub fn known(mut process: Process, findings: &mut Findings) -> Process {
             process.capabilities.push(name);
             continue;
         }
-        let text = "This capability has no effect: BPM's runtime knows no capability of this name";
+        let message = "This capability has no effect: BPM's runtime knows no capability of this name";
         let plain = name.to_ascii_uppercase();
         let plain = plain.strip_prefix("CAP_").unwrap_or(&plain);
-        let place = process.place.at("capabilities").at(index);
-        findings.unknown(Kind::Ignored, &place, text.into(), plain, &KNOWN);
+        let same = KNOWN.into_iter().find(|known| *known == plain);
+        findings.0.push(Finding {
+            kind: Kind::Ignored,
+            place: process.place.at("capabilities").at(index),
+            message: message.into(),
+            near: same.or_else(|| closest(plain, KNOWN)),
+        });
     }
     process
 }
