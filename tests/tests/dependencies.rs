@@ -26,12 +26,13 @@ const CRATES: &[Crate] = &[
     member("boson-document", &[], OUTSIDE),
     member("boson-manifest", &["boson-document"], OUTSIDE),
     member("boson-processes", &["boson-document"], OUTSIDE),
+    member("boson-fields", &["boson-document"], OUTSIDE),
     member("boson-ops", &["boson-document"], OUTSIDE),
     member("boson-variables", &["boson-document", "boson-manifest"], OUTSIDE),
     member("boson-links", &["boson-document", "boson-manifest"], OUTSIDE),
     member(
         "boson-bpm",
-        &["boson-document", "boson-manifest", "boson-processes"],
+        &["boson-document", "boson-fields", "boson-manifest", "boson-processes"],
         OUTSIDE,
     ),
     member("boson-render", &[], &["cap-std", "kube", "tokio"]),
@@ -39,10 +40,20 @@ const CRATES: &[Crate] = &[
     member("boson-build", &["boson-oci", "boson-render"], &["kube", "tokio"]),
     // === conversion ===
     member("boson-budget", &[], OUTSIDE),
-    member("boson-pipeline", &["boson-document", "boson-manifest"], OUTSIDE),
+    member(
+        "boson-pipeline",
+        &["boson-document", "boson-fields", "boson-manifest"],
+        OUTSIDE,
+    ),
     member(
         "boson-sandbox",
-        &["boson-budget", "boson-document", "boson-manifest", "boson-pipeline"],
+        &[
+            "boson-budget",
+            "boson-document",
+            "boson-fields",
+            "boson-manifest",
+            "boson-pipeline",
+        ],
         &["kube", "k8s-openapi"],
     ),
     // Of the contract it has the text of `wit/` only.
@@ -52,13 +63,14 @@ const CRATES: &[Crate] = &[
     // === releases and images ===
     member(
         "boson-releases",
-        &["boson-document", "boson-manifest", "boson-pipeline"],
+        &["boson-document", "boson-fields", "boson-manifest", "boson-pipeline"],
         &["kube", "tokio", "wasmtime"],
     ),
     member(
         "boson-registry",
         &[
             "boson-document",
+            "boson-fields",
             "boson-manifest",
             "boson-oci",
             "boson-pipeline",
@@ -71,6 +83,7 @@ const CRATES: &[Crate] = &[
         "boson-images",
         &[
             "boson-document",
+            "boson-fields",
             "boson-manifest",
             "boson-oci",
             "boson-pipeline",
@@ -93,18 +106,24 @@ const CRATES: &[Crate] = &[
     // === the operator ===
     member(
         "boson-api",
-        &["boson-document", "boson-manifest", "boson-pipeline"],
+        &["boson-document", "boson-fields", "boson-manifest", "boson-pipeline"],
         &["cap-std", "wasmtime"],
     ),
     // In pods, too: `host util` needs no client for it.
     member(
         "boson-in-pod",
-        &["boson-document", "boson-manifest", "boson-pipeline"],
+        &["boson-document", "boson-fields", "boson-manifest", "boson-pipeline"],
         OUTSIDE,
     ),
     member(
         "boson-cluster",
-        &["boson-api", "boson-document", "boson-manifest", "boson-pipeline"],
+        &[
+            "boson-api",
+            "boson-document",
+            "boson-fields",
+            "boson-manifest",
+            "boson-pipeline",
+        ],
         &["cap-std", "wasmtime", "openssl", "native-tls"],
     ),
     // In a pod of a QuarksJob, too, which needs no controller.
@@ -114,6 +133,7 @@ const CRATES: &[Crate] = &[
             "boson-api",
             "boson-cluster",
             "boson-document",
+            "boson-fields",
             "boson-manifest",
             "boson-pipeline",
         ],
@@ -127,6 +147,7 @@ const CRATES: &[Crate] = &[
             "boson-cluster",
             "boson-credentials",
             "boson-document",
+            "boson-fields",
             "boson-in-pod",
             "boson-manifest",
             "boson-output",
@@ -148,6 +169,7 @@ const CRATES: &[Crate] = &[
             "boson-credentials",
             "boson-dns",
             "boson-document",
+            "boson-fields",
             "boson-images",
             "boson-in-pod",
             "boson-manifest",

@@ -3,7 +3,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-use boson_tests::{Ran, Run, binary, host};
+use boson_tests::golden::{Case, cases};
+use boson_tests::{Ran, Run, binary, host, root};
+use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -331,4 +333,82 @@ fn no_process_dumps_its_memory() {
     }
     drop(child.stdin.take());
     child.wait().unwrap();
+}
+
+/// Shorter values occur by chance.
+const SHORTEST_VALUE: usize = 8;
+
+/// Workloads and all other objects but Secrets may be read by more people than Secrets.
+#[test]
+fn no_object_but_a_secret_holds_the_value_of_a_variable() {
+    let (mut objects, mut values, mut found) = (0, 0, Vec::new());
+    for case in cases().unwrap() {
+        let Some(conversion) = converted(&case) else { continue };
+        values += conversion.values.len();
+        for object in conversion.objects.iter().filter(|object| object["kind"] != "Secret") {
+            objects += 1;
+            let text = object.to_string();
+            let quoted = |value: &String| Value::from(value.as_str()).to_string();
+            let holds = |value: &String| text.contains(quoted(value).trim_matches('"'));
+            if conversion.values.iter().any(holds) {
+                found.push(format!(
+                    "{}: {} {}",
+                    case.name, object["kind"], object["metadata"]["name"]
+                ));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+    assert!(
+        objects >= 40 && values >= 20,
+        "only {objects} objects and {values} values"
+    );
+}
+
+struct Converted {
+    objects: Vec<Value>,
+    /// All texts in the values of the variables that the manifest defines.
+    values: Vec<String>,
+}
+
+/// The result of a golden case that converts a manifest with variables.
+fn converted(case: &Case) -> Option<Converted> {
+    let arguments = case.arguments().unwrap();
+    if !arguments.starts_with("convert\n") || !case.folder.join("expected.yml").exists() {
+        return None;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    case.write_inputs(scratch.path()).unwrap();
+    let examples = root().join("docs/examples").display().to_string();
+    let arguments = arguments.replace("{examples}", &examples);
+    let mut arguments: Vec<&str> = arguments.lines().collect();
+    let store = match arguments.iter().position(|one| *one == "--vars-store") {
+        Some(at) => arguments[at + 1],
+        None => {
+            arguments.extend(["--vars-store", "store-of-the-test.yml"]);
+            "store-of-the-test.yml"
+        }
+    };
+    let ran = host(scratch.path(), &arguments).unwrap();
+    assert_eq!(ran.code, 0, "{}: {}", case.name, ran.stderr);
+    let store = fs::read_to_string(scratch.path().join(store)).ok()?;
+    let store: Value = serde_yaml::from_str(&store).unwrap();
+    let mut values = texts(&store);
+    values.retain(|value| value.len() >= SHORTEST_VALUE);
+    let objects = serde_yaml::Deserializer::from_str(&ran.stdout);
+    let objects = objects.map(|one| serde::Deserialize::deserialize(one).unwrap());
+    Some(Converted {
+        objects: objects.collect(),
+        values,
+    })
+}
+
+/// All texts of a document but the keys.
+fn texts(value: &Value) -> Vec<String> {
+    match value {
+        Value::String(text) => vec![text.clone()],
+        Value::Array(items) => items.iter().flat_map(texts).collect(),
+        Value::Object(map) => map.values().flat_map(texts).collect(),
+        _ => Vec::new(),
+    }
 }

@@ -30,7 +30,7 @@ pub struct Flags {
     pub job: String,
     /// `--process`.
     pub process: String,
-    /// `--name`: the script.
+    /// `--name`: the script, or the kind of the probe.
     pub name: String,
     /// `--env`, repeated: variables of the container that are passed on.
     pub env: Vec<String>,
@@ -42,8 +42,8 @@ pub struct Flags {
     pub grace: Duration,
     /// `--persistent-disk-mb`: for drain scripts.
     pub persistent_disk: u64,
-    /// `--condition`: a command that must succeed before post-start.
-    pub condition: Vec<String>,
+    /// `--condition described`: a command in the description of the job must succeed before post-start.
+    pub condition: bool,
     /// `--post-deploy`: a file whose content changes when the whole deployment is ready.
     pub post_deploy: String,
     /// `--jobs`: the directory in which `bpm/bin/bpm` is linked.
@@ -61,7 +61,7 @@ pub struct Flags {
     pub log_size: u64,
     /// `--log-files`: how many rotated files are retained.
     pub log_files: u32,
-    /// `--port`: where monit answers.
+    /// `--port`: where monit answers, or where a probe asks.
     pub port: u16,
 }
 
@@ -79,7 +79,7 @@ impl Flags {
             scripts: Vec::new(),
             grace: GRACE,
             persistent_disk: 0,
-            condition: Vec::new(),
+            condition: false,
             post_deploy: String::new(),
             sources: String::new(),
             jobs: String::new(),
@@ -134,10 +134,8 @@ impl Flags {
             "--scripts" => self.scripts = list(value).map(|item| name(flag, item)).collect::<Result<_>>()?,
             "--grace" => self.grace = Duration::from_secs(number(flag, value)?),
             "--persistent-disk-mb" => self.persistent_disk = number(flag, value)?,
-            "--condition" => {
-                self.condition = serde_json::from_str(value)
-                    .map_err(|_| Failure::usage("--condition needs a JSON array of strings"))?;
-            }
+            "--condition" if value == "described" => self.condition = true,
+            "--condition" => return Err(Failure::usage("--condition needs described")),
             "--post-deploy" => self.post_deploy = value.to_string(),
             "--sources" => self.sources = value.to_string(),
             "--jobs" => self.jobs = value.to_string(),
@@ -227,10 +225,7 @@ mod tests {
                 "--members needs <job>/<process>, not 'b'",
             ),
             (&["--job", "a", "--what", "b"], "unknown flag --what"),
-            (
-                &["--job", "a", "--condition", "b"],
-                "--condition needs a JSON array of strings",
-            ),
+            (&["--job", "a", "--condition", "b"], "--condition needs described"),
         ] {
             let failure = read(arguments).unwrap_err();
             assert_eq!((failure.code, failure.text.as_str()), (2, text));

@@ -1,6 +1,7 @@
 //! `processes/<job>.json`: the processes of a job as BPM reads them, written in the pod after its templates were
 //! rendered.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
 
@@ -22,6 +23,33 @@ pub struct Description {
     pub job: String,
     /// Processes in the order of bpm.yml.
     pub processes: Vec<Process>,
+    /// By process and kind: `readiness`, `liveness`, `startup`.
+    #[serde(default)]
+    probes: HashMap<String, HashMap<String, Probe>>,
+    /// The command that must succeed before post-start.
+    #[serde(default)]
+    pub condition: Option<Vec<String>>,
+}
+
+/// A health check of a process.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Probe {
+    /// A command that succeeds.
+    Exec(Vec<String>),
+    /// An HTTP request that is answered with success.
+    Http(Request),
+}
+
+/// An HTTP request.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Request {
+    /// The host; the pod if empty.
+    pub host: String,
+    /// The path; `/` if empty.
+    pub path: String,
+    /// Names and values of headers.
+    pub headers: Vec<(String, String)>,
 }
 
 /// One process.
@@ -174,6 +202,14 @@ impl Description {
             )));
         }
         Ok(description)
+    }
+
+    /// The health check of this kind of a process.
+    pub fn probe(&self, process: &str, kind: &str) -> Result<&Probe> {
+        let probes = self.probes.get(process);
+        probes
+            .and_then(|probes| probes.get(kind))
+            .ok_or_else(|| Failure::new(format!("process '{process}' of job '{}' has no {kind} probe", self.job)))
     }
 
     /// The process of this name.

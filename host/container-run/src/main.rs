@@ -20,6 +20,7 @@ mod logs;
 mod monit_http;
 mod output;
 mod places;
+mod probe;
 mod scripts;
 mod service;
 mod signals;
@@ -32,7 +33,7 @@ use arguments::Flags;
 use failure::{Failure, Result};
 use places::Places;
 
-const USAGE: &str = "usage: container-run process|pre-render|script|scripts|errand|ready|logs|monit-http|install|copy-jobs|version [flags]; see docs/processes.md";
+const USAGE: &str = "usage: container-run process|probe|pre-render|script|scripts|errand|ready|logs|monit-http|install|copy-jobs|version [flags]; see docs/processes.md";
 
 fn main() -> ExitCode {
     match run() {
@@ -61,6 +62,7 @@ fn run() -> Result<u8> {
     let places = Places::new();
     match command.as_str() {
         "process" => supervisor::run(&places, &Flags::read(rest, &["--job", "--process"])?),
+        "probe" => probe::run(&places, &Flags::read(rest, &["--job", "--process", "--name"])?),
         "pre-render" => scripts::pre_render::run(&places, &Flags::read(rest, &["--job", "--sources"])?),
         "script" => scripts::once::script(&places, &Flags::read(rest, &["--job", "--name"])?),
         "scripts" => scripts::sidecar::run(&places, &Flags::read(rest, &["--job"])?),

@@ -1,6 +1,8 @@
 //! An instance group's settings from the cloud config: zones of nodes, sizes, disks, and which nodes its pods run on.
 
 use crate::codes;
+use crate::fields;
+use crate::kubernetes_rules;
 use crate::metadata::{self, Use, user_map};
 use crate::settings::Settings;
 use boson_document::{Map, Place, Pointer, Report, Tree};
@@ -24,11 +26,38 @@ pub struct Cloud {
     pub ram: Option<u64>,
     /// Ephemeral disk in MiB.
     pub ephemeral: Option<u64>,
+    /// What its containers request of these sizes.
+    pub requests: Requests,
     /// Persistent disk.
     pub disk: Option<Disk>,
     labels: Map,
     tolerations: Vec<Tree>,
     node_selector: Map,
+}
+
+/// How much of their part of the VM's size containers request; limits do not depend on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Requests {
+    /// All of it, as a VM has it for itself.
+    #[default]
+    Full,
+    /// A quarter.
+    Fraction,
+    /// Nothing.
+    None,
+}
+
+// === impl Requests ===
+
+impl Requests {
+    fn named(name: &str) -> Option<Self> {
+        match name {
+            "full" => Some(Self::Full),
+            "fraction" => Some(Self::Fraction),
+            "none" => Some(Self::None),
+            _ => None,
+        }
+    }
 }
 
 // === impl Cloud ===
@@ -54,6 +83,11 @@ impl Cloud {
             cpu: size("cpu"),
             ram: size("ram"),
             ephemeral: size("ephemeral_disk_size"),
+            requests: vm
+                .get("requests")
+                .and_then(Tree::as_str)
+                .and_then(Requests::named)
+                .unwrap_or_default(),
             disk: config.disk(group),
             labels: map("labels"),
             tolerations: vm
@@ -123,6 +157,14 @@ fn property_value(property: &str, value: &Tree, at: &Place, report: &mut Report)
                     report.error(codes::CLOUD_CONFIG, at.at(label), text);
                 }
             }
+        }
+        ("tolerations", _) => {
+            fields::check("[core.v1.Toleration]", value, at, report);
+            kubernetes_rules::tolerations(value, at, report);
+        }
+        ("requests", name) if name.and_then(Requests::named).is_none() => {
+            let text = "'requests' must be 'full', 'fraction' or 'none'";
+            report.error(codes::CLOUD_CONFIG, at, text);
         }
         ("zone", Some(zone)) if !metadata::is_label_value(zone) => {
             let text = format!("Zone '{zone}' cannot be the value of a node's label");

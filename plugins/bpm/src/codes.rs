@@ -96,6 +96,10 @@ boson_document::codes! {
     PROBE = "bpm-probe", "A health check is invalid",
         "A health check is a Kubernetes probe with exactly one of `exec`, `httpGet`, `tcpSocket` and `grpc`, for a \
          process of the job.";
+    FIELD = "bpm-field", "Kubernetes does not know a field, or not with this type",
+        "This map is copied to an object, so its fields have the names and types of Kubernetes: a probe, a security \
+         context, affinity, tolerations, volumes, claims, entries of `quarks.envs` with `valueFrom`. The API server would \
+         refuse the object. `kubectl explain pod.spec.containers.securityContext`, for example, lists the fields.";
     METADATA = "bpm-metadata", "Kubernetes does not accept a tag, label or annotation",
         "Keys have the form `[prefix/]name`, with at most 63 letters, digits, `-`, `_` and `.` in the name. The same \
          rule applies to values of labels, which may be empty. Values are strings, numbers or booleans.";
@@ -124,9 +128,9 @@ boson_document::codes! {
          manifest, as for a director. The messages are the director's.\n\nSizes are numbers (`ram` and \
          `ephemeral_disk_size` in MiB); labels and node selectors are strings.";
     CLOUD_PROPERTY = "bpm-cloud-property", "A part of a cloud config has no effect",
-        "These `cloud_properties` have an effect: `zone` of AZs; `cpu`, `ram`, `ephemeral_disk_size`, `labels`, \
-         `tolerations` and `node_selector` of VM types and VM extensions; `storage_class` of disk types. Others \
-         belong to other infrastructures.";
+        "These `cloud_properties` have an effect: `zone` of AZs; `cpu`, `ram`, `ephemeral_disk_size`, \
+         `requests`, `labels`, `tolerations` and `node_selector` of VM types and VM extensions; `storage_class` of disk \
+         types. Others belong to other infrastructures.";
     MALFORMED = "bpm-malformed-request", "The request violates the contract",
         "The resolved document must contain exactly one instance group, and the request must contain the files of \
          each of its jobs. This is a defect of the program that called the plugin, not of the manifest.";

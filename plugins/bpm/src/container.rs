@@ -9,7 +9,7 @@ use crate::ports::{Port, is_container_port_name};
 use crate::process::Process;
 use crate::volumes::Volumes;
 use crate::wrapper::{self, Wrapped};
-use crate::{resources, security};
+use crate::{container_probe, resources, security};
 use boson_document::Tree;
 use boson_manifest::names;
 
@@ -32,7 +32,11 @@ pub fn of_process(group: &Group, volumes: &Volumes, job: &Job, process: &Process
         "securityContext" => security::of_process(job, process),
     };
     for (member, probe) in job.quarks.probes.get(&process.name).into_iter().flatten() {
-        container.set(member, probe.clone());
+        let probe = container_probe::of_container(probe, member, group, (job, process));
+        container.set(member, probe);
+    }
+    if let Some(startup) = container_probe::startup(&container) {
+        container.set("startupProbe", startup);
     }
     compact(container)
 }

@@ -4,7 +4,10 @@ use crate::codes;
 use crate::group::{Group, Lifecycle};
 use crate::request::{Converted, DeploymentRequest, GroupRequest, Reply};
 use crate::volumes::{self, Volumes};
-use crate::{container, deployment, dns, init, lifecycle_scripts, read, services, workload};
+use crate::{
+    container, container_probe, deployment, dns, fields, init, kubernetes_rules, lifecycle_scripts, read, resources,
+    services, workload,
+};
 use boson_document::{Report, Tree};
 use boson_manifest::dns::RESOLVED_KEY;
 use boson_manifest::names::{NameClaims, NameError};
@@ -41,6 +44,8 @@ fn alias_files(request: &GroupRequest, group: &Group, report: &mut Report) -> Ve
 
 fn objects(group: &Group, report: &mut Report) -> Vec<Tree> {
     check_containers(group, report);
+    container_probe::check(group, report);
+    check_requests(group, report);
     group
         .jobs
         .iter()
@@ -116,6 +121,20 @@ fn check_containers(group: &Group, report: &mut Report) {
             report
                 .warning(codes::PROBE, &place, text)
                 .suggest(name, containers.iter().map(String::as_str));
+        }
+    }
+}
+
+/// What processes request themselves.
+fn check_requests(group: &Group, report: &mut Report) {
+    for job in &group.jobs {
+        for process in job.processes.iter().filter(|process| !process.requests.is_null()) {
+            let place = process.place.at("requests");
+            fields::check("{quantity}", &process.requests, &place, report);
+            if let Some(requests) = process.requests.as_object() {
+                let limits = resources::of_process(group, job, process);
+                kubernetes_rules::requests(requests, &limits, &place, report);
+            }
         }
     }
 }

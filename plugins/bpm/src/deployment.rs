@@ -316,7 +316,9 @@ fn claim_groups(
         }
         let indexes = indexes(&group, request.deployment.spread, left);
         left -= indexes.len();
-        if let Err(error @ NameError::Conflict { .. }) = claim_group(names, &group.name, &indexes, claims) {
+        let claimed = claim_group(names, &group.name, &indexes, claims);
+        let claimed = claimed.and_then(|()| claim_stateful_sets(names, &group, claims));
+        if let Err(error @ NameError::Conflict { .. }) = claimed {
             let place = place.with(group.place.at("name").pointer);
             report.error(codes::NAME_CONFLICT, place, error.to_string());
         }
@@ -348,6 +350,19 @@ fn claim_group(names: &Names, group: &str, indexes: &[u32], claims: &mut NameCla
     indexes.iter().try_for_each(|index| {
         let by = format!("instance {index} of instance group '{group}'");
         claims.claim("Service", &names.instance_service(group, *index)?, &by)
+    })
+}
+
+/// Groups `web` with zones and `web-z0` without would have a StatefulSet of one name.
+fn claim_stateful_sets(names: &Names, group: &InstanceGroup<'_>, claims: &mut NameClaims) -> Result<(), NameError> {
+    if !group.is_service() {
+        return Ok(());
+    }
+    let zones = group.azs(&mut unreported()).len();
+    let mut zones = (0..).take(zones).map(Some).chain((zones == 0).then_some(None));
+    zones.try_for_each(|zone: Option<u32>| {
+        let by = format!("instance group '{}'", group.name);
+        claims.claim("StatefulSet", &names.stateful_set(&group.name, zone, 1)?, &by)
     })
 }
 

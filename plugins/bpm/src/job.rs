@@ -52,8 +52,8 @@ pub struct Quarks {
     pub envs: Vec<Tree>,
     /// Probes that choose the active pods, by container.
     pub active_passive: Map,
-    /// The command that must succeed before a post-start script runs.
-    pub condition: Option<Tree>,
+    /// A command must succeed before a post-start script runs.
+    pub has_condition: bool,
     /// A failing pre-start script waits for an hour.
     pub debug: bool,
     /// Whether its pods have monit's port.

@@ -12,7 +12,7 @@ use crate::scripts::Scripts;
 use crate::volumes::{self, Volumes, mount, podinfo};
 use crate::wrapper::{self, Command, PROGRAM, Wrapped};
 use crate::{resources, security};
-use boson_document::{Report, Tree, json};
+use boson_document::{Report, Tree};
 use boson_manifest::names;
 
 /// Warns of scripts of a job that do not run.
@@ -112,8 +112,8 @@ pub fn sidecar(group: &Group, volumes: &Volumes, job: &Job) -> Tree {
         .with("--scripts", members.scripts.join(","))
         .with("--grace", grace(group).unwrap_or(DEFAULT_GRACE))
         .with("--persistent-disk-mb", group.disks.persistent.unwrap_or(0));
-    if let Some(condition) = job.quarks.condition.as_ref().filter(|_| job.scripts.post_start) {
-        command = command.with("--condition", json::to_text(condition));
+    if job.quarks.has_condition && job.scripts.post_start {
+        command = command.with("--condition", "described");
     }
     let mut mounts = volumes.of_job(group, job);
     if job.scripts.post_deploy {

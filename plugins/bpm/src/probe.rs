@@ -1,20 +1,16 @@
 //! Health checks: Kubernetes probes by process, as the user wrote them.
 
 use crate::codes;
+use crate::fields;
+use crate::ports::is_container_port_name;
 use crate::process::Process;
 use crate::request::JobFiles;
 use boson_document::{Map, Place, Report, Tree};
+use boson_processes::probe::{self, HANDLERS, KINDS};
 use std::collections::HashMap;
 
 /// Members of a container by process: `readinessProbe`, `livenessProbe`, `startupProbe`.
 pub type Probes = HashMap<String, Map>;
-
-const KINDS: [(&str, &str); 3] = [
-    ("readiness", "readinessProbe"),
-    ("liveness", "livenessProbe"),
-    ("startup", "startupProbe"),
-];
-const HANDLERS: [&str; 4] = ["exec", "httpGet", "tcpSocket", "grpc"];
 
 /// The probes under `run.healthcheck`.
 pub fn read(run: &Tree, files: &JobFiles, processes: &[Process], place: &Place, report: &mut Report) -> Probes {
@@ -47,10 +43,8 @@ pub fn read(run: &Tree, files: &JobFiles, processes: &[Process], place: &Place, 
 
 /// The probe without the level `handler` that older manifests have.
 fn flat(probe: &Tree, process: &str, kind: &str, place: &Place, report: &mut Report) -> Option<Tree> {
-    let mut map = probe.as_object()?.clone();
-    if let Some(Tree::Object(handler)) = map.shift_remove("handler") {
-        map.extend(handler);
-    }
+    check_fields(probe, place, report);
+    let map = probe::flat(probe)?;
     let handlers = HANDLERS
         .iter()
         .filter(|handler| map.get(**handler).is_some_and(|value| value.as_object().is_some()))
@@ -63,5 +57,88 @@ fn flat(probe: &Tree, process: &str, kind: &str, place: &Place, report: &mut Rep
         report.error(codes::PROBE, place, text);
         return None;
     }
+    check_values(&map, kind, place, report);
     Some(map.into())
+}
+
+/// The fields are those of Kubernetes, at their places in the manifest.
+fn check_fields(probe: &Tree, place: &Place, report: &mut Report) {
+    let mut probe = probe.clone();
+    let handler = probe.as_object_mut().and_then(|map| map.shift_remove("handler"));
+    fields::check("core.v1.Probe", &probe, place, report);
+    if let Some(handler) = handler {
+        fields::check("core.v1.Probe", &handler, &place.at("handler"), report);
+    }
+}
+
+/// Values that Kubernetes would refuse only when the objects are applied.
+fn check_values(probe: &Map, kind: &str, place: &Place, report: &mut Report) {
+    let number = |key: &str| probe.get(key).and_then(Tree::as_i64);
+    let mut wrong = |key: &str, why: &str| {
+        report.error(codes::PROBE, place.at(key), format!("'{key}' {why}"));
+    };
+    for key in [
+        "initialDelaySeconds",
+        "timeoutSeconds",
+        "periodSeconds",
+        "successThreshold",
+        "failureThreshold",
+    ] {
+        if number(key).is_some_and(|number| number < 0) {
+            wrong(key, "should be greater than -1");
+        }
+    }
+    if kind != "readiness" && number("successThreshold").is_some_and(|number| number > 1) {
+        wrong("successThreshold", "must be 1, except for a readiness probe");
+    }
+    let grace = number("terminationGracePeriodSeconds");
+    if grace.is_some_and(|_| kind == "readiness") {
+        wrong("terminationGracePeriodSeconds", "has no meaning for a readiness probe");
+    } else if grace.is_some_and(|grace| grace <= 0) {
+        wrong("terminationGracePeriodSeconds", "should be greater than 0");
+    }
+    if let Some(command) = probe.get("exec")
+        && command.items("command").is_empty()
+    {
+        report.error(
+            codes::PROBE,
+            place.at("exec"),
+            "'exec' needs a 'command' with at least one word",
+        );
+    }
+    for (handler, is_name_allowed) in [("httpGet", true), ("tcpSocket", true), ("grpc", false)] {
+        let port = probe.get(handler).and_then(|handler| handler.get("port"));
+        let is_port = |port: &Tree| match port {
+            Tree::String(name) => is_name_allowed && is_container_port_name(name),
+            port => port.as_i64().is_none_or(|port| (1..=65_535).contains(&port)),
+        };
+        if port.is_some_and(|port| !is_port(port)) {
+            let place = place.at(handler).at("port");
+            report.error(
+                codes::PROBE,
+                place,
+                "'port' must be a number from 1 to 65535, or the name of a port",
+            );
+        }
+    }
+    check_request(probe.get("httpGet"), place, report);
+}
+
+fn check_request(request: Option<&Tree>, place: &Place, report: &mut Report) {
+    let Some(request) = request else { return };
+    let place = place.at("httpGet");
+    if request
+        .str("scheme")
+        .is_some_and(|scheme| !["", "HTTP", "HTTPS"].contains(&scheme))
+    {
+        report.error(codes::PROBE, place.at("scheme"), "'scheme' must be HTTP or HTTPS");
+    }
+    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    for (index, header) in request.items("httpHeaders").iter().enumerate() {
+        let name = header.str("name").unwrap_or_default();
+        if name.is_empty() || !name.bytes().all(is_token) {
+            let text = "'name' must be the name of an HTTP header";
+            report.error(codes::PROBE, place.at("httpHeaders").at(index), text);
+        }
+    }
 }

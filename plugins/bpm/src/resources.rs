@@ -1,16 +1,21 @@
 //! Limits and requests of containers.
 //!
 //! Limits: `quarks.run`, else bpm's, else the group's `vm_resources`. Requests: the group's total over its containers,
-//! so that a pod of many containers finds a node; never more than the limit. Init containers run before all others, so
-//! a quota counts the larger of the two: requests of init containers up to the pod's total add nothing.
+//! so that a pod of many containers finds a node; never more than the limit. The cloud config can reduce them. Init
+//! containers run before all others, so a quota counts the larger of the two: requests of init containers up to the
+//! pod's total add nothing.
 
+use crate::cloud::Requests;
 use crate::group::Group;
 use crate::job::Job;
 use crate::object::{compact, object};
 use crate::process::Process;
-use boson_document::{Map, Tree};
+use boson_document::Tree;
 use boson_processes::bytes::{self, mebibytes, quantity};
 use boson_processes::cpu::millis;
+
+/// [`Requests::Fraction`] is one of so many parts.
+const PARTS: u64 = 4;
 
 /// `resources` of a process.
 pub fn of_process(group: &Group, job: &Job, process: &Process) -> Tree {
@@ -89,19 +94,26 @@ fn sum(limits: impl Iterator<Item = Option<u64>>) -> Option<u64> {
 
 fn resources(group: &Group, memory: Option<u64>, cpu: Option<String>) -> Tree {
     let containers = u64::try_from(group.processes.max(1)).unwrap_or(u64::MAX);
-    let mut requests = Map::new();
-    if let (Some(total), limit) = (group.cpu, cpu.as_deref().and_then(millis)) {
-        let share = (total.saturating_mul(1000) / containers)
-            .max(1)
-            .min(limit.unwrap_or(u64::MAX));
-        requests.insert("cpu".into(), cpus(share).into());
-    }
-    if let (Some(total), limit) = (group.ram, memory) {
-        let share = mebibytes((total / containers).max(1)).min(limit.unwrap_or(u64::MAX));
-        requests.insert("memory".into(), quantity(share).into());
-    }
+    let millis_of_vm = group.cpu.map(|total| (total.saturating_mul(1000) / containers).max(1));
+    let bytes_of_vm = group.ram.map(|total| mebibytes((total / containers).max(1)));
+    let requests = group.cloud.requests;
+    let requests = object! {
+        "cpu" => request(millis_of_vm, cpu.as_deref().and_then(millis), requests).map(cpus),
+        "memory" => request(bytes_of_vm, memory, requests).map(quantity),
+    };
     let limits = compact(object! { "cpu" => cpu, "memory" => memory.map(quantity) });
-    compact(object! { "limits" => limits, "requests" => requests })
+    compact(object! { "limits" => limits, "requests" => compact(requests) })
+}
+
+/// The request of a container. `share`: its part of the VM. Kubernetes sets an absent request to the limit, so
+/// [`Requests::None`] is zero where there is a limit.
+fn request(share: Option<u64>, limit: Option<u64>, requests: Requests) -> Option<u64> {
+    let full = share.map(|share| share.min(limit.unwrap_or(u64::MAX)));
+    match requests {
+        Requests::Full => full,
+        Requests::Fraction => full.or(limit).map(|full| (full / PARTS).max(1)),
+        Requests::None => full.or(limit).map(|_| 0),
+    }
 }
 
 /// The quantity of so many thousandths.

@@ -1,6 +1,8 @@
 //! `env.bosh.agent.settings`: settings that are copied to the pod.
 
 use crate::codes;
+use crate::fields;
+use crate::kubernetes_rules;
 use crate::metadata::{Use, is_subdomain, user_map};
 use boson_document::{Map, Place, Report, Tree, ruby};
 use boson_manifest::group::{SETTINGS, settings};
@@ -72,6 +74,7 @@ impl Settings {
             }
         }
         check(tree, &place, report);
+        check_fields(tree, &place, report);
         Self {
             labels: user_map(tree.get("labels"), Use::Labels, &place.at("labels"), report),
             annotations: user_map(
@@ -110,6 +113,33 @@ fn check(tree: &Tree, place: &Place, report: &mut Report) {
         .is_some_and(|address| !address.is_empty() && address.parse::<IpAddr>().is_err())
     {
         wrong("dns", "is not an IP address of a name server");
+    }
+}
+
+/// Maps that are copied into pods.
+fn check_fields(tree: &Tree, place: &Place, report: &mut Report) {
+    let copied = [
+        ("affinity", "core.v1.Affinity"),
+        ("tolerations", "[core.v1.Toleration]"),
+        ("imagePullSecrets", "[core.v1.LocalObjectReference]"),
+    ];
+    let parts = [
+        ("pvc", "core.v1.PersistentVolumeClaim"),
+        ("volume", "core.v1.Volume"),
+        ("volumeMount", "core.v1.VolumeMount"),
+    ];
+    let mut check = |tree: &Tree, (key, kind): (&str, &str), place: &Place| {
+        if let Some(value) = tree.get(key) {
+            fields::check(kind, value, &place.at(key), report);
+        }
+    };
+    copied.into_iter().for_each(|one| check(tree, one, place));
+    for (index, disk) in tree.items("disks").iter().enumerate() {
+        let place = place.at("disks").at(index);
+        parts.into_iter().for_each(|one| check(disk, one, &place));
+    }
+    if let Some(list) = tree.get("tolerations") {
+        kubernetes_rules::tolerations(list, &place.at("tolerations"), report);
     }
 }
 

@@ -186,14 +186,14 @@ fn containers_run_as_vcap_unless_they_must_be_root() {
             format!(r#"{{{root},"capabilities":{{"add":["SYS_ADMIN"]}}}}"#),
         ),
         (
-            r#""run": {"capabilities": ["A", "B"]}"#,
-            r#", "capabilities": ["A"]"#,
+            r#""run": {"capabilities": ["KILL", "B"]}"#,
+            r#", "capabilities": ["KILL"]"#,
             "",
-            format!(r#"{{"allowPrivilegeEscalation":false,{root},"capabilities":{{"add":["A","B"]}}}}"#),
+            format!(r#"{{"allowPrivilegeEscalation":false,{root},"capabilities":{{"add":["KILL","B"]}}}}"#),
         ),
         (
             "",
-            r#", "capabilities": ["A"], "unsafe": {"privileged": true}"#,
+            r#", "capabilities": ["KILL"], "unsafe": {"privileged": true}"#,
             "",
             format!(r#"{{"privileged":true,"seccompProfile":{{"type":"Unconfined"}},{root}}}"#),
         ),

@@ -2,6 +2,7 @@
 
 use crate::stemcell::Stemcell;
 use boson_document::{Tree, ruby};
+use std::net::Ipv6Addr;
 
 /// Whether a version is `latest`, which is not supported.
 pub fn is_latest(version: &str) -> bool {
@@ -63,24 +64,40 @@ pub fn tag(text: &str) -> String {
 }
 
 fn is_reference(url: &str, name: &str, tag: &str) -> bool {
-    let component = |part: &str| {
-        let inside = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
-        !part.is_empty() && part.bytes().all(|b| inside(b) || matches!(b, b'.' | b'_' | b'-'))
-    };
-    let host = |part: &str| {
-        !part.is_empty()
-            && part
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b':' | b'[' | b']'))
-    };
     let mut parts = url.split('/');
     let tagged = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-');
-    parts.next().is_some_and(host)
-        && parts.all(component)
-        && component(name)
+    parts.next().is_some_and(is_host)
+        && parts.all(is_component)
+        && is_component(name)
         && tag.len() <= 128
         && tag.bytes().all(tagged)
         && !tag.starts_with(['.', '-'])
+}
+
+/// A part of a repository's name: lower-case letters and digits, in words that `.`, `_`, `__` or any number of `-` join.
+fn is_component(part: &str) -> bool {
+    let inside = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let joins = |text: &str| matches!(text, "." | "_" | "__") || text.bytes().all(|b| b == b'-');
+    part.starts_with(inside) && part.ends_with(inside) && part.split(inside).all(joins)
+}
+
+/// A domain or an address, with or without a port.
+fn is_host(part: &str) -> bool {
+    let (host, port) = match part.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
+        _ => (part, None),
+    };
+    let alphanumeric = |c: char| c.is_ascii_alphanumeric();
+    let is_label = |label: &str| {
+        let inside = |b: u8| b.is_ascii_alphanumeric() || b == b'-';
+        label.starts_with(alphanumeric) && label.ends_with(alphanumeric) && label.bytes().all(inside)
+    };
+    let is_address = |host: &str| {
+        let inside = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        inside.is_some_and(|address| address.parse::<Ipv6Addr>().is_ok())
+    };
+    let is_port = |port: &str| port.parse::<u16>().is_ok();
+    (host.split('.').all(is_label) || is_address(host)) && port.is_none_or(is_port)
 }
 
 fn text(tree: &Tree, key: &str) -> Option<String> {
@@ -98,6 +115,29 @@ mod tests {
         )
         .unwrap();
         of_release(&document, &json::parse(release).unwrap(), stemcell, registry)
+    }
+
+    #[test]
+    fn parts_of_references_obey_the_grammar_of_registries() {
+        for (url, good) in [
+            ("docker.io/cf", true),
+            ("cf", true),
+            ("localhost:5000/a__b/c--d/e.f", true),
+            ("[::1]:5000/a", true),
+            ("..", false),
+            ("../x", false),
+            ("a.example/..", false),
+            ("a.example/a..b", false),
+            ("a.example/_a", false),
+            ("a.example/a___b", false),
+            ("a.example:port/a", false),
+            ("-a/b", false),
+            ("a.example//b", false),
+            ("a.example/B", false),
+        ] {
+            assert_eq!(is_reference(url, "nats", "1"), good, "{url}");
+        }
+        assert!(!is_reference("a.example", "..", "1"));
     }
 
     #[test]

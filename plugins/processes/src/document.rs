@@ -8,8 +8,10 @@
 //! | `instance` | `id`, `az`, `name`, `deployment`, as BOSH's agent writes them to `/var/vcap/instance` |
 //! | `envs` | pairs: what `quarks.envs` sets by value; of scripts too |
 //! | `processes` | see [`of_process`] |
+//! | `probes` | process -> `readiness`, `liveness`, `startup` -> what the wrapper does: see [`crate::probe`] |
+//! | `condition` | the command that must succeed before post-start |
 
-use crate::{Limits, Monit, POD_IP, Process, Volume};
+use crate::{Limits, Monit, POD_IP, Process, Volume, probe};
 use boson_document::{Map, Number, Tree, go};
 
 /// The format that [`of_job`] writes.
@@ -22,25 +24,24 @@ pub struct Job<'a> {
     pub name: &'a str,
     /// `id`, `az`, `name`, `deployment`.
     pub instance: Tree,
-    /// Variables that `quarks.envs` sets by value.
-    pub envs: &'a [(String, String)],
+    /// Its property `quarks`.
+    pub quarks: &'a Tree,
     /// Its processes.
     pub processes: &'a [Process],
 }
 
 /// The document of a job. `ip`: the pod's address.
 pub fn of_job(job: &Job<'_>, ip: &str) -> Tree {
-    let processes: Vec<Tree> = job
-        .processes
-        .iter()
-        .map(|process| of_process(process, job.envs))
-        .collect();
+    let envs = envs(job.quarks);
+    let processes: Vec<Tree> = job.processes.iter().map(|process| of_process(process, &envs)).collect();
     let mut tree: Tree = [
         ("version", Tree::from(VERSION)),
         ("job", job.name.into()),
         ("instance", job.instance.clone()),
-        ("envs", pairs(job.envs)),
+        ("envs", pairs(&envs)),
         ("processes", processes.into()),
+        ("probes", probe::all(job.quarks)),
+        ("condition", condition(job.quarks).cloned().unwrap_or_default()),
     ]
     .into_iter()
     .collect();
@@ -55,8 +56,13 @@ pub fn is_by_value(env: &Tree) -> bool {
     env.get("valueFrom").is_none_or(Tree::is_null) && text.is_none_or(|text| !text.contains("$("))
 }
 
+/// The command that must succeed before the post-start script runs.
+pub fn condition(quarks: &Tree) -> Option<&Tree> {
+    quarks.get("post_start")?.get("condition")?.get("exec")?.get("command")
+}
+
 /// Names and values of the entries of `quarks.envs` that are values as they stand.
-pub fn envs(quarks: &Tree) -> Vec<(String, String)> {
+fn envs(quarks: &Tree) -> Vec<(String, String)> {
     let own = quarks.items("envs").iter().filter(|env| is_by_value(env));
     let value = |env: &Tree| env.get("value").and_then(go::text).unwrap_or_default();
     // Kubernetes would have written `$$` as `$`.
@@ -163,13 +169,18 @@ mod tests {
         let given = Given::read(&property, &boson_document::Place::default(), &mut findings);
         let processes = read("j", (&rendered, "bpm.yml"), Some(&given), &mut findings);
         assert_eq!(findings, Findings::default());
+        let quarks = json::parse(
+            r#"{"envs": [{"name": "B", "value": 3}], "post_start": {"condition": {"exec": {"command": ["/c"]}}},
+                "run": {"healthcheck": {"a": {"liveness": {"exec": {"command": ["/l", "$(POD_IP)"]}}}}}}"#,
+        )
+        .unwrap();
         let job = Job {
             name: "j",
             instance: Tree::object().with("id", "g-0"),
-            envs: &[("B".into(), "3".into())],
+            quarks: &quarks,
             processes: &processes,
         };
-        let expected = r#"{"version":1,"job":"j","instance":{"id":"g-0"},"envs":[["B","3"]],"processes":[{"name":"a","executable":"/a","args":["--listen","10.0.0.1:1"],"env":[["A","1"],["B","3"]],"workdir":"","pre_start":"/hook","shutdown_signal":"INT","capabilities":["NET_BIND_SERVICE"],"limits":{"open_files":10},"ephemeral_disk":false,"persistent_disk":false,"privileged":false,"volumes":[],"monit":null}]}"#;
+        let expected = r#"{"version":1,"job":"j","instance":{"id":"g-0"},"envs":[["B","3"]],"processes":[{"name":"a","executable":"/a","args":["--listen","10.0.0.1:1"],"env":[["A","1"],["B","3"]],"workdir":"","pre_start":"/hook","shutdown_signal":"INT","capabilities":["NET_BIND_SERVICE"],"limits":{"open_files":10},"ephemeral_disk":false,"persistent_disk":false,"privileged":false,"volumes":[],"monit":null}],"probes":{"a":{"liveness":{"exec":["/l","10.0.0.1"]}}},"condition":["/c"]}"#;
         assert_eq!(json::to_text(&of_job(&job, "10.0.0.1")), expected);
     }
 }

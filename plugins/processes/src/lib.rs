@@ -6,12 +6,14 @@
 //! disagree.
 
 pub mod bytes;
+mod capabilities;
 pub mod cpu;
 mod decode;
 pub mod document;
 mod findings;
 mod merge;
 pub mod monit;
+pub mod probe;
 mod read;
 mod rules;
 

@@ -1,6 +1,6 @@
 //! The processes of one rendering of a job.
 
-use crate::{Findings, Kind, Process, decode, merge, monit, rules};
+use crate::{Findings, Kind, Process, capabilities, decode, merge, monit, rules};
 use boson_document::{Place, Tree};
 use std::collections::{HashMap, HashSet};
 
@@ -57,9 +57,11 @@ pub fn read(
         place: of(index, &process),
         ..process
     });
-    placed
-        .inspect(|process| rules::check(process, job, &process.place, findings))
-        .collect()
+    let known = placed.map(|process| {
+        rules::check(&process, job, &process.place, findings);
+        capabilities::known(process, findings)
+    });
+    known.collect()
 }
 
 /// The document for a job that runs by its rendered monit file, in place of bpm.yml.

@@ -100,8 +100,8 @@ const DEPLOY: fn(Tenant, &'static str) -> BoxFuture<'static, ()> =
     steps!(tenant, name, { tenant.deployment(name, &[]).await });
 
 /// A quota that is in effect.
-async fn few_services(tenant: &Tenant, most: &str) {
-    let spec = json!({"hard": {"count/services": most}});
+async fn few(tenant: &Tenant, resource: &str, most: &str) {
+    let spec = json!({"hard": {format!("count/{resource}"): most}});
     tenant
         .apply(json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few"}, "spec": spec}))
         .await;
@@ -349,7 +349,7 @@ fn cases() -> Vec<Case> {
         Case {
             name: "quota",
             spoil: steps!(tenant, name, {
-                few_services(&tenant, "0").await;
+                few(&tenant, "services", "0").await;
                 tenant.deployment(name, &[]).await;
             }),
             reported: applied("DeploymentRefused"),
@@ -360,12 +360,35 @@ fn cases() -> Vec<Case> {
         Case {
             name: "quota-together",
             spoil: steps!(tenant, name, {
-                few_services(&tenant, "1").await;
+                few(&tenant, "services", "1").await;
                 tenant.deployment(name, &[]).await;
             }),
             reported: applied("DeploymentQuotaExceeded"),
             words: &["the quota 'few' limits count/services to 1: 0 are used, 2 more are needed"],
             fix: steps!(tenant, name, { tenant.delete("v1", "ResourceQuota", "few").await }),
+        },
+        Case {
+            name: "typo",
+            spoil: steps!(tenant, name, {
+                let ops = "- type: replace\n  path: /instance_groups/name=web/jobs/name=app/properties/quarks?/run/security_context\n  value: {runAsNonroot: true}\n";
+                tenant.config_map("typo", "ops", ops).await;
+                tenant.deployment(name, &["typo"]).await;
+            }),
+            reported: converted("BpmField"),
+            words: &["Kubernetes has no field 'runAsNonroot' here", "configmap/typo/ops"],
+            fix: steps!(tenant, name, { tenant.config_map("typo", "ops", "[]").await }),
+        },
+        // The API server would accept the QuarksStatefulSet, and refuse its StatefulSet.
+        Case {
+            name: "affinity",
+            spoil: steps!(tenant, name, {
+                let ops = "- type: replace\n  path: /instance_groups/name=web/env?/bosh/agent/settings/affinity\n  value: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: Sometimes}]}]}}}\n";
+                tenant.config_map("affinity", "ops", ops).await;
+                tenant.deployment(name, &["affinity"]).await;
+            }),
+            reported: applied("DeploymentRefused"),
+            words: &["StatefulSet 'affinity-web'", "matchExpressions[0].operator"],
+            fix: steps!(tenant, name, { tenant.config_map("affinity", "ops", "[]").await }),
         },
         Case {
             name: "illegal",
@@ -520,8 +543,9 @@ async fn an_error_of_a_stateful_set_is_reported_at_the_deployment() {
     let operator = OperatorProcess::set("pods", false, &[]).await;
     let tenant = operator.tenant("pods");
     prepare(&tenant, "d").await;
-    let ops = "- type: replace\n  path: /instance_groups/name=web/env?/bosh/agent/settings/affinity\n  value: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: Sometimes}]}]}}}\n";
-    tenant.config_map("ops", "ops", ops).await;
+    tenant.config_map("ops", "ops", "[]").await;
+    // A dry run does not count StatefulSets.
+    few(&tenant, "statefulsets.apps", "0").await;
     tenant.deployment("d", &["ops"]).await;
     let stuck = tenant
         .until("d", "a refusal", |deployment| {
@@ -530,7 +554,7 @@ async fn an_error_of_a_stateful_set_is_reported_at_the_deployment() {
         .await;
     let message = stuck["status"]["message"].as_str().unwrap();
     assert!(
-        message.contains("d-web") && message.contains("matchExpressions[0].operator"),
+        message.contains("d-web") && message.contains("exceeded quota: few"),
         "{message}"
     );
     assert!(
@@ -540,7 +564,7 @@ async fn an_error_of_a_stateful_set_is_reported_at_the_deployment() {
             .iter()
             .any(|(reason, _)| reason == "GroupsRefused")
     );
-    tenant.config_map("ops", "ops", "[]").await;
+    tenant.delete("v1", "ResourceQuota", "few").await;
     tenant
         .until("d", "Deployed", |deployment| {
             condition(deployment, "Ready").is_some_and(|ready| ready["reason"] == "GroupsNotReady")

@@ -14,11 +14,12 @@ use std::time::Duration;
 /// Kinds for which the message of the server is not shown: the template of a pod may hold secrets, too.
 const SILENT: &[&str] = &["Secret", "StatefulSet", "Job"];
 /// Beginnings of the parts of a server message that hold only names and numbers, never a value.
-const HARMLESS: [&str; 3] = [
-    "exceeded quota: ",
-    "strict decoding error: ",
-    "failed to create typed patch object",
-];
+const HARMLESS: [&str; 3] = ["exceeded quota: ", "strict decoding error: ", SCHEMA_ERROR];
+/// How a message begins about an object with an unknown field or a value of the wrong type. Server-side apply answers
+/// with code 500.
+const SCHEMA_ERROR: &str = "failed to create typed patch object";
+/// Begins a value in such a message, up to the end of the line.
+const BEFORE_VALUE: &str = ", got ";
 
 /// A call that failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -245,6 +246,7 @@ impl Fault {
             (429 | 503 | 504, _) => Self::Busy(wait),
             // The server gave up on a write that may have succeeded.
             (500, "ServerTimeout" | "Timeout") => Self::Busy(wait),
+            (500, _) if status.message.contains(SCHEMA_ERROR) => Self::Refused(words(status, shown)),
             (400 | 413 | 415 | 422, _) => Self::Refused(words(status, shown)),
             (code, _) => Self::Other(code),
         }
@@ -299,7 +301,9 @@ fn words(status: &kube::core::Status, shown: bool) -> Option<String> {
         return Some(status.message.clone());
     }
     if let Some(at) = HARMLESS.iter().find_map(|part| status.message.find(part)) {
-        return status.message.get(at..).map(str::to_string);
+        let lines = status.message.get(at..)?.lines();
+        let lines = lines.map(|line| line.split_once(BEFORE_VALUE).map_or(line, |(before, _)| before));
+        return Some(lines.collect::<Vec<_>>().join("\n"));
     }
     let causes = status.details.iter().flat_map(|details| &details.causes);
     let fields: Vec<String> = causes
@@ -389,6 +393,16 @@ mod refusals {
         assert_eq!(fault(403, quota, "", true), Fault::Refused(Some(quota.into())));
         let expected = Some("exceeded quota: few, requested: secrets=1, used: secrets=2, limited: secrets=2".into());
         assert_eq!(fault(403, quota, "", false), Fault::Refused(expected));
+    }
+
+    #[test]
+    fn an_unknown_field_is_an_error_of_the_object_and_no_outage() {
+        let message = "failed to create typed patch object (n/d-g-v1; apps/v1, Kind=StatefulSet): errors:\n  \
+                       .spec.template.spec.securityContext.runAsNonroot: field not declared in schema\n  \
+                       .spec.replicas: expected numeric (int or float), got CANARY";
+        let shown = message.replace(", got CANARY", "");
+        assert_eq!(fault(500, message, "", false), Fault::Refused(Some(shown)));
+        assert_eq!(fault(500, "etcdserver: no leader", "", true), Fault::Other(500));
     }
 
     #[test]

@@ -12,6 +12,7 @@ use super::ready::mark as post_start_mark;
 use super::{Record, Script};
 use crate::arguments::Flags;
 use crate::children::{self, Ended};
+use crate::description::Description;
 use crate::environment;
 use crate::events::{Events, Happened};
 use crate::exec_as::Changes;
@@ -168,7 +169,11 @@ impl Sidecar<'_> {
     }
 
     fn try_condition(&mut self) -> Result<()> {
-        let Some((program, arguments)) = self.flags.condition.split_first() else {
+        let described = match self.flags.condition {
+            true => Description::read(self.places, &self.flags.job)?.condition,
+            false => None,
+        };
+        let Some((program, arguments)) = described.as_deref().and_then(<[_]>::split_first) else {
             return self.post_start();
         };
         let launch = Launch {

@@ -109,6 +109,15 @@ impl Pod {
         fs::create_dir_all(self.path(&format!("vcap/jobs/{job}"))).unwrap();
     }
 
+    /// Adds members to what [`Pod::describe`] wrote.
+    pub fn describe_more(&self, job: &str, members: &Value) {
+        let path = self.path(&format!("container-run/processes/{job}.json"));
+        let mut text: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        let members = members.as_object().cloned().unwrap_or_default();
+        text.as_object_mut().unwrap().extend(members);
+        fs::write(path, text.to_string()).unwrap();
+    }
+
     /// A job with one process of its name, a shell script.
     pub fn job(&self, job: &str, text: &str, more: Value) {
         let path = self.script(job, "run-it", text);

@@ -169,9 +169,10 @@ fn post_start_runs_once_when_all_processes_run_and_the_condition_holds() {
     let pod = Pod::new();
     two_processes(&pod);
     pod.script("j", "post-start", "echo post-start");
-    let condition = json!(["test", "-e", pod.path("condition")]).to_string();
+    let condition = json!(["test", "-e", pod.path("condition")]);
+    pod.describe_more("j", &json!({"condition": condition}));
     let mut arguments = SIDECAR.to_vec();
-    arguments.extend(["--condition", &condition]);
+    arguments.extend(["--condition", "described"]);
     let mut sidecar = pod.start(&arguments);
     let _a = pod.start(&["process", "--job", "j", "--process", "a"]);
     std::thread::sleep(Duration::from_millis(500));

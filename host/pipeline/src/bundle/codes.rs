@@ -21,6 +21,10 @@ boson_document::codes! {
     BUNDLE_INVALID_DATA = "bundle-invalid-data", "The data of a Secret or ConfigMap is invalid",
         "Keys consist of letters, digits, `-`, `_` and `.`; values are text. Values of a Secret's `data` and of \
          `binaryData` are base64. Put plain text of a Secret into `stringData`.";
+    BUNDLE_INVALID_FIELD = "bundle-invalid-field", "Kubernetes does not know a field, or not with this type",
+        "The field is misspelt, at the wrong level, or has a value of the wrong type. The API server would refuse the \
+         object. The host knows the fields of all kinds of Kubernetes that a conversion may create; it does not check \
+         custom resources.";
     BUNDLE_INVALID_METADATA = "bundle-invalid-metadata", "Kubernetes does not accept a label or annotation",
         "A name has at most 63 letters, digits, `-`, `_` and `.`, after an optional DNS name and `/`. The same rule \
          applies to values of labels; values of annotations are any text. Quote numbers and booleans.";

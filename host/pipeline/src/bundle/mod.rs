@@ -7,6 +7,7 @@
 //! beyond that, for all plugins or for some, are [`Permissions`]. A call that fails changes nothing.
 
 pub mod codes;
+mod fields;
 pub mod kinds;
 pub mod limits;
 mod marks;
@@ -306,7 +307,8 @@ impl Bundle {
             marks::check_allowed(object, before, (author, rights), &rules.requested)?;
             rules.granted.check(object, before, (author, &rights.privileges))?;
         }
-        limits::check(object)
+        limits::check(object)?;
+        fields::check(object)
     }
 
     fn find(&self, wanted: &ObjectReference) -> Result<usize, Box<Diagnostic>> {

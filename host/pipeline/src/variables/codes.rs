@@ -10,6 +10,12 @@ boson_document::codes! {
     VARIABLES_UNREADABLE_FILE = "variables-unreadable-file", "A file of variables cannot be read",
         "The file of `-l` or `--var-file` does not exist, is not a regular file, or its permissions do not allow \
          reading. The content of `--var-file` must be UTF-8.";
+    VARIABLES_EXPOSED = "variables-exposed", "The value of a variable would be in an object that is no Secret",
+        "Workloads and other objects contain no values of variables that the manifest defines, nor of variables whose \
+         names suggest a secret: more people may read them than Secrets. Labels, annotations, tags, names, ports, \
+         volumes, security contexts and most parts of health checks are copied to objects. Values are read from a \
+         Secret in the pod for properties, `quarks.envs`, commands and HTTP headers of health checks (not with HTTPS), \
+         and programs, arguments and environment of `quarks.bpm`. Write a value that is no secret into the manifest.";
     VARIABLES_CONFLICTING_NAMES = "variables-conflicting-names", "Names of variables contradict each other",
         "A dot in a name separates keys: `-v a.b=1` sets the variable `a` to `{b: 1}`. So `a` cannot have a value \
          that is not a map at the same time, and `a.b` cannot be set twice with different spellings. BOSH loses \

@@ -2,6 +2,7 @@
 
 use super::ahead;
 use super::checks;
+use super::exposed;
 use super::given;
 use super::inputs::Inputs;
 use super::options::{Check, Options};
@@ -41,6 +42,12 @@ pub fn interpolate(
     mut inputs: Inputs<'_>,
     options: &Options,
 ) -> Reply<Interpolation> {
+    if options.sent {
+        let exposed = exposed::check(document);
+        if !exposed.is_empty() {
+            return Err(StageError::Input(exposed));
+        }
+    }
     let (given, mut diagnostics) = match options.given_first {
         true => given::put_in(stages, document, inputs.table)?,
         false => (given::untouched(document), Vec::new()),

@@ -12,6 +12,7 @@ mod amend;
 mod checks;
 mod circle;
 pub mod codes;
+mod exposed;
 mod flags;
 mod flow;
 mod generate;

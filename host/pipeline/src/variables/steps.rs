@@ -8,7 +8,7 @@ use super::options::{Check, Options};
 use super::resolver::references;
 use super::store::Store;
 use super::table::Table;
-use super::{circle, update};
+use super::{circle, exposed, update};
 use crate::diagnostic::Diagnostic;
 use crate::stage::{Definition, Named, Reference, Reply, Stages, Variable, VariableRules};
 use crate::variables::codes;
@@ -69,6 +69,7 @@ pub fn wanted(stages: &dyn Stages, document: Named<'_>, table: &Table) -> Reply<
         });
     }
     diagnostics.extend(circle::circles(&variables, document.name));
+    diagnostics.extend(exposed::check(document));
     let document = given.document;
     let wanted = Wanted {
         document,

@@ -37,7 +37,8 @@ pub fn plain_words<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Vec<Stri
     arguments.into_iter().filter_map(plain).collect()
 }
 
-fn promises_secret(name: &str) -> bool {
+/// Whether the name of a variable suggests a secret.
+pub(super) fn promises_secret(name: &str) -> bool {
     let name = name.to_lowercase();
     let mut words = name.split(|c: char| !c.is_alphanumeric());
     SECRET.iter().any(|part| name.contains(part)) || words.any(|word| SECRET_WORDS.contains(&word))

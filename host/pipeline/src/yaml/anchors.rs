@@ -7,10 +7,10 @@ use std::collections::HashMap;
 /// Limit on the values that aliases may add: a document of a few lines must not fill the memory.
 pub(super) const MAX_VALUES: usize = 250_000;
 /// Limit on the text that aliases may add, in bytes.
-const MAX_BYTES: usize = 32 << 20;
+pub(super) const MAX_BYTES: usize = 32 << 20;
 
 /// Size of a value with its aliases replaced.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Size {
     pub(super) values: usize,
     pub(super) bytes: usize,
@@ -43,6 +43,13 @@ impl Size {
     pub(super) fn add(&mut self, other: Self) {
         self.values += other.values;
         self.bytes += other.bytes;
+    }
+
+    pub(super) fn max(self, other: Self) -> Self {
+        Self {
+            values: self.values.max(other.values),
+            bytes: self.bytes.max(other.bytes),
+        }
     }
 
     pub(super) fn since(self, before: Self) -> Self {

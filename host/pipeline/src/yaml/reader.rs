@@ -21,6 +21,19 @@ const MAX_WARNINGS: usize = 100;
 
 /// Reads the first document.
 pub(super) fn read(name: &str, source: &str) -> Result<(Tree, Mark, Vec<Diagnostic>), Diagnostic> {
+    repairing(name, source, |events| {
+        let mut reader = Reader::new(name, source, events);
+        let node = reader.document()?;
+        Ok((node.tree, node.mark, reader.warnings))
+    })
+}
+
+/// Visits the events of a text; from the start again after each repair.
+pub(super) fn repairing<T>(
+    name: &str,
+    source: &str,
+    mut visit: impl FnMut(Events<'_>) -> Read<T>,
+) -> Result<T, Diagnostic> {
     let ended = source.ends_with(['\n', '\r']);
     // The parser invents a line break at the end of a block; with a real one there, `end_block` knows what to remove.
     let mut text = if ended {
@@ -30,9 +43,8 @@ pub(super) fn read(name: &str, source: &str) -> Result<(Tree, Mark, Vec<Diagnost
     };
     let mut repairs = Repairs::default();
     loop {
-        let mut reader = Reader::new(name, source, Events::new(&text, ended, &repairs));
-        let found = match reader.document() {
-            Ok(node) => return Ok((node.tree, node.mark, reader.warnings)),
+        let found = match visit(Events::new(&text, ended, &repairs)) {
+            Ok(visited) => return Ok(visited),
             Err(Failure::Found(diagnostic)) => return Err(*diagnostic),
             Err(Failure::Scan(found)) => found,
         };
@@ -66,10 +78,10 @@ impl From<Diagnostic> for Failure {
 
 pub(super) type Read<T> = Result<T, Failure>;
 
-struct Reader<'t> {
-    name: &'t str,
+struct Reader<'t, 'n> {
+    name: &'n str,
     /// The original text.
-    source: &'t str,
+    source: &'n str,
     events: Events<'t>,
     anchors: Anchors,
     /// Values and aliases so far.
@@ -81,8 +93,8 @@ struct Reader<'t> {
 
 // === impl Reader ===
 
-impl<'t> Reader<'t> {
-    fn new(name: &'t str, source: &'t str, events: Events<'t>) -> Self {
+impl<'t, 'n> Reader<'t, 'n> {
+    fn new(name: &'n str, source: &'n str, events: Events<'t>) -> Self {
         let anchors = Anchors::default();
         Self {
             name,

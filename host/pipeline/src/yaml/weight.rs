@@ -1,6 +1,11 @@
 //! How much memory a text needs, computed before it is read: readers request it from the budget of their process.
 
-use super::anchors;
+use super::anchors::{MAX_BYTES, MAX_VALUES, Size};
+use super::events::Events;
+use super::reader::{self, Failure, Read};
+use saphyr_parser::Event;
+use std::cell::Cell;
+use std::collections::HashMap;
 
 /// Bytes for a value in the tree and the marks, including the spare capacity of lists and maps while they are read.
 const VALUE: u64 = 320;
@@ -10,29 +15,33 @@ const KEY: u64 = 160;
 const IN_FLOW: u64 = 640;
 /// Bytes for a byte of text: the text itself, and its copy in the tree.
 const TEXT: u64 = 3;
+/// Most commas in a text whose copies are counted before memory is requested for it: the parser may hold so many
+/// tokens, 6 MiB. Other texts with aliases need as much as the reader accepts.
+const MAX_COUNTED_COMMAS: usize = 10_000;
 
 /// Memory for reading this text and then for the document; an upper limit.
 pub fn weight(text: &[u8]) -> u64 {
     let flow = text.iter().any(|byte| matches!(byte, b'[' | b'{'));
-    let (mut values, mut bytes) = (0_u64, text.len() as u64 * TEXT);
+    let mut bytes = text.len() as u64 * TEXT;
     for byte in text {
-        let each = match byte {
+        bytes += match byte {
             b'\n' | b'\r' | b'[' | b'{' => VALUE,
             b',' if flow => IN_FLOW,
             b':' => KEY,
             _ => continue,
         };
-        values += 1;
-        bytes += each;
     }
-    let copied = aliases(text).saturating_mul(values).min(anchors::MAX_VALUES as u64);
-    bytes + copied * VALUE
+    if !may_have_aliases(text) {
+        return bytes;
+    }
+    let copied = copies(text);
+    bytes + copied.values as u64 * VALUE + copied.bytes as u64
 }
 
-/// Number of possible aliases, each of which copies at most everything; 0 if there is no anchor.
-fn aliases(text: &[u8]) -> u64 {
-    let marks = |sign: u8| {
-        let begins = move |three: &&[u8]| match three {
+/// Whether there may be an alias of an anchor.
+fn may_have_aliases(text: &[u8]) -> bool {
+    let has = |sign: u8| {
+        let begins = |three: &[u8]| match three {
             [before, at, after] => {
                 *at == sign
                     && (before.is_ascii_whitespace() || matches!(before, b'[' | b',' | b':' | b'-'))
@@ -40,9 +49,80 @@ fn aliases(text: &[u8]) -> u64 {
             }
             _ => false,
         };
-        text.windows(3).filter(begins).count() as u64
+        text.windows(3).any(begins)
     };
-    if marks(b'&') == 0 { 0 } else { marks(b'*') }
+    has(b'&') && has(b'*')
+}
+
+/// What the reader copies for anchors and aliases before it ends, successfully or not.
+fn copies(text: &[u8]) -> Size {
+    let commas = text.iter().filter(|byte| **byte == b',').count();
+    let Some(text) = std::str::from_utf8(text).ok().filter(|_| commas <= MAX_COUNTED_COMMAS) else {
+        return Size {
+            values: MAX_VALUES,
+            bytes: MAX_BYTES,
+        };
+    };
+    let most = Cell::new(Size::default());
+    // Where this fails, the reader fails, too.
+    let _ = reader::repairing("", text, |events| {
+        let mut count = Count::default();
+        let counted = count.document(events);
+        most.set(most.get().max(count.copied));
+        counted
+    });
+    most.get()
+}
+
+/// The sizes of a document's anchors, and what was copied so far, as in [`super::anchors`].
+#[derive(Default)]
+struct Count {
+    anchors: HashMap<usize, Size>,
+    /// The collections around the current value: their anchors, and the size of the document before them.
+    open: Vec<(usize, Size)>,
+    size: Size,
+    copied: Size,
+}
+
+// === impl Count ===
+
+impl Count {
+    fn document(&mut self, mut events: Events<'_>) -> Read<()> {
+        loop {
+            let before = self.size;
+            self.size.values += 1;
+            match events.next().map_err(Failure::Scan)?.0 {
+                Event::Scalar(text, _, anchor, _) => {
+                    self.size.bytes += text.len();
+                    self.end(anchor, before);
+                }
+                Event::SequenceStart(anchor, _) | Event::MappingStart(anchor, _) => self.open.push((anchor, before)),
+                Event::SequenceEnd | Event::MappingEnd => {
+                    if let Some((anchor, before)) = self.open.pop() {
+                        self.end(anchor, before);
+                    }
+                }
+                Event::Alias(anchor) => {
+                    let size = self.anchors.get(&anchor).copied().unwrap_or_default();
+                    self.size.add(size);
+                    self.copied.add(size);
+                }
+                Event::DocumentEnd | Event::StreamEnd => return Ok(()),
+                _ => {}
+            }
+            if self.copied.values > MAX_VALUES || self.copied.bytes > MAX_BYTES {
+                return Ok(());
+            }
+        }
+    }
+
+    fn end(&mut self, anchor: usize, before: Size) {
+        if anchor > 0 {
+            let size = self.size.since(before);
+            self.copied.add(size);
+            self.anchors.insert(anchor, size);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -63,6 +143,44 @@ mod tests {
         let plain = weight(format!("x:\n{list}y: '*.a'\n").as_bytes());
         let glob = weight(format!("x:\n{list}y: *.abc\n").as_bytes());
         assert_eq!(plain, glob);
-        assert!(weight(format!("x: &a\n{list}y: *a\n").as_bytes()) > plain + 100 * VALUE);
+        assert!(weight(format!("x: &a\n{list}y: *a\n").as_bytes()) > plain + 200 * VALUE);
+    }
+
+    /// An alias costs what it copies, not the whole document.
+    #[test]
+    fn aliases_cost_what_they_copy() {
+        let rest = "- {name: a, value: b}\n".repeat(2000);
+        let aliases = "- *pair\n".repeat(40);
+        let text = format!("pair: &pair {{a: 1, b: 2}}\nrest:\n{rest}aliases:\n{aliases}");
+        let copied = copies(text.as_bytes());
+        // Two members and the mapping, which the anchor keeps as well.
+        assert!((41 * 5..=41 * 6).contains(&copied.values), "{copied:?}");
+        let without = weight(text.replace("*pair", "pair*").as_bytes());
+        assert!(weight(text.as_bytes()) < without + 41 * 6 * VALUE + 1000);
+    }
+
+    /// What the reader copies before it refuses a text is counted, and little more.
+    #[test]
+    fn attacks_with_aliases_weigh_as_much_as_the_reader_would_copy() {
+        let list = format!("a: &a [{}]\n", "x,".repeat(9));
+        let layers: String = ('b'..='j')
+            .map(|name| {
+                let before = char::from(name as u8 - 1);
+                format!("{name}: &{name} [{}]\n", format!("*{before},").repeat(9))
+            })
+            .collect();
+        for text in [
+            format!("{list}{layers}"),
+            // A mistake after the bomb, a repair before it, and more commas than are counted.
+            format!("{list}{layers}x: [\n"),
+            format!("t:\tx\n{list}{layers}"),
+            format!("{list}{layers}z: [{}]\n", "x,".repeat(20_000)),
+        ] {
+            assert!(reader::read("", &text).is_err());
+            assert!(weight(text.as_bytes()) > MAX_VALUES as u64 * VALUE, "{}", text.len());
+        }
+        let long = format!("a: &a {}\nb: [{}]\n", "x".repeat(1 << 20), "*a,".repeat(40));
+        assert!(reader::read("", &long).is_err());
+        assert!(weight(long.as_bytes()) > MAX_BYTES as u64);
     }
 }

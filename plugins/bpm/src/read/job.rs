@@ -6,11 +6,11 @@ use crate::job::{Job, Quarks};
 use crate::process::{self, Process};
 use crate::request::{GroupRequest, JobFiles};
 use crate::scripts::Scripts;
-use crate::{ports, pre_render, probe};
+use crate::{fields, kubernetes_rules, ports, pre_render, probe};
 use boson_document::{Place, Report, Tree, go};
 use boson_manifest::dns;
 use boson_manifest::images;
-use boson_processes::is_env_name;
+use boson_processes::{document, is_env_name};
 
 /// Reads a job of the resolved document.
 pub fn read(
@@ -177,6 +177,7 @@ fn quarks_of(tree: &Tree, files: &JobFiles, processes: &[Process], place: &Place
             );
         }
     }
+    check_fields(tree, &run, place, report);
     Quarks {
         ports: ports::read(tree, &files.job, place, report),
         lists_ports: tree.get("ports").and_then(Tree::as_array).is_some(),
@@ -202,27 +203,46 @@ fn quarks_of(tree: &Tree, files: &JobFiles, processes: &[Process], place: &Place
             .and_then(Tree::as_object)
             .cloned()
             .unwrap_or_default(),
-        condition: condition(tree, place, report),
+        has_condition: has_condition(tree, place, report),
         debug: tree.get("debug") == Some(&Tree::Bool(true)),
         monit_http: tree.get("monit_http").and_then(Tree::as_bool),
         pre_render: pre_render::read(tree, &files.job, place, report),
     }
 }
 
-/// `post_start.condition.exec.command`.
-fn condition(tree: &Tree, place: &Place, report: &mut Report) -> Option<Tree> {
+/// Whether there is a `post_start.condition.exec.command`.
+fn has_condition(tree: &Tree, place: &Place, report: &mut Report) -> bool {
     let given = tree
-        .get("post_start")?
-        .get("condition")
-        .filter(|given| !given.is_null())?;
-    let command = given.get("exec").and_then(|exec| exec.get("command"));
-    let words = command.and_then(Tree::as_array).filter(|words| !words.is_empty());
+        .get("post_start")
+        .and_then(|post_start| post_start.get("condition"));
+    if given.is_none_or(Tree::is_null) {
+        return false;
+    }
+    let words = document::condition(tree).and_then(Tree::as_array);
+    let words = words.filter(|words| !words.is_empty());
     if words.is_none_or(|words| words.iter().any(|word| word.as_str().is_none())) {
         let text = "The 'condition' of a post-start script must be `exec: {command: [..]}`, a list of strings";
         report.error(codes::BAD_VALUE, place.at("post_start").at("condition"), text);
-        return None;
+        return false;
     }
-    command.cloned()
+    true
+}
+
+/// Maps that are copied into containers.
+fn check_fields(tree: &Tree, run: &Tree, place: &Place, report: &mut Report) {
+    if let Some(context) = run.get("security_context") {
+        kubernetes_rules::security_context(context, &place.at("run").at("security_context"), report);
+    }
+    let copied = [
+        (run, "capabilities", "[string]", place.at("run")),
+        (run, "security_context", "core.v1.SecurityContext", place.at("run")),
+        (tree, "activePassiveProbes", "{core.v1.Probe}", place.clone()),
+    ];
+    for (of, key, kind, place) in copied {
+        if let Some(value) = of.get(key) {
+            fields::check(kind, value, &place.at(key), report);
+        }
+    }
 }
 
 fn envs(tree: &Tree, place: &Place, report: &mut Report) -> Vec<Tree> {
@@ -235,6 +255,12 @@ fn envs(tree: &Tree, place: &Place, report: &mut Report) -> Vec<Tree> {
                 "An entry of 'envs' has no 'name' of an environment variable",
             );
         } else {
+            // The wrapper sets the others.
+            if !document::is_by_value(item) {
+                let place = place.at("envs").at(index);
+                fields::check("core.v1.EnvVar", item, &place, report);
+                kubernetes_rules::variable(item, &place, report);
+            }
             out.push(item.clone());
         }
     }

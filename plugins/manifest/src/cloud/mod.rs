@@ -16,10 +16,11 @@ pub const KEY: &str = "cloud_config";
 /// Cloud properties of an AZ that have an effect.
 pub const OF_AZ: [&str; 1] = ["zone"];
 /// Cloud properties of VM types and VM extensions that have an effect.
-pub const OF_VM: [&str; 6] = [
+pub const OF_VM: [&str; 7] = [
     "cpu",
     "ram",
     "ephemeral_disk_size",
+    "requests",
     "labels",
     "tolerations",
     "node_selector",

@@ -45,7 +45,7 @@ pub fn of_job(
         &document::Job {
             name: &files.name,
             instance: instance(context),
-            envs: &document::envs(quarks),
+            quarks,
             processes: &processes,
         },
         ip,

@@ -10,6 +10,7 @@ pub mod plugins;
 pub mod post_deploy;
 mod preflight;
 pub mod status;
+mod trial;
 pub mod variables;
 mod write;
 

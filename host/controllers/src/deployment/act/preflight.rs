@@ -1,6 +1,7 @@
 //! What is checked before anything is written: name conflicts, a dry run of all objects, quotas. A change that is
 //! applied only in part would leave neither the old state nor the new one.
 
+use super::trial;
 use super::write::CALLS;
 use crate::codes;
 use crate::deployment::context::MANAGER;
@@ -39,16 +40,26 @@ pub async fn vacant<'o>(run: &Reconcile<'_>, objects: impl Iterator<Item = &'o V
     }
 }
 
-/// A dry run of all objects.
+/// A dry run of all objects, and of the workloads that other controllers will create for them.
 async fn accepted(run: &Reconcile<'_>, plan: &Plan, manifest: &Manifest) -> Result<(), Stop> {
+    let cluster = &run.context.cluster;
     // The API server would refuse replacements while the old objects exist.
     let asked = plan.apply.iter().filter(|object| plan.replaced(object).is_none());
-    let asked: Vec<_> = asked
-        .map(|object| run.context.cluster.try_any(MANAGER, object).boxed())
+    let workloads = plan
+        .apply
+        .iter()
+        .filter_map(|object| Some((object, trial::workload(object)?)));
+    let workloads: Vec<(&Value, Value)> = workloads.collect();
+    let mut asked: Vec<_> = asked
+        .map(|object| cluster.try_any(MANAGER, object).map(Result::err).boxed())
         .collect();
+    for (object, workload) in &workloads {
+        let tried = cluster.try_any(MANAGER, workload);
+        asked.push(tried.map(|answer| trial::refusal(answer.err()?, object)).boxed());
+    }
     let answers: Vec<_> = stream::iter(asked).buffered(CALLS).collect().await;
     let mut refusals = Vec::new();
-    for error in answers.into_iter().filter_map(Result::err) {
+    for error in answers.into_iter().flatten() {
         match error.is_lasting() {
             true => refusals.push(refusal(&error)),
             false => return Err(error.into()),

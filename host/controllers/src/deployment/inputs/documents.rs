@@ -98,7 +98,12 @@ impl Reader<'_> {
         let most = sizes::MOST.min(self.budget.most(Class::Reading));
         let reading = self.hold(Class::Reading, most).await?;
         let fetched = self.fetch_all(spec, most).await?;
-        let (weight, most) = (fetched.weight(), self.budget.most(Class::Documents));
+        let (fetched, weight) = blocking(move || {
+            let weight = fetched.weight();
+            (fetched, weight)
+        })
+        .await?;
+        let most = self.budget.most(Class::Documents);
         let heavy = (weight > most).then(|| sizes::too_heavy(&fetched.sized(), weight, most));
         if let Some(error) = fetched.excess.clone().or(heavy) {
             return Ok(ReadDocuments {

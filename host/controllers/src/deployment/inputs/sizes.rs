@@ -40,7 +40,8 @@ pub fn too_large(documents: &[Size<'_>], most: u64) -> Option<Diagnostic> {
             named(documents)
         )
     };
-    (sum > most).then(|| error(message()))
+    let help = "keep data out of manifests: put files into releases, and large values into variables";
+    (sum > most).then(|| error(message()).help(help))
 }
 
 /// The error for a conversion that would use `weight` bytes of memory, of at most `most`.
@@ -51,13 +52,16 @@ pub fn too_heavy(documents: &[Size<'_>], weight: u64, most: u64) -> Diagnostic {
         most / MIB,
         named(documents)
     ))
+    .help(
+        "the limit is a part of the operator's memory: raise `resources.limits.memory` of its container \
+         (deploy/operator/operator.yaml), or its option --max-memory",
+    )
 }
 
 fn error(message: String) -> Diagnostic {
     Diagnostic::error(codes::DEPLOYMENT_TOO_LARGE, message)
         .in_document("boshdeployment")
         .at("/spec")
-        .help("keep data out of manifests: put files into releases, and large values into variables")
 }
 
 /// The largest first.
@@ -82,6 +86,7 @@ fn named(documents: &[Size<'_>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use boson_budget::{Budget, Class};
 
     fn sized(name: &str, bytes: u64, times: u64) -> Size<'_> {
         Size { name, bytes, times }
@@ -115,5 +120,60 @@ mod tests {
         let (text, values) = ("x".repeat(4000), "- a\n".repeat(1000));
         let weight = |text: &str| of_conversion([text.as_bytes()].into_iter());
         assert!(weight(&values) > weight(&text) + 500_000);
+    }
+
+    /// What the conversion of one deployment may take with the limits of `deploy/`.
+    fn most_as_shipped() -> u64 {
+        let deployed = include_str!("../../../../../deploy/operator/operator.yaml");
+        let limits = deployed.split("limits:").nth(1).unwrap();
+        let memory = limits.split("memory: ").nth(1).unwrap().lines().next().unwrap();
+        let gibibytes: u64 = memory.strip_suffix("Gi").unwrap().parse().unwrap();
+        Budget::of_many(gibibytes << 30, 2).most(Class::Documents)
+    }
+
+    /// As cf-deployment 58: 3,000 lines, twelve anchors of properties in its middle, 44 aliases after them.
+    fn like_cf_deployment() -> String {
+        let properties = |job: usize| {
+            let lines = (0..30).map(|nth| format!("      key_{nth}: ((a_variable_{job}_{nth}.certificate))\n"));
+            lines.collect::<String>()
+        };
+        let anchors = (0..12).map(|nth| {
+            format!(
+                "  - name: job-{nth}\n    properties: &anchor_{nth}\n{}",
+                properties(nth)
+            )
+        });
+        let aliases = (0..44).map(|nth| format!("  - name: user-{nth}\n    properties: *anchor_{}\n", nth % 12));
+        let others = (0..70).map(|nth| format!("  - name: other-{nth}\n    properties:\n{}", properties(nth)));
+        let jobs: String = anchors.chain(aliases).chain(others).collect();
+        format!("name: cf\ninstance_groups:\n- name: all\n  jobs:\n{jobs}")
+    }
+
+    #[test]
+    fn the_limits_as_shipped_permit_cf_deployment_and_no_bomb_of_aliases() {
+        let manifest = like_cf_deployment();
+        assert!(manifest.lines().count() > 2500, "{}", manifest.lines().count());
+        let most = most_as_shipped();
+        let weight = |text: &str| of_conversion([text.as_bytes()].into_iter());
+        assert!(weight(&manifest) < most / 4, "{} of {most}", weight(&manifest));
+        let bomb: String = (1..12)
+            .map(|nth| format!("a{nth}: &a{nth} [{}]\n", format!("*a{}, ", nth - 1).repeat(9)))
+            .collect();
+        assert!(weight(&format!("a0: &a0 x\n{bomb}")) > most);
+    }
+
+    #[test]
+    fn an_excess_of_values_names_the_limit_and_where_to_raise_it() {
+        let error = too_heavy(&[sized("configmap/m/manifest", 2048, 1)], 300 * MIB, 200 * MIB);
+        assert!(
+            error
+                .message
+                .contains("would take 300 MiB of memory, and may take 200 MiB")
+        );
+        let help = error.help.unwrap();
+        assert!(
+            help.contains("limits.memory") && help.contains("--max-memory"),
+            "{help}"
+        );
     }
 }

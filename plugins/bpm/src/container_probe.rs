@@ -1,0 +1,88 @@
+//! The probes of a container, without texts that may be values of variables: those that have some name a health check
+//! that the process wrapper does.
+
+use crate::codes;
+use crate::group::Group;
+use crate::job::Job;
+use crate::object::object;
+use crate::ports::Port;
+use crate::process::Process;
+use crate::wrapper::{self, Wrapped};
+use boson_document::{Report, Tree};
+use boson_processes::probe::{HANDLERS, KINDS, by_wrapper};
+
+/// How long the first start of a process may take: BOSH gives monit's processes as long as `update` says, which is often
+/// ten minutes.
+const START_SECONDS: i64 = 600;
+/// Kubernetes' defaults.
+const PERIOD_SECONDS: i64 = 10;
+const FAILURES: i64 = 3;
+
+/// Requests with headers to ports of a name that only the kubelet could know.
+pub fn check(group: &Group, report: &mut Report) {
+    for job in &group.jobs {
+        let probes = job.quarks.probes.iter();
+        for (process, member, probe) in probes.flat_map(|(of, all)| all.iter().map(move |(key, one)| (of, key, one))) {
+            let is_request = probe
+                .as_object()
+                .and_then(by_wrapper)
+                .is_some_and(|(part, _)| part == "httpGet");
+            if !is_request || port(probe, group).is_some() {
+                continue;
+            }
+            let place = job.place.at("properties").at("quarks").at("run").at("healthcheck");
+            let text =
+                "The port of a probe with headers must be a number, or a name in 'quarks.ports' of the instance group";
+            report.error(codes::PROBE, place.at(process).at(kind(member)), text);
+        }
+    }
+}
+
+/// The probe as its container has it. `member`: `readinessProbe`, for example.
+pub fn of_container(probe: &Tree, member: &str, group: &Group, (job, process): (&Job, &Process)) -> Tree {
+    let Some((replaced, _)) = probe.as_object().and_then(by_wrapper) else {
+        return probe.clone();
+    };
+    let mut command = wrapper::command("probe", Wrapped::process(job, process)).with("--name", kind(member));
+    if replaced == "httpGet" {
+        command = command.with("--port", port(probe, group).unwrap_or_default());
+    }
+    let exec = object! { "command" => command.list() };
+    let members = probe.as_object().into_iter().flatten();
+    let members = members.map(|(key, value)| match key.as_str() == replaced {
+        true => ("exec".to_string(), exec.clone()),
+        false => (key.clone(), value.clone()),
+    });
+    members.collect()
+}
+
+/// A startup probe for a container that has a liveness probe only: Kubernetes would restart it before it has started for
+/// the first time.
+pub fn startup(container: &Tree) -> Option<Tree> {
+    let liveness = container.get("livenessProbe")?;
+    if container.get("startupProbe").is_some() {
+        return None;
+    }
+    let number = |key: &str, default: i64| {
+        let given = liveness.get(key).and_then(Tree::as_i64);
+        given.filter(|given| *given > 0).unwrap_or(default)
+    };
+    let period = number("periodSeconds", PERIOD_SECONDS);
+    let failures = (START_SECONDS / period).max(number("failureThreshold", FAILURES));
+    let members = liveness.as_object()?.iter();
+    let handler = members.filter(|(key, _)| HANDLERS.contains(&key.as_str()) || *key == "timeoutSeconds");
+    let handler: Tree = handler.map(|(key, value)| (key.clone(), value.clone())).collect();
+    Some(handler.with("periodSeconds", period).with("failureThreshold", failures))
+}
+
+fn kind(member: &str) -> &'static str {
+    KINDS.iter().find(|(_, of)| *of == member).map_or("", |(kind, _)| *kind)
+}
+
+/// The number of the port that a request goes to.
+fn port(probe: &Tree, group: &Group) -> Option<i64> {
+    let port = probe.get("httpGet")?.get("port")?;
+    let is_named = |known: &&Port| port.as_str() == Some(&known.name);
+    let named = group.ports.iter().find(is_named).map(|known| i64::from(known.number));
+    named.or_else(|| port.as_i64())
+}
