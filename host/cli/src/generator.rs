@@ -24,9 +24,9 @@ impl Credentials {
     }
 
     /// Why these rules do not support the type or options: CredHub supports more of them than the bosh command line.
-    fn refused(&self, kind: &str, options: &Tree) -> Option<Cause> {
+    fn refused(&self, kind: &str, options: &Tree, signer: Option<&Tree>) -> Option<Cause> {
         match self.rules {
-            VariableRules::Cli => refused_by_bosh(kind, options),
+            VariableRules::Cli => refused_by_bosh(kind, options, signer),
             VariableRules::Director => None,
         }
     }
@@ -64,7 +64,7 @@ impl Generator for Credentials {
             options,
             signer,
         };
-        let made = match self.refused(kind, options) {
+        let made = match self.refused(kind, options, signer) {
             None => generate(&request, &self.system).map(sorted),
             Some(cause) => Err(Error {
                 variable: definition.name.clone(),

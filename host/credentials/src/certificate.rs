@@ -1,7 +1,7 @@
 //! Value of a variable of type `certificate`.
 
 use crate::options::{Kind, Options};
-use crate::signer::Signer;
+use crate::signer::{self, Signer};
 use crate::signing::{Profile, SigningKey};
 use crate::{Cause, KeySize, RsaKey, SignerCause, Source, pem_text};
 use boson_document::Tree;
@@ -115,8 +115,8 @@ pub(crate) fn check(options: &Tree, signer: bool) -> Result<(), Cause> {
     }
 }
 
-/// Why the bosh command line refuses options that CredHub accepts.
-pub(crate) fn refused_by_bosh(options: &Tree) -> Option<Cause> {
+/// Why the bosh command line refuses options or a CA that CredHub accepts.
+pub(crate) fn refused_by_bosh(options: &Tree, signer: Option<&Tree>) -> Option<Cause> {
     let options = match Options::read("certificate", options, BOSH_OPTIONS) {
         Ok(options) => options,
         Err(cause) => return Some(cause),
@@ -124,9 +124,10 @@ pub(crate) fn refused_by_bosh(options: &Tree) -> Option<Cause> {
     let known = |usage: &String| matches!(usage.as_str(), "client_auth" | "server_auth");
     let is_ca = options.flag("is_ca");
     let mut usages = options.texts("extended_key_usage").into_iter();
-    usages
-        .find(|usage| !is_ca && !known(usage))
+    let usage = usages.find(|usage| !is_ca && !known(usage));
+    usage
         .map(Cause::UnsupportedUsage)
+        .or_else(|| signer::refused_by_bosh(signer?).map(Cause::Signer))
 }
 
 /// The size of key that the options ask for.

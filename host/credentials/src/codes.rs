@@ -19,5 +19,5 @@ boson_document::codes! {
         "The types are `password`, `certificate`, `rsa`, `ssh` and `user`. Set the values of other types yourself.";
     CREDENTIALS_UNUSABLE_CA = "credentials-unusable-ca", "A CA cannot sign",
         "The value of the variable that `ca` names needs a `certificate` and a `private_key` in PEM; the key as `RSA PRIVATE KEY` \
-         (PKCS#1; `openssl rsa -traditional` converts keys). The CA needs a value before the certificates that it signs: list it first.";
+         or, except in `host interpolate`, as `PRIVATE KEY`, without a passphrase. The CA needs a value before the certificates that it signs: list it first.";
 }

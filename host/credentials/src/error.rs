@@ -96,7 +96,7 @@ pub enum SignerCause {
     /// No key in it.
     #[error("Private key did not contain PEM formatted block")]
     NoKey,
-    /// A broken one, or one in another format than PKCS#1.
+    /// A broken one, or one in another format.
     #[error("Parsing private key: {0}")]
     BadKey(&'static str),
 }
@@ -145,7 +145,9 @@ impl Cause {
             Self::Signer(SignerCause::Missing(_)) => {
                 Some("define the CA before the certificates that it signs, or set its value")
             }
-            Self::Signer(SignerCause::BadKey(_)) => Some("the key of a CA must be RSA, as `RSA PRIVATE KEY` (PKCS#1)"),
+            Self::Signer(SignerCause::BadKey(_)) => Some(
+                "the key of a CA must be RSA, without passphrase: `RSA PRIVATE KEY` or, in deployments, `PRIVATE KEY`",
+            ),
             _ => None,
         }
     }

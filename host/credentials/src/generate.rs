@@ -70,10 +70,10 @@ pub fn key_demand(kind: &str, options: &Tree) -> Option<KeySize> {
 
 /// Why the bosh command line does not generate what is asked for, although CredHub does: its types and options are
 /// fewer.
-pub fn refused_by_bosh(kind: &str, options: &Tree) -> Option<Cause> {
+pub fn refused_by_bosh(kind: &str, options: &Tree, signer: Option<&Tree>) -> Option<Cause> {
     match kind {
         "user" => Some(Cause::UnsupportedType(kind.into())),
-        "certificate" => certificate::refused_by_bosh(options),
+        "certificate" => certificate::refused_by_bosh(options, signer),
         _ => None,
     }
 }

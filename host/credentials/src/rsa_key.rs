@@ -73,8 +73,16 @@ impl RsaKey {
     }
 
     /// Reads PKCS#1 DER; `None` where it is no RSA key of 2048 to 8192 bits.
-    pub fn from_pkcs1(der: &[u8]) -> Option<Self> {
+    fn from_pkcs1(der: &[u8]) -> Option<Self> {
         Self::new(KeyPair::from_der(der).ok()?, der.to_vec())
+    }
+
+    /// Reads PKCS#1 or PKCS#8 DER, not encrypted, as CredHub does; `None` as in [`Self::from_pkcs1`].
+    pub(crate) fn from_der(der: &[u8]) -> Option<Self> {
+        match PrivateKeyInfoRef::from_der(der) {
+            Ok(info) => Self::from_pkcs1(info.private_key.as_bytes()),
+            Err(_) => Self::from_pkcs1(der),
+        }
     }
 
     fn new(pair: KeyPair, pkcs1: Vec<u8>) -> Option<Self> {
@@ -96,9 +104,9 @@ impl RsaKey {
         })
     }
 
-    /// Reads a PEM `RSA PRIVATE KEY`.
+    /// Reads a PEM `RSA PRIVATE KEY` or `PRIVATE KEY`.
     pub fn from_pem(text: &str) -> Option<Self> {
-        Self::from_pkcs1(&pem_text::first_block(text)?)
+        Self::from_der(&pem_text::first_block(text)?)
     }
 
     /// The size that is nearest from below.

@@ -72,20 +72,37 @@ fn texts(name: &str, value: &Tree) -> Result<[String; 2], SignerCause> {
 
 fn private_key(text: &str) -> Result<RsaKey, SignerCause> {
     let der = pem_text::first_block(text).ok_or(SignerCause::NoKey)?;
-    RsaKey::from_pkcs1(&der).ok_or_else(|| SignerCause::BadKey(reason(&der)))
+    RsaKey::from_der(&der).ok_or_else(|| SignerCause::BadKey(reason(&der)))
 }
 
-/// The reason why a key is refused.
+/// Why the bosh command line refuses a key that CredHub accepts: it reads PKCS#1 only.
+pub(crate) fn refused_by_bosh(signer: &Tree) -> Option<SignerCause> {
+    let der = pem_text::first_block(signer.str("private_key")?)?;
+    let reason = if pkcs8::PrivateKeyInfoRef::try_from(der.as_slice()).is_ok() {
+        "x509: failed to parse private key (use ParsePKCS8PrivateKey instead for this key format)"
+    } else if is_curve(&der) {
+        "x509: failed to parse private key (use ParseECPrivateKey instead for this key format)"
+    } else {
+        return None;
+    };
+    Some(SignerCause::BadKey(reason))
+}
+
+/// The reason why a key is refused, in CredHub's words.
 fn reason(der: &[u8]) -> &'static str {
-    if pkcs8::PrivateKeyInfoRef::try_from(der).is_ok() {
-        return "x509: failed to parse private key (use ParsePKCS8PrivateKey instead for this key format)";
+    let inner = pkcs8::PrivateKeyInfoRef::try_from(der).map(|info| info.private_key.as_bytes());
+    if pkcs1::RsaPrivateKeyRef::try_from(inner.unwrap_or(der)).is_ok() {
+        "x509: the key is shorter than 2048 bits, longer than 8192, or inconsistent"
+    } else if inner.is_ok() || is_curve(der) {
+        "Key file does not contain an RSA private key"
+    } else {
+        "x509: malformed private key"
     }
-    // An elliptic curve's key (RFC 5915) differs from RSA's in its version: 1 and not 0.
-    match pkcs1::RsaPrivateKeyRef::try_from(der) {
-        Ok(_) => "x509: the key is shorter than 2048 bits, longer than 8192, or inconsistent",
-        Err(_) if der.get(0..1) == Some(&[0x30]) && der.windows(3).take(4).any(|w| w == [2, 1, 1]) => {
-            "x509: failed to parse private key (use ParseECPrivateKey instead for this key format)"
-        }
-        Err(_) => "x509: malformed private key",
-    }
+}
+
+/// Whether it is an elliptic curve's key (RFC 5915), which differs from RSA's in its version: 1 and not 0.
+fn is_curve(der: &[u8]) -> bool {
+    der.first() == Some(&0x30)
+        && pkcs1::RsaPrivateKeyRef::try_from(der).is_err()
+        && der.windows(3).take(4).any(|window| window == [2, 1, 1])
 }

@@ -4,7 +4,7 @@
 
 mod made;
 
-use boson_credentials::{Issued, KeptKey, Request, System, generate};
+use boson_credentials::{Issued, KeptKey, Request, System, generate, refused_by_bosh};
 use boson_document::{Tree, json};
 use made::{NOW, make, tool, written};
 use std::time::{Duration, SystemTime};
@@ -81,7 +81,12 @@ fn a_signer_that_can_not_sign_is_distinguished() {
         &["pkcs8", "-topk8", "-nocrypt", "-in", "private_key"],
         dir.path(),
     ) {
-        let error = make("certificate", r#"{"ca": "c"}"#, Some(&with(&certificate, &real_pkcs8))).unwrap_err();
+        // CredHub accepts it, the bosh command line does not.
+        let signer = with(&certificate, &real_pkcs8);
+        assert!(make("certificate", r#"{"ca": "c", "key_length": 2048}"#, Some(&signer)).is_ok());
+        let error = refused_by_bosh("certificate", &Tree::object(), Some(&signer))
+            .unwrap()
+            .to_string();
         assert!(error.ends_with("Parsing private key: x509: failed to parse private key (use ParsePKCS8PrivateKey instead for this key format)"), "{error}");
     }
     if let Some(curve) = tool(
@@ -89,7 +94,15 @@ fn a_signer_that_can_not_sign_is_distinguished() {
         &["ecparam", "-genkey", "-noout", "-name", "prime256v1"],
         dir.path(),
     ) {
-        let error = make("certificate", r#"{"ca": "c"}"#, Some(&with(&certificate, &curve))).unwrap_err();
+        let signer = with(&certificate, &curve);
+        let error = make("certificate", r#"{"ca": "c"}"#, Some(&signer)).unwrap_err();
+        assert!(
+            error.ends_with("Key file does not contain an RSA private key"),
+            "{error}"
+        );
+        let error = refused_by_bosh("certificate", &Tree::object(), Some(&signer))
+            .unwrap()
+            .to_string();
         assert!(error.contains("use ParseECPrivateKey"), "{error}");
     }
 }

@@ -143,7 +143,7 @@ fn errors_are_in_bosh_words_and_come_before_any_key_is_made() {
 fn the_bosh_command_line_refuses_what_only_credhub_makes() {
     let refused = |kind: &str, options: &str| {
         let options = json::parse(options).unwrap();
-        refused_by_bosh(kind, &options).map(|cause| cause.to_string())
+        refused_by_bosh(kind, &options, None).map(|cause| cause.to_string())
     };
     let unsupported = "Failed to generate certificate, parameters are invalid: Unsupported parameter";
     for (kind, options, wanted) in [

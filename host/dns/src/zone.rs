@@ -207,7 +207,7 @@ impl Zone {
                 let az = document
                     .azs
                     .iter()
-                    .position(|az| *az == instance.az)
+                    .position(|az| Some(az) == instance.az.as_ref())
                     .map_or(0, |az| az + 1);
                 let place = self.instances.len();
                 let id = instance.id().to_lowercase();

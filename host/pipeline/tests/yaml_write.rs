@@ -8,7 +8,7 @@
 )]
 
 use boson_document::{Number, Tree, escape, json};
-use boson_pipeline::yaml::{read, write, write_manifest};
+use boson_pipeline::yaml::{as_sent, read, write, write_manifest};
 use proptest::prelude::*;
 use serde_yaml::Value;
 
@@ -267,6 +267,13 @@ proptest! {
         prop_assert!(same(&back.tree, &tree), "{}\n{}", text, json::to_text(&back.tree));
         prop_assert!(back.warnings.is_empty());
         prop_assert_eq!(write(&back.tree), text);
+    }
+
+    /// So it makes no difference whether a manifest is converted, or what `interpolate` writes of it.
+    #[test]
+    fn a_written_manifest_is_sent_as_the_manifest_is(tree in document()) {
+        let written = read("", &write(&tree)).unwrap().tree;
+        prop_assert_eq!(json::to_text(&as_sent(written)), json::to_text(&as_sent(tree)));
     }
 
     #[test]

@@ -94,7 +94,7 @@ fn candidate(group: &Group<'_>, manifest: &Manifest<'_>) -> Candidate {
         name: group.name().into(),
         lifecycle: lifecycle.into(),
         azs: group.azs.clone(),
-        networks: group.entry.networks().map(String::from).collect(),
+        networks: group.entry.network_names().map(String::from).collect(),
         systems,
         jobs: group
             .jobs

@@ -79,6 +79,9 @@ boson_document::codes! {
         "If several providers have the type of the link, set `from: name` in the consumer, as in BOSH. Providers \
          with the same name get other names with `provides: {link: {as: name}}`. Links of native workloads count like \
          those of jobs. This also applies to optional links.";
+    ERRAND = "links-errand", "An errand provides a link with addresses",
+        "In Kubernetes, the instances of an errand are pods of a Job, which exist only while the errand runs. They \
+         have no Services, so the addresses of the link do not resolve. Its properties have an effect.";
     UNUSED_KEY = "links-unused-key", "A key of a link or addon has no effect",
         "In Kubernetes an instance has one address, that of its Service. So `network` and `ip_addresses` of a \
          consumed link have no effect. Other keys are unknown to BOSH, too.";

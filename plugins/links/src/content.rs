@@ -4,6 +4,7 @@ use crate::group::Group;
 use crate::provide::{Provider, Source};
 use crate::value::weight;
 use boson_document::Tree;
+use boson_manifest::group::Network;
 use boson_manifest::instances::Instance;
 use boson_manifest::names::{NameError, Names};
 
@@ -74,23 +75,17 @@ impl<'c> Content<'c> {
 
     /// `spec` of a job on an instance, but for `properties`, `links` and `release`.
     pub fn spec(&self, group: &Group<'_>, job: &str, instance: &Instance) -> Tree {
-        let network = object([
-            ("type", "dynamic".into()),
-            ("ip", POD_IP.into()),
-            ("default", vec!["dns", "gateway"].into()),
-            ("dns_record_name", instance.address.as_str().into()),
-        ]);
         object([
             ("name", self.ids.name(instance, job).into()),
             ("index", instance.index.into()),
             ("id", self.ids.id(instance, job).into()),
-            ("az", instance.az.as_str().into()),
+            ("az", instance.az.clone().into()),
             ("address", instance.address.as_str().into()),
             ("bootstrap", instance.bootstrap().into()),
             ("ip", POD_IP.into()),
             ("deployment", self.deployment.into()),
             ("job", object([("name", group.name().into())])),
-            ("networks", object([("default", network)])),
+            ("networks", networks(group, instance)),
             ("dns_domain_name", self.domain.as_str().into()),
             ("persistent_disk", group.persistent_disk()),
             ("properties_need_filtering", true.into()),
@@ -124,7 +119,7 @@ impl<'c> Content<'c> {
             .collect();
         Ok(link
             .with("domain", self.domain.as_str())
-            .with("default_network", "default")
+            .with("default_network", group.entry.default_network())
             .with("instance_group", group.name())
             .with("group_name", format!("{}-{}", provider.name, provider.kind))
             .with("address", self.names.group_address(group.name())?)
@@ -137,7 +132,7 @@ impl<'c> Content<'c> {
             ("name", self.ids.name(instance, job).into()),
             ("index", instance.index.into()),
             ("id", self.ids.id(instance, job).into()),
-            ("az", instance.az.as_str().into()),
+            ("az", instance.az.clone().into()),
             ("address", instance.address.as_str().into()),
             ("bootstrap", instance.bootstrap().into()),
         ])
@@ -152,6 +147,20 @@ impl<'c> Content<'c> {
         };
         (instances as u64, weight(&provider.properties))
     }
+}
+
+/// The networks that the group lists, all of which are the network of the cluster.
+fn networks(group: &Group<'_>, instance: &Instance) -> Tree {
+    let of_network = |network: Network<'_>| {
+        let described = object([
+            ("type", "dynamic".into()),
+            ("ip", POD_IP.into()),
+            ("default", network.default_for.into()),
+            ("dns_record_name", instance.address.as_str().into()),
+        ]);
+        (network.name.to_string(), described)
+    };
+    group.entry.networks().into_iter().map(of_network).collect()
 }
 
 /// Kubernetes expands it in arguments and environment, and templates rendered in the pod get the address itself.

@@ -6,6 +6,7 @@ use crate::external::{External, ExternalLink};
 use crate::group::Group;
 use crate::provide::{Provider, Source};
 use boson_document::{Diagnostic, Pointer, Report};
+use boson_manifest::redacted::plain;
 use std::collections::HashMap;
 
 /// Origin of the content of a link.
@@ -68,12 +69,29 @@ impl<'p> Providers<'p> {
         }
         let candidates = self.candidates(consumer);
         match candidates.as_slice() {
-            [one] => return Some(*one),
+            [one] => {
+                self.check_addresses(*one, consumer, groups, report);
+                return Some(*one);
+            }
             [] if consumer.optional && consumer.way != Way::Explicit => {}
             [] => self.unresolved(consumer, groups, report),
             many => self.ambiguous(consumer, many, groups, deployment, report),
         }
         None
+    }
+
+    /// Pods of an errand exist while it runs, and have no Services.
+    fn check_addresses(&self, found: Found<'p>, consumer: &Consumer, groups: &[Group<'_>], report: &mut Report) {
+        let Found::Provider(index) = found else { return };
+        let provider = &self.all[index];
+        let group = &groups[provider.group];
+        if group.entry.is_service() || provider.source == Source::Disk {
+            return;
+        }
+        let (link, name) = (&consumer.original, plain(group.name()));
+        let message = format!("Link '{link}' is provided by the errand '{name}': no Service has its addresses");
+        let warning = report.warning(codes::ERRAND, consumer.place.clone(), message);
+        warning.help("use its properties only, or provide the link from a group that runs permanently");
     }
 
     fn candidates(&self, consumer: &Consumer) -> Vec<Found<'p>> {

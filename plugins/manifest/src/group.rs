@@ -50,6 +50,18 @@ pub struct InstanceGroup<'a> {
     codes: &'static Codes,
 }
 
+/// A network of an instance group.
+#[derive(Clone, Debug)]
+pub struct Network<'a> {
+    /// Name.
+    pub name: &'a str,
+    /// What the instances use it for: `dns`, `gateway`, `addressable`.
+    pub default_for: Vec<&'a str>,
+}
+
+/// What the only network of a group is used for.
+const DEFAULT_FOR: [&str; 2] = ["dns", "gateway"];
+
 // === impl Lifecycle ===
 
 impl Lifecycle {
@@ -166,9 +178,37 @@ impl<'a> InstanceGroup<'a> {
         self.members.object(key, report)
     }
 
-    /// Names of its networks.
-    pub fn networks(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+    /// Names of the networks that it lists.
+    pub fn network_names(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         names(self.tree, "networks")
+    }
+
+    /// Its networks: those that it lists, or else one named `default`.
+    pub fn networks(&self) -> Vec<Network<'a>> {
+        let listed = self.tree.items("networks");
+        let required = || DEFAULT_FOR.to_vec();
+        if self.network_names().next().is_none() {
+            let (name, default_for) = ("default", required());
+            return vec![Network { name, default_for }];
+        }
+        let read = |network: &'a Tree| {
+            let name = network.str("name")?;
+            let default_for = if listed.len() == 1 {
+                required()
+            } else {
+                network.items("default").iter().filter_map(Tree::as_str).collect()
+            };
+            Some(Network { name, default_for })
+        };
+        listed.iter().filter_map(read).collect()
+    }
+
+    /// The network whose address is that of an instance.
+    pub fn default_network(&self) -> &'a str {
+        let networks = self.networks();
+        let is_for = |what: &str| networks.iter().find(|network| network.default_for.contains(&what));
+        let default = is_for("addressable").or_else(|| is_for("gateway")).or(networks.first());
+        default.map_or("default", |network| network.name)
     }
 
     /// Names of its `persistent_disks`.

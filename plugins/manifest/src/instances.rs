@@ -42,8 +42,8 @@ pub struct Instance {
     pub az_index: u32,
     /// Its number in its AZ, from 0: the pod's ordinal.
     pub ordinal: u32,
-    /// `spec.az`: name of the AZ, or its number where the group lists none.
-    pub az: String,
+    /// `spec.az`: name of the AZ; none where the group lists none.
+    pub az: Option<String>,
     /// `spec.address`: full DNS name of the instance's Service.
     pub address: String,
     group: String,
@@ -123,12 +123,11 @@ impl Layout<'_> {
 
     fn instance(&self, az_index: u32, ordinal: u32, names: &Names) -> Result<Instance, NameError> {
         let index = self.index(az_index, ordinal);
-        let listed = self.azs.get(az_index as usize - 1).cloned();
         Ok(Instance {
             index,
             az_index,
             ordinal,
-            az: listed.unwrap_or_else(|| az_index.to_string()),
+            az: self.azs.get(az_index as usize - 1).cloned(),
             address: names.instance_address(self.group, index)?,
             group: self.group.into(),
         })
@@ -200,14 +199,16 @@ mod tests {
     }
 
     /// Index, AZ and ordinal of each instance.
-    fn laid_out(azs: usize, instances: u32, spread: Spread) -> Vec<(u32, String, u32)> {
+    fn laid_out(azs: usize, instances: u32, spread: Spread) -> Vec<(u32, Option<String>, u32)> {
         let (azs, names) = (zones(azs), Names::new("dep", "ns", "cluster.local").unwrap());
         let all = layout(&azs, instances, spread).instances(&names).unwrap();
         all.into_iter().map(|one| (one.index, one.az, one.ordinal)).collect()
     }
 
-    fn expected<const N: usize>(all: [(u32, &str, u32); N]) -> Vec<(u32, String, u32)> {
-        all.map(|(index, az, ordinal)| (index, az.to_string(), ordinal)).into()
+    /// An empty name is none.
+    fn expected<const N: usize>(all: [(u32, &str, u32); N]) -> Vec<(u32, Option<String>, u32)> {
+        let az = |name: &str| Some(name.to_string()).filter(|name| !name.is_empty());
+        all.map(|(index, name, ordinal)| (index, az(name), ordinal)).into()
     }
 
     #[test]
@@ -220,7 +221,7 @@ mod tests {
             total(3, 4),
             expected([(0, "z1", 0), (1, "z1", 1), (2, "z2", 0), (4, "z3", 0)])
         );
-        assert_eq!(total(0, 2), expected([(0, "1", 0), (1, "1", 1)]));
+        assert_eq!(total(0, 2), expected([(0, "", 0), (1, "", 1)]));
         assert_eq!(total(1, 0), []);
     }
 
@@ -229,7 +230,7 @@ mod tests {
         let per_zone = |azs, instances| laid_out(azs, instances, Spread::PerZone);
         let all = [(0, "z1", 0), (1, "z1", 1), (2, "z2", 0), (3, "z2", 1)];
         assert_eq!(per_zone(2, 2), expected(all));
-        assert_eq!(per_zone(0, 2), expected([(0, "1", 0), (1, "1", 1)]));
+        assert_eq!(per_zone(0, 2), expected([(0, "", 0), (1, "", 1)]));
     }
 
     #[test]
@@ -261,7 +262,7 @@ mod tests {
             let layout = layout(&azs, instances, Spread::Total);
             layout.hypothetical(&names).unwrap().map(|one| (one.index, one.az))
         };
-        assert_eq!(first(0), Some((0, "z1".to_string())));
+        assert_eq!(first(0), Some((0, Some("z1".to_string()))));
         assert_eq!(first(1), None);
     }
 

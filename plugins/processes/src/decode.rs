@@ -2,7 +2,7 @@
 //! their places.
 
 use crate::{Findings, Kind, Limits, Monit, Process, Volume, monit};
-use boson_document::{Map, Place, Tree, escape, go};
+use boson_document::{Map, Number, Place, Tree, escape, go};
 
 const PROCESS: [&str; 15] = [
     monit::MARK,
@@ -79,6 +79,26 @@ fn of_monit(tree: &Tree) -> Monit {
     }
 }
 
+/// Whether Go converts a number to this type.
+fn fits(number: &Number, wanted: &str) -> bool {
+    let positive = wanted == "uint64";
+    match (number.is_integer(), positive) {
+        (true, true) => number.as_u64().is_some(),
+        (true, false) => number.as_i64().is_some(),
+        (false, true) => (0.0..u64::MAX as f64).contains(&number.as_f64()),
+        (false, false) => number.as_f64().abs() < i64::MAX as f64,
+    }
+}
+
+/// The number without its fraction.
+fn whole(number: &Number) -> String {
+    if number.is_integer() {
+        number.text().into()
+    } else {
+        format!("{:.0}", number.as_f64().trunc())
+    }
+}
+
 struct Reader<'r> {
     findings: &'r mut Findings,
 }
@@ -145,11 +165,9 @@ impl Reader<'_> {
         let Some(items) = map.get(key).and_then(|value| self.list(value, "[]string", &place)) else {
             return Vec::new();
         };
-        items
-            .iter()
-            .enumerate()
-            .map(|(index, item)| self.string(item, &place.at(index)))
-            .collect()
+        // A null is left out, as by BPM.
+        let given = items.iter().enumerate().filter(|(_, item)| !item.is_null());
+        given.map(|(index, item)| self.string(item, &place.at(index))).collect()
     }
 
     /// A string that is a boolean in YAML 1.1 is accepted as a boolean.
@@ -177,7 +195,7 @@ impl Reader<'_> {
     fn number(&mut self, map: &Map, key: &str, wanted: &str, place: &Place) -> Option<String> {
         match map.get(key)? {
             Tree::Null => None,
-            Tree::Number(number) if wanted == "int64" || !number.text().starts_with('-') => Some(number.text().into()),
+            Tree::Number(number) if fits(number, wanted) => Some(whole(number)),
             other => {
                 self.wrong(other, wanted, &place.at(key));
                 None
@@ -229,9 +247,10 @@ impl Reader<'_> {
         else {
             return Vec::new();
         };
-        let name = |key: &String| go::text(&escape::unkey(key)).unwrap_or_default();
+        // A name that is null is left out, as by BPM.
+        let name = |key: &String| Some(escape::unkey(key)).filter(|name| !name.is_null());
         env.iter()
-            .map(|(key, value)| (name(key), self.string(value, &place.at(key))))
+            .filter_map(|(key, value)| Some((go::text(&name(key)?)?, self.string(value, &place.at(key)))))
             .collect()
     }
 
@@ -276,11 +295,8 @@ impl Reader<'_> {
         else {
             return Vec::new();
         };
-        items
-            .iter()
-            .enumerate()
-            .map(|(index, item)| self.volume(item, &place.at(index)))
-            .collect()
+        let given = items.iter().enumerate().filter(|(_, item)| !item.is_null());
+        given.map(|(index, item)| self.volume(item, &place.at(index))).collect()
     }
 
     fn volume(&mut self, tree: &Tree, place: &Place) -> Volume {

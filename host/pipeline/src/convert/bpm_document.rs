@@ -10,7 +10,7 @@
 use crate::convert::codes;
 use crate::diagnostic::Diagnostic;
 use crate::stage::{BpmCopy, JobFiles};
-use crate::yaml::{self, Document};
+use crate::yaml::{self, Dialect, Document};
 use boson_document::Tree;
 
 /// The document of these jobs.
@@ -85,7 +85,7 @@ fn read_copy(tree: &Tree, document: &Document, files: &mut Vec<Document>) -> Res
     ) else {
         return Err(foreign(document));
     };
-    let file = yaml::read(name, text)?;
+    let file = yaml::read_as(Dialect::Bpm, name, text)?;
     let copy = BpmCopy {
         document_name: name.to_string(),
         instances,
@@ -114,7 +114,7 @@ mod tests {
         let text =
             "# rendered\nprocesses:\n- name: a\n  env: {PORT: \"1\", RATIO: 1.50}\t\n  args: [\"\\x00\", .nan]\r\n\n";
         let name = "b (rendered for g)";
-        let file = yaml::read(name, text).unwrap();
+        let file = yaml::read_as(Dialect::Bpm, name, text).unwrap();
         let copy = BpmCopy {
             document_name: name.into(),
             instances: vec![0, 3],

@@ -7,7 +7,7 @@ use crate::diagnostic::Diagnostic;
 use crate::release::{self, Job, Release};
 use crate::resolved_document::jobs;
 use crate::stage::{BpmCopy, JobFiles, Rendered, ResolvedGroup};
-use crate::yaml;
+use crate::yaml::{self, Dialect};
 use boson_document::Tree;
 use std::collections::{BTreeSet, HashMap};
 
@@ -86,7 +86,7 @@ fn copies(
         let first = instances.first().copied().unwrap_or(0);
         let instance = if several { format!("/{first}") } else { String::new() };
         let name = format!("{name} (rendered for {group}{instance})");
-        match yaml::read(&name, text) {
+        match yaml::read_as(Dialect::Bpm, &name, text) {
             Ok(document) => {
                 copies.push(BpmCopy {
                     document_name: name,

@@ -6,7 +6,7 @@ use super::places;
 use crate::convert::codes;
 use crate::diagnostic::Diagnostic;
 use crate::stage::{JobFiles, Named, Reply, ResolvedGroup, Stage, StageError, Stages};
-use crate::yaml::{self, Document};
+use crate::yaml::{self, Dialect, Document};
 use boson_document::{Pointer, Tree};
 use std::slice;
 
@@ -116,7 +116,7 @@ pub fn to_bpm(
                 continue;
             }
             let text = yaml::write_manifest(slice::from_ref(now));
-            let file = yaml::read(&copy.document_name, &text).map_err(|error| vec![error])?;
+            let file = yaml::read_as(Dialect::Bpm, &copy.document_name, &text).map_err(|error| vec![error])?;
             (copy.bpm, copy.text) = (file.tree.clone(), file.text.clone());
             documents.retain(|one| one.name != file.name);
             documents.push(file);

@@ -11,9 +11,8 @@ use super::{Files, Release, checked_name, is_identifier, renamed, spec};
 use crate::diagnostic::Diagnostic;
 use crate::release::codes;
 use crate::report::Sources;
-use crate::yaml::Document;
+use crate::yaml::{Dialect, Document};
 use boson_document::{Pointer, Tree};
-use std::borrow::Cow;
 use std::collections::HashSet;
 
 /// Name of the release manifest in the tarball.
@@ -131,7 +130,7 @@ impl Manifest {
     /// # Errors
     /// All its faults.
     pub fn read(document: &str, bytes: &[u8], sources: &mut Sources) -> Result<Self, Vec<Diagnostic>> {
-        let document = open::yaml(document, &standard_binary(bytes), sources).map_err(|error| vec![error])?;
+        let document = open::yaml(Dialect::Psych, document, bytes, sources).map_err(|error| vec![error])?;
         let tree = &document.tree;
         let mut check = Check {
             document: &document.name,
@@ -247,12 +246,4 @@ impl Check<'_> {
 
 fn text(entry: &Tree, key: &str) -> Option<String> {
     entry.get(key).and_then(spec::text).filter(|text| !text.is_empty())
-}
-
-/// Old Ruby writers marked digests with `!binary`, which is not a YAML tag; `!!binary` is meant.
-fn standard_binary(bytes: &[u8]) -> Cow<'_, [u8]> {
-    match std::str::from_utf8(bytes) {
-        Ok(text) if text.contains(": !binary ") => Cow::Owned(text.replace(": !binary ", ": !!binary ").into_bytes()),
-        _ => Cow::Borrowed(bytes),
-    }
 }

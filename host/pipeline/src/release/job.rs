@@ -7,7 +7,7 @@ use super::{Job, TemplateFile, spec, weight};
 use crate::diagnostic::Diagnostic;
 use crate::release::codes;
 use crate::report::Sources;
-use crate::yaml::{self, Document};
+use crate::yaml::{self, Dialect, Document};
 use boson_document::{Pointer, Tree, json};
 use std::collections::HashMap;
 
@@ -107,7 +107,7 @@ impl Reader<'_> {
                 return None;
             }
         };
-        let spec = match open::yaml(&document, &file.bytes, self.sources) {
+        let spec = match open::yaml(Dialect::Psych, &document, &file.bytes, self.sources) {
             Ok(spec) => spec,
             Err(error) => {
                 self.errors.push(error);

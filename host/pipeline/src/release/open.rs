@@ -4,7 +4,7 @@ use super::files::{Fault, File, Files};
 use crate::diagnostic::Diagnostic;
 use crate::release::codes;
 use crate::report::Sources;
-use crate::yaml::{self, Document};
+use crate::yaml::{self, Dialect, Document};
 
 /// The diagnostic for a file that cannot be read.
 pub fn fault(files: &Files, path: &str, fault: &Fault) -> Diagnostic {
@@ -45,8 +45,9 @@ pub fn fault(files: &Files, path: &str, fault: &Fault) -> Diagnostic {
 ///
 /// # Errors
 /// It is not YAML.
-pub fn yaml(document: &str, bytes: &[u8], sources: &mut Sources) -> Result<Document, Diagnostic> {
-    yaml::read_bytes(document, bytes).inspect_err(|_| sources.add_text(document, &String::from_utf8_lossy(bytes)))
+pub fn yaml(dialect: Dialect, document: &str, bytes: &[u8], sources: &mut Sources) -> Result<Document, Diagnostic> {
+    let read = yaml::read_bytes_as(dialect, document, bytes);
+    read.inspect_err(|_| sources.add_text(document, &String::from_utf8_lossy(bytes)))
 }
 
 /// The text of a file.

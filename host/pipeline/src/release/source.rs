@@ -8,7 +8,7 @@ use super::{Entry, Files, Job, Release, checked_name, renamed, spec, version};
 use crate::diagnostic::Diagnostic;
 use crate::release::codes;
 use crate::report::Sources;
-use crate::yaml;
+use crate::yaml::{self, Dialect};
 use boson_document::{Pointer, Tree};
 use std::collections::HashSet;
 
@@ -104,7 +104,7 @@ fn package_name(files: &Files, directory: &str, sources: &mut Sources) -> Result
         // It does not exist, or is behind a link into sources that are not checked out: the content of packages is not
         // needed here.
         let Ok(file) = files.file(&path) else { continue };
-        let document = open::yaml(&files.document(&path), &file.bytes, sources)?;
+        let document = open::yaml(Dialect::YamlV2, &files.document(&path), &file.bytes, sources)?;
         return Ok(document.tree.get("name").and_then(spec::text).unwrap_or_default());
     }
     Ok(directory.to_owned())
@@ -146,7 +146,7 @@ fn configured_name(files: &Files, sources: &mut Sources) -> Result<String, Diagn
         Err(Fault::Missing) => return Err(nameless()),
         Err(why) => return Err(open::fault(files, CONFIG, &why)),
     };
-    let config = open::yaml(&document, &file.bytes, sources)?;
+    let config = open::yaml(Dialect::YamlV2, &document, &file.bytes, sources)?;
     sources.add_document(config.clone(), false);
     let config = config.tree;
     let member = |key: &str| config.get(key).and_then(spec::text).filter(|name| !name.is_empty());

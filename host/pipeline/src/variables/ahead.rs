@@ -5,9 +5,9 @@ use super::generate::signer_name;
 use super::inputs::Inputs;
 use super::options::Options;
 use super::resolver::{self, references};
+use super::sent::sent;
 use crate::diagnostic::Diagnostic;
 use crate::stage::{Definition, Named, StageError, Stages, VariablesPlan};
-use crate::yaml;
 use boson_document::Tree;
 use std::collections::HashSet;
 
@@ -43,9 +43,10 @@ pub fn check(
     let values: Tree = known.chain(stand_ins).collect();
     match stages.interpolate(document, &values, options.rules) {
         Ok((done, _)) => {
-            let tree = match options.sent {
-                true => yaml::as_sent(done.document),
-                false => done.document,
+            let tree = if options.sent {
+                sent(done.document)
+            } else {
+                done.document
             };
             check(Named {
                 tree: &tree,

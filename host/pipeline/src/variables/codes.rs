@@ -47,4 +47,7 @@ boson_document::codes! {
         "The `update_mode` of the variable (or `features.converge_variables`) requires it. `host convert \
          --vars-store FILE` stores type and options of the values that it generates in `FILE.options`. `converge` \
          never replaces values from other sources, or values that were changed by hand.";
+    VARIABLES_ROUNDED = "variables-rounded", "A name or version is a number without quotes",
+        "YAML reads `version: 3363.20` as a number, so the last digit is lost: BOSH looks for the version 3363.2. \
+         Quote names and versions.";
 }

@@ -7,13 +7,13 @@ use super::given;
 use super::inputs::Inputs;
 use super::options::{Check, Options};
 use super::resolver::{self, Resolver};
+use super::sent::{rounded, sent};
 use super::update::{self, UpdateMode};
 use crate::diagnostic::Diagnostic;
 use crate::stage::{
     Addresses, Definition, Named, Reference, Reply, StageError, Stages, Variable, VariableRules, VariablesPlan,
 };
 use crate::variables::codes;
-use crate::yaml;
 use boson_document::Tree;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -48,12 +48,22 @@ pub fn interpolate(
             return Err(StageError::Input(exposed));
         }
     }
-    let (given, mut diagnostics) = match options.given_first {
+    let (mut given, mut diagnostics) = match options.given_first {
         true => given::put_in(stages, document, inputs.table)?,
         false => (given::untouched(document), Vec::new()),
     };
-    let document = Named {
+    if options.sent {
+        diagnostics.extend(rounded(&mut given.document, document.name));
+    }
+    let unsent = Named {
         tree: &given.document,
+        ..document
+    };
+    // The definitions are for the director, too. Values are put into what is not sent yet, so that it makes no
+    // difference whether the command line or the director knows them.
+    let document_sent = options.sent.then(|| sent(given.document.clone()));
+    let document = Named {
+        tree: document_sent.as_ref().unwrap_or(&given.document),
         ..document
     };
     let (plan, reported) = stages.plan(document, options.rules)?;
@@ -74,10 +84,10 @@ pub fn interpolate(
             ));
         }
     }
-    ahead::check(stages, document, &inputs, options, &plan)?;
+    ahead::check(stages, unsent, &inputs, options, &plan)?;
     let found = find(stages, document, &mut inputs, options, (&plan, &addresses))?;
     diagnostics.extend(found.warnings);
-    let (mut done, reported) = stages.interpolate(document, &found.values, options.rules)?;
+    let (mut done, reported) = stages.interpolate(unsent, &found.values, options.rules)?;
     diagnostics.extend(reported);
     // For the others, an error in their options is reported already.
     done.missing
@@ -90,9 +100,10 @@ pub fn interpolate(
         values.set(name, inputs.table.get(name).cloned());
     }
     let interpolation = Interpolation {
-        document: match options.sent {
-            true => yaml::as_sent(done.document),
-            false => done.document,
+        document: if options.sent {
+            sent(done.document)
+        } else {
+            done.document
         },
         variables: found.variables,
         values,

@@ -22,6 +22,7 @@ mod names;
 mod options;
 mod recipes;
 mod resolver;
+mod sent;
 mod sources;
 mod steps;
 mod store;

@@ -30,8 +30,8 @@ pub struct Options {
     pub unused: Check,
     /// Whether update modes affect the store. The bosh command line ignores them.
     pub update_modes: bool,
-    /// Whether the result is for the stages that replace a director. Its keys are sorted then, as `bosh deploy` sends
-    /// them.
+    /// Whether the result is for the stages that replace a director, and so is what the director reads of what
+    /// `bosh deploy` sends.
     pub sent: bool,
 }
 

@@ -6,6 +6,7 @@ use super::given;
 use super::inputs::Inputs;
 use super::options::{Check, Options};
 use super::resolver::references;
+use super::sent::sent;
 use super::store::Store;
 use super::table::Table;
 use super::{circle, exposed, update};
@@ -18,7 +19,7 @@ use std::collections::HashSet;
 /// The values that a manifest needs.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// The manifest with the given values in place, except in its definitions.
+    /// The manifest as a director reads it, with the given values in place, except in its definitions.
     pub document: Tree,
     /// Variables with a type and no given value, in the order of the manifest: these are to be generated. Given values
     /// are already in their options.
@@ -33,8 +34,9 @@ pub struct Wanted {
 /// Errors of the variables stage: invalid definitions or placeholders, and CAs that sign each other.
 pub fn wanted(stages: &dyn Stages, document: Named<'_>, table: &Table) -> Reply<Wanted> {
     let (given, mut diagnostics) = given::put_in(stages, document, table)?;
+    let manifest = sent(given.document);
     let placed = Named {
-        tree: &given.document,
+        tree: &manifest,
         ..document
     };
     let (plan, reported) = stages.plan(placed, VariableRules::Director)?;
@@ -70,9 +72,8 @@ pub fn wanted(stages: &dyn Stages, document: Named<'_>, table: &Table) -> Reply<
     }
     diagnostics.extend(circle::circles(&variables, document.name));
     diagnostics.extend(exposed::check(document));
-    let document = given.document;
     let wanted = Wanted {
-        document,
+        document: manifest,
         variables,
         implicit,
     };

@@ -33,7 +33,11 @@ boson_document::codes! {
         "A tag such as `!!int` requires a type that the value does not have, or `!!binary` does not contain base64 \
          of UTF-8 text. Remove the tag, or correct the value.";
     YAML_DUPLICATE_KEY = "yaml-duplicate-key", "A key occurs twice in a mapping",
-        "As in BOSH's command line, the last occurrence wins, and the others have no effect. Remove them.";
+        "As in BOSH's command line, the last occurrence wins, and the others have no effect. In bpm.yml it is an error, \
+         as in BPM. Remove the others.";
+    YAML_CLASS = "yaml-class", "The director does not load a value of this class",
+        "BOSH's director reads job specs and release.MF with Ruby's YAML reader, to which an unquoted date such as \
+         `2020-01-31` is a Date. It refuses dates and other classes of Ruby. Quote the value.";
     YAML_LINE_BREAK = "yaml-line-break", "A character is a line break for some readers",
         "YAML 1.1, which BOSH reads, ends lines at U+0085, U+2028 and U+2029 too; YAML 1.2 does not. Such characters \
          often come from text that was copied from a web page or a word processor. Remove them, or write them as \

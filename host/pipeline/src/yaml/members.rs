@@ -2,14 +2,15 @@
 
 use super::marks::{Mark, Span};
 use super::node::{Kind, Node};
-use super::value;
+use super::{Dialect, value};
 use crate::diagnostic::Diagnostic;
 use crate::yaml::codes;
-use boson_document::{Map, Tree, escape};
+use boson_document::{Map, Tree, escape, ruby};
 use std::collections::HashSet;
 
 /// Members so far.
 pub(super) struct Members {
+    dialect: Dialect,
     map: Map,
     mark: Mark,
     /// Indexes of members that come only from a merged mapping.
@@ -19,8 +20,9 @@ pub(super) struct Members {
 // === impl Members ===
 
 impl Members {
-    pub(super) fn new(at: Span) -> Self {
+    pub(super) fn new(at: Span, dialect: Dialect) -> Self {
         Self {
+            dialect,
             map: Map::new(),
             mark: Mark::leaf(at),
             merged: HashSet::new(),
@@ -37,23 +39,40 @@ impl Members {
         }
     }
 
-    /// Adds a member of the mapping itself. Returns a warning if it is a duplicate.
+    /// Adds a member of the mapping itself. Returns a warning, or an error, if it is a duplicate.
     pub(super) fn add(&mut self, key: Node, mut value: Node) -> Option<Diagnostic> {
         value.mark.key = key.mark.value;
-        let first = self.insert(name(key.tree), value.tree, value.mark, true)?;
-        let warning = Diagnostic::warning(
-            codes::YAML_DUPLICATE_KEY,
-            "this key stands twice in one mapping; the last one counts",
-        );
-        Some(warning.help(format!("the first one is on line {}", first.line)))
+        let first = self.insert(name(key.tree, self.dialect), value.tree, value.mark, true)?;
+        let found = match self.dialect {
+            Dialect::YamlV2 | Dialect::Psych => Diagnostic::warning(
+                codes::YAML_DUPLICATE_KEY,
+                "this key stands twice in one mapping; the last one counts",
+            ),
+            Dialect::Bpm => Diagnostic::error(
+                codes::YAML_DUPLICATE_KEY,
+                "this key stands twice in one mapping, which BPM refuses",
+            ),
+        };
+        Some(found.help(format!("the first one is on line {}", first.line)))
     }
 
-    /// Adds the members of another mapping. As in yaml.v2 they override the members before `<<`, and the members after
-    /// it override them.
+    /// Adds the members of another mapping. They override the members before `<<`, and the members after it override
+    /// them; in yaml.v3, they never override a member.
     pub(super) fn merge(&mut self, tree: Tree, mark: Mark) {
         let Tree::Object(map) = tree else { return };
         for ((name, tree), mark) in map.into_iter().zip(mark.children) {
-            self.insert(name, tree, mark, false);
+            if self.dialect != Dialect::Bpm || !self.map.contains_key(&name) {
+                self.insert(name, tree, mark, false);
+            }
+        }
+    }
+
+    /// Adds the members of several mappings: the first one listed wins.
+    pub(super) fn merge_all(&mut self, trees: Vec<Tree>, marks: Vec<Mark>) {
+        let listed = trees.into_iter().zip(marks);
+        match self.dialect {
+            Dialect::Bpm => listed.for_each(|(tree, mark)| self.merge(tree, mark)),
+            Dialect::YamlV2 | Dialect::Psych => listed.rev().for_each(|(tree, mark)| self.merge(tree, mark)),
         }
     }
 
@@ -75,10 +94,18 @@ impl Members {
 }
 
 /// The name of the member with this key. Spellings of one number are one key.
-fn name(key: Tree) -> String {
-    match key {
-        Tree::String(text) if !text.starts_with('\0') => text,
-        Tree::Number(number) if !number.is_integer() => escape::key(&value::float(number.as_f64())),
-        other => escape::key(&other),
+fn name(key: Tree, dialect: Dialect) -> String {
+    let text = match (dialect, &key) {
+        (Dialect::Bpm, _) => escape::as_special(&key).map(str::to_string),
+        // A director stores a job's spec as JSON, which has no other keys than strings.
+        (Dialect::Psych, Tree::Null) => Some(String::new()),
+        (Dialect::Psych, Tree::Bool(value)) => Some(value.to_string()),
+        (Dialect::Psych, _) => ruby::string(&key),
+        (Dialect::YamlV2, _) => None,
+    };
+    match (text, key) {
+        (Some(text), _) | (None, Tree::String(text)) if !text.starts_with('\0') => text,
+        (_, Tree::Number(number)) if !number.is_integer() => escape::key(&value::float(number.as_f64())),
+        (_, other) => escape::key(&other),
     }
 }

@@ -1,6 +1,7 @@
-//! YAML as BOSH's command line reads and writes it (gopkg.in/yaml.v2 2.4.0), with the place of every value.
+//! YAML as BOSH reads and writes it, with the place of every value.
 //!
-//! Differences from YAML 1.2, and so from most libraries, are in `scalar` (the meaning of a plain scalar) and in
+//! Each program of BOSH has its own reader, and a plain scalar such as `off`, `0027` or `12:30` has another meaning to
+//! each: see [`Dialect`]. Differences from YAML 1.2, and so from most libraries, are in `scalar` (the meaning of a plain scalar) and in
 //! `reader` (merge keys, aliases, only the first document counts). Values that JSON lacks are escaped as in
 //! `boson_document::escape`.
 
@@ -10,6 +11,7 @@
 )]
 
 mod anchors;
+mod bpm;
 pub mod codes;
 mod events;
 mod lines;
@@ -17,9 +19,11 @@ mod marks;
 mod members;
 mod node;
 mod order;
+mod psych;
 mod reader;
 mod relaxed;
 mod scalar;
+mod sent;
 mod strings;
 mod style;
 mod syntax;
@@ -31,7 +35,7 @@ mod writer;
 
 pub use codes::ALL as CODES;
 pub use marks::{Mark, Span};
-pub use order::as_sent;
+pub use sent::as_sent;
 pub use weight::weight;
 pub use writer::{write, write_manifest};
 
@@ -41,6 +45,17 @@ use std::sync::Arc;
 
 /// Largest text that is read, in bytes.
 pub const MAX_BYTES: usize = 32 << 20;
+
+/// Whose rules decide what a text means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// BOSH's command line (gopkg.in/yaml.v2 2.4.0): manifests, ops files, variables, cloud configs.
+    YamlV2,
+    /// The director (Ruby's Psych 5): job specs and `release.MF`, whose keys all become strings.
+    Psych,
+    /// BPM (gopkg.in/yaml.v3 3.0.1, into its own types): `bpm.yml`.
+    Bpm,
+}
 
 /// A document, its text, and the places of its content.
 #[derive(Clone, Debug)]
@@ -77,15 +92,23 @@ impl Document {
     }
 }
 
-/// Reads the first document of a text. An empty text is null.
+/// Reads the first document of a text, as BOSH's command line does. An empty text is null.
 ///
 /// # Errors
 /// One diagnostic, with line and column: `yaml-syntax`, `yaml-tag`, `yaml-key`, `yaml-merge`, `yaml-anchor`,
 /// `yaml-aliases`, `yaml-depth`, `yaml-size`, `yaml-control`.
 pub fn read(name: &str, text: &str) -> Result<Document, Diagnostic> {
+    read_as(Dialect::YamlV2, name, text)
+}
+
+/// Like [`read`], by the rules of the dialect.
+///
+/// # Errors
+/// As [`read`]; of [`Dialect::Psych`], `yaml-class`; of [`Dialect::Bpm`], `yaml-duplicate-key`.
+pub fn read_as(dialect: Dialect, name: &str, text: &str) -> Result<Document, Diagnostic> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let warning = syntax::check_text(name, text)?;
-    let (tree, marks, mut warnings) = reader::read(name, text)?;
+    let (tree, marks, mut warnings) = reader::read(name, text, dialect)?;
     warnings.extend(warning);
     Ok(Document {
         name: name.to_string(),
@@ -101,7 +124,15 @@ pub fn read(name: &str, text: &str) -> Result<Document, Diagnostic> {
 /// # Errors
 /// As [`read`], and `yaml-encoding` for what is not UTF-8.
 pub fn read_bytes(name: &str, bytes: &[u8]) -> Result<Document, Diagnostic> {
+    read_bytes_as(Dialect::YamlV2, name, bytes)
+}
+
+/// Like [`read_as`], for bytes.
+///
+/// # Errors
+/// As [`read_as`], and `yaml-encoding` for what is not UTF-8.
+pub fn read_bytes_as(dialect: Dialect, name: &str, bytes: &[u8]) -> Result<Document, Diagnostic> {
     syntax::check_size(name, bytes.len())?;
     let text = std::str::from_utf8(bytes).map_err(|error| syntax::not_utf8(name, bytes, error.valid_up_to()))?;
-    read(name, text)
+    read_as(dialect, name, text)
 }

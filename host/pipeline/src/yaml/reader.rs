@@ -6,8 +6,7 @@ use super::marks::{Mark, Span};
 use super::members::Members;
 use super::node::{Kind, Node};
 use super::relaxed::Repairs;
-use super::syntax;
-use super::value;
+use super::{Dialect, bpm, syntax, value};
 use crate::diagnostic::Diagnostic;
 use crate::yaml::codes;
 use boson_document::{MAX_DEPTH, Tree};
@@ -20,10 +19,13 @@ const MAX_VALUES: usize = 500_000;
 const MAX_WARNINGS: usize = 100;
 
 /// Reads the first document.
-pub(super) fn read(name: &str, source: &str) -> Result<(Tree, Mark, Vec<Diagnostic>), Diagnostic> {
+pub(super) fn read(name: &str, source: &str, dialect: Dialect) -> Result<(Tree, Mark, Vec<Diagnostic>), Diagnostic> {
     repairing(name, source, |events| {
-        let mut reader = Reader::new(name, source, events);
-        let node = reader.document()?;
+        let mut reader = Reader::new(name, source, dialect, events);
+        let mut node = reader.document()?;
+        if dialect == Dialect::Bpm {
+            bpm::decode(&mut node.tree);
+        }
         Ok((node.tree, node.mark, reader.warnings))
     })
 }
@@ -82,6 +84,7 @@ struct Reader<'t, 'n> {
     name: &'n str,
     /// The original text.
     source: &'n str,
+    dialect: Dialect,
     events: Events<'t>,
     anchors: Anchors,
     /// Values and aliases so far.
@@ -94,11 +97,12 @@ struct Reader<'t, 'n> {
 // === impl Reader ===
 
 impl<'t, 'n> Reader<'t, 'n> {
-    fn new(name: &'n str, source: &'n str, events: Events<'t>) -> Self {
+    fn new(name: &'n str, source: &'n str, dialect: Dialect, events: Events<'t>) -> Self {
         let anchors = Anchors::default();
         Self {
             name,
             source,
+            dialect,
             events,
             anchors,
             read: 0,
@@ -160,7 +164,7 @@ impl<'t, 'n> Reader<'t, 'n> {
             Event::Scalar(text, style, anchor, tag) => {
                 let before = self.size;
                 self.size.bytes += text.len();
-                let (tree, kind) = value::of_scalar(text, style, tag.as_deref())
+                let (tree, kind) = value::of_scalar(text, style, tag.as_deref(), self.dialect)
                     .map_err(|found| found.in_document(self.name).on_line(at.line, Some(at.column)))?;
                 let node = Node {
                     tree,
@@ -254,7 +258,8 @@ impl<'t, 'n> Reader<'t, 'n> {
     }
 
     fn mapping(&mut self, at: Span, depth: usize) -> Read<Node> {
-        let mut members = Members::new(at);
+        let mut members = Members::new(at, self.dialect);
+        let mut merges = 0;
         loop {
             let (event, at) = self.next()?;
             if event == Event::MappingEnd {
@@ -262,16 +267,48 @@ impl<'t, 'n> Reader<'t, 'n> {
             }
             let key = self.node_of(event, at, depth)?;
             match key.kind {
-                Kind::Merge => self.merge(depth, &mut members)?,
+                Kind::Merge if self.dialect == Dialect::Psych => self.merge_if_possible(key, depth, &mut members)?,
+                Kind::Merge => {
+                    merges += 1;
+                    if merges > 1 && self.dialect == Dialect::Bpm {
+                        return Err(syntax::second_merge(self.name, at).into());
+                    }
+                    self.merge(depth, &mut members)?;
+                }
                 Kind::Scalar => {
                     let value = self.node(depth)?;
-                    if let Some(warning) = members.add(key, value) {
-                        self.warn(warning, at);
-                    }
+                    self.add(key, value, at, &mut members)?;
                 }
                 Kind::List | Kind::Mapping => return Err(syntax::collection_key(self.name, at).into()),
             }
         }
+    }
+
+    fn add(&mut self, key: Node, value: Node, at: Span, members: &mut Members) -> Read<()> {
+        match members.add(key, value) {
+            Some(error) if error.is_error() => {
+                return Err(error.in_document(self.name).on_line(at.line, Some(at.column)).into());
+            }
+            Some(warning) => self.warn(warning, at),
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Reads the value after `<<:` as Psych does: what cannot be merged becomes a member.
+    fn merge_if_possible(&mut self, key: Node, depth: usize, members: &mut Members) -> Read<()> {
+        let (event, at) = self.next()?;
+        let written = matches!(event, Event::SequenceStart(..));
+        let node = self.node_of(event, at, depth)?;
+        let is_mapping = |tree: &Tree| tree.as_map().is_some();
+        match node.tree {
+            Tree::Array(items) if written && items.iter().all(is_mapping) => {
+                members.merge_all(items, node.mark.children);
+            }
+            tree if is_mapping(&tree) => members.merge(tree, node.mark),
+            tree => self.add(key, Node { tree, ..node }, at, members)?,
+        }
+        Ok(())
     }
 
     /// Reads the value after `<<:`.
@@ -284,14 +321,7 @@ impl<'t, 'n> Reader<'t, 'n> {
             event => self.node_of(event, at, depth)?,
         };
         match node.tree {
-            // The first one listed wins.
-            Tree::Array(items) if written => {
-                items
-                    .into_iter()
-                    .zip(node.mark.children)
-                    .rev()
-                    .for_each(|(tree, mark)| members.merge(tree, mark));
-            }
+            Tree::Array(items) if written => members.merge_all(items, node.mark.children),
             tree if node.kind == Kind::Mapping => members.merge(tree, node.mark),
             _ => return Err(syntax::no_mapping(self.name, at, node.kind == Kind::List).into()),
         }

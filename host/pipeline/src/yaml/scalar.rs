@@ -1,4 +1,4 @@
-//! The meaning of a scalar, by the table of yaml.v2 (spec/ops.md section 1), and the spelling of numbers.
+//! The meaning of a scalar, by the tables of yaml.v2 and yaml.v3, and the spelling of numbers.
 
 use super::timestamp;
 use std::borrow::Cow;
@@ -18,6 +18,8 @@ pub enum Scalar {
     Merge,
     /// A date. Readers without a type treat it as a string, but the writer quotes it.
     Timestamp,
+    /// A symbol of Ruby.
+    Symbol(String),
     /// None of these.
     String,
 }
@@ -34,16 +36,25 @@ impl Scalar {
             Self::Float(_) => "!!float",
             Self::Merge => "!!merge",
             Self::Timestamp => "!!timestamp",
-            Self::String => "!!str",
+            Self::Symbol(_) | Self::String => "!!str",
         }
     }
 
-    /// The meaning of a plain scalar without a tag.
+    /// The meaning of a plain scalar without a tag to yaml.v2.
     pub fn plain(text: &str) -> Self {
         Self::resolve(text, true)
     }
 
-    /// The meaning of a scalar whose tag is neither `!!str` nor `!!binary`. `dated`: no tag, or `!!timestamp`.
+    /// The meaning to yaml.v3, which has fewer words for booleans.
+    pub(super) fn of_yaml_v3(text: &str, dated: bool) -> Self {
+        match Self::resolve(text, dated) {
+            Self::Bool(_) if !matches!(text.to_ascii_lowercase().as_str(), "true" | "false") => Self::String,
+            meaning => meaning,
+        }
+    }
+
+    /// The meaning to yaml.v2 of a scalar whose tag is neither `!!str` nor `!!binary`. `dated`: no tag, or
+    /// `!!timestamp`.
     pub(super) fn resolve(text: &str, dated: bool) -> Self {
         let Some(first) = text.bytes().next() else {
             return Self::Null;

@@ -233,3 +233,9 @@ pub(super) fn name_after(text: &str, at: Span) -> String {
         .take_while(|c| !c.is_whitespace() && !matches!(c, ',' | '[' | ']' | '{' | '}'));
     word.take(64).collect()
 }
+
+/// yaml.v3 allows one merge in a mapping.
+pub(super) fn second_merge(name: &str, at: Span) -> Diagnostic {
+    let message = "`<<` stands twice in one mapping, which BPM refuses";
+    error(name, codes::YAML_DUPLICATE_KEY, at, message).help("merge a list: `<<: [*first, *second]`")
+}

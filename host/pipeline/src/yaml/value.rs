@@ -2,6 +2,7 @@
 
 use super::node::Kind;
 use super::scalar::{Scalar, format_float};
+use super::{Dialect, psych};
 use crate::diagnostic::Diagnostic;
 use crate::yaml::codes;
 use base64::Engine;
@@ -12,28 +13,99 @@ use std::borrow::Cow;
 
 const CORE: &str = "tag:yaml.org,2002:";
 
+type Value = Result<(Tree, Kind), Diagnostic>;
+
 /// The value, or a diagnostic without a place if the tag does not fit.
-pub(super) fn of_scalar(text: Cow<'_, str>, style: ScalarStyle, tag: Option<&Tag>) -> Result<(Tree, Kind), Diagnostic> {
-    let Some(tag) = tag else {
-        return Ok(match style {
-            ScalarStyle::Plain => of_meaning(Scalar::plain(&text), text),
-            _ => (Tree::String(text.into_owned()), Kind::Scalar),
-        });
-    };
-    let tag = if tag.handle == CORE {
-        &tag.suffix
-    } else {
-        tag.suffix.strip_prefix(CORE).unwrap_or("")
-    };
-    match tag {
-        "binary" => binary(&text).map(|text| (text, Kind::Scalar)),
-        "merge" if text == "<<" => Ok((text.as_ref().into(), Kind::Merge)),
-        "null" | "bool" | "int" | "float" | "timestamp" => tagged(tag, text),
-        _ => Ok((Tree::String(text.into_owned()), Kind::Scalar)),
+pub(super) fn of_scalar(text: Cow<'_, str>, style: ScalarStyle, tag: Option<&Tag>, dialect: Dialect) -> Value {
+    let quoted = style != ScalarStyle::Plain;
+    match dialect {
+        Dialect::YamlV2 => of_yaml_v2(text, quoted, tag),
+        Dialect::Bpm => of_bpm(text, quoted, tag),
+        Dialect::Psych => of_psych(text, quoted, tag),
     }
 }
 
-fn tagged(tag: &str, text: Cow<'_, str>) -> Result<(Tree, Kind), Diagnostic> {
+fn of_yaml_v2(text: Cow<'_, str>, quoted: bool, tag: Option<&Tag>) -> Value {
+    match tag.map(core) {
+        None if quoted => Ok(string(text)),
+        None => Ok(of_meaning(Scalar::plain(&text), text)),
+        Some("merge") if text == "<<" => Ok((text.as_ref().into(), Kind::Merge)),
+        Some(tag) => tagged(tag, text),
+    }
+}
+
+/// As BPM reads it. What is not null and not a string stays a text, marked as [`escape::special`]: its meaning depends
+/// on where it is, see [`super::bpm`].
+fn of_bpm(text: Cow<'_, str>, quoted: bool, tag: Option<&Tag>) -> Value {
+    let meaning = match tag.filter(|tag| tag.suffix != "!").map(core) {
+        None if quoted => return Ok(string(text)),
+        None => Scalar::of_yaml_v3(&text, true),
+        Some("merge") if text == "<<" => Scalar::Merge,
+        Some(tag @ ("null" | "bool" | "int" | "float")) => {
+            tagged(tag, text.clone())?;
+            Scalar::of_yaml_v3(&text, false)
+        }
+        Some(tag) => return tagged(tag, text),
+    };
+    Ok(match meaning {
+        Scalar::Bool(_) | Scalar::Int(_) | Scalar::Float(_) => (escape::special(&text), Kind::Scalar),
+        meaning => of_meaning(meaning, text),
+    })
+}
+
+fn of_psych(text: Cow<'_, str>, quoted: bool, tag: Option<&Tag>) -> Value {
+    let name = tag
+        .filter(|tag| tag.suffix != "!")
+        .map(|tag| match tag.handle.as_str() {
+            "!" => tag.suffix.as_str(),
+            _ => core(tag),
+        });
+    let meaning = match name {
+        // Psych merges a quoted key, too.
+        _ if text == "<<" && name != Some("str") => Scalar::Merge,
+        None if quoted && tag.is_none() => Scalar::String,
+        Some("str") => Scalar::String,
+        Some("binary") => return binary(&text).map(|text| (text, Kind::Scalar)),
+        Some("float") => match psych::resolve(&text) {
+            Scalar::Int(digits) => Scalar::Float(digits.parse().unwrap_or(f64::INFINITY)),
+            Scalar::Float(value) => Scalar::Float(value),
+            _ => return Err(Diagnostic::error(codes::YAML_TAG, "invalid value for Float()")),
+        },
+        Some(name) if name.starts_with("ruby/") => return Err(unloaded("a class of Ruby")),
+        _ => psych::resolve(&text),
+    };
+    match meaning {
+        Scalar::Timestamp => Err(unloaded(if text.contains(':') { "Time" } else { "Date" })),
+        Scalar::Float(value) => Ok((float(value), Kind::Scalar)),
+        Scalar::Symbol(name) => Ok((Tree::String(name), Kind::Scalar)),
+        meaning => Ok(of_meaning(meaning, text)),
+    }
+}
+
+fn unloaded(class: &str) -> Diagnostic {
+    let message = format!("Tried to load unspecified class: {class}");
+    Diagnostic::error(codes::YAML_CLASS, message).help("quote the value")
+}
+
+fn string(text: Cow<'_, str>) -> (Tree, Kind) {
+    (Tree::String(text.into_owned()), Kind::Scalar)
+}
+
+/// The name of a tag of YAML itself; empty for others.
+fn core(tag: &Tag) -> &str {
+    if tag.handle == CORE {
+        &tag.suffix
+    } else {
+        tag.suffix.strip_prefix(CORE).unwrap_or("")
+    }
+}
+
+fn tagged(tag: &str, text: Cow<'_, str>) -> Value {
+    match tag {
+        "binary" => return binary(&text).map(|text| (text, Kind::Scalar)),
+        "null" | "bool" | "int" | "float" | "timestamp" => {}
+        _ => return Ok(string(text)),
+    }
     match Scalar::resolve(&text, tag == "timestamp") {
         // yaml.v2 does not accept larger ones.
         Scalar::Int(digits) if tag == "float" && digits.parse::<i64>().is_ok() => {
@@ -65,7 +137,8 @@ fn binary(text: &str) -> Result<Tree, Diagnostic> {
     })
 }
 
-fn of_meaning(meaning: Scalar, text: Cow<'_, str>) -> (Tree, Kind) {
+/// The value of a scalar with this meaning.
+pub(super) fn of_meaning(meaning: Scalar, text: Cow<'_, str>) -> (Tree, Kind) {
     let tree = match meaning {
         Scalar::Null => Tree::Null,
         Scalar::Bool(value) => Tree::Bool(value),
@@ -76,7 +149,7 @@ fn of_meaning(meaning: Scalar, text: Cow<'_, str>) -> (Tree, Kind) {
             _ => float(value),
         },
         Scalar::Merge => return (text.as_ref().into(), Kind::Merge),
-        Scalar::Timestamp | Scalar::String => Tree::String(text.into_owned()),
+        Scalar::Timestamp | Scalar::Symbol(_) | Scalar::String => Tree::String(text.into_owned()),
     };
     (tree, Kind::Scalar)
 }

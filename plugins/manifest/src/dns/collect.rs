@@ -122,7 +122,7 @@ fn groups(manifest: &Tree, zone: &mut Zone) {
             push_new(&mut zone.azs, az.clone());
         }
         group
-            .networks()
+            .network_names()
             .for_each(|name| push_new(&mut zone.networks, label(name)));
         // Pods of errands have no Services, so they have no names.
         if group.is_service() {

@@ -205,7 +205,7 @@ pub const GROUP: &[Key] = &[
         "persistent_disks",
         "Key 'persistent_disks' is not supported: use 'persistent_disk' and 'persistent_disk_type'",
     ),
-    warned("networks", Type::Array, "all instances use the network of the cluster"),
+    used("networks", Type::Array),
     used("networks[].name", Type::String),
     used("networks[].default", Type::Array),
     used("networks[].nic_group", Type::String),
@@ -287,7 +287,7 @@ pub const GROUP: &[Key] = &[
 ];
 
 /// Keys of an instance group that have an effect only with a cloud config.
-pub const ANSWERED_BY_CLOUD_CONFIG: &[&str] = &["vm_type", "vm_extensions", "networks"];
+pub const ANSWERED_BY_CLOUD_CONFIG: &[&str] = &["vm_type", "vm_extensions"];
 
 /// A job of an instance group or an addon.
 pub const JOB: &[Key] = &[

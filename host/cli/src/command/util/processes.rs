@@ -4,11 +4,12 @@
 use crate::storage::below::{self, Below};
 use anyhow::{Context, Result, ensure};
 use boson_document::{Place, Tree, json};
+use boson_pipeline::Diagnostic;
 use boson_pipeline::convert::filling::Filled;
 use boson_pipeline::release::Job;
 use boson_pipeline::report::Sources;
 use boson_pipeline::resolved_document::quarks;
-use boson_pipeline::{Diagnostic, yaml};
+use boson_pipeline::yaml::{self, Dialect};
 use boson_processes::{Findings, Given, Kind, document, of_monit, read, unique};
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
@@ -71,7 +72,7 @@ pub fn description(
         return Ok((String::new(), Tree::Null));
     };
     let name = format!("{}/{} (rendered)", files.name, Job::BPM);
-    let document = yaml::read(&name, &file.content).map_err(|error| vec![error])?;
+    let document = yaml::read_as(Dialect::Bpm, &name, &file.content).map_err(|error| vec![error])?;
     let tree = document.tree.clone();
     sources.add_document(document, true);
     Ok((name, tree))
