@@ -37,14 +37,15 @@ pub fn plain_words<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Vec<Stri
     arguments.into_iter().filter_map(plain).collect()
 }
 
-fn promises_secret(name: &str) -> bool {
+/// Whether the name of a value suggests that it is a secret.
+pub fn promises_secret(name: &str) -> bool {
     let name = name.to_lowercase();
     let mut words = name.split(|c: char| !c.is_alphanumeric());
     SECRET.iter().any(|part| name.contains(part)) || words.any(|word| SECRET_WORDS.contains(&word))
 }
 
-/// Words, numbers and versions, with the characters that join them in names, paths, domains and addresses.
-fn is_plain(value: &str) -> bool {
+/// Whether this may be shown where a value may have been typed: words, numbers and versions, with the characters that join them in names, paths, domains and addresses.
+pub(super) fn is_plain(value: &str) -> bool {
     let value = value.split_once("://").map_or(value, |(_, rest)| rest);
     let mut words = value.split(['-', '_', '.', ':', '/']).filter(|word| !word.is_empty());
     words.all(is_word)
