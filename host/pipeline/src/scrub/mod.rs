@@ -269,9 +269,9 @@ fn shortest(promised: bool) -> usize {
     if promised { SHORTEST_OF_ALL } else { SHORTEST }
 }
 
-/// Letters, digits and what joins them in the name of a property.
+/// Letters, digits and what joins them in the name of a property or a label.
 fn is_name(text: &str) -> bool {
-    text.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
+    text.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c))
 }
 
 fn on_characters(text: &str, stretch: &Stretch) -> std::ops::Range<usize> {
