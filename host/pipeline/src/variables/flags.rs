@@ -1,7 +1,7 @@
 //! Parses the flags for variables, with BOSH's error texts. Values are left out of the texts.
 
 use crate::diagnostic::Diagnostic;
-use crate::variables::{codes, words};
+use crate::variables::{codes, plain};
 use crate::yaml;
 use boson_document::Tree;
 
@@ -86,7 +86,7 @@ fn without_value(argument: &str) -> String {
     let ends_name = |c: char| !(c.is_ascii_alphanumeric() || "_-./".contains(c));
     let name = argument.split(ends_name).next().unwrap_or_default();
     let separator = argument[name.len()..].chars().next();
-    match (words::is_plain(name), separator) {
+    match (plain::is_plain(name), separator) {
         (true, None) => name.into(),
         (true, Some(separator)) => format!("{name}{separator}<redacted>"),
         (false, _) => "<redacted>".into(),

@@ -19,6 +19,7 @@ mod given;
 mod inputs;
 mod names;
 mod options;
+mod plain;
 mod recipes;
 mod resolver;
 mod sources;
