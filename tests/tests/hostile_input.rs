@@ -107,6 +107,20 @@ fn endless_nesting_is_refused_quickly() {
 }
 
 #[test]
+fn operations_that_run_out_of_fuel_name_their_file() {
+    let insert = "- {type: replace, path: \"/list/0:before\", value: 1}\n";
+    let scratch = scratch_with("slow.yml", insert.repeat(30_000).as_bytes());
+    std::fs::write(scratch.path().join("m.yml"), "list: [0]\n").unwrap();
+    std::fs::write(scratch.path().join("quick.yml"), insert).unwrap();
+    let ran = host(
+        scratch.path(),
+        ["interpolate", "m.yml", "-o", "quick.yml", "-o", "slow.yml"],
+    )
+    .unwrap();
+    fails_with(&ran, "plugin-out-of-fuel", " --> slow.yml\n");
+}
+
+#[test]
 fn one_endless_line_is_shown_in_part() {
     let text = format!("name: {}\nlist: [1\n", "x".repeat(1 << 20));
     let scratch = scratch_with("wide.yml", text.as_bytes());

@@ -1,7 +1,12 @@
 //! Text in columns.
 
-/// A line for each row; the cells of a column are as wide as its longest.
+use boson_pipeline::report::clean;
+
+/// A line for each row; the cells of a column are as wide as its longest. Cells are cleaned: whoever made a plugin
+/// chooses such texts.
 pub fn columns<const N: usize>(rows: &[[String; N]]) -> String {
+    let clean = |cell: &String| clean::line(cell);
+    let rows: Vec<[String; N]> = rows.iter().map(|row| row.each_ref().map(clean)).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: [usize; N] = std::array::from_fn(width);
     let line = |row: &[String; N]| {
@@ -11,11 +16,9 @@ pub fn columns<const N: usize>(rows: &[[String; N]]) -> String {
     rows.iter().map(line).collect()
 }
 
-/// The same, indented, without control characters: whoever made a plugin chooses such texts.
+/// The same, indented.
 pub fn indented<const N: usize>(rows: &[[String; N]]) -> String {
-    let clean = |text: &String| text.chars().filter(|c| !c.is_control()).collect::<String>();
-    let rows: Vec<[String; N]> = rows.iter().map(|row| row.each_ref().map(clean)).collect();
-    columns(&rows).lines().map(|line| format!("  {line}\n")).collect()
+    columns(rows).lines().map(|line| format!("  {line}\n")).collect()
 }
 
 /// A section with a title.
@@ -23,5 +26,17 @@ pub fn section<const N: usize>(title: &str, rows: &[[String; N]]) -> String {
     match rows {
         [] => format!("\n{title}: none\n"),
         rows => format!("\n{title}:\n{}", indented(rows)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_cleaned_as_all_other_foreign_texts() {
+        let cells = ["a\u{1b}[2J".to_string(), "b\u{202e}c\n".to_string()];
+        assert_eq!(columns(&[cells.clone()]), "a␛[2J  b\\u{202e}c␊\n");
+        assert_eq!(indented(&[cells]), "  a␛[2J  b\\u{202e}c␊\n");
     }
 }

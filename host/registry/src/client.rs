@@ -12,11 +12,14 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::time::timeout;
 
 /// How long a connection may take to come up.
 const CONNECT: Duration = Duration::from_secs(10);
 /// How long a registry may pause within an answer.
 const SILENCE: Duration = Duration::from_secs(30);
+/// How long signing in may take. Tokens are requested again during long transfers, which have no limit of their own.
+const SIGN_IN: Duration = Duration::from_secs(60);
 /// Redirects that are followed: registries send to the storage where layers are.
 const REDIRECTS: usize = 5;
 /// The largest manifest, in bytes; registries refuse to take larger ones.
@@ -87,6 +90,16 @@ impl Client {
 
     /// The repository of this image, with this access.
     pub(crate) async fn repository_for(
+        &self,
+        image: &Reference,
+        credentials: Option<&Credentials>,
+        access: Access<'_>,
+    ) -> Result<Repository<'_>, Failure> {
+        let signed_in = timeout(SIGN_IN, self.sign_in(image, credentials, access)).await;
+        signed_in.unwrap_or(Err(Failure::Odd("does not answer")))
+    }
+
+    async fn sign_in(
         &self,
         image: &Reference,
         credentials: Option<&Credentials>,

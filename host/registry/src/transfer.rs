@@ -31,6 +31,9 @@ const SMALL: Duration = Duration::from_secs(60);
 const LAYER: u64 = 8 << 30;
 /// Most attempts after interrupted transfers.
 const ATTEMPTS: u32 = 5;
+/// New tokens for a layer, because they are valid for some minutes only. Then the registry's answer stands: a registry
+/// that always rejects its own tokens would otherwise be asked for ever.
+const NEW_TOKENS_PER_LAYER: u32 = 3;
 
 /// Moves whole images.
 #[derive(Clone, Debug)]
@@ -127,10 +130,11 @@ impl Transfer {
             .map_err(|failure| failure.explain(image))?;
         let mut layers = Vec::new();
         for layer in listed {
+            let mut tokens = 0;
             let content = loop {
                 match self.layer(&repository, &layer, place, tell).await {
-                    // Tokens are valid for some minutes.
-                    Err(Stop::Failure(Failure::Expired)) => {
+                    Err(Stop::Failure(Failure::Expired)) if tokens < NEW_TOKENS_PER_LAYER => {
+                        tokens += 1;
                         let again = self.client.repository(&reference, credentials).await;
                         repository = again.map_err(|failure| failure.explain(image))?;
                     }

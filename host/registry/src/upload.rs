@@ -112,8 +112,9 @@ impl<'u> Upload<'u> {
         while open.sent < content.size() {
             let bytes = part(content, open.sent, open.part).await?;
             let before = open.sent;
-            self.part(open, bytes).await?;
+            let kept = self.part(open, bytes).await;
             tell(open.sent.saturating_sub(before));
+            kept?;
         }
         self.end(open, digest, Vec::new()).await
     }
@@ -171,10 +172,13 @@ impl<'u> Upload<'u> {
         match answer.status() {
             StatusCode::ACCEPTED | StatusCode::CREATED | StatusCode::NO_CONTENT => {
                 session.place = self.place(&answer).await?;
-                session.sent = received(&answer)
-                    .filter(|have| *have > session.sent && *have <= end)
-                    .unwrap_or(end);
-                Ok(())
+                let kept = received(&answer).filter(|have| *have > session.sent && *have <= end);
+                session.sent = kept.unwrap_or(end);
+                match session.sent == end {
+                    true => Ok(()),
+                    // A failure, and therefore counted: otherwise a layer could take a request for each byte.
+                    false => Err(Failure::Odd("keeps only a part of what it is sent")),
+                }
             }
             status => Err(Failure::of(status)),
         }

@@ -65,6 +65,14 @@ impl FailureKind {
             Self::Malformed => codes::PLUGIN_MALFORMED_REPLY,
         }
     }
+
+    /// Whether the size or form of the input may be the cause.
+    pub(crate) fn may_be_by_input(self) -> bool {
+        matches!(
+            self,
+            Self::TooDeep | Self::OutOfFuel | Self::OverMemory | Self::OverOutput
+        )
+    }
 }
 
 // === impl Failure ===

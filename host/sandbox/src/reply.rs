@@ -10,7 +10,7 @@ use boson_document::contract::REQUIRED;
 use boson_document::{Pointer, Tree, json};
 use boson_pipeline::diagnostic::Related;
 use boson_pipeline::stage::{Reply, StageError, fail_on_errors};
-use boson_pipeline::{Diagnostic, Place, Severity};
+use boson_pipeline::{Diagnostic, Place, Severity, Stage};
 use std::cell::Cell;
 
 /// Most diagnostics of one reply; the others are dropped.
@@ -62,6 +62,15 @@ impl<'a> Reading<'a> {
     /// The plugin broke the contract in this way.
     pub(crate) fn malformed(&self, what: impl std::fmt::Display) -> StageError {
         self.failed(self.plugin.malformed(what))
+    }
+
+    /// The call broke off. If its input may be the cause, the error names the first document; templates, of which one
+    /// call renders several, are named by who rendered them.
+    pub(crate) fn broken_off(&self, failure: &Failure) -> StageError {
+        let mut diagnostic = failure.diagnostic();
+        let names = failure.kind.may_be_by_input() && self.plugin.stage != Stage::Render;
+        diagnostic.place.document = self.documents.first().filter(|_| names).map(ToString::to_string);
+        StageError::Plugin(Box::new(diagnostic))
     }
 
     fn failed(&self, failure: Failure) -> StageError {

@@ -22,7 +22,7 @@ use std::iter;
 
 /// Makes a call. If the plugin fails, this ends the function.
 macro_rules! reply {
-    ($self:ident, $plugin:expr, $interface:path, |$guest:ident, $store:ident| $body:expr) => {{
+    ($self:ident, $plugin:expr, $reading:expr, $interface:path, |$guest:ident, $store:ident| $body:expr) => {{
         use $interface as interface;
         let plugin: &Plugin = $plugin;
         let (result, measures) = $self.sandbox.call(plugin, &$self.account, |$store, instance| {
@@ -30,14 +30,15 @@ macro_rules! reply {
             $body
         });
         $self.count(plugin.stage, measures);
-        result.map_err(|failure| failure.stage_error())?
+        result.map_err(|failure| $reading.broken_off(&failure))?
     }};
 }
 
 /// Makes a call of a function that can fail. If the plugin fails or returns `err`, this ends the function.
 macro_rules! call {
     ($self:ident, $plugin:expr, $reading:expr, $interface:path, |$guest:ident, $store:ident| $body:expr) => {
-        reply!($self, $plugin, $interface, |$guest, $store| $body).map_err(|errors| $reading.refusal(errors))?
+        reply!($self, $plugin, $reading, $interface, |$guest, $store| $body)
+            .map_err(|errors| $reading.refusal(errors))?
     };
 }
 
@@ -372,7 +373,7 @@ impl Stages for Plugins {
         let reading = Reading::of_objects(&self.sandbox, plugin, view.objects);
         let (request, context) = (wit_objects::View::from(view), context(plugin, of(deployment)));
         self.record((Stage::Checks, "check"), Some(plugin), &request, &context);
-        let reply = reply!(self, plugin, exports::checks::policy, |guest, store| guest
+        let reply = reply!(self, plugin, reading, exports::checks::policy, |guest, store| guest
             .call_check(store, &request, &context));
         reading.reply((), reply, &[])
     }

@@ -58,6 +58,9 @@ const KEY_USAGES: [&str; 9] = [
 /// Update mode: an existing value stays.
 const NO_OVERWRITE: &str = "no-overwrite";
 
+/// Members that mean the default if they are not positive; the custom resource takes no negative ones.
+const POSITIVE: [&str; 2] = ["duration", "keyLength"];
+
 /// Options of all types that go beside the request.
 const COMMON: [&str; 1] = ["copies"];
 
@@ -181,7 +184,10 @@ fn pick(options: &Tree, keys: &[(&str, &str)]) -> Tree {
     let given = keys
         .iter()
         .filter_map(|(from, to)| Some((*to, options.get(from)?.clone())));
-    given.filter(|(_, value)| !value.is_null()).collect()
+    let is_default = |name: &str, value: &Tree| {
+        value.is_null() || POSITIVE.contains(&name) && value.as_i64().is_some_and(|number| number <= 0)
+    };
+    given.filter(|(name, value)| !is_default(name, value)).collect()
 }
 
 fn certificate(options: &Tree, names: &Names, place: &Place, report: &mut Report) -> Tree {

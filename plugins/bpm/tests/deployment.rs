@@ -58,9 +58,9 @@ fn every_variable_has_its_quarks_secret() {
         (
             "leaf",
             "certificate",
-            r#"{"ca": "/cred/CA", "common_name": "leaf", "alternative_names": ["a", "10.0.0.1"], "extended_key_usage": ["client_auth"], "key_length": 4096, "organization": "o"}"#,
+            r#"{"ca": "/cred/CA", "common_name": "leaf", "alternative_names": ["a", "10.0.0.1"], "extended_key_usage": ["client_auth"], "key_length": 4096, "organization": "o", "duration": -1}"#,
         ),
-        ("key", "ssh", "null"),
+        ("key", "ssh", r#"{"key_length": 0}"#),
         ("person", "user", r#"{"username": "u"}"#),
     ];
     let converted = convert("demo", None, EMPTY, &variables).unwrap();

@@ -699,6 +699,35 @@ fn calls_nest_deep_enough_for_data_and_trap_where_the_interpreter_gives_up() {
     assert!(format!("{trap:?}").contains("nested too deep"), "{trap:?}");
 }
 
+// CRuby leaked some hundred bytes of the stack and a buffer of 24 kB with each of these.
+#[test]
+fn what_leaves_a_block_takes_no_memory_for_good() {
+    for exit in [
+        "begin; raise 'x'; rescue; end",
+        "begin; [1].each { raise 'x' }; rescue; end",
+        "[1].each { break }",
+        "for item in [1]; break; end",
+        "catch(:done) { [1].each { throw :done } }",
+        "[1].each { next }",
+        "(-> { [1].each { return } }).call",
+        "begin; Integer('x'); rescue; begin; [1].map { Integer('y') }; rescue; end; ensure; 1; end",
+    ] {
+        let text = format!("<% 100_000.times {{ {exit} }} %>fine");
+        assert_eq!(output(&text), "fine", "{exit}");
+    }
+}
+
+#[test]
+fn fibers_that_end_take_no_memory_for_good() {
+    for fiber in [
+        "Fiber.new { 1 }.resume",
+        "begin; Fiber.new { raise 'x' }.resume; rescue; end",
+    ] {
+        let text = format!("<% 20_000.times {{ {fiber} }} %>fine");
+        assert_eq!(output(&text), "fine", "{fiber}");
+    }
+}
+
 #[test]
 fn a_member_that_must_be_known_is_refused() {
     let reply = |more: &[&str]| {

@@ -2,6 +2,7 @@
 //! `kubectl-boson`, and asks `kubectl_complete-boson` for completions. Both are links to `host`.
 
 use super::arguments::Arguments;
+use clap::error::{ContextKind, ContextValue};
 use clap::{Command, CommandFactory, FromArgMatches};
 use std::ffi::OsStr;
 use std::path::Path;
@@ -60,9 +61,21 @@ impl Called {
 
     /// Parses the command line. Wrong usage ends the process with code 2.
     pub fn parse(self) -> Arguments {
-        let matches = self.command().get_matches();
+        let matches = self.command().try_get_matches();
+        let matches = matches.unwrap_or_else(|error| without_value(error).exit());
         Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut self.command()).exit())
     }
+}
+
+/// The error without the value of `NAME=VALUE`, which a user may type without `-v`.
+fn without_value(mut error: clap::Error) -> clap::Error {
+    if let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg)
+        && let Some((name, _)) = argument.split_once('=')
+    {
+        let shown = format!("{name}=<redacted>");
+        error.insert(ContextKind::InvalidArg, ContextValue::String(shown));
+    }
+    error
 }
 
 /// The command and all below it, with other examples.

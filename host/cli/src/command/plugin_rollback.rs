@@ -141,13 +141,13 @@ fn row(plugin: &str, one: &Revision) -> [String; 7] {
         .flatten()
         .collect::<Vec<&str>>();
     [
-        clean::line(plugin),
+        plugin.to_string(),
         one.revision.to_string(),
         state.to_string(),
         short(one.digest.as_deref()),
-        clean::line(&one.since),
+        one.since.clone(),
         kept.to_string(),
-        clean::line(&reason.join(": ")),
+        reason.join(": "),
     ]
 }
 

@@ -178,7 +178,7 @@ fn of(subject: Subject) -> &'static str {
 }
 
 fn text(verified: &Verified<'_>, names: &KeyNames) -> String {
-    let row = |name: &str, value: String| [name.to_string(), clean::line(&value)];
+    let row = |name: &str, value: String| [name.to_string(), value];
     let by = |signer: Signer<'_>| format!("the {}, by key {}", of(signer.subject), names.name(signer.key));
     let mut rows = vec![row("component", verified.component.clone())];
     rows.extend(verified.image.map(|image| row("image", image.to_string())));

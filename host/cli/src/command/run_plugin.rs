@@ -350,7 +350,7 @@ fn profiled(profile: &Result<Profile, JsonCallError>, result: &Result<JsonReply,
             format!("{:.1} %", 100.0 * own),
             format!("{:.0}", own * fuel as f64),
             format!("{:.1} %", 100.0 * share(function.total)),
-            clean::line(&function.name),
+            function.name.clone(),
         ]);
     }
     text.push_str(&columns(&rows));

@@ -3,7 +3,6 @@
 use super::{Item, KeyNames, Kind, State};
 use crate::columns::section;
 use boson_document::Tree;
-use boson_pipeline::report::clean;
 
 // === impl State ===
 
@@ -52,21 +51,13 @@ pub fn text(items: &[Item], names: &KeyNames) -> String {
             Kind::Unreadable(media_type) => unreadable.push([media_type.clone(), item.place.clone()]),
         }
     }
-    let mut text = section("signatures", &cleaned(signatures));
-    text.push_str(&section("bills of materials", &cleaned(sboms)));
-    text.push_str(&section("attestations", &cleaned(statements)));
+    let mut text = section("signatures", &signatures);
+    text.push_str(&section("bills of materials", &sboms));
+    text.push_str(&section("attestations", &statements));
     if !unreadable.is_empty() {
-        text.push_str(&section(
-            "not read: too large, missing or malformed",
-            &cleaned(unreadable),
-        ));
+        text.push_str(&section("not read: too large, missing or malformed", &unreadable));
     }
     text
-}
-
-fn cleaned<const N: usize>(rows: Vec<[String; N]>) -> Vec<[String; N]> {
-    let clean = |row: [String; N]| row.map(|cell| clean::line(&cell));
-    rows.into_iter().map(clean).collect()
 }
 
 /// A list for programs.

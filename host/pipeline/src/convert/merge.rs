@@ -66,13 +66,32 @@ pub fn apply<D: Borrow<Document>>(
         return Ok(manifest.tree.clone());
     }
     let files: Vec<Named<'_>> = ops.iter().map(|file| named(file.borrow())).collect();
-    let (applied, notes) = stages
-        .apply(named(manifest), &files)
-        .map_err(StageError::into_diagnostics)?;
+    let (applied, notes) = stages.apply(named(manifest), &files).map_err(|error| match error {
+        StageError::Plugin(broken) => vec![in_first_file(stages, named(manifest), &files, *broken)],
+        error => error.into_diagnostics(),
+    })?;
     reported.extend(notes);
     let document = applied.document.clone();
     sources.add_result(&manifest.name, &manifest.name, document, &applied.origins);
     Ok(applied.document)
+}
+
+/// The failure of the ops plugin, in the file with whose operations it begins: one that takes too long or too much
+/// memory does not say at which operation.
+fn in_first_file(stages: &dyn Stages, manifest: Named<'_>, files: &[Named<'_>], broken: Diagnostic) -> Diagnostic {
+    if broken.place.document.is_none() {
+        return broken;
+    }
+    let breaks = |count: &usize| match stages.apply(manifest, &files[..*count]) {
+        Err(StageError::Plugin(again)) => again.code == broken.code,
+        _ => false,
+    };
+    let counts: Vec<usize> = (1..files.len()).collect();
+    let first = counts.partition_point(|count| !breaks(count));
+    match files.get(first) {
+        Some(file) => broken.in_document(file.name),
+        None => broken,
+    }
 }
 
 /// The warnings of each file, once.

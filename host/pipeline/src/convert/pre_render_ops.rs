@@ -231,7 +231,7 @@ impl Operations<'_> {
         match stages.apply(document, slice::from_ref(&file)) {
             Ok((applied, reported)) => Ok((applied.document, self.placed(reported, &name))),
             Err(StageError::Input(reported)) => Err(StageError::Input(self.placed(reported, &name))),
-            Err(error) => Err(error),
+            Err(StageError::Plugin(broken)) => Err(StageError::Input(self.placed(vec![*broken], &name))),
         }
     }
 

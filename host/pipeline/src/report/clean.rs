@@ -4,6 +4,9 @@
 /// Limit on a text that is shown, in characters.
 const LONGEST: usize = 8192;
 
+/// Marks names of members that are not texts in YAML (`7: x`). Users know them without it.
+const NAME_MARK: char = '\0';
+
 /// Text that may have several lines.
 pub fn text(text: &str) -> String {
     clean(text, true)
@@ -19,6 +22,7 @@ pub fn part(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
+            NAME_MARK => {}
             '\n' | '\t' => out.push(c),
             c if is_harmful(c) => out.push_str(&visible(c)),
             c => out.push(c),
@@ -35,6 +39,7 @@ fn clean(text: &str, lines: bool) -> String {
                 out.push('…');
                 break;
             }
+            NAME_MARK => {}
             '\n' if lines => out.push('\n'),
             '\t' => out.push_str("    "),
             c if is_harmful(c) => out.push_str(&visible(c)),
@@ -69,6 +74,7 @@ mod tests {
     fn nothing_moves_the_cursor_or_hides_text() {
         let evil = "a\u{1b}[31mb\r\u{9b}2Jc\u{202e}d\u{200b}e\u{7}\u{7f}\n";
         assert_eq!(line(evil), "a␛[31mb␍\\u{9b}2Jc\\u{202e}d\\u{200b}e␇␡␊");
+        assert_eq!(line("Key '\u{0}7' is not known"), "Key '7' is not known");
         assert_eq!(text("one\n\ttwo é 日\n\n"), "one\n    two é 日");
         assert_eq!(text(&"x".repeat(LONGEST + 5)).chars().count(), LONGEST + 1);
     }

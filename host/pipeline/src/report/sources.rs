@@ -181,15 +181,9 @@ impl Sources {
         self.documents().chain(texts)
     }
 
-    /// The keys of the documents of which no line may be shown.
-    pub fn keys(&self) -> impl Iterator<Item = &str> {
-        let mut found = Vec::new();
-        for source in self.documents.values() {
-            if let Source::Yaml { document, secret: true } = source {
-                keys(&document.tree, &mut found);
-            }
-        }
-        found.into_iter()
+    /// Whether a document of this name was registered.
+    pub fn knows(&self, name: &str) -> bool {
+        self.documents.contains_key(name) || self.results.contains_key(name)
     }
 
     /// Resolves the place of a diagnostic.
@@ -350,19 +344,6 @@ fn shape(tree: &Tree) -> Tree {
         Tree::Array(items) => Tree::Array(items.iter().map(shape).collect()),
         Tree::Object(map) => map.iter().map(|(name, value)| (name.as_str(), shape(value))).collect(),
         _ => Tree::Null,
-    }
-}
-
-fn keys<'t>(tree: &'t Tree, found: &mut Vec<&'t str>) {
-    match tree {
-        Tree::Array(items) => items.iter().for_each(|item| keys(item, found)),
-        Tree::Object(map) => {
-            for (name, value) in map {
-                found.push(name);
-                keys(value, found);
-            }
-        }
-        _ => {}
     }
 }
 

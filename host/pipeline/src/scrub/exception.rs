@@ -1,6 +1,6 @@
-//! What a template's exception may quote: the words of Ruby and BOSH, of the job's own files, of the public documents,
-//! names of properties, and the data of its instance. Everything else may be a property's value, or be computed from
-//! one.
+//! What a template's exception may quote: the words of Ruby and BOSH, of the job's own files (which declare the names of
+//! properties), of the public documents, and the data of its instance. Everything else may be a property's value, or be
+//! computed from one.
 
 use super::words::{holds, is_inner, words};
 use super::{Filter, INSTEAD};
@@ -13,8 +13,11 @@ use std::sync::OnceLock;
 /// One per line: words of the exceptions of Ruby's core and libraries, of BOSH, and of the render plugin.
 const WORDING: &str = include_str!("wording.txt");
 
-/// Longer numbers may be a secret; ports, sizes and counts are shorter.
+/// More digits in a row may be a secret; ports, sizes and counts have fewer.
 const DIGITS: usize = 5;
+
+/// Separators that do not end a row of numbers: `[115, 51]` are the bytes of a text. Line numbers have another one.
+const WITHIN_ROW: &str = ",;()[]{}\"'";
 
 /// Member of a context, and of its links and their instances, that holds the user's values.
 const PROPERTIES: &str = "properties";
@@ -51,12 +54,19 @@ impl<'a> Exception<'a> {
         let mut rest = message.as_str();
         while !rest.is_empty() {
             let end = separator(rest);
-            let segment = rest.find(is_separator).map_or(rest, |at| &rest[..at]);
             if end > 0 {
                 out.push_str(&rest[..end]);
                 rest = &rest[end..];
                 continue;
             }
+            let row = row_of_numbers(rest);
+            if !row.is_empty() {
+                let shown = self.texts().any(|text| holds(text, row));
+                out.push_str(if shown { row } else { INSTEAD });
+                rest = &rest[row.len()..];
+                continue;
+            }
+            let segment = rest.find(is_separator).map_or(rest, |at| &rest[..at]);
             self.add(&mut out, segment);
             rest = &rest[segment.len()..];
         }
@@ -103,7 +113,7 @@ impl<'a> Exception<'a> {
 
     fn texts(&self) -> impl Iterator<Item = &'a str> {
         let mut known = Vec::new();
-        names(self.context, true, &mut known);
+        names(self.context, &mut known);
         let (job, sources) = (self.job, self.filter.sources);
         let files = job
             .templates
@@ -129,19 +139,36 @@ fn our_words() -> &'static HashSet<&'static str> {
     WORDS.get_or_init(|| WORDING.lines().collect())
 }
 
-/// All keys, and the texts outside of properties.
-fn names<'t>(tree: &'t Tree, shown: bool, found: &mut Vec<&'t str>) {
+/// Names and texts outside of properties.
+fn names<'t>(tree: &'t Tree, found: &mut Vec<&'t str>) {
     match tree {
-        Tree::String(text) if shown => found.push(text),
-        Tree::Array(items) => items.iter().for_each(|item| names(item, shown, found)),
+        Tree::String(text) => found.push(text),
+        Tree::Array(items) => items.iter().for_each(|item| names(item, found)),
         Tree::Object(map) => {
-            for (name, value) in map {
+            for (name, value) in map.iter().filter(|(name, _)| *name != PROPERTIES) {
                 found.push(name);
-                names(value, shown && name != PROPERTIES, found);
+                names(value, found);
             }
         }
         _ => {}
     }
+}
+
+/// Numbers at the start of the text with nothing but separators between them, if together they have more digits than a
+/// single number may have.
+fn row_of_numbers(text: &str) -> &str {
+    let (mut end, mut digits, mut rest) = (0, 0, text);
+    loop {
+        let number = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        rest = &rest[number..];
+        if number == 0 || number > DIGITS || rest.starts_with(is_inner) {
+            break;
+        }
+        digits += number;
+        end = text.len() - rest.len();
+        rest = rest.trim_start_matches(|c: char| c.is_whitespace() || WITHIN_ROW.contains(c));
+    }
+    if digits > DIGITS { &text[..end] } else { "" }
 }
 
 /// Length of the white space, separator, or escape like `
@@ -176,7 +203,11 @@ mod tests {
     fn cleaned(message: &str) -> String {
         let job = Job {
             name: "app".into(),
-            spec: yaml::read("spec", "name: app\nproperties: {mode: {default: fast}}").unwrap(),
+            spec: yaml::read(
+                "spec",
+                "name: app\nproperties: {mode: {default: fast}, tls.ca_cert: {}}",
+            )
+            .unwrap(),
             templates: vec![TemplateFile {
                 source: "app.conf.erb".into(),
                 destination: "config/app.conf".into(),
@@ -190,7 +221,10 @@ mod tests {
         };
         let context = json::parse(CONTEXT).unwrap();
         let mut sources = Sources::default();
-        sources.add_document(yaml::read("m.yml", "web: {mode: sluggish}").unwrap(), false);
+        sources.add_document(
+            yaml::read("m.yml", "web: {mode: sluggish, ports: [8080, 4222]}").unwrap(),
+            false,
+        );
         let filter = Filter {
             secrets: &Secrets::of(&json::parse(r#"{"pw":"expected value of mine"}"#).unwrap()),
             sources: &sources,
@@ -212,6 +246,8 @@ mod tests {
             "invalid value for Integer(): \"sluggish\"",
             "key not found: \"ca_cert\"",
             "divided by 0",
+            "comparison of 8080 with 65535 failed",
+            "not [8080, 4222]",
             "10.244.0.12 is not nats.svc",
             "app/app.conf.erb:4: syntax errors found\n  > 4 | ; _erbout\n    |   ^ expected an `end` to close the conditional clause",
             "unexpected token at '' (JSON::ParserError)",
@@ -238,9 +274,13 @@ mod tests {
                 "key not found: \"<redacted>\"",
             ),
             ("number 123456 is too big", "number <redacted> is too big"),
-            ("password=5ebe2294ecd0e0f08eab7690d2a6ee69", "password=<redacted>"),
+            ("mode=5ebe2294ecd0e0f08eab7690d2a6ee69", "mode=<redacted>"),
             ("nogard-2retnuh", "<redacted>"),
             ("SESAME-STREET", "<redacted>"),
+            ("[104, 117, 110]", "[<redacted>]"),
+            ("104 117\n110.", "<redacted>."),
+            ("[\"104\", \"117\"] of 80", "[\"<redacted>\"] of 80"),
+            ("key not found: \"password\"", "key not found: \"<redacted>\""),
             ("not the expected value of mine", "not the <redacted>"),
         ] {
             assert_eq!(cleaned(message), wanted, "{message}");

@@ -3,21 +3,24 @@
 //! Messages are few and short, secrets may be many and long. So the windows of the messages are stored, and the secrets
 //! are read once.
 
+use super::SHORTEST;
 use super::views::{self, View};
+use super::words::is_inner;
 use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 
 /// Length that two texts do not share by accident, in bytes.
 pub(super) const WINDOW: usize = 8;
-/// Bytes of messages that are searched together: all their views and windows may need a thousand times as much memory.
-const AT_ONCE: usize = 32 << 10;
+/// Bytes of messages that are searched together: all their views and windows may need some thousand times as much
+/// memory.
+const AT_ONCE: usize = 8 << 10;
 
 /// A part of a message that repeats a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Stretch {
     pub place: Range<usize>,
-    /// It repeats a whole secret.
-    pub whole: bool,
+    /// It repeats a whole secret, or a part in a form that no wording has.
+    pub certain: bool,
 }
 
 /// Windows with a filter in front: most windows that are looked up are not in the set.
@@ -39,14 +42,14 @@ pub(super) fn find(secrets: &BTreeSet<Vec<u8>>, texts: &[&str]) -> Vec<Vec<Stret
         });
         let (now, later) = rest.split_at(fitting.count().max(1));
         let views: Vec<Vec<View>> = now.iter().map(|text| views::of(text)).collect();
-        found.extend(in_views(secrets, &views));
+        found.extend(in_views(secrets, now, &views));
         rest = later;
     }
     found
 }
 
-fn in_views(secrets: &BTreeSet<Vec<u8>>, texts: &[Vec<View>]) -> Vec<Vec<Stretch>> {
-    let all = || texts.iter().flatten();
+fn in_views(secrets: &BTreeSet<Vec<u8>>, texts: &[&str], views: &[Vec<View>]) -> Vec<Vec<Stretch>> {
+    let all = || views.iter().flatten();
     let mut windows = Windows::new();
     for view in all() {
         rolling(&view.bytes).for_each(|window| windows.insert(window));
@@ -72,38 +75,42 @@ fn in_views(secrets: &BTreeSet<Vec<u8>>, texts: &[Vec<View>]) -> Vec<Vec<Stretch
         }
         whole.extend(complete.then_some(secret.as_slice()));
     }
-    texts
-        .iter()
-        .map(|views| {
-            joined(
-                views
-                    .iter()
-                    .flat_map(|view| stretches(view, &repeated, &whole))
-                    .collect(),
-            )
-        })
-        .collect()
+    let of_text = |(text, views): (&&str, &Vec<View>)| {
+        let stretches = views.iter().flat_map(|view| stretches(text, view, &repeated, &whole));
+        joined(stretches.collect())
+    };
+    texts.iter().zip(views).map(of_text).collect()
 }
 
-fn stretches(view: &View, repeated: &HashSet<u64>, whole: &[&[u8]]) -> Vec<Stretch> {
+fn stretches(text: &str, view: &View, repeated: &HashSet<u64>, whole: &[&[u8]]) -> Vec<Stretch> {
     let mut found = Vec::new();
     if !repeated.is_empty() {
         for (at, window) in rolling(&view.bytes).enumerate() {
             if repeated.contains(&window) {
-                found.push((at..at + WINDOW, false));
+                found.push((view.place(at..at + WINDOW), false));
             }
         }
     }
     for secret in whole {
         let places = view.bytes.windows(secret.len()).enumerate();
         let places = places.filter(|(_, bytes)| bytes == secret);
-        found.extend(places.map(|(at, bytes)| (at..at + bytes.len(), true)));
+        let places = places.map(|(at, bytes)| view.place(at..at + bytes.len()));
+        // A short one is also a part of other words.
+        let places = places.filter(|place| secret.len() >= SHORTEST || is_word(text, place));
+        found.extend(places.map(|place| (place, true)));
     }
-    let stretch = |(range, whole): (Range<usize>, bool)| Stretch {
-        place: view.place(range),
-        whole,
+    let stretch = |(place, whole): (Range<usize>, bool)| Stretch {
+        place,
+        certain: whole || view.disguised,
     };
     found.into_iter().map(stretch).collect()
+}
+
+/// Whether no letter or digit is next to this part of the text.
+fn is_word(text: &str, place: &Range<usize>) -> bool {
+    let before = text.get(..place.start).is_some_and(|before| before.ends_with(is_inner));
+    let after = text.get(place.end..).is_some_and(|after| after.starts_with(is_inner));
+    !before && !after
 }
 
 /// Sorts the stretches, and joins overlapping ones.
@@ -114,7 +121,7 @@ fn joined(mut all: Vec<Stretch>) -> Vec<Stretch> {
         match joined.last_mut() {
             Some(last) if one.place.start < last.place.end => {
                 last.place.end = last.place.end.max(one.place.end);
-                last.whole |= one.whole;
+                last.certain |= one.certain;
             }
             _ => joined.push(one),
         }

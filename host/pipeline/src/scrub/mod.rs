@@ -7,6 +7,9 @@
 //! Neither removes what is [`Public`]: to redact a word that can be read in the manifest would only reveal that it is
 //! the secret.
 
+mod decoding;
+mod diagnostics;
+mod documents;
 mod exception;
 mod matches;
 mod public;
@@ -16,14 +19,30 @@ mod words;
 pub use exception::Exception;
 pub use public::Public;
 
-use crate::diagnostic::{Diagnostic, Place};
 use crate::report::Sources;
-use boson_document::{Map, Tree};
+use crate::variables::promises_secret;
+use boson_document::Tree;
 use matches::Stretch;
 use std::collections::BTreeSet;
 
-/// Shorter values are not redacted: `8080` or `true` would make holes in every message.
+/// Shorter values are redacted only if a name suggests that they are secrets, and only as whole words: otherwise `8080`
+/// or `true` would make holes in every message.
 const SHORTEST: usize = 6;
+
+/// The shortest value that is redacted at all, in bytes.
+const SHORTEST_OF_ALL: usize = 3;
+
+/// Members of generated values. All other names in a value may be secrets themselves.
+const FIELDS: [&str; 8] = [
+    "ca",
+    "certificate",
+    "password",
+    "password_hash",
+    "private_key",
+    "public_key",
+    "public_key_fingerprint",
+    "username",
+];
 
 /// Replaces a removed text.
 const INSTEAD: &str = "<redacted>";
@@ -80,11 +99,11 @@ impl Secrets {
                     let names_a_host = name.contains("domain") || name.contains("host");
                     match value.as_str() {
                         Some(text) if names_a_host && is_domain(text) => {}
-                        _ => secrets.collect(value),
+                        _ => secrets.value(value, promises_secret(name)),
                     }
                 }
             }
-            other => secrets.collect(other),
+            other => secrets.value(other, false),
         }
         secrets
     }
@@ -138,68 +157,47 @@ impl Secrets {
         self
     }
 
-    /// Redacts the secrets in diagnostics. `sources` contains the public texts.
-    ///
-    /// Of the host's own diagnostics only the message is checked: their help texts never quote a value.
-    pub fn scrub(&self, mut diagnostics: Vec<Diagnostic>, sources: &Sources) -> Vec<Diagnostic> {
-        let public = Public::of(sources);
-        let texts: Vec<&str> = diagnostics.iter().flat_map(parts).collect();
-        let mut found = matches::find(&self.texts, &texts).into_iter();
-        for one in &mut diagnostics {
-            let count = parts(one).count();
-            let stretches: Vec<Vec<Stretch>> = found.by_ref().take(count).collect();
-            clean(one, &stretches, &public);
-        }
-        diagnostics
-    }
-
-    /// A document with its secrets redacted: in texts, in names of members, and in numbers, which become 0.
-    /// `sources` contains the public texts.
-    pub fn redact(&self, document: Tree, sources: &Sources) -> Tree {
-        let mut texts = Vec::new();
-        each_text(&document, &mut texts);
-        let found = matches::find(&self.texts, &texts);
-        let public = Public::of(sources);
-        let cleaned: Vec<Option<String>> = texts
-            .iter()
-            .zip(&found)
-            .map(|(text, stretches)| (!stretches.is_empty()).then(|| cut(text, stretches, &public)))
-            .collect();
-        replaced(document, &mut cleaned.into_iter())
-    }
-
     /// Redacts the secrets in a text.
     fn scrub_text(&self, text: &str, sources: &Sources) -> String {
         let found = matches::find(&self.texts, &[text]);
         cut(text, found.first().map_or(&[], Vec::as_slice), &Public::of(sources))
     }
 
-    fn collect(&mut self, tree: &Tree) {
+    /// `promised`: its name suggests that it is a secret.
+    fn value(&mut self, tree: &Tree, promised: bool) {
         match tree {
-            Tree::String(text) => self.text(text),
+            Tree::String(text) => self.text(text, promised),
             Tree::Number(number) => {
                 let text = number.text();
-                if text.bytes().filter(u8::is_ascii_digit).count() >= SHORTEST {
+                if text.bytes().filter(u8::is_ascii_digit).count() >= shortest(promised) {
                     self.texts.insert(views::folded(text));
                 }
             }
-            Tree::Array(items) => items.iter().for_each(|item| self.collect(item)),
-            Tree::Object(map) => map.values().for_each(|value| self.collect(value)),
+            Tree::Array(items) => items.iter().for_each(|item| self.value(item, promised)),
+            Tree::Object(map) => {
+                for (name, value) in map {
+                    if !FIELDS.contains(&name.as_str()) {
+                        self.text(name, false);
+                    }
+                    self.value(value, promised || promises_secret(name));
+                }
+            }
             _ => {}
         }
     }
 
     /// Adds the text without lines like `-----BEGIN CERTIFICATE-----`, which are not secrets.
-    fn text(&mut self, text: &str) {
+    fn text(&mut self, text: &str, promised: bool) {
+        let shortest = shortest(promised);
         let mut part = String::new();
         for line in text.lines().chain(["-----"]) {
             if !line.starts_with("-----") {
                 part.push_str(line);
                 continue;
             }
-            if part.len() >= SHORTEST {
+            if part.len() >= shortest {
                 let folded = views::folded(&part);
-                if folded.len() >= SHORTEST - 2 {
+                if folded.len() >= shortest.min(SHORTEST - 2) {
                     self.texts.insert(folded);
                 }
             }
@@ -213,7 +211,7 @@ impl Secrets {
             Tree::Object(map) => {
                 for (name, value) in map {
                     match VALUES.contains(&name.as_str()) {
-                        true => self.values(value),
+                        true => self.property(value, false),
                         false => self.suspect(value),
                     }
                 }
@@ -222,14 +220,19 @@ impl Secrets {
         }
     }
 
-    fn values(&mut self, tree: &Tree) {
+    /// Names here are those of properties, but also those in their values, which the job spec does not declare.
+    fn property(&mut self, tree: &Tree, promised: bool) {
         match tree {
-            Tree::Array(items) => items.iter().for_each(|item| self.values(item)),
+            Tree::Array(items) => items.iter().for_each(|item| self.property(item, promised)),
             Tree::Object(map) => {
-                let values = map.iter().filter(|(name, _)| !COMPUTED.contains(&name.as_str()));
-                values.for_each(|(_, value)| self.values(value));
+                for (name, value) in map.iter().filter(|(name, _)| !COMPUTED.contains(&name.as_str())) {
+                    if !is_name(name) {
+                        self.text(name, false);
+                    }
+                    self.property(value, promised || promises_secret(name));
+                }
             }
-            leaf => self.collect(leaf),
+            leaf => self.value(leaf, promised),
         }
     }
 }
@@ -240,105 +243,13 @@ impl std::fmt::Debug for Secrets {
     }
 }
 
-/// The texts of a diagnostic that may quote a value; if a foreign plugin wrote it, all texts.
-fn parts(one: &Diagnostic) -> impl Iterator<Item = &str> {
-    let place = [
-        one.place.document.as_deref(),
-        one.place.pointer.as_deref(),
-        one.help.as_deref(),
-    ];
-    let related = one.related.iter().flat_map(|related| {
-        let Place { document, pointer, .. } = &related.place;
-        [document.as_deref(), pointer.as_deref(), Some(related.message.as_str())]
-    });
-    let foreign = place
-        .into_iter()
-        .chain(related)
-        .map(|part| part.unwrap_or_default())
-        .chain([one.code.as_str()]);
-    std::iter::once(one.message.as_str()).chain(foreign.filter(|_| one.plugin.is_some()))
-}
-
-/// `found`: for each of the [`parts`].
-fn clean(one: &mut Diagnostic, found: &[Vec<Stretch>], public: &Public<'_>) {
-    let mut found = found.iter().map(Vec::as_slice);
-    let mut next = |text: &mut String| {
-        let cleaned = cut(text, found.next().unwrap_or_default(), public);
-        let changed = cleaned != *text;
-        *text = cleaned;
-        changed
-    };
-    next(&mut one.message);
-    if one.plugin.is_none() {
-        return;
-    }
-    let mut nothing = String::new();
-    next(one.place.document.as_mut().unwrap_or(&mut nothing));
-    // Half of a pointer would point to another place.
-    if next(one.place.pointer.as_mut().unwrap_or(&mut nothing)) {
-        one.place.pointer = None;
-    }
-    next(one.help.as_mut().unwrap_or(&mut nothing));
-    for related in &mut one.related {
-        next(related.place.document.as_mut().unwrap_or(&mut nothing));
-        if next(related.place.pointer.as_mut().unwrap_or(&mut nothing)) {
-            related.place.pointer = None;
-        }
-        next(&mut related.message);
-    }
-    if next(&mut one.code) {
-        one.code = "plugin-malformed-reply".to_string();
-    }
-}
-
-/// The names, texts and numbers of a document, in its order.
-fn each_text<'t>(tree: &'t Tree, texts: &mut Vec<&'t str>) {
-    match tree {
-        Tree::String(text) => texts.push(text),
-        Tree::Number(number) => texts.push(number.text()),
-        Tree::Array(items) => items.iter().for_each(|item| each_text(item, texts)),
-        Tree::Object(map) => {
-            for (name, value) in map {
-                texts.push(name);
-                each_text(value, texts);
-            }
-        }
-        Tree::Null | Tree::Bool(_) => {}
-    }
-}
-
-/// The document with other texts. `cleaned`: for each of [`each_text`], what replaces it.
-fn replaced(tree: Tree, cleaned: &mut impl Iterator<Item = Option<String>>) -> Tree {
-    match tree {
-        Tree::String(text) => cleaned.next().flatten().unwrap_or(text).into(),
-        Tree::Number(number) => match cleaned.next().flatten() {
-            Some(text) if text != number.text() => 0i64.into(),
-            _ => Tree::Number(number),
-        },
-        Tree::Array(items) => Tree::Array(items.into_iter().map(|item| replaced(item, cleaned)).collect()),
-        Tree::Object(map) => {
-            let mut members = Map::with_capacity(map.len());
-            for (name, value) in map {
-                let mut name = cleaned.next().flatten().unwrap_or(name);
-                // Two names may differ only in what was removed.
-                while members.contains_key(&name) {
-                    name.push_str(INSTEAD);
-                }
-                members.insert(name, replaced(value, cleaned));
-            }
-            Tree::Object(members)
-        }
-        other => other,
-    }
-}
-
 /// The text without these parts, unless they are public.
 fn cut(text: &str, stretches: &[Stretch], public: &Public<'_>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut end = 0;
     for stretch in stretches {
         let place = on_characters(text, stretch);
-        if place.start < end || public.shows(text, &place, stretch.whole) {
+        if place.start < end || public.shows(text, &place, stretch.certain) {
             continue;
         }
         let between = &text[end..place.start];
@@ -352,6 +263,15 @@ fn cut(text: &str, stretches: &[Stretch], public: &Public<'_>) -> String {
     }
     out.push_str(&text[end..]);
     out
+}
+
+fn shortest(promised: bool) -> usize {
+    if promised { SHORTEST_OF_ALL } else { SHORTEST }
+}
+
+/// Letters, digits and what joins them in the name of a property or a label.
+fn is_name(text: &str) -> bool {
+    text.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c))
 }
 
 fn on_characters(text: &str, stretch: &Stretch) -> std::ops::Range<usize> {

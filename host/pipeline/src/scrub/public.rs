@@ -1,4 +1,4 @@
-//! Public texts: the documents of which excerpts may be shown, and the keys of the others.
+//! Public texts: the documents of which excerpts may be shown.
 
 use super::exception;
 use super::words::{holds, is_inner, words};
@@ -31,33 +31,26 @@ impl<'a> Public<'a> {
 
     /// Whether this part of a message may stay, although it repeats a secret.
     ///
-    /// If it repeats only a part of a secret, its words have to be public, as words of our messages or in a document; a
-    /// whole secret has to occur in a document.
-    pub(super) fn shows(&self, text: &str, place: &Range<usize>, whole: bool) -> bool {
+    /// If it may only look like a part of a secret, its words have to be public, as words of our messages or in a
+    /// document; if it certainly repeats one, it has to occur in a document.
+    pub(super) fn shows(&self, text: &str, place: &Range<usize>, certain: bool) -> bool {
         let phrase = &text[whole_words(text, place)];
         let mut words = words(phrase).peekable();
         if words.peek().is_none() {
             return false;
         }
-        let known = |word: &str| self.words().contains(word) || (!whole && exception::is_our_word(word));
-        words.all(known) && (!whole || self.has_phrase(phrase))
+        let known = |word: &str| self.words().contains(word) || (!certain && exception::is_our_word(word));
+        words.all(known) && (!certain || self.has_phrase(phrase))
     }
 
     fn words(&self) -> &HashSet<&'a str> {
-        self.words.get_or_init(|| {
-            let texts = self.sources.shown().flat_map(words);
-            texts.chain(self.sources.keys().flat_map(words)).collect()
-        })
+        self.words
+            .get_or_init(|| self.sources.shown().flat_map(words).collect())
     }
 
     fn has_phrase(&self, phrase: &str) -> bool {
         self.phrases.set(self.phrases.get() + 1);
-        self.phrases.get() <= PHRASES
-            && self
-                .sources
-                .shown()
-                .chain(self.sources.keys())
-                .any(|text| holds(text, phrase))
+        self.phrases.get() <= PHRASES && self.sources.shown().any(|text| holds(text, phrase))
     }
 }
 

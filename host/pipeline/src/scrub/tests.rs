@@ -1,4 +1,5 @@
 use super::*;
+use crate::diagnostic::{Diagnostic, Related};
 use crate::yaml;
 use boson_document::json::parse;
 
@@ -93,7 +94,7 @@ fn public_texts_are_not_redacted() {
         Diagnostic::reported_error("x", "Release 'concourse' has a 'url'"),
         Diagnostic::reported_error("x", "Can't find property 'admin-password'"),
         Diagnostic::reported_error("x", "hidden-value, property-of-mine, see https://docs.bosh.io")
-            .help("use hidden-value"),
+            .help("use hidden-value in a property of mine"),
     ];
     let reported = secrets.scrub(reported, &sources);
     let messages: Vec<&str> = reported.iter().map(|one| one.message.as_str()).collect();
@@ -107,8 +108,7 @@ fn public_texts_are_not_redacted() {
     );
     assert_eq!(
         reported[2].help.as_deref(),
-        Some("use hidden-value"),
-        "our own help quotes nothing"
+        Some("use <redacted> in a property of mine")
     );
 }
 
@@ -124,6 +124,46 @@ fn all_parts_of_a_foreign_plugins_diagnostic_are_redacted() {
         .remove(0);
     assert!(!format!("{reported:?}").contains("s3cr3t"), "{reported:?}");
     assert_eq!(reported.place.pointer, None);
+}
+
+#[test]
+fn a_place_in_a_document_stays_where_its_path_contains_a_secret() {
+    let mut sources = Sources::default();
+    sources.add_document(
+        yaml::read("vars.yml", "users:\n  hunter2-dragon: {uid: 7}").unwrap(),
+        true,
+    );
+    let secrets = values(r#"{"users":{"hunter2-dragon":{"uid":7}}}"#);
+    let mut reported = Diagnostic::reported_error("x", "not a number")
+        .in_document("vars.yml")
+        .at("/users/hunter2-dragon/uid");
+    reported.related.push(Related {
+        place: reported.place.clone(),
+        message: "as hunter2-dragon".into(),
+    });
+    let cleaned = secrets.scrub(vec![reported], &sources).remove(0);
+    assert!(!format!("{cleaned:?}").contains("hunter2"), "{cleaned:?}");
+    for place in [&cleaned.place, &cleaned.related[0].place] {
+        assert_eq!((place.document.as_deref(), place.line), (Some("vars.yml"), Some(2)));
+    }
+}
+
+#[test]
+fn names_in_values_are_secrets_but_those_of_generated_ones_are_not() {
+    let secrets = values(r#"{"tls":{"certificate":"x","private_key":"y"},"users":{"hunter2-dragon":1}}"#);
+    assert_eq!(
+        scrubbed(&secrets, "certificate, private_key, hunter2-dragon, users"),
+        "certificate, private_key, <redacted>, users"
+    );
+}
+
+#[test]
+fn a_short_value_is_redacted_as_a_word_if_its_name_suggests_a_secret() {
+    let secrets = values(r#"{"admin_password":"abcde","pin":1234,"db":{"token":"x7z"},"port":8080,"mode":"fast"}"#);
+    assert_eq!(
+        scrubbed(&secrets, "abcde 'abcde' abcdef 1234 12345 x7z 8080 fast"),
+        "<redacted> '<redacted>' abcdef <redacted> 12345 <redacted> 8080 fast"
+    );
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! A message in the forms to which its readers could decode it: escapes of Ruby and JSON, of shells and URLs, entities,
-//! base64 and hexadecimal digits.
+//! base64, hexadecimal and binary digits, lists of numbers and of characters, and backwards.
 //!
 //! Every byte of a view has the position of the bytes in the message that it was decoded from, so that a secret found
 //! in a view can be cut out of the message. Case, white space, control characters, quotes and backslashes are ignored:
 //! escaping, folding and cleaning change them.
 
+use super::decoding::{bit, escape, nibble, number, sextet};
 use std::ops::Range;
 
 /// Separates parts that must not be joined; it occurs in no UTF-8 text.
@@ -12,6 +13,11 @@ const GAP: u8 = 0xff;
 /// Length of encoded runs that may hold a secret: eight bytes of it.
 const BASE64_RUN: usize = 11;
 const HEX_RUN: usize = 16;
+const BINARY_RUN: usize = 64;
+/// Bases of numbers in lists.
+const RADICES: [u32; 4] = [2, 8, 10, 16];
+/// Bytes of a character.
+const LONGEST_CHARACTER: usize = 4;
 /// How often escapes may be nested.
 const NESTED: usize = 3;
 
@@ -20,6 +26,8 @@ const NESTED: usize = 3;
 pub(super) struct View {
     pub bytes: Vec<u8>,
     places: Vec<Range<u32>>,
+    /// Nobody reads it as words: what it contains is not our wording.
+    pub disguised: bool,
 }
 
 /// The views of a message. The first view is the message itself.
@@ -35,8 +43,15 @@ pub(super) fn of(text: &str) -> Vec<View> {
             }
         }
     }
-    let runs: Vec<View> = raw.iter().flat_map(View::decoded_runs).collect();
-    raw.into_iter().chain(runs).map(View::folded).collect()
+    let mut disguised: Vec<View> = raw
+        .iter()
+        .flat_map(|view| view.decoded_runs().into_iter().chain(view.lists()))
+        .map(View::folded)
+        .collect();
+    disguised.iter_mut().for_each(|view| view.disguised = true);
+    let mut views: Vec<View> = raw.into_iter().map(View::folded).collect();
+    views.append(&mut disguised);
+    views
 }
 
 /// The bytes of a text that are compared.
@@ -149,11 +164,66 @@ impl View {
         any.then_some(view)
     }
 
-    /// Decodes long runs of base64 and of hexadecimal digits, from each position at which an encoder may have begun.
+    /// Decodes long runs of base64, hexadecimal and binary digits, from each position at which an encoder may have begun.
     fn decoded_runs(&self) -> Vec<Self> {
         let base64 = (0..4).map(|skip| self.runs(skip, 6, BASE64_RUN, sextet));
         let hex = (0..2).map(|skip| self.runs(skip, 4, HEX_RUN, nibble));
-        base64.chain(hex).filter(|view| !view.bytes.is_empty()).collect()
+        let binary = (0..8).map(|skip| self.runs(skip, 1, BINARY_RUN, bit));
+        let all = base64.chain(hex).chain(binary);
+        all.filter(|view| !view.bytes.is_empty()).collect()
+    }
+
+    /// Decodes lists: of numbers, each a byte or a character (`[80, 64]`, `50:40`), and of characters (`["P", "@"]`,
+    /// `P-@`); and the text backwards.
+    fn lists(&self) -> Vec<Self> {
+        let numbers = RADICES.into_iter().map(|radix| self.numbers(radix));
+        let every = |step| (0..step).map(move |skip| self.picked((skip..self.bytes.len()).step_by(step)));
+        let backwards = self.picked((0..self.bytes.len()).rev());
+        let all = numbers
+            .chain(every(2))
+            .chain(every(3))
+            .chain([self.quoted(), backwards]);
+        all.filter(|view| !view.bytes.is_empty()).collect()
+    }
+
+    fn numbers(&self, radix: u32) -> Self {
+        let (mut view, mut at) = (Self::default(), 0);
+        while at < self.bytes.len() {
+            let digits = self.bytes[at..].iter().take_while(|byte| byte.is_ascii_alphanumeric());
+            let end = at + digits.count();
+            if end > at {
+                let place = self.span(at..end);
+                let bytes = number(&self.bytes[at..end], radix).unwrap_or(vec![GAP]);
+                bytes.into_iter().for_each(|byte| view.push(byte, place.clone()));
+            }
+            at = end.max(at + 1);
+        }
+        view
+    }
+
+    fn picked(&self, places: impl Iterator<Item = usize>) -> Self {
+        let mut view = Self::default();
+        places.for_each(|at| view.push(self.bytes[at], self.places[at].clone()));
+        view
+    }
+
+    /// What is between quotes, if it is a character or an escape.
+    fn quoted(&self) -> Self {
+        let is_quote = |at: usize| self.bytes.get(at).is_some_and(|byte| b"\"'".contains(byte));
+        let (mut view, mut at) = (Self::default(), 0);
+        while at < self.bytes.len() {
+            let start = at + 1;
+            let escape = usize::from(self.bytes.get(start) == Some(&b'\\'));
+            let end = (start + escape + 1..=start + LONGEST_CHARACTER).find(|end| is_quote(*end));
+            match end.filter(|_| is_quote(at)) {
+                Some(end) => {
+                    (start..end).for_each(|inner| view.push(self.bytes[inner], self.places[inner].clone()));
+                    at = end + 1;
+                }
+                None => at += 1,
+            }
+        }
+        view
     }
 
     /// Decodes digits of `bits` bits each. Line breaks do not end a run: encoders fold lines.
@@ -196,66 +266,6 @@ impl View {
     }
 }
 
-fn sextet(byte: u8) -> Option<u8> {
-    Some(match byte {
-        b'A'..=b'Z' => byte - b'A',
-        b'a'..=b'z' => byte - b'a' + 26,
-        b'0'..=b'9' => byte - b'0' + 52,
-        b'+' | b'-' => 62,
-        b'/' | b'_' => 63,
-        _ => return None,
-    })
-}
-
-fn nibble(byte: u8) -> Option<u8> {
-    char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
-}
-
-/// The meaning of the escape at the start of `rest`, and its length, as in Ruby and JSON; of unknown escapes the
-/// backslash is dropped.
-fn escape(rest: &[u8]) -> Option<(Vec<u8>, usize)> {
-    let number = |digits: &[u8], radix| u32::from_str_radix(std::str::from_utf8(digits).ok()?, radix).ok();
-    let text = |number: u32, length| Some((char::from_u32(number)?.to_string().into_bytes(), length));
-    match *rest.get(1)? {
-        b'a' => Some((vec![7], 2)),
-        b'b' => Some((vec![8], 2)),
-        b'e' => Some((vec![27], 2)),
-        b'f' => Some((vec![12], 2)),
-        b'n' => Some((vec![b'\n'], 2)),
-        b'r' => Some((vec![b'\r'], 2)),
-        b't' => Some((vec![b'\t'], 2)),
-        b'v' => Some((vec![11], 2)),
-        b'x' => {
-            let byte = number(rest.get(2..4)?, 16)?;
-            Some((vec![u8::try_from(byte).ok()?], 4))
-        }
-        b'u' if rest.get(2) == Some(&b'{') => {
-            let end = rest.iter().take(10).position(|byte| *byte == b'}')?;
-            text(number(&rest[3..end], 16)?, end + 1)
-        }
-        b'u' => {
-            let first = number(rest.get(2..6)?, 16)?;
-            if !(0xd800..0xdc00).contains(&first) {
-                return text(first, 6);
-            }
-            // Half of a character beyond U+FFFF, as JSON writes it.
-            let second = rest.get(6..12).filter(|next| next.starts_with(b"\\u"))?;
-            let second = number(&second[2..], 16)?.checked_sub(0xdc00)?;
-            text(0x10000 + ((first - 0xd800) << 10) + second, 12)
-        }
-        b'0'..=b'7' => {
-            let digits = rest[1..]
-                .iter()
-                .take(3)
-                .take_while(|byte| (b'0'..=b'7').contains(byte))
-                .count();
-            let [.., byte] = number(&rest[1..=digits], 8)?.to_be_bytes();
-            Some((vec![byte], 1 + digits))
-        }
-        other => Some((vec![other], 2)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -285,6 +295,18 @@ mod tests {
                 .as_str(),
         ] {
             assert!(reads(text, secret), "{text}");
+        }
+        for text in [
+            "[99, 111, 114, 114, 101, 99, 116, 32, 104, 111, 114, 115, 101]",
+            "63 6f 72 72 65 63 74 20 68 6f 72 73 65",
+            "0x63:0x6f:0x72:0x72:0x65:0x63:0x74:0x20:0x68:0x6f:0x72:0x73:0x65",
+            "1100011 1101111 1110010 1110010 1100101 1100011 1110100 100000 1101000 1101111 1110010 1110011 1100101",
+            "01100011011011110111001001110010011001010110001101110100001000000110100001101111011100100111001101100101",
+            r#"["c", "o", "r", "r", "e", "c", "t", " ", "h", "o", "r", "s", "e"]"#,
+            "c-o-r-r-e-c-t- -h-o-r-s-e",
+            "esroh tcerroc",
+        ] {
+            assert!(reads(text, "correct horse"), "{text}");
         }
         // Base64 from each of the three positions at which the secret may begin.
         for text in ["Y29ycmVjdCBob3JzZQ==", "eGNvcnJlY3QgaG9yc2U=", "eHhjb3JyZWN0IGhv\ncnNl"] {

@@ -1,7 +1,7 @@
 //! Parses the flags for variables, with BOSH's error texts. Values are left out of the texts.
 
 use crate::diagnostic::Diagnostic;
-use crate::variables::codes;
+use crate::variables::{codes, plain};
 use crate::yaml;
 use boson_document::Tree;
 
@@ -22,16 +22,16 @@ impl FilePath {
     /// # Errors
     /// Another form.
     pub fn parse(argument: &str) -> Result<Self, Diagnostic> {
-        let fail = |what: &str| {
+        let fail = |shown: &str, what: &str| {
             Err(flag(
-                format!("Expected var '{argument}' {what}"),
+                format!("Expected var '{shown}' {what}"),
                 "write --var-file NAME=PATH",
             ))
         };
         match argument.split_once('=') {
-            None => fail("to be in format 'name=path'"),
-            Some(("", _)) => fail("to specify non-empty name"),
-            Some((_, "")) => fail("to specify non-empty path"),
+            None => fail(&without_value(argument), "to be in format 'name=path'"),
+            Some(("", _)) => fail(argument, "to specify non-empty name"),
+            Some((_, "")) => fail(argument, "to specify non-empty path"),
             Some((name, path)) => Ok(Self {
                 name: name.to_string(),
                 path: path.to_string(),
@@ -65,7 +65,7 @@ pub fn unreadable_variables_file(path: &str, why: impl std::fmt::Display) -> Dia
 pub fn variable(argument: &str) -> Result<(String, Tree), Diagnostic> {
     let fail = |shown: &str, what: &str| Err(flag(format!("Expected var '{shown}' {what}"), "write -v NAME=VALUE"));
     let (name, value) = match argument.split_once('=') {
-        None => return fail(argument, "to be in format 'name=value'"),
+        None => return fail(&without_value(argument), "to be in format 'name=value'"),
         Some(("", "")) => return fail("=", "to specify non-empty name"),
         Some(("", _)) => return fail("=<redacted>", "to specify non-empty name"),
         Some((_, "")) => return fail(argument, "to specify non-empty value"),
@@ -79,6 +79,18 @@ pub fn variable(argument: &str) -> Result<(String, Tree), Diagnostic> {
         other => other,
     };
     Ok((name.to_string(), value))
+}
+
+/// An argument without `=`, in which the user may have separated name and value by something else.
+fn without_value(argument: &str) -> String {
+    let ends_name = |c: char| !(c.is_ascii_alphanumeric() || "_-./".contains(c));
+    let name = argument.split(ends_name).next().unwrap_or_default();
+    let separator = argument[name.len()..].chars().next();
+    match (plain::is_plain(name), separator) {
+        (true, None) => name.into(),
+        (true, Some(separator)) => format!("{name}{separator}<redacted>"),
+        (false, _) => "<redacted>".into(),
+    }
 }
 
 /// Reads the value of an environment variable.
@@ -170,6 +182,15 @@ mod tests {
             ("=v", "Expected var '=<redacted>' to specify non-empty name"),
             ("=", "Expected var '=' to specify non-empty name"),
             ("x=", "Expected var 'x=' to specify non-empty value"),
+            (
+                "admin_password:hunter2",
+                "Expected var 'admin_password:<redacted>' to be in format 'name=value'",
+            ),
+            (
+                "pw hunter2",
+                "Expected var 'pw <redacted>' to be in format 'name=value'",
+            ),
+            ("hUnter2", "Expected var '<redacted>' to be in format 'name=value'"),
         ];
         for (argument, want) in cases {
             assert_eq!(variable(argument).unwrap_err().message, want);

@@ -2,10 +2,8 @@
 //! whose name does not suggest a secret.
 
 use super::flags;
+use super::plain::is_plain;
 use boson_document::Tree;
-
-/// Longest word: generated passwords have twenty letters and digits.
-const LONGEST: usize = 16;
 
 /// Parts of names of variables that hold secrets.
 const SECRET: [&str; 14] = [
@@ -37,32 +35,11 @@ pub fn plain_words<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Vec<Stri
     arguments.into_iter().filter_map(plain).collect()
 }
 
-/// Whether the name of a variable suggests a secret.
-pub(super) fn promises_secret(name: &str) -> bool {
+/// Whether the name of a value suggests that it is a secret.
+pub fn promises_secret(name: &str) -> bool {
     let name = name.to_lowercase();
     let mut words = name.split(|c: char| !c.is_alphanumeric());
     SECRET.iter().any(|part| name.contains(part)) || words.any(|word| SECRET_WORDS.contains(&word))
-}
-
-/// Words, numbers and versions, with the characters that join them in names, paths, domains and addresses.
-fn is_plain(value: &str) -> bool {
-    let value = value.split_once("://").map_or(value, |(_, rest)| rest);
-    let mut words = value.split(['-', '_', '.', ':', '/']).filter(|word| !word.is_empty());
-    words.all(is_word)
-}
-
-/// Letters of one case, optionally followed by a number: `broker`, `z1`, `HTTP`, `8080`; or a zone's `1a`.
-fn is_word(word: &str) -> bool {
-    if let [b'0'..=b'9', b'a'..=b'z'] = word.as_bytes() {
-        return true;
-    }
-    let letters = word.trim_end_matches(|c: char| c.is_ascii_digit());
-    let digits = word.len() - letters.len();
-    let lower_behind_first = letters.bytes().skip(1).all(|byte| byte.is_ascii_lowercase());
-    let is_letters = letters.bytes().all(|byte| byte.is_ascii_alphabetic());
-    let one_case = lower_behind_first || letters.bytes().all(|byte| byte.is_ascii_uppercase());
-    let number = if letters.is_empty() { 5 } else { 2 };
-    is_letters && one_case && letters.len() < LONGEST && digits <= number
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ mod keeping;
 mod server;
 mod signing_in;
 mod slow;
+mod transfers;
 
 /// What reads from this registry.
 fn registry(address: SocketAddr, cache: &Path) -> Registry {

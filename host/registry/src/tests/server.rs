@@ -1,12 +1,13 @@
 //! A fake registry that sends the responses of a test, byte by byte.
 
 use sha2::{Digest, Sha256};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
 /// One request.
 pub struct Request {
+    pub method: String,
     /// Path and query.
     pub path: String,
     /// The `Authorization` header.
@@ -22,20 +23,29 @@ pub fn serve(answer: impl Fn(&Request, &mut TcpStream, SocketAddr) + Clone + Sen
         for stream in listener.incoming() {
             let (mut stream, answer) = (stream.unwrap(), answer.clone());
             thread::spawn(move || {
-                let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
-                let mut first = lines.next().unwrap().unwrap();
-                first = first.split(' ').nth(1).unwrap().to_owned();
+                let mut reader = BufReader::new(stream.try_clone().unwrap());
+                let mut lines = reader.by_ref().lines();
+                let first = lines.next().unwrap().unwrap();
+                let mut first = first.split(' ').map(ToOwned::to_owned);
                 let mut request = Request {
-                    path: first,
+                    method: first.next().unwrap(),
+                    path: first.next().unwrap(),
                     authorization: None,
                 };
+                let mut length = 0;
                 for line in lines.map_while(Result::ok).take_while(|line| !line.is_empty()) {
-                    if let Some((name, value)) = line.split_once(": ")
-                        && name.eq_ignore_ascii_case("authorization")
-                    {
-                        request.authorization = Some(value.to_owned());
+                    match line.split_once(": ") {
+                        Some((name, value)) if name.eq_ignore_ascii_case("authorization") => {
+                            request.authorization = Some(value.to_owned());
+                        }
+                        Some((name, value)) if name.eq_ignore_ascii_case("content-length") => {
+                            length = value.parse().unwrap();
+                        }
+                        _ => {}
                     }
                 }
+                // A client that still sends would see a broken connection instead of the answer.
+                let _ = std::io::copy(&mut reader.take(length), &mut std::io::sink());
                 answer(&request, &mut stream, address);
             });
         }

@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
+mod positions;
+
 use boson_tests::golden::{Case, cases};
 use boson_tests::{Ran, Run, binary, host, root};
 use serde_json::Value;
@@ -24,7 +26,7 @@ const VALUES: [&str; 8] = [
 ];
 
 /// What templates do with the value `v`.
-const FORMS: [&str; 30] = [
+const FORMS: [&str; 39] = [
     "raise v",
     "raise \"bad password #{v} in #{name}\"",
     "raise v.inspect",
@@ -45,6 +47,15 @@ const FORMS: [&str; 30] = [
     "raise v.reverse",
     "raise v[3, 12]",
     "raise v.chars.join(' ')",
+    "raise v.chars.join('-')",
+    "raise v.chars.inspect",
+    "raise v.bytes.inspect",
+    "raise v.bytes.join(' ')",
+    "raise v.bytes.join",
+    "raise v.codepoints.to_s",
+    "raise v.unpack1('B*')",
+    "raise v.bytes.map { |byte| byte.to_s(16) }.join(':')",
+    "raise({ v => { v => 1 } }.inspect)",
     "raise Digest::SHA256.hexdigest(v)",
     "JSON.parse(v)",
     "JSON.parse(\"{\\\"a\\\": #{v}\")",
@@ -76,7 +87,22 @@ fn revealing(value: &str) -> Vec<String> {
         let window = |window: &[char]| window.iter().collect::<String>();
         chars.windows(8.min(chars.len())).map(window).collect::<Vec<_>>()
     };
-    forms.iter().flat_map(pieces).collect()
+    let chars: Vec<String> = value.chars().map(String::from).collect();
+    let numbers: Vec<String> = value.bytes().map(|byte| byte.to_string()).collect();
+    let of_list = |list: &[String], separator: &str| {
+        let windows = list.windows(8.min(list.len())).map(|window| window.join(separator));
+        windows.collect::<Vec<_>>()
+    };
+    let bits: String = value.bytes().map(|byte| format!("{byte:08b}")).collect();
+    let mut all: Vec<String> = forms.iter().flat_map(pieces).collect();
+    for separator in [" ", "-", "\", \""] {
+        all.extend(of_list(&chars, separator));
+    }
+    for separator in ["", " ", ", "] {
+        all.extend(of_list(&numbers, separator));
+    }
+    all.extend((0..bits.len().saturating_sub(64)).map(|at| bits[at..at + 64].to_string()));
+    all
 }
 
 fn encode(bytes: &[u8]) -> String {
