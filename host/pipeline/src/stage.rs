@@ -395,13 +395,16 @@ pub struct ObjectReference {
     pub name: String,
 }
 
+/// Name of the document of a [`View`] in places of diagnostics (`wit/types`).
+pub const MANIFEST: &str = "manifest";
+
 /// What plugins of the stages `resources` and `checks` see of a conversion (`wit/types`, interface `objects`).
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     /// `quarks` or `kubernetes`.
     pub target: &'a str,
-    /// The manifest with its ops files; placeholders are not replaced.
-    pub manifest: &'a Tree,
+    /// The manifest with its ops files; placeholders are not replaced. Plugins know it as [`MANIFEST`].
+    pub manifest: Named<'a>,
     /// The converted groups.
     pub groups: &'a [GroupSummary],
     /// All objects.
@@ -451,6 +454,24 @@ pub enum Edit {
     Add(Tree),
     /// To remove.
     Remove(ObjectReference),
+}
+
+/// A plugin that makes or changes objects.
+#[derive(Clone, Copy, Debug)]
+pub enum Maker<'a> {
+    /// The outermost one of the stage `bpm` for this instance group; `None`: for the deployment as a whole.
+    Bpm(Option<&'a str>),
+    /// That of the stage `resources` with this number.
+    Resources(usize),
+}
+
+/// The settings of a plugin.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// Content.
+    pub tree: Tree,
+    /// Name of their document; `None`: they are the plugin's defaults.
+    pub document: Option<String>,
 }
 
 /// The stages. Every call uses a fresh instance of a sandboxed plugin; several threads may call at once.

@@ -16,6 +16,9 @@ pub(crate) const ABOUT: &str = "boson:types/about@1.0.0";
 /// The interface for output, which a component may import where there is a console.
 pub(crate) const CONSOLE: &str = "boson:types/console@1.0.0";
 
+/// The interface of a plugin that keeps its output.
+pub(crate) const OUTPUT: &str = "boson:types/output@1.0.0";
+
 /// The interface that a plugin of `stage` exports, too, and its functions.
 pub(crate) fn interface(stage: Stage) -> (&'static str, &'static [&'static str]) {
     match stage {

@@ -337,7 +337,7 @@ impl Stages for Plugins {
             self.record_view((Stage::Resources, "transform"), deployment, view);
             return Ok((Vec::new(), Vec::new()));
         };
-        let reading = Reading::of_objects(&self.sandbox, plugin, view.objects);
+        let reading = Reading::of_view(&self.sandbox, plugin, view);
         let (request, context) = (wit_objects::View::from(view), context(plugin, of(deployment)));
         self.record((Stage::Resources, "transform"), Some(plugin), &request, &context);
         let reply = call!(
@@ -369,7 +369,7 @@ impl Stages for Plugins {
             self.record_view((Stage::Checks, "check"), deployment, view);
             return Ok(((), Vec::new()));
         };
-        let reading = Reading::of_objects(&self.sandbox, plugin, view.objects);
+        let reading = Reading::of_view(&self.sandbox, plugin, view);
         let (request, context) = (wit_objects::View::from(view), context(plugin, of(deployment)));
         self.record((Stage::Checks, "check"), Some(plugin), &request, &context);
         let reply = reply!(self, plugin, exports::checks::policy, |guest, store| guest
