@@ -532,6 +532,19 @@ pub trait Stages: Sync {
     fn group_author(&self, _group: &str) -> Author {
         self.author(Stage::Bpm, 0)
     }
+    /// The stage `bpm` without its outermost wrapper for this instance group, or for the deployment as a whole; `None`
+    /// if there is no wrapper.
+    fn below(&self, _group: Option<&str>) -> Option<Box<dyn Stages>> {
+        None
+    }
+    /// The settings of a plugin.
+    fn settings(&self, _of: Maker<'_>) -> Option<Settings> {
+        None
+    }
+    /// The plugin alone with other settings, as number 0 of its stage.
+    fn with_settings(&self, _of: Maker<'_>, _settings: &Tree) -> Option<Box<dyn Stages>> {
+        None
+    }
 }
 
 /// Whose rules the variables stage follows.
