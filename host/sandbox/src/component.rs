@@ -110,7 +110,7 @@ pub(crate) fn judge(imports: &Imports, exports: &[&str]) -> Result<Kind, String>
 
 /// Whether an interface of a component is this one, in the same or a compatible version: released interfaces never
 /// change, so that each 1.x version has those of all before it.
-fn provides(found: &str, wanted: &str) -> bool {
+pub(crate) fn provides(found: &str, wanted: &str) -> bool {
     let major = |version: &str| version.split('.').next().map(str::to_owned);
     match (found.split_once('@'), wanted.split_once('@')) {
         (Some((found, version)), Some((wanted, offered))) => {
