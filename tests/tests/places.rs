@@ -66,9 +66,16 @@ fn a_check_points_at_the_manifest_and_at_the_object_that_the_user_gets() {
     for part in ["manifest.yml:8:14\n", "StatefulSet/demo-web-v1", "/spec/replicas"] {
         assert!(plain.contains(part), "{part}: {plain}");
     }
-    assert!(!plain.contains("Quarks") && !plain.contains("/spec/template"), "{plain}");
+    assert!(
+        !plain.contains("Quarks") && !plain.contains("/spec/template"),
+        "{plain}"
+    );
     let of_operator = convert(&["--target", "quarks", "-o", "ops.yml"]);
-    for part in ["ops.yml:1:", "QuarksStatefulSet/demo-web", "/spec/template/spec/replicas"] {
+    for part in [
+        "ops.yml:1:",
+        "QuarksStatefulSet/demo-web",
+        "/spec/template/spec/replicas",
+    ] {
         assert!(of_operator.contains(part), "{part}: {of_operator}");
     }
 }

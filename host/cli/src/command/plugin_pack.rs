@@ -222,7 +222,7 @@ pub fn component(path: &Path) -> Result<Vec<u8>, Box<Diagnostic>> {
         Some(component) => component,
         None => std::fs::read(path).map_err(|error| {
             let message = format!("'{}' cannot be read: {error}", path.display());
-            Box::new(Diagnostic::error(codes::PLUGIN_PARTS_UNREADABLE, message))
+            Box::new(Diagnostic::error(codes::PLUGIN_PARTS_UNREADABLE, message).help("check the path"))
         })?,
     };
     // No operator would load it.
