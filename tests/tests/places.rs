@@ -21,7 +21,7 @@ fn check() -> Vec<u8> {
     let object = ["quarks.cloudfoundry.org/v1alpha1", "QuarksStatefulSet", "demo-web"].map(|text| data.text(text));
     let field = data.text("/spec/template/spec/replicas");
     let [name, version, schema] = ["theirs", "1.0.0", "{}"].map(|text| data.text(text));
-    let description = data.words(&[&[name, version, schema].as_flattened()[..], &[0; 4]].concat());
+    let description = data.words(&[[name, version, schema].as_flattened(), &[0; 4]].concat());
     // Severity, code, message; place; nothing related, no help and so on.
     let one = |place: Vec<usize>| [&[1][..], &code, &message, &place, &[0; 10]].concat();
     let in_manifest = [&[1, 0][..], &document, &[1], &place, &[0; 4]].concat();

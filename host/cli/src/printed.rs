@@ -77,7 +77,8 @@ mod tests {
     fn secrets_are_not_shown_and_control_characters_are_visible() {
         let (printed, secrets) = (Printed::default(), Tree::object().with("password", "correct-horse"));
         printed.add("p.wasm", b"\x1b[1m it is\ncorrect-horse");
-        let lines = printed.lines(&Secrets::of(&secrets), &Sources::default());
+        let (secrets, sources) = (Secrets::of(&secrets), Sources::default());
+        let lines = printed.lines(&secrets, &sources);
         let line = |text: &str| ("p.wasm".to_string(), text.to_string());
         assert_eq!(lines.collect::<Vec<_>>(), [line("␛[1m it is"), line("<redacted>")]);
         assert_eq!(printed.take(), "");
