@@ -45,8 +45,8 @@ fn run(scratch: &Path, plugin: &[u8]) -> [String; 2] {
     [alone.stderr, host(scratch, arguments).unwrap().stderr]
 }
 
-/// A plugin of `checks` that imports nothing and keeps its output. `reply`: the address of its reply; at 4096, there is an
-/// empty list, and at 4200 one with an exception.
+/// A plugin of `checks` that imports nothing and keeps its output. `reply`: the address of its reply; at 4096, there is
+/// an empty list, and at 4200 one with an exception.
 fn keeping(printed: &str, reply: u32) -> Vec<u8> {
     let diagnostic = "\\00\\00\\00\\00\\98\\12\\00\\00\\10\\00\\00\\00\\a8\\12\\00\\00\\19\\00\\00\\00";
     let module = format!(

@@ -120,7 +120,8 @@ impl Tests<'_> {
         Ok(())
     }
 
-    /// Compares the replies to cases with the expected ones, and shows what the plugin prints. `sandbox`: with a console.
+    /// Compares the replies to cases with the expected ones, and shows what the plugin prints. `sandbox`: with a
+    /// console.
     fn compare(&mut self, cases: &[Found], sandbox: &Sandbox) -> anyhow::Result<()> {
         for (folder, case) in cases {
             let update = self.arguments.update.then_some(folder.as_path());
