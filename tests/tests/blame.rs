@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "in the functions that tests share, too")]
 
 use boson_tests::patcher::Patcher;
+use boson_tests::wrapper::wrapper;
 use boson_tests::{golden, host};
 use std::fs;
 
@@ -59,9 +60,13 @@ fn the_last_plugin_that_wrote_a_field_is_named_with_its_digest() {
         "{by_two}"
     );
     assert!(
-        by_two.contains("not known: which part of its input or settings it used"),
+        by_two.contains("  not known: which part of the view it used"),
         "{by_two}"
     );
+    for (shown, file) in [(&by_one, "a.json"), (&by_two, "b.json")] {
+        let setting = format!("  from /0/value of the settings of the plugin\n     --> {file}:1:");
+        assert!(shown.contains(&setting), "{setting}: {shown}");
+    }
     let of_host = blame("metadata.labels['app.kubernetes.io/managed-by']", &both);
     assert!(
         of_host.contains("\nhost: added /metadata/labels/app.kubernetes.io~1managed-by"),
@@ -72,4 +77,26 @@ fn the_last_plugin_that_wrote_a_field_is_named_with_its_digest() {
         of_rule.contains("\nbpm: made Service/demo-web from the instance group 'web'"),
         "{of_rule}"
     );
+}
+
+#[test]
+fn what_the_rule_wrote_is_not_of_the_wrappers_around_it() {
+    let scratch = tempfile::tempdir().unwrap();
+    golden::case("convert/small").write_inputs(scratch.path()).unwrap();
+    let functions = ["convert-deployment", "convert-group"];
+    let around = wrapper("bpm", "conversion", &functions, 1, "").unwrap();
+    fs::write(scratch.path().join("around.wasm"), around).unwrap();
+    let arguments = [
+        "blame",
+        "service/demo-web",
+        "spec.clusterIP",
+        "manifest.yml",
+        "--release",
+        "release",
+    ];
+    let bare = host(scratch.path(), arguments).unwrap();
+    let twice = ["--plugin", "bpm=around.wasm", "--plugin", "bpm:outer=around.wasm"];
+    let wrapped = host(scratch.path(), arguments.iter().chain(&twice)).unwrap();
+    assert!(bare.stdout.contains("\nbpm: made Service/demo-web"), "{}", bare.stdout);
+    assert_eq!(wrapped.stdout, bare.stdout, "{}", wrapped.stderr);
 }

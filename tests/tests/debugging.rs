@@ -1,9 +1,10 @@
-//! What helps authors to debug a plugin: `host run-plugin` shows its output, and no other command does; profiles.
+//! What helps authors to debug a plugin: commands for authors show its output, and no other command does; exceptions;
+//! profiles.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use boson_tests::component::{component_of, core_module};
-use boson_tests::{golden, host, host_with_input};
+use boson_tests::{Run, golden, host, host_with_input};
 use std::fs;
 use std::path::Path;
 
@@ -44,6 +45,119 @@ fn run(scratch: &Path, plugin: &[u8]) -> [String; 2] {
     [alone.stderr, host(scratch, arguments).unwrap().stderr]
 }
 
+/// A plugin of `checks` that imports nothing and keeps its output. `reply`: the address of its reply; at 4096, there is
+/// an empty list, and at 4200 one with an exception.
+fn keeping(printed: &str, reply: u32) -> Vec<u8> {
+    let diagnostic = "\\00\\00\\00\\00\\98\\12\\00\\00\\10\\00\\00\\00\\a8\\12\\00\\00\\19\\00\\00\\00";
+    let module = format!(
+        r#"(module
+            (memory (export "memory") 2)
+            (data (i32.const 1024) "theirs1.0.0{{}}")
+            (data (i32.const 2048) "\00\04\00\00\06\00\00\00\06\04\00\00\05\00\00\00\0b\04\00\00\02\00\00\00")
+            (data (i32.const 4200) "\00\12\00\00\01\00\00\00")
+            (data (i32.const 4608) "{diagnostic}")
+            (data (i32.const 4704) "\68\12\00\00\01\00\00\00")
+            (data (i32.const 4712) "\f0\12\00\00\05\00\00\00\f8\12\00\00\16\00\00\00")
+            (data (i32.const 4760) "plugin-exceptionTypeError: not a function")
+            (data (i32.const 4848) "stack   [\22edit (plugin.js:7)\22]")
+            (data (i32.const 8192) "{printed}")
+            (data (i32.const 8000) "\00\20\00\00\10\00\00\00")
+            (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (i32.const 65536))
+            (func (export "boson:types/output@1.0.0#take") (result i32) (i32.const 8000))
+            (func (export "boson:types/about@1.0.0#describe") (result i32) (i32.const 2048))
+            (func (export "boson:checks/policy@1.0.0#check") (param i32) (result i32) (i32.const {reply})))"#
+    );
+    let world = (
+        "mine.wit",
+        "package my:plugin@1.0.0; world plugin { include boson:checks/checks@1.0.0; export boson:types/output@1.0.0; }",
+    );
+    component_of(&module, "checks", "plugin", &[world]).unwrap()
+}
+
+const CONVERT: [&str; 6] = [
+    "convert",
+    "manifest.yml",
+    "--release",
+    "release",
+    "--plugin",
+    "checks=p.wasm",
+];
+
+#[test]
+fn what_a_component_without_imports_prints_is_shown_to_authors_only() {
+    let scratch = tempfile::tempdir().unwrap();
+    let [alone, converted] = run(scratch.path(), &keeping("correct-horse 7\\0a", 4096));
+    assert!(alone.starts_with("correct-horse 7\n"), "{alone}");
+    assert!(!converted.contains("correct-horse"), "{converted}");
+
+    let case = scratch.path().join("cases/one");
+    fs::create_dir_all(&case).unwrap();
+    let call = CALL.replacen('{', r#"{"stage": "checks", "function": "check", "#, 1);
+    fs::write(case.join("call.json"), call).unwrap();
+    fs::write(case.join("reply.json"), r#"{"ok": []}"#).unwrap();
+    let tested = host(scratch.path(), ["plugin", "test", "p.wasm", "cases", "--fuzz", "5"]).unwrap();
+    assert_eq!(tested.code, 0, "{}", tested.stdout);
+    let shown = "ok       one\n         correct-horse 7\nok       fuzz";
+    assert!(
+        tested.stdout.contains(shown),
+        "only what each case prints, once: {}",
+        tested.stdout
+    );
+
+    let verbose = host(scratch.path(), CONVERT.iter().chain(&["-V"])).unwrap();
+    assert_eq!(verbose.code, 0, "{}", verbose.stderr);
+    assert!(
+        verbose.stderr.contains("correct-horse 7 plugin=\"p.wasm\"\n"),
+        "{}",
+        verbose.stderr
+    );
+    let secret = host(scratch.path(), CONVERT.iter().chain(&["-V", "-v", "x=correct-horse"])).unwrap();
+    assert!(secret.stderr.contains("<redacted> 7 plugin="), "{}", secret.stderr);
+    assert!(!secret.stderr.contains("correct-horse"), "{}", secret.stderr);
+}
+
+#[test]
+fn an_exception_is_a_failure_of_the_plugin_with_its_text_and_place() {
+    let scratch = tempfile::tempdir().unwrap();
+    golden::case("convert/small").write_inputs(scratch.path()).unwrap();
+    fs::write(scratch.path().join("p.wasm"), keeping("correct-horse 7\\0a", 4200)).unwrap();
+    let wanted = "[plugin-exception]: plugin 'p.wasm' raised an exception: TypeError: not a function; at edit (plugin.js:7) \
+                  (sha256:";
+    let alone = host_with_input(scratch.path(), ["run-plugin", "p.wasm"], CALL.as_bytes()).unwrap();
+    assert_eq!(alone.code, 1, "{}", alone.stderr);
+    let printed = format!("correct-horse 7\nerror{wanted}");
+    assert!(alone.stderr.starts_with(&printed), "{}", alone.stderr);
+    let converted = host(scratch.path(), CONVERT).unwrap();
+    assert!(
+        converted.stderr.contains(&format!("error{wanted}")),
+        "{}",
+        converted.stderr
+    );
+    let skipped = host(scratch.path(), CONVERT.iter().chain(&["--skip-failed-checks"])).unwrap();
+    assert_eq!(skipped.code, 0, "{}", skipped.stderr);
+    assert!(
+        skipped.stderr.contains(&format!("warning{wanted}")),
+        "{}",
+        skipped.stderr
+    );
+}
+
+#[test]
+fn a_component_is_made_of_a_core_module_once() {
+    let scratch = tempfile::tempdir().unwrap();
+    let core = core_module(&module("", ""), "checks", "checks", &[]).unwrap();
+    fs::write(scratch.path().join("p.wasm"), core).unwrap();
+    let made = || {
+        let mut run = Run::new(scratch.path(), ["run-plugin", "p.wasm", "-VV"]);
+        run.input = CALL.into();
+        run.environment = vec![("XDG_CACHE_HOME".into(), scratch.path().join("cache").into())];
+        let ran = run.start().unwrap();
+        assert_eq!((ran.code, ran.stdout.as_str()), (0, "[]\n"), "{}", ran.stderr);
+        ran.stderr.matches("making a component of a core module").count()
+    };
+    assert_eq!([made(), made()], [1, 0]);
+}
+
 #[test]
 fn only_run_plugin_shows_what_a_core_module_prints() {
     for (import, print) in [
@@ -79,7 +193,7 @@ fn only_run_plugin_accepts_a_component_that_prints() {
     let [alone, converted] = run(scratch.path(), &component);
     assert!(alone.starts_with("found ␛[1m2 objects\n"), "{alone}");
     assert!(
-        converted.contains("imports boson:types/console@1.0.0, which only `host run-plugin` offers"),
+        converted.contains("imports boson:types/console@1.0.0, which only `host run-plugin`, `host plugin test` and `host convert -V` offer"),
         "{converted}"
     );
 }

@@ -256,16 +256,115 @@ fn create(scratch: &Path, stage: &str, language: &str) -> PathBuf {
     scratch.join(name)
 }
 
-/// Creates a plugin of each of these stages, and runs `make test` in it with what is installed here.
+/// Creates a plugin of each of these stages, and runs `make test` in it with what is installed here. Those that are no
+/// wrappers also pass the tests for plugins in general.
 fn make_and_test(language: &str, stages: &[&str], variables: &[String]) {
-    let (host, scratch) = (boson_tests::binary().unwrap(), tempfile::tempdir().unwrap());
+    let scratch = tempfile::tempdir().unwrap();
     for stage in stages {
         let folder = create(scratch.path(), stage, language);
         provide(&folder, language);
-        let mut make = Command::new("make");
-        make.arg("test").arg(format!("HOST={}", host.display())).args(variables);
-        run(make.current_dir(folder).env("CARGO_NET_OFFLINE", "true"));
+        run(&mut make(&folder, "test", variables));
+        if ["resources", "checks"].contains(stage) {
+            let plugin = format!("my-{stage}.wasm");
+            let ran = host(&folder, ["plugin", "test", &plugin, "--conformance", "--fuzz", "200"]).unwrap();
+            assert_eq!(ran.code, 0, "{stage} {language}: {}", ran.stdout);
+        }
     }
+}
+
+fn make(folder: &Path, target: &str, variables: &[String]) -> Command {
+    let mut make = Command::new("make");
+    let host = boson_tests::binary().unwrap();
+    make.arg(target).arg(format!("HOST={}", host.display())).args(variables);
+    make.current_dir(folder).env("CARGO_NET_OFFLINE", "true");
+    make
+}
+
+/// A change of a source: what is replaced, and what is added to the end.
+struct Change<'a> {
+    file: &'a str,
+    from: &'a str,
+    to: &'a str,
+    end: &'a str,
+}
+
+/// Builds a new plugin with a changed source; its folder.
+fn changed(scratch: &Path, language: &str, stage: &str, change: &Change<'_>) -> PathBuf {
+    let folder = create(scratch, stage, language);
+    provide(&folder, language);
+    let file = folder.join(change.file);
+    let source = fs::read_to_string(&file).unwrap();
+    assert!(source.contains(change.from), "{source}");
+    fs::write(&file, source.replacen(change.from, change.to, 1) + change.end).unwrap();
+    let compiler = match language {
+        "js" => "componentize-qjs",
+        _ => "componentize-py",
+    };
+    run(&mut make(&folder, "all", &[format!("COMPONENTIZE={compiler}")]));
+    folder
+}
+
+/// A plugin that prints and raises an exception in its function `broken`: `run-plugin` shows both, a conversion the
+/// exception.
+fn exceptions_are_reported(language: &str, stage: &str, change: &Change<'_>, exception: &str) {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = changed(scratch.path(), language, stage, change);
+    let source = fs::read_to_string(folder.join(change.file)).unwrap();
+    let line = source.lines().position(|line| line.contains("nothing")).unwrap() + 1;
+    let function = if stage == "checks" { "check" } else { "transform" };
+    let file = change.file;
+    let exception = format!("raised an exception: {exception}; at broken ({file}:{line}) < {function} ({file}:");
+    let plugin = format!("my-{stage}.wasm");
+    let ran = host(&folder, ["run-plugin", &plugin, "--replay", "cases/example"]).unwrap();
+    assert!(
+        ran.stderr.starts_with("objects: 2\nerror[plugin-exception]"),
+        "{}",
+        ran.stderr
+    );
+    let inspected = host(&folder, ["plugin", "inspect", &plugin]).unwrap();
+    assert!(!inspected.stdout.contains("wasi"), "{}", inspected.stdout);
+    let plugin = format!("{stage}={plugin}");
+    let arguments = ["convert", "--plugin", &plugin].map(String::from);
+    let converted = host(&folder, arguments.iter().chain(&nats())).unwrap();
+    assert_eq!(converted.code, 1, "{}", converted.stderr);
+    for shown in [&ran.stderr, &converted.stderr] {
+        assert!(shown.contains(&exception), "{exception}: {shown}");
+    }
+    assert!(!converted.stderr.contains("objects: "), "{}", converted.stderr);
+}
+
+#[test]
+fn exceptions_in_javascript_are_reported_with_their_text_and_place() {
+    if !has("componentize-qjs") {
+        return;
+    }
+    let exception = "TypeError: cannot read property 'name' of undefined";
+    for (stage, head) in [
+        ("resources", "  transform(view, context) {\n"),
+        ("checks", "  check(view) {\n"),
+    ] {
+        let change = Change {
+            file: "plugin.js",
+            from: head,
+            to: &format!("{head}    console.log(\"objects:\", 2);\n    broken(view.objects);\n"),
+            end: "\nconst broken = (objects) => objects.nothing.name;\n",
+        };
+        exceptions_are_reported("js", stage, &change, exception);
+    }
+}
+
+#[test]
+fn exceptions_in_python_are_reported_with_their_text_and_place() {
+    if !has("componentize-py") {
+        return;
+    }
+    let change = Change {
+        file: "plugin.py",
+        from: "-> List[Diagnostic]:\n",
+        to: "-> List[Diagnostic]:\n        print(\"objects:\", 2)\n        broken({})\n",
+        end: "\n\ndef broken(groups):\n    return groups[\"nothing\"]\n",
+    };
+    exceptions_are_reported("python", "checks", &change, "KeyError: 'nothing'");
 }
 
 /// The component that `make` builds of a new plugin in this folder.

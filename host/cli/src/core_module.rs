@@ -2,10 +2,11 @@
 //! This takes place in a process of its own, `host make-component`, so that no module can end this one.
 
 use crate::codes;
+use crate::user_cache;
 use boson_componentize::{Console, Error};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::packed::MAX_COMPONENT;
-use boson_sandbox::Task;
+use boson_sandbox::{Cache, Digest, Task};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -73,7 +74,34 @@ pub fn component(path: &Path, console: Console) -> Result<Option<Vec<u8>>, Box<D
     }
 }
 
+/// A component is made once by each build of this program, because Go's takes a second.
 fn made(module: &[u8], console: Console) -> Reply {
+    let (cache, key) = (
+        Cache::new(user_cache::directory("compiled"), None),
+        key(module, console),
+    );
+    if let Some(component) = key.and_then(|key| cache.component(&key)) {
+        return Reply::Made(component);
+    }
+    let reply = newly_made(module, console);
+    if let (Reply::Made(component), Some(key)) = (&reply, key) {
+        cache.keep_component(&key, component);
+    }
+    reply
+}
+
+/// All that determines the component: the module, and this program. `None` if its file is unknown.
+fn key(module: &[u8], console: Console) -> Option<Digest> {
+    let program = std::env::current_exe().and_then(std::fs::metadata).ok()?;
+    let (version, size, time) = (env!("CARGO_PKG_VERSION"), program.len(), program.modified().ok()?);
+    let module = Digest::of(module);
+    Some(Digest::of(
+        format!("{module} {console:?} {version} {size} {time:?}").as_bytes(),
+    ))
+}
+
+fn newly_made(module: &[u8], console: Console) -> Reply {
+    tracing::debug!("making a component of a core module");
     let task = Task::MakeComponent {
         console: console == Console::Imported,
     };

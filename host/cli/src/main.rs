@@ -26,6 +26,7 @@ mod plugin_arguments;
 mod plugin_groups;
 mod plugin_settings;
 mod plugins;
+mod printed;
 mod printf;
 #[cfg(test)]
 mod reference;

@@ -2,6 +2,7 @@
 
 use crate::codes;
 use crate::memory::Memory;
+use crate::printed::Printed;
 use boson_document::closest;
 use boson_pipeline::bundle::kinds::Kind;
 use boson_pipeline::bundle::privileges::Privilege;
@@ -42,6 +43,9 @@ pub struct PluginArguments {
     /// share it [default: the limit of its container, or half of the machine's memory]
     #[arg(long, value_name = "SIZE", env = "BOSON_MAX_MEMORY", help_heading = "Plugins")]
     pub max_memory: Option<Memory>,
+    /// Gets what plugins print; `None`: it is dropped.
+    #[arg(skip)]
+    pub printed: Option<Printed>,
 }
 
 // === impl PluginArguments ===

@@ -189,6 +189,10 @@ fn loaded(
 ) -> Result<(Loaded, Vec<Diagnostic>), Vec<Diagnostic>> {
     let sandbox = sandbox(Limits::default()).map_err(|failure| vec![failure.diagnostic()])?;
     let sandbox = sandbox.within(budget.clone());
+    let sandbox = match &arguments.printed {
+        Some(printed) => sandbox.with_console(printed.console()),
+        None => sandbox,
+    };
     let (mut given, mut failed, mut errors) = (Vec::new(), Vec::new(), Vec::new());
     for one in arguments.replacements.iter().filter(|one| stages.contains(&one.stage)) {
         match replaced(&sandbox, one) {

@@ -395,13 +395,16 @@ pub struct ObjectReference {
     pub name: String,
 }
 
+/// Name of the document of a [`View`] in places of diagnostics (`wit/types`).
+pub const MANIFEST: &str = "manifest";
+
 /// What plugins of the stages `resources` and `checks` see of a conversion (`wit/types`, interface `objects`).
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     /// `quarks` or `kubernetes`.
     pub target: &'a str,
-    /// The manifest with its ops files; placeholders are not replaced.
-    pub manifest: &'a Tree,
+    /// The manifest with its ops files; placeholders are not replaced. Plugins know it as [`MANIFEST`].
+    pub manifest: Named<'a>,
     /// The converted groups.
     pub groups: &'a [GroupSummary],
     /// All objects.
@@ -451,6 +454,24 @@ pub enum Edit {
     Add(Tree),
     /// To remove.
     Remove(ObjectReference),
+}
+
+/// A plugin that makes or changes objects.
+#[derive(Clone, Copy, Debug)]
+pub enum Maker<'a> {
+    /// The outermost one of the stage `bpm` for this instance group; `None`: for the deployment as a whole.
+    Bpm(Option<&'a str>),
+    /// That of the stage `resources` with this number.
+    Resources(usize),
+}
+
+/// The settings of a plugin.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// Content.
+    pub tree: Tree,
+    /// Name of their document; `None`: they are the plugin's defaults.
+    pub document: Option<String>,
 }
 
 /// The stages. Every call uses a fresh instance of a sandboxed plugin; several threads may call at once.
@@ -510,6 +531,19 @@ pub trait Stages: Sync {
     /// The plugin of the bpm stage that converts this instance group: a wrapper may be for some groups only.
     fn group_author(&self, _group: &str) -> Author {
         self.author(Stage::Bpm, 0)
+    }
+    /// The stage `bpm` without its outermost wrapper for this instance group, or for the deployment as a whole; `None`
+    /// if there is no wrapper.
+    fn below(&self, _group: Option<&str>) -> Option<Box<dyn Stages>> {
+        None
+    }
+    /// The settings of a plugin.
+    fn settings(&self, _of: Maker<'_>) -> Option<Settings> {
+        None
+    }
+    /// The plugin alone with other settings, as number 0 of its stage.
+    fn with_settings(&self, _of: Maker<'_>, _settings: &Tree) -> Option<Box<dyn Stages>> {
+        None
     }
 }
 

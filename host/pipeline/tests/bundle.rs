@@ -564,3 +564,50 @@ fn patches_cannot_work_without_bound() {
     let error = patch::apply(&mut tree(&format!("[{items}]")), &patch, &mut Budget::default()).unwrap_err();
     assert_eq!(error.reason, "the patches need too much computation");
 }
+
+#[test]
+fn a_patch_of_what_is_made_later_names_the_object_to_patch() {
+    let mut bundle = bundle();
+    let objects = [
+        ("QuarksStatefulSet", "nats-broker"),
+        ("QuarksJob", "smoke"),
+        ("Service", "nats"),
+    ];
+    let objects = objects.map(|(kind, name)| object(kind, name)).to_vec();
+    bundle.add(objects, "x").unwrap();
+    for (kind, name, help) in [
+        (
+            "StatefulSet",
+            "nats-broker-z0-v1",
+            "change QuarksStatefulSet 'nats-broker' of quarks.cloudfoundry.org/v1alpha1, whose `spec.template` is the \
+             StatefulSet",
+        ),
+        (
+            "Job",
+            "smoke",
+            "change QuarksJob 'smoke' of quarks.cloudfoundry.org/v1alpha1, whose `spec.template` is the Job",
+        ),
+        ("Service", "natz", "did you mean 'nats'?"),
+    ] {
+        let edits = vec![Edit::MergePatch(reference(kind, name), tree("{}"))];
+        let errors = bundle.edit(edits, writer(&"hook".into())).unwrap_err();
+        assert_eq!(errors[0].help.as_deref(), Some(help), "{kind}");
+    }
+}
+
+#[test]
+fn a_plugin_that_removes_all_objects_is_named() {
+    let mut bundle = bundle();
+    bundle
+        .add(["a", "b"].map(|name| object("Service", name)).to_vec(), "x")
+        .unwrap();
+    let remove = |name| vec![Edit::Remove(reference("Service", name))];
+    assert_eq!(bundle.edit(remove("a"), writer(&"hook".into())).unwrap(), []);
+    let reported = bundle.edit(remove("b"), writer(&"hook".into())).unwrap();
+    assert_eq!(reported[0].code, "bundle-all-removed");
+    assert!(
+        reported[0].message.ends_with("(made by hook)"),
+        "{}",
+        reported[0].message
+    );
+}

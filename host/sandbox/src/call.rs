@@ -110,6 +110,7 @@ impl Sandbox {
             below: Rule::below(self, plugin),
             calls_below: 0,
             fuel_below: 0,
+            printed: Vec::new(),
         };
         let (result, fuel, state) = self.run(plugin, state, body);
         let measures = Measures {
@@ -138,11 +139,20 @@ impl Sandbox {
             None => store.set_epoch_deadline(ticks),
         }
         store.set_hostcall_fuel(limits.output);
-        let result = store
+        let created = store
             .set_fuel(limits.fuel)
-            .and_then(|()| plugin.pre.instantiate(&mut store))
-            .and_then(|instance| body(&mut store, &instance));
+            .and_then(|()| plugin.pre.instantiate(&mut store));
+        let (result, instance) = match created {
+            Ok(instance) => (body(&mut store, &instance), Some(instance)),
+            Err(error) => (Err(error), None),
+        };
         let fuel = limits.fuel - store.get_fuel().unwrap_or(0);
+        let is_repeated = result.as_ref().is_err_and(wasmtime::Error::is::<Crowded>);
+        if let Some(console) = self.console.as_ref().filter(|_| !is_repeated) {
+            // An instance that has trapped cannot be called again.
+            let returned = instance.filter(|_| result.is_ok());
+            console.show(plugin, &mut store, returned);
+        }
         (result, fuel, store.into_data())
     }
 

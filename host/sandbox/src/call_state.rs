@@ -30,6 +30,8 @@ pub(crate) struct CallState {
     pub calls_below: u32,
     /// Units of fuel that they used.
     pub fuel_below: u64,
+    /// What the instance has printed so far, without what is over the limit.
+    pub printed: Vec<u8>,
 }
 
 /// The rule that a wrapper calls.

@@ -6,7 +6,7 @@ use crate::plugins::Plugins;
 use boson_document::Tree;
 use boson_pipeline::stage::{
     BpmCopy, Deployment, Edit, External, ExternalLink, GroupRequest, GroupSummary, JobFiles, JobSpec, JobSummary,
-    LinksRequest, Named, OtherDeployment, Reply, Spread, Template, Variable, VariableRules, View,
+    LinksRequest, MANIFEST, Named, OtherDeployment, Reply, Spread, Template, Variable, VariableRules, View,
 };
 use boson_pipeline::{Diagnostic, Stage, Stages};
 
@@ -212,7 +212,10 @@ fn hook(
     let groups: Vec<GroupSummary> = request.list("groups", Members::group)?;
     let view = View {
         target: request.text("target")?,
-        manifest: request.member("manifest")?,
+        manifest: Named {
+            name: MANIFEST,
+            tree: request.member("manifest")?,
+        },
         groups: &groups,
         objects: request.0.items("objects"),
     };

@@ -5,12 +5,19 @@ boson_pipeline::codes::codes! {
         "The host shows at most 500 diagnostics of one call, so that a plugin cannot flood the terminal.";
     PLUGIN_REFUSED = "plugin-refused", "a plugin was rejected",
         "A plugin is a WebAssembly component that exports one stage of the plugin interface and imports nothing but \
-         types. The host rejects anything else before it runs: core modules, components that import a function or a \
-         resource (including WASI), and precompiled machine code.";
+         types; a wrapper also imports the interface that it exports. The host rejects anything else before it runs: \
+         components that import another function or a resource (including WASI), functions with other types than \
+         those of `wit/`, and precompiled machine code. `host` makes a component of a core module; the operator loads \
+         only components, which `host plugin pack` and `host plugin push` write.";
     PLUGIN_TRAPPED = "plugin-trapped", "a plugin trapped",
         "A trap is a defect of the plugin, because it returns errors in your input as diagnostics. The message lists \
          the functions that were active, innermost first. Report the defect to the author of the plugin, together \
          with the input.";
+    PLUGIN_EXCEPTION = "plugin-exception", "a plugin raised an exception",
+        "The plugin did not handle this exception of its language, which is a defect of the plugin: it returns errors in \
+         your input as diagnostics. The message has the text of the exception and the functions that were active, \
+         innermost first, with file and line. Report it to the author of the plugin, together with the input. Authors \
+         repeat a recorded call with `host run-plugin --replay`, which also shows what the plugin prints.";
     PLUGIN_TOO_DEEP = "plugin-too-deep", "a plugin exceeded its stack",
         "The stack of a call is limited. In the render stage, the usual cause is a template with endless recursion, \
          or data that is nested hundreds of levels deep.";

@@ -16,6 +16,9 @@ pub(crate) const ABOUT: &str = "boson:types/about@1.0.0";
 /// The interface for output, which a component may import where there is a console.
 pub(crate) const CONSOLE: &str = "boson:types/console@1.0.0";
 
+/// The interface of a plugin that keeps its output.
+pub(crate) const OUTPUT: &str = "boson:types/output@1.0.0";
+
 /// The interface that a plugin of `stage` exports, too, and its functions.
 pub(crate) fn interface(stage: Stage) -> (&'static str, &'static [&'static str]) {
     match stage {
@@ -107,7 +110,7 @@ pub(crate) fn judge(imports: &Imports, exports: &[&str]) -> Result<Kind, String>
 
 /// Whether an interface of a component is this one, in the same or a compatible version: released interfaces never
 /// change, so that each 1.x version has those of all before it.
-fn provides(found: &str, wanted: &str) -> bool {
+pub(crate) fn provides(found: &str, wanted: &str) -> bool {
     let major = |version: &str| version.split('.').next().map(str::to_owned);
     match (found.split_once('@'), wanted.split_once('@')) {
         (Some((found, version)), Some((wanted, offered))) => {

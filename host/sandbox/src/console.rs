@@ -1,38 +1,81 @@
-//! The output of plugins, for debugging: only where a command has a console.
+//! The output of plugins, for debugging: only where a command has a console. A plugin imports a function that prints,
+//! or keeps its output and exports a function that returns it.
 
 use crate::call_state::CallState;
-use crate::component::CONSOLE;
+use crate::component::{CONSOLE, OUTPUT};
+use crate::plugin::Plugin;
 use std::fmt;
 use std::sync::Arc;
-use wasmtime::component::Linker;
+use wasmtime::Store;
+use wasmtime::component::{Instance, Linker};
 
-type Print = dyn Fn(&[u8]) + Send + Sync;
+/// Bytes of output of one call that are kept.
+const MAX_PRINTED: usize = 1 << 20;
+
+type Show = dyn Fn(&str, &[u8]) + Send + Sync;
 
 /// Gets what plugins print.
 #[derive(Clone)]
-pub struct Console(Arc<Print>);
+pub struct Console(Arc<Show>);
 
 // === impl Console ===
 
 impl Console {
-    /// Passes each text to this function.
-    pub fn new(print: impl Fn(&[u8]) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(print))
+    /// Passes the name of a plugin and what it has printed to this function, after each call in which it has.
+    pub fn new(show: impl Fn(&str, &[u8]) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(show))
     }
 
-    /// Connects the import of a component that prints.
-    pub(crate) fn connect(&self, linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
-        let print = self.0.clone();
-        let mut instance = linker.instance(CONSOLE)?;
-        instance.func_wrap("print", move |_, (text,): (Vec<u8>,)| {
-            print(&text);
-            Ok(())
-        })
+    /// Shows what a call has printed. `returned`: the instance, if it can be asked for what it keeps.
+    pub(crate) fn show(&self, plugin: &Plugin, store: &mut Store<CallState>, returned: Option<Instance>) {
+        if let Some(kept) = returned.and_then(|instance| kept(store, &instance)) {
+            store.data_mut().print(kept.as_bytes());
+        }
+        let printed = std::mem::take(&mut store.data_mut().printed);
+        if !printed.is_empty() {
+            (self.0)(plugin.name(), &printed);
+        }
     }
 }
 
 impl fmt::Debug for Console {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Console")
+    }
+}
+
+/// What an instance has kept. Its reply is there already, so a failure of this call has no other effect.
+fn kept(store: &mut Store<CallState>, instance: &Instance) -> Option<String> {
+    let output = instance.get_export_index(&mut *store, None, OUTPUT)?;
+    let take = instance.get_export_index(&mut *store, Some(&output), "take")?;
+    let take = instance.get_typed_func::<(), (String,)>(&mut *store, take);
+    let taken = take.and_then(|take| take.call(&mut *store, ()));
+    let taken = taken.inspect_err(|error| tracing::debug!(%error, "the output of a plugin cannot be taken"));
+    taken.ok().map(|(text,)| text)
+}
+
+/// Connects the import of a component that prints.
+pub(crate) fn connect(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
+    let mut instance = linker.instance(CONSOLE)?;
+    instance.func_wrap("print", |mut store, (text,): (Vec<u8>,)| {
+        store.data_mut().print(&text);
+        Ok(())
+    })
+}
+
+// === impl CallState ===
+
+impl CallState {
+    /// Keeps a text that the instance prints, up to a limit.
+    fn print(&mut self, text: &[u8]) {
+        let Some(room) = MAX_PRINTED.checked_sub(self.printed.len()) else {
+            return;
+        };
+        self.printed.extend_from_slice(text.get(..room).unwrap_or(text));
+        if text.len() > room {
+            let limit = MAX_PRINTED >> 10;
+            let rest = format!("\nmore than {limit} KiB of output; the rest is not shown\n");
+            self.printed.extend_from_slice(rest.as_bytes());
+        }
     }
 }

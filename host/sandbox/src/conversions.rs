@@ -160,7 +160,7 @@ impl From<View<'_>> for wit_objects::View {
     fn from(view: View<'_>) -> Self {
         Self {
             target: view.target.into(),
-            manifest: json::to_text(view.manifest),
+            manifest: json::to_text(view.manifest.tree),
             groups: view.groups.iter().map(Into::into).collect(),
             objects: view.objects.iter().map(json::to_text).collect(),
             more: Vec::new(),

@@ -97,6 +97,13 @@ impl Sandbox {
         self
     }
 
+    /// Drops what plugins print from now on.
+    #[must_use]
+    pub fn without_console(mut self) -> Self {
+        self.console = None;
+        self
+    }
+
     /// Reports what each call uses.
     #[must_use]
     pub fn with_meter(mut self, meter: Arc<dyn Meter>) -> Self {

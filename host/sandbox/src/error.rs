@@ -7,6 +7,9 @@ use boson_pipeline::codes::Code;
 use boson_pipeline::stage::StageError;
 use std::fmt;
 
+/// Begin of the message about a file.
+pub(crate) const CANNOT_BE_READ: &str = "cannot be read: ";
+
 /// Bytes of a message. It may quote names of a component, of any length.
 const LONGEST: usize = 1000;
 
@@ -17,6 +20,8 @@ pub enum FailureKind {
     Refused,
     /// It trapped.
     Trapped,
+    /// It raised an exception.
+    Exception,
     /// It exceeded its stack.
     TooDeep,
     /// It used up its fuel.
@@ -56,6 +61,7 @@ impl FailureKind {
         match self {
             Self::Refused => codes::PLUGIN_REFUSED,
             Self::Trapped => codes::PLUGIN_TRAPPED,
+            Self::Exception => codes::PLUGIN_EXCEPTION,
             Self::TooDeep => codes::PLUGIN_TOO_DEEP,
             Self::OutOfFuel => codes::PLUGIN_OUT_OF_FUEL,
             Self::OverBudget => codes::CONVERSION_OUT_OF_FUEL,
@@ -102,11 +108,12 @@ impl Failure {
     /// The failure as a diagnostic.
     pub fn diagnostic(&self) -> Diagnostic {
         let help = match self.kind {
-            FailureKind::Refused | FailureKind::Malformed => "fix the plugin, or rebuild it against `wit/`".to_string(),
-            FailureKind::Trapped if self.functions.is_empty() => {
+            FailureKind::Refused => refusal_help(&self.message).to_string(),
+            FailureKind::Malformed => REBUILD.to_string(),
+            FailureKind::Trapped | FailureKind::Exception if self.functions.is_empty() => {
                 "this is a defect of the plugin, not of your input".to_string()
             }
-            FailureKind::Trapped => format!(
+            FailureKind::Trapped | FailureKind::Exception => format!(
                 "this is a defect of the plugin, not of your input; active functions: {}",
                 self.functions.join(" < ")
             ),
@@ -119,6 +126,21 @@ impl Failure {
             FailureKind::Deadline => "try again when the machine is less busy".to_string(),
         };
         Diagnostic::error(self.kind.code(), self.to_string()).help(help)
+    }
+}
+
+const REBUILD: &str = "fix the plugin, or rebuild it against `wit/`";
+
+/// What to do about a plugin that was not loaded. A compiler in another process passes on only the message.
+fn refusal_help(message: &str) -> &'static str {
+    if message.starts_with(CANNOT_BE_READ) {
+        "check the path: a component is a file that ends in .wasm"
+    } else if message.starts_with("imports ") && message.contains("'wasi:") {
+        "build it without WASI: for JavaScript `componentize-qjs --sync --stub-wasi`, or `componentize-js -d stdio random \
+         clocks http fetch-event`; for Python `componentize-py componentize --stub-wasi`; for Rust the target \
+         `wasm32-unknown-unknown`; for Go `GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared`"
+    } else {
+        REBUILD
     }
 }
 

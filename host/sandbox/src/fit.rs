@@ -4,6 +4,7 @@
 use crate::account::Account;
 use crate::bindings::exports::boson as exports;
 use crate::call_state::CallState;
+use crate::component::{self, ABOUT};
 use crate::engine::Sandbox;
 use crate::error::{Failure, FailureKind};
 use crate::plugin::Plugin;
@@ -25,23 +26,48 @@ impl Sandbox {
             Ok(())
         });
         result?;
-        unfit.map_or(Ok(()), |error| {
-            let message = format!("does not have the functions of its stage: {error:#}");
+        unfit.map_or(Ok(()), |(interface, error)| {
+            let exports = self.interfaces(plugin).exports;
+            let found = exports.iter().find(|export| component::provides(export, interface));
+            let (functions, cause) = (functions(interface, plugin.stage), error.root_cause());
+            let message = format!(
+                "was built for another contract: {functions} of {} is not that of {interface}, which this host \
+                 offers: {cause}",
+                found.map_or(interface, String::as_str)
+            );
             Err(plugin.failure(FailureKind::Refused, message))
         })
     }
 }
 
-fn look_up(plugin: &Plugin, store: &mut Store<CallState>, instance: &Instance) -> wasmtime::Result<()> {
+/// `the function 'transform'`; of an interface with several functions, one of them differs.
+fn functions(interface: &str, stage: Stage) -> String {
+    let names: Vec<String> = match interface == ABOUT {
+        true => vec!["'describe'".to_string()],
+        false => component::interface(stage)
+            .1
+            .iter()
+            .map(|name| format!("'{name}'"))
+            .collect(),
+    };
+    format!("the function {}", names.join(" or "))
+}
+
+/// The interface whose functions differ, and how.
+fn look_up(
+    plugin: &Plugin,
+    store: &mut Store<CallState>,
+    instance: &Instance,
+) -> Result<(), (&'static str, wasmtime::Error)> {
     macro_rules! interface {
         ($path:path) => {{
             use $path as interface;
-            let found = interface::GuestIndices::new(&plugin.pre)?;
-            found.load(&mut *store, instance).map(drop)
+            let found = interface::GuestIndices::new(&plugin.pre);
+            found.and_then(|found| found.load(&mut *store, instance).map(drop))
         }};
     }
-    interface!(exports::types::about)?;
-    match plugin.stage {
+    interface!(exports::types::about).map_err(|error| (ABOUT, error))?;
+    let of_stage = match plugin.stage {
         Stage::Ops => interface!(exports::ops::operations),
         Stage::Variables => interface!(exports::variables::interpolation),
         Stage::Links => interface!(exports::links::resolution),
@@ -49,5 +75,6 @@ fn look_up(plugin: &Plugin, store: &mut Store<CallState>, instance: &Instance) -
         Stage::Bpm => interface!(exports::bpm::conversion),
         Stage::Resources => interface!(exports::resources::transformation),
         Stage::Checks => interface!(exports::checks::policy),
-    }
+    };
+    of_stage.map_err(|error| (component::interface(plugin.stage).0, error))
 }

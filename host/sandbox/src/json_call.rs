@@ -9,7 +9,8 @@ use crate::account::Account;
 use crate::component::{ABOUT, interface};
 use crate::conversions::FEATURES;
 use crate::engine::Sandbox;
-use crate::error::Failure;
+use crate::error::{Failure, FailureKind};
+use crate::exception;
 use crate::measures::Measures;
 use crate::plugin::Plugin;
 use boson_document::{Map, Tree, json};
@@ -131,6 +132,10 @@ impl Sandbox {
             return Err(JsonCallError::Arguments(message));
         }
         let value = result.map_err(|failure| JsonCallError::Plugin(Box::new(failure), measures))?;
+        if let Some(message) = value.as_ref().and_then(exception_in) {
+            let failure = self.failed(plugin, plugin.failure(FailureKind::Exception, message));
+            return Err(JsonCallError::Plugin(Box::new(failure), measures));
+        }
         let (value, failed) = match value {
             Some(Val::Result(Ok(value))) => (value.map_or(Tree::Null, |value| lift(&value, false)), false),
             Some(Val::Result(Err(value))) => (value.map_or(Tree::Null, |value| lift(&value, false)), true),
@@ -143,6 +148,16 @@ impl Sandbox {
             measures,
         })
     }
+}
+
+/// What a reply says about an exception.
+pub(crate) fn exception_in(reply: &Val) -> Option<String> {
+    let diagnostics = match reply {
+        Val::Result(Err(Some(diagnostics))) => diagnostics,
+        list @ Val::List(_) => list,
+        _ => return None,
+    };
+    exception::in_json(&lift(diagnostics, false))
 }
 
 fn lower_all<'a>(

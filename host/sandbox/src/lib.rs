@@ -20,6 +20,7 @@ mod description;
 mod digest;
 mod engine;
 mod error;
+mod exception;
 mod fit;
 mod frames;
 mod imports;

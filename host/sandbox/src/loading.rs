@@ -2,9 +2,10 @@
 
 use crate::cache::{self, Uncompiled};
 use crate::component::{self, CONSOLE};
+use crate::console;
 use crate::digest::Digest;
 use crate::engine::Sandbox;
-use crate::error::{Failure, FailureKind};
+use crate::error::{CANNOT_BE_READ, Failure, FailureKind};
 use crate::plugin::{Plugin, Source};
 use crate::wrapping;
 use boson_pipeline::Stage;
@@ -129,10 +130,11 @@ impl Sandbox {
             false => Ok(()),
         };
         let console = match &self.console {
-            Some(console) if kind.prints => console.connect(&mut linker),
+            Some(_) if kind.prints => console::connect(&mut linker),
             None if kind.prints => {
                 let message = format!(
-                    "imports {CONSOLE}, which only `host run-plugin` offers: build the plugin without this import"
+                    "imports {CONSOLE}, which only `host run-plugin`, `host plugin test` and `host convert -V` offer: build the \
+                     plugin without this import"
                 );
                 return Err(Failure::new(FailureKind::Refused, &name, message));
             }
@@ -171,7 +173,7 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let bound = u64::try_from(MAX_COMPONENT).unwrap_or(u64::MAX).saturating_add(1);
     File::open(path)
         .and_then(|file| file.take(bound).read_to_end(&mut bytes))
-        .map_err(|error| refused(format!("cannot be read: {error}")))?;
+        .map_err(|error| refused(format!("{CANNOT_BE_READ}{error}")))?;
     match bytes.len() > MAX_COMPONENT {
         true => Err(refused(format!("has more than {} MiB", MAX_COMPONENT >> 20))),
         false => Ok(bytes),

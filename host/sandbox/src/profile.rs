@@ -30,6 +30,8 @@ impl Sandbox {
         let profiler = Arc::new(Profiler::default());
         let sandbox = Self {
             profiler: Some(profiler.clone()),
+            // It prints the same in each call.
+            console: None,
             ..self.clone()
         };
         let (done, ends) = (AtomicBool::new(false), Instant::now() + time);

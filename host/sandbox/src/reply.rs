@@ -5,11 +5,12 @@ use crate::codes;
 use crate::description::words;
 use crate::engine::Sandbox;
 use crate::error::{Failure, FailureKind};
+use crate::exception;
 use crate::plugin::Plugin;
 use boson_document::contract::REQUIRED;
 use boson_document::{Pointer, Tree, json};
 use boson_pipeline::diagnostic::Related;
-use boson_pipeline::stage::{Reply, StageError, fail_on_errors};
+use boson_pipeline::stage::{MANIFEST, Reply, StageError, View, fail_on_errors};
 use boson_pipeline::{Diagnostic, Place, Severity, Stage};
 use std::cell::Cell;
 
@@ -33,6 +34,8 @@ pub(crate) struct Reading<'a> {
     documents: Vec<&'a str>,
     /// Objects that the call passed.
     objects: &'a [Tree],
+    /// The name of the document that the call passed as [`MANIFEST`].
+    manifest: Option<&'a str>,
     /// Characters that separate values in the documents read so far.
     separators: Cell<usize>,
 }
@@ -47,15 +50,17 @@ impl<'a> Reading<'a> {
             plugin,
             documents: documents.into_iter().collect(),
             objects: &[],
+            manifest: None,
             separators: Cell::new(0),
         }
     }
 
-    /// Checks replies of a call of `plugin` that passed these objects.
-    pub(crate) fn of_objects(sandbox: &'a Sandbox, plugin: &'a Plugin, objects: &'a [Tree]) -> Self {
+    /// Checks replies of a call of `plugin` that passed this view.
+    pub(crate) fn of_view(sandbox: &'a Sandbox, plugin: &'a Plugin, view: View<'a>) -> Self {
         Self {
-            objects,
-            ..Self::of(sandbox, plugin, [])
+            objects: view.objects,
+            manifest: Some(view.manifest.name),
+            ..Self::of(sandbox, plugin, [MANIFEST])
         }
     }
 
@@ -149,6 +154,9 @@ impl<'a> Reading<'a> {
     }
 
     fn diagnostics(&self, mut all: Vec<wit::Diagnostic>) -> Result<Vec<Diagnostic>, StageError> {
+        if let Some(message) = exception::in_reply(&all) {
+            return Err(self.failed(self.plugin.failure(FailureKind::Exception, message)));
+        }
         let more = all.len().saturating_sub(MAX_DIAGNOSTICS);
         all.truncate(MAX_DIAGNOSTICS);
         let kept: Result<Vec<Diagnostic>, StageError> =
@@ -220,8 +228,9 @@ impl Reading<'_> {
             wit::Place::Document(place) => {
                 self.passed("document", &place.document)?;
                 pointer(&place.pointer)?;
+                let manifest = self.manifest.filter(|_| place.document == MANIFEST);
                 Place {
-                    document: Some(place.document),
+                    document: Some(manifest.map_or(place.document, str::to_string)),
                     pointer: place.pointer,
                     ..Place::default()
                 }

@@ -11,9 +11,9 @@ use crate::reply::Reading;
 use crate::unchanged;
 use boson_document::{Tree, json};
 use boson_pipeline::stage::{
-    Addresses, Applied, Consumed, Definition, Deployment, Edit, GroupRequest, Interpolated, LinksRequest, Named,
-    Origin, Provider, Rendered, Reply, Resolved, ResolvedGroup, StageError, Template, Variable, VariableRules,
-    VariablesPlan, View,
+    Addresses, Applied, Consumed, Definition, Deployment, Edit, GroupRequest, Interpolated, LinksRequest, Maker, Named,
+    Origin, Provider, Rendered, Reply, Resolved, ResolvedGroup, Settings, StageError, Template, Variable,
+    VariableRules, VariablesPlan, View,
 };
 use boson_pipeline::{Author, Stage, Stages, resolved_document};
 use std::borrow::Cow;
@@ -51,6 +51,17 @@ fn documents<'a>(request: &LinksRequest<'a>) -> impl Iterator<Item = &'a str> {
 /// Names of the entries of a list of the manifest.
 fn named(entries: &[Tree]) -> impl Iterator<Item = &str> {
     entries.iter().map(|entry| entry.str("name").unwrap_or_default())
+}
+
+// === impl Plugins ===
+
+impl Plugins {
+    fn maker(&self, of: Maker<'_>) -> Option<Cow<'_, Plugin>> {
+        match of {
+            Maker::Bpm(group) => self.nth(Stage::Bpm, 0).map(|plugin| plugin.serving(group)),
+            Maker::Resources(nth) => self.nth(Stage::Resources, nth).map(Cow::Borrowed),
+        }
+    }
 }
 
 // === impl Stages for Plugins ===
@@ -338,7 +349,7 @@ impl Stages for Plugins {
             self.record_view((Stage::Resources, "transform"), deployment, view);
             return Ok((Vec::new(), Vec::new()));
         };
-        let reading = Reading::of_objects(&self.sandbox, plugin, view.objects);
+        let reading = Reading::of_view(&self.sandbox, plugin, view);
         let (request, context) = (wit_objects::View::from(view), context(plugin, of(deployment)));
         self.record((Stage::Resources, "transform"), Some(plugin), &request, &context);
         let reply = call!(
@@ -370,7 +381,7 @@ impl Stages for Plugins {
             self.record_view((Stage::Checks, "check"), deployment, view);
             return Ok(((), Vec::new()));
         };
-        let reading = Reading::of_objects(&self.sandbox, plugin, view.objects);
+        let reading = Reading::of_view(&self.sandbox, plugin, view);
         let (request, context) = (wit_objects::View::from(view), context(plugin, of(deployment)));
         self.record((Stage::Checks, "check"), Some(plugin), &request, &context);
         let reply = reply!(self, plugin, reading, exports::checks::policy, |guest, store| guest
@@ -392,5 +403,24 @@ impl Stages for Plugins {
             || Author::built_in(Stage::Bpm.name()),
             |plugin| plugin.serving(Some(group)).author(),
         )
+    }
+
+    fn below(&self, group: Option<&str>) -> Option<Box<dyn Stages>> {
+        let below = self.maker(Maker::Bpm(group))?.below.as_deref()?.clone();
+        Some(Box::new(Self::of_one(self.sandbox.clone(), below)))
+    }
+
+    fn settings(&self, of: Maker<'_>) -> Option<Settings> {
+        let plugin = self.maker(of)?;
+        Some(Settings {
+            tree: json::parse(plugin.settings()).ok()?,
+            document: plugin.settings_document.clone(),
+        })
+    }
+
+    fn with_settings(&self, of: Maker<'_>, settings: &Tree) -> Option<Box<dyn Stages>> {
+        let mut plugin = self.maker(of)?.into_owned();
+        plugin.settings = json::to_text(settings);
+        Some(Box::new(Self::of_one(self.sandbox.clone(), plugin)))
     }
 }

@@ -9,6 +9,7 @@ use crate::call_state::{Below, CallState, Crowded};
 use crate::component::interface;
 use crate::engine::Sandbox;
 use crate::error::{Failure, FailureKind};
+use crate::json_call::exception_in;
 use crate::measures::Measures;
 use crate::plugin::Plugin;
 use boson_pipeline::Stage;
@@ -64,6 +65,7 @@ impl Rule {
             below: Self::below(&self.sandbox, &self.plugin),
             calls_below: 0,
             fuel_below: 0,
+            printed: Vec::new(),
         }
     }
 
@@ -114,6 +116,13 @@ impl Below for Rule {
         caller.share = below.share;
         caller.peak = caller.peak.max(below.peak);
         caller.fuel_below = caller.fuel_below.saturating_add(measures.fuel);
+        let result = result.and_then(|reply| match exception_in(&reply) {
+            None => Ok(reply),
+            Some(message) => {
+                let failure = self.plugin.failure(FailureKind::Exception, message);
+                Err(FailedBelow(self.sandbox.failed(&self.plugin, failure)).into())
+            }
+        });
         result.map_err(|error| {
             // Crowded: the whole call runs again, with all the memory that it may have.
             if error.is::<Crowded>() || error.is::<FailedBelow>() {

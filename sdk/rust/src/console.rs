@@ -1,4 +1,5 @@
-//! Output for debugging. `host run-plugin` shows it; in all other commands, it is dropped.
+//! Output for debugging: `host run-plugin`, `host plugin test` and `host convert -V` show it. In all other commands, it
+//! is dropped.
 
 /// Shows a text.
 pub fn print(text: &str) {

@@ -91,6 +91,11 @@ impl Place {
         })
     }
 
+    /// A value in the manifest of a view, by a JSON pointer.
+    pub fn in_manifest(pointer: &str) -> Self {
+        Self::in_document("manifest", pointer)
+    }
+
     /// A value in a document of the call, by a JSON pointer.
     pub fn in_document(document: &str, pointer: &str) -> Self {
         Self::Document(DocumentPlace {
@@ -144,6 +149,11 @@ impl View {
             objects: objects.iter().map(Value::to_string).collect(),
             more: Vec::new(),
         }
+    }
+
+    /// The manifest, read.
+    pub fn manifest(&self) -> Value {
+        serde_json::from_str(&self.manifest).unwrap_or_default()
     }
 
     /// The objects, read.

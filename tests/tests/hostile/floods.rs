@@ -2,7 +2,7 @@
 
 use super::{SANDBOX, is_alive, load};
 use boson_document::Tree;
-use boson_pipeline::stage::{Deployment, Reply, Spread, StageError, View};
+use boson_pipeline::stage::{Deployment, Named, Reply, Spread, StageError, View};
 use boson_pipeline::{Diagnostic, Stages};
 use boson_sandbox::{CheckPolicy, Plugins};
 use boson_tests::component::component;
@@ -41,7 +41,10 @@ fn deployment() -> Deployment {
 fn view(manifest: &Tree) -> View<'_> {
     View {
         target: "quarks",
-        manifest,
+        manifest: Named {
+            name: "manifest.yml",
+            tree: manifest,
+        },
         groups: &[],
         objects: &[],
     }

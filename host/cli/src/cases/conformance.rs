@@ -4,6 +4,7 @@ use super::{Called, Case, Outcome, Tested, replies};
 use crate::plugins;
 use boson_document::Tree;
 use boson_pipeline::bundle::{Bundle, Writer, codes, kinds};
+use boson_pipeline::plain;
 use boson_pipeline::report::{self, Sources};
 use boson_pipeline::stage::{Edit, StageError};
 use boson_pipeline::{Diagnostic, Stage};
@@ -141,6 +142,29 @@ pub fn violation(sandbox: &Sandbox, plugin: &Plugin, case: &Case) -> Option<Diag
         Ok(Err(StageError::Plugin(failure))) => Some(*failure),
         _ => None,
     }
+}
+
+/// Whether a conversion can make this call: the host checks the objects of a view before it passes them.
+pub fn is_possible(case: &Case) -> bool {
+    let Some(view) = case.arguments.get("view") else {
+        return true;
+    };
+    let Ok(deployment) = deployment(&case.arguments) else {
+        return false;
+    };
+    let Some(Tree::Array(objects)) = view.get("objects") else {
+        return false;
+    };
+    let is_group = |group: &Tree| group.str("name").is_some();
+    let is_manifest = |manifest: &Tree| match manifest.get("instance_groups") {
+        None => manifest.as_object().is_some(),
+        Some(Tree::Array(groups)) => groups.iter().all(is_group),
+        Some(_) => false,
+    };
+    let mut bundle = Bundle::of_host(&deployment);
+    view.get("manifest").is_some_and(is_manifest)
+        && bundle.add(without_custom(objects.clone()), "the input").is_ok()
+        && objects.iter().all(plain::is_complete)
 }
 
 /// Errors about the objects that a plugin makes or changes.

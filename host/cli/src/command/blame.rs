@@ -12,7 +12,8 @@ use clap::Args;
 const EXAMPLES: &str = "\
 The command converts the deployment as `host convert` with the same options does, and writes nothing. Who wrote a field is exact: the \
 objects before and after each step are compared. Which inputs determine it is found by changing each of them and repeating the call of \
-the plugin, so inputs that have an effect only together are not found. For a plugin of the stage `resources`, its inputs are unknown. \
+the plugin, so inputs that have an effect only together are not found. Of the inputs of a plugin of the \
+stage `resources`, only its settings are known. \
 Values of variables are shown as `<redacted>`, and values in Secrets not at all.
 
 Examples:

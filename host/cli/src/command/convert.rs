@@ -15,6 +15,7 @@ use crate::folder;
 use crate::memory;
 use crate::output::{self, Color, Progress, Warnings};
 use crate::plugin_arguments::{PermissionArguments, PluginArguments, Replacement};
+use crate::printed::Printed;
 use crate::summary;
 use boson_pipeline::blame::{Blame, Question};
 use boson_pipeline::convert::Target;
@@ -154,13 +155,14 @@ impl From<TargetArgument> for Target {
 pub fn run(arguments: &ConvertArguments, color: Color) -> Result<(), Failed> {
     let mut sources = Sources::within(memory::of_documents(arguments.plugins.max_memory));
     let mut warnings = Vec::new();
-    let arguments = match with_defaults(arguments, &mut sources, &mut warnings) {
+    let mut arguments = match with_defaults(arguments, &mut sources, &mut warnings) {
         Ok(arguments) => arguments,
         Err(errors) => {
             output::show(&errors, &sources, color);
             return Err(Failed::Input);
         }
     };
+    arguments.plugins.printed = tracing::enabled!(tracing::Level::INFO).then(Printed::default);
     let arguments = &arguments;
     let begin = |directory: &PathBuf| Recording::begin(directory, &arguments.record_stage).map(Arc::new);
     let recording = arguments.record.as_ref().map(begin).transpose().map_err(|error| {

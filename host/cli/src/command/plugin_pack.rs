@@ -168,6 +168,7 @@ fn too_large(whole: usize, packed: Option<usize>) -> Option<Diagnostic> {
         let (whole, packed) = (packed::MAX_COMPONENT >> 20, packed::MAX_PACKED >> 20);
         let what = format!("the component has more than {whole} MiB, or more than {packed} MiB packed");
         Diagnostic::error(boson_controllers::codes::PLUGIN_TOO_LARGE, what)
+            .help("build it without debug information, or leave out packages that it does not use")
     })
 }
 
@@ -217,13 +218,15 @@ pub fn text_of(file: Option<&Path>) -> anyhow::Result<Option<String>> {
 /// # Errors
 /// It cannot be read, or no component can be made of it.
 pub fn component(path: &Path) -> Result<Vec<u8>, Box<Diagnostic>> {
-    match plugins::content(path, Console::Dropped)? {
-        Some(component) => Ok(component),
+    let bytes = match plugins::content(path, Console::Dropped)? {
+        Some(component) => component,
         None => std::fs::read(path).map_err(|error| {
             let message = format!("'{}' cannot be read: {error}", path.display());
-            Box::new(Diagnostic::error(codes::PLUGIN_PARTS_UNREADABLE, message))
-        }),
-    }
+            Box::new(Diagnostic::error(codes::PLUGIN_PARTS_UNREADABLE, message).help("check the path"))
+        })?,
+    };
+    // No operator would load it.
+    too_large(bytes.len(), None).map_or(Ok(bytes), |error| Err(Box::new(error)))
 }
 
 /// The interfaces of a component that can be used as a plugin.

@@ -8,6 +8,7 @@ use crate::exit::Failed;
 use crate::inputs;
 use crate::output::{self, Color};
 use crate::plugins;
+use crate::printed::Printed;
 use crate::storage::durable;
 use anyhow::Context;
 use boson_document::json;
@@ -71,6 +72,8 @@ pub struct TestArguments {
 struct Tests<'a> {
     arguments: &'a TestArguments,
     sandbox: &'a Sandbox,
+    /// What the plugin prints in the calls of cases.
+    printed: Printed,
     plugin: &'a Plugin,
     tested: Vec<Tested>,
     headroom: Headroom,
@@ -78,7 +81,8 @@ struct Tests<'a> {
 
 pub fn run(arguments: &TestArguments, color: Color) -> Result<(), Failed> {
     let mut sources = Sources::default();
-    let (sandbox, plugin, cases) = load(arguments, &mut sources).map_err(|errors| {
+    let printed = Printed::default();
+    let (sandbox, plugin, cases) = load(arguments, &printed, &mut sources).map_err(|errors| {
         output::show(&errors, &sources, color);
         Failed::Input
     })?;
@@ -86,14 +90,17 @@ pub fn run(arguments: &TestArguments, color: Color) -> Result<(), Failed> {
     let ours = cases.into_iter().filter(|(_, case)| case.stage == plugin.stage);
     let ours: Vec<Found> = ours.collect();
     let skipped = all - ours.len();
+    // What `describe` has printed.
+    output::print(&printed.take())?;
     let mut tests = Tests {
         arguments,
-        sandbox: &sandbox,
+        sandbox: &sandbox.clone().without_console(),
+        printed,
         plugin: &plugin,
         tested: Vec::new(),
         headroom: Headroom::default(),
     };
-    tests.compare(&ours)?;
+    tests.compare(&ours, &sandbox)?;
     if arguments.conformance || arguments.fuzz.is_some() {
         let mut inputs = edge::inputs(plugin.stage).map_err(anyhow::Error::msg)?;
         inputs.extend(ours.into_iter().map(|(_, case)| case));
@@ -113,17 +120,19 @@ impl Tests<'_> {
         Ok(())
     }
 
-    /// Compares the replies to cases with the expected ones.
-    fn compare(&mut self, cases: &[Found]) -> anyhow::Result<()> {
+    /// Compares the replies to cases with the expected ones, and shows what the plugin prints. `sandbox`: with a
+    /// console.
+    fn compare(&mut self, cases: &[Found], sandbox: &Sandbox) -> anyhow::Result<()> {
         for (folder, case) in cases {
             let update = self.arguments.update.then_some(folder.as_path());
-            let (outcome, measures, size) = test(self.sandbox, self.plugin, case, update)?;
+            let (outcome, measures, size) = test(sandbox, self.plugin, case, update)?;
             let one = Tested {
                 name: case.name.clone(),
                 measures,
                 outcome,
             };
             self.add(one, size)?;
+            output::print(&indented(&self.printed.take()))?;
         }
         Ok(())
     }
@@ -145,12 +154,15 @@ impl Tests<'_> {
             return Ok(());
         };
         let (mut called, mut most, mut failed) = (0, Measures::default(), Vec::new());
-        // A change may leave an input that the function does not accept.
+        // A change may leave an input that the host never passes.
         for (number, input) in (0..count.saturating_mul(20)).zip(inputs.iter().cycle()) {
             if called == count || failed.len() == FAILURES {
                 break;
             }
             let changed = fuzz::changed(input, number);
+            if !conformance::is_possible(&changed) {
+                continue;
+            }
             let Ok(measures) = self.answered(&changed, &mut failed)? else {
                 continue;
             };
@@ -211,13 +223,18 @@ impl Tests<'_> {
 /// A case, and its folder.
 type Found = (PathBuf, Case);
 
-fn load(arguments: &TestArguments, sources: &mut Sources) -> Result<(Sandbox, Plugin, Vec<Found>), Vec<Diagnostic>> {
+fn load(
+    arguments: &TestArguments,
+    printed: &Printed,
+    sources: &mut Sources,
+) -> Result<(Sandbox, Plugin, Vec<Found>), Vec<Diagnostic>> {
     let settings = arguments
         .settings
         .as_ref()
         .map(|file| inputs::secret_file(file, sources));
     let settings = settings.transpose().map_err(|error| vec![*error])?;
     let sandbox = plugins::sandbox(Limits::default()).map_err(|failure| vec![failure.diagnostic()])?;
+    let sandbox = sandbox.with_console(printed.console());
     let plugin = plugins::alone(&sandbox, &arguments.component, settings.as_ref())?;
     let cases = arguments.cases.as_deref().map(folders::read_all).transpose()?;
     Ok((sandbox, plugin, cases.unwrap_or_default()))
@@ -258,15 +275,13 @@ fn line(one: &Tested) -> String {
     match &one.outcome {
         Outcome::Passed => format!("ok       {name}\n"),
         Outcome::Updated => format!("updated  {name}\n"),
-        Outcome::Failed(lines) => {
-            let lines: String = lines
-                .iter()
-                .flat_map(|text| text.lines())
-                .map(|line| format!("         {line}\n"))
-                .collect();
-            format!("FAILED   {name}\n{lines}")
-        }
+        Outcome::Failed(lines) => format!("FAILED   {name}\n{}", indented(&lines.join("\n"))),
     }
+}
+
+/// Lines below that of a case.
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("         {line}\n")).collect()
 }
 
 fn summary(tested: &[Tested], skipped: usize, headroom: &Headroom) -> String {

@@ -8,30 +8,27 @@ use crate::files;
 use crate::inputs;
 use crate::output::{self, Color};
 use crate::plugins;
+use crate::printed::Printed;
 use boson_document::{Tree, json};
 use boson_pipeline::diagnostic::Related;
 use boson_pipeline::report::{self, Sources, clean};
+use boson_pipeline::stage::MANIFEST;
 use boson_pipeline::{Diagnostic, Place, Severity};
 use boson_sandbox::json_call::{JsonCallError, JsonReply};
-use boson_sandbox::{Console, Limits, Measures, Plugin, Profile, Sandbox};
+use boson_sandbox::{Limits, Measures, Plugin, Profile, Sandbox};
 use clap::Args;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// How long `--profile` repeats a call.
 const PROFILED: Duration = Duration::from_secs(1);
 /// Functions of a profile that are shown.
 const MAX_FUNCTIONS: usize = 20;
-/// Bytes of output of a plugin that are shown.
-const MAX_PRINTED: usize = 1 << 20;
 
 const EXAMPLES: &str = "\
 The input is one JSON object with the members `request` (`view` for `resources` and `checks`) and, if necessary, `context`, as \
 documented in `wit/`. Write JSON where the contract has JSON text. If the context has no `settings`, --settings applies, otherwise \
-{}. A wrapper calls the built-in plugin of its stage. What a plugin prints is shown on standard error; in all other commands, it is \
-dropped.
+{}. A wrapper calls the built-in plugin of its stage. What a plugin prints is shown on standard error.
 
 Examples:
   host run-plugin target/plugins/ops.wasm --call find <<< \
@@ -84,17 +81,15 @@ pub fn run(arguments: &RunPluginArguments, color: Color) -> Result<(), Failed> {
     let settings = settings.transpose().map_err(|one| fail(vec![*one], &sources))?;
     let limits = limits(arguments);
     let sandbox = plugins::sandbox(limits.clone()).map_err(|failure| fail(vec![failure.diagnostic()], &sources))?;
-    let printed = Arc::new(Printed::default());
-    let console = printed.clone();
-    let sandbox = sandbox.with_console(Console::new(move |text| console.show(text)));
+    let printed = Printed::default();
+    let sandbox = sandbox.with_console(printed.console());
     let plugin =
         plugins::alone(&sandbox, &arguments.component, settings.as_ref()).map_err(|all| fail(all, &sources))?;
     let call = call(arguments, &sandbox, &plugin).map_err(|one| fail(vec![*one], &sources))?;
     register(&call.arguments, &mut sources);
     let result = sandbox.call_json(&plugin, &call.function, &call.arguments);
+    output::complain(&printed.take());
     if arguments.profile {
-        // It prints the same in each call.
-        printed.is_silent.store(true, Ordering::Relaxed);
         let profile = sandbox.profile(&plugin, &call.function, &call.arguments, PROFILED);
         output::complain(&profiled(&profile, &result));
     }
@@ -125,34 +120,6 @@ pub fn run(arguments: &RunPluginArguments, color: Color) -> Result<(), Failed> {
         (Some(_), None) => {
             output::complain("the recording has no reply to compare with\n");
             outcome
-        }
-    }
-}
-
-/// What the plugin has printed.
-#[derive(Default)]
-struct Printed {
-    bytes: AtomicUsize,
-    /// Nothing more is shown.
-    is_silent: AtomicBool,
-}
-
-// === impl Printed ===
-
-impl Printed {
-    /// Shows a text on standard error, with control characters made visible, up to a limit.
-    fn show(&self, text: &[u8]) {
-        if self.is_silent.load(Ordering::Relaxed) {
-            return;
-        }
-        let before = self.bytes.fetch_add(text.len(), Ordering::Relaxed);
-        let room = MAX_PRINTED.saturating_sub(before);
-        let shown = String::from_utf8_lossy(&text[..room.min(text.len())]);
-        output::complain(&clean::part(&shown));
-        if room < text.len() {
-            self.is_silent.store(true, Ordering::Relaxed);
-            let limit = MAX_PRINTED >> 10;
-            output::complain(&format!("\nmore than {limit} KiB of output; the rest is not shown\n"));
         }
     }
 }
@@ -244,6 +211,9 @@ fn input(arguments: &RunPluginArguments, function: &str) -> Result<Tree, Box<Dia
 
 /// Lets diagnostics show excerpts: documents of the input, by the names that the input gives them.
 fn register(input: &Tree, sources: &mut Sources) {
+    if let Some(manifest) = input.get("view").and_then(|view| view.get("manifest")) {
+        sources.add_tree(MANIFEST, manifest);
+    }
     let Some(request) = input.get("request") else { return };
     let mut add = |name: Option<&str>, tree: Option<&Tree>| {
         if let (Some(name), Some(tree)) = (name, tree) {

@@ -313,12 +313,11 @@ impl Read {
             ..*asked
         };
         let (done, reported) = self.stored(stages, document, options, &asked).map_err(|errors| {
-            let mut known = self.secrets(&self.table.to_tree());
-            known.add(self.secrets(&self.store.to_tree()));
+            let mut known = self.secrets();
             known.except_names(&refused.borrow());
             known.scrub(errors, shown)
         })?;
-        let mut secrets = self.secrets(&done.values);
+        let mut secrets = self.secrets_of(&done.values);
         secrets.except_names(&done.document);
         warnings.extend(secrets.scrub(reported, shown));
         if self.store_file.is_none() && self.store.changed() {
@@ -338,7 +337,14 @@ impl Read {
         })
     }
 
-    fn secrets(&self, values: &Tree) -> Secrets {
+    /// The values that are given, stored, or generated so far.
+    pub fn secrets(&self) -> Secrets {
+        let mut known = self.secrets_of(&self.table.to_tree());
+        known.add(self.secrets_of(&self.store.to_tree()));
+        known
+    }
+
+    fn secrets_of(&self, values: &Tree) -> Secrets {
         Secrets::of(values).except(self.plain.iter().map(String::as_str))
     }
 

@@ -51,9 +51,14 @@ impl Language {
             Self::Js => "You need Node.js with `npm`, which installs `componentize-qjs`.",
             Self::Python => "You need Python 3.10 or later, which installs `componentize-py` in a virtual environment.",
             Self::Go => {
-                "You need Go 1.25 or later, and `wit-bindgen`: `cargo install wit-bindgen-cli --version 0.61.1`."
+                "You need Go 1.25 or later, and `wit-bindgen`, which Rust's `cargo` installs: `cargo install wit-bindgen-cli --version 0.61.1`."
             }
         }
+    }
+
+    /// Whether plugins export what they print: only these languages would need an import for it otherwise.
+    pub fn exports_output(self) -> bool {
+        matches!(self, Self::Js | Self::Python)
     }
 
     /// The rules of the Makefile that build the component.
@@ -88,6 +93,11 @@ impl Language {
             Self::Js => vec![
                 file("package.json", include_str!("../../templates/js/package.json.in")),
                 file("plugin.js", template!(stage, "js", "js")),
+                file(
+                    "boson/console.js",
+                    include_str!("../../templates/js/boson/console.js.in"),
+                ),
+                file("boson/entry.js", include_str!("../../templates/js/boson/entry.js.in")),
             ],
             Self::Python => vec![
                 file(
@@ -95,6 +105,10 @@ impl Language {
                     include_str!("../../templates/python/requirements.txt.in"),
                 ),
                 file("plugin.py", template!(stage, "python", "py")),
+                file(
+                    "boson/entry.py",
+                    include_str!("../../templates/python/boson/entry.py.in"),
+                ),
             ],
             Self::Go => vec![
                 file(

@@ -14,6 +14,7 @@ use boson_pipeline::Stage;
 
 const README: &str = include_str!("../../templates/README.md.in");
 const MAKEFILE: &str = include_str!("../../templates/Makefile.in");
+const WORLD: &str = include_str!("../../templates/world.wit.in");
 
 /// What the plugin is.
 #[derive(Clone, Debug)]
@@ -47,6 +48,12 @@ impl New {
         files.extend(sources.map(|(path, template)| (self.filled(&path), self.filled(template))));
         match self.language {
             Language::Rust => files.extend(sdk::files()),
+            language if language.exports_output() => {
+                let [(stage, text), types] = wit_files(self.stage);
+                files.push(("wit/world.wit".into(), self.filled(WORLD)));
+                files.push((format!("wit/deps/{}/{stage}", self.stage), text.to_string()));
+                files.push((format!("wit/{}", types.0), types.1.to_string()));
+            }
             _ => files.extend(wit_files(self.stage).map(|(path, text)| (format!("wit/{path}"), text.to_string()))),
         }
         let reply = match self.stage {

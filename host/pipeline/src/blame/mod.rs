@@ -287,20 +287,13 @@ impl Tracing<'_> {
     /// Who wrote a field of an object that plugins returned.
     fn writer(&self, object: &Tree, field: &Pointer) -> Step {
         let mut after = &self.calls.last;
-        for (author, before) in self.calls.transforms.iter().rev() {
-            let (old, new) = (value_in(before, object, field), value_in(after, object, field));
-            if old != new {
-                let is_new = !before.iter().any(|one| is_same(one, object));
-                let what = match (is_new, old.is_some()) {
-                    (true, _) => format!("added {}", called(object)),
-                    (false, false) => format!("added {field} to {}", called(object)),
-                    (false, true) => format!("changed {field} of {}", called(object)),
-                };
+        for (nth, (author, before)) in self.calls.transforms.iter().enumerate().rev() {
+            if value_in(before, object, field) != value_in(after, object, field) {
                 return Step {
                     by: author.called.clone(),
-                    what,
-                    inputs: Vec::new(),
-                    unknown: vec!["which part of its input or settings it used: it sees all objects".into()],
+                    what: change(before, object, field),
+                    inputs: origins::settings_of_transform(self.stages, self.inputs, self.calls, nth, (object, field)),
+                    unknown: vec!["which part of the view it used: it sees all objects".into()],
                 };
             }
             after = before;
@@ -314,14 +307,26 @@ impl Tracing<'_> {
         let groups = self.calls.groups.iter();
         match groups.clone().find(|call| has(&call.objects)) {
             Some(call) if value_in(&call.objects, object, field).is_some() => {
-                let step = origins::of_group(self.stages, self.inputs, call, (object, field));
-                let by = self.stages.group_author(resolved_document::name(&call.group)).called;
-                Step { by, ..step }
+                let group = resolved_document::name(&call.group);
+                let made = |stages: &dyn Stages| Some(stages.convert_group(&call.request(self.inputs)).ok()?.0);
+                layer(self.stages, Some(group), (object, field), &made, &|stages| Step {
+                    by: stages.group_author(group).called,
+                    ..origins::of_group(stages, self.inputs, call, (object, field))
+                })
             }
             None if value_in(&self.calls.of_deployment, object, field).is_some() => {
-                let step = origins::of_deployment(self.stages, self.inputs, (object, field));
-                let by = self.stages.author(Stage::Bpm, 0).called;
-                Step { by, ..step }
+                let Inputs {
+                    deployment,
+                    manifest,
+                    variables,
+                    ..
+                } = self.inputs;
+                let made =
+                    |stages: &dyn Stages| Some(stages.convert_deployment(deployment, *manifest, variables).ok()?.0);
+                layer(self.stages, None, (object, field), &made, &|stages| Step {
+                    by: stages.author(Stage::Bpm, 0).called,
+                    ..origins::of_deployment(stages, self.inputs, (object, field))
+                })
             }
             _ => Step {
                 by: "host".into(),
@@ -329,5 +334,38 @@ impl Tracing<'_> {
                 ..Step::default()
             },
         }
+    }
+}
+
+/// What a plugin did that got these objects, and returned an object with this field.
+fn change(before: &[Tree], object: &Tree, field: &Pointer) -> String {
+    let is_new = !before.iter().any(|one| is_same(one, object));
+    match (is_new, value_in(before, object, field).is_some()) {
+        (true, _) => format!("added {}", called(object)),
+        (false, false) => format!("added {field} to {}", called(object)),
+        (false, true) => format!("changed {field} of {}", called(object)),
+    }
+}
+
+/// The step of the innermost plugin that gives the field its value, where wrappers are around the rule. `made`: the
+/// objects that a plugin with all below it returns for the same request.
+fn layer(
+    stages: &dyn Stages,
+    group: Option<&str>,
+    (object, field): (&Tree, &Pointer),
+    made: &dyn Fn(&dyn Stages) -> Option<Vec<Tree>>,
+    step: &dyn Fn(&dyn Stages) -> Step,
+) -> Step {
+    let Some(below) = stages.below(group) else {
+        return step(stages);
+    };
+    let value = |made: &Option<Vec<Tree>>| value_in(made.as_deref().unwrap_or_default(), object, field);
+    let inner = made(&*below);
+    if value(&inner) == value(&made(stages)) {
+        return layer(&*below, group, (object, field), made, step);
+    }
+    Step {
+        what: change(inner.as_deref().unwrap_or_default(), object, field),
+        ..step(stages)
     }
 }

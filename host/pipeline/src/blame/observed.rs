@@ -1,9 +1,10 @@
 //! Stages that remember what the plugins of `bpm` and `resources` got and returned.
 
 use crate::author::Author;
+use crate::convert::Inputs;
 use crate::stage::{
-    Addresses, Applied, Deployment, Edit, GroupRequest, Interpolated, JobFiles, LinksRequest, Named, Rendered, Reply,
-    Resolved, Template, Variable, VariableRules, VariablesPlan, View,
+    Addresses, Applied, Deployment, Edit, GroupRequest, GroupSummary, Interpolated, JobFiles, LinksRequest, Named,
+    Rendered, Reply, Resolved, Template, Variable, VariableRules, VariablesPlan, View,
 };
 use crate::{Stage, Stages};
 use boson_document::Tree;
@@ -24,6 +25,8 @@ pub struct Calls {
     pub of_deployment: Vec<Tree>,
     /// The plugins of `resources`, each with the objects before it.
     pub transforms: Vec<(Author, Vec<Tree>)>,
+    /// The groups that they see.
+    pub summaries: Vec<GroupSummary>,
     /// The objects after all of them.
     pub last: Vec<Tree>,
 }
@@ -39,6 +42,22 @@ pub struct GroupCall {
     pub resolved_secret: String,
     /// The reply.
     pub objects: Vec<Tree>,
+}
+
+// === impl GroupCall ===
+
+impl GroupCall {
+    /// The request.
+    pub fn request<'c>(&'c self, inputs: &Inputs<'c>) -> GroupRequest<'c> {
+        GroupRequest {
+            deployment: inputs.deployment,
+            group: &self.group,
+            document_name: inputs.manifest.name,
+            pointer: &self.pointer,
+            jobs: self.jobs.clone(),
+            resolved_secret: &self.resolved_secret,
+        }
+    }
 }
 
 // === impl Observed ===
@@ -127,7 +146,10 @@ impl Stages for Observed<'_> {
 
     fn transform(&self, nth: usize, deployment: &Deployment, view: View<'_>) -> Reply<Vec<Edit>> {
         let author = self.stages.author(Stage::Resources, nth);
-        self.calls().transforms.push((author, view.objects.to_vec()));
+        let mut calls = self.calls();
+        calls.transforms.push((author, view.objects.to_vec()));
+        calls.summaries = view.groups.to_vec();
+        drop(calls);
         self.stages.transform(nth, deployment, view)
     }
 

@@ -2,12 +2,14 @@
 //! rendered bpm.yml files, and of the command's options.
 
 use super::influence::{CALLS, Influences, influences};
-use super::observed::GroupCall;
+use super::observed::{Calls, GroupCall};
 use super::{FIELDS, Input, Step, called, value_in};
-use crate::Stages;
+use crate::bundle::{Bundle, Writer};
 use crate::convert::{Inputs, places};
 use crate::diagnostic::{Diagnostic, Place};
-use crate::stage::{Deployment, GroupRequest, JobFiles, Named};
+use crate::resolved_document;
+use crate::stage::{Deployment, GroupRequest, JobFiles, Maker, Named, Settings, View};
+use crate::{Stage, Stages};
 use boson_document::{Pointer, Tree};
 
 /// The step that made a field of an object of an instance group.
@@ -22,16 +24,18 @@ pub fn of_group(
         .with("group", call.group.clone())
         .with("bpm", Tree::Array(call.jobs.iter().map(bpm).collect()))
         .with("options", options(inputs.deployment));
+    let maker = Maker::Bpm(Some(resolved_document::name(&call.group)));
+    let (input, settings) = with_settings(input, stages, maker);
     let found = influences(&input, &|input| {
         let deployment = with_options(inputs.deployment, input.get("options")?);
         let request = GroupRequest {
             deployment: &deployment,
             group: input.get("group")?,
-            document_name: inputs.manifest.name,
-            pointer: &call.pointer,
             jobs: with_bpm(&call.jobs, input.items("bpm")),
-            resolved_secret: &call.resolved_secret,
+            ..call.request(inputs)
         };
+        let changed = changed_settings(stages, maker, &settings, input);
+        let stages = changed.as_deref().unwrap_or(stages);
         value_in(&stages.convert_group(&request).ok()?.0, object, field)
     });
     let group = call.group.items("instance_groups").first();
@@ -41,7 +45,7 @@ pub fn of_group(
     step(
         format!("made {}{container} from the instance group '{group}'", called(object)),
         &found,
-        &|place| input_of_group(inputs, call, place),
+        &|place| of_settings(&settings, place.tokens()).or_else(|| input_of_group(inputs, call, place)),
     )
 }
 
@@ -71,6 +75,8 @@ pub fn of_deployment(stages: &dyn Stages, inputs: &Inputs<'_>, (object, field): 
             Tree::Array(inputs.variables.iter().map(variable).collect()),
         )
         .with("options", options(inputs.deployment));
+    let maker = Maker::Bpm(None);
+    let (input, settings) = with_settings(input, stages, maker);
     let found = influences(&input, &|input| {
         let deployment = with_options(inputs.deployment, input.get("options")?);
         let mut variables = inputs.variables.to_vec();
@@ -83,6 +89,8 @@ pub fn of_deployment(stages: &dyn Stages, inputs: &Inputs<'_>, (object, field): 
             name: inputs.manifest.name,
             tree: input.get("manifest")?,
         };
+        let changed = changed_settings(stages, maker, &settings, input);
+        let stages = changed.as_deref().unwrap_or(stages);
         let made = stages.convert_deployment(&deployment, manifest, &variables).ok()?.0;
         value_in(&made, object, field)
     });
@@ -92,6 +100,7 @@ pub fn of_deployment(stages: &dyn Stages, inputs: &Inputs<'_>, (object, field): 
         &|place| {
             let (first, rest) = place.tokens().split_first()?;
             match first.as_str() {
+                SETTINGS => of_settings(&settings, place.tokens()),
                 "manifest" => Some(in_manifest(inputs, &Pointer::from(rest.to_vec()))),
                 "variables" => {
                     let (nth, rest) = rest.split_first()?;
@@ -102,6 +111,85 @@ pub fn of_deployment(stages: &dyn Stages, inputs: &Inputs<'_>, (object, field): 
             }
         },
     )
+}
+
+/// The settings of a plugin of `resources` that determine a field.
+pub fn settings_of_transform(
+    stages: &dyn Stages,
+    inputs: &Inputs<'_>,
+    calls: &Calls,
+    nth: usize,
+    (object, field): (&Tree, &Pointer),
+) -> Vec<Input> {
+    let maker = Maker::Resources(nth);
+    let (input, settings) = with_settings(Tree::object(), stages, maker);
+    let Some((_, before)) = calls.transforms.get(nth) else {
+        return Vec::new();
+    };
+    let view = View {
+        target: inputs.target.name(),
+        manifest: Named {
+            tree: inputs.without_values,
+            ..inputs.manifest
+        },
+        groups: &calls.summaries,
+        objects: before,
+    };
+    let found = influences(&input, &|input| {
+        let changed = changed_settings(stages, maker, &settings, input)?;
+        let edits = changed.transform(0, inputs.deployment, view).ok()?.0;
+        let mut bundle = Bundle::of_host(inputs.deployment).with_kinds(inputs.permissions.kinds());
+        bundle.add(before.clone(), "the host").ok()?;
+        let author = &changed.author(Stage::Resources, 0);
+        let is_ordered = true;
+        bundle.edit(edits, Writer { author, is_ordered }).ok()?;
+        value_in(bundle.objects(), object, field)
+    });
+    let all = found.value.iter().take(FIELDS);
+    all.filter_map(|place| of_settings(&settings, place.tokens())).collect()
+}
+
+/// The member of an input with the settings of the plugin.
+const SETTINGS: &str = "settings";
+
+/// An input with the settings of the plugin.
+fn with_settings(input: Tree, stages: &dyn Stages, maker: Maker<'_>) -> (Tree, Option<Settings>) {
+    let settings = stages.settings(maker);
+    let input = match &settings {
+        Some(settings) => input.with(SETTINGS, settings.tree.clone()),
+        None => input,
+    };
+    (input, settings)
+}
+
+/// The plugin with the settings of an input; `None` if it has its own.
+fn changed_settings(
+    stages: &dyn Stages,
+    maker: Maker<'_>,
+    own: &Option<Settings>,
+    input: &Tree,
+) -> Option<Box<dyn Stages>> {
+    let settings = input.get(SETTINGS)?;
+    let is_own = own.as_ref().is_some_and(|own| own.tree == *settings);
+    match (maker, is_own) {
+        (Maker::Bpm(_), true) => None,
+        _ => stages.with_settings(maker, settings),
+    }
+}
+
+fn of_settings(settings: &Option<Settings>, tokens: &[String]) -> Option<Input> {
+    let (first, rest) = tokens.split_first().filter(|(first, _)| *first == SETTINGS)?;
+    let pointer = Pointer::from(rest.to_vec());
+    let document = settings.as_ref()?.document.clone();
+    Some(Input {
+        of: format!("the {first} of the plugin"),
+        place: document.map(|document| Place {
+            document: Some(document),
+            pointer: Some(pointer.to_string()),
+            ..Place::default()
+        }),
+        pointer: Some(pointer),
+    })
 }
 
 fn step(what: String, found: &Influences, input: &dyn Fn(&Pointer) -> Option<Input>) -> Step {

@@ -1,6 +1,10 @@
 //! Explanations of the diagnostics about objects that plugins return.
 
 boson_document::codes! {
+    BUNDLE_ALL_REMOVED = "bundle-all-removed", "A resource plugin removed all objects",
+        "The deployment has no objects after this plugin of the stage `resources`. In a cluster, the operator deletes all \
+         that it has created for the deployment, except claims and generated values. Check which objects the plugin \
+         removes, and its settings.";
     BUNDLE_DUPLICATE_OBJECT = "bundle-duplicate-object", "Two objects have the same kind and name",
         "One object would overwrite the other. Names of objects come from the names of the deployment, its instance \
          groups and its variables, in lower case and with `-` in place of `_`: rename one of these. A resource \
@@ -45,7 +49,8 @@ boson_document::codes! {
          `--allow-kind PLUGIN:GROUP/VERSION/Kind` for one plugin.";
     BUNDLE_NO_SUCH_OBJECT = "bundle-no-such-object", "A resource plugin changes an object that does not exist",
         "A patch or removal identifies an object by `apiVersion`, kind and name. No object has this name, or an \
-         earlier plugin has removed it.";
+         earlier plugin has removed it. The workload of an instance group is a QuarksStatefulSet, or a QuarksJob for an \
+         errand; StatefulSets and Jobs are made of them after all plugins.";
     BUNDLE_NOT_JSON = "bundle-not-json", "An object contains a value that Kubernetes cannot store",
         "Keys of objects must be strings, and numbers must be finite. A key such as `7:` or a number such as `.nan` \
          comes from a YAML document.";

@@ -206,9 +206,14 @@ impl Bundle {
         if reported.iter().any(Diagnostic::is_error) {
             return Err(reported);
         }
+        let all_removed = edited.objects.is_empty() && !self.objects.is_empty();
+        let all_removed = all_removed.then(|| {
+            let warning = Diagnostic::warning(codes::BUNDLE_ALL_REMOVED, "all objects of the deployment were removed");
+            by(warning, &writer.author.called)
+        });
         edited.writers = writers;
         *self = edited;
-        Ok(reported)
+        Ok(reported.into_iter().chain(all_removed).collect())
     }
 
     /// Drops the objects with these indexes.
@@ -317,8 +322,32 @@ impl Bundle {
                 "There is no {} '{}' of {} to change",
                 wanted.kind, wanted.name, wanted.api_version
             );
-            Box::new(Diagnostic::error(codes::BUNDLE_NO_SUCH_OBJECT, message))
+            let error = Diagnostic::error(codes::BUNDLE_NO_SUCH_OBJECT, message);
+            Box::new(match self.made_into(wanted) {
+                Some(help) => error.help(help),
+                None => {
+                    let same_kind = |object: &&Tree| object.str("kind") == Some(&wanted.kind);
+                    error.suggest(&wanted.name, self.objects.iter().filter(same_kind).map(name))
+                }
+            })
         })
+    }
+
+    /// The object to change instead, if the wanted one is made of it after all plugins.
+    fn made_into(&self, wanted: &ObjectReference) -> Option<String> {
+        let (kind, template) = match wanted.kind.as_str() {
+            "StatefulSet" => ("QuarksStatefulSet", ", whose `spec.template` is the StatefulSet"),
+            "Job" => ("QuarksJob", ", whose `spec.template` is the Job"),
+            "Secret" => ("QuarksSecret", ", which the Secret is made of"),
+            _ => return None,
+        };
+        let ours = self.objects.iter().filter(|object| object.str("kind") == Some(kind));
+        // The made object has a longer name, such as `nats-broker-z0-v1`.
+        let source = ours
+            .map(name)
+            .filter(|name| wanted.name.starts_with(name))
+            .max_by_key(|name| name.len())?;
+        Some(format!("change {kind} '{source}' of {}{template}", labels::API_VERSION))
     }
 
     /// Adds the deployment's namespace and labels.

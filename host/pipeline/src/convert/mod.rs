@@ -42,6 +42,7 @@ mod rendering;
 pub mod selection;
 pub mod shared_links;
 pub mod stored_documents;
+mod target;
 mod transform;
 
 pub use codes::ALL as CODES;
@@ -51,6 +52,7 @@ pub use needed::{missing, releases, resolve_latest, specs};
 pub use objects::{Converted, Group, Objects, granted, objects, together};
 pub use render::{Origin, Rendered, render};
 pub use rendering::Failure;
+pub use target::Target;
 pub use transform::{Overview, has_hooks, is_skipped_check, transform};
 
 use crate::bundle::{Bundle, Permissions};
@@ -62,27 +64,6 @@ use crate::stage::{Deployment, External, JobFiles, Named, ResolvedGroup, StageEr
 use crate::yaml;
 use boson_document::Tree;
 use boson_manifest::names::Names;
-
-/// The kind of objects to create.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// Objects of the operator, as it would create them.
-    Quarks,
-    /// Objects that any cluster accepts.
-    Kubernetes,
-}
-
-// === impl Target ===
-
-impl Target {
-    /// Its name, for plugins and on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Quarks => "quarks",
-            Self::Kubernetes => "kubernetes",
-        }
-    }
-}
 
 /// Inputs of a conversion.
 pub struct Inputs<'a> {
@@ -240,7 +221,10 @@ impl Run<'_> {
         let bundle = Bundle::with_rules(inputs.deployment, granted, inputs.permissions, inputs.manifest.tree);
         let overview = Overview {
             target: inputs.target.name(),
-            manifest: inputs.without_values,
+            manifest: Named {
+                tree: inputs.without_values,
+                ..inputs.manifest
+            },
             groups: &groups.resolved.iter().collect::<Vec<_>>(),
         };
         let objects = transform(

@@ -3,11 +3,12 @@
 
 use super::context;
 use super::objects::Converted;
+use super::target::Target;
 use crate::bundle::{Bundle, Writer};
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::plain::active;
+use crate::plain::{active, places};
 use crate::resolved_document::{self, quarks};
-use crate::stage::{Deployment, GroupSummary, JobSummary, ResolvedGroup, Stage, StageError, Stages, View};
+use crate::stage::{Deployment, GroupSummary, JobSummary, Named, ResolvedGroup, Stage, StageError, Stages, View};
 use boson_document::Tree;
 
 /// What plugins see besides the objects.
@@ -16,7 +17,7 @@ pub struct Overview<'a> {
     /// `quarks` or `kubernetes`.
     pub target: &'a str,
     /// The manifest with its ops files; placeholders are not replaced.
-    pub manifest: &'a Tree,
+    pub manifest: Named<'a>,
     /// The converted groups.
     pub groups: &'a [&'a ResolvedGroup],
 }
@@ -52,8 +53,9 @@ pub fn transform(
     };
     for nth in 0..stages.transforms() {
         let reply = stages.transform(nth, deployment, view.with_objects(bundle.objects()));
-        let (edits, notes) = reply.map_err(StageError::into_diagnostics)?;
-        reported.extend(notes);
+        let shown = |found| shown(found, overview.target, bundle.objects());
+        let (edits, notes) = reply.map_err(|error| shown(error.into_diagnostics()))?;
+        reported.extend(shown(notes));
         let writer = Writer {
             author: &stages.author(Stage::Resources, nth),
             is_ordered: stages.is_ordered(nth),
@@ -96,7 +98,7 @@ fn check(
             // A check that cannot run says nothing about the objects.
             Err(StageError::Plugin(failure)) => return Err(vec![*failure]),
         };
-        for mut one in found {
+        for mut one in shown(found, view.target, view.objects) {
             match one.severity {
                 Severity::Error if stages.is_enforced(nth) => errors.push(one),
                 Severity::Error => {
@@ -108,6 +110,14 @@ fn check(
         }
     }
     if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+/// Diagnostics of plugins, which name objects as the user of this target knows them.
+fn shown(mut found: Vec<Diagnostic>, target: &str, objects: &[Tree]) -> Vec<Diagnostic> {
+    if target == Target::Kubernetes.name() {
+        places::in_plain(&mut found, objects);
+    }
+    found
 }
 
 /// The end of the message about a check that was skipped.

@@ -7,6 +7,7 @@ pub mod active;
 pub mod codes;
 mod dns;
 pub mod job;
+pub mod places;
 pub mod resolved;
 pub mod secret;
 pub mod stateful_set;
@@ -63,6 +64,15 @@ fn lower_one(object: &Tree, values: &Tree) -> Result<Vec<Tree>, Box<Diagnostic>>
             Ok(vec![secret::secret(object, value)?])
         }
         _ => Err(fault(object, codes::PLAIN_UNKNOWN_KIND, "this kind has no plain form")),
+    }
+}
+
+/// Whether an object has what its plain object is made of. All others are complete.
+pub fn is_complete(object: &Tree) -> bool {
+    match object.str("kind").unwrap_or_default() {
+        "QuarksStatefulSet" => stateful_set::stateful_sets(object, FIRST_VERSION).is_ok(),
+        "QuarksJob" => job::Run::of(object).is_ok(),
+        _ => true,
     }
 }
 

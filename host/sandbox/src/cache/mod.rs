@@ -17,7 +17,7 @@ use crate::limits::{self, Limits};
 use boson_budget::{Budget, Class};
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 use store::Store;
@@ -147,6 +147,26 @@ impl Cache {
         Ok(checked)
     }
 
+    /// A component that was kept under this key.
+    pub fn component(&self, key: &Digest) -> Option<Vec<u8>> {
+        let mut component = Vec::new();
+        let mut file = self.store.as_ref()?.get(&component_name(key))?;
+        file.read_to_end(&mut component).ok()?;
+        Some(component)
+    }
+
+    /// Keeps a component that was made of something else. `key`: of all that determines its bytes.
+    pub fn keep_component(&self, key: &Digest, component: &[u8]) {
+        let Some(store) = &self.store else { return };
+        let kept = store.draft().and_then(|draft| {
+            draft.file().write_all(component)?;
+            draft.keep(&component_name(key))
+        });
+        if let Err(error) = kept {
+            tracing::warn!(%error, "a component is not cached");
+        }
+    }
+
     /// Removes the cached code of a component.
     pub(crate) fn forget(&self, engine: &Engine, digest: &Digest) {
         if let Some(store) = &self.store {
@@ -165,6 +185,10 @@ fn unfit(limits: &Limits, name: &str, error: &wasmtime::Error) -> Failure {
     let exceeded = limits::exceeded(limits, error);
     let message = exceeded.unwrap_or_else(|| format!("does not fit the sandbox: {error:#}"));
     Failure::new(FailureKind::Refused, name, message)
+}
+
+fn component_name(key: &Digest) -> String {
+    format!("{}.wasm", key.hex())
 }
 
 fn file_name(engine: &Engine, digest: &Digest) -> String {

@@ -1,4 +1,4 @@
-//! A directory of our own with machine code, and a bound on its size.
+//! A directory of our own with machine code and components, and a bound on its size.
 //!
 //! # Guarantees
 //! The directory is opened once and checked through its handle: it belongs to this user, and no other user can write to
@@ -20,8 +20,8 @@ use std::time::SystemTime;
 
 /// Ending of a file that is being written. Its writer holds a lock on it.
 const DRAFT: &str = ".new";
-/// Ending of machine code.
-const CODE: &str = ".cwasm";
+/// Endings of what is cached: machine code, and components that were made of core modules.
+const CACHED: [&str; 2] = [".cwasm", ".wasm"];
 /// Types of file systems that are memory (Linux).
 const TMPFS: FsWord = 0x0102_1994;
 const RAMFS: FsWord = 0x8584_58f6;
@@ -133,9 +133,9 @@ impl Store {
         }
     }
 
-    /// Time of last use, name and size of machine code.
+    /// Time of last use, name and size of a cached file.
     fn age(&self, name: String) -> Option<((i64, u64), String, u64)> {
-        if !name.ends_with(CODE) {
+        if !CACHED.iter().any(|ending| name.ends_with(ending)) {
             return None;
         }
         let stat = statat(&self.directory, &name, AtFlags::SYMLINK_NOFOLLOW).ok()?;

@@ -76,7 +76,7 @@ struct Site<'a> {
     natives: NativeFiles,
 }
 
-/// Converts. Warnings are added to `warnings`.
+/// Converts. Warnings are added to `warnings`. What plugins have printed is logged, also if the conversion fails.
 ///
 /// # Errors
 /// All errors that the steps find.
@@ -86,6 +86,22 @@ pub fn convert(
     sources: &mut Sources,
     warnings: &mut Vec<Diagnostic>,
     progress: &Progress,
+) -> Result<Done, Vec<Diagnostic>> {
+    let mut secrets = Secrets::default();
+    let done = converted(arguments, watching, sources, warnings, (progress, &mut secrets));
+    if let Some(printed) = &arguments.plugins.printed {
+        printed.log(&secrets, sources);
+    }
+    done
+}
+
+/// `secrets`: gets what is known to be secret, also if the conversion fails.
+fn converted(
+    arguments: &ConvertArguments,
+    watching: Watching<'_>,
+    sources: &mut Sources,
+    warnings: &mut Vec<Diagnostic>,
+    (progress, secrets): (&Progress, &mut Secrets),
 ) -> Result<Done, Vec<Diagnostic>> {
     let permissions = arguments.allowed.permissions()?;
     progress.say("reading releases");
@@ -101,12 +117,16 @@ pub fn convert(
     };
     progress.say("applying ops files and variables");
     let document = site.merge(&gathered.read, &gathered.cloud_configs, sources, warnings)?;
-    let mut manifest = site.interpolate(gathered.read.generating(), &document, sources, warnings)?;
+    let mut read = gathered.read.generating();
+    let interpolated = site.interpolate(&mut read, &document, sources, warnings);
+    secrets.add(read.secrets());
+    let mut manifest = interpolated?;
     let deployment = site.deployment(named(&manifest))?;
     site.plugins = site.plugins.with_deployment(&deployment.name, &deployment.namespace);
     let (external, reported) = site.links(&deployment, &manifest.document)?;
     warnings.extend(reported);
     manifest.hide(external.secrets());
+    secrets.add(external.secrets());
     let inputs = site.inputs((&deployment, &permissions), (&document, &manifest), &external, sources);
     let (conversion, blames) = site.objects(&inputs, progress);
     let rendered = conversion.rendered.into_iter();
@@ -117,12 +137,12 @@ pub fn convert(
         Err(convert::Failed) => return Err(diagnostics),
     };
     warnings.append(&mut diagnostics);
-    let (values, secrets) = manifest.into_values();
+    let (values, hidden) = manifest.into_values();
     Ok(Done {
         deployment: owner(&deployment),
         objects,
         values,
-        secrets,
+        secrets: hidden,
         blames,
     })
 }
@@ -217,7 +237,7 @@ impl Site<'_> {
     /// The manifest with the values of its variables, which are generated if necessary.
     fn interpolate(
         &self,
-        mut read: Read,
+        read: &mut Read,
         document: &Tree,
         sources: &Sources,
         warnings: &mut Vec<Diagnostic>,

@@ -10,7 +10,7 @@ use boson_document::Tree;
 use boson_pipeline::bundle::Bundle;
 use boson_pipeline::convert::{self, Group, Overview, Target, pod_plugins};
 use boson_pipeline::plain;
-use boson_pipeline::stage::Variable;
+use boson_pipeline::stage::{Named, Variable};
 
 /// The objects of the deployment. Groups that cannot be converted are held back.
 pub async fn objects(
@@ -44,7 +44,10 @@ pub async fn objects(
             }
             let overview = Overview {
                 target: Target::Quarks.name(),
-                manifest: &without_values,
+                manifest: Named {
+                    tree: &without_values,
+                    ..manifest.named()
+                },
                 groups: &ready.iter().map(|group| group.resolved).collect::<Vec<_>>(),
             };
             let objects = convert::transform(&*stages, &deployment, converted, overview, bundle, &mut reported);
