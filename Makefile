@@ -3,10 +3,12 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .SILENT:
-.PHONY: demo test check golden cluster node examples build image chart release plugins setup lint bench corpus clean help
+.PHONY: demo test check golden cluster node examples build image chart release plugins setup lint audit bench corpus fresh clean help
 
 # With CI=true cargo's target directory lies in the cache, outside the checkout (see .ci/env).
 TARGET := $(shell source .ci/env && echo $$TARGET)
+# Where .ci/setup put what the machine lacked.
+export PATH := $(shell source .ci/env && echo $$PATH)
 HOST := $(TARGET)/release/host
 ifdef CI
 export CARGO_TARGET_DIR := $(TARGET)
@@ -29,6 +31,7 @@ demo: ## install what is missing, build, convert docs/examples/nats
 
 test: ## install what is missing, build, lint, run all tests
 	.ci/setup test
+	.ci/kubernetes
 	$(MAKE) build lint
 	.ci/tests all
 
@@ -42,11 +45,13 @@ golden: build ## `host` for each case of tests/golden
 
 cluster: ## the operator against an API server without nodes
 	.ci/setup test
+	.ci/kubernetes
 	$(MAKE) build
 	.ci/tests cluster
 
 node: ## deployments whose pods run on a node; needs root
 	.ci/setup test
+	.ci/kubernetes
 	$(MAKE) build
 	.ci/tests node
 
@@ -100,7 +105,18 @@ corpus: ## RELEASES=folder [BOSH=checkout]: renders releases' templates, and com
 	CORPUS=$(TARGET)/corpus cargo test --release --workspace --locked --test corpus -- --ignored --nocapture a_folder_of_releases
 
 setup: ## install what building and testing need
-	.ci/setup
+	.ci/setup test
+	.ci/kubernetes
+
+audit: ## look for known vulnerabilities in the dependencies; needs the network
+	.ci/setup check
+	source .ci/env
+	cargo deny fetch db || die 'the database of advisories cannot be reached: nothing was checked'
+	cargo deny --locked check --disable-fetch advisories
+	cargo deny --locked --manifest-path tests/smith/Cargo.toml --config .deny.toml check --disable-fetch advisories
+
+fresh: ## [SYSTEM=bookworm|trixie] [STEPS="setup demo test"]: the README's commands on a bare Debian; needs root and debootstrap
+	.ci/fresh
 
 clean: ## forget what was built in this checkout
 	cargo clean

@@ -4,6 +4,7 @@ use super::{Cluster, Limited};
 use crate::registry::Server;
 use crate::{binary, root};
 use anyhow::{Context, Result, bail, ensure};
+use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -197,8 +198,7 @@ impl Operator {
     /// It is not running, or exits with an error.
     pub fn stop(&mut self) -> Result<()> {
         let mut child = self.child().take().context("it does not run")?;
-        let asked = Command::new("kill").args(["-TERM", &child.id().to_string()]).status()?;
-        ensure!(asked.success(), "it cannot be asked");
+        kill_process(Pid::from_child(&child), Signal::TERM).context("it cannot be asked")?;
         let status = child.wait()?;
         ensure!(status.success(), "it ended with {status}:\n{}", self.log());
         Ok(())

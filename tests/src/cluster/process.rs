@@ -1,6 +1,7 @@
 //! Daemons of a test: each writes its own log file and ends with the test process.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
+use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -115,8 +116,8 @@ impl Process {
         // `nsenter` runs a daemon of the node as its child.
         let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children"))?;
         for daemon in children.split_whitespace() {
-            let killed = Command::new("kill").args(["-KILL", daemon]).status()?;
-            ensure!(killed.success(), "{} cannot be killed", self.name);
+            let daemon = Pid::from_raw(daemon.parse()?).context("no process")?;
+            kill_process(daemon, Signal::KILL).with_context(|| format!("{} cannot be killed", self.name))?;
         }
         if children.trim().is_empty() {
             child.kill()?;

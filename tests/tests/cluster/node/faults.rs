@@ -6,9 +6,9 @@ use super::disks::{CHANGE, Lifecycle};
 use super::lifecycle::{check_drain, check_start, check_stop};
 use anyhow::{Context, Result, ensure};
 use boson_tests::cluster::{Cluster, own_with_node};
+use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Noted by the first call of the drain script; the second call follows after a second.
 const DRAINS: &str = "first drain 0 job_shutdown";
@@ -230,7 +230,6 @@ fn kill(cluster: &Cluster, killed: Killed) -> Result<()> {
         Killed::Wrapper => "PPid:",
     };
     let process = status(&servers[0], field)?;
-    let done = Command::new("kill").args(["-KILL", &process]).status()?;
-    ensure!(done.success(), "{process} cannot be killed");
-    Ok(())
+    let id = Pid::from_raw(process.parse()?).context("no process")?;
+    kill_process(id, Signal::KILL).with_context(|| format!("{process} cannot be killed"))
 }
