@@ -2,7 +2,7 @@
 //! This takes place in a process of its own, `host make-component`, so that no module can end this one.
 
 use crate::codes;
-use boson_componentize::{Console, Error};
+use boson_componentize::Error;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::packed::MAX_COMPONENT;
 use boson_sandbox::Task;
@@ -51,11 +51,18 @@ impl Reply {
     }
 }
 
+/// Whether a file has a core module.
+pub fn is_at(path: &Path) -> bool {
+    let mut begin = [0; 8];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut begin));
+    read.is_ok() && boson_componentize::is_core_module(&begin)
+}
+
 /// The component of a file that has a core module; `None` for any other file, also one that cannot be read.
 ///
 /// # Errors
 /// No component can be made of the module.
-pub fn component(path: &Path, console: Console) -> Result<Option<Vec<u8>>, Box<Diagnostic>> {
+pub fn component(path: &Path) -> Result<Option<Vec<u8>>, Box<Diagnostic>> {
     let bound = u64::try_from(MAX_COMPONENT).unwrap_or(u64::MAX);
     let mut bytes = Vec::new();
     let mut file = match File::open(path) {
@@ -67,18 +74,15 @@ pub fn component(path: &Path, console: Console) -> Result<Option<Vec<u8>>, Box<D
     if begin.is_err() || !boson_componentize::is_core_module(&bytes) || file.read_to_end(&mut bytes).is_err() {
         return Ok(None);
     }
-    match made(&bytes, console) {
+    match made(&bytes) {
         Reply::Made(component) => Ok(Some(component)),
         Reply::Refused(message, help) => Err(Box::new(refused(path, &message, help))),
     }
 }
 
-fn made(module: &[u8], console: Console) -> Reply {
-    let task = Task::MakeComponent {
-        console: console == Console::Imported,
-    };
+fn made(module: &[u8]) -> Reply {
     let replied = match std::env::current_exe() {
-        Ok(program) => task.run(&program, module),
+        Ok(program) => Task::MakeComponent.run(&program, module),
         Err(error) => Err(format!("cannot be compiled: {error}")),
     };
     match replied {

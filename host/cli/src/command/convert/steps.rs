@@ -11,6 +11,7 @@ use crate::files;
 use crate::inputs;
 use crate::memory;
 use crate::output::Progress;
+use crate::plugin_groups;
 use crate::plugins;
 use boson_document::{Tree, go};
 use boson_pipeline::blame::{self, Blame, Question};
@@ -89,7 +90,7 @@ pub fn convert(
 ) -> Result<Done, Vec<Diagnostic>> {
     let permissions = arguments.allowed.permissions()?;
     progress.say("reading releases");
-    let gathered = gather(arguments, sources, warnings, progress)?;
+    let gathered = gather(arguments, sources, progress)?;
     warnings.extend(gathered.releases.iter().flat_map(|release| release.warnings.clone()));
     warnings.extend(render_in_pods(arguments));
     let mut site = Site {
@@ -101,6 +102,10 @@ pub fn convert(
     };
     progress.say("applying ops files and variables");
     let document = site.merge(&gathered.read, &gathered.cloud_configs, sources, warnings)?;
+    let unknown = plugin_groups::unknown(&arguments.plugins.groups, &document);
+    if !unknown.is_empty() {
+        return Err(unknown);
+    }
     let mut manifest = site.interpolate(gathered.read.generating(), &document, sources, warnings)?;
     let deployment = site.deployment(named(&manifest))?;
     site.plugins = site.plugins.with_deployment(&deployment.name, &deployment.namespace);
@@ -131,7 +136,6 @@ pub fn convert(
 fn gather(
     arguments: &ConvertArguments,
     sources: &mut Sources,
-    warnings: &mut Vec<Diagnostic>,
     progress: &Progress,
 ) -> Result<Gathered, Vec<Diagnostic>> {
     let plugins = plugins::prepare(&arguments.plugins, &Stage::ALL, sources);
@@ -147,8 +151,7 @@ fn gather(
     let configs = cloud_configs(arguments, sources);
     let natives = native::read(&arguments.natives, sources);
     let documents = all(read, configs, natives);
-    let ((plugins, reported), releases, (read, cloud_configs, natives)) = all(plugins, releases, documents)?;
-    warnings.extend(reported);
+    let (plugins, releases, (read, cloud_configs, natives)) = all(plugins, releases, documents)?;
     Ok(Gathered {
         plugins,
         releases,
