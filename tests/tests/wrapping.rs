@@ -229,9 +229,9 @@ fn a_wrapper_can_be_for_some_instance_groups_only() {
             arguments.extend(groups.as_deref());
             host(scratch.path(), arguments).unwrap()
         };
-        let unknown = convert(Some("web,other"));
+        let unknown = convert(Some("web,wbe"));
         assert!(
-            unknown.stderr.contains("the manifest has no instance group 'other'"),
+            unknown.code == 1 && unknown.stderr.contains("the manifest has no instance group 'wbe'"),
             "{}",
             unknown.stderr
         );
@@ -253,10 +253,6 @@ fn a_restriction_to_groups_that_has_no_effect_is_an_error() {
     let ran = run("--plugin-instance-groups=bpm:mine=web");
     let wanted = "error[plugin-groups-unused]: --plugin-instance-groups: there is no wrapper 'mine' of the stage 'bpm'";
     assert!(ran.code == 1 && ran.stderr.contains(wanted), "{}", ran.stderr);
-    let ran = run("--plugin-instance-groups=bpm=wbe");
-    let wanted = "error[plugin-groups-unused]: --plugin-instance-groups: the manifest has no instance group 'wbe'";
-    assert!(ran.stderr.contains(wanted), "{}", ran.stderr);
-    assert!(ran.stderr.contains("did you mean 'web'"), "{}", ran.stderr);
     let ran = run("--plugin-instance-groups=links=web");
     let wanted = "a plugin of the stage 'links' serves all instance groups";
     assert!(ran.code == 2 && ran.stderr.contains(wanted), "{}", ran.stderr);
