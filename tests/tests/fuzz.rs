@@ -6,7 +6,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use boson_componentize::{Console, component};
+use boson_componentize::component;
 use boson_document::json;
 use boson_sandbox::json_call::{JsonCallError, JsonReply};
 use boson_sandbox::{Cache, Failure, FailureKind, Limits, Plugin, Sandbox, Source};
@@ -179,7 +179,7 @@ fn generated_plugins_neither_crash_the_host_nor_fill_its_memory() {
         let bytes = fs::read(&file).unwrap();
         match boson_componentize::is_core_module(&bytes) {
             false => run(&sandbox, name, &bytes, &mut outcomes),
-            true => match component(&bytes, Console::Dropped) {
+            true => match component(&bytes) {
                 Ok(made) => run(&sandbox, name, &made, &mut outcomes),
                 Err(error) => {
                     assert!(error.to_string().len() < 10_000, "{name}");
@@ -286,7 +286,7 @@ fn changed_components_and_modules_neither_crash_the_host_nor_fill_its_memory() {
             &mutated(&whole, seed),
             &mut outcomes,
         );
-        if let Ok(made) = component(&mutated(&core, seed), Console::Dropped) {
+        if let Ok(made) = component(&mutated(&core, seed)) {
             run(&sandbox, &format!("module {seed}"), &made, &mut outcomes);
         }
     }

@@ -100,7 +100,7 @@ fn a_plugin_that_requires_settings_fails_without_them() {
     let ran = convert(scratch.path(), &["--plugin", "resources=labels.wasm"]);
     fails_with(&ran, "plugin-settings", "'team' is missing");
     assert!(
-        ran.stderr.contains("--plugin-settings resources=FILE"),
+        ran.stderr.contains("--plugin-settings resources:labels=FILE"),
         "{}",
         ran.stderr
     );
@@ -112,36 +112,197 @@ fn a_plugin_that_requires_settings_fails_without_them() {
     );
     let ran = host(scratch.path(), ["plugin", "pack", "resources", "labels.wasm"]).unwrap();
     fails_with(&ran, "plugin-settings", "'team' is missing");
+    assert!(
+        ran.stderr.contains("set its settings with --settings FILE"),
+        "{}",
+        ran.stderr
+    );
 }
 
 #[test]
-fn a_schema_that_is_checked_in_part_is_a_warning_and_the_objects_are_printed() {
+fn every_keyword_of_a_schema_counts_and_errors_name_file_and_line() {
     let scratch = deployment();
     let patcher = Patcher {
-        schema: r#"{"type": "array", "uniqueItems": true}"#,
+        schema: r##"{"$defs": {"team": {"type": "string", "pattern": "^[a-z]+$"}}, "patternProperties": {"^team-": {"$ref": "#/$defs/team"}},
+            "properties": {"ports": {"uniqueItems": true, "contains": {"const": 80}}}, "if": {"required": ["ports"]}, "then": {"required": ["team-a"]}}"##,
         ..Patcher::default()
     };
     patcher.write(scratch.path(), "labels.wasm").unwrap();
-    fs::write(scratch.path().join("a.json"), label("team", "a")).unwrap();
     let given = [
         "--plugin",
         "resources=labels.wasm",
         "--plugin-settings",
-        "resources=a.json",
+        "resources=settings.yml",
     ];
-    let ran = convert(scratch.path(), &given);
+    for (settings, place, words) in [
+        (
+            "ports: [80]\nteam-a: a1\n",
+            "settings.yml:2:1",
+            "it should match the pattern '^[a-z]+$'",
+        ),
+        (
+            "team-a: a\nports: [80, 80]\n",
+            "settings.yml:2:1",
+            "its items should differ",
+        ),
+        (
+            "team-a: a\nports: [8080]\n",
+            "settings.yml:2:1",
+            "it should contain other items",
+        ),
+        ("ports: [80]\n", "settings.yml:1:1", "'team-a' is missing"),
+    ] {
+        fs::write(scratch.path().join("settings.yml"), settings).unwrap();
+        let ran = convert(scratch.path(), &given);
+        fails_with(&ran, "plugin-settings", words);
+        assert!(
+            ran.stderr.contains(&format!("--> {place}\n")),
+            "{place}: {}",
+            ran.stderr
+        );
+    }
+}
+
+#[test]
+fn a_schema_whose_check_does_not_end_is_refused() {
+    let scratch = deployment();
+    // Each reference doubles the work.
+    let doubling = (0..60).map(|nth| {
+        let next = format!(r##"{{"$ref": "#/$defs/d{}"}}"##, nth + 1);
+        format!(r#""d{nth}": {{"allOf": [{next}, {next}]}}"#)
+    });
+    let defs: Vec<String> = doubling.collect();
+    let schema = format!(
+        r##"{{"$defs": {{{}, "d60": {{"minimum": 1}}}}, "properties": {{"a": {{"$ref": "#/$defs/d0"}}}}}}"##,
+        defs.join(", ")
+    );
+    let patcher = Patcher {
+        schema: schema.leak(),
+        ..Patcher::default()
+    };
+    patcher.write(scratch.path(), "labels.wasm").unwrap();
+    fs::write(scratch.path().join("settings.yml"), "a: 1\n").unwrap();
+    let given = ["--settings", "settings.yml", "labels.wasm"];
+    let ran = host(
+        scratch.path(),
+        [&["run-plugin", "--input", "/dev/null"][..], &given].concat(),
+    )
+    .unwrap();
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    let ran = host(scratch.path(), [&["plugin", "pack", "resources"][..], &given].concat()).unwrap();
+    fails_with(
+        &ran,
+        "plugin-settings",
+        "their check against its schema needs too much processor time",
+    );
+}
+
+#[test]
+fn settings_are_checked_before_single_calls_and_tests() {
+    let scratch = deployment();
+    let patcher = Patcher {
+        schema: r#"{"type": "array", "minItems": 1}"#,
+        ..Patcher::default()
+    };
+    patcher.write(scratch.path(), "labels.wasm").unwrap();
+    fs::write(scratch.path().join("none.json"), "[]").unwrap();
+    fs::write(scratch.path().join("a.json"), label("team", "a")).unwrap();
+    let case = scratch.path().join("cases/one");
+    fs::create_dir_all(&case).unwrap();
+    let call = |context: &str| {
+        let view = r#"{"target": "quarks", "manifest": {}, "groups": [], "objects": []}"#;
+        let call =
+            format!(r#"{{"stage": "resources", "function": "transform", "view": {view}, "context": {context}}}"#);
+        fs::write(case.join("call.json"), call).unwrap();
+    };
+    let replay = ["run-plugin", "labels.wasm", "--replay", "cases/one"];
+    let test = ["plugin", "test", "labels.wasm", "cases", "--update"];
+    for command in [&replay[..], &test] {
+        let run = |more: &[&str]| host(scratch.path(), [command, more].concat()).unwrap();
+        call("{}");
+        let without = run(&[]);
+        assert_eq!(without.code, 1, "{}", without.stdout);
+        for words in [
+            "error[plugin-settings]",
+            "it should be a list, not an object",
+            "set its settings with --settings FILE",
+        ] {
+            assert!(without.stderr.contains(words), "{words}: {}", without.stderr);
+        }
+        let wrong = run(&["--settings", "none.json"]);
+        assert!(wrong.stderr.contains("--> none.json:1:1\n"), "{}", wrong.stderr);
+        let right = run(&["--settings", "a.json"]);
+        assert_eq!(right.code, 0, "{}{}", right.stdout, right.stderr);
+        // A call may bring its own.
+        call(r#"{"settings": []}"#);
+        let wrong = run(&[]);
+        let said = format!("{}{}", wrong.stdout, wrong.stderr);
+        assert!(
+            wrong.code == 1 && said.contains("it should have at least 1 items"),
+            "{said}"
+        );
+        assert!(
+            said.contains("call.json") && said.contains("/context/settings"),
+            "{said}"
+        );
+    }
+    let described = host(scratch.path(), ["run-plugin", "labels.wasm", "--call", "describe"]).unwrap();
+    assert_eq!(described.code, 0, "{}", described.stderr);
+}
+
+#[test]
+fn two_versions_are_compared_with_their_own_settings() {
+    let scratch = deployment();
+    let patcher = Patcher {
+        schema: r#"{"type": "array", "minItems": 1}"#,
+        ..Patcher::default()
+    };
+    patcher.write(scratch.path(), "one.wasm").unwrap();
+    fs::copy(scratch.path().join("one.wasm"), scratch.path().join("two.wasm")).unwrap();
+    fs::write(scratch.path().join("a.json"), label("team", "a")).unwrap();
+    fs::write(scratch.path().join("b.json"), label("team", "b")).unwrap();
+    let diff = |versions: [&str; 2], settings: &[&str]| {
+        let start = [
+            "plugin",
+            "diff",
+            versions[0],
+            versions[1],
+            "manifest.yml",
+            "--release",
+            "release",
+        ];
+        let settings = settings.iter().flat_map(|one| ["--plugin-settings", one]);
+        host(scratch.path(), start.into_iter().chain(settings)).unwrap()
+    };
+    for given in [
+        &["resources=a.json"][..],
+        &["resources:one=a.json"],
+        &["resources:patcher=a.json"],
+    ] {
+        let ran = diff(["none", "one.wasm"], given);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        assert!(
+            ran.stdout.contains("/metadata/labels/team: \"a\" added"),
+            "{}",
+            ran.stdout
+        );
+    }
+    let ran = diff(
+        ["one.wasm", "two.wasm"],
+        &["resources:one=a.json", "resources:two=b.json"],
+    );
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(
-        ran.stderr.contains("warning[plugin-settings-unchecked]"),
+        ran.stdout.contains("/metadata/labels/team: \"a\" -> \"b\""),
         "{}",
-        ran.stderr
+        ran.stdout
     );
-    assert!(
-        ran.stderr.contains("parts of its schema: uniqueItems"),
-        "{}",
-        ran.stderr
+    let ran = diff(["none", "one.wasm"], &["resources:other=a.json"]);
+    fails_with(
+        &ran,
+        "plugin-settings-unused",
+        "there is no plugin 'other' of the stage 'resources'",
     );
-    assert!(ran.stdout.contains("\n    team: a\n"), "{}", ran.stdout);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use boson_tests::component::core_module;
 use boson_tests::registry::Server;
 use boson_tests::signing::{self, SigningKey};
 use boson_tests::{Ran, Run, built_in};
@@ -350,6 +351,68 @@ fn layout(directory: &Path) -> Vec<(String, Vec<u8>)> {
     }
     found.sort();
     found
+}
+
+/// A plugin of `checks` that reports nothing, and writes to standard output as Go's do.
+const PRINTING: &str = r#"(module
+    (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+    (memory (export "memory") 2)
+    (data (i32.const 1024) "theirs1.0.0{}")
+    (data (i32.const 2048) "\00\04\00\00\06\00\00\00\06\04\00\00\05\00\00\00\0b\04\00\00\02\00\00\00")
+    (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (i32.const 65536))
+    (func (export "boson:types/about@1.0.0#describe") (result i32) (i32.const 2048))
+    (func (export "boson:checks/policy@1.0.0#check") (param i32) (result i32)
+        (drop (call $write (i32.const 1) (i32.const 4096) (i32.const 0) (i32.const 8192)))
+        (i32.const 4096)))"#;
+
+#[test]
+fn the_file_that_is_signed_is_the_component() {
+    let (scene, key) = (Scene::new(), SigningKey::new().unwrap());
+    let module = core_module(PRINTING, "checks", "checks", &[]).unwrap();
+    fs::write(scene.scratch.path().join("module.wasm"), &module).unwrap();
+    let host = |arguments: &[&str]| {
+        let ran = scene.host(arguments);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        ran.stdout
+    };
+    let printed = host(&["plugin", "component", "module.wasm", "--out", "made.wasm"]);
+    let component = fs::read(scene.scratch.path().join("made.wasm")).unwrap();
+    let digest = sha256(&component);
+    assert_eq!(printed, format!("{digest}\n"));
+
+    // All commands show the digest of this file, also for the module.
+    for file in ["made.wasm", "module.wasm"] {
+        assert!(host(&["plugin", "inspect", file]).contains(&digest), "{file}");
+        assert!(host(&["plugin", "pack", "checks", file]).contains(&digest), "{file}");
+    }
+    let signature = key.sign(&component).unwrap();
+    let bundle = json!({"mediaType": BUNDLE, "verificationMaterial": {"publicKey": {"hint": ""}},
+        "messageSignature": {"messageDigest": {"algorithm": "SHA2_256", "digest": ""}, "signature": signature}});
+    for text in [signature, bundle.to_string()] {
+        let file = scene.file("signature", &text);
+        let ran = scene.verify("made.wasm", &key, &["--signature", &file]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        assert!(ran.stdout.contains(&digest), "{}", ran.stdout);
+        let packed = host(&["plugin", "pack", "checks", "made.wasm", "--signature", &file]);
+        assert!(packed.contains("plugin.wasm.sig"), "{packed}");
+    }
+
+    // The signature of the module would never be accepted by an operator.
+    let of_module = scene.file("of-module", &key.sign(&module).unwrap());
+    let message = scene.refused("module.wasm", &key, &["--signature", &of_module]);
+    assert!(message.contains("host plugin component"), "{message}");
+    let ran = scene.host(&["plugin", "pack", "checks", "module.wasm", "--signature", &of_module]);
+    assert!(
+        ran.code == 1 && ran.stderr.contains("is a core module"),
+        "{}",
+        ran.stderr
+    );
+    let ran = scene.host(&["plugin", "component", "made.wasm", "--out", "again.wasm"]);
+    assert!(
+        ran.code == 1 && ran.stderr.contains("is not a core module"),
+        "{}",
+        ran.stderr
+    );
 }
 
 #[test]

@@ -229,9 +229,13 @@ fn a_wrapper_can_be_for_some_instance_groups_only() {
             arguments.extend(groups.as_deref());
             host(scratch.path(), arguments).unwrap()
         };
-        let elsewhere = convert(Some("other,app"));
-        assert_eq!(elsewhere.code, 0, "{stage}: {}", elsewhere.stderr);
-        for groups in [None, Some("other,web")] {
+        let unknown = convert(Some("web,wbe"));
+        assert!(
+            unknown.code == 1 && unknown.stderr.contains("the manifest has no instance group 'wbe'"),
+            "{}",
+            unknown.stderr
+        );
+        for groups in [None, Some("web")] {
             let failed = convert(groups);
             assert!(
                 failed.code != 0 && failed.stderr.contains("error[plugin-trapped]"),

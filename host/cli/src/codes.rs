@@ -78,8 +78,9 @@ boson_pipeline::codes::codes! {
         "Compilers for WebAssembly make core modules. Where a command expects a plugin, it makes a component of such a \
          module: it answers the functions of WASI inside the module, and adds the types of the plugin interface. The \
          message names what does not fit, most often an import that a plugin cannot have.";
-    PLUGIN_GROUPS_UNUSED = "plugin-groups-unused", "`--plugin-instance-groups` matches no wrapper",
-        "Only a wrapper of `render` or `bpm` can be restricted to instance groups: the rule serves all of them, and a \
+    PLUGIN_GROUPS_UNUSED = "plugin-groups-unused", "`--plugin-instance-groups` has no effect",
+        "The manifest has no instance group with the name, or no wrapper matches. \
+         Only a wrapper of `render` or `bpm` can be restricted to instance groups: the rule serves all of them, and a \
          wrapper need not call it. NAME in `STAGE:NAME=GROUP` is the NAME of `--plugin STAGE:NAME=FILE`, or the file \
          name of the component without `.wasm`.";
     PLUGIN_OPTION = "plugin-option", "An option of `host plugin pack` is not for this plugin",

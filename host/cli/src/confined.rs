@@ -1,8 +1,8 @@
-//! Limits of a process that handles foreign code: the compiler, and the maker of components. Neither is covered by
-//! fuel.
+//! Limits of a process that handles what is foreign and not covered by fuel: the compiler, the maker of components, and
+//! the check of settings.
 
 use anyhow::Context;
-use boson_sandbox::{CODE_LIMIT, CPU_LIMIT};
+use boson_sandbox::{CODE_LIMIT, Task};
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit};
 use std::path::Path;
 
@@ -15,14 +15,14 @@ const GROUP: &str = "/sys/fs/cgroup";
 /// Memory of the container that is reserved for a conversion that runs at the same time.
 const LEFT: u64 = 256 << 20;
 
-/// Limits this process, for the rest of its life.
+/// Limits this process to what its task needs, for the rest of its life.
 ///
 /// # Errors
 /// The system refuses a limit.
-pub fn confine() -> anyhow::Result<()> {
+pub fn confine(task: Task) -> anyhow::Result<()> {
     // If the parent process ends, the result is not needed.
     set_parent_process_death_signal(Some(Signal::KILL)).context("cannot end with the parent process")?;
-    limit(Resource::Cpu, CPU_LIMIT.as_secs())?;
+    limit(Resource::Cpu, task.cpu_limit().as_secs())?;
     limit(Resource::As, MAX_ADDRESS_SPACE)?;
     limit(Resource::Fsize, CODE_LIMIT)?;
     // Without a limit the kernel would kill the whole container, and the next one, which compiles the same component

@@ -3,7 +3,7 @@
 
 use crate::codes;
 use crate::user_cache;
-use boson_componentize::{Console, Error};
+use boson_componentize::Error;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::packed::MAX_COMPONENT;
 use boson_sandbox::{Cache, Digest, Task};
@@ -52,11 +52,18 @@ impl Reply {
     }
 }
 
+/// Whether a file has a core module.
+pub fn is_at(path: &Path) -> bool {
+    let mut begin = [0; 8];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut begin));
+    read.is_ok() && boson_componentize::is_core_module(&begin)
+}
+
 /// The component of a file that has a core module; `None` for any other file, also one that cannot be read.
 ///
 /// # Errors
 /// No component can be made of the module.
-pub fn component(path: &Path, console: Console) -> Result<Option<Vec<u8>>, Box<Diagnostic>> {
+pub fn component(path: &Path) -> Result<Option<Vec<u8>>, Box<Diagnostic>> {
     let bound = u64::try_from(MAX_COMPONENT).unwrap_or(u64::MAX);
     let mut bytes = Vec::new();
     let mut file = match File::open(path) {
@@ -68,22 +75,20 @@ pub fn component(path: &Path, console: Console) -> Result<Option<Vec<u8>>, Box<D
     if begin.is_err() || !boson_componentize::is_core_module(&bytes) || file.read_to_end(&mut bytes).is_err() {
         return Ok(None);
     }
-    match made(&bytes, console) {
+    match made(&bytes) {
         Reply::Made(component) => Ok(Some(component)),
         Reply::Refused(message, help) => Err(Box::new(refused(path, &message, help))),
     }
 }
 
 /// A component is made once by each build of this program, because Go's takes a second.
-fn made(module: &[u8], console: Console) -> Reply {
-    let (cache, key) = (
-        Cache::new(user_cache::directory("compiled"), None),
-        key(module, console),
-    );
+fn made(module: &[u8]) -> Reply {
+    let cache = Cache::new(user_cache::directory("compiled"), None);
+    let key = key(module);
     if let Some(component) = key.and_then(|key| cache.component(&key)) {
         return Reply::Made(component);
     }
-    let reply = newly_made(module, console);
+    let reply = newly_made(module);
     if let (Reply::Made(component), Some(key)) = (&reply, key) {
         cache.keep_component(&key, component);
     }
@@ -91,22 +96,17 @@ fn made(module: &[u8], console: Console) -> Reply {
 }
 
 /// All that determines the component: the module, and this program. `None` if its file is unknown.
-fn key(module: &[u8], console: Console) -> Option<Digest> {
+fn key(module: &[u8]) -> Option<Digest> {
     let program = std::env::current_exe().and_then(std::fs::metadata).ok()?;
     let (version, size, time) = (env!("CARGO_PKG_VERSION"), program.len(), program.modified().ok()?);
     let module = Digest::of(module);
-    Some(Digest::of(
-        format!("{module} {console:?} {version} {size} {time:?}").as_bytes(),
-    ))
+    Some(Digest::of(format!("{module} {version} {size} {time:?}").as_bytes()))
 }
 
-fn newly_made(module: &[u8], console: Console) -> Reply {
+fn newly_made(module: &[u8]) -> Reply {
     tracing::debug!("making a component of a core module");
-    let task = Task::MakeComponent {
-        console: console == Console::Imported,
-    };
     let replied = match std::env::current_exe() {
-        Ok(program) => task.run(&program, module),
+        Ok(program) => Task::MakeComponent.run(&program, module),
         Err(error) => Err(format!("cannot be compiled: {error}")),
     };
     match replied {

@@ -2,6 +2,7 @@
 //! cached by digest, once for all deployments that use them.
 
 mod in_use;
+mod verdicts;
 
 use crate::cases;
 use crate::codes;
@@ -13,15 +14,14 @@ use boson_budget::{Class, Share};
 use boson_cluster::metrics::{Metrics, Version};
 use boson_controllers::conversion::{Chosen, Content, LoadedPlugin, Package, PluginHost, ResolvedPlugins, Settings};
 use boson_controllers::plugins::NO_MEMORY;
-use boson_document::{Tree, json};
-use boson_pipeline::settings;
-use boson_pipeline::yaml::{Document, Mark};
+use boson_document::json;
 use boson_pipeline::{Diagnostic, Stage, Stages};
 use boson_sandbox::{CheckPolicy, Digest, Failure, Plugin, Plugins, Sandbox, Source};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use verdicts::Verdicts;
 
 /// The rules of an operator.
 pub struct Loaded {
@@ -48,8 +48,8 @@ struct Known {
     used: PluginUse,
     /// Settings for its calls, as JSON text.
     settings: String,
-    /// JSON Schema of them.
-    schema: Tree,
+    /// Of the settings that were checked last.
+    verdicts: Arc<Verdicts>,
     /// Of the stage `checks`: what it may stop.
     policy: CheckPolicy,
     /// Memory for its machine code, charged to the namespace that loaded it first; `None` for plugins of the
@@ -187,7 +187,7 @@ impl Shared {
             None => self.prepare(package, bytes).map_err(|error| vec![*error]),
         };
         let checked = known
-            .and_then(|known| known.fits(package))
+            .and_then(|known| known.fits(&self.sandbox, package))
             .and_then(|known| self.passes(known, package));
         // Not used: its machine code would only take space in the cache.
         if checked.is_err() && is_new {
@@ -214,9 +214,12 @@ impl Shared {
         Ok(known)
     }
 
-    /// The plugin, if it passes the cases of the package. A wrapper calls the rule of the installation.
+    /// The plugin, if it passes the cases of the package, and an update does not fail in every call. A wrapper calls the
+    /// rule of the installation.
     fn passes(&self, known: Known, package: &Package) -> Result<Known, Vec<Diagnostic>> {
-        let Some(packed) = &package.cases else { return Ok(known) };
+        if package.cases.is_none() && !package.is_update {
+            return Ok(known);
+        }
         let Settings { tree, document } = &package.settings;
         let mut plugin = known.plugin.clone().named(&package.name).with_settings(tree, document);
         let stage = plugin.stage;
@@ -225,9 +228,15 @@ impl Shared {
             let around = plugin.around(rule.plugin.clone());
             plugin = around.map_err(|failure| vec![failure.diagnostic()])?;
         }
-        let cases = cases::packed::unpack(packed).map_err(|error| vec![*error])?;
-        let cases = cases::packed::of_stage(cases, stage);
-        cases::pass(&self.sandbox, &plugin, &cases, &package.namespace).map_err(|error| vec![*error])?;
+        let account = cases::account(&package.namespace);
+        if package.is_update {
+            cases::replies_at_all(&self.sandbox, &plugin, &account).map_err(|error| vec![*error])?;
+        }
+        if let Some(packed) = &package.cases {
+            let cases = cases::packed::unpack(packed).map_err(|error| vec![*error])?;
+            let cases = cases::packed::of_stage(cases, stage);
+            cases::pass(&self.sandbox, &plugin, &cases, &account).map_err(|error| vec![*error])?;
+        }
         Ok(known)
     }
 
@@ -256,7 +265,7 @@ impl Known {
         };
         Ok(Self {
             settings: plugin.settings().to_string(),
-            schema: description.settings_schema,
+            verdicts: Arc::default(),
             policy: CheckPolicy::default(),
             plugin,
             used,
@@ -275,7 +284,7 @@ impl Known {
     }
 
     /// The plugin, if it is one of the package's stage and accepts its settings.
-    fn fits(self, package: &Package) -> Result<Self, Vec<Diagnostic>> {
+    fn fits(self, sandbox: &Sandbox, package: &Package) -> Result<Self, Vec<Diagnostic>> {
         if self.plugin.stage != package.stage {
             let what = format!(
                 "it is a plugin of the stage '{}', not '{}'",
@@ -294,16 +303,11 @@ impl Known {
             let error = Diagnostic::error(codes::PLUGIN_OTHER_STAGE, format!("it is {is} of the stage '{stage}'"));
             return Err(vec![error.help(format!("write `{key}: {stage}` in plugin.yaml"))]);
         }
-        let reported = self.check(&package.settings);
+        let reported = self.verdicts.of(&self.plugin, sandbox, &package.settings)?;
         match reported.iter().any(Diagnostic::is_error) {
             true => Err(reported),
             false => Ok(self),
         }
-    }
-
-    /// The errors in these settings.
-    fn check(&self, settings: &Settings) -> Vec<Diagnostic> {
-        settings::check(&document(settings), &self.schema, &self.used.name)
     }
 
     /// Under the name of its `plugin.yaml`, with its settings.
@@ -338,15 +342,4 @@ fn no_memory(weight: u64, most: u64) -> Diagnostic {
     );
     Diagnostic::error(NO_MEMORY, what)
         .help("delete unused plugins, raise the operator's memory limit, or put its cache directory on a disk")
-}
-
-/// Settings as a document without source lines.
-fn document(settings: &Settings) -> Document {
-    Document {
-        name: settings.document.clone(),
-        text: "".into(),
-        tree: Tree::clone(&settings.tree),
-        marks: Mark::default(),
-        warnings: Vec::new(),
-    }
 }

@@ -2,8 +2,28 @@
 
 use crate::codes;
 use crate::plugin_arguments::SelectedGroups;
+use boson_document::Tree;
 use boson_pipeline::{Diagnostic, Stage};
 use boson_sandbox::Plugin;
+
+/// Errors for instance groups that the manifest does not have.
+pub fn unknown(options: &[SelectedGroups], manifest: &Tree) -> Vec<Diagnostic> {
+    let names: Vec<&str> = manifest
+        .items("instance_groups")
+        .iter()
+        .filter_map(|group| group.str("name"))
+        .collect();
+    let selected = options.iter().flat_map(|option| &option.groups);
+    let unknown = selected.filter(|group| !names.contains(&group.as_str()));
+    let error = |group: &String| {
+        let what = format!("--plugin-instance-groups: the manifest has no instance group '{group}'");
+        let help = format!("its instance groups are {}", names.join(", "));
+        Diagnostic::error(codes::PLUGIN_GROUPS_UNUSED, what)
+            .help(help)
+            .suggest(group, names.iter().copied())
+    };
+    unknown.map(error).collect()
+}
 
 /// The options, and whether a wrapper matched each.
 pub struct Restrictions<'a>(Vec<(&'a SelectedGroups, bool)>);

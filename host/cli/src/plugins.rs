@@ -11,13 +11,15 @@ use crate::unpack;
 use crate::user_cache;
 use anyhow::{Context, bail};
 use boson_budget::Budget;
-use boson_componentize::Console;
+use boson_document::Tree;
 use boson_pipeline::report::Sources;
-use boson_pipeline::settings;
 use boson_pipeline::yaml::Document;
 use boson_pipeline::{Diagnostic, Place, Stage};
 use boson_sandbox::{Cache, Description, Failure, Limits, Plugin, Plugins, Sandbox, Source};
 use std::path::{Path, PathBuf};
+
+/// The option for settings of commands that take one plugin.
+pub const SETTINGS_FILE: &str = "--settings FILE";
 
 /// A sandbox with the cache of this user.
 ///
@@ -30,7 +32,7 @@ pub fn sandbox(limits: Limits) -> Result<Sandbox, Failure> {
     )
 }
 
-/// Loads the plugins of these stages, with their settings; returns them with warnings.
+/// Loads the plugins of these stages, with their settings.
 ///
 /// # Errors
 /// All errors of plugins and settings, both of unreadable and of missing files.
@@ -38,7 +40,7 @@ pub fn prepare(
     arguments: &PluginArguments,
     stages: &[Stage],
     sources: &mut Sources,
-) -> Result<(Plugins, Vec<Diagnostic>), Vec<Diagnostic>> {
+) -> Result<Plugins, Vec<Diagnostic>> {
     prepare_within(&own_budget(arguments), arguments, stages, sources)
 }
 
@@ -51,11 +53,10 @@ pub fn prepare_within(
     arguments: &PluginArguments,
     stages: &[Stage],
     sources: &mut Sources,
-) -> Result<(Plugins, Vec<Diagnostic>), Vec<Diagnostic>> {
+) -> Result<Plugins, Vec<Diagnostic>> {
     let (settings, mut errors) = plugin_settings::read(&arguments.settings, sources);
     let unread = !errors.is_empty();
     let mut given = Given::new(settings, stages);
-    let mut warnings = Vec::new();
     let (loaded, failed) = loaded(budget, arguments, stages)?;
     let complete = failed.is_empty() && !unread;
     errors.extend(failed);
@@ -65,9 +66,8 @@ pub fn prepare_within(
     for one in loaded.all {
         let name = one.name();
         match configured(one, &mut given, &loaded.sandbox) {
-            Ok((plugin, reported)) => {
+            Ok(plugin) => {
                 let plugin = restrictions.apply(plugin, &name);
-                warnings.extend(reported);
                 errors.extend(insert(&mut plugins, plugin, arguments).err().map(|error| *error));
             }
             Err(reported) => errors.extend(reported),
@@ -78,11 +78,7 @@ pub fn prepare_within(
         errors.extend(given.unused(&names));
         errors.extend(restrictions.unused());
     }
-    if errors.is_empty() {
-        Ok((plugins, warnings))
-    } else {
-        Err(errors)
-    }
+    if errors.is_empty() { Ok(plugins) } else { Err(errors) }
 }
 
 /// Loads the plugins of these stages without settings, to describe them.
@@ -119,10 +115,11 @@ fn insert(plugins: &mut Plugins, plugin: Plugin, arguments: &PluginArguments) ->
     Ok(())
 }
 
-/// A component of the user's for single calls, with its settings; a wrapper is put around the built-in rule.
+/// A component of the user's for single calls, with its settings, which each call checks; a wrapper is put around the
+/// built-in rule.
 ///
 /// # Errors
-/// It is refused, or the settings do not fit.
+/// It is refused.
 pub fn alone(sandbox: &Sandbox, path: &Path, settings: Option<&Document>) -> Result<Plugin, Vec<Diagnostic>> {
     let plugin = component(sandbox, path).map_err(|error| vec![*error])?;
     configured_alone(plugin, sandbox, settings)
@@ -131,17 +128,13 @@ pub fn alone(sandbox: &Sandbox, path: &Path, settings: Option<&Document>) -> Res
 /// A plugin for single calls, with its settings; a wrapper is put around the built-in rule.
 ///
 /// # Errors
-/// The settings do not fit, or there is no built-in rule.
+/// There is no built-in rule.
 pub fn configured_alone(
     mut plugin: Plugin,
     sandbox: &Sandbox,
     settings: Option<&Document>,
 ) -> Result<Plugin, Vec<Diagnostic>> {
     if let Some(settings) = settings {
-        let reported = check_settings(&plugin, sandbox, Some(settings));
-        if reported.iter().any(Diagnostic::is_error) {
-            return Err(reported);
-        }
         plugin = plugin.with_settings(&settings.tree, &settings.name);
     }
     if plugin.wraps {
@@ -173,13 +166,26 @@ struct Candidate {
 impl Candidate {
     /// The name by which the user may refer to it.
     fn name(&self) -> String {
-        let name = self.plugin.name();
-        let file = Path::new(name)
-            .file_name()
-            .map_or(name.into(), |name| name.to_string_lossy());
-        let stem = file.strip_suffix(".zst").unwrap_or(&file);
-        stem.strip_suffix(".wasm").unwrap_or(stem).to_string()
+        short_name(&self.plugin)
     }
+}
+
+/// The name of a plugin without directory and suffix.
+fn short_name(plugin: &Plugin) -> String {
+    let name = plugin.name();
+    let file = Path::new(name)
+        .file_name()
+        .map_or(name.into(), |name| name.to_string_lossy());
+    let stem = file.strip_suffix(".zst").unwrap_or(&file);
+    stem.strip_suffix(".wasm").unwrap_or(stem).to_string()
+}
+
+/// The names by which the user may refer to a plugin.
+///
+/// # Errors
+/// It does not describe itself.
+pub fn names(plugin: &Plugin, sandbox: &Sandbox) -> Result<Vec<String>, Failure> {
+    Ok(vec![short_name(plugin), plugin.describe(sandbox)?.name.clone()])
 }
 
 fn loaded(
@@ -266,11 +272,7 @@ fn asked(plugin: Plugin, sandbox: &Sandbox) -> Result<Candidate, Box<Diagnostic>
 /// # Errors
 /// It cannot be read, or is refused.
 pub fn component(sandbox: &Sandbox, path: &Path) -> Result<Plugin, Box<Diagnostic>> {
-    let console = match sandbox.has_console() {
-        true => Console::Imported,
-        false => Console::Dropped,
-    };
-    let bytes = content(path, console)?;
+    let bytes = content(path)?;
     let loaded = match bytes {
         Some(bytes) => {
             let name = path.display().to_string();
@@ -285,22 +287,18 @@ pub fn component(sandbox: &Sandbox, path: &Path) -> Result<Plugin, Box<Diagnosti
 ///
 /// # Errors
 /// It cannot be read, or no component can be made of the module.
-pub fn content(path: &Path, console: Console) -> Result<Option<Vec<u8>>, Box<Diagnostic>> {
+pub fn content(path: &Path) -> Result<Option<Vec<u8>>, Box<Diagnostic>> {
     if let Some(bytes) = artifacts::read(path)? {
         return Ok(Some(bytes));
     }
     match unpack::read(path)? {
         Some(bytes) => Ok(Some(bytes)),
-        None => core_module::component(path, console),
+        None => core_module::component(path),
     }
 }
 
-/// The plugin with its settings, and warnings about parts of their schema that were not checked.
-fn configured(
-    one: Candidate,
-    given: &mut Given,
-    sandbox: &Sandbox,
-) -> Result<(Plugin, Vec<Diagnostic>), Vec<Diagnostic>> {
+/// The plugin with its settings.
+fn configured(one: Candidate, given: &mut Given, sandbox: &Sandbox) -> Result<Plugin, Vec<Diagnostic>> {
     let name = one.name();
     let own = one
         .description
@@ -311,37 +309,62 @@ fn configured(
         .map_err(|error| vec![*error])?;
     // Built-in plugins need no settings.
     if settings.is_none() && one.description.is_none() {
-        return Ok((one.plugin, Vec::new()));
+        return Ok(one.plugin);
     }
-    let reported = check_settings(&one.plugin, sandbox, settings.as_ref());
-    if reported.iter().any(Diagnostic::is_error) {
-        return Err(reported);
+    // Another plugin of the stage would get settings without a name, too.
+    let option = format!("--plugin-settings {}:{name}=FILE", one.plugin.stage);
+    let errors = check_settings(&one.plugin, sandbox, settings.as_ref(), &option);
+    if !errors.is_empty() {
+        return Err(errors);
     }
     let own = own.to_string();
     let plugin = one.plugin.with_names(vec![name, own]);
-    let plugin = match &settings {
+    Ok(match &settings {
         Some(settings) => plugin.with_settings(&settings.tree, &settings.name),
         None => plugin,
-    };
-    Ok((plugin, reported))
+    })
 }
 
-/// Checks the settings of a plugin, or their absence, against its schema.
-pub fn check_settings(plugin: &Plugin, sandbox: &Sandbox, settings: Option<&Document>) -> Vec<Diagnostic> {
-    let schema = match plugin.describe(sandbox) {
-        Ok(description) => &description.settings_schema,
+/// The errors in the settings of a plugin, or in their absence. `option`: how the user gives them.
+pub fn check_settings(
+    plugin: &Plugin,
+    sandbox: &Sandbox,
+    settings: Option<&Document>,
+    option: &str,
+) -> Vec<Diagnostic> {
+    let none = plugin_settings::none();
+    let errors = match sandbox.check_settings(plugin, settings.unwrap_or(&none)) {
+        Ok(errors) => errors,
         Err(failure) => return vec![failure.diagnostic()],
     };
-    let (stage, name) = (plugin.stage, plugin.name());
-    if let Some(settings) = settings {
-        return settings::check(settings, schema, name);
+    if settings.is_some() {
+        return errors;
     }
-    let reported = settings::check(&plugin_settings::none(), schema, name).into_iter();
-    let missing = reported.filter(Diagnostic::is_error).map(|mut error| {
-        error.place = Place::default();
-        error.help(format!("set its settings with --plugin-settings {stage}=FILE"))
-    });
-    missing.collect()
+    let missing = |error: Diagnostic| {
+        let error = Diagnostic {
+            place: Place::default(),
+            ..error
+        };
+        error.help(format!("set its settings with {option}"))
+    };
+    errors.into_iter().map(missing).collect()
+}
+
+/// The errors in the settings that a call brings itself. `document`: where the call is from.
+pub fn check_call(plugin: &Plugin, sandbox: &Sandbox, call: &Tree, document: &str) -> Vec<Diagnostic> {
+    let Some(own) = call.get("context").and_then(|context| context.get("settings")) else {
+        return Vec::new();
+    };
+    let settings = Document {
+        name: document.to_string(),
+        tree: own.clone(),
+        ..plugin_settings::none()
+    };
+    let mut errors = check_settings(plugin, sandbox, Some(&settings), "");
+    for pointer in errors.iter_mut().filter_map(|error| error.place.pointer.as_mut()) {
+        pointer.insert_str(0, "/context/settings");
+    }
+    errors
 }
 
 /// The plugin of the installation, or of this directory.

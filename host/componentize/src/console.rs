@@ -13,15 +13,6 @@ const PRINT: &str = "print";
 /// A world with the interface. It is merged with that of the plugin.
 const WORLD: &str = "package boson:debug@1.0.0; world debug { import boson:types/console@1.0.0; }";
 
-/// What becomes of the output of a plugin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Console {
-    /// It is dropped inside the component.
-    Dropped,
-    /// The component imports the interface `console`, and passes output to it.
-    Imported,
-}
-
 /// Whether an import is the function of the console.
 pub(crate) fn is_print(module: &str, name: &str) -> bool {
     module == MODULE && name == PRINT

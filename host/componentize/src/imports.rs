@@ -1,34 +1,32 @@
 //! Replaces the imports of a module.
 
 use crate::Error;
-use crate::console::{self, Console};
+use crate::console;
 use crate::contract::Declared;
 use crate::start;
 use crate::wasi::{self, Scratch, State};
 use walrus::{ExportItem, FunctionId, Import, ImportKind, MemoryId, Module, ValType};
 
-/// Answers every import of WASI inside the module. Other imports remain if they are of the rule that a wrapper wraps,
-/// or of the console that the component imports. Returns whether it imports the console.
-pub(crate) fn seal(module: &mut Module, declared: &Declared, console: Console) -> Result<bool, Error> {
-    let (mut of_wasi, mut prints) = (Vec::new(), Vec::new());
+/// Answers every import of WASI inside the module; its output goes to the console. Other imports remain if they are of
+/// the rule that a wrapper wraps, or of the console. Returns whether it imports the console.
+pub(crate) fn seal(module: &mut Module, declared: &Declared) -> Result<bool, Error> {
+    let (mut of_wasi, mut prints) = (Vec::new(), false);
     for import in module.imports.iter() {
         match import.kind {
-            ImportKind::Function(id) if console::is_print(&import.module, &import.name) => prints.push(id),
+            ImportKind::Function(id) if console::is_print(&import.module, &import.name) => {
+                check_print(module, id)?;
+                prints = true;
+            }
             ImportKind::Function(id) if import.module == wasi::MODULE => of_wasi.push((import.name.clone(), id)),
             ImportKind::Function(_) if declared.is_below(&import.module) => {}
             _ => return Err(unknown(import)),
         }
     }
-    if console == Console::Dropped {
-        for function in &prints {
-            drop_print(module, *function)?;
-        }
-    }
     if of_wasi.is_empty() {
-        return Ok(console == Console::Imported && !prints.is_empty());
+        return Ok(prints);
     }
     let writes = of_wasi.iter().any(|(name, _)| name == wasi::WRITE);
-    let print = (console == Console::Imported && writes).then(|| console::print(module));
+    let print = writes.then(|| console::print(module));
     let state = State {
         memory: memory(module)?,
         started: start::flag(module)?,
@@ -37,17 +35,16 @@ pub(crate) fn seal(module: &mut Module, declared: &Declared, console: Console) -
     for (name, function) in of_wasi {
         replace(module, &name, function, &state)?;
     }
-    Ok(print.is_some() || (console == Console::Imported && !prints.is_empty()))
+    Ok(prints || writes)
 }
 
-/// Replaces the function of the console by one that does nothing.
-fn drop_print(module: &mut Module, function: FunctionId) -> Result<(), Error> {
+/// Checks the type of the function of the console.
+fn check_print(module: &Module, function: FunctionId) -> Result<(), Error> {
     let signature = module.types.get(module.funcs.get(function).ty());
-    if (signature.params(), signature.results()) != (&[ValType::I32, ValType::I32], &[]) {
-        return Err(Error::Signature(console::MODULE.into()));
+    match (signature.params(), signature.results()) == (&[ValType::I32, ValType::I32], &[]) {
+        true => Ok(()),
+        false => Err(Error::Signature(console::MODULE.into())),
     }
-    let replaced = module.replace_imported_func(function, |_| ());
-    replaced.map(drop).map_err(|error| Error::Invalid(format!("{error:#}")))
 }
 
 fn unknown(import: &Import) -> Error {

@@ -7,12 +7,11 @@
 //! ```
 //!
 //! # Guarantees
-//! The component imports nothing but types, and a wrapper also the interface that it exports; with
-//! [`Console::Imported`], also the console. The same module always gives the same bytes.
+//! The component imports nothing but types, a wrapper also the interface that it exports, and one with output the
+//! console. The same module always gives the same bytes.
 //!
 //! # Caveats
-//! A runtime that needs WASI gets no arguments, no environment and no files; the time is fixed. Output is dropped,
-//! unless the caller asks for a component that imports the [`Console`].
+//! A runtime that needs WASI gets no arguments, no environment and no files; the time is fixed.
 //! `random_get` is **not random**: while the module starts (`_initialize`), it fills buffers with a fixed byte, because
 //! Go takes a seed for its maps from it. Afterwards it fails, so that no plugin creates keys or passwords that anybody
 //! can predict. Rust's `HashMap` on WASI takes its first seed later: build Rust for `wasm32-unknown-unknown`.
@@ -28,7 +27,6 @@ mod packages;
 mod start;
 mod wasi;
 
-pub use console::Console;
 pub use contract::{Function, functions};
 pub use error::{Error, help_for_import};
 pub use packages::wit;
@@ -52,19 +50,19 @@ pub fn is_core_module(bytes: &[u8]) -> bool {
 ///
 /// # Errors
 /// It is not a core module, has no world or not the exports of its world, or imports what no plugin has.
-pub fn component(core: &[u8], console: Console) -> Result<Vec<u8>, Error> {
+pub fn component(core: &[u8]) -> Result<Vec<u8>, Error> {
     // The crates that read worlds and modules expect those of compilers, and panic for some others.
-    std::panic::catch_unwind(|| made(core, console)).unwrap_or(Err(Error::Unexpected))
+    std::panic::catch_unwind(|| made(core)).unwrap_or(Err(Error::Unexpected))
 }
 
-fn made(core: &[u8], console: Console) -> Result<Vec<u8>, Error> {
+fn made(core: &[u8]) -> Result<Vec<u8>, Error> {
     if !is_core_module(core) {
         return Err(Error::NotCore);
     }
     let mut module = Module::from_buffer(core).map_err(|error| Error::Invalid(format!("{error:#}")))?;
     start::check(&module)?;
     let declared = Declared::of(core, &module)?;
-    let prints = imports::seal(&mut module, &declared, console)?;
+    let prints = imports::seal(&mut module, &declared)?;
     let mut sealed = module.emit_wasm();
     if !declared.in_module {
         let (resolve, world) = (&declared.resolve, declared.world);

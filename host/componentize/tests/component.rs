@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use boson_componentize::{Console, Error, is_core_module};
+use boson_componentize::{Error, component, is_core_module};
 use std::path::Path;
 use wasmparser::{Parser, Payload, Validator};
 use wit_component::{DecodedWasm, StringEncoding, embed_component_metadata};
@@ -45,11 +45,6 @@ const BELOW: &str = r#"
     (import "boson:bpm/conversion@1.0.0" "convert-deployment" (func (param i32 i32)))
     (import "boson:bpm/conversion@1.0.0" "convert-group" (func (param i32 i32)))
 "#;
-
-/// The component without output.
-fn component(core: &[u8]) -> Result<Vec<u8>, Error> {
-    boson_componentize::component(core, Console::Dropped)
-}
 
 fn module(parts: &[&str]) -> Vec<u8> {
     wat::parse_str(format!("(module {})", parts.concat())).unwrap()
@@ -193,24 +188,18 @@ fn other_files_and_other_modules_are_errors() {
 const CONSOLE: &str = "boson:types/console@1.0.0";
 
 #[test]
-fn only_a_component_for_debugging_imports_the_console() {
+fn only_a_component_that_prints_imports_the_console() {
     let print = format!(r#"(import "{CONSOLE}" "print" (func (param i32 i32)))"#);
     let go = module(&[WASI, MEMORY, CHECK]);
     let wrapper = module(&[&print, BELOW, MEMORY, CONVERSION]);
     let rust = with_world(module(&[&print, MEMORY, CHECK]), "checks", "checks");
     for core in [&go, &wrapper, &rust] {
-        let with = boson_componentize::component(core, Console::Imported).unwrap();
-        assert!(imports(&with).contains(&CONSOLE.to_string()), "{:?}", imports(&with));
-        let without = component(core).unwrap();
-        assert!(
-            !imports(&without).contains(&CONSOLE.to_string()),
-            "{:?}",
-            imports(&without)
-        );
+        let made = component(core).unwrap();
+        assert!(imports(&made).contains(&CONSOLE.to_string()), "{:?}", imports(&made));
     }
     let silent = module(&[MEMORY, CHECK]);
-    let with = boson_componentize::component(&silent, Console::Imported).unwrap();
-    assert_eq!(with, component(&silent).unwrap());
+    let made = component(&silent).unwrap();
+    assert!(!imports(&made).contains(&CONSOLE.to_string()), "{:?}", imports(&made));
     let other = print.replace("i32 i32", "i64");
     let error = component(&module(&[&other, MEMORY, CHECK])).unwrap_err();
     assert_eq!(error, Error::Signature(CONSOLE.into()));

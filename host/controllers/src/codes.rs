@@ -130,6 +130,10 @@ boson_pipeline::codes::codes! {
         "A plugin with `shadow: true` gets the same calls as the plugins in use, without effect. Its replies differ from \
          theirs at the named places, or calls failed. If the differences are intended, apply the plugin without \
          `shadow`; otherwise fix it.";
+    PLUGIN_WITHOUT_GROUP = "plugin-without-group", "A wrapper serves no instance group of a deployment",
+        "The selector of the plugin has `instanceGroups`, and the deployment has no group with one of these names, so the \
+         plugin is not called. The name may be misspelt, or the selector may match a deployment that it is not meant for: \
+         `deployments` restricts it.";
     PLUGIN_STAGE = "plugin-stage", "Unknown plugin stage",
         "The value of the label `quarks.cloudfoundry.org/plugin` must be `ops`, `variables`, `links`, `render`, `bpm` or \
          `resources`.";

@@ -8,7 +8,6 @@ use crate::error::{Failure, FailureKind};
 use crate::plugin::Plugin;
 use crate::reply::unknown;
 use boson_document::json;
-use boson_pipeline::settings;
 
 /// Bytes of all texts of a description, and of its schema. The operator keeps them for as long as the plugin is loaded,
 /// and a schema takes a hundred times its bytes as a tree.
@@ -55,11 +54,9 @@ impl Plugin {
         }
         let settings_schema = json::parse(&description.settings_schema)
             .map_err(|error| malformed(format!("has a settings schema that is not JSON: {error}")))?;
-        if let Some(fault) = settings::schema_fault(&settings_schema) {
-            return Err(malformed(format!(
-                "has a settings schema that is not a JSON Schema: {fault}"
-            )));
-        }
+        sandbox
+            .check_schema(self, &settings_schema)
+            .map_err(|reason| malformed(format!("has a settings schema that {reason}")))?;
         let codes = description.codes.into_iter().map(|code| Code {
             name: code.name,
             title: code.title,

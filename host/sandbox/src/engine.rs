@@ -90,7 +90,7 @@ impl Sandbox {
         self
     }
 
-    /// Accepts plugins that print.
+    /// Shows what plugins print; without a console it is dropped.
     #[must_use]
     pub fn with_console(mut self, console: Console) -> Self {
         self.console = Some(console);
@@ -123,11 +123,6 @@ impl Sandbox {
         });
         self.waits = false;
         self
-    }
-
-    /// Whether it accepts plugins that print.
-    pub fn has_console(&self) -> bool {
-        self.console.is_some()
     }
 
     /// The memory budget of calls.

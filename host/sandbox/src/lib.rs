@@ -38,12 +38,13 @@ mod recorder;
 mod recording;
 mod reply;
 mod sealed;
+pub mod settings;
 mod stages;
 mod unchanged;
 mod wrapping;
 
 pub use account::Account;
-pub use cache::{CODE_LIMIT, CPU_LIMIT, Cache, Task};
+pub use cache::{CODE_LIMIT, Cache, Task};
 pub use checked_call::{Changes, deployment};
 pub use codes::ALL as CODES;
 pub use console::Console;

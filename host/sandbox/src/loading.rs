@@ -1,7 +1,7 @@
 //! Loads components: from the installation, from a file, or from bytes.
 
 use crate::cache::{self, Uncompiled};
-use crate::component::{self, CONSOLE};
+use crate::component;
 use crate::console;
 use crate::digest::Digest;
 use crate::engine::Sandbox;
@@ -70,7 +70,7 @@ impl Sandbox {
         match bytes.get(..8) {
             Some([0, b'a', b's', b'm', 0x0d, 0, 1, 0]) => {}
             Some([0, b'a', b's', b'm', 1, 0, 0, 0]) => {
-                return refused("is a core module; `host plugin pack` makes a component of it");
+                return refused("is a core module; `host plugin component` makes a component of it");
             }
             _ => return refused("is not a WebAssembly component"),
         }
@@ -129,16 +129,10 @@ impl Sandbox {
             true => wrapping::connect(&mut linker, kind.stage),
             false => Ok(()),
         };
-        let console = match &self.console {
-            Some(_) if kind.prints => console::connect(&mut linker),
-            None if kind.prints => {
-                let message = format!(
-                    "imports {CONSOLE}, which only `host run-plugin`, `host plugin test` and `host convert -V` offer: build the \
-                     plugin without this import"
-                );
-                return Err(Failure::new(FailureKind::Refused, &name, message));
-            }
-            _ => Ok(()),
+        let console = if kind.prints {
+            console::connect(&mut linker)
+        } else {
+            Ok(())
         };
         let pre = rule
             .and(console)

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use boson_componentize::{Console, component};
+use boson_componentize::component;
 use boson_document::json;
 use boson_sandbox::json_call::JsonCallError;
 use boson_sandbox::{Cache, Failure, FailureKind, Limits, Measures, Plugin, Sandbox, Source};
@@ -26,7 +26,7 @@ fn plugin(sandbox: &Sandbox, find: &str, extra: &str) -> Plugin {
             (func (export "boson:ops/operations@1.0.0#apply") (param i32) (result i32) unreachable)
             (func $find (export "boson:ops/operations@1.0.0#find") (param i32) (result i32) {find}))"#
     );
-    let bytes = component(&wat::parse_str(&text).unwrap(), Console::Dropped).unwrap();
+    let bytes = component(&wat::parse_str(&text).unwrap()).unwrap();
     sandbox.load("theirs", &bytes, Source::Bytes("theirs".into())).unwrap()
 }
 

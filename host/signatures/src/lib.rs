@@ -2,10 +2,11 @@
 //!
 //! | signed | by | format |
 //! |---|---|---|
-//! | a component | `cosign sign-blob --key`, `openssl dgst -sha256 -sign` | the signature of its bytes, in base64 |
-//! | an image | `cosign sign --key` | the signature of a payload that names the digest of the image |
+//! | a component | `cosign sign-blob --key`, `openssl dgst -sha256 -sign` | the signature of its bytes, in base64 or in a bundle |
+//! | an image | `cosign sign --key` | the signature of a payload that names the digest of the image, or an envelope |
 //! | a statement about either | `cosign attest --key`, `cosign attest-blob --key` | an envelope (DSSE) |
 
+mod blob;
 mod envelope;
 mod key;
 mod payload;

@@ -1,5 +1,6 @@
 //! Signatures and signed statements about a component, from its ConfigMap and from the registry of its image.
 
+use crate::blob;
 use crate::envelope::{Envelope, Statement};
 use crate::key::Keys;
 use crate::payload::ImageSignature;
@@ -23,7 +24,7 @@ pub struct Attached {
 /// Signatures and signed statements about a component, not verified.
 #[derive(Clone, Debug, Default)]
 pub struct Signed {
-    /// A signature of the component, in base64.
+    /// A signature of the component: in base64, or a bundle.
     pub component: Option<String>,
     /// A signed statement about the component: an envelope or a bundle.
     pub statement: Option<String>,
@@ -75,7 +76,7 @@ impl Signed {
     /// Which of the keys has signed the component or its image.
     pub fn signer<'k>(&self, component: &[u8], keys: &'k Keys) -> Option<Signer<'k>> {
         let own = self.component.as_ref();
-        if let Some(key) = own.and_then(|signature| keys.signer(component, signature)) {
+        if let Some(key) = own.and_then(|text| blob::signer(component, text, keys)) {
             let subject = Subject::Component;
             return Some(Signer { subject, key });
         }

@@ -92,6 +92,13 @@ impl Guest {
         guest.component()
     }
 
+    /// A hook that traps in every call.
+    pub fn trapping(name: &str) -> Vec<u8> {
+        let mut guest = Self::new("resources", "transformation", name);
+        guest.function("transform", "unreachable");
+        guest.component()
+    }
+
     /// A check that always reports this error.
     pub fn check(name: &str, code: &str, message: &str) -> Vec<u8> {
         let mut guest = Self::new("checks", "policy", name);

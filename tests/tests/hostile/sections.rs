@@ -1,7 +1,7 @@
 //! Sections that no engine needs: names of functions, and others of any content.
 
 use super::{failure, is_alive, load, ops};
-use boson_componentize::{Console, component};
+use boson_componentize::component;
 use boson_sandbox::FailureKind;
 use boson_tests::component::core_module;
 use boson_tests::host;
@@ -100,19 +100,19 @@ fn custom_sections_of_any_content_are_refused_or_ignored() {
     ] {
         for data in [&[][..], &[0xff; 9], &noise] {
             // In a core module, which has to become a component.
-            match component(&with_section(module(), name, data), Console::Dropped) {
+            match component(&with_section(module(), name, data)) {
                 Ok(made) => drop(load(&made).map(|plugin| plugin.digest)),
                 Err(error) => assert!(error.to_string().len() < 10_000, "{name}: {error}"),
             }
             // In the component.
-            let made = component(&module(), Console::Dropped).unwrap();
+            let made = component(&module()).unwrap();
             assert!(load(&with_section(made, name, data)).is_ok(), "{name}");
         }
     }
     let many = (0..2000).fold(module(), |bytes, nth| {
         with_section(bytes, &format!("x{nth}"), &noise[..1000])
     });
-    assert!(load(&component(&many, Console::Dropped).unwrap()).is_ok());
+    assert!(load(&component(&many).unwrap()).is_ok());
     is_alive();
 }
 

@@ -1,7 +1,6 @@
 //! Whether a plugin keeps the contract of its stage: `host plugin test --conformance`.
 
 use super::{Called, Case, Outcome, Tested, replies};
-use crate::plugins;
 use boson_document::Tree;
 use boson_pipeline::bundle::{Bundle, Writer, codes, kinds};
 use boson_pipeline::plain;
@@ -40,11 +39,6 @@ pub fn description(sandbox: &Sandbox, plugin: &Plugin) -> Tested {
                 if code.title.is_empty() || code.explanation.is_empty() {
                     faults.push(format!("the code '{}' has no title, or no explanation", code.name));
                 }
-            }
-            if plugin.settings() == "{}" {
-                let missing = plugins::check_settings(plugin, sandbox, None).into_iter();
-                let errors = missing.filter(Diagnostic::is_error);
-                faults.extend(errors.map(|error| text(error.help("use --settings FILE"))));
             }
         }
     }

@@ -19,5 +19,5 @@ pub use comparison::{Compared, Mismatch, compare};
 pub use headroom::Headroom;
 pub use junit::report;
 pub use recording::Recording;
-pub use self_test::pass;
+pub use self_test::{account, pass, replies_at_all};
 pub use tested::{Outcome, Tested};

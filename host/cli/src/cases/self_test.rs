@@ -1,10 +1,11 @@
-//! The cases that are packed with a plugin. The operator activates a version only if it passes them.
+//! The calls before the operator activates a version of a plugin: those of the cases that are packed with it, and for an
+//! update some with generated inputs.
 //!
 //! # Guarantees
-//! A reason names the case and the first place that differs, never a value. All cases together have the fuel of
+//! A reason names the case and the first place that differs, never a value. All calls together have the fuel of
 //! [`FUEL`] and the time of [`TIME`], so that a plugin does not delay those of other namespaces for long.
 
-use super::{Case, Mismatch, compare, replies};
+use super::{Case, Mismatch, compare, edge, replies};
 use crate::codes;
 use boson_document::Tree;
 use boson_pipeline::Diagnostic;
@@ -17,13 +18,40 @@ const FUEL: u64 = 10_000_000_000;
 /// Time of all calls together. After it, no further call begins.
 const TIME: Duration = Duration::from_secs(120);
 
-/// Calls a plugin with its cases, in the sandbox and with the limits of a conversion. `holder`: the namespace whose
-/// memory the calls use.
+/// The account of all calls before a version is active. `holder`: the namespace whose memory they use.
+pub fn account(holder: &str) -> Account {
+    Account::new(holder, FUEL)
+}
+
+/// Calls a plugin with generated inputs until one call has a reply: a result or diagnostics about the input.
+///
+/// # Errors
+/// The plugin fails in every call: with the failure of the first one.
+pub fn replies_at_all(sandbox: &Sandbox, plugin: &Plugin, account: &Account) -> Result<(), Box<Diagnostic>> {
+    let (started, mut first) = (Instant::now(), None);
+    for case in edge::inputs(plugin.stage).unwrap_or_default() {
+        let Ok(called) = case.call_for(sandbox, plugin, account) else {
+            continue;
+        };
+        let Some(failure) = called.failure else {
+            return Ok(());
+        };
+        first.get_or_insert(failure);
+        if started.elapsed() > TIME {
+            break;
+        }
+    }
+    match first {
+        Some(failure) => Err(Box::new(failure)),
+        None => Ok(()),
+    }
+}
+
+/// Calls a plugin with its cases, in the sandbox and with the limits of a conversion.
 ///
 /// # Errors
 /// The first case that fails.
-pub fn pass(sandbox: &Sandbox, plugin: &Plugin, cases: &[Case], holder: &str) -> Result<(), Box<Diagnostic>> {
-    let account = Account::new(holder, FUEL);
+pub fn pass(sandbox: &Sandbox, plugin: &Plugin, cases: &[Case], account: &Account) -> Result<(), Box<Diagnostic>> {
     let started = Instant::now();
     for case in cases {
         if started.elapsed() > TIME {
@@ -32,7 +60,7 @@ pub fn pass(sandbox: &Sandbox, plugin: &Plugin, cases: &[Case], holder: &str) ->
                 &format!("all cases together took more than {} s", TIME.as_secs()),
             ));
         }
-        let compared = compare(case, sandbox, plugin, &account).map_err(|error| failed(case, &error.message))?;
+        let compared = compare(case, sandbox, plugin, account).map_err(|error| failed(case, &error.message))?;
         let Some(mismatch) = compared.mismatch else { continue };
         let what = match (compared.called.failure, mismatch) {
             (Some(failure), _) if failure.code == FailureKind::OverBudget.code().name => {

@@ -1,8 +1,8 @@
 //! The command line. The options of a command are in the command's module.
 
 use super::{
-    blame, completions, convert, dns, explain, image, interpolate, make_component, operator, plugin, prune, render,
-    run_plugin, util, wait,
+    blame, completions, convert, dns, explain, image, interpolate, operator, plugin, prune, render, run_plugin, util,
+    wait,
 };
 use crate::log::LogArguments;
 use crate::output::Color;
@@ -82,5 +82,9 @@ pub enum Command {
     /// Make a component of a core module from standard input; commands that take a plugin run this in a process with
     /// its own limits
     #[command(hide = true)]
-    MakeComponent(make_component::MakeComponent),
+    MakeComponent,
+    /// Check settings against a schema, both from standard input; the sandbox runs this in a process with its own
+    /// limits
+    #[command(hide = true)]
+    CheckSettings,
 }

@@ -5,13 +5,13 @@ use crate::confined::confine;
 use crate::exit::Failed;
 use crate::output;
 use anyhow::Context;
-use boson_sandbox::{Cache, Failure, Limits, Sandbox};
+use boson_sandbox::{Cache, Failure, Limits, Sandbox, Task};
 use std::io::{Read, Write};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub fn run() -> Result<(), Failed> {
-    confine()?;
+    confine(Task::Compile)?;
     let mut component = Vec::new();
     std::io::stdin()
         .read_to_end(&mut component)

@@ -220,13 +220,45 @@ fn with_defaults(
     }
 }
 
-/// Converts with other plugins of a stage, and writes nothing.
+/// A version of a plugin, alone in its stage.
+pub struct Version<'a> {
+    pub stage: Stage,
+    /// The component; none: there is no plugin.
+    pub file: Option<&'a Path>,
+    /// Names that options for another version refer to.
+    pub others: &'a [String],
+}
+
+// === impl Version ===
+
+impl Version<'_> {
+    /// Removes the other plugins of the stage, and the options for them.
+    fn put_into(&self, arguments: &mut PluginArguments) {
+        arguments.replacements.retain(|one| one.stage != self.stage);
+        arguments.replacements.extend(self.file.map(|file| Replacement {
+            stage: self.stage,
+            name: None,
+            file: file.to_path_buf(),
+        }));
+        let is_for_other = |name: &Option<String>| name.as_ref().is_some_and(|name| self.others.contains(name));
+        let has_plugin = self.file.is_some() || self.stage.has_rule();
+        let stays = |stage: Stage, name: &Option<String>, has_plugin: bool| {
+            stage != self.stage || has_plugin && !is_for_other(name)
+        };
+        arguments.settings.retain(|one| stays(one.stage, &one.name, has_plugin));
+        arguments
+            .groups
+            .retain(|one| stays(one.stage, &one.name, self.file.is_some()));
+    }
+}
+
+/// Converts with another version of a plugin, and writes nothing.
 ///
 /// # Errors
 /// All errors, after they were shown.
 pub fn with_plugin(
     arguments: &ConvertArguments,
-    (stage, plugin): (Stage, Option<&Path>),
+    version: &Version<'_>,
     kept: Kept,
     color: Color,
 ) -> Result<(Done, Sources), Failed> {
@@ -234,12 +266,7 @@ pub fn with_plugin(
     let mut warnings = Vec::new();
     let converted = with_defaults(arguments, &mut sources, &mut warnings).and_then(|mut arguments| {
         arguments.variables.kept = kept;
-        arguments.plugins.replacements.retain(|one| one.stage != stage);
-        arguments.plugins.replacements.extend(plugin.map(|file| Replacement {
-            stage,
-            name: None,
-            file: file.to_path_buf(),
-        }));
+        version.put_into(&mut arguments.plugins);
         convert(
             &arguments,
             Watching::Nothing,

@@ -70,8 +70,7 @@ fn interpolate(
     sources: &mut Sources,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<Tree, Vec<Diagnostic>> {
-    let (plugins, reported) = plugins::prepare(&arguments.plugins, &[Stage::Ops, Stage::Variables], sources)?;
-    warnings.extend(reported);
+    let plugins = plugins::prepare(&arguments.plugins, &[Stage::Ops, Stage::Variables], sources)?;
     let mut read = variables::read(&arguments.manifest, &arguments.variables, sources)?;
     let document = read.apply(&plugins, sources, warnings)?;
     let options = Options::interpolate(arguments.var_errs, arguments.var_errs_unused);

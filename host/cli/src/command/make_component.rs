@@ -5,31 +5,20 @@ use crate::confined::confine;
 use crate::core_module::Reply;
 use crate::exit::Failed;
 use anyhow::Context;
-use boson_componentize::{Console, component};
+use boson_componentize::component;
+use boson_sandbox::Task;
 use std::io::{Read, Write};
 use std::panic;
 
-/// Arguments of `host make-component`.
-#[derive(clap::Args, Debug)]
-pub struct MakeComponent {
-    /// Let the component import the interface for output
-    #[arg(long)]
-    console: bool,
-}
-
-pub fn run(arguments: &MakeComponent) -> Result<(), Failed> {
-    confine()?;
+pub fn run() -> Result<(), Failed> {
+    confine(Task::MakeComponent)?;
     let mut module = Vec::new();
     std::io::stdin()
         .read_to_end(&mut module)
         .context("cannot read the module")?;
-    let console = match arguments.console {
-        true => Console::Imported,
-        false => Console::Dropped,
-    };
     // A panic is reported as an error about the module; the text that Rust prints would not help users.
     panic::set_hook(Box::new(|_| {}));
-    let reply = Reply::of(component(&module, console));
+    let reply = Reply::of(component(&module));
     Ok(std::io::stdout()
         .write_all(&reply.into_bytes())
         .context("cannot write the component")?)

@@ -3,6 +3,7 @@
 pub mod arguments;
 pub mod blame;
 pub mod called;
+pub mod check_settings;
 pub mod compile_plugin;
 pub mod complete;
 pub mod completions;
@@ -19,6 +20,7 @@ mod native;
 pub mod operator;
 pub mod plugin;
 pub mod plugin_approve;
+pub mod plugin_component;
 pub mod plugin_diff;
 pub mod plugin_inspect;
 pub mod plugin_new;
@@ -73,6 +75,7 @@ pub fn run() -> Result<(), Failed> {
         Command::Completions(arguments) => completions::run(&arguments, called.command(), called.program()),
         Command::Util(command) => util::run(&command, color),
         Command::CompilePlugin => compile_plugin::run(),
-        Command::MakeComponent(arguments) => make_component::run(&arguments),
+        Command::MakeComponent => make_component::run(),
+        Command::CheckSettings => check_settings::run(),
     }
 }

@@ -401,10 +401,7 @@ fn load(
     budget: &Budget,
     sources: &mut Sources,
 ) -> Result<Loaded, Vec<Diagnostic>> {
-    let (plugins, warnings) = plugins::prepare_within(budget, &arguments.plugins, &Stage::ALL, sources)?;
-    for warning in warnings {
-        tracing::warn!(code = warning.code, "{}", warning.message);
-    }
+    let plugins = plugins::prepare_within(budget, &arguments.plugins, &Stage::ALL, sources)?;
     let metrics = Arc::new(Metrics::new());
     Loaded::new(plugins, signatures, metrics).map_err(|failure| vec![failure.diagnostic()])
 }

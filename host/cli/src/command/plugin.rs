@@ -2,8 +2,8 @@
 
 use crate::columns::columns;
 use crate::command::{
-    plugin_approve, plugin_diff, plugin_inspect, plugin_new, plugin_pack, plugin_pull, plugin_push, plugin_rollback,
-    plugin_test, plugin_verify, plugin_wit,
+    plugin_approve, plugin_component, plugin_diff, plugin_inspect, plugin_new, plugin_pack, plugin_pull, plugin_push,
+    plugin_rollback, plugin_test, plugin_verify, plugin_wit,
 };
 use crate::exit::{self, Failed};
 use crate::output::{self, Color};
@@ -20,6 +20,8 @@ use std::path::PathBuf;
 pub enum PluginCommand {
     /// Approve the version of a plugin in a cluster, if the operator requires approvals of updates
     Approve(plugin_approve::ApproveArguments),
+    /// Make a component of the core module that a compiler has written
+    Component(plugin_component::ComponentArguments),
     /// Convert a deployment with two versions of a plugin, and show what differs
     Diff(Box<plugin_diff::DiffArguments>),
     /// Show the versions of the plugins in a cluster: digest, since when, why one was rejected
@@ -59,6 +61,7 @@ pub enum PluginCommand {
 pub fn run(command: &PluginCommand, color: Color) -> Result<(), Failed> {
     match command {
         PluginCommand::Approve(arguments) => plugin_approve::run(arguments),
+        PluginCommand::Component(arguments) => plugin_component::run(arguments, color),
         PluginCommand::Diff(arguments) => plugin_diff::run(arguments, color),
         PluginCommand::History(arguments) => plugin_rollback::history(arguments),
         PluginCommand::List { plugins } => list(plugins, color),

@@ -2,7 +2,7 @@
 
 use crate::cases::replies;
 use crate::codes;
-use crate::command::convert::{self, ConvertArguments, Done};
+use crate::command::convert::{self, ConvertArguments, Done, Version};
 use crate::command::variables::Kept;
 use crate::exit::Failed;
 use crate::output::{self, Color};
@@ -21,7 +21,8 @@ const NONE: &str = "none";
 const EXAMPLES: &str = "\
 Both conversions use the same values of variables; generated values are not stored. Options of `host convert` apply to both, except \
 --out, --record and --strict: nothing is written, and warnings are not shown. Plugins of the same stage that --plugin names are not \
-used. Values of variables are shown as `<redacted>`, and values in Secrets not at all.
+used. --plugin-settings STAGE=FILE is for both versions, and STAGE:NAME=FILE for the one with the name. Values of variables are shown \
+as `<redacted>`, and values in Secrets not at all.
 
 Examples:
   host plugin diff my-labels-1.wasm my-labels-2.wasm manifest.yml --release ./nats-release
@@ -57,10 +58,23 @@ pub fn run(arguments: &DiffArguments, color: Color) -> Result<(), Failed> {
     let sandbox = plugins::sandbox(Limits::default()).map_err(|failure| fail(failure.diagnostic()))?;
     let load = |path: &Path| plugins::component(&sandbox, path).map_err(|error| fail(*error));
     let (before, after) = (old.map(load).transpose()?, load(&arguments.new)?);
-    let stage = after.stage;
-    let (old, _) = convert::with_plugin(&arguments.convert, (stage, old), Kept::InMemory, color)?;
+    let names = |plugin: Option<&Plugin>| plugin.map_or(Ok(Vec::new()), |plugin| plugins::names(plugin, &sandbox));
+    let names_of = |plugin: Option<&Plugin>| names(plugin).map_err(|failure| fail(failure.diagnostic()));
+    let (old_names, new_names) = (names_of(before.as_ref())?, names_of(Some(&after))?);
+    let only = |own: &[String], other: &[String]| -> Vec<String> {
+        own.iter().filter(|name| !other.contains(name)).cloned().collect()
+    };
+    let version = |file, others| Version {
+        stage: after.stage,
+        file,
+        others,
+    };
+    let of_new = only(&new_names, &old_names);
+    let (old, _) = convert::with_plugin(&arguments.convert, &version(old, &of_new), Kept::InMemory, color)?;
     let kept = Kept::Given(old.values.clone());
-    let (new, sources) = convert::with_plugin(&arguments.convert, (stage, Some(&arguments.new)), kept, color)?;
+    let of_old = only(&old_names, &new_names);
+    let (new, sources) =
+        convert::with_plugin(&arguments.convert, &version(Some(&arguments.new), &of_old), kept, color)?;
     let mut text = about(before.as_ref(), &after);
     let changed = changes(&old.objects, &new.objects);
     text.push_str(&self::text(&old, &new, &changed, &sources));

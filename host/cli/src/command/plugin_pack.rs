@@ -4,12 +4,12 @@
 use crate::cases::{self, folders};
 use crate::codes;
 use crate::command::plugin_wit::stage;
+use crate::core_module;
 use crate::exit::Failed;
 use crate::inputs;
 use crate::output::{self, Color};
 use crate::plugins;
 use anyhow::Context;
-use boson_componentize::Console;
 use boson_controllers::plugins::{Packing, pack, parts};
 use boson_document::{Tree, json};
 use boson_pipeline::report::Sources;
@@ -81,10 +81,10 @@ pub struct PackArguments {
     /// Secret in the namespace of the ConfigMap that the operator pulls the image with; repeat it for several
     #[arg(long = "pull-secret", value_name = "NAME", requires = "image")]
     pull_secrets: Vec<String>,
-    /// Add this signature of the component, in base64, as `cosign sign-blob --key` writes it
+    /// Add this signature of the component: a bundle of `cosign sign-blob --key`, or a signature in base64
     #[arg(long, value_name = "FILE")]
     signature: Option<PathBuf>,
-    /// Add this attestation of the component's build, as `cosign attest-blob --key` writes it
+    /// Add this attestation of the component's build: a bundle of `cosign attest-blob --key`, or its envelope
     #[arg(long, value_name = "FILE")]
     attestation: Option<PathBuf>,
     /// Write to this file instead of standard output
@@ -104,6 +104,10 @@ pub fn run(arguments: &PackArguments, color: Color) -> Result<(), Failed> {
         .map(|file| inputs::yaml_file(file, &mut sources));
     let settings = settings.transpose().map_err(|error| fail(vec![*error], &sources))?;
     let bytes = component(&arguments.component).map_err(|error| fail(vec![*error], &sources))?;
+    let is_signed = arguments.signature.is_some() || arguments.attestation.is_some();
+    if is_signed && core_module::is_at(&arguments.component) {
+        return Err(fail(vec![signed_module(&arguments.component)], &sources));
+    }
     let Accepted {
         name: described_name,
         wraps,
@@ -148,6 +152,16 @@ pub fn run(arguments: &PackArguments, color: Color) -> Result<(), Failed> {
     });
     let maps: Result<_, _> = maps.iter().map(serde_json::to_string).collect();
     Ok(write(arguments.out.as_deref(), maps.context("a ConfigMap is JSON")?)?)
+}
+
+/// The error for the signature of a file that is not packed itself.
+pub fn signed_module(path: &Path) -> Diagnostic {
+    let what = format!(
+        "'{}' is a core module: its signature is not that of the component made of it",
+        path.display()
+    );
+    let help = "make the component with `host plugin component`, and sign and pack that file";
+    Diagnostic::error(codes::PLUGIN_CORE_MODULE, what).help(help)
 }
 
 /// Writes the ConfigMaps, which are JSON, as a user applies them.
@@ -218,7 +232,7 @@ pub fn text_of(file: Option<&Path>) -> anyhow::Result<Option<String>> {
 /// # Errors
 /// It cannot be read, or no component can be made of it.
 pub fn component(path: &Path) -> Result<Vec<u8>, Box<Diagnostic>> {
-    let bytes = match plugins::content(path, Console::Dropped)? {
+    let bytes = match plugins::content(path)? {
         Some(component) => component,
         None => std::fs::read(path).map_err(|error| {
             let message = format!("'{}' cannot be read: {error}", path.display());
@@ -273,9 +287,9 @@ fn accepted(
         );
         return Err(vec![Diagnostic::error(codes::PLUGIN_OTHER_STAGE, what)]);
     }
-    let reported = plugins::check_settings(&plugin, &sandbox, settings);
-    if reported.iter().any(Diagnostic::is_error) {
-        return Err(reported);
+    let errors = plugins::check_settings(&plugin, &sandbox, settings, plugins::SETTINGS_FILE);
+    if !errors.is_empty() {
+        return Err(errors);
     }
     let name = plugin.describe(&sandbox).map_err(failed)?.name.clone();
     let wraps = plugin.wraps;
@@ -298,7 +312,7 @@ fn passed(directory: &Path, sandbox: &Sandbox, plugin: Plugin) -> Result<Vec<u8>
         .collect();
     let cases = cases::packed::of_stage(cases, plugin.stage);
     let packed = cases::packed::pack(&cases).map_err(|error| vec![*error])?;
-    cases::pass(sandbox, &plugin, &cases, "").map_err(|error| vec![*error])?;
+    cases::pass(sandbox, &plugin, &cases, &cases::account("")).map_err(|error| vec![*error])?;
     Ok(packed)
 }
 

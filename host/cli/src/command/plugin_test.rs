@@ -236,8 +236,26 @@ fn load(
     let sandbox = plugins::sandbox(Limits::default()).map_err(|failure| vec![failure.diagnostic()])?;
     let sandbox = sandbox.with_console(printed.console());
     let plugin = plugins::alone(&sandbox, &arguments.component, settings.as_ref())?;
-    let cases = arguments.cases.as_deref().map(folders::read_all).transpose()?;
-    Ok((sandbox, plugin, cases.unwrap_or_default()))
+    let cases = arguments
+        .cases
+        .as_deref()
+        .map(folders::read_all)
+        .transpose()?
+        .unwrap_or_default();
+    let is_ours = |case: &&Case| case.stage == plugin.stage;
+    let lacks_own = |case: &Case| {
+        case.arguments
+            .get("context")
+            .is_none_or(|context| context.get("settings").is_none())
+    };
+    let generated = arguments.conformance || arguments.fuzz.is_some();
+    if generated || cases.iter().map(|(_, case)| case).filter(is_ours).any(lacks_own) {
+        let errors = plugins::check_settings(&plugin, &sandbox, settings.as_ref(), plugins::SETTINGS_FILE);
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+    }
+    Ok((sandbox, plugin, cases))
 }
 
 /// How the case ends, what its call used, and the bytes of the reply. `update`: the folder to write the reply to.
@@ -247,6 +265,11 @@ fn test(
     case: &Case,
     update: Option<&Path>,
 ) -> anyhow::Result<(Outcome, Measures, usize)> {
+    let errors = plugins::check_call(plugin, sandbox, &case.arguments, &format!("{}/call.json", case.name));
+    if !errors.is_empty() {
+        let lines = vec![report::text(&errors, &Sources::default(), false)];
+        return Ok((Outcome::Failed(lines), Measures::default(), 0));
+    }
     let Compared { called, mismatch } = match compare(case, sandbox, plugin, &Account::unbounded()) {
         Ok(compared) => compared,
         Err(error) => {

@@ -3,6 +3,7 @@
 use crate::artifacts;
 use crate::columns::indented;
 use crate::command::plugin_pack;
+use crate::core_module;
 use crate::evidence::KeyNames;
 use crate::exit::Failed;
 use crate::output::{self, Color, Form};
@@ -25,7 +26,7 @@ are those of `docker login`.
 
 Examples:
   host plugin verify oci://registry.example.com/team/my-labels:1.0 --key cosign.pub
-  host plugin verify my-labels.wasm --key cosign.pub --signature my-labels.sig
+  host plugin verify my-labels.wasm --key cosign.pub --signature my-labels.sigstore.json
   host plugin verify oci://registry.example.com/team/my-labels:1.0 --key cosign.pub --provenance --builder https://ci.example.com";
 
 /// Options of `host plugin verify`.
@@ -37,7 +38,7 @@ pub struct VerifyArguments {
     /// Public key that has to have signed it: a PEM file, such as `cosign.pub`. Of several, one is enough
     #[arg(long = "key", value_name = "FILE", required = true)]
     keys: Vec<PathBuf>,
-    /// Signature of the component, in base64, as `cosign sign-blob --key` writes it
+    /// Signature of the component: a bundle of `cosign sign-blob --key`, or a signature in base64
     #[arg(long, value_name = "FILE")]
     signature: Option<PathBuf>,
     /// Require an attestation of the build, too (SLSA provenance)
@@ -46,7 +47,7 @@ pub struct VerifyArguments {
     /// Accept only attestations that name this builder; repeat it for several
     #[arg(long = "builder", value_name = "ID", requires = "provenance")]
     builders: Vec<String>,
-    /// Attestation of the component's build, as `cosign attest-blob --key` writes it
+    /// Attestation of the component's build: a bundle of `cosign attest-blob --key`, or its envelope
     #[arg(long, value_name = "FILE", requires = "provenance")]
     attestation: Option<PathBuf>,
     /// Form of the result
@@ -112,6 +113,10 @@ pub fn run(arguments: &VerifyArguments, color: Color) -> Result<(), Failed> {
         false => rule,
     };
     let found = Found::read(&arguments.component).map_err(|error| fail(*error))?;
+    let is_signed = arguments.signature.is_some() || arguments.attestation.is_some();
+    if is_signed && core_module::is_at(&arguments.component) {
+        return Err(fail(plugin_pack::signed_module(&arguments.component)));
+    }
     let signed = Signed {
         component: plugin_pack::text_of(arguments.signature.as_deref())?,
         statement: plugin_pack::text_of(arguments.attestation.as_deref())?,

@@ -62,7 +62,8 @@ pub struct RenderArguments {
 pub fn run(arguments: &RenderArguments, color: Color) -> Result<(), Failed> {
     let mut sources = Sources::within(memory::of_documents(arguments.plugins.max_memory));
     let foreign = !arguments.plugins.replacements.is_empty();
-    let result = load(arguments, &mut sources, color).and_then(|plugins| {
+    let loaded = plugins::prepare(&arguments.plugins, &[Stage::Render], &mut sources);
+    let result = loaded.map_err(Error::from).and_then(|plugins| {
         if arguments.batch {
             batch(&plugins)
         } else {
@@ -99,12 +100,6 @@ impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Self {
         Self::Io(error.into())
     }
-}
-
-fn load(arguments: &RenderArguments, sources: &mut Sources, color: Color) -> Result<Plugins, Error> {
-    let (plugins, warnings) = plugins::prepare(&arguments.plugins, &[Stage::Render], sources)?;
-    output::show(&warnings, sources, color);
-    Ok(plugins)
 }
 
 fn one_job(arguments: &RenderArguments, plugins: &Plugins, sources: &mut Sources, color: Color) -> Result<(), Error> {

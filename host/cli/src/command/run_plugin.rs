@@ -13,6 +13,7 @@ use boson_document::{Tree, json};
 use boson_pipeline::diagnostic::Related;
 use boson_pipeline::report::{self, Sources, clean};
 use boson_pipeline::stage::MANIFEST;
+use boson_pipeline::yaml::Document;
 use boson_pipeline::{Diagnostic, Place, Severity};
 use boson_sandbox::json_call::{JsonCallError, JsonReply};
 use boson_sandbox::{Limits, Measures, Plugin, Profile, Sandbox};
@@ -87,6 +88,10 @@ pub fn run(arguments: &RunPluginArguments, color: Color) -> Result<(), Failed> {
         plugins::alone(&sandbox, &arguments.component, settings.as_ref()).map_err(|all| fail(all, &sources))?;
     let call = call(arguments, &sandbox, &plugin).map_err(|one| fail(vec![*one], &sources))?;
     register(&call.arguments, &mut sources);
+    let errors = settings_errors(arguments, &sandbox, &plugin, &call, settings.as_ref());
+    if !errors.is_empty() {
+        return Err(fail(errors, &sources));
+    }
     let result = sandbox.call_json(&plugin, &call.function, &call.arguments);
     output::complain(&printed.take());
     if arguments.profile {
@@ -166,6 +171,32 @@ fn call(arguments: &RunPluginArguments, sandbox: &Sandbox, plugin: &Plugin) -> R
         arguments: case.arguments,
         recorded: case.reply,
     })
+}
+
+/// The errors in the settings of a call: its own, those that were given, or none.
+fn settings_errors(
+    arguments: &RunPluginArguments,
+    sandbox: &Sandbox,
+    plugin: &Plugin,
+    call: &Call,
+    given: Option<&Document>,
+) -> Vec<Diagnostic> {
+    // It gives the schema.
+    if call.function == "describe" {
+        return Vec::new();
+    }
+    let has_own = call
+        .arguments
+        .get("context")
+        .is_some_and(|context| context.get("settings").is_some());
+    if has_own {
+        let file = arguments
+            .replay
+            .as_ref()
+            .map_or(arguments.input.clone(), |folder| folder.join("call.json"));
+        return plugins::check_call(plugin, sandbox, &call.arguments, &files::name(&file));
+    }
+    plugins::check_settings(plugin, sandbox, given, plugins::SETTINGS_FILE)
 }
 
 /// Compares a reply with the recorded one.

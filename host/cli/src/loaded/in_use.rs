@@ -43,8 +43,12 @@ impl Shared {
                 reported.push(Diagnostic::error(codes::PLUGIN_NOT_FOUND, what));
                 continue;
             };
-            reported.extend(known.check(&one.settings));
+            // Named before, because messages name it.
             let known = known.named(one);
+            // A check may take seconds, and this thread has other tasks.
+            let checked =
+                tokio::task::block_in_place(|| known.verdicts.of(&known.plugin, &self.sandbox, &one.settings));
+            reported.extend(checked.unwrap_or_else(|errors| errors));
             if one.stage.has_rule() && !known.plugin.wraps {
                 all.retain(|other| other.known.plugin.stage != one.stage);
             }

@@ -54,6 +54,7 @@ pub async fn deploy(run: &Reconcile<'_>) -> Result<Done, Stop> {
     act::garbage::collect(run, &work.series, existing, &applied.wanted).await?;
     let shadows = shadows(run, &manifest);
     let mut warnings = run.plugins.warnings.clone();
+    warnings.extend(plan::idle_wrappers::idle(&run.plugins.uses, &manifest.tree));
     warnings.extend(manifest.secrets.scrub(manifest.warnings, &manifest.sources));
     Ok(Done {
         groups: groups(&applied.wanted),

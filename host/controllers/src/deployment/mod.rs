@@ -48,8 +48,9 @@ use observe::plugins::Resolution;
 use observe::snapshot::Snapshot;
 use progress::Progress;
 use reconcile::Reconcile;
-use status::{Observed, Outcome};
+use status::{Done, Observed, Outcome};
 use std::time::{Duration, Instant};
+use stop::Stop;
 
 pub(crate) use context::Context;
 pub use context::Conversion;
@@ -98,7 +99,7 @@ impl Context {
             return Ok(Action::requeue(WAIT));
         };
         let snapshot = observe::snapshot::snapshot(self, object, &resolution).await;
-        let faults = self.memory.skipped.with(&key, resolution.faults.clone());
+        let faults = self.memory.failed.with(&key, resolution.faults.clone());
         let (mut observed, wait) = match self.due(object, &key, snapshot.as_ref()).await? {
             Due::Nothing => (observe::unchanged(self, object, &key.0, resolution).await?, None),
             Due::In(pause) => return Ok(Action::requeue(pause)),
@@ -217,12 +218,7 @@ impl Context {
             Ok(run) => deploy(&run).await,
             Err(stop) => Err(stop),
         };
-        if let Ok(done) = &result {
-            let skipped = done.warnings.iter().filter(|one| is_skipped_check(one));
-            self.memory
-                .skipped
-                .remember(key, skipped.map(Fault::of_skipped).collect());
-        }
+        self.note_failures(key, &result);
         let warned = match &result {
             Ok(done) => act::events::warn(self, object, &done.warnings).await,
             Err(_) => object.status.as_ref().and_then(|status| status.warned.clone()),
@@ -235,10 +231,22 @@ impl Context {
             errands: Some(observe::errands(self, object, namespace).await?),
             warned,
             plugins,
-            faults: self.memory.skipped.with(key, faults),
+            faults: self.memory.failed.with(key, faults),
             loading,
             ..observed
         })
+    }
+
+    /// Remembers which plugins have failed. A conversion that ends for another reason says nothing about them.
+    fn note_failures(&self, key: &Key, result: &Result<Done, Stop>) {
+        let (skipped, wrong) = match result {
+            Ok(done) => (done.warnings.as_slice(), done.held_back.as_ref()),
+            Err(Stop::Wrong(wrong)) if !wrong.failed_plugins.is_empty() => (&[][..], Some(wrong)),
+            Err(_) => return,
+        };
+        let skipped = skipped.iter().filter(|one| is_skipped_check(one)).map(Fault::of_failed);
+        let stopped = wrong.into_iter().flat_map(|wrong| wrong.failed_plugins.iter().cloned());
+        self.memory.failed.remember(key, skipped.chain(stopped).collect());
     }
 }
 

@@ -1,10 +1,22 @@
 //! Why a conversion stopped.
 
 use crate::codes;
+use crate::plugins::Fault;
 use boson_api::conditions;
 use boson_cluster::client;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::{self, Sources};
+
+/// Codes of calls of a plugin without a usable reply.
+const PLUGIN_FAILURES: [&str; 7] = [
+    "plugin-trapped",
+    "plugin-too-deep",
+    "plugin-out-of-fuel",
+    "plugin-over-memory",
+    "plugin-over-output",
+    "plugin-deadline",
+    "plugin-malformed-reply",
+];
 
 /// What stopped it.
 #[derive(Debug)]
@@ -21,12 +33,14 @@ pub enum Stop {
 }
 
 /// What is wrong with a deployment.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wrong {
     /// Code of the first error, as a condition's reason: `OpsMissingKey`.
     pub reason: String,
     /// All errors, each with its position.
     pub message: String,
+    /// Which of them are failures of plugins.
+    pub failed_plugins: Vec<Fault>,
 }
 
 // === impl Stop ===
@@ -68,8 +82,18 @@ impl Wrong {
         Self {
             reason: conditions::reason(first),
             message: report::text(&errors, sources, false).trim_end().to_string(),
+            failed_plugins: errors
+                .iter()
+                .filter(|one| is_failed_plugin(one))
+                .map(Fault::of_failed)
+                .collect(),
         }
     }
+}
+
+/// Whether a plugin has failed that does not ship with the host: the message then has its digest.
+fn is_failed_plugin(error: &Diagnostic) -> bool {
+    PLUGIN_FAILURES.contains(&error.code.as_str()) && error.message.contains("(sha256:")
 }
 
 /// A refusal by the API server, and what to do about it.
@@ -109,5 +133,21 @@ mod tests {
             wrong.message
         );
         assert!(!wrong.message.contains("not this"));
+    }
+
+    #[test]
+    fn plugins_that_failed_are_named_and_rules_of_the_installation_are_not() {
+        let foreign = "plugin 'hook' stopped with a trap (sha256:0123456789ab)";
+        let errors = vec![
+            Diagnostic::reported_error("plugin-trapped", foreign),
+            Diagnostic::reported_error("plugin-out-of-fuel", "plugin 'render' used up its fuel"),
+            Diagnostic::reported_error("hook-no-team", "no team (sha256:0123456789ab)"),
+        ];
+        let failed = Wrong::of(errors, &Sources::default()).failed_plugins;
+        let wanted = Fault {
+            reason: "PluginTrapped".into(),
+            message: foreign.into(),
+        };
+        assert_eq!(failed, [wanted]);
     }
 }

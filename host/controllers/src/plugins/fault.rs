@@ -1,10 +1,10 @@
-//! Why a plugin is refused or was skipped, for conditions and events.
+//! Why a plugin is refused or has failed, for conditions and events.
 
 use boson_api::conditions;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::{self, Sources};
 
-/// Why a plugin is refused or was skipped.
+/// Why a plugin is refused or has failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// Code of the first error, as a condition's reason: `PluginRefused`.
@@ -26,12 +26,12 @@ impl Fault {
         }
     }
 
-    /// A check that failed and was skipped. The text is that of the event about this warning, so that there is one
+    /// A plugin that failed in a conversion. The text is that of the event about this diagnostic, so that there is one
     /// event.
-    pub fn of_skipped(warning: &Diagnostic) -> Self {
+    pub fn of_failed(diagnostic: &Diagnostic) -> Self {
         Self {
-            reason: conditions::reason(&warning.code),
-            message: warning.message.clone(),
+            reason: conditions::reason(&diagnostic.code),
+            message: diagnostic.message.clone(),
         }
     }
 

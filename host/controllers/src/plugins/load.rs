@@ -38,11 +38,22 @@ pub(super) enum Outcome {
     Evicted,
 }
 
+/// A version to be loaded.
+struct Update {
+    version: ApprovedVersion,
+    /// Another component is in use, or other settings.
+    is_update: bool,
+}
+
 // === impl Loader ===
 
 impl Loader<'_> {
-    /// Loads a plugin.
-    pub(super) async fn load(&self, Queued { key, plugin }: &Queued) -> Result<Outcome, Error> {
+    /// Loads a plugin. `in_use`: its version in use.
+    pub(super) async fn load(
+        &self,
+        Queued { key, plugin }: &Queued,
+        in_use: Option<&PluginDocument>,
+    ) -> Result<Outcome, Error> {
         // Read again: queued ConfigMaps are not held in memory.
         let Some(described) = gather::describe(self.cluster, key, plugin).await? else {
             return Ok(Outcome::Outdated);
@@ -76,7 +87,14 @@ impl Loader<'_> {
             },
         };
         let loaded = match gathered {
-            Ok(Some(gathered)) => self.loaded(key, document, version, gathered).await,
+            Ok(Some(gathered)) => {
+                // Another selector changes no call.
+                let is_other =
+                    |old: &PluginDocument| (&old.digest, &old.settings) != (&document.digest, &document.settings);
+                let is_update = in_use.is_some_and(is_other);
+                let update = Update { version, is_update };
+                self.loaded(key, document, update, gathered).await
+            }
             Ok(None) => return Ok(Outcome::Evicted),
             Err(errors) => Err(errors),
         };
@@ -130,7 +148,7 @@ impl Loader<'_> {
         &self,
         key: &Key,
         mut document: PluginDocument,
-        version: ApprovedVersion,
+        Update { version, is_update }: Update,
         Gathered {
             content,
             signed,
@@ -152,8 +170,13 @@ impl Loader<'_> {
                 document: format!("configmap/{}/{DOCUMENT}", key.name),
             },
             cases,
+            is_update,
         };
-        let loaded = self.host.load(package).await?;
+        let loaded = self
+            .host
+            .load(package)
+            .await
+            .map_err(|errors| below_settings(errors, key))?;
         document.digest = Some(loaded.digest);
         Ok(Good {
             document,
@@ -163,4 +186,15 @@ impl Loader<'_> {
             packed: IN_PODS.contains(&stage).then(|| Arc::new(packed)),
         })
     }
+}
+
+/// Errors in settings with their places in `plugin.yaml`.
+fn below_settings(mut errors: Vec<Diagnostic>, key: &Key) -> Vec<Diagnostic> {
+    let document = format!("configmap/{}/{DOCUMENT}", key.name);
+    let places = errors.iter_mut().map(|error| &mut error.place);
+    let places = places.filter(|place| place.document.as_ref() == Some(&document));
+    for pointer in places.filter_map(|place| place.pointer.as_mut()) {
+        pointer.insert_str(0, "/settings");
+    }
+    errors
 }

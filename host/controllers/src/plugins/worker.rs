@@ -227,7 +227,9 @@ impl Worker<'_> {
     }
 
     async fn load(&self, queued: Queued) -> Loaded {
-        let result = self.loader.load(&queued).await;
+        let registry = self.plugins.now();
+        let good = registry.entries.get(&queued.key).and_then(|entry| entry.good.as_ref());
+        let result = self.loader.load(&queued, good.map(|good| &good.document)).await;
         Loaded { queued, result }
     }
 

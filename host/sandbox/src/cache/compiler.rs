@@ -1,5 +1,5 @@
 //! Compiles a component in a separate process. Compilation is not covered by fuel: a hostile component can make a
-//! compiler use any amount of processor time and memory, or overflow its stack.
+//! compiler use any amount of processor time and memory, or overflow its stack. The same holds for the other tasks.
 
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;
@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 
 /// Processor time of one compilation, all threads together: unlike wall-clock time, this does not depend on the load of
 /// the machine. CRuby, the largest component known, takes 20 s.
-pub const CPU_LIMIT: Duration = Duration::from_secs(120);
+const COMPILE_CPU_LIMIT: Duration = Duration::from_secs(120);
+/// Processor time of the check of one document, which usually takes milliseconds.
+const CHECK_CPU_LIMIT: Duration = Duration::from_secs(5);
 /// Bytes of machine code of one component. CRuby has 100 MB.
 pub const CODE_LIMIT: u64 = 384 << 20;
 
@@ -23,7 +25,7 @@ const QUOTED: usize = 1000;
 const KEPT: usize = 8 << 10;
 /// Part of the last line of a Rust program whose stack overflows.
 const OVERFLOW: &str = "stack overflow";
-const TOO_DEEP: &str = "is nested too deeply to be compiled";
+const TOO_DEEP: &str = "is nested too deeply";
 /// Pause between two checks whether the compiler has ended.
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -42,20 +44,52 @@ pub enum Task {
     /// Compiles a component to machine code: `compile-plugin`.
     Compile,
     /// Makes a component of a core module: `make-component`.
-    MakeComponent {
-        /// The component may print: it imports the interface for output.
-        console: bool,
-    },
+    MakeComponent,
+    /// Checks settings against a schema: `check-settings`.
+    CheckSettings,
 }
 
 // === impl Task ===
 
 impl Task {
-    fn arguments(self) -> &'static [&'static str] {
+    fn command(self) -> &'static str {
         match self {
-            Self::Compile => &["compile-plugin"],
-            Self::MakeComponent { console: false } => &["make-component"],
-            Self::MakeComponent { console: true } => &["make-component", "--console"],
+            Self::Compile => "compile-plugin",
+            Self::MakeComponent => "make-component",
+            Self::CheckSettings => "check-settings",
+        }
+    }
+
+    /// Processor time that the process grants itself.
+    pub fn cpu_limit(self) -> Duration {
+        match self {
+            Self::Compile | Self::MakeComponent => COMPILE_CPU_LIMIT,
+            Self::CheckSettings => CHECK_CPU_LIMIT,
+        }
+    }
+
+    /// Time after which the process is killed.
+    pub(super) fn deadline(self) -> Duration {
+        match self {
+            Self::Compile | Self::MakeComponent => 2 * COMPILE_CPU_LIMIT,
+            // On a busy machine, a process gets a small part of a processor.
+            Self::CheckSettings => 12 * CHECK_CPU_LIMIT,
+        }
+    }
+
+    /// What a sentence about a limit ends with.
+    fn aim(self) -> &'static str {
+        match self {
+            Self::Compile | Self::MakeComponent => " to compile",
+            Self::CheckSettings => "",
+        }
+    }
+
+    /// The begin of a sentence about a defect.
+    fn fails(self) -> &'static str {
+        match self {
+            Self::Compile | Self::MakeComponent => "cannot be compiled",
+            Self::CheckSettings => "fails",
         }
     }
 
@@ -64,10 +98,10 @@ impl Task {
     /// # Errors
     /// Why the process did not succeed, as the rest of a sentence about `input`.
     pub fn run(self, program: &Path, input: &[u8]) -> Result<Vec<u8>, String> {
-        let failed = |error: std::io::Error| format!("cannot be compiled: {error}");
+        let failed = |error: std::io::Error| format!("{}: {error}", self.fails());
         let memory = memfd_create("component", MemfdFlags::CLOEXEC);
         let mut output = memory.map(File::from).map_err(|error| failed(error.into()))?;
-        run(self, program, 2 * CPU_LIMIT, input, &output)?;
+        run(self, program, self.deadline(), input, &output)?;
         let mut bytes = Vec::new();
         output.rewind().map_err(failed)?;
         output.read_to_end(&mut bytes).map_err(failed)?;
@@ -78,9 +112,9 @@ impl Task {
 /// Runs `program` with `input` on its standard input, and its output in `code`. Its streams are read and written while
 /// it runs, so that it never waits for us. Only a limited part of its standard error is retained.
 pub(super) fn run(task: Task, program: &Path, deadline: Duration, input: &[u8], code: &File) -> Result<(), String> {
-    let failed = |error: std::io::Error| format!("cannot be compiled: {error}");
+    let failed = |error: std::io::Error| format!("{}: {error}", task.fails());
     let mut child = Command::new(program)
-        .args(task.arguments())
+        .arg(task.command())
         .env_clear()
         .stdin(Stdio::piped())
         .stdout(code.try_clone().map_err(failed)?)
@@ -96,8 +130,8 @@ pub(super) fn run(task: Task, program: &Path, deadline: Duration, input: &[u8], 
     });
     match ended.map_err(failed)? {
         Some(status) if status.success() => Ok(()),
-        Some(status) => Err(reason(status, &last)),
-        None => Err(format!("needs more than {} s to compile", deadline.as_secs())),
+        Some(status) => Err(reason(task, status, &last)),
+        None => Err(format!("needs more than {} s{}", deadline.as_secs(), task.aim())),
     }
 }
 
@@ -140,18 +174,19 @@ fn last_line(mut stream: impl Read) -> String {
 }
 
 /// Why the compiler did not succeed, in one sentence. Its output is quoted only if it was written for this purpose.
-fn reason(status: ExitStatus, last: &str) -> String {
+fn reason(task: Task, status: ExitStatus, last: &str) -> String {
+    let (aim, fails) = (task.aim(), task.fails());
     match (status.code(), status.signal()) {
         (Some(REFUSES), _) if !last.is_empty() => last.to_string(),
-        (_, Some(signal::XCPU)) => "needs too much processor time to compile".to_string(),
+        (_, Some(signal::XCPU)) => format!("needs too much processor time{aim}"),
         (_, Some(signal::XFSZ)) => format!("has more than {} MiB of machine code", CODE_LIMIT >> 20),
         // Rust's runtime notices that a stack overflows, and aborts.
         (_, Some(signal::ABRT)) if last.contains(OVERFLOW) => TOO_DEEP.to_string(),
-        (_, Some(signal::ABRT | signal::KILL)) => "needs too much memory to compile".to_string(),
+        (_, Some(signal::ABRT | signal::KILL)) => format!("needs too much memory{aim}"),
         (_, Some(signal::SEGV)) => TOO_DEEP.to_string(),
-        (_, Some(signal)) => format!("cannot be compiled: signal {signal} ended the compiler"),
+        (_, Some(signal)) => format!("{fails}: signal {signal} ended the process"),
         (code, None) => format!(
-            "cannot be compiled: the compiler ended with code {} and without a reason",
+            "{fails}: the process ended with code {} and without a reason",
             code.unwrap_or_default()
         ),
     }
@@ -205,12 +240,12 @@ mod tests {
         for (end, reason) in [
             (
                 "exit 101",
-                "cannot be compiled: the compiler ended with code 101 and without a reason",
+                "cannot be compiled: the process ended with code 101 and without a reason",
             ),
             ("kill -ABRT $$", "needs too much memory to compile"),
             (
                 "echo 'fatal runtime error: stack overflow, aborting' >&2; kill -ABRT $$",
-                "is nested too deeply to be compiled",
+                "is nested too deeply",
             ),
             ("kill -KILL $$", "needs too much memory to compile"),
             ("kill -SEGV $$", "is nested too deeply to be compiled"),

@@ -8,7 +8,7 @@ mod compiler;
 mod machine_code;
 mod store;
 
-pub use compiler::{CODE_LIMIT, CPU_LIMIT, Task};
+pub use compiler::{CODE_LIMIT, Task};
 pub(crate) use machine_code::{beside, compile, load, write_whole};
 
 use crate::digest::Digest;
@@ -18,7 +18,7 @@ use boson_budget::{Budget, Class};
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;
 use std::io::{Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::Store;
 use wasmtime::Engine;
@@ -53,9 +53,9 @@ pub(crate) struct Uncompiled<'a> {
 impl Cache {
     /// `directory`: created with mode 0700 where missing; one that others can write to is not used. `compiler`: a
     /// program that is called as `<compiler> compile-plugin`, reads a component from standard input, writes machine
-    /// code to standard output and limits itself to [`CPU_LIMIT`]; without one, this process compiles.
+    /// code to standard output and limits itself to [`Task::cpu_limit`]; without one, this process compiles.
     pub fn new(directory: Option<PathBuf>, compiler: Option<PathBuf>) -> Self {
-        Self::bounded(directory, compiler, BOUND, 2 * CPU_LIMIT)
+        Self::bounded(directory, compiler, BOUND, Task::Compile.deadline())
     }
 
     /// Creates a cache with a size limit of the directory in bytes, and a wall-clock limit of one compilation.
@@ -76,6 +76,11 @@ impl Cache {
     /// No cache, compilation in this process: for tests and one-off use.
     pub fn none() -> Self {
         Self::new(None, None)
+    }
+
+    /// The program that handles foreign code and schemas in a process of its own.
+    pub(crate) fn program(&self) -> Option<&Path> {
+        self.compiler.as_deref()
     }
 
     /// Bytes of memory that so much machine code takes for as long as it is loaded. The system can reclaim pages of a

@@ -62,6 +62,11 @@ fn a_check_that_traps_is_skipped_and_reported_if_its_description_says_so() {
         "PluginTrapped",
         "{failed:#}"
     );
+    let message = healthy(&failed, "False").unwrap()["message"].as_str().unwrap();
+    assert!(
+        message.contains("(sha256:") && !message.contains("the check is skipped"),
+        "{message}"
+    );
     scene.remove(&scene.here, &fails).unwrap();
     scene.wait("the end of the check", |deployment| {
         is(deployment, "Converted", "True") && healthy(deployment, "True").is_some()

@@ -2,6 +2,7 @@
 
 use super::scene::{HOOKED, PATIENCE, Scene, healthy, uses};
 use crate::guests::Guest;
+use crate::operator_process::is;
 use anyhow::{Context, Result, ensure};
 use boson_tests::host;
 use serde_json::{Value, json};
@@ -85,6 +86,41 @@ fn a_version_that_fails_its_case_is_rejected_and_the_last_good_one_stays() {
     let deployment = scene.wait("the second version", |deployment| digest(deployment) != before);
     assert!(healthy(&deployment, "True").is_some(), "{deployment:#}");
     assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "c");
+}
+
+#[test]
+fn a_version_that_traps_in_every_call_is_rejected_or_reported() {
+    let scene = Scene::new().unwrap();
+    scene.deploy().unwrap();
+    scene
+        .add(&scene.here, "resources", &Guest::resources("hook", HOOKED), &[])
+        .unwrap();
+    let before = scene.used("resources", "hook")["status"]["plugins"].clone();
+    let trapping = Guest::trapping("hook");
+    let maps = scene.add(&scene.here, "resources", &trapping, &[]).unwrap();
+    let trapped =
+        |deployment: &Value| healthy(deployment, "False").is_some_and(|reported| reported["reason"] == "PluginTrapped");
+    let deployment = scene.wait("the rejection", trapped);
+    assert_eq!(deployment["status"]["plugins"], before, "the last good version stays");
+    assert!(is(&deployment, "Applied", "True"), "{deployment:#}");
+    assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "b");
+
+    // Without an earlier version, the conversion fails, and nothing is changed.
+    scene.remove(&scene.here, &maps).unwrap();
+    scene.wait("the removal", |deployment| healthy(deployment, "True").is_some());
+    scene.apply(&scene.here, &maps).unwrap();
+    let deployment = scene.wait("the failure", |deployment| {
+        trapped(deployment) && is(deployment, "Converted", "False")
+    });
+    let message = healthy(&deployment, "False").unwrap()["message"].to_string();
+    assert!(
+        message.contains("plugin 'hook' ") && message.contains("(sha256:"),
+        "{message}"
+    );
+    scene.remove(&scene.here, &maps).unwrap();
+    scene.wait("the recovery", |deployment| {
+        healthy(deployment, "True").is_some() && is(deployment, "Applied", "True")
+    });
 }
 
 #[test]

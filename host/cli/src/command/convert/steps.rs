@@ -11,6 +11,7 @@ use crate::files;
 use crate::inputs;
 use crate::memory;
 use crate::output::Progress;
+use crate::plugin_groups;
 use crate::plugins;
 use boson_document::{Tree, go};
 use boson_pipeline::blame::{self, Blame, Question};
@@ -105,7 +106,7 @@ fn converted(
 ) -> Result<Done, Vec<Diagnostic>> {
     let permissions = arguments.allowed.permissions()?;
     progress.say("reading releases");
-    let gathered = gather(arguments, sources, warnings, progress)?;
+    let gathered = gather(arguments, sources, progress)?;
     warnings.extend(gathered.releases.iter().flat_map(|release| release.warnings.clone()));
     warnings.extend(render_in_pods(arguments));
     let mut site = Site {
@@ -117,6 +118,10 @@ fn converted(
     };
     progress.say("applying ops files and variables");
     let document = site.merge(&gathered.read, &gathered.cloud_configs, sources, warnings)?;
+    let unknown = plugin_groups::unknown(&arguments.plugins.groups, &document);
+    if !unknown.is_empty() {
+        return Err(unknown);
+    }
     let mut read = gathered.read.generating();
     let interpolated = site.interpolate(&mut read, &document, sources, warnings);
     secrets.add(read.secrets());
@@ -151,7 +156,6 @@ fn converted(
 fn gather(
     arguments: &ConvertArguments,
     sources: &mut Sources,
-    warnings: &mut Vec<Diagnostic>,
     progress: &Progress,
 ) -> Result<Gathered, Vec<Diagnostic>> {
     let plugins = plugins::prepare(&arguments.plugins, &Stage::ALL, sources);
@@ -167,8 +171,7 @@ fn gather(
     let configs = cloud_configs(arguments, sources);
     let natives = native::read(&arguments.natives, sources);
     let documents = all(read, configs, natives);
-    let ((plugins, reported), releases, (read, cloud_configs, natives)) = all(plugins, releases, documents)?;
-    warnings.extend(reported);
+    let (plugins, releases, (read, cloud_configs, natives)) = all(plugins, releases, documents)?;
     Ok(Gathered {
         plugins,
         releases,

@@ -72,7 +72,8 @@ pub fn selected(arguments: &ImageArguments, sources: &mut Sources) -> Result<Sel
 }
 
 fn of_manifest(arguments: &ImageArguments, path: &Path, sources: &mut Sources) -> Result<Selection, Vec<Diagnostic>> {
-    let (plugins, mut warnings) = plugins::prepare(&arguments.plugins, &[Stage::Ops, Stage::Variables], sources)?;
+    let mut warnings = Vec::new();
+    let plugins = plugins::prepare(&arguments.plugins, &[Stage::Ops, Stage::Variables], sources)?;
     let mut read = variables::read(path, &arguments.variables, sources)?;
     let document = read.apply(&plugins, sources, &mut warnings)?;
     // Passwords and certificates are not needed for images: variables without a value stay as they are.

@@ -61,7 +61,7 @@ fn render(arguments: &BpmArguments, sources: &mut Sources, warnings: &mut Vec<Di
     secrets.add(Secrets::suspected(&document));
     // The operator has warned about settings when it loaded the plugin.
     let stages = pre_render_ops::stages(Stage::Render, pre_render_ops::are_in_pod(&document));
-    let (plugins, _) = plugins::prepare(&arguments.plugins, &stages, sources)?;
+    let plugins = plugins::prepare(&arguments.plugins, &stages, sources)?;
     let plugins = arguments.own_deployment.set(plugins);
     let releases = mounted::releases(&arguments.releases, sources)?;
     let group = ResolvedGroup {

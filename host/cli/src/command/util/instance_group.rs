@@ -106,7 +106,7 @@ fn gather(
     secrets.add(mounted::secrets_of(&external, &manifest.tree));
     // The operator has warned about settings when it loaded the plugin.
     let stages = pre_render_ops::stages(Stage::Links, pre_render_ops::are_on_groups(&manifest.tree));
-    let (plugins, _) = plugins::prepare(&arguments.plugins, &stages, sources)?;
+    let plugins = plugins::prepare(&arguments.plugins, &stages, sources)?;
     let releases = mounted::releases(&arguments.releases, sources)?;
     let named = Named {
         name: &manifest.name,

@@ -68,7 +68,7 @@ fn interpolate(arguments: &InterpolateArguments, sources: &mut Sources, warnings
     let secrets = values.secrets();
     let manifest = mounted::document(&arguments.manifest, &arguments.manifest_name, sources)?;
     // The operator has warned about settings when it loaded the plugin.
-    let (plugins, _) = plugins::prepare(&arguments.plugins, &[Stage::Variables], sources)?;
+    let plugins = plugins::prepare(&arguments.plugins, &[Stage::Variables], sources)?;
     let plugins = arguments.own_deployment.set(plugins);
     let named = Named {
         name: &manifest.name,

@@ -100,7 +100,7 @@ fn template_render(
     let manifest = inputs::mounted(&arguments.manifest, sources).map_err(one)?;
     // The operator has warned about settings when it loaded the plugin.
     let stages = pre_render_ops::stages(Stage::Render, pre_render_ops::are_in_pod(&manifest));
-    let (plugins, _) = plugins::prepare(&arguments.plugins, &stages, sources)?;
+    let plugins = plugins::prepare(&arguments.plugins, &stages, sources)?;
     let plugins = arguments.own_deployment.set(plugins);
     // More users can read a pod's log than its Secrets.
     let secrets = Secrets::suspected(&manifest);

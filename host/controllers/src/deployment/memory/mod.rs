@@ -1,19 +1,19 @@
 //! What the process remembers of deployments between two reconciles. After a restart it is empty, and each deployment
 //! is converted once.
 
+mod failed_plugins;
 mod linked;
 mod postponed;
 mod pull_sources;
 mod rollouts;
 mod schedule;
-mod skipped;
 
+pub use failed_plugins::FailedPlugins;
 pub use linked::LinkedDeployments;
 pub use postponed::Postponed;
 pub use pull_sources::{PullSources, Source};
 pub use rollouts::Rollouts;
 pub use schedule::{Due, Schedule};
-pub use skipped::SkippedChecks;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -37,8 +37,8 @@ pub struct Memory {
     pub postponed: Postponed,
     /// Which roll an instance group to the operator's image.
     pub rollouts: Rollouts,
-    /// Which checks of each were skipped.
-    pub skipped: SkippedChecks,
+    /// Which plugins of each have failed.
+    pub failed: FailedPlugins,
 }
 
 // === impl Memory ===
@@ -51,6 +51,6 @@ impl Memory {
         self.linked.remember(key.clone(), BTreeSet::new());
         self.postponed.note(key, false);
         self.rollouts.release(key);
-        self.skipped.remember(key, Vec::new());
+        self.failed.remember(key, Vec::new());
     }
 }

@@ -36,7 +36,7 @@ pub async fn unchanged(
         troubles,
         warned: status.and_then(|status| status.warned.clone()),
         plugins: resolution.active.map(|active| active.resolved.uses).unwrap_or_default(),
-        faults: context.memory.skipped.with(&key, resolution.faults),
+        faults: context.memory.failed.with(&key, resolution.faults),
         loading: resolution.loading,
         ..Observed::ended(object.meta().generation, Outcome::Applied)
     })

@@ -75,6 +75,7 @@ mod tests {
         let wrong_with = Wrong {
             reason: "OpsMissingKey".into(),
             message: "no such key".into(),
+            ..Wrong::default()
         };
         let observed = Observed {
             troubles: vec![

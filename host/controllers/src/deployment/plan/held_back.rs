@@ -48,6 +48,11 @@ impl HeldBack {
         Some(Wrong {
             reason: first.reason.clone(),
             message: format!("{what}; the other groups are applied\n{}", messages.join("\n")),
+            failed_plugins: self
+                .wrong
+                .iter()
+                .flat_map(|wrong| wrong.failed_plugins.clone())
+                .collect(),
         })
     }
 }
@@ -61,6 +66,7 @@ mod tests {
         Wrong {
             reason: "RenderFailed".into(),
             message: message.into(),
+            ..Wrong::default()
         }
     }
 

@@ -7,6 +7,7 @@ pub mod documents;
 pub mod events;
 pub mod garbage;
 pub mod held_back;
+pub mod idle_wrappers;
 pub mod init_containers;
 pub mod job_sources;
 pub mod manifest_version;

@@ -75,6 +75,7 @@ fn objects_of_groups_that_are_held_back_are_neither_written_nor_deleted() {
     let wrong = crate::deployment::stop::Wrong {
         reason: "RenderFailed".into(),
         message: "no".into(),
+        ..Default::default()
     };
     desired.held_back.add(["web".to_string()], wrong);
     let plan = applying(&desired, &live(&there), ConversionMode::InProcess);

@@ -321,6 +321,7 @@ mod tests {
         let wrong = || Wrong {
             reason: "X".into(),
             message: "no".into(),
+            ..Wrong::default()
         };
         let outcomes = [
             Outcome::Applied,
@@ -371,6 +372,7 @@ mod tests {
         let wrong = Wrong {
             reason: "OpsMissingKey".into(),
             message: "no such key".into(),
+            ..Wrong::default()
         };
         let status = after(&deployed, &observed(Outcome::Wrong(wrong), 0, 2), &at(3));
         assert_ne!(status.state, Some(DeploymentState::Deployed));
@@ -389,6 +391,7 @@ mod tests {
         let wrong = || Wrong {
             reason: "X".into(),
             message: "é".repeat(5000),
+            ..Wrong::default()
         };
         let condition = |status: &BoshDeploymentStatus, kind: &str| {
             let (status, _, message) = condition(status, kind).unwrap();

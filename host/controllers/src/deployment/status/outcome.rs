@@ -193,6 +193,7 @@ mod tests {
         let wrong = Wrong {
             reason: "X".into(),
             message: "no".into(),
+            ..Wrong::default()
         };
         let partly = after(done(Some(wrong.clone())));
         assert_eq!(

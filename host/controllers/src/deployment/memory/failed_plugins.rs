@@ -1,0 +1,54 @@
+//! The plugins that failed in the last conversion of each deployment: checks that were skipped, and plugins that stopped
+//! it. They stay in its condition until it is converted again.
+
+use super::Key;
+use crate::plugins::Fault;
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+/// The failures, by deployment.
+#[derive(Debug, Default)]
+pub struct FailedPlugins {
+    all: Mutex<HashMap<Key, Vec<Fault>>>,
+}
+
+// === impl FailedPlugins ===
+
+impl FailedPlugins {
+    /// What has failed now.
+    pub fn remember(&self, key: &Key, failed: Vec<Fault>) {
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        match failed.is_empty() {
+            true => drop(all.remove(key)),
+            false => drop(all.insert(key.clone(), failed)),
+        }
+    }
+
+    /// These faults, and those of the plugins that failed last.
+    pub fn with(&self, key: &Key, mut faults: Vec<Fault>) -> Vec<Fault> {
+        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        faults.extend(all.get(key).into_iter().flatten().cloned());
+        faults
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_a_fault_until_the_next_conversion() {
+        let fault = |reason: &str| Fault {
+            reason: reason.into(),
+            message: "no".into(),
+        };
+        let (failed, key) = (FailedPlugins::default(), ("n".to_string(), "d".to_string()));
+        failed.remember(&key, vec![fault("PluginTrapped")]);
+        let refused = vec![fault("PluginRefused")];
+        let both = [fault("PluginRefused"), fault("PluginTrapped")];
+        assert_eq!(failed.with(&key, refused.clone()), both);
+        assert_eq!(failed.with(&("n".into(), "e".into()), refused.clone()), refused);
+        failed.remember(&key, Vec::new());
+        assert_eq!(failed.with(&key, refused.clone()), refused);
+    }
+}

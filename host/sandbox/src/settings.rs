@@ -1,0 +1,127 @@
+//! Settings against the schema of their plugin. Schema and settings can be made so that their check takes any amount of
+//! time, memory or stack, so those of foreign plugins are checked in a process that limits itself.
+
+use crate::cache::Task;
+use crate::engine::Sandbox;
+use crate::error::Failure;
+use crate::plugin::Plugin;
+use boson_document::{Pointer, Tree, json};
+use boson_pipeline::Diagnostic;
+use boson_pipeline::settings::codes::PLUGIN_SETTINGS;
+use boson_pipeline::settings::{self, Fault, Schema};
+use boson_pipeline::yaml::Document;
+
+/// What the process was asked, or has answered, is not in its form.
+const NOT_READABLE: &str = "fails: it is not readable";
+
+// === impl Sandbox ===
+
+impl Sandbox {
+    /// The errors in the settings of a plugin.
+    ///
+    /// # Errors
+    /// It does not describe itself.
+    pub fn check_settings(&self, plugin: &Plugin, settings: &Document) -> Result<Vec<Diagnostic>, Failure> {
+        let schema = &plugin.describe(self)?.settings_schema;
+        let name = plugin.name();
+        Ok(match self.faults(plugin, schema, Some(&settings.tree)) {
+            Ok(faults) => settings::errors(settings, faults, name),
+            Err(reason) => {
+                let message = format!("settings of plugin '{name}': their check against its schema {reason}");
+                vec![Diagnostic::error(PLUGIN_SETTINGS, message).in_document(&settings.name)]
+            }
+        })
+    }
+
+    /// Whether a plugin's schema is one.
+    ///
+    /// # Errors
+    /// Why not, as the rest of a sentence about it.
+    pub(crate) fn check_schema(&self, plugin: &Plugin, schema: &Tree) -> Result<(), String> {
+        self.faults(plugin, schema, None).map(drop)
+    }
+
+    fn faults(&self, plugin: &Plugin, schema: &Tree, settings: Option<&Tree>) -> Result<Vec<Fault>, String> {
+        // Every value fits it.
+        if schema == &Tree::object() || schema == &Tree::Bool(true) {
+            return Ok(Vec::new());
+        }
+        match self.cache.program().filter(|_| plugin.is_foreign()) {
+            None => faults(schema, settings),
+            Some(program) => {
+                let mut question = Tree::object().with("schema", schema.clone());
+                if let Some(settings) = settings {
+                    question.set("settings", settings.clone());
+                }
+                let answer = Task::CheckSettings.run(program, json::to_text(&question).as_bytes())?;
+                read(&answer)
+            }
+        }
+    }
+}
+
+/// The answer of the process to a question on its standard input.
+pub fn answered(question: &[u8]) -> String {
+    let question = parsed(question).unwrap_or_default();
+    let schema = question.get("schema").unwrap_or(&Tree::Null);
+    let answer = match faults(schema, question.get("settings")) {
+        Ok(faults) => faults
+            .into_iter()
+            .map(|one| vec![one.place.to_string(), one.message])
+            .collect::<Vec<_>>()
+            .into(),
+        Err(reason) => Tree::from(reason),
+    };
+    json::to_text(&answer)
+}
+
+fn faults(schema: &Tree, settings: Option<&Tree>) -> Result<Vec<Fault>, String> {
+    let schema = Schema::new(schema).map_err(|fault| format!("is not a JSON Schema: {fault}"))?;
+    Ok(settings.map(|settings| schema.faults(settings)).unwrap_or_default())
+}
+
+fn parsed(text: &[u8]) -> Option<Tree> {
+    json::parse(str::from_utf8(text).ok()?).ok()
+}
+
+/// Reads an answer.
+fn read(answer: &[u8]) -> Result<Vec<Fault>, String> {
+    let fault = |tree: &Tree| match tree.as_array()?.as_slice() {
+        [place, message] => Some(Fault {
+            place: Pointer::parse(place.as_str()?)?,
+            message: message.as_str()?.to_string(),
+        }),
+        _ => None,
+    };
+    match parsed(answer) {
+        Some(Tree::String(reason)) => Err(reason),
+        Some(Tree::Array(faults)) => {
+            let faults: Option<Vec<Fault>> = faults.iter().map(fault).collect();
+            faults.ok_or_else(|| NOT_READABLE.to_string())
+        }
+        _ => Err(NOT_READABLE.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_read_as_it_was_written() {
+        let ask = |text: &str| read(answered(text.as_bytes()).as_bytes());
+        let fault = |place: &str, message: &str| Fault {
+            place: Pointer::parse(place).unwrap(),
+            message: message.into(),
+        };
+        let typed = r#""schema": {"additionalProperties": {"type": "null"}}"#;
+        assert_eq!(
+            ask(&format!(r#"{{{typed}, "settings": {{"a/b": 1}}}}"#)),
+            Ok(vec![fault("/a~1b", "it should be null, not a number")])
+        );
+        assert_eq!(ask(&format!("{{{typed}}}")), Ok(Vec::new()));
+        let reason = ask(r#"{"schema": 7}"#).unwrap_err();
+        assert!(reason.starts_with("is not a JSON Schema: at ''"), "{reason}");
+        assert_eq!(read(b"[[]]"), Err(NOT_READABLE.to_string()));
+    }
+}
