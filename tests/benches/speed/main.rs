@@ -12,6 +12,7 @@ mod first_run;
 mod in_process;
 mod measure;
 mod names;
+mod neighbors;
 mod node;
 mod operator;
 mod paired;
@@ -49,6 +50,7 @@ fn groups() -> Vec<Group> {
         ("names", names::names),
         ("operator-apply", operator::apply),
         ("operator-idle", operator::idle),
+        ("neighbors", neighbors::neighbors),
         ("plugins", plugins::plugins),
         ("wrapper", wrapper::wrapper),
         ("pod-start", pod_start::start),

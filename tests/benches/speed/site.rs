@@ -1,6 +1,7 @@
 //! A control plane, a registry and `host operator` as a separate process, for the rows about the operator.
 
 use anyhow::{Context, Result, ensure};
+use boson_cluster::client::{Connection, connect};
 use boson_tests::cluster::{Cluster, Operator, shared};
 use boson_tests::registry::Server;
 use serde_json::{Value, json};
@@ -22,19 +23,59 @@ pub struct Site {
 // === impl Site ===
 
 impl Site {
-    /// Starts everything but the operator.
+    /// Starts everything but the operator, which serves one namespace.
     pub fn new(name: &str) -> Result<Self> {
+        let namespace = shared()?.namespace(name)?;
+        Self::with(&namespace, ["--namespace", &namespace])
+    }
+
+    /// The same for an operator that serves all namespaces with a label.
+    pub fn of_many(name: &str) -> Result<Self> {
+        let namespace = shared()?.namespace(name)?;
+        let site = Self::with(&namespace, ["--monitored-id", &namespace])?;
+        site.serve(&namespace)?;
+        Ok(site)
+    }
+
+    fn with(namespace: &str, arguments: [&str; 2]) -> Result<Self> {
         let cluster = shared()?;
         cluster.define()?;
-        let (registry, namespace) = (Server::start(false)?, cluster.namespace(name)?);
-        let operator = Operator::new(cluster, &namespace)?.registry(&registry);
-        let operator = operator.arguments(["--namespace", &namespace]);
+        let registry = Server::start(false)?;
+        let operator = Operator::new(cluster, namespace)?.registry(&registry);
+        let operator = operator.arguments(arguments);
         Ok(Self {
             operator: operator.variable("BOSON_LOG", "info"),
             registry,
-            namespace,
+            namespace: namespace.into(),
             cluster,
         })
+    }
+
+    fn serve(&self, namespace: &str) -> Result<()> {
+        let label = format!("quarks.cloudfoundry.org/monitored={}", self.namespace);
+        self.cluster.kubectl(["label", "namespace", namespace, &label])?;
+        Ok(())
+    }
+
+    /// Another namespace that the operator serves.
+    pub fn namespace_beside(&self, name: &str) -> Result<String> {
+        let namespace = self.cluster.namespace(&format!("{}-{name}", self.namespace))?;
+        self.serve(&namespace)?;
+        Ok(namespace)
+    }
+
+    /// The namespace of the operator.
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// A client of the API server.
+    pub async fn client(&self) -> Result<kube::Client> {
+        let connection = Connection::File {
+            path: Some(self.cluster.kubeconfig()),
+            context: None,
+        };
+        connect(&connection).await.map_err(anyhow::Error::msg)
     }
 
     /// Starts the operator. Returns the seconds until it was ready.

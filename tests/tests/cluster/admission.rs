@@ -231,7 +231,7 @@ async fn idle(address: &str, authority: &[u8]) -> TlsStream<TcpStream> {
 
 #[test]
 fn idle_connections_lock_nobody_out() {
-    let mut env = env("idle-clients");
+    let env = env("idle-clients");
     env.apply(&[config_map(
         "broken",
         "ops",

@@ -199,21 +199,6 @@ fn directories_that_root_makes_above_others_are_vcaps() {
         let made = fs::metadata(pod.path("vcap").join(path)).unwrap();
         assert_eq!((made.uid(), made.gid()), (1000, 1000), "{path}");
     }
-    // The container of another job, which does not start as root.
-    pod.job(
-        "k",
-        "FILE=$POD/vcap/sys/run/bpm/k/k.pid; for i in $(seq 1000); do [ -s $FILE ] && break; sleep 0.01; done; cat $FILE; echo; echo $$",
-        json!({"volumes": volume("k")}),
-    );
-    fs::remove_dir(pod.path("vcap/sys/log/k")).unwrap();
-    let vcap = ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups"];
-    let (code, output, error) = pod.run(pod.command_under(&vcap, &["process", "--job", "k", "--process", "k"]));
-    let lines: Vec<&str> = output.lines().collect();
-    assert!(
-        code == 0 && lines.len() == 2 && lines[0] == lines[1],
-        "{output} {error}"
-    );
-    assert!(pod.path("vcap/data/shared/deep/k").is_dir(), "{error}");
 }
 
 #[test]

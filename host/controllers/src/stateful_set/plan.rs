@@ -420,7 +420,11 @@ mod tests {
         assert_eq!(names(&back.apply), ["d-g-z0-v4", "d-g-z1-v4"]);
         let there = live(&of(&set("i:1", 1, true), &[]), 1);
         let other = with(&set("i:2", 1, true), &there, &claims);
-        assert_eq!(names(&other.apply), ["d-g-z0-v1"], "not v4: it is of claims without pods");
+        assert_eq!(
+            names(&other.apply),
+            ["d-g-z0-v1"],
+            "not v4: it is of claims without pods"
+        );
     }
 
     #[test]
