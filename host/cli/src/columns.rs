@@ -36,7 +36,7 @@ mod tests {
     #[test]
     fn cells_are_cleaned_as_all_other_foreign_texts() {
         let cells = ["a\u{1b}[2J".to_string(), "b\u{202e}c\n".to_string()];
-        assert_eq!(columns(&[cells.clone()]), "a␛[2J  b\\u{202e}c␊\n");
+        assert_eq!(columns(std::slice::from_ref(&cells)), "a␛[2J  b\\u{202e}c␊\n");
         assert_eq!(indented(&[cells]), "  a␛[2J  b\\u{202e}c␊\n");
     }
 }

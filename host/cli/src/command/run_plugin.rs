@@ -11,7 +11,7 @@ use crate::plugins;
 use crate::printed::Printed;
 use boson_document::{Tree, json};
 use boson_pipeline::diagnostic::Related;
-use boson_pipeline::report::{self, Sources, clean};
+use boson_pipeline::report::{self, Sources};
 use boson_pipeline::stage::MANIFEST;
 use boson_pipeline::yaml::Document;
 use boson_pipeline::{Diagnostic, Place, Severity};
