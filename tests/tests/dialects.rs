@@ -88,8 +88,11 @@ fn is_perfect(count: &Count, name: &str) {
 /// Texts of one scalar: plain, as a key, quoted, with tags.
 fn scalars() -> Vec<String> {
     let plain = SPELLINGS.split_whitespace();
+    // A list or a map is no key.
+    let as_key = |one: &str| (is_scalar(one) || one.contains("((")).then(|| format!("? {one}\n: v\n"));
     let mut texts: Vec<String> = plain
-        .flat_map(|one| [format!("- {one}\n"), format!("? {one}\n: v\n")])
+        .flat_map(|one| [Some(format!("- {one}\n")), as_key(one)])
+        .flatten()
         .collect();
     texts.extend(
         [
@@ -147,7 +150,7 @@ fn scalars() -> Vec<String> {
         [
             "{!!str <<: {a: 1}}\n",
             "{<<: [1, {a: 1}]}\n",
-            "{on: 1, no: 2, y: 3, 1: 4, 1.5: 5, ~: 6, :a: 7}\n",
+            "{on: 1, no: 2, y: 3, 1: 4, 1.5: 5, ~: 6}\n",
             ":'a b'\n",
         ]
         .map(String::from),
@@ -182,8 +185,8 @@ fn manifests_are_sent_as_the_director_reads_them() {
     }
     let mut count = Count::default();
     for ((text, written), wanted) in texts.iter().zip(&written).zip(psych(&written, false)) {
-        // A director refuses dates. A key `<<` without quotes merges.
-        if wanted == "error" || written.contains("<<:") {
+        // A director refuses dates. A key `<<` without quotes merges. Symbols stay strings, with their quotes.
+        if wanted == "error" || written.contains("<<:") || written.contains(":'") {
             continue;
         }
         let got = shown(&yaml::as_sent(yaml::read("m", text).unwrap().tree));
@@ -397,7 +400,7 @@ fn manifest(directory: &Path, number: usize, spellings: &[&str]) {
          variables: [{{name: p, type: password, options: {{length: 12.0}}}}]\n\
          instance_groups:\n- name: {number}1\n  instances: 2.0\n  stemcell: s\n  networks: [{{name: 5}}]\n  jobs:\n  - name: j\n    \
          release: r\n    properties:\n      quarks: {{ports: [{{name: 80, internal: 8080.0, protocol: tcp}}], \
-         envs: [{{name: A, value: 1.0}}]}}\n      stored: [((p)), ((s1)), ((s2))]\n      all:\n{all}"
+         envs: [{{name: A, value: 1.0}}]}}\n      stored: [((s1)), ((s2))]\n      all:\n{all}"
     );
     fs::write(directory.join("m.yml"), text).unwrap();
     fs::write(directory.join("s.yml"), "p: generated\ns1: 1.0\ns2: '1,000'\n").unwrap();

@@ -373,7 +373,7 @@ fn made(folder: &Path, stage: &str, language: &str, variables: &[(&str, &Path)])
     let plugin = create(folder, stage, language);
     provide(&plugin, language);
     let mut make = Command::new("make");
-    make.arg(format!("HOST={}", binary().unwrap().display()));
+    make.arg(format!("HOST={}", boson_tests::binary().unwrap().display()));
     make.current_dir(&plugin).env("CARGO_NET_OFFLINE", "true");
     for (name, value) in variables {
         make.env(name, value);

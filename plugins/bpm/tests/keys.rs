@@ -296,7 +296,7 @@ const SCHEMA: &[(&[Key], &str)] = &[
     ),
     (
         GROUP,
-        "used: name! instances! lifecycle jobs azs vm_resources vm_resources.cpu! vm_resources.ram! vm_resources.ephemeral_disk_size! stemcell \
+        "used: networks name! instances! lifecycle jobs azs vm_resources vm_resources.cpu! vm_resources.ram! vm_resources.ephemeral_disk_size! stemcell \
          persistent_disk persistent_disk_type update update.canaries update.max_in_flight update.canary_watch_time update.update_watch_time \
          update.serial env env.bosh env.bosh.agent env.bosh.agent.settings tags env.bosh.agent.settings.affinity \
          env.bosh.agent.settings.labels env.bosh.agent.settings.annotations env.bosh.agent.settings.tolerations \
@@ -305,7 +305,7 @@ const SCHEMA: &[(&[Key], &str)] = &[
          env.bosh.agent.settings.ephemeralAsPVC env.bosh.agent.settings.disks env.bosh.agent.settings.jobBackoffLimit \
          env.bosh.agent.settings.injectReplicasEnv env.bosh.agent.settings.terminationGracePeriodSeconds env.bosh.agent.settings.dns \
          env.bosh.agent.settings.preRenderOps env.bosh.agent.settings.preRenderOps.bpm env.bosh.agent.settings.preRenderOps.instanceGroup \
-         warned: vm_type vm_extensions networks migrated_from env.persistent_disk_fs env.persistent_disk_mount_options env.bosh.password \
+         warned: vm_type vm_extensions migrated_from env.persistent_disk_fs env.persistent_disk_mount_options env.bosh.password \
          env.bosh.keep_root_password env.bosh.remove_dev_tools env.bosh.remove_static_libraries env.bosh.swap_size env.bosh.ipv6 \
          env.bosh.job_dir env.bosh.agent.other state instance_states update.vm_strategy update.initial_deploy_az_update_strategy \
          refused: properties persistent_disks template templates resource_pool persistent_disk_pool",

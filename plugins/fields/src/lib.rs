@@ -1,9 +1,9 @@
 //! Kubernetes' own types: which fields objects of its kinds have, and of which types. An API server refuses other
 //! fields only when the objects are applied, and names no line of a manifest.
 //!
-//! `fields.txt` is made from the types of the crate k8s-openapi by a test of `host/api`. Each line has the name of a
-//! type, or `kind` and the apiVersion and kind of an object, and then `field:type` for each field; `!` follows a
-//! required one. `[type]` is a list, `{type}` a map with any keys.
+//! A test with a cluster compares `fields.txt` with what the API server publishes. Each line has the name of a type, or
+//! `kind` and the apiVersion and kind of an object, and then `field:type` for each field; `!` follows a required one.
+//! `[type]` is a list, `{type}` a map with any keys.
 //!
 //! # Caveats
 //! Rules beyond types (ranges, formats of names, fields that exclude each other) are the API server's.

@@ -27,6 +27,7 @@ mod environment;
 mod events;
 mod example;
 mod faults;
+mod fields;
 mod guests;
 mod headless;
 mod held_back;

@@ -100,7 +100,11 @@ fn name(key: Tree, dialect: Dialect) -> String {
         // A director stores a job's spec as JSON, which has no other keys than strings.
         (Dialect::Psych, Tree::Null) => Some(String::new()),
         (Dialect::Psych, Tree::Bool(value)) => Some(value.to_string()),
-        (Dialect::Psych, _) => ruby::string(&key),
+        (Dialect::Psych, _) => match escape::as_special(&key) {
+            Some(".nan") => Some("NaN".into()),
+            Some(text) => Some(text.replace(".inf", "Infinity")),
+            None => ruby::string(&key),
+        },
         (Dialect::YamlV2, _) => None,
     };
     match (text, key) {

@@ -125,7 +125,7 @@ fn groups_without_zones_or_instances_and_errands_resolve() {
     ]);
     let resolved = Case::new(groups).job("j", json!({})).resolved();
     assert_eq!(quarks(&resolved, "none", "/instances"), "[]");
-    assert_eq!(quarks(&resolved, "smoke", "/instances/0/az"), "\"1\"");
+    assert_eq!(quarks(&resolved, "smoke", "/instances/0/az"), "null");
     assert_eq!(quarks(&resolved, "smoke", "/instances/0/bootstrap"), "true");
     assert_eq!(at(&resolved, "empty", "/instance_groups/0/jobs"), "[]");
 }
