@@ -9,7 +9,6 @@ use boson_cluster::objects;
 use boson_cluster::objects::versioned::around;
 use boson_manifest::labels::{self, secret_kind};
 use boson_manifest::names::{NameError, Names};
-use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Secret};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{Resource, ResourceExt};
@@ -103,15 +102,7 @@ impl Pruning {
     ///
     /// # Errors
     /// See [`PruneError`].
-    pub fn find<'a>(
-        cluster: &'a Cluster,
-        namespace: &'a str,
-        name: &'a str,
-    ) -> BoxFuture<'a, Result<Self, PruneError>> {
-        Box::pin(Self::found(cluster, namespace, name))
-    }
-
-    async fn found(cluster: &Cluster, namespace: &str, name: &str) -> Result<Self, PruneError> {
+    pub async fn find(cluster: &Cluster, namespace: &str, name: &str) -> Result<Self, PruneError> {
         let deployment = cluster.get::<BoshDeployment>(namespace, name).await?;
         if deployment.as_ref().is_some_and(|deployment| !is_settled(deployment)) {
             return Err(PruneError::Unsettled(name.into()));
@@ -146,16 +137,14 @@ impl Pruning {
     ///
     /// # Errors
     /// See [`Error`].
-    pub fn delete<'a>(cluster: &'a Cluster, leftover: &'a Leftover) -> BoxFuture<'a, Result<(), Error>> {
-        Box::pin(async move {
-            if let Some(object) = &leftover.object {
-                cluster.delete(object).await?;
-            }
-            match &leftover.secret {
-                Some(meta) => cluster.delete(&around(meta)).await,
-                None => Ok(()),
-            }
-        })
+    pub async fn delete(cluster: &Cluster, leftover: &Leftover) -> Result<(), Error> {
+        if let Some(object) = &leftover.object {
+            cluster.delete(object).await?;
+        }
+        match &leftover.secret {
+            Some(meta) => cluster.delete(&around(meta)).await,
+            None => Ok(()),
+        }
     }
 
     /// Splits candidates: those are removed that only other removed ones refer to.

@@ -15,7 +15,6 @@ use boson_cluster::namespaces::{Namespaces, Scope};
 use boson_cluster::reconcile::Running;
 use boson_cluster::serving::{self, Health, State};
 use boson_pipeline::bundle::kinds::Kind;
-use futures::future::{BoxFuture, LocalBoxFuture};
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -71,17 +70,11 @@ pub enum RunError {
 /// # Errors
 /// See [`RunError`]. It is no error if the cluster is unavailable or has no custom resource definitions yet: the
 /// operator waits for them.
-pub fn run(
+pub async fn run(
     client: kube::Client,
     config: Config,
-    stop: BoxFuture<'static, ()>,
-) -> LocalBoxFuture<'static, Result<(), RunError>> {
-    // Without a box, the caller's crate would compile most of the controllers: the code of a future is generated where
-    // it is polled.
-    Box::pin(operate(client, config, stop))
-}
-
-async fn operate(client: kube::Client, config: Config, stop: BoxFuture<'static, ()>) -> Result<(), RunError> {
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> Result<(), RunError> {
     let metrics = config.metrics.clone();
     let health = Health::default();
     // Without any part, health would count as ready.

@@ -6,7 +6,6 @@
 use crate::deployment::digest_now;
 use boson_api::{BoshDeployment, Condition, ConditionStatus};
 use boson_cluster::client::{Cluster, Error};
-use futures::future::LocalBoxFuture;
 use std::time::{Duration, Instant};
 
 /// Between two reads of the deployment.
@@ -66,15 +65,7 @@ impl Waiting {
     ///
     /// # Errors
     /// See [`WaitError`]. If the server does not answer, the call is retried until the timeout.
-    pub fn run<'a>(
-        &'a self,
-        cluster: &'a Cluster,
-        progress: &'a mut dyn FnMut(&str),
-    ) -> LocalBoxFuture<'a, Result<End, WaitError>> {
-        Box::pin(self.wait(cluster, progress))
-    }
-
-    async fn wait(&self, cluster: &Cluster, progress: &mut dyn FnMut(&str)) -> Result<End, WaitError> {
+    pub async fn run(&self, cluster: &Cluster, progress: &mut dyn FnMut(&str)) -> Result<End, WaitError> {
         let began = Instant::now();
         let mut last = String::new();
         let mut expected: Option<(String, Instant)> = None;

@@ -1,7 +1,6 @@
 //! Which containers of a pod have ended.
 
 use boson_cluster::client::{Cluster, Error};
-use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::Pod;
 
 /// The state of a container.
@@ -17,12 +16,8 @@ pub enum End {
 ///
 /// # Errors
 /// See [`Error`].
-pub fn get_pod<'a>(
-    cluster: &'a Cluster,
-    namespace: &'a str,
-    pod: &'a str,
-) -> BoxFuture<'a, Result<Option<Pod>, Error>> {
-    Box::pin(cluster.get(namespace, pod))
+pub async fn get_pod(cluster: &Cluster, namespace: &str, pod: &str) -> Result<Option<Pod>, Error> {
+    cluster.get(namespace, pod).await
 }
 
 /// The state of this container. `restarts`: whether it is restarted after a failure.

@@ -7,7 +7,6 @@ use boson_cluster::objects;
 use boson_cluster::objects::versioned::{Content, Next, Series};
 use boson_manifest::labels::{self, secret_kind};
 use boson_pipeline::Diagnostic;
-use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use std::collections::BTreeMap;
@@ -32,16 +31,12 @@ pub enum Failure {
 ///
 /// # Errors
 /// See [`Failure`].
-pub fn keep<'a>(
-    cluster: &'a Cluster,
-    namespace: &'a str,
-    owner: &'a OwnerReference,
-    wanted: &'a Wanted,
-) -> BoxFuture<'a, Result<String, Failure>> {
-    Box::pin(kept(cluster, namespace, owner, wanted))
-}
-
-async fn kept(cluster: &Cluster, namespace: &str, owner: &OwnerReference, wanted: &Wanted) -> Result<String, Failure> {
+pub async fn keep(
+    cluster: &Cluster,
+    namespace: &str,
+    owner: &OwnerReference,
+    wanted: &Wanted,
+) -> Result<String, Failure> {
     let mut raced = None;
     for _ in 0..RACES {
         let done = match wanted.versioned {

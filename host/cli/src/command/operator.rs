@@ -359,7 +359,7 @@ async fn operate(
         admission: admission(arguments),
     };
     let client = arguments.connection.client().await?;
-    Ok(boson_controllers::run(client, config, Box::pin(stopped())).await?)
+    Ok(boson_controllers::run(client, config, stopped()).await?)
 }
 
 /// How deployments are reviewed.

@@ -1,6 +1,5 @@
 //! The connection to the API server.
 
-use futures::future::BoxFuture;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use std::path::PathBuf;
@@ -29,9 +28,8 @@ pub enum Connection {
 ///
 /// # Errors
 /// No credentials, or a kubeconfig that cannot be read. The server is not called yet.
-pub fn connect(connection: &Connection) -> BoxFuture<'_, Result<Client, String>> {
-    // A box, so that the code of the future is generated in this crate and not in that of each caller.
-    Box::pin(async move { Client::try_from(config(connection).await?).map_err(|error| error.to_string()) })
+pub async fn connect(connection: &Connection) -> Result<Client, String> {
+    Client::try_from(config(connection).await?).map_err(|error| error.to_string())
 }
 
 async fn config(connection: &Connection) -> Result<Config, String> {

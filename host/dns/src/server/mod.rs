@@ -18,7 +18,6 @@ pub use reload::read;
 use crate::instances::{Slice, Snapshot};
 use crate::wire::{Known, Outcome, Way, answer};
 use crate::zone::Zone;
-use futures::future::BoxFuture;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -170,12 +169,7 @@ impl State {
 ///
 /// # Errors
 /// See [`ServeError`].
-pub fn serve(settings: Settings, client: kube::Client) -> BoxFuture<'static, Result<(), ServeError>> {
-    // A box, so that the code of the future is generated in this crate and not in that of its caller.
-    Box::pin(serve_all(settings, client))
-}
-
-async fn serve_all(settings: Settings, client: kube::Client) -> Result<(), ServeError> {
+pub async fn serve(settings: Settings, client: kube::Client) -> Result<(), ServeError> {
     let (zone, digest) = read(&settings.config)?;
     tracing::info!(
         groups = zone.groups.len(),

@@ -10,7 +10,6 @@ use super::version::{digest, version};
 use boson_api::plugin_approval::MAX_VERSIONS;
 use boson_api::{ApprovedVersion, PluginApproval, PluginApprovalSpec};
 use boson_cluster::client::{Cluster, Created, Error, FieldManager};
-use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::ConfigMap;
 
 const MANAGER: FieldManager = FieldManager("host-plugin-approve");
@@ -77,16 +76,7 @@ pub struct Approving<'a> {
 ///
 /// # Errors
 /// See [`ApprovalError`].
-pub fn approve<'a>(
-    cluster: &'a Cluster,
-    namespace: &'a str,
-    plugin: &'a str,
-    how: Approving<'a>,
-) -> BoxFuture<'a, Result<Approval, ApprovalError>> {
-    Box::pin(approve_present(cluster, namespace, plugin, how))
-}
-
-async fn approve_present(
+pub async fn approve(
     cluster: &Cluster,
     namespace: &str,
     plugin: &str,

@@ -4,7 +4,6 @@ use super::super::marks::{CONTENT_OF, HISTORY, PART_OF, PLUGIN};
 use super::keep::{identity, is_copy, parse, read, recorded};
 use super::record::{History, Revision};
 use boson_cluster::client::{Cluster, Error};
-use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectMeta};
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,15 +45,11 @@ pub enum RollbackError {
 ///
 /// # Errors
 /// See [`Error`].
-pub fn histories<'a>(
-    cluster: &'a Cluster,
-    namespace: &'a str,
-    plugin: Option<&'a str>,
-) -> BoxFuture<'a, Result<BTreeMap<String, History>, Error>> {
-    Box::pin(all(cluster, namespace, plugin))
-}
-
-async fn all(cluster: &Cluster, namespace: &str, plugin: Option<&str>) -> Result<BTreeMap<String, History>, Error> {
+pub async fn histories(
+    cluster: &Cluster,
+    namespace: &str,
+    plugin: Option<&str>,
+) -> Result<BTreeMap<String, History>, Error> {
     if let Some(plugin) = plugin {
         let history = read(cluster, namespace, plugin).await?.unwrap_or_default();
         let found = (!history.revisions.is_empty()).then(|| (plugin.to_string(), history));
@@ -69,16 +64,7 @@ async fn all(cluster: &Cluster, namespace: &str, plugin: Option<&str>) -> Result
 ///
 /// # Errors
 /// See [`RollbackError`].
-pub fn rollback<'a>(
-    cluster: &'a Cluster,
-    namespace: &'a str,
-    plugin: &'a str,
-    number: Option<u64>,
-) -> BoxFuture<'a, Result<Rollback, RollbackError>> {
-    Box::pin(roll_back(cluster, namespace, plugin, number))
-}
-
-async fn roll_back(
+pub async fn rollback(
     cluster: &Cluster,
     namespace: &str,
     plugin: &str,
