@@ -111,7 +111,11 @@ fn what_a_component_without_imports_prints_is_shown_to_authors_only() {
         "{}",
         verbose.stderr
     );
-    let secret = host(scratch.path(), CONVERT.iter().chain(&["-V", "-v", "x=correct-horse"])).unwrap();
+    let secret = host(
+        scratch.path(),
+        CONVERT.iter().chain(&["-V", "-v", "password=correct-horse"]),
+    )
+    .unwrap();
     assert!(secret.stderr.contains("<redacted> 7 plugin="), "{}", secret.stderr);
     assert!(!secret.stderr.contains("correct-horse"), "{}", secret.stderr);
 }

@@ -354,7 +354,13 @@ fn a_manifest_is_converted_as_what_interpolate_writes_of_it() {
         let two_steps = host(scratch.path(), [&["convert", "sent.yml"][..], &convert].concat()).unwrap();
         assert_eq!(direct.code, 0, "{}", direct.stderr);
         assert_eq!(two_steps.code, 0, "{}", two_steps.stderr);
-        assert_eq!(direct.stdout, two_steps.stdout, "{part:?}");
+        // Only the first conversion has the values of variables.
+        let objects = |text: &str| -> Vec<String> {
+            let all = text.split("---\n").map(str::to_string);
+            all.filter(|object| !object.contains("secret-kind: generated\n"))
+                .collect()
+        };
+        assert_eq!(objects(&direct.stdout), objects(&two_steps.stdout), "{part:?}");
     }
 }
 

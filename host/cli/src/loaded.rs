@@ -214,8 +214,8 @@ impl Shared {
         Ok(known)
     }
 
-    /// The plugin, if it passes the cases of the package, and an update does not fail in every call. A wrapper calls the
-    /// rule of the installation.
+    /// The plugin, if it passes the cases of the package, and an update does not fail in every call. A wrapper calls
+    /// the rule of the installation.
     fn passes(&self, known: Known, package: &Package) -> Result<Known, Vec<Diagnostic>> {
         if package.cases.is_none() && !package.is_update {
             return Ok(known);

@@ -1,5 +1,5 @@
-//! `container-run probe`: a health check of a process. Workloads only name it: its texts, which may be secret, are in the
-//! description of the job.
+//! `container-run probe`: a health check of a process. Workloads only name it: its texts, which may be secret, are in
+//! the description of the job.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};

@@ -91,7 +91,8 @@ pub struct Package {
     pub settings: Settings,
     /// The file with its cases, which it has to pass.
     pub cases: Option<Vec<u8>>,
-    /// A version with another component or settings is in use, which stays if this one fails whatever it is called with.
+    /// A version with another component or settings is in use, which stays if this one fails whatever it is called
+    /// with.
     pub is_update: bool,
 }
 

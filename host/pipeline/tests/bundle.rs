@@ -242,8 +242,8 @@ fn hooks_patch_remove_and_add() {
     bundle
         .add(["a", "b", "c"].map(|name| object("Service", name)).to_vec(), "x")
         .unwrap();
-    let patch = tree(r#"[{"op": "add", "path": "/spec", "value": {"type": "x", "gone": 1}}]"#);
-    let merge = tree(r#"{"spec": {"type": "NodePort", "gone": null, "ports": [1]}}"#);
+    let patch = tree(r#"[{"op": "add", "path": "/spec", "value": {"type": "ClusterIP", "clusterIP": "None"}}]"#);
+    let merge = tree(r#"{"spec": {"type": "NodePort", "clusterIP": null, "ports": [{"port": 1}]}}"#);
     let edits = vec![
         Edit::JsonPatch(reference("Service", "c"), patch),
         Edit::MergePatch(reference("Service", "c"), merge),
@@ -259,7 +259,7 @@ fn hooks_patch_remove_and_add() {
         .collect();
     assert_eq!(names, ["b", "c", "a", "n"]);
     let spec = bundle.objects()[1].get("spec").unwrap();
-    assert_eq!(json::to_text(spec), r#"{"type":"NodePort","ports":[1]}"#);
+    assert_eq!(json::to_text(spec), r#"{"type":"NodePort","ports":[{"port":1}]}"#);
 }
 
 #[test]
@@ -311,17 +311,25 @@ fn unordered_plugins_that_depend_on_their_order_are_refused() {
     for (first, second, message) in [
         // Each adds an item with another name, or sets another field: their order does not matter.
         (json(&port("x", 1)), json(&port("y", 2)), None),
-        (merge(r#"{"spec": {"x": 1}}"#), merge(r#"{"spec": {"y": 1}}"#), None),
-        (merge(r#"{"spec": {"x": 1}}"#), merge(r#"{"spec": {"x": 1}}"#), None),
         (
-            merge(r#"{"spec": {"l": [1]}}"#),
-            merge(r#"{"spec": {"l": [0, 1]}}"#),
+            merge(r#"{"spec": {"healthCheckNodePort": 1}}"#),
+            merge(r#"{"spec": {"publishNotReadyAddresses": true}}"#),
             None,
         ),
         (
-            merge(r#"{"spec": {"x": 1}}"#),
-            merge(r#"{"spec": {"x": 2}}"#),
-            Some("Service 'a': one and two set '/spec/x' to different values"),
+            merge(r#"{"spec": {"healthCheckNodePort": 1}}"#),
+            merge(r#"{"spec": {"healthCheckNodePort": 1}}"#),
+            None,
+        ),
+        (
+            merge(r#"{"spec": {"externalIPs": ["1"]}}"#),
+            merge(r#"{"spec": {"externalIPs": ["0", "1"]}}"#),
+            None,
+        ),
+        (
+            merge(r#"{"spec": {"healthCheckNodePort": 1}}"#),
+            merge(r#"{"spec": {"healthCheckNodePort": 2}}"#),
+            Some("Service 'a': one and two set '/spec/healthCheckNodePort' to different values"),
         ),
         (
             json(&port("x", 1)),
@@ -334,12 +342,12 @@ fn unordered_plugins_that_depend_on_their_order_are_refused() {
             Some("set '/spec/ports/name=x/name' to different values"),
         ),
         (
-            merge(r#"{"spec": {"l": [1]}}"#),
-            merge(r#"{"spec": {"l": [2]}}"#),
-            Some("set '/spec/l' to different values"),
+            merge(r#"{"spec": {"externalIPs": ["1"]}}"#),
+            merge(r#"{"spec": {"externalIPs": ["2"]}}"#),
+            Some("set '/spec/externalIPs' to different values"),
         ),
         (
-            merge(r#"{"spec": {"x": 1}}"#),
+            merge(r#"{"spec": {"healthCheckNodePort": 1}}"#),
             Edit::Remove(reference()),
             Some("Service 'a': one sets fields of it, two removes it"),
         ),

@@ -11,8 +11,8 @@ use crate::wrapper::{self, Wrapped};
 use boson_document::{Report, Tree};
 use boson_processes::probe::{HANDLERS, KINDS, by_wrapper};
 
-/// How long the first start of a process may take: BOSH gives monit's processes as long as `update` says, which is often
-/// ten minutes.
+/// How long the first start of a process may take: BOSH gives monit's processes as long as `update` says, which is
+/// often ten minutes.
 const START_SECONDS: i64 = 600;
 /// Kubernetes' defaults.
 const PERIOD_SECONDS: i64 = 10;
@@ -56,8 +56,8 @@ pub fn of_container(probe: &Tree, member: &str, group: &Group, (job, process): (
     members.collect()
 }
 
-/// A startup probe for a container that has a liveness probe only: Kubernetes would restart it before it has started for
-/// the first time.
+/// A startup probe for a container that has a liveness probe only: Kubernetes would restart it before it has started
+/// for the first time.
 pub fn startup(container: &Tree) -> Option<Tree> {
     let liveness = container.get("livenessProbe")?;
     if container.get("startupProbe").is_some() {

@@ -175,9 +175,9 @@ fn containers_run_as_vcap_unless_they_must_be_root() {
         ),
         (
             "",
-            r#", "capabilities": ["A"]"#,
+            r#", "capabilities": ["NET_RAW"]"#,
             "",
-            format!(r#"{{"allowPrivilegeEscalation":false,{root},"capabilities":{{"add":["A"]}}}}"#),
+            format!(r#"{{"allowPrivilegeEscalation":false,{root},"capabilities":{{"add":["NET_RAW"]}}}}"#),
         ),
         (
             "",

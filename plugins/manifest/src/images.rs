@@ -74,7 +74,8 @@ fn is_reference(url: &str, name: &str, tag: &str) -> bool {
         && !tag.starts_with(['.', '-'])
 }
 
-/// A part of a repository's name: lower-case letters and digits, in words that `.`, `_`, `__` or any number of `-` join.
+/// A part of a repository's name: lower-case letters and digits, in words that `.`, `_`, `__` or any number of `-`
+/// join.
 fn is_component(part: &str) -> bool {
     let inside = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let joins = |text: &str| matches!(text, "." | "_" | "__") || text.bytes().all(|b| b == b'-');

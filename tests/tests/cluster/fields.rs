@@ -1,5 +1,5 @@
-//! `plugins/fields/src/fields.txt` has the fields of the types of Kubernetes, as the API server publishes them. `BLESS=1`
-//! adds missing ones; fields of newer versions of Kubernetes stay, because a newer cluster accepts them.
+//! `plugins/fields/src/fields.txt` has the fields of the types of Kubernetes, as the API server publishes them.
+//! `BLESS=1` adds missing ones; fields of newer versions of Kubernetes stay, because a newer cluster accepts them.
 
 use boson_tests::cluster::shared;
 use boson_tests::root;

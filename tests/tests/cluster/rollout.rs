@@ -1,5 +1,5 @@
-//! Versions of an instance group: one that never becomes ready, a StatefulSet that a user deletes, and zones that change
-//! one after the other. No pod runs here.
+//! Versions of an instance group: one that never becomes ready, a StatefulSet that a user deletes, and zones that
+//! change one after the other. No pod runs here.
 
 use crate::operator_process::{OperatorProcess, PATIENCE, Tenant};
 use crate::small_deployment::Small;

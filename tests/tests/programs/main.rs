@@ -1,5 +1,6 @@
-//! `.ci/programs` lists each program that scripts, tests and plugin templates call, so that `.ci/setup` installs or names
-//! it before anything is built. Scripts in strings of Rust are not searched: `make fresh` runs them on a bare system.
+//! `.ci/programs` lists each program that scripts, tests and plugin templates call, so that `.ci/setup` installs or
+//! names it before anything is built. Scripts in strings of Rust are not searched: `make fresh` runs them on a bare
+//! system.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -84,7 +84,8 @@ impl Reader {
 
     /// Reads commands up to this character, or the end.
     fn script(&mut self, end: Option<char>) {
-        // Whether a command follows, a pattern of `case`, or the `in` before the first pattern; and how many `case` are open.
+        // Whether a command follows, a pattern of `case`, or the `in` before the first pattern; and how many `case` are
+        // open.
         let (mut command, mut patterns, mut is_case, mut cases) = (true, false, false, 0_usize);
         while let Some(c) = self.peek() {
             if Some(c) == end && !patterns {

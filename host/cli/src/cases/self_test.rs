@@ -1,5 +1,5 @@
-//! The calls before the operator activates a version of a plugin: those of the cases that are packed with it, and for an
-//! update some with generated inputs.
+//! The calls before the operator activates a version of a plugin: those of the cases that are packed with it, and for
+//! an update some with generated inputs.
 //!
 //! # Guarantees
 //! A reason names the case and the first place that differs, never a value. All calls together have the fuel of

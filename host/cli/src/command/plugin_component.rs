@@ -1,5 +1,5 @@
-//! `host plugin component`: the component of a core module, as a file. All other commands take the module, too, but only
-//! the component has the digest that they show.
+//! `host plugin component`: the component of a core module, as a file. All other commands take the module, too, but
+//! only the component has the digest that they show.
 
 use crate::codes;
 use crate::core_module;

@@ -89,6 +89,8 @@ pub fn run(arguments: &RunPluginArguments, color: Color) -> Result<(), Failed> {
     let call = call(arguments, &sandbox, &plugin).map_err(|one| fail(vec![*one], &sources))?;
     register(&call.arguments, &mut sources);
     let errors = settings_errors(arguments, &sandbox, &plugin, &call, settings.as_ref());
+    // What `describe` has printed is shown when it is the function that is called.
+    printed.take();
     if !errors.is_empty() {
         return Err(fail(errors, &sources));
     }
@@ -181,8 +183,8 @@ fn settings_errors(
     call: &Call,
     given: Option<&Document>,
 ) -> Vec<Diagnostic> {
-    // It gives the schema.
-    if call.function == "describe" {
+    // It gives the schema. A plugin that cannot be described fails when it is called, with all figures of the call.
+    if call.function == "describe" || plugin.describe(sandbox).is_err() {
         return Vec::new();
     }
     let has_own = call

@@ -1,5 +1,5 @@
-//! Redacts the secrets in all texts of diagnostics. Which of them are constant cannot be seen here: a help text may name
-//! what the manifest contains.
+//! Redacts the secrets in all texts of diagnostics. Which of them are constant cannot be seen here: a help text may
+//! name what the manifest contains.
 
 use super::matches::{self, Stretch};
 use super::{Public, Secrets, cut};

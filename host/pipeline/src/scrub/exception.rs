@@ -1,6 +1,6 @@
-//! What a template's exception may quote: the words of Ruby and BOSH, of the job's own files (which declare the names of
-//! properties), of the public documents, and the data of its instance. Everything else may be a property's value, or be
-//! computed from one.
+//! What a template's exception may quote: the words of Ruby and BOSH, of the job's own files (which declare the names
+//! of properties), of the public documents, and the data of its instance. Everything else may be a property's value, or
+//! be computed from one.
 
 use super::words::{holds, is_inner, words};
 use super::{Filter, INSTEAD};

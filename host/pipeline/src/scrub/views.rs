@@ -164,7 +164,8 @@ impl View {
         any.then_some(view)
     }
 
-    /// Decodes long runs of base64, hexadecimal and binary digits, from each position at which an encoder may have begun.
+    /// Decodes long runs of base64, hexadecimal and binary digits, from each position at which an encoder may have
+    /// begun.
     fn decoded_runs(&self) -> Vec<Self> {
         let base64 = (0..4).map(|skip| self.runs(skip, 6, BASE64_RUN, sextet));
         let hex = (0..2).map(|skip| self.runs(skip, 4, HEX_RUN, nibble));

@@ -69,11 +69,11 @@ mod tests {
             (
                 "{mode: a, mod: 1, uids: {x: 0, z: 10}, names: ['', 7]}",
                 vec![
-                    "/mod settings of plugin 'p': there is no setting 'mod'",
                     "/uids/x settings of plugin 'p': it should be at least 1",
                     "/uids/z settings of plugin 'p': it should be less than 10",
                     "/names/0 settings of plugin 'p': it should have at least 1 characters",
                     "/names/1 settings of plugin 'p': it should be a string, not a number",
+                    "/mod settings of plugin 'p': there is no setting 'mod'",
                 ],
             ),
             (
@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(diagnostics("1", schema), Vec::<String>::new());
         assert_eq!(
             diagnostics("2", schema),
-            [" settings of plugin 'p': it matches none of the allowed forms"]
+            [" settings of plugin 'p': it should be one of 1"]
         );
         assert_eq!(
             diagnostics("x", schema),
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn a_pattern_takes_a_bounded_number_of_steps() {
         let text = format!("{}!", "a".repeat(50));
-        let found = diagnostics(&text, r#"{"pattern": "^(?=(a+)+$)b"}"#);
+        let found = diagnostics(&text, r#"{"pattern": "^(a+)+\\1b$"}"#);
         let words = "it needs too much computation to be matched with a pattern of the schema";
         assert!(found.len() == 1 && found[0].ends_with(words), "{found:?}");
     }

@@ -1,9 +1,9 @@
 //! YAML as BOSH reads and writes it, with the place of every value.
 //!
 //! Each program of BOSH has its own reader, and a plain scalar such as `off`, `0027` or `12:30` has another meaning to
-//! each: see [`Dialect`]. Differences from YAML 1.2, and so from most libraries, are in `scalar` (the meaning of a plain scalar) and in
-//! `reader` (merge keys, aliases, only the first document counts). Values that JSON lacks are escaped as in
-//! `boson_document::escape`.
+//! each: see [`Dialect`]. Differences from YAML 1.2, and so from most libraries, are in `scalar` (the meaning of a
+//! plain scalar) and in `reader` (merge keys, aliases, only the first document counts). Values that JSON lacks are
+//! escaped as in `boson_document::escape`.
 
 #![allow(
     clippy::result_large_err,

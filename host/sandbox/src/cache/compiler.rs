@@ -248,7 +248,7 @@ mod tests {
                 "is nested too deeply",
             ),
             ("kill -KILL $$", "needs too much memory to compile"),
-            ("kill -SEGV $$", "is nested too deeply to be compiled"),
+            ("kill -SEGV $$", "is nested too deeply"),
             ("kill -XCPU $$", "needs too much processor time to compile"),
             ("kill -XFSZ $$", "has more than 384 MiB of machine code"),
         ] {

@@ -1,5 +1,5 @@
-//! The plugins that failed in the last conversion of each deployment: checks that were skipped, and plugins that stopped
-//! it. They stay in its condition until it is converted again.
+//! The plugins that failed in the last conversion of each deployment: checks that were skipped, and plugins that
+//! stopped it. They stay in its condition until it is converted again.
 
 use super::Key;
 use crate::plugins::Fault;
