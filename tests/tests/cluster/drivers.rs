@@ -19,7 +19,7 @@ const IMAGE: &str = "demo:ubuntu-jammy-1.1-1";
 /// Codes of the steps that no command of a pod runs: the operator makes the objects.
 const OF_OBJECTS: [&str; 3] = ["bpm-", "bundle-", "variables-"];
 /// Cases whose errors depend on what only one driver has, with the reason.
-const OTHERS: [(&str, &str); 11] = [
+const OTHERS: [(&str, &str); 12] = [
     (
         "variables/cyclic-in-deployment",
         "the cluster generates each value by itself",
@@ -30,6 +30,7 @@ const OTHERS: [(&str, &str); 11] = [
     ("manifest/latest-stemcell", "no image has the version `latest`"),
     ("manifest/no-name", "the object's name is the deployment's"),
     ("releases/no-registry", "the test gives a registry"),
+    ("manifest/release-url", "the test gives a registry"),
     ("manifest/no-stemcell", "the release has no image"),
     (
         "manifest/malformed",
