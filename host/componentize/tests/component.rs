@@ -81,9 +81,6 @@ fn imports(component: &[u8]) -> Vec<String> {
     imports.map(|(key, _)| resolve.name_world_key(key)).collect()
 }
 
-/// What output is sent to; a host drops it where no one looks at it.
-const CONSOLE: &str = "boson:types/console@1.0.0";
-
 #[test]
 fn a_check_that_uses_wasi_imports_only_the_console() {
     let core = with_world(module(&[WASI, MEMORY, CHECK]), "checks", "checks");

@@ -360,7 +360,10 @@ fn unordered_plugins_that_depend_on_their_order_are_refused() {
         let mut bundle = bundle();
         let spec = tree(r#"{"ports": [{"name": "z", "port": 9}]}"#);
         bundle
-            .add(vec![object("Service", "a").with("spec", spec)], "bpm")
+            .add(
+                vec![object("Service", "a").with("spec", spec), object("Service", "other")],
+                "bpm",
+            )
             .unwrap();
         let [one, two] = ["one", "two"].map(Author::built_in);
         let unordered = |author| Writer {

@@ -79,7 +79,10 @@ impl Sbom {
 
 /// A text that the author of the document chooses.
 fn short(text: &str) -> String {
-    text.chars().take(LONGEST).collect()
+    boson_pipeline::report::clean::line(text)
+        .chars()
+        .take(LONGEST)
+        .collect()
 }
 
 #[cfg(test)]

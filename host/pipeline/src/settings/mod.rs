@@ -79,8 +79,8 @@ mod tests {
             (
                 "{mode: a, names: [], uids: {a: 1, b: 1, c: 1}}",
                 vec![
-                    "/uids settings of plugin 'p': it should have at most 2 members",
                     "/names settings of plugin 'p': it should have at least 1 items",
+                    "/uids settings of plugin 'p': it should have at most 2 members",
                 ],
             ),
         ] {
