@@ -129,7 +129,7 @@ async fn values_of_a_deployment_with_claims_are_reused_when_it_is_recreated_unti
         DISK,
         &more.replace(
             "{name: word, type: password}",
-            "{name: word, type: password, options: {length: 40}}",
+            "{name: word, type: password, update_mode: converge, options: {length: 40}}",
         ),
     )
     .await;

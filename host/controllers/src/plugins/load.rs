@@ -41,7 +41,8 @@ pub(super) enum Outcome {
 /// A version to be loaded.
 struct Update {
     version: ApprovedVersion,
-    /// Another component is in use, or other settings.
+    /// Another component is in use, or other settings. Not of a shadow plugin: that all its calls fail is for its
+    /// report, and takes nothing from a deployment.
     is_update: bool,
 }
 
@@ -91,7 +92,7 @@ impl Loader<'_> {
                 // Another selector changes no call.
                 let is_other =
                     |old: &PluginDocument| (&old.digest, &old.settings) != (&document.digest, &document.settings);
-                let is_update = in_use.is_some_and(is_other);
+                let is_update = !document.is_shadow && in_use.is_some_and(is_other);
                 let update = Update { version, is_update };
                 self.loaded(key, document, update, gathered).await
             }

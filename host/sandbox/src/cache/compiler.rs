@@ -14,6 +14,9 @@ use std::time::{Duration, Instant};
 const COMPILE_CPU_LIMIT: Duration = Duration::from_secs(120);
 /// Processor time of the check of one document, which usually takes milliseconds.
 const CHECK_CPU_LIMIT: Duration = Duration::from_secs(5);
+/// Wall-clock time that a process may take, as a multiple of its processor time: on a busy machine, or in a pod with a
+/// tenth of a processor, it waits most of its life. This ends a process that waits for ever.
+const DEADLINE_FACTOR: u32 = 12;
 /// Bytes of machine code of one component. CRuby has 100 MB.
 pub const CODE_LIMIT: u64 = 384 << 20;
 
@@ -70,11 +73,7 @@ impl Task {
 
     /// Time after which the process is killed.
     pub(super) fn deadline(self) -> Duration {
-        match self {
-            Self::Compile | Self::MakeComponent => 2 * COMPILE_CPU_LIMIT,
-            // On a busy machine, a process gets a small part of a processor.
-            Self::CheckSettings => 12 * CHECK_CPU_LIMIT,
-        }
+        DEADLINE_FACTOR * self.cpu_limit()
     }
 
     /// What a sentence about a limit ends with.
