@@ -17,8 +17,8 @@ pub fn annotations(group: &Tree) -> Map {
         ("canary_watch_time", labels::CANARY_WATCH_TIME),
         ("update_watch_time", labels::UPDATE_WATCH_TIME),
     ] {
-        let longest = watch_time(update, key, &place, quiet);
-        out.extend(longest.map(|longest| (annotation.to_string(), longest.into())));
+        let time = watch_time(update, key, &place, quiet);
+        out.extend(time.map(|time| (annotation.to_string(), time.into())));
     }
     out
 }
@@ -39,7 +39,7 @@ pub fn own(group: &Tree, document: &Tree) -> Option<Tree> {
     )
 }
 
-/// Checks an update block and warns of keys without effect. `has_image`: the image of the operator is known.
+/// Checks an update block, and warns of `serial` if it has no effect. `has_image`: the image of the operator is known.
 pub fn check(update: &Tree, has_image: bool, place: &Place, report: &mut Report) {
     for key in ["canaries", "max_in_flight"] {
         count(update, key, place, report);
@@ -50,7 +50,6 @@ pub fn check(update: &Tree, has_image: bool, place: &Place, report: &mut Report)
     if !has_image && update.get("serial") == Some(&Tree::Bool(true)) {
         serial(place, report);
     }
-    without_effect(update, place, report);
     let strategies = [
         ("vm_strategy", &["create-swap-delete", "delete-create"][..], ""),
         ("initial_deploy_az_update_strategy", &["parallel", "serial"][..], "'"),
@@ -71,30 +70,6 @@ fn serial(place: &Place, report: &mut Report) {
     report.warning(codes::IGNORED_KEY, place.at("serial"), text);
 }
 
-/// One warning for a block: nearly every manifest has all of these keys.
-fn without_effect(update: &Tree, place: &Place, report: &mut Report) {
-    let given = |key: &&str| update.get(key).is_some_and(|value| !value.is_null());
-    let keys = ["canaries", "max_in_flight", "canary_watch_time", "update_watch_time"];
-    let keys: Vec<String> = keys
-        .iter()
-        .filter(|key| given(key))
-        .map(|key| format!("'{key}'"))
-        .collect();
-    if keys.is_empty() {
-        return;
-    }
-    let (word, verb) = if keys.len() == 1 {
-        ("Key", "has")
-    } else {
-        ("Keys", "have")
-    };
-    let text = format!(
-        "{word} {} {verb} no effect yet: all pods of a changed instance group start at once, or one after the other where they have persistent disks",
-        keys.join(", ")
-    );
-    report.warning(codes::IGNORED_KEY, place, text);
-}
-
 /// A number or a percentage.
 fn count(update: &Tree, key: &str, place: &Place, report: &mut Report) -> Option<String> {
     let text = ruby::member(update, key)?;
@@ -107,7 +82,7 @@ fn count(update: &Tree, key: &str, place: &Place, report: &mut Report) -> Option
     Some(text)
 }
 
-/// The longest of `N` or `N-M` milliseconds.
+/// `N` or `N-M` milliseconds, without spaces.
 fn watch_time(update: &Tree, key: &str, place: &Place, report: &mut Report) -> Option<String> {
     let text = ruby::member(update, key)?;
     let number = |part: &str| {
@@ -118,7 +93,8 @@ fn watch_time(update: &Tree, key: &str, place: &Place, report: &mut Report) -> O
     };
     let (from, to) = text.split_once('-').unwrap_or((&text, &text));
     match (number(from), number(to)) {
-        (Some(from), Some(to)) if from <= to => Some(to.to_string()),
+        (Some(from), Some(to)) if from == to => Some(to.to_string()),
+        (Some(from), Some(to)) if from < to => Some(format!("{from}-{to}")),
         (Some(_), Some(_)) => {
             report.error(
                 codes::BAD_VALUE,
@@ -161,43 +137,12 @@ mod tests {
             ),
             (
                 r#"{"canary_watch_time": " 1 - 20 ", "update_watch_time": 30}"#,
-                r#"canary-watch-time-ms="20" update-watch-time-ms="30""#,
+                r#"canary-watch-time-ms="1-20" update-watch-time-ms="30""#,
             ),
             (r#"{"canaries": "x%", "canary_watch_time": "20-1"}"#, ""),
         ] {
             assert_eq!(of(update), expected, "{update}");
         }
-    }
-
-    #[test]
-    fn rules_of_a_rollout_have_no_effect_yet_and_one_warning_says_so() {
-        let warned = |update: &str| {
-            let mut report = Report::default();
-            check(
-                &json::parse(update).unwrap_or_default(),
-                true,
-                &Place::new("m", "/update"),
-                &mut report,
-            );
-            let all = report.into_diagnostics().into_iter();
-            all.map(|one| {
-                format!(
-                    "{} {}",
-                    one.pointer_text(),
-                    one.message.split(':').next().unwrap_or_default()
-                )
-            })
-            .collect::<Vec<_>>()
-        };
-        assert_eq!(warned(r#"{"serial": false}"#), [""; 0]);
-        assert_eq!(
-            warned(r#"{"canaries": 1}"#),
-            ["/update Key 'canaries' has no effect yet"]
-        );
-        assert_eq!(
-            warned(r#"{"update_watch_time": 30, "max_in_flight": 1}"#),
-            ["/update Keys 'max_in_flight', 'update_watch_time' have no effect yet"]
-        );
     }
 
     #[test]

@@ -24,8 +24,8 @@ const SAME: &[(&str, &[&str])] = &[
         &["webhook.enabled=true", "signer.enabled=true"],
     ),
     (
-        "{resources: [../deploy], components: [../deploy/namespace/pod-replacement, ../deploy/service-monitor]}",
-        &["podReplacement.enabled=true", "serviceMonitor.enabled=true"],
+        "{resources: [../deploy], components: [../deploy/service-monitor]}",
+        &["serviceMonitor.enabled=true"],
     ),
     (
         "{resources: [../deploy], components: [../deploy/webhook, ../deploy/links, ../deploy/namespace/links]}",
@@ -40,13 +40,8 @@ const SAME: &[(&str, &[&str])] = &[
         &["scope=cluster-wide", "webhook.enabled=true"],
     ),
     (
-        "{resources: [../deploy/cluster-wide], components: [../deploy/cluster-wide/pod-replacement, ../deploy/signer]}",
-        &[
-            "scope=cluster-wide",
-            "webhook.enabled=true",
-            "podReplacement.enabled=true",
-            "signer.enabled=true",
-        ],
+        "{resources: [../deploy/cluster-wide], components: [../deploy/signer]}",
+        &["scope=cluster-wide", "webhook.enabled=true", "signer.enabled=true"],
     ),
     (
         MINE,

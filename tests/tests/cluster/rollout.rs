@@ -1,5 +1,5 @@
-//! Versions of an instance group: one that never becomes ready, a StatefulSet that a user deletes, and zones that
-//! change one after the other. No pod runs here.
+//! Changes of an instance group: versions that never become ready, a StatefulSet that a user deletes, canaries, and zones
+//! that change one after the other. No pod runs here.
 
 use crate::operator_process::{OperatorProcess, PATIENCE, Tenant};
 use crate::small_deployment::Small;
@@ -40,19 +40,25 @@ async fn found(tenant: &Tenant) -> Found {
         if let Some(pods) = found.get_mut(&set) {
             pods.push(text(&metadata["uid"]));
         }
-        if labels["tier"] != "broken" {
-            let name = text(&metadata["name"]);
-            // It may be deleted by now.
-            let _: Result<DynamicObject, _> = tenant
-                .api("v1", "Pod")
-                .patch_status(&name, &PatchParams::default(), &Patch::Merge(&ready))
-                .await;
-        }
+        let container = json!({"name": "c", "image": "i", "imageID": "", "ready": false, "restartCount": 0,
+            "state": {"running": {"startedAt": metadata["creationTimestamp"]}}});
+        let unready = json!({"status": {"phase": "Running", "containerStatuses": [container]}});
+        let is_broken = labels["tier"] == "broken";
+        let name = text(&metadata["name"]);
+        // It may be deleted by now.
+        let _: Result<DynamicObject, _> = tenant
+            .api("v1", "Pod")
+            .patch_status(
+                &name,
+                &PatchParams::default(),
+                &Patch::Merge(if is_broken { &unready } else { &ready }),
+            )
+            .await;
     }
     found
 }
 
-async fn until(tenant: &Tenant, what: &str, holds: impl Fn(&Found, &Value) -> bool) -> Found {
+async fn until(tenant: &Tenant, what: &str, mut holds: impl FnMut(&Found, &Value) -> bool) -> Found {
     let began = Instant::now();
     loop {
         let found = found(tenant).await;
@@ -179,7 +185,7 @@ async fn zones_with_disks_change_one_after_the_other_and_a_broken_one_holds_the_
     .await;
 
     write_zones(&tenant, "broken").await;
-    let waits = "'d-web-z1-v1', 'd-web-z2-v1' will change when the pods of 'd-web-z0-v1' are ready";
+    let waits = "2 instances are yet to be updated, after 'd-web-z0-v1-0'";
     let is_held = |found: &Found, status: &Value| {
         let message = status["conditions"][0]["message"].as_str().unwrap_or_default();
         message.ends_with(waits) && found[zones[0]].len() == 1 && found[zones[0]] != one[zones[0]]
@@ -207,4 +213,95 @@ async fn zones_with_disks_change_one_after_the_other_and_a_broken_one_holds_the_
     })
     .await;
     assert_eq!(two[zones[0]], repaired[zones[0]], "it is replaced only once");
+}
+
+/// Three instances, one of them a canary. With disks, they are replaced in place.
+async fn write_instances(tenant: &Tenant, tier: &str, with_disks: bool) {
+    let claim = json!({"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": "none",
+        "resources": {"requests": {"storage": "1Mi"}}}});
+    let claims = if with_disks { vec![claim] } else { Vec::new() };
+    let annotations = json!({
+        "quarks.cloudfoundry.org/canaries": "1",
+        "quarks.cloudfoundry.org/max-in-flight": "1",
+        "quarks.cloudfoundry.org/canary-watch-time-ms": "0-1500",
+    });
+    let pods = json!({"metadata": {"labels": {"tier": tier}}, "spec": {"containers": [{"name": "c", "image": "example.com/c:1"}]}});
+    let template = json!({"metadata": {"annotations": annotations},
+        "spec": {"replicas": 3, "template": pods, "volumeClaimTemplates": claims}});
+    tenant
+        .apply(json!({"apiVersion": OURS, "kind": "QuarksStatefulSet", "metadata": {"name": "d-web"}, "spec": {"template": template}}))
+        .await;
+}
+
+fn has_failed(status: &Value) -> bool {
+    status["conditions"][0]["reason"] == "CanaryFailed"
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failed_canary_leaves_the_other_instances_as_they_are_until_the_manifest_changes() {
+    let operator = OperatorProcess::set("canary", false, &[]).await;
+    let tenant = operator.tenant("canary");
+    let all = |set: &'static str| {
+        move |found: &Found, status: &Value| found.keys().eq([set]) && found[set].len() == 3 && status["ready"] == true
+    };
+    write_instances(&tenant, "one", false).await;
+    let one = until(&tenant, "all instances", all("d-web-v1")).await;
+    write_instances(&tenant, "broken", false).await;
+    let broken = until(&tenant, "the failed canary", |_, status| has_failed(status)).await;
+    assert_eq!((broken["d-web-v2"].len(), &broken["d-web-v1"]), (1, &one["d-web-v1"]));
+    // The manifest before it starts nothing, another one begins again.
+    write_instances(&tenant, "one", false).await;
+    let back = until(&tenant, "the way back", all("d-web-v1")).await;
+    assert_eq!(back, one);
+    write_instances(&tenant, "two", false).await;
+    until(&tenant, "all instances", |found, status| {
+        let is_whole = found.get("d-web-v1") == Some(&one["d-web-v1"]);
+        assert!(
+            is_whole || found["d-web-v3"].len() == 3,
+            "the old ones serve: {found:#?}"
+        );
+        all("d-web-v3")(found, status)
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pods_with_disks_are_replaced_once_each_after_the_canary() {
+    let mut operator = OperatorProcess::set("canary-disks", false, &[]).await;
+    let tenant = operator.tenant("canary-disks");
+    let set = "d-web-v1";
+    write_instances(&tenant, "one", true).await;
+    let is_whole =
+        |found: &Found, status: &Value| found.keys().eq([set]) && found[set].len() == 3 && status["ready"] == true;
+    let one = until(&tenant, "all instances", is_whole).await;
+    let kept = |found: &Found, before: &Found| -> Vec<usize> {
+        let is_there = |at: &usize| found[set].contains(&before[set][*at]);
+        (0..3).filter(is_there).collect()
+    };
+    write_instances(&tenant, "broken", true).await;
+    let broken = until(&tenant, "the failed canary", |_, status| has_failed(status)).await;
+    assert_eq!(kept(&broken, &one), [1, 2]);
+    operator.kill();
+    operator.start();
+
+    write_instances(&tenant, "one", true).await;
+    let back = until(&tenant, "the way back", is_whole).await;
+    assert_eq!(
+        (kept(&back, &one), kept(&back, &broken).len()),
+        (vec![1, 2], 2),
+        "only the canary is replaced"
+    );
+
+    write_instances(&tenant, "two", true).await;
+    let mut steps = vec![vec![0, 1, 2]];
+    let two = until(&tenant, "all instances", |found, status| {
+        let now = kept(found, &back);
+        if steps.last() != Some(&now) {
+            steps.push(now);
+        }
+        steps.last().is_some_and(Vec::is_empty) && is_whole(found, status)
+    })
+    .await;
+    assert_eq!(steps, [vec![0, 1, 2], vec![1, 2], vec![2], vec![]]);
+    assert_eq!(kept(&two, &back), []);
 }

@@ -39,15 +39,14 @@ components: [../deploy/webhook, ../deploy/links, ../deploy/signer]
 const MINE_SERVED: &str = "
 namespace: nats
 resources: [../../deploy/namespace]
-components: [../../deploy/namespace/links, ../../deploy/namespace/pod-replacement]
+components: [../../deploy/namespace/links]
 ";
 /// The same with Helm, for all namespaces with the label.
-const VALUES: [&str; 5] = [
+const VALUES: [&str; 4] = [
     "scope=cluster-wide",
     "webhook.enabled=true",
     "links.enabled=true",
     "signer.enabled=true",
-    "podReplacement.enabled=true",
 ];
 
 /// A cluster with an installed operator.

@@ -338,7 +338,6 @@ fn lacking(verb: &str, resource: &str) -> &'static str {
         (_, "certificatesigningrequests.certificates.k8s.io" | "certificatesigningrequests") => {
             "the ClusterRole 'boson-signer' (deploy/signer) has no such rule, or is not bound"
         }
-        ("delete", "pods") => "the optional ClusterRole 'boson-pod-replacement' is not bound in this namespace",
         (
             "create" | "apply",
             "serviceaccounts" | "roles.rbac.authorization.k8s.io" | "rolebindings.rbac.authorization.k8s.io",

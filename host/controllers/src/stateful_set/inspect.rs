@@ -10,6 +10,9 @@ use serde_json::Value;
 /// Annotation: digest of the template of the StatefulSet, without the number of pods.
 pub(super) const TEMPLATE: &str = "quarks.cloudfoundry.org/template-digest";
 
+/// Annotation: not all instances of this version were started yet.
+pub(super) const INCOMPLETE: &str = "quarks.cloudfoundry.org/incomplete";
+
 /// The StatefulSets that a QuarksStatefulSet owns.
 #[derive(Debug, Default)]
 pub(super) struct Live {
@@ -42,6 +45,11 @@ pub(super) fn is_of_template(set: &StatefulSet, digest: &Digest) -> bool {
         .is_some_and(|recorded| digest.is(recorded))
 }
 
+/// Whether instances of it are yet to be started.
+pub(super) fn is_incomplete(set: &StatefulSet) -> bool {
+    set.annotations().contains_key(INCOMPLETE)
+}
+
 /// Whether its pods have claims.
 pub(super) fn has_claims(set: &StatefulSet) -> bool {
     let spec = set.spec.as_ref();
@@ -62,6 +70,12 @@ pub(super) fn replicas(set: &StatefulSet) -> i32 {
 pub(super) fn is_observed(set: &StatefulSet) -> bool {
     let observed = set.status.as_ref().and_then(|status| status.observed_generation);
     observed.unwrap_or(0) >= set.metadata.generation.unwrap_or(0)
+}
+
+/// Whether it has pods that are not made from its present template.
+pub(super) fn has_old_pods(set: &StatefulSet) -> bool {
+    let status = set.status.as_ref();
+    status.is_some_and(|status| status.updated_replicas.unwrap_or(0) < status.replicas)
 }
 
 /// How many of its pods are ready.

@@ -5,12 +5,11 @@ mod disks;
 mod explain;
 mod inspect;
 mod labelled;
-mod lacking;
 mod plan;
+mod rollout;
 mod status;
 mod versions;
 mod watch;
-mod zones;
 
 use boson_api::{PodProblem, QuarksStatefulSet};
 use boson_cluster::client::{AnyObject, Cluster, Error, Events, Fault, FieldManager, Identity, owner, resource};
@@ -25,16 +24,16 @@ use inspect::Live;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 use kube::api::ObjectMeta;
 use kube::runtime::controller::Action;
 use labelled::Labelled;
-use lacking::Step;
-use plan::Plan;
+use plan::{Plan, Seen};
+use rollout::Rollout;
 use serde_json::{Value, json};
 use std::time::Duration;
 use versions::Versions;
-use zones::Turn;
 
 pub(crate) use status::{is_refusal, is_worth_an_event};
 pub(crate) use watch::run;
@@ -86,8 +85,8 @@ struct Done {
     problems: Vec<PodProblem>,
     /// Whether pods do not even exist.
     missing: bool,
-    /// Which zones wait for which ones.
-    turn: Turn,
+    /// How far the rollout is.
+    rollout: Rollout,
 }
 
 /// Why a plan was not carried out.
@@ -149,32 +148,64 @@ impl Context {
             return Ok(Action::await_change());
         }
         let owner = owner(set)?;
-        let mut live = self.live(set, place).await?;
+        let live = self.live(set, place).await?;
         self.note(place, &live.sets);
         let claims = self.claims(&live.sets, place.namespace).await?;
-        let mut plan = plan::plan(set, &live, &claims, &owner);
+        let mut seen = Seen {
+            live,
+            claims,
+            pods: None,
+        };
+        let mut plan = self.plan(set, &mut seen, place, &owner).await?;
         if let Ok(first) = &mut plan
-            && drift::settle(&self.cluster, MANAGER, &first.drifted, &mut live.objects).await?
+            && drift::settle(&self.cluster, MANAGER, &first.drifted, &mut seen.live.objects).await?
         {
-            live = Live::of(live.objects)?;
+            seen.live = Live::of(std::mem::take(&mut seen.live.objects))?;
             let excess = std::mem::take(&mut first.excess);
-            plan = plan::plan(set, &live, &claims, &owner).map(|plan| Plan { excess, ..plan });
+            let again = self.plan(set, &mut seen, place, &owner).await?;
+            plan = again.map(|plan| Plan { excess, ..plan });
         }
         let done = match plan {
-            Ok(plan) => match self.act((set, place), &plan, &live.sets, &claims, &owner).await {
-                Ok(done) => Ok(self.explained(done, &plan, &live.sets, place.namespace).await?),
+            Ok(plan) => match self.act((set, place), &plan, &seen, &owner).await {
+                Ok(done) => Ok(self.explained(done, &plan, &seen.live.sets, place.namespace).await?),
                 Err(failure) => Err(failure.trouble()?),
             },
             Err(failure) => Err(failure.trouble()?),
         };
+        let live = seen.live;
         self.report(set, &done).await?;
         let unlabelled = self.label(place, &live.sets).await?;
+        let soon = done.as_ref().ok().and_then(|done| done.rollout.again);
+        if let Some(soon) = soon {
+            return Ok(Action::requeue(soon.try_into().unwrap_or(MISSING).min(MISSING)));
+        }
         Ok(match done {
             Ok(done) if done.missing => Action::requeue(MISSING),
             Ok(done) if !done.again && !unlabelled => Action::await_change(),
             // The object in conflict is not ours, so no watch event announces its deletion.
             _ => Action::requeue(WAIT),
         })
+    }
+
+    /// Plans, with the pods if they are needed.
+    async fn plan(
+        &self,
+        set: &QuarksStatefulSet,
+        seen: &mut Seen,
+        place: Identity<'_>,
+        owner: &OwnerReference,
+    ) -> Result<Result<Plan, Failure>, Error> {
+        loop {
+            match plan::plan(set, seen, owner, Timestamp::now()) {
+                Ok(Some(plan)) => return Ok(Ok(plan)),
+                Ok(None) => {
+                    let names: Vec<&str> = names(&seen.live.sets).collect();
+                    let selector = format!("{} in ({})", labels::STATEFUL_SET_NAME, names.join(","));
+                    seen.pods = Some(self.cluster.list(place.namespace, &selector).await?);
+                }
+                Err(failure) => return Ok(Err(failure)),
+            }
+        }
     }
 
     /// Labels the pods that lack labels. Whether the next reconcile must look again, though no pod may change until
@@ -276,8 +307,7 @@ impl Context {
         &self,
         (set, place): (&QuarksStatefulSet, Identity<'_>),
         plan: &Plan,
-        live: &[StatefulSet],
-        claims: &[PersistentVolumeClaim],
+        seen: &Seen,
         owner: &OwnerReference,
     ) -> Result<Done, Failure> {
         let conflicts = Conflicts::find(&self.cluster, place.namespace, plan.new_objects.iter(), owner).await?;
@@ -292,7 +322,7 @@ impl Context {
         for object in &plan.delete {
             self.cluster.delete_any(object).await?;
         }
-        let mut disks = self.grow(Disks::of(&plan.wanted, claims)).await?;
+        let disks = self.grow(Disks::of(&plan.wanted, &seen.claims)).await?;
         let removed = drift::remove(&self.cluster, MANAGER, &plan.excess).await?;
         for (old, new) in &plan.renew {
             self.renew(old, new).await?;
@@ -300,20 +330,26 @@ impl Context {
         for object in &plan.apply {
             self.cluster.apply_any(MANAGER, object).await?;
         }
-        let settled = plan.apply.is_empty() && plan.renew.is_empty();
-        let equipping = settled && self.equip(live, place.namespace, &mut disks).await?;
+        for pod in &plan.replace {
+            tracing::info!(pod = pod.name_any(), "replaces a pod");
+            self.cluster.delete(pod).await?;
+        }
         self.events.warn_of(set, drift::REMOVED, &removed).await;
         let written = [&plan.apply, &plan.delete].iter().any(|some| !some.is_empty());
         Ok(Done {
-            written: written || !plan.renew.is_empty() || !disks.raise.is_empty() || !removed.is_empty(),
+            written: written
+                || !plan.renew.is_empty()
+                || !plan.replace.is_empty()
+                || !disks.raise.is_empty()
+                || !removed.is_empty(),
             // Its pods are about to be replaced.
             ready: plan.ready && removed.is_empty(),
             versions: plan.versions.clone(),
-            again: disks.waits || equipping || !plan.renew.is_empty() || live.iter().any(inspect::is_going),
+            again: disks.waits || !plan.renew.is_empty() || seen.live.sets.iter().any(inspect::is_going),
             disks: plan.wanted.iter().any(disks::wants_claims).then_some(disks.mismatches),
             problems: Vec::new(),
             missing: false,
-            turn: plan.turn.clone(),
+            rollout: plan.rollout.clone(),
         })
     }
 
@@ -350,29 +386,6 @@ impl Context {
             ..error
         })?;
         self.cluster.delete_alone(old).await
-    }
-
-    /// Deletes the next pod that lacks a disk, if any; returns whether there is one. If the operator may not delete
-    /// pods, `disks` names the pod for the user to delete.
-    async fn equip(&self, live: &[StatefulSet], namespace: &str, disks: &mut Disks) -> Result<bool, Error> {
-        let mut any = false;
-        let unready =
-            |set: &&StatefulSet| inspect::has_claims(set) && !inspect::is_ready(set) && !inspect::is_going(set);
-        for set in live.iter().filter(unready) {
-            let selector = format!("{}={}", labels::STATEFUL_SET_NAME, set.name_any());
-            let pods: Vec<Pod> = self.cluster.list(namespace, &selector).await?;
-            let step = lacking::step(set, &pods);
-            any |= step != Step::Done;
-            if let Step::Delete(pod) = step {
-                match self.cluster.delete(pod).await {
-                    Err(error) if error.fault == Fault::Forbidden => {
-                        disks.mismatches.push(lacking::to_delete(pod, &error))
-                    }
-                    done => done?,
-                }
-            }
-        }
-        Ok(any)
     }
 }
 

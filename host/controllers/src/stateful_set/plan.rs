@@ -4,13 +4,17 @@
 //! ready. A version that was never ready is deleted as soon as another one is requested: it serves no requests, and its
 //! pods could use up the quota that its fix needs. If pods have claims, the version is kept and its pods roll in place,
 //! because a claim belongs to the name of a pod. Immutable fields of a StatefulSet, such as its claim templates, are
-//! changed by creating it again: its pods and claims stay, and are adopted by name. Pods of one version are replaced
-//! zone by zone.
+//! changed by creating it again: its pods and claims stay, and are adopted by name.
+//!
+//! [`rollout`](super::rollout) decides which instances change now. A new version starts them by its number of replicas.
+//! Other changes replace pods: the StatefulSets have the strategy `OnDelete`, so that nothing else replaces them. A zone gets a new template when the first of its pods is to be replaced, so that until then a pod that is lost comes
+//! back as it was.
 
 use super::digest::Digest;
-use super::inspect::{Live, TEMPLATE, has_claims, is_going, is_of_template, is_ready};
+use super::inspect::{INCOMPLETE, Live, TEMPLATE, has_claims, has_old_pods, is_going, is_of_template, is_ready};
+use super::rollout::instances::LiveZone;
+use super::rollout::{self, Count, Decision, Instance, Rollout, Update};
 use super::versions::Versions;
-use super::zones::Turn;
 use super::{Failure, disks};
 use boson_api::QuarksStatefulSet;
 use boson_cluster::client::{AnyObject, Error};
@@ -20,8 +24,9 @@ use boson_document::{Tree, json};
 use boson_manifest::labels;
 use boson_pipeline::plain::stateful_set::stateful_sets;
 use k8s_openapi::api::apps::v1::StatefulSet;
-use k8s_openapi::api::core::v1::PersistentVolumeClaim;
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use k8s_openapi::jiff::Timestamp;
 use kube::{Resource, ResourceExt};
 use serde_json::{Value, json};
 
@@ -48,55 +53,126 @@ pub(super) struct Plan {
     pub renew: Vec<(StatefulSet, Value)>,
     /// To delete.
     pub delete: Vec<Value>,
-    /// Which of the others will change later.
-    pub turn: Turn,
+    /// Pods to delete, which their StatefulSets create again.
+    pub replace: Vec<Pod>,
+    /// How far the rollout is.
+    pub rollout: Rollout,
     /// Whether all pods of the wanted version are ready.
     pub ready: bool,
     /// To record in the status.
     pub versions: Versions,
 }
 
-/// `live`: the StatefulSets that it owns. `claims`: those of the pods of such. `owner`: the reference to it.
+/// What is in the cluster.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// The StatefulSets that it owns.
+    pub live: Live,
+    /// The claims of the pods of such.
+    pub claims: Vec<PersistentVolumeClaim>,
+    /// Their pods, if they were listed.
+    pub pods: Option<Vec<Pod>>,
+}
+
+/// A QuarksStatefulSet, and what is there of it.
+struct Group<'a> {
+    set: &'a QuarksStatefulSet,
+    seen: &'a Seen,
+    pods: &'a [Pod],
+    now: Timestamp,
+}
+
+/// What is replaced in place.
+#[derive(Default)]
+struct InPlace {
+    rollout: Rollout,
+    /// The StatefulSets that keep their template for now.
+    held: Vec<String>,
+    /// To delete.
+    pods: Vec<Pod>,
+}
+
+/// `owner`: the reference to the QuarksStatefulSet. None: the decision needs the pods.
 ///
 /// # Errors
 /// The template is missing, or the zones are invalid.
 pub(super) fn plan(
     set: &QuarksStatefulSet,
-    live: &Live,
-    claims: &[PersistentVolumeClaim],
+    seen: &Seen,
     owner: &OwnerReference,
-) -> Result<Plan, Failure> {
+    now: Timestamp,
+) -> Result<Option<Plan>, Failure> {
+    let live = &seen.live;
     let (tree, digest) = (tree(set)?, Digest::of(&set.spec));
-    let claimed = live.sets.is_empty().then(|| disks::version(&tree, claims)).flatten();
+    let claimed = live
+        .sets
+        .is_empty()
+        .then(|| disks::version(&tree, &seen.claims))
+        .flatten();
     let version = Versions::wanted(set, &live.sets, claimed, &digest);
     let wanted = stateful_sets(&tree, version)?;
     let wanted = wanted
         .iter()
         .map(|made| finish(made, set, &digest, (&live.sets, owner)));
-    let wanted = wanted.collect::<Result<Vec<Value>, Error>>()?;
+    let mut wanted = wanted.collect::<Result<Vec<Value>, Error>>()?;
+    // Without limits all instances start at once.
+    let has_limits = [labels::CANARIES, labels::MAX_IN_FLIGHT].iter().any(|key| {
+        let mut annotations = wanted.iter().map(|one| one.annotation(key));
+        annotations.any(|one| one.is_some())
+    });
+    let takes_over = has_limits && Versions::last_ready(set, &live.sets).is_some_and(|last| last != version);
+    let group = Group {
+        set,
+        seen,
+        pods: seen.pods.as_deref().unwrap_or_default(),
+        now,
+    };
+    let mut rollout = Rollout::default();
+    if takes_over {
+        if seen.pods.is_none() {
+            return Ok(None);
+        }
+        rollout = group.hand_over(&mut wanted);
+    }
     let mut plan = objects::plan(wanted.clone(), &live.objects);
     let new_objects = plan.new_objects().cloned().collect();
     let is_current = |one: &&StatefulSet| plan.delete.iter().all(|old| !is_named(one, old));
     let current: Vec<&StatefulSet> = live.sets.iter().filter(is_current).collect();
     let mut renew = renewed(&mut plan.apply, &current);
     let settled = plan.apply.is_empty() && renew.is_empty();
-    let ready = settled && current.iter().all(|one| is_ready(one) && !is_going(one));
+    let is_steady = settled && current.iter().all(|one| is_ready(one) && !is_going(one));
+    let mut replace = Vec::new();
+    let is_outdated = |name: &str| {
+        let is_drifted = plan.drifted.iter().any(|one| one.wanted.name() == Some(name));
+        let mut changed = plan.apply.iter().filter(|one| one.name() == Some(name));
+        renew.iter().any(|(old, _)| old.name_any() == name)
+            || changed.any(|one| is_drifted || replaces_pods(one, &live.sets))
+    };
+    let outdated: Vec<String> = current
+        .iter()
+        .map(|one| one.name_any())
+        .filter(|name| is_outdated(name))
+        .collect();
+    if !takes_over && (!outdated.is_empty() || current.iter().any(|one| has_old_pods(one))) {
+        if seen.pods.is_none() {
+            return Ok(None);
+        }
+        let in_place = group.replace(&wanted, &outdated);
+        let is_held = |name: Option<&str>| in_place.held.iter().any(|held| Some(held.as_str()) == name);
+        plan.apply.retain(|one| !is_held(one.name()));
+        renew.retain(|(old, _)| !is_held(old.metadata.name.as_deref()));
+        (rollout, replace) = (in_place.rollout, in_place.pods);
+    }
+    let ready = is_steady && !rollout.is_underway();
     let last = if ready {
         Some(version)
     } else {
         Versions::last_ready(set, &live.sets)
     };
-    let turn = Turn::of(&wanted, &live.sets, |name| {
-        let is_drifted = plan.drifted.iter().any(|one| one.wanted.name() == Some(name));
-        let mut changed = plan.apply.iter().filter(|one| one.name() == Some(name));
-        renew.iter().any(|(old, _)| old.name_any() == name)
-            || changed.any(|one| is_drifted || replaces_pods(one, &live.sets))
-    });
-    plan.apply.retain(|one| !turn.holds(one.name()));
-    renew.retain(|(old, _)| !turn.holds(old.metadata.name.as_deref()));
-    Ok(Plan {
+    Ok(Some(Plan {
         wanted,
-        turn,
+        rollout,
+        replace,
         drifted: plan.drifted,
         excess: plan.excess,
         new_objects,
@@ -105,7 +181,94 @@ pub(super) fn plan(
         delete: superseded(plan.delete, version, last, ready),
         ready,
         versions: Versions::after(set, version, digest.text().into(), last),
-    })
+    }))
+}
+
+// === impl Group ===
+
+impl Group<'_> {
+    /// Its zones, of the wanted StatefulSets.
+    fn zones<'a>(&'a self, wanted: &'a [Value]) -> Vec<LiveZone<'a>> {
+        let zone = |(index, object): (usize, &'a Value)| LiveZone {
+            name: self.set.spec.zones.get(index).map_or("", String::as_str),
+            index,
+            set_name: object.name().unwrap_or_default(),
+            live: self.seen.live.sets.iter().find(|one| is_named(one, object)),
+            replicas: replicas(object),
+        };
+        wanted.iter().enumerate().map(zone).collect()
+    }
+
+    /// `limit`: instances at a time if the update block has no limit.
+    fn decide(&self, wanted: &[Value], instances: &[Instance<'_>], limit: Count) -> Decision {
+        let annotations = wanted.first().and_then(|one| one.pointer("/metadata/annotations"));
+        let annotations = annotations.and_then(|all| serde_json::from_value(all.clone()).ok());
+        let update = Update::of(&annotations.unwrap_or_default(), limit);
+        rollout::decide(instances, &update, self.now)
+    }
+
+    /// Starts the next instances of a new version, by the replicas of its StatefulSets.
+    fn hand_over(&self, wanted: &mut [Value]) -> Rollout {
+        let (rollout, started) = {
+            let zones = self.zones(wanted);
+            let of_zones = zones.iter().map(|zone| zone.handed_over(self.pods));
+            let instances: Vec<Instance<'_>> = of_zones.flatten().collect();
+            let decision = self.decide(wanted, &instances, Count::Percent(100));
+            let starts = |(at, one): &(usize, &Instance<'_>)| !one.is_outdated() || decision.next.contains(at);
+            let mut started = vec![0_usize; zones.len()];
+            for (_, one) in instances.iter().enumerate().filter(starts) {
+                started
+                    .get_mut(one.zone_index)
+                    .into_iter()
+                    .for_each(|count| *count += 1);
+            }
+            (Rollout::of(&decision, &instances, &zones), started)
+        };
+        for (object, count) in wanted.iter_mut().zip(started) {
+            if count < replicas(object) {
+                object.set_annotation(INCOMPLETE, Some("true"));
+                if let Some(spec) = object.get_mut("spec") {
+                    spec["replicas"] = count.into();
+                }
+            }
+        }
+        rollout
+    }
+
+    /// Replaces pods. `outdated`: the StatefulSets that have another template than the wanted one.
+    fn replace(&self, wanted: &[Value], outdated: &[String]) -> InPlace {
+        let is_outdated = |name: &str| outdated.iter().any(|one| one == name);
+        let zones = self.zones(wanted);
+        let of_zones = zones
+            .iter()
+            .map(|zone| zone.in_place(is_outdated(zone.set_name), self.pods));
+        let instances: Vec<Instance<'_>> = of_zones.flatten().collect();
+        let decision = self.decide(wanted, &instances, Count::Number(1));
+        let mut in_place = InPlace {
+            rollout: Rollout::of(&decision, &instances, &zones),
+            ..InPlace::default()
+        };
+        for zone in &zones {
+            let is_of_zone = |one: &Instance<'_>| one.zone_index == zone.index;
+            let next = decision.next.iter().filter_map(|at| instances.get(*at));
+            let next: Vec<&Instance<'_>> = next.filter(|one| is_of_zone(one)).collect();
+            if !is_outdated(zone.set_name) {
+                let pods = next.iter().filter_map(|one| zone.pod(one.ordinal, self.pods));
+                in_place.pods.extend(pods.cloned());
+            } else if next.is_empty() && instances.iter().any(is_of_zone) {
+                in_place.held.push(zone.set_name.to_string());
+            }
+        }
+        in_place
+    }
+}
+
+/// The number of pods of a StatefulSet that the conversion made.
+fn replicas(object: &Value) -> usize {
+    let replicas = object.pointer("/spec/replicas").and_then(Value::as_u64);
+    replicas
+        .and_then(|replicas| usize::try_from(replicas).ok())
+        .unwrap_or(1)
 }
 
 /// The QuarksStatefulSet in the form that the conversion to StatefulSets reads.
@@ -164,6 +327,9 @@ fn finish(
 ) -> Result<Value, Error> {
     let flawed = |_| Error::flawed(&StatefulSet::kind(&()), set.meta().name.as_deref(), "is not JSON");
     let mut value: Value = serde_json::from_str(&json::to_text(made)).map_err(flawed)?;
+    if let Some(spec) = value.get_mut("spec") {
+        spec["updateStrategy"] = json!({"type": "OnDelete"});
+    }
     value.set_annotation(TEMPLATE, Some(digest.text()));
     keep_deployment_version(&mut value, digest, live);
     let fixed = fixed(&value);
@@ -197,7 +363,7 @@ mod tests {
     use super::*;
     use boson_cluster::client::Fault;
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-    use k8s_openapi::jiff::Timestamp;
+    use std::collections::BTreeMap;
 
     fn set(image: &str, replicas: u32, claims: bool) -> QuarksStatefulSet {
         let claims = if claims {
@@ -228,7 +394,8 @@ mod tests {
             let mut object = object.clone();
             object["metadata"]["generation"] = 1.into();
             object["status"] = json!({
-                "replicas": ready, "observedGeneration": 1, "readyReplicas": ready, "updatedReplicas": ready
+                "replicas": ready, "observedGeneration": 1, "readyReplicas": ready, "updatedReplicas": ready,
+                "updateRevision": "new"
             });
             object
         };
@@ -247,8 +414,42 @@ mod tests {
     }
 
     fn with(set: &QuarksStatefulSet, live: &[Value], claims: &[PersistentVolumeClaim]) -> Plan {
-        let live = Live::of(live.to_vec()).unwrap();
-        plan(set, &live, claims, &owner()).ok().unwrap()
+        let seen = Seen {
+            live: Live::of(live.to_vec()).unwrap(),
+            claims: claims.to_vec(),
+            pods: Some(live.iter().flat_map(pods).collect()),
+        };
+        plan_at(set, &seen, Timestamp::UNIX_EPOCH)
+    }
+
+    fn plan_at(set: &QuarksStatefulSet, seen: &Seen, now: Timestamp) -> Plan {
+        plan(set, seen, &owner(), now).ok().unwrap().unwrap()
+    }
+
+    /// The pods of a StatefulSet, according to its status: those of its newest revision first, and the ready ones.
+    fn pods(set: &Value) -> Vec<Pod> {
+        let number = |pointer| set.pointer(pointer).and_then(Value::as_i64).unwrap_or(0);
+        let pod = |ordinal: i64| {
+            let revision = if ordinal < number("/status/updatedReplicas") {
+                "new"
+            } else {
+                "old"
+            };
+            let ready = if ordinal < number("/status/readyReplicas") {
+                "True"
+            } else {
+                "False"
+            };
+            let name = format!("{}-{ordinal}", set.name().unwrap());
+            let pod = json!({
+                "metadata": {"name": name, "labels": {"controller-revision-hash": revision},
+                    "creationTimestamp": Timestamp::UNIX_EPOCH.to_string()},
+                "spec": {"containers": [], "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "c"}}]},
+                "status": {"conditions": [{"type": "Ready", "status": ready}]}
+            });
+            serde_json::from_value(pod).unwrap()
+        };
+        (0..number("/spec/replicas")).map(pod).collect()
     }
 
     #[test]
@@ -319,11 +520,8 @@ mod tests {
     fn scaling_keeps_the_version_and_so_do_pods_with_claims() {
         let first = of(&set("i:1", 1, false), &[]);
         let more = of(&set("i:1", 3, false), &live(&first, 1));
-        assert_eq!(
-            (names(&more.apply), more.turn.held),
-            (vec!["d-g-z0-v1"], vec!["d-g-z1-v1".into()]),
-            "REPLICAS replaces pods"
-        );
+        assert_eq!(names(&more.apply), ["d-g-z0-v1"], "REPLICAS replaces pods");
+        assert_eq!(more.rollout.left, 2);
         let plain = |replicas| {
             let mut set = set("i:1", replicas, false);
             set.spec.inject_replicas_env = false;
@@ -363,7 +561,7 @@ mod tests {
             waiting.apply.is_empty() && !waiting.ready,
             "the broken template stays in one zone"
         );
-        assert_eq!(waiting.turn.awaited, ["d-g-z0-v1"]);
+        assert_eq!(waiting.rollout.awaited, ["d-g-z0-v1-0"]);
         let repaired = change(&mut there, 0, "i:2", 1);
         assert_eq!(names(&repaired.apply), ["d-g-z1-v1"]);
         assert!(change(&mut there, 1, "i:2", 1).ready);
@@ -372,6 +570,132 @@ mod tests {
             one["spec"]["template"]["spec"]["containers"][0]["image"] = "i:meddled".into();
         }
         assert_eq!(names(&of(&set("i:2", 1, true), &there).apply), ["d-g-z0-v1"]);
+    }
+
+    /// With an update block.
+    fn updated(image: &str, replicas: u32, claims: bool) -> QuarksStatefulSet {
+        let mut set = set(image, replicas, claims);
+        let update = [
+            (labels::CANARIES, "1"),
+            (labels::MAX_IN_FLIGHT, "2"),
+            (labels::CANARY_WATCH_TIME, "5000"),
+        ];
+        set.spec.template["metadata"] = json!({"annotations": BTreeMap::from(update)});
+        set
+    }
+
+    /// Replicas of the StatefulSets of an image.
+    fn sizes(there: &[Value], image: &str) -> Vec<i64> {
+        let of_image = |one: &&Value| one.pointer("/spec/template/spec/containers/0/image").unwrap() == image;
+        let mut all: Vec<(&str, i64)> = there
+            .iter()
+            .filter(of_image)
+            .map(|one| (one.name().unwrap(), one["spec"]["replicas"].as_i64().unwrap()))
+            .collect();
+        all.sort_unstable();
+        all.into_iter().map(|(_, size)| size).collect()
+    }
+
+    /// Carries the plan out. All pods of good images become ready.
+    fn carry_out(there: &mut Vec<Value>, plan: &Plan) {
+        for object in &plan.apply {
+            let is_good = object.pointer("/spec/template/spec/containers/0/image").unwrap() != "i:broken";
+            let size = if is_good {
+                object["spec"]["replicas"].as_i64().unwrap()
+            } else {
+                0
+            };
+            let mut made = live(plan, size);
+            made.retain(|one| one.name() == object.name());
+            there.retain(|one| one.name() != object.name());
+            there.append(&mut made);
+        }
+        let is_deleted = |one: &Value| plan.delete.iter().any(|gone| gone.name() == one.name());
+        there.retain(|one| !is_deleted(one));
+    }
+
+    #[test]
+    fn a_new_version_starts_with_its_canaries_and_goes_on_zone_by_zone() {
+        let mut there = live(&of(&updated("i:1", 3, false), &[]), 3);
+        let second = updated("i:2", 3, false);
+        let mut steps = Vec::new();
+        for _ in 0..9 {
+            let plan = of(&second, &there);
+            carry_out(&mut there, &plan);
+            steps.push((sizes(&there, "i:1").len(), sizes(&there, "i:2")));
+            if plan.ready {
+                break;
+            }
+        }
+        let expected = [(2, [1, 0]), (2, [3, 0]), (2, [3, 2]), (2, [3, 3]), (0, [3, 3])];
+        assert_eq!(steps, expected.map(|(old, new)| (old, new.to_vec())));
+        assert!(there.iter().all(|one| one.annotation(INCOMPLETE).is_none()));
+    }
+
+    #[test]
+    fn a_failed_canary_stops_the_version_and_another_manifest_ends_it() {
+        let mut there = live(&of(&updated("i:1", 3, false), &[]), 3);
+        let broken = updated("i:broken", 3, false);
+        let plan = of(&broken, &there);
+        carry_out(&mut there, &plan);
+        assert_eq!(sizes(&there, "i:broken"), [1, 0]);
+        let seen = |there: &[Value]| Seen {
+            live: Live::of(there.to_vec()).unwrap(),
+            pods: Some(there.iter().flat_map(pods).collect()),
+            ..Seen::default()
+        };
+        let later = Timestamp::from_second(700).unwrap();
+        let stopped = plan_at(&broken, &seen(&there), later);
+        assert!(stopped.apply.is_empty() && stopped.delete.is_empty() && !stopped.ready);
+        assert_eq!(stopped.rollout.failure(), Some("CanaryFailed"));
+        assert_eq!(
+            (stopped.rollout.failed, stopped.rollout.left),
+            (vec!["d-g-z0-v2-0".to_string()], 5)
+        );
+        assert_eq!(stopped.versions.ready, Some(1));
+        let back = of(&updated("i:1", 3, false), &there);
+        assert!(back.apply.is_empty() && back.rollout.failure().is_none());
+        assert_eq!(names(&back.delete), ["d-g-z0-v2", "d-g-z1-v2"]);
+        let fixed = of(&updated("i:3", 3, false), &there);
+        assert_eq!(names(&fixed.delete), ["d-g-z0-v2", "d-g-z1-v2"]);
+        carry_out(&mut there, &fixed);
+        assert_eq!((sizes(&there, "i:1"), sizes(&there, "i:3")), (vec![3, 3], vec![1, 0]));
+    }
+
+    #[test]
+    fn a_version_with_its_first_instances_is_not_the_one_that_serves() {
+        let mut there = live(&of(&updated("i:1", 3, false), &[]), 3);
+        let second = of(&updated("i:2", 3, false), &there);
+        carry_out(&mut there, &second);
+        let third = of(&updated("i:3", 3, false), &there);
+        assert_eq!((third.versions.newest, third.versions.ready), (3, Some(1)));
+        assert_eq!(names(&third.delete), ["d-g-z0-v2", "d-g-z1-v2"]);
+    }
+
+    #[test]
+    fn pods_with_claims_are_replaced_after_the_canary() {
+        let mut there = live(&of(&updated("i:1", 3, true), &[]), 3);
+        let second = updated("i:2", 3, true);
+        let replaced =
+            |there: &[Value]| -> Vec<String> { of(&second, there).replace.iter().map(Pod::name_any).collect() };
+        let plan = of(&second, &there);
+        assert_eq!((names(&plan.apply), plan.replace.len()), (vec!["d-g-z0-v1"], 0));
+        assert_eq!(plan.apply[0]["spec"]["updateStrategy"], json!({"type": "OnDelete"}));
+        carry_out(&mut there, &plan);
+        for (updated, ready, expected) in [
+            (0, 3, &["d-g-z0-v1-0"][..]),
+            (1, 0, &["d-g-z0-v1-1", "d-g-z0-v1-2"]),
+            (1, 3, &["d-g-z0-v1-1", "d-g-z0-v1-2"]),
+            (3, 2, &[]),
+        ] {
+            let zone = there.iter_mut().find(|one| one.name() == Some("d-g-z0-v1")).unwrap();
+            zone["status"]["updatedReplicas"] = updated.into();
+            zone["status"]["readyReplicas"] = ready.into();
+            assert_eq!(replaced(&there), expected, "{updated} {ready}");
+        }
+        let zone = there.iter_mut().find(|one| one.name() == Some("d-g-z0-v1")).unwrap();
+        zone["status"]["readyReplicas"] = 3.into();
+        assert_eq!(names(&of(&second, &there).apply), ["d-g-z1-v1"]);
     }
 
     #[test]

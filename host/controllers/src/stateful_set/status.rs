@@ -1,8 +1,8 @@
 //! The conditions and events of a QuarksStatefulSet.
 
-use super::versions::Versions;
 #[cfg(test)]
-use super::zones::Turn;
+use super::rollout::Rollout;
+use super::versions::Versions;
 use super::{Context, Done, INVALID, MANAGER, NAME_CONFLICT, REFUSED, Trouble, WAITING};
 use crate::pod_problems;
 use boson_api::conditions::{self, Finding};
@@ -118,9 +118,9 @@ fn findings(done: &Result<Done, Trouble>) -> Vec<Finding> {
         Err(Trouble(reason, why)) => return vec![finding("Ready", false, reason, why.clone())],
         Ok(done) => done,
     };
-    // The zones that wait are a consequence, so they stand behind the cause.
+    // The instances that wait are a consequence, so they stand behind the cause.
     let why = |cause: String| {
-        done.turn
+        done.rollout
             .text()
             .map_or(cause.clone(), |waiting| format!("{cause}; {waiting}"))
     };
@@ -134,13 +134,13 @@ fn findings(done: &Result<Done, Trouble>) -> Vec<Finding> {
         (false, None) => finding(
             "Ready",
             false,
-            PODS_NOT_READY,
+            done.rollout.failure().unwrap_or(PODS_NOT_READY),
             why("not all pods of the newest version are ready".into()),
         ),
         (false, Some(first)) => Finding {
             kind: "Ready",
             status: ConditionStatus::False,
-            reason: word(&first.reason).to_string().into(),
+            reason: done.rollout.failure().unwrap_or(word(&first.reason)).to_string().into(),
             message: why(described(&done.problems)),
         },
     };
@@ -199,7 +199,7 @@ mod tests {
             disks: disks.map(|all| all.iter().map(ToString::to_string).collect()),
             problems: Vec::new(),
             missing: false,
-            turn: Turn::default(),
+            rollout: Rollout::default(),
         })
     }
 
@@ -232,9 +232,11 @@ mod tests {
         );
         assert_eq!(new.problems.len(), 5);
         let waiting = crashing.map(|done| Done {
-            turn: Turn {
-                held: vec!["d-g-z1-v1".into()],
-                awaited: vec!["d-g-z0-v1".into()],
+            rollout: Rollout {
+                failed: vec!["d-g-z0-v1-0".into()],
+                canary_failed: true,
+                left: 2,
+                ..Rollout::default()
             },
             ..done
         });
@@ -242,9 +244,9 @@ mod tests {
             .trouble()
             .map(|(a, b)| (a.to_string(), b.to_string()))
             .unwrap();
-        assert_eq!(reason, "CrashLoopBackOff");
+        assert_eq!(reason, "CanaryFailed");
         assert!(
-            message.ends_with("; 'd-g-z1-v1' will change when the pods of 'd-g-z0-v1' are ready"),
+            message.starts_with(first) && message.contains("; the canary of 'd-g-z0-v1-0' was not ready within"),
             "{message}"
         );
         let crashing = with("CrashLoopBackOff", 5);

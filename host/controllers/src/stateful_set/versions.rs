@@ -4,7 +4,7 @@
 //! ready. So a number is never reused for another template, even after all StatefulSets were deleted.
 
 use super::digest::Digest;
-use super::inspect::{has_claims, is_going, is_of_template, is_ready, version};
+use super::inspect::{has_claims, is_going, is_incomplete, is_of_template, is_ready, version};
 use boson_api::QuarksStatefulSet;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use std::collections::BTreeMap;
@@ -78,8 +78,9 @@ impl Versions {
             versions.entry(number).or_default().push(one);
         }
         let recorded = Self::recorded(set).and_then(|recorded| recorded.ready);
-        let serves =
-            |number: &u32, sets: &[&StatefulSet]| recorded == Some(*number) || sets.iter().all(|one| is_ready(one));
+        let serves = |number: &u32, sets: &[&StatefulSet]| {
+            recorded == Some(*number) || sets.iter().all(|one| is_ready(one) && !is_incomplete(one))
+        };
         let ready = versions.iter().rev().find(|(number, sets)| serves(number, sets));
         if let Some((number, _)) = ready {
             return Some(*number);

@@ -23,8 +23,9 @@ boson_document::codes! {
         "Without the operator, no values are generated in the cluster, so the conversion must create each Secret \
          with its value. Generate and store values with `--vars-store FILE`, or set the value with `-v` or `-l`.";
     PLAIN_NEEDS_OPERATOR = "plain-needs-operator", "Something has no effect without the operator",
-        "Kubernetes alone does not copy Secrets between namespaces, and does not store the output of a Job. \
-         Everything else works. The operator supports both: `--target quarks`.";
+        "Kubernetes alone does not copy Secrets between namespaces, does not store the output of a Job, and replaces \
+         the pods of a StatefulSet one after the other, from the last to the first, without canaries. Everything else \
+         works. The operator supports both: `--target quarks`.";
     PLAIN_NO_NAME = "plain-no-name", "A name has no characters that Kubernetes accepts",
         "Names of Kubernetes objects consist of lower-case letters, digits and `-`. Rename the instance group or the \
          deployment.";

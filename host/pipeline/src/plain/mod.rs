@@ -17,7 +17,7 @@ mod zone;
 pub use codes::ALL as CODES;
 pub use tags::tags;
 
-use crate::object::{fault, name};
+use crate::object::{fault, map, name};
 use crate::{Diagnostic, Severity};
 use boson_document::Tree;
 use boson_manifest::labels;
@@ -31,6 +31,8 @@ pub const FIRST_VERSION: u32 = 1;
 /// A QuarksSecret whose variable has no value, and objects that their controllers would refuse; all of them at once.
 pub fn lower(objects: Vec<Tree>, values: &Tree) -> Result<(Vec<Tree>, Vec<Diagnostic>), Vec<Diagnostic>> {
     let (mut plain, mut diagnostics) = (Vec::with_capacity(objects.len()), Vec::new());
+    // One warning for all groups: nearly every manifest has an update block.
+    diagnostics.extend(objects.iter().any(has_update).then(without_rollout));
     for object in objects {
         if object.str("apiVersion") != Some(labels::API_VERSION) {
             plain.push(object);
@@ -73,6 +75,29 @@ pub fn is_complete(object: &Tree) -> bool {
         "QuarksStatefulSet" => stateful_set::stateful_sets(object, FIRST_VERSION).is_ok(),
         "QuarksJob" => job::Run::of(object).is_ok(),
         _ => true,
+    }
+}
+
+/// Whether an instance group has rules for its rollout.
+fn has_update(object: &Tree) -> bool {
+    let template = object.get("spec").and_then(|spec| spec.get("template"));
+    let annotations = template
+        .map(|template| map(template, "annotations"))
+        .unwrap_or_default();
+    let rules = [
+        labels::CANARIES,
+        labels::MAX_IN_FLIGHT,
+        labels::CANARY_WATCH_TIME,
+        labels::UPDATE_WATCH_TIME,
+    ];
+    rules.iter().any(|rule| annotations.get(rule).is_some())
+}
+
+fn without_rollout() -> Diagnostic {
+    let why = "Canaries, limits and watch times of 'update' have no effect without the operator";
+    Diagnostic {
+        severity: Severity::Warning,
+        ..Diagnostic::error(codes::PLAIN_NEEDS_OPERATOR, why)
     }
 }
 

@@ -34,22 +34,11 @@ pub(super) const PARTS: &[Part] = &[
     Part {
         each: true,
         ..part(
-            "namespace/pod-replacement",
-            r#"and (eq .Values.scope "listed") .Values.podReplacement.enabled"#,
-        )
-    },
-    Part {
-        each: true,
-        ..part(
             "namespace/links",
             r#"and (eq .Values.scope "listed") .Values.links.enabled"#,
         )
     },
     part("cluster-wide", r#"eq .Values.scope "cluster-wide""#),
-    part(
-        "cluster-wide/pod-replacement",
-        r#"and (eq .Values.scope "cluster-wide") .Values.podReplacement.enabled"#,
-    ),
     part(
         "cluster-wide/links",
         r#"and (eq .Values.scope "cluster-wide") .Values.links.enabled"#,

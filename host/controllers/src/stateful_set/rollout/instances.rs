@@ -1,0 +1,251 @@
+//! Reads the instances of a group from its StatefulSets and pods. Pure.
+
+use super::{Instance, State, Updated};
+use crate::stateful_set::inspect::{is_going, is_observed, replicas};
+use k8s_openapi::api::apps::v1::StatefulSet;
+use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
+use k8s_openapi::jiff::Timestamp;
+use kube::ResourceExt;
+
+/// Label of a pod: the revision of its StatefulSet.
+const REVISION: &str = "controller-revision-hash";
+
+/// A zone of the wanted version.
+pub(in crate::stateful_set) struct LiveZone<'a> {
+    /// Its name; empty without zones.
+    pub name: &'a str,
+    /// Its position in the group.
+    pub index: usize,
+    /// The name of its StatefulSet.
+    pub set_name: &'a str,
+    /// Its StatefulSet, if it exists.
+    pub live: Option<&'a StatefulSet>,
+    /// The number of its instances.
+    pub replicas: usize,
+}
+
+// === impl LiveZone ===
+
+impl<'a> LiveZone<'a> {
+    /// The instances of a zone whose pods are replaced. `is_outdated`: its StatefulSet still has another pod template.
+    pub fn in_place(&self, is_outdated: bool, pods: &[Pod]) -> Vec<Instance<'a>> {
+        let live = self.live.filter(|live| !is_going(live));
+        let revision = |live: &StatefulSet| live.status.as_ref()?.update_revision.clone();
+        let newest = live.filter(|live| is_observed(live)).and_then(revision);
+        // Others are created with the new template, or deleted.
+        let count = live.map_or(self.replicas, |live| self.replicas.min(size(live)));
+        let pods: Vec<Option<&Pod>> = (0..count).map(|ordinal| self.pod(ordinal, pods)).collect();
+        let state = |pod: &Option<&Pod>| match pod {
+            pod if is_outdated => State::Outdated {
+                is_ready: pod.is_some_and(is_ready),
+            },
+            Some(pod) if newest.is_some() && pod.labels().get(REVISION) == newest.as_ref() => {
+                State::Updated(updated(pod))
+            }
+            Some(pod) if newest.is_some() => State::Outdated {
+                is_ready: is_ready(pod),
+            },
+            _ => State::Missing,
+        };
+        let mut states: Vec<State> = pods.iter().map(state).collect();
+        if let Some(at) = live.and_then(|live| first_blocking(live, &pods, &states))
+            && let Some(state) = states.get_mut(at)
+        {
+            *state = State::Outdated { is_ready: false };
+        }
+        self.instances(states)
+    }
+
+    /// The instances of a zone that another version hands over. Those without a pod of this version are outdated.
+    pub fn handed_over(&self, pods: &[Pod]) -> Vec<Instance<'a>> {
+        let started = self.live.map_or(0, size);
+        let state = |ordinal| match self.pod(ordinal, pods) {
+            _ if ordinal >= started => State::Outdated { is_ready: true },
+            Some(pod) => State::Updated(updated(pod)),
+            None => State::Missing,
+        };
+        self.instances((0..self.replicas).map(state).collect())
+    }
+
+    fn instances(&self, states: Vec<State>) -> Vec<Instance<'a>> {
+        let instance = |(ordinal, state)| Instance {
+            zone: self.name,
+            zone_index: self.index,
+            ordinal,
+            state,
+        };
+        states.into_iter().enumerate().map(instance).collect()
+    }
+
+    /// The pod of an instance, unless it is being deleted.
+    pub fn pod<'p>(&self, ordinal: usize, pods: &'p [Pod]) -> Option<&'p Pod> {
+        let name = format!("{}-{ordinal}", self.set_name);
+        let mut named = pods.iter().filter(|pod| pod.metadata.name.as_ref() == Some(&name));
+        named.find(|pod| pod.metadata.deletion_timestamp.is_none())
+    }
+}
+
+/// The first pod that lacks a disk, if the StatefulSet controller has to create or replace a later one: it cannot add
+/// the disk to that pod, and then does nothing for the pods after it. Pods before it must be ready, so that one is
+/// replaced after the other.
+fn first_blocking(set: &StatefulSet, pods: &[Option<&Pod>], states: &[State]) -> Option<usize> {
+    let is_ready = |state: &State| match state {
+        State::Updated(updated) => updated.is_ready,
+        State::Outdated { is_ready } => *is_ready,
+        State::Missing => false,
+    };
+    let first = pods.iter().position(|pod| pod.is_some_and(|pod| lacks(set, pod)))?;
+    let (before, rest) = states.split_at_checked(first)?;
+    (before.iter().all(is_ready) && !rest.iter().all(is_ready)).then_some(first)
+}
+
+/// Whether a pod lacks a disk that its StatefulSet got later. Volumes of a pod are immutable.
+fn lacks(set: &StatefulSet, pod: &Pod) -> bool {
+    let volumes: Vec<_> = pod.spec.iter().flat_map(|spec| &spec.volumes).flatten().collect();
+    let mut claims = set.spec.iter().flat_map(|spec| &spec.volume_claim_templates).flatten();
+    !claims.all(|claim| {
+        let mut named = volumes
+            .iter()
+            .filter(|volume| Some(&volume.name) == claim.metadata.name.as_ref());
+        named.any(|volume| volume.persistent_volume_claim.is_some())
+    })
+}
+
+fn updated(pod: &Pod) -> Updated {
+    let statuses = || {
+        let status = pod.status.iter();
+        status.flat_map(|status| status.container_statuses.iter().flatten())
+    };
+    let started = |status: &ContainerStatus| {
+        let running = status.state.as_ref()?.running.as_ref()?;
+        Some(running.started_at.as_ref()?.0)
+    };
+    let starts: Option<Vec<Timestamp>> = statuses().map(started).collect();
+    Updated {
+        is_ready: is_ready(pod),
+        created: pod
+            .metadata
+            .creation_timestamp
+            .as_ref()
+            .map_or(Timestamp::UNIX_EPOCH, |time| time.0),
+        started: starts.and_then(|starts| starts.into_iter().max()),
+        restarted: statuses().any(|status| status.restart_count > 0),
+    }
+}
+
+fn size(set: &StatefulSet) -> usize {
+    usize::try_from(replicas(set)).unwrap_or(0)
+}
+
+fn is_ready(pod: &Pod) -> bool {
+    let mut conditions = pod.status.iter().flat_map(|status| &status.conditions).flatten();
+    conditions.any(|condition| condition.type_ == "Ready" && condition.status == "True")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+    use serde_json::json;
+
+    fn set(generation: i64) -> StatefulSet {
+        let set = json!({
+            "metadata": {"name": "s", "generation": generation},
+            "spec": {"replicas": 3, "volumeClaimTemplates": [{"metadata": {"name": "a"}}, {"metadata": {"name": "b"}}]},
+            "status": {"replicas": 3, "observedGeneration": 1, "updateRevision": "new"}
+        });
+        serde_json::from_value(set).unwrap()
+    }
+
+    fn pod(ordinal: u32, claims: &[&str], revision: &str, ready: bool) -> Pod {
+        let volume = |name: &&str| json!({"name": name, "persistentVolumeClaim": {"claimName": "x"}});
+        let ready = if ready { "True" } else { "False" };
+        let pod = json!({
+            "metadata": {"name": format!("s-{ordinal}"), "labels": {REVISION: revision}},
+            "spec": {"containers": [], "volumes": claims.iter().map(volume).collect::<Vec<_>>()},
+            "status": {"conditions": [{"type": "Ready", "status": ready}], "containerStatuses": [
+                {"restartCount": 1, "state": {"running": {"startedAt": "2026-01-01T00:00:00Z"}}}]}
+        });
+        serde_json::from_value(pod).unwrap()
+    }
+
+    /// `u` and `o` are updated and outdated instances, capital letters ready ones, `-` a missing one.
+    fn text(instances: &[Instance<'_>]) -> String {
+        let letter = |instance: &Instance<'_>| match instance.state {
+            State::Updated(updated) if updated.is_ready => 'U',
+            State::Updated(_) => 'u',
+            State::Outdated { is_ready: true } => 'O',
+            State::Outdated { is_ready: false } => 'o',
+            State::Missing => '-',
+        };
+        instances.iter().map(letter).collect()
+    }
+
+    fn zone(live: Option<&StatefulSet>, replicas: usize) -> LiveZone<'_> {
+        LiveZone {
+            name: "",
+            index: 0,
+            set_name: "s",
+            live,
+            replicas,
+        }
+    }
+
+    const BOTH: &[&str] = &["a", "b"];
+
+    #[test]
+    fn a_pod_of_an_older_revision_is_outdated_and_one_that_is_deleted_is_missing() {
+        let set = set(1);
+        let mut pods = [
+            pod(0, BOTH, "new", true),
+            pod(1, BOTH, "old", false),
+            pod(2, BOTH, "old", true),
+        ];
+        assert_eq!(text(&zone(Some(&set), 3).in_place(false, &pods)), "UoO");
+        assert_eq!(
+            text(&zone(Some(&set), 3).in_place(true, &pods)),
+            "OoO",
+            "the template is not applied yet"
+        );
+        assert_eq!(
+            text(&zone(Some(&set), 2).in_place(false, &pods)),
+            "Uo",
+            "the last one is surplus"
+        );
+        pods[0].metadata.deletion_timestamp = Some(Time(Timestamp::UNIX_EPOCH));
+        assert_eq!(text(&zone(Some(&set), 3).in_place(false, &pods)), "-oO");
+        assert_eq!(text(&zone(None, 2).in_place(false, &[])), "--");
+        let State::Updated(updated) = State::Updated(updated(&pods[0])) else {
+            unreachable!()
+        };
+        assert!(updated.restarted && updated.started.is_some());
+    }
+
+    #[test]
+    fn nothing_is_known_of_pods_before_kubernetes_has_observed_the_change() {
+        let unseen = set(2);
+        let pods = [pod(0, BOTH, "new", true), pod(1, BOTH, "old", true)];
+        assert_eq!(text(&zone(Some(&unseen), 2).in_place(false, &pods)), "--");
+    }
+
+    #[test]
+    fn a_pod_without_its_disk_goes_first_if_it_keeps_kubernetes_from_creating_a_later_one() {
+        let set = set(1);
+        let of = |pods: &[Pod]| text(&zone(Some(&set), 3).in_place(false, pods));
+        let old = |ordinal, ready| pod(ordinal, &["a"], "old", ready);
+        let new = |ordinal, ready| pod(ordinal, BOTH, "new", ready);
+        assert_eq!(of(&[old(0, true), old(1, true), old(2, true)]), "OOO");
+        assert_eq!(of(&[old(0, true), old(1, true)]), "oO-");
+        assert_eq!(of(&[old(0, true), old(1, false), old(2, true)]), "ooO");
+        assert_eq!(of(&[new(0, false), old(1, true)]), "uO-", "one after the other");
+        assert_eq!(of(&[new(0, true), old(1, true)]), "Uo-");
+    }
+
+    #[test]
+    fn a_version_that_takes_over_has_the_instances_that_it_has_started() {
+        let set = set(1);
+        let pods = [pod(0, BOTH, "new", true), pod(1, BOTH, "new", false)];
+        assert_eq!(text(&zone(Some(&set), 5).handed_over(&pods)), "Uu-OO");
+        assert_eq!(text(&zone(None, 2).handed_over(&[])), "OO");
+    }
+}

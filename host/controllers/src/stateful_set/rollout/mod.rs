@@ -1,0 +1,318 @@
+//! Which instances of a group are updated next, in BOSH's order. Pure.
+//!
+//! - Zone by zone, the one of instance 0 first, then by name. In a zone by ordinal.
+//! - In the first zone `canaries` instances are updated before the others, and must be ready before these follow.
+//! - At most `max_in_flight` instances of a zone are not ready because of the rollout, and only of one zone.
+//! - An instance that runs something else than it should and is not ready is updated at once: it serves nothing, and
+//!   may be what an earlier, failed update left.
+//! - An instance that is updated and not ready at the end of its watch time stops the rollout. Nothing is rolled back.
+//!   The rollout goes on when the instance becomes ready, or when something else is wanted.
+
+pub(super) mod instances;
+mod update;
+
+pub(super) use update::{Count, Update};
+
+use instances::LiveZone;
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use update::WatchTime;
+
+/// Reason: a canary was not ready in time.
+pub(super) const CANARY_FAILED: &str = "CanaryFailed";
+/// Reason: an instance was not ready in time.
+pub(super) const UPDATE_FAILED: &str = "UpdateFailed";
+/// Pods that a message names.
+const SHOWN: usize = 3;
+/// Time within which the containers of a pod must start, if the watch time is shorter: it counts from their start, and
+/// images are pulled before.
+const START_TIMEOUT: SignedDuration = SignedDuration::from_mins(10);
+
+/// A pod that runs what is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Updated {
+    pub is_ready: bool,
+    pub created: Timestamp,
+    /// When the last container started; none before that.
+    pub started: Option<Timestamp>,
+    /// Whether a container has ended and was started again.
+    pub restarted: bool,
+}
+
+/// What an instance runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    Updated(Updated),
+    /// Its pod is being replaced.
+    Missing,
+    Outdated {
+        is_ready: bool,
+    },
+}
+
+/// An instance of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Instance<'z> {
+    /// The name of its zone; empty without zones.
+    pub zone: &'z str,
+    /// Position of its zone in the group.
+    pub zone_index: usize,
+    /// Its number in the zone.
+    pub ordinal: usize,
+    pub state: State,
+}
+
+/// What to do now.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Decision {
+    /// Instances to update, as positions in the list.
+    pub next: Vec<usize>,
+    /// Those that were updated, and are waited for.
+    pub awaited: Vec<usize>,
+    /// Those that were not ready in time, while others wait for them.
+    pub failed: Vec<usize>,
+    /// Whether a failed one is a canary.
+    pub canary_failed: bool,
+    /// Number of instances that are still to be updated, without `next`.
+    pub left: usize,
+    /// When to decide again, if nothing else happens.
+    pub again: Option<SignedDuration>,
+}
+
+/// How far a rollout is, for the status.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Rollout {
+    /// Pods that are updated now.
+    pub awaited: Vec<String>,
+    /// Pods that were not ready in time.
+    pub failed: Vec<String>,
+    pub canary_failed: bool,
+    /// Number of instances that are not updated.
+    pub left: usize,
+    /// When to decide again, if nothing else happens.
+    pub again: Option<SignedDuration>,
+}
+
+/// An updated instance at one time.
+enum Progress {
+    Done,
+    /// For this time at most.
+    Waits(SignedDuration),
+    Failed,
+}
+
+/// The instances of one zone, by ordinal.
+struct Zone<'i> {
+    members: Vec<(usize, &'i Instance<'i>)>,
+    /// How many of them are canaries.
+    canaries: usize,
+}
+
+// === impl Updated ===
+
+impl Updated {
+    fn progress(&self, watch_time: WatchTime, now: Timestamp) -> Progress {
+        let begin = match self.started {
+            Some(started) if !self.restarted => started,
+            _ => self.created,
+        };
+        let limit = if self.started.is_some() || self.restarted {
+            watch_time.max
+        } else {
+            watch_time.max.max(START_TIMEOUT)
+        };
+        let elapsed = now.duration_since(begin);
+        let end = if self.is_ready { watch_time.min } else { limit };
+        if elapsed < end {
+            Progress::Waits(end - elapsed)
+        } else if self.is_ready {
+            Progress::Done
+        } else {
+            Progress::Failed
+        }
+    }
+}
+
+// === impl Instance ===
+
+impl Instance<'_> {
+    pub fn is_outdated(&self) -> bool {
+        matches!(self.state, State::Outdated { .. })
+    }
+}
+
+// === impl Zone ===
+
+impl<'i> Zone<'i> {
+    /// The zones in which there are instances, in their order.
+    fn all(instances: &'i [Instance<'i>], update: &Update) -> Vec<Self> {
+        let mut members: Vec<(usize, &Instance<'_>)> = instances.iter().enumerate().collect();
+        let first = members.iter().map(|(_, instance)| instance.zone_index).min();
+        members.sort_by_key(|(_, one)| (Some(one.zone_index) != first, one.zone, one.zone_index, one.ordinal));
+        let zones = members.chunk_by(|(_, a), (_, b)| a.zone_index == b.zone_index);
+        let mut zones: Vec<Self> = zones
+            .map(|members| Self {
+                members: members.to_vec(),
+                canaries: 0,
+            })
+            .collect();
+        if let Some(first) = zones.first_mut() {
+            first.canaries = update.canaries.among(first.members.len());
+        }
+        zones
+    }
+
+    /// Adds what was updated; returns how many instances are not available.
+    fn observe(&self, update: &Update, now: Timestamp, decision: &mut Decision) -> usize {
+        let mut unavailable = 0;
+        for (position, (at, instance)) in self.members.iter().enumerate() {
+            let watch_time = if position < self.canaries {
+                update.canary_watch_time
+            } else {
+                update.update_watch_time
+            };
+            let progress = match &instance.state {
+                State::Updated(updated) => updated.progress(watch_time, now),
+                State::Missing => {
+                    decision.awaited.push(*at);
+                    unavailable += 1;
+                    continue;
+                }
+                State::Outdated { is_ready } => {
+                    unavailable += usize::from(!is_ready);
+                    continue;
+                }
+            };
+            match progress {
+                Progress::Done => continue,
+                Progress::Waits(time) => {
+                    decision.awaited.push(*at);
+                    decision.again = Some(decision.again.map_or(time, |again| again.min(time)));
+                }
+                Progress::Failed => {
+                    decision.failed.push(*at);
+                    decision.canary_failed |= position < self.canaries;
+                }
+            }
+            unavailable += 1;
+        }
+        unavailable
+    }
+
+    /// The ready instances that may be updated, if `unavailable` ones are not available.
+    fn next(&self, update: &Update, unavailable: usize, decision: &Decision) -> Vec<usize> {
+        let most = update.max_in_flight.among(self.members.len()).max(1);
+        let ready = |one: &&(usize, &Instance<'_>)| one.1.state == State::Outdated { is_ready: true };
+        let is_awaited = |one: &(usize, &Instance<'_>)| decision.awaited.contains(&one.0) || one.1.is_outdated();
+        let canaries = self.members.get(..self.canaries).unwrap_or_default();
+        let members = if canaries.iter().any(is_awaited) {
+            canaries
+        } else {
+            &self.members
+        };
+        let free = most.saturating_sub(unavailable);
+        members.iter().filter(ready).take(free).map(|(at, _)| *at).collect()
+    }
+}
+
+// === impl Rollout ===
+
+impl Rollout {
+    /// The decision with names of pods.
+    pub fn of(decision: &Decision, instances: &[Instance<'_>], zones: &[LiveZone<'_>]) -> Self {
+        let name = |at: &usize| {
+            let instance = instances.get(*at)?;
+            let zone = zones.iter().find(|zone| zone.index == instance.zone_index)?;
+            Some(format!("{}-{}", zone.set_name, instance.ordinal))
+        };
+        let names = |positions: &[usize]| positions.iter().filter_map(name).collect();
+        Self {
+            awaited: names(&[decision.awaited.as_slice(), &decision.next].concat()),
+            failed: names(&decision.failed),
+            canary_failed: decision.canary_failed,
+            left: decision.left + decision.next.len(),
+            again: decision.again,
+        }
+    }
+
+    /// Whether instances are yet to be updated.
+    pub fn is_underway(&self) -> bool {
+        self.left > 0
+    }
+
+    /// Reason of a rollout that has stopped.
+    pub fn failure(&self) -> Option<&'static str> {
+        let reason = if self.canary_failed {
+            CANARY_FAILED
+        } else {
+            UPDATE_FAILED
+        };
+        (!self.failed.is_empty()).then_some(reason)
+    }
+
+    /// What it waits for, if it is underway.
+    pub fn text(&self) -> Option<String> {
+        let list = |names: &[String]| {
+            let names: Vec<String> = names.iter().take(SHOWN).map(|name| format!("'{name}'")).collect();
+            names.join(", ")
+        };
+        if !self.is_underway() {
+            return None;
+        }
+        let left = match self.left {
+            1 => "1 instance is".to_string(),
+            left => format!("{left} instances are"),
+        };
+        let what = if self.canary_failed { "canary" } else { "update" };
+        Some(if !self.failed.is_empty() {
+            let failed = list(&self.failed);
+            format!(
+                "the {what} of {failed} was not ready within its watch time, so {left} not updated; it goes on when it \
+                 is ready, or with another manifest"
+            )
+        } else if self.awaited.is_empty() {
+            format!("{left} yet to be updated")
+        } else {
+            format!("{left} yet to be updated, after {}", list(&self.awaited))
+        })
+    }
+}
+
+/// Decides for a group.
+pub(super) fn decide(instances: &[Instance<'_>], update: &Update, now: Timestamp) -> Decision {
+    let mut decision = Decision::default();
+    let zones = Zone::all(instances, update);
+    let unavailable: Vec<usize> = zones
+        .iter()
+        .map(|zone| zone.observe(update, now, &mut decision))
+        .collect();
+    let outdated = || instances.iter().enumerate().filter(|(_, one)| one.is_outdated());
+    decision.left = outdated().count();
+    if decision.left == 0 {
+        decision.failed.clear();
+        decision.canary_failed = false;
+    }
+    if decision.left == 0 || !decision.failed.is_empty() {
+        return decision;
+    }
+    let unready = outdated().filter(|(_, one)| one.state == State::Outdated { is_ready: false });
+    let mut next: Vec<usize> = unready.map(|(at, _)| at).collect();
+    // The first zone with something to do, if only this one lacks instances.
+    let current = zones
+        .iter()
+        .position(|zone| zone.members.iter().any(|(_, one)| one.is_outdated()));
+    if let Some((at, zone)) = current.and_then(|at| Some((at, zones.get(at)?))) {
+        let elsewhere = unavailable
+            .iter()
+            .enumerate()
+            .any(|(other, count)| other != at && *count > 0);
+        if !elsewhere {
+            next.extend(zone.next(update, unavailable.get(at).copied().unwrap_or(0), &decision));
+        }
+    }
+    decision.left -= next.len();
+    decision.next = next;
+    decision
+}
+
+#[cfg(test)]
+mod tests;
