@@ -75,7 +75,6 @@ fn of_pod(scratch: &Path, properties: &[u8]) -> BTreeSet<String> {
         ("OUTPUT_DIR", "jobs"),
         ("CONTAINER_RUN_DIR", "container-run"),
         ("POD_IP", "10.1.2.3"),
-        ("REPLICAS", "2"),
     ] {
         run.environment.push((name.into(), value.into()));
     }

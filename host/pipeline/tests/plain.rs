@@ -95,7 +95,7 @@ fn zones_may_have_different_numbers_of_replicas() {
         assert_eq!(
             variables,
             Some(("REPLICAS".into(), "2".into())),
-            "indexes are counted with the fullest zone"
+            "the number of the fullest zone"
         );
     }
     for spec in [
@@ -543,23 +543,33 @@ fn a_changed_document_restarts_the_pods_that_render_it() {
 fn more_instances_restart_only_the_pods_whose_index_moves() {
     let names = Names::new("dep", "ns", "cluster.local").unwrap();
     let volume = r#""volumes": [{"name": "ig-resolved", "secret": {"secretName": "dep.ig-resolved.nats-v1"}}],"#;
-    let digests = |instances: u32, link: &str| {
-        let specs = (0..instances)
-            .map(|index| format!(r#"{{"index": {index}}}"#))
-            .collect::<Vec<_>>();
+    // The zone of each instance, in the order of their indexes.
+    let digests = |zones: &[u32], link: &str| {
+        let spec = |(index, zone)| format!(r#"{{"index": {index}, "az": "z{zone}"}}"#);
+        let specs = zones.iter().enumerate().map(spec).collect::<Vec<_>>();
         let quarks = format!(r#"{{"instances": [{}], "consumes": "{link}"}}"#, specs.join(","));
         let jobs = format!(r#"[{{"name": "nats", "properties": {{"quarks": {quarks}}}}}]"#);
-        let document = format!(r#"{{"instance_groups": [{{"instances": {instances}, "jobs": {jobs}}}]}}"#);
+        let document = format!(
+            r#"{{"instance_groups": [{{"instances": {}, "jobs": {jobs}}}]}}"#,
+            zones.len()
+        );
         let (name, document) = ("nats".into(), tree(&document));
         let mut objects = stateful_set::stateful_sets(&set(r#""zones": ["z1", "z2"],"#, volume, ""), 1).unwrap();
         resolved::mark_pods(&mut objects, &names, &[ResolvedGroup { name, document }], 1).unwrap();
         let digest = |set: &Tree| json::to_text(at(set, "/spec/template/metadata/annotations"));
         objects.iter().map(digest).collect::<Vec<_>>()
     };
-    let (two, three, linked) = (digests(2, "a"), digests(3, "a"), digests(2, "b"));
-    assert_eq!(two[0], three[0], "indexes from 0 on stay");
-    assert_ne!(two[1], three[1], "the second zone begins at another index");
+    let (two, five, linked) = (
+        digests(&[1, 2], "a"),
+        digests(&[1, 2, 1, 2, 1], "a"),
+        digests(&[1, 2], "b"),
+    );
+    assert_eq!(two, five, "no index moves");
     assert_ne!(two[0], linked[0], "what a link holds is rendered");
+    // With the number of instances in each zone.
+    let (one, each) = (digests(&[1, 2], "a"), digests(&[1, 1, 2, 2], "a"));
+    assert_eq!(one[0], each[0], "indexes from 0 on stay");
+    assert_ne!(one[1], each[1], "the second zone begins at another index");
 }
 
 #[test]

@@ -337,8 +337,7 @@ fn indexes(group: &InstanceGroup<'_>, spread: Spread, most: usize) -> Vec<u32> {
         instances: group.instances(report).unwrap_or_default(),
         spread,
     };
-    let pods = layout.pods().take(most);
-    pods.map(|(zone, ordinal)| layout.index(zone + 1, ordinal)).collect()
+    layout.pods().take(most).map(|pod| pod.index).collect()
 }
 
 fn claim_group(names: &Names, group: &str, indexes: &[u32], claims: &mut NameClaims) -> Result<(), NameError> {

@@ -9,6 +9,7 @@ use crate::settings::Settings;
 use crate::waits::Wait;
 use boson_document::{Map, Place};
 pub use boson_manifest::group::Lifecycle;
+use boson_manifest::instances::Layout;
 use boson_manifest::names::Names;
 
 /// Disks of a group, sizes in MiB.
@@ -39,8 +40,8 @@ pub struct Group {
     pub lifecycle: Lifecycle,
     /// Its zones; none: anywhere.
     pub zones: Vec<String>,
-    /// Instances in each zone, or anywhere: the first has most. Empty where the report says why.
-    pub replicas: Vec<u32>,
+    /// `instances`; 0 where the report says why.
+    pub instances: u32,
     /// Its settings from the cloud config.
     pub cloud: Cloud,
     /// Labels and annotations of its objects, pods and claims.
@@ -72,21 +73,14 @@ pub struct Group {
 // === impl Group ===
 
 impl Group {
-    /// Instances in the fullest zone: what indexes are counted with.
-    pub fn fullest(&self) -> u32 {
-        self.replicas.first().copied().unwrap_or(0)
-    }
-
-    /// Do all zones have the same number of instances?
-    pub fn is_even(&self) -> bool {
-        self.replicas.iter().all(|count| *count == self.fullest())
-    }
-
-    /// Zone, from 0, and ordinal in it of every pod, in the order of their indexes.
-    pub fn pods(&self) -> impl Iterator<Item = (u32, u32)> {
-        (0..)
-            .zip(&self.replicas)
-            .flat_map(|(zone, count)| (0..*count).map(move |ordinal| (zone, ordinal)))
+    /// Its instances over its zones.
+    pub fn layout(&self) -> Layout<'_> {
+        Layout {
+            group: &self.name,
+            azs: &self.zones,
+            instances: self.instances,
+            spread: self.deployment.spread,
+        }
     }
 
     /// Jobs that have a container for their scripts.

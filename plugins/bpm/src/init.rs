@@ -2,7 +2,7 @@
 //! templates, change and render them, and run pre-start scripts; then the other sidecars.
 
 use crate::environment::{environment, field, ordinal, replicas, text};
-use crate::group::Group;
+use crate::group::{Group, Lifecycle};
 use crate::job::Job;
 use crate::literal::literal;
 use crate::object::{compact, object};
@@ -11,6 +11,7 @@ use crate::wrapper::{COPIER, HOME, JOBS, VOLUME, install};
 use crate::{lifecycle_scripts, monit_http, pre_render, resources, security, wait_containers};
 use boson_document::Tree;
 use boson_manifest::copier::{self, RELEASES};
+use boson_manifest::instances::Spread;
 use boson_manifest::{contract, names};
 use std::collections::HashSet;
 
@@ -126,7 +127,7 @@ fn template_render(group: &Group) -> Tree {
         text("BOSH_AZ_COUNT", &zones),
         replicas(group, "BOSH_REPLICA_COUNT"),
         ordinal(group, "BOSH_REPLICA_ORDINAL"),
-        text(contract::VARIABLE, &contract::COMMON.to_string()),
+        text(contract::VARIABLE, &contract_version(group).to_string()),
     ];
     // This container also makes the directories of processes: a separate container would delay every start.
     let mut command: Vec<String> = ["host", "util", "template-render"].map(String::from).into();
@@ -149,6 +150,15 @@ fn template_render(group: &Group) -> Tree {
         .collect::<Vec<_>>(),
         "securityContext" => security::of_plain(),
     })
+}
+
+fn contract_version(group: &Group) -> u32 {
+    // An errand has one pod.
+    let one_zone = group.lifecycle != Lifecycle::Service || group.zones.len() < 2;
+    match group.deployment.spread {
+        Spread::Total if !one_zone => contract::SEVERAL_ZONES,
+        _ => contract::COMMON,
+    }
 }
 
 fn pre_start(group: &Group, volumes: &Volumes, job: &Job) -> Tree {

@@ -3,8 +3,8 @@
 use crate::group::{Group, Lifecycle};
 use crate::object::{compact, object};
 use boson_document::Tree;
+use boson_manifest::labels;
 use boson_manifest::names::NameError;
-use boson_manifest::{instances, labels};
 
 /// All Services of a group.
 ///
@@ -20,16 +20,15 @@ pub fn of_group(group: &Group) -> Result<Vec<Tree>, NameError> {
         selector(group),
         true,
     )];
-    for (zone, ordinal) in group.pods() {
+    for pod in group.layout().pods() {
         let selector = selector(group)
-            .with(labels::AZ_INDEX, zone.to_string())
-            .with(labels::KUBERNETES_POD_INDEX, ordinal.to_string());
-        let index = instances::index(zone + 1, group.fullest(), ordinal);
+            .with(labels::AZ_INDEX, pod.zone.to_string())
+            .with(labels::KUBERNETES_POD_INDEX, pod.ordinal.to_string());
         // Kubernetes refuses a Service with an address but without ports.
         let headless = group.ports.is_empty();
         out.push(service(
             group,
-            &group.names.instance_service(&group.name, index)?,
+            &group.names.instance_service(&group.name, pod.index)?,
             selector,
             headless,
         ));
@@ -42,8 +41,7 @@ pub fn of_group(group: &Group) -> Result<Vec<Tree>, NameError> {
 /// # Errors
 /// A name that Kubernetes cannot have.
 pub fn disruption_budget(group: &Group) -> Result<Option<Tree>, NameError> {
-    let instances: u32 = group.replicas.iter().sum();
-    if group.lifecycle != Lifecycle::Service || instances < 2 {
+    if group.lifecycle != Lifecycle::Service || group.layout().count() < 2 {
         return Ok(None);
     }
     let labels = object! {

@@ -26,8 +26,10 @@ fn stateful_set(group: &Group, volumes: &Volumes) -> Result<Tree, NameError> {
         labels::DEPLOYMENT_NAME => group.names.deployment(),
         labels::INSTANCE_GROUP_NAME => group.slug.as_str(),
     };
+    let (replicas, fullest) = (group.layout().replicas(), group.layout().fullest());
+    let is_even = replicas.iter().all(|count| *count == fullest);
     let set = compact(object! {
-        "replicas" => group.fullest(),
+        "replicas" => fullest,
         "serviceName" => group.names.service(&group.name)?,
         // In parallel: members of a cluster wait for each other, and in sequence they would wait forever.
         "podManagementPolicy" => "Parallel",
@@ -39,7 +41,7 @@ fn stateful_set(group: &Group, volumes: &Volumes) -> Result<Tree, NameError> {
     metadata.annotations.extend(group.rollout.clone());
     let mut spec = compact(object! {
         "zones" => group.zones.clone(),
-        "zoneReplicas" => (!group.is_even()).then(|| group.replicas.clone()),
+        "zoneReplicas" => (!is_even).then_some(replicas),
         "zoneValues" => group.cloud.zone_values(&group.zones),
         "zoneNodeLabel" => (!group.zones.is_empty()).then_some(zone::NODE_LABEL),
         "updateOnConfigChange" => true,

@@ -308,8 +308,42 @@ fn a_container_has_the_environment_that_only_kubernetes_knows_and_no_value_of_bp
 }
 
 #[test]
+fn scaling_changes_the_numbers_of_pods_only() {
+    for azs in ["", r#", "azs": ["a", "b", "c"]"#] {
+        let template = |instances: u32| {
+            let group = format!(r#""instances": {instances}{azs}"#);
+            pod(Case {
+                group: &group,
+                bpm: &[P],
+                ..Case::default()
+            })
+        };
+        let one = template(1);
+        for instances in 2..8 {
+            assert_eq!(template(instances), one, "{instances}{azs}");
+        }
+    }
+}
+
+#[test]
+fn pods_in_several_zones_need_an_image_that_counts_as_the_conversion_does() {
+    for (azs, version) in [(r#"["a"]"#, "2"), (r#"["a", "b"]"#, "5")] {
+        let group = format!(r#""instances": 1, "azs": {azs}"#);
+        let pod = pod(Case {
+            group: &group,
+            bpm: &[P],
+            ..Case::default()
+        });
+        let mut init = pod.items("initContainers").iter();
+        let renderer = init.find(|one| one.str("name") == Some("template-render")).unwrap();
+        let mut env = renderer.items("env").iter();
+        let contract = env.find(|one| one.str("name") == Some("BOSON_POD_CONTRACT")).unwrap();
+        assert_eq!(contract.str("value"), Some(version), "{azs}");
+    }
+}
+
+#[test]
 fn services_find_the_pods_of_their_instance() {
-    // The fullest zone has two: the others count as if they had, too.
     let group = r#""instances": 4, "azs": ["a", "b", "c"]"#;
     let converted = convert(Case {
         group,
@@ -335,9 +369,9 @@ fn services_find_the_pods_of_their_instance() {
     let expected = [
         r#""demo-g" nothing nothing "None""#,
         r#""demo-g-0" "0" "0" "None""#,
-        r#""demo-g-1" "0" "1" "None""#,
-        r#""demo-g-2" "1" "0" "None""#,
-        r#""demo-g-4" "2" "0" "None""#,
+        r#""demo-g-1" "1" "0" "None""#,
+        r#""demo-g-2" "2" "0" "None""#,
+        r#""demo-g-3" "0" "1" "None""#,
     ];
     assert_eq!(selected, expected);
     let workload = converted.objects.last().unwrap();

@@ -5,9 +5,13 @@
 //! A variable of the pod has the contract version that it was created for. An image that does not serve that version
 //! reports an error and does nothing.
 
-/// The newest version that `host util` serves: that of pods that resolve links, and store those that the deployment
-/// provides. It changes with everything that an older image would not understand.
-pub const VERSION: u32 = 4;
+/// The newest version that `host util` serves. It changes with everything that an older image would not understand.
+pub const VERSION: u32 = SEVERAL_ZONES;
+/// The version of pods of groups in several zones: an older image counts the instances of one zone after the other, so
+/// that pods would render the files of other instances.
+pub const SEVERAL_ZONES: u32 = 5;
+/// The version of pods that resolve links, and store those that the deployment provides.
+pub const LINKS: u32 = 4;
 /// The version of pods that mount their job sources.
 pub const JOB_SOURCES: u32 = 3;
 /// The version of all other pods, which need nothing newer: so the upgrades that brought the others do not change them.

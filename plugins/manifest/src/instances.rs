@@ -1,8 +1,7 @@
 //! Instances of a group over its AZs: how many each has, and the index, id and address of each instance.
 //!
-//! `instances` is the total over the AZs, as in BOSH; the first AZs get what is left over. The index counts as if every
-//! AZ had as many replicas as the fullest, so that a pod knows it from its zone and ordinal alone, and an index may be
-//! unused.
+//! `instances` is the total over the AZs, as in BOSH; the first AZs get what is left over. Indexes go round the AZs, so
+//! that scaling keeps the index, and with it the id and address, of every instance that stays.
 
 use crate::names::{NameError, Names};
 use crate::redacted;
@@ -33,15 +32,22 @@ pub struct Layout<'a> {
     pub spread: Spread,
 }
 
+/// The pod of an instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pod {
+    /// `spec.index` of the instance.
+    pub index: u32,
+    /// Number of its AZ, from 0.
+    pub zone: u32,
+    /// Its number in its AZ, from 0.
+    pub ordinal: u32,
+}
+
 /// One instance of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instance {
     /// `spec.index`.
     pub index: u32,
-    /// Number of its AZ, from 1.
-    pub az_index: u32,
-    /// Its number in its AZ, from 0: the pod's ordinal.
-    pub ordinal: u32,
     /// `spec.az`: name of the AZ; none where the group lists none.
     pub az: Option<String>,
     /// `spec.address`: full DNS name of the instance's Service.
@@ -77,7 +83,7 @@ impl Layout<'_> {
         (0..self.zones()).map(|zone| self.in_zone(zone)).collect()
     }
 
-    /// Replicas in the fullest AZ, which is the first: what the index is counted with.
+    /// Replicas in the fullest AZ, which is the first.
     pub fn fullest(&self) -> u32 {
         self.in_zone(0)
     }
@@ -92,15 +98,22 @@ impl Layout<'_> {
         self.instances / zones + u32::from(zone < left_over)
     }
 
-    /// `spec.index` of the replica number `ordinal` (from 0) in the AZ number `az_index` (from 1).
-    pub fn index(&self, az_index: u32, ordinal: u32) -> u32 {
-        index(az_index, self.fullest(), ordinal)
+    /// The pods of all instances, in the order of `index`. As many as [`Layout::count`] says.
+    pub fn pods(&self) -> impl Iterator<Item = Pod> {
+        let count = u32::try_from(self.count()).unwrap_or(u32::MAX);
+        (0..count).map(|index| self.pod(index))
     }
 
-    /// Zone, from 0, and ordinal in it of every instance, in the order of `index`.
-    pub fn pods(&self) -> impl Iterator<Item = (u32, u32)> {
-        let zones = (0..).zip(0..self.zones());
-        zones.flat_map(|(number, zone)| (0..self.in_zone(zone)).map(move |ordinal| (number, ordinal)))
+    /// The pod of the instance with this index.
+    fn pod(&self, index: u32) -> Pod {
+        let zones = u32::try_from(self.zones()).unwrap_or(u32::MAX);
+        let each = self.instances.max(1);
+        let (zone, ordinal) = match self.spread {
+            Spread::Total => (index % zones, index / zones),
+            // As the predecessor counts: all instances of an AZ before those of the next.
+            Spread::PerZone => (index / each, index % each),
+        };
+        Pod { index, zone, ordinal }
     }
 
     /// All instances, in the order of `index`. As many as [`Layout::count`] says: check it first.
@@ -108,9 +121,7 @@ impl Layout<'_> {
     /// # Errors
     /// No Service can have the group's name.
     pub fn instances(&self, names: &Names) -> Result<Vec<Instance>, NameError> {
-        let pods = self.pods();
-        pods.map(|(zone, ordinal)| self.instance(zone + 1, ordinal, names))
-            .collect()
+        self.pods().map(|pod| self.instance(pod, names)).collect()
     }
 
     /// The first instance that a group without instances would have; `None` if it has some.
@@ -118,29 +129,19 @@ impl Layout<'_> {
     /// # Errors
     /// No Service can have the group's name.
     pub fn hypothetical(&self, names: &Names) -> Result<Option<Instance>, NameError> {
-        (self.count() == 0).then(|| self.instance(1, 0, names)).transpose()
+        (self.count() == 0)
+            .then(|| self.instance(self.pod(0), names))
+            .transpose()
     }
 
-    fn instance(&self, az_index: u32, ordinal: u32, names: &Names) -> Result<Instance, NameError> {
-        let index = self.index(az_index, ordinal);
+    fn instance(&self, pod: Pod, names: &Names) -> Result<Instance, NameError> {
         Ok(Instance {
-            index,
-            az_index,
-            ordinal,
-            az: self.azs.get(az_index as usize - 1).cloned(),
-            address: names.instance_address(self.group, index)?,
+            index: pod.index,
+            az: self.azs.get(pod.zone as usize).cloned(),
+            address: names.instance_address(self.group, pod.index)?,
             group: self.group.into(),
         })
     }
-}
-
-/// `spec.index` of the replica number `ordinal` (from 0) in the AZ number `az_index` (from 1), where the fullest AZ has
-/// `replicas`.
-pub fn index(az_index: u32, replicas: u32, ordinal: u32) -> u32 {
-    az_index
-        .saturating_sub(1)
-        .saturating_mul(replicas)
-        .saturating_add(ordinal)
 }
 
 // === impl Spread ===
@@ -184,6 +185,7 @@ impl Instance {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn layout(azs: &[String], instances: u32, spread: Spread) -> Layout<'_> {
         Layout {
@@ -201,8 +203,9 @@ mod tests {
     /// Index, AZ and ordinal of each instance.
     fn laid_out(azs: usize, instances: u32, spread: Spread) -> Vec<(u32, Option<String>, u32)> {
         let (azs, names) = (zones(azs), Names::new("dep", "ns", "cluster.local").unwrap());
-        let all = layout(&azs, instances, spread).instances(&names).unwrap();
-        all.into_iter().map(|one| (one.index, one.az, one.ordinal)).collect()
+        let layout = layout(&azs, instances, spread);
+        let all = layout.instances(&names).unwrap().into_iter().zip(layout.pods());
+        all.map(|(one, pod)| (one.index, one.az, pod.ordinal)).collect()
     }
 
     /// An empty name is none.
@@ -216,10 +219,9 @@ mod tests {
         let total = |azs, instances| laid_out(azs, instances, Spread::Total);
         assert_eq!(total(3, 1), expected([(0, "z1", 0)]));
         assert_eq!(total(2, 2), expected([(0, "z1", 0), (1, "z2", 0)]));
-        // The fullest zone has two, so the second begins at 2 and the third at 4: 3 is unused.
         assert_eq!(
             total(3, 4),
-            expected([(0, "z1", 0), (1, "z1", 1), (2, "z2", 0), (4, "z3", 0)])
+            expected([(0, "z1", 0), (1, "z2", 0), (2, "z3", 0), (3, "z1", 1)])
         );
         assert_eq!(total(0, 2), expected([(0, "", 0), (1, "", 1)]));
         assert_eq!(total(1, 0), []);
@@ -231,27 +233,33 @@ mod tests {
         let all = [(0, "z1", 0), (1, "z1", 1), (2, "z2", 0), (3, "z2", 1)];
         assert_eq!(per_zone(2, 2), expected(all));
         assert_eq!(per_zone(0, 2), expected([(0, "", 0), (1, "", 1)]));
+        assert_eq!(per_zone(2, 0), []);
     }
 
-    #[test]
-    fn whatever_the_numbers_zones_differ_by_one_at_most_and_no_index_is_used_twice() {
-        for azs in 0..6 {
-            for instances in 0..20 {
-                let names = zones(azs);
-                let layout = layout(&names, instances, Spread::Total);
-                let replicas = layout.replicas();
-                assert_eq!(replicas.iter().sum::<u32>(), instances);
-                assert!(
-                    replicas.iter().all(|count| layout.fullest() - count <= 1),
-                    "{replicas:?}"
-                );
-                assert!(replicas.is_sorted_by(|one, next| one >= next), "{replicas:?}");
-                let indexes: Vec<u32> = laid_out(azs, instances, Spread::Total)
-                    .iter()
-                    .map(|one| one.0)
-                    .collect();
-                assert!(indexes.is_sorted_by(|one, next| one < next), "{indexes:?}");
+    proptest! {
+        #[test]
+        fn indexes_have_no_gaps_and_begin_in_the_first_zone(azs in 0..9_usize, instances in 0..60_u32, total: bool) {
+            let (names, spread) = (zones(azs), if total { Spread::Total } else { Spread::PerZone });
+            let layout = layout(&names, instances, spread);
+            let pods: Vec<Pod> = layout.pods().collect();
+            let indexes: Vec<u32> = pods.iter().map(|pod| pod.index).collect();
+            prop_assert_eq!(indexes, (0..u32::try_from(layout.count()).unwrap()).collect::<Vec<_>>());
+            prop_assert!(pods.first().is_none_or(|first| (first.zone, first.ordinal) == (0, 0)));
+            // The StatefulSet of each zone has exactly these pods.
+            let replicas = layout.replicas();
+            for (zone, count) in (0..).zip(&replicas) {
+                let ordinals: Vec<u32> = pods.iter().filter(|pod| pod.zone == zone).map(|pod| pod.ordinal).collect();
+                prop_assert_eq!(ordinals, (0..*count).collect::<Vec<_>>());
             }
+            prop_assert!(replicas.is_sorted_by(|one, next| one >= next));
+            prop_assert!(layout.fullest() - replicas.last().unwrap() <= 1);
+        }
+
+        #[test]
+        fn scaling_keeps_the_index_of_every_pod(azs in 0..9_usize, instances in 0..60_u32, more in 0..20_u32) {
+            let names = zones(azs);
+            let pods = |instances| layout(&names, instances, Spread::Total).pods().collect::<Vec<Pod>>();
+            prop_assert!(pods(instances + more).starts_with(&pods(instances)));
         }
     }
 

@@ -42,9 +42,8 @@ boson_document::codes! {
          also reported separately, with its place and a fix. As in BOSH, only the first instance of a group that \
          fails is reported.";
     RENDER_NO_INSTANCE = "render-no-instance", "The instance group has no such instance",
-        "AZ_INDEX, REPLICAS and POD_ORDINAL determine the index of the pod's instance, and the manifest has no \
-         instance with that index. Either the StatefulSet was scaled by hand, or the pod uses the Secret of another \
-         version.";
+        "AZ_INDEX and POD_ORDINAL determine the pod's instance, and the manifest has no such instance. Either the \
+         StatefulSet was scaled by hand, or the pod uses the Secret of another version.";
     RENDER_SLOW = "render-slow", "Rendering a job takes long",
         "The templates of the job used a large part of the conversion's fuel, added up over all instances. Each \
          conversion takes as long, and a conversion that exceeds its fuel fails. Check what the templates compute, \

@@ -6,7 +6,6 @@ use crate::resolved_document;
 use crate::stage::ResolvedGroup;
 use crate::{Diagnostic, yaml};
 use boson_document::Tree;
-use boson_manifest::instances;
 use boson_manifest::labels::{self, secret_kind, secret_type};
 use boson_manifest::names::{LABEL_LIMIT, NameError, Names, cut, label};
 use sha2::{Digest, Sha256};
@@ -15,8 +14,8 @@ use std::slice;
 
 /// Key of the document in the Secret.
 pub const KEY: &str = "properties.yaml";
-/// Key of the number of instances in the largest zone. Pods read it from here, so that scaling changes nothing in their
-/// template but the Secret's version.
+/// Key of the number of instances in the largest zone, the variable REPLICAS of containers. They read it from here, so
+/// that scaling changes nothing in the pod template but the Secret's version.
 pub const REPLICAS: &str = "replicas";
 /// Annotation of a pod template: digest of the data that its pods render. A change restarts them; a changed number of
 /// instances does not count.
@@ -111,8 +110,8 @@ fn mark(set: &mut Tree, digests: &HashMap<String, Rendered>) {
 struct Rendered {
     /// The document, without the number of instances and the data of each instance.
     document: String,
-    /// Instances in the largest zone.
-    replicas: u32,
+    /// `spec.index` of the first pod of each zone that has pods.
+    first_indexes: Vec<u32>,
 }
 
 // === impl Rendered ===
@@ -121,7 +120,9 @@ impl Rendered {
     /// A pod gets only its own instance, so more instances in its group restart no pod. Links hold the instances of
     /// their groups, so those changes do.
     fn of(group: &ResolvedGroup) -> Self {
-        let (mut document, replicas) = (group.document.clone(), resolved_document::replicas(&group.document));
+        let first = |zone| resolved_document::index(&group.document, zone, 0);
+        let first_indexes = (0..).map_while(first).collect();
+        let mut document = group.document.clone();
         let groups = document.get_mut("instance_groups").and_then(Tree::as_array_mut);
         for group in groups.into_iter().flatten() {
             remove(group, "instances");
@@ -134,14 +135,14 @@ impl Rendered {
         }
         Self {
             document: yaml::write_manifest(&[document]),
-            replicas: replicas.unwrap_or(0),
+            first_indexes,
         }
     }
 
-    /// Digest of the document for the zone number `zone`, from 0. Its first index depends on the number of instances in
-    /// the largest zone.
-    fn digest(&self, zone: u32) -> String {
-        let first = instances::index(zone.saturating_add(1), self.replicas, 0);
+    /// Digest of the document for the zone number `zone`, from 0. If `instances` is the number in each zone, it moves the
+    /// indexes of the later zones.
+    fn digest(&self, zone: usize) -> String {
+        let first = self.first_indexes.get(zone).unwrap_or(&0);
         let digest = Sha256::digest(format!("{first}\n{}", self.document));
         digest.iter().map(|byte| format!("{byte:02x}")).collect()
     }

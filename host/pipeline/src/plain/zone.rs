@@ -19,7 +19,7 @@ pub(crate) struct Zone<'t> {
     pub count: u32,
     /// Number of its pods.
     pub replicas: i64,
-    /// Number of pods in the largest zone: containers get this number, because indexes are computed with it.
+    /// Number of pods in the largest zone: containers get this number.
     pub fullest: i64,
 }
 

@@ -81,7 +81,7 @@ fn processes(
     };
     let property = quarks_bpm(quarks);
     match (files.bpm.is_empty(), property) {
-        (true, _) if group.fullest() == 0 && has("config/bpm.yml") => {
+        (true, _) if group.layout().count() == 0 && has("config/bpm.yml") => {
             let why = "the processes of its containers are unknown until it has some";
             let text = format!("Instance group '{}' has no instances: {why}", group.name);
             report.warning(codes::NOTHING_TO_RUN, &group.place, text);

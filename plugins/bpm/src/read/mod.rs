@@ -20,7 +20,7 @@ use boson_manifest::job::Names;
 use boson_manifest::schema::{self, Schema};
 use boson_manifest::{labels, names};
 use std::collections::HashSet;
-use values::{disks, lifecycle, replicas, resource, zones};
+use values::{disks, instances, lifecycle, resource, zones};
 
 /// Reads the group of a request; `None` after an error, which is in the report.
 pub fn group(request: &GroupRequest, settings: &Tree, report: &mut Report) -> Option<Group> {
@@ -45,13 +45,13 @@ pub fn group(request: &GroupRequest, settings: &Tree, report: &mut Report) -> Op
         instances,
         spread: request.deployment.spread,
     });
-    let replicas = layout.map(|layout| replicas(&layout, lifecycle, &place, report));
+    let instances = layout.map(|layout| instances(&layout, lifecycle, &place, report));
     let cloud = Cloud::of_group(&request.group, tree);
     let group = Group {
         deployment: request.deployment.clone(),
         slug: names::cut(&names::label(&entry.name), "", names::LABEL_LIMIT),
         lifecycle,
-        replicas: replicas.unwrap_or_default(),
+        instances: instances.unwrap_or_default(),
         zones: zones.clone(),
         metadata: Metadata::default(),
         rollout: rollout::annotations(tree),

@@ -32,20 +32,20 @@ pub fn zones(group: &InstanceGroup<'_>, report: &mut Report) -> Vec<String> {
     group.azs(report)
 }
 
-/// Instances in each zone; empty after an error, which is in the report.
-pub fn replicas(layout: &Layout<'_>, lifecycle: Lifecycle, place: &Place, report: &mut Report) -> Vec<u32> {
+/// `instances`; 0 after an error, which is in the report.
+pub fn instances(layout: &Layout<'_>, lifecycle: Lifecycle, place: &Place, report: &mut Report) -> u32 {
     let place = place.at("instances");
     if lifecycle != Lifecycle::Service && layout.instances != 1 {
         let text = format!("Instance group '{}' is an errand: 'instances' must be 1", layout.group);
         report.error(codes::ERRAND, &place, text);
-        return Vec::new();
+        return 0;
     }
     // Operations on the resolved document can change the number that the links stage has checked.
     if let Some(text) = layout.excess() {
         report.error(codes::BAD_VALUE, &place, text);
-        return Vec::new();
+        return 0;
     }
-    layout.replicas()
+    layout.instances
 }
 
 const CLASS_HELP: &str = "'persistent_disk' is the size in MiB, 'persistent_disk_type' the name of a StorageClass; without it, the cluster's default is used.";

@@ -110,7 +110,7 @@ fn instances_are_spread_over_the_zones_or_repeated_in_each() {
             .collect::<Vec<_>>()
             .join(" ")
     };
-    assert_eq!(azs(&case), r#""z1" "z1" "z2""#);
+    assert_eq!(azs(&case), r#""z1" "z2" "z1""#);
     case.spread = Spread::PerZone;
     assert_eq!(azs(&case), r#""z1" "z1" "z1" "z2" "z2" "z2""#);
 }

@@ -13,7 +13,6 @@ use crate::plugin_arguments::PluginArguments;
 use crate::plugins;
 use crate::storage::below::{self, Below};
 use boson_document::Tree;
-use boson_manifest::instances;
 use boson_pipeline::convert::codes as convert_codes;
 use boson_pipeline::convert::collected::{self, JobErrors};
 use boson_pipeline::convert::context;
@@ -46,13 +45,10 @@ pub struct TemplateRenderArguments {
     out: PathBuf,
     /// Number of the zone, from 1
     #[arg(long, env = "AZ_INDEX", default_value_t = 1)]
-    az_index: u32,
-    /// Instances in the fullest zone [default: those of the manifest]
-    #[arg(long, env = "REPLICAS")]
-    replicas: Option<u32>,
+    az_index: usize,
     /// Ordinal of the pod in its StatefulSet, from 0
     #[arg(long, env = "POD_ORDINAL", default_value_t = 0)]
-    ordinal: u32,
+    ordinal: usize,
     /// IP address of the pod
     #[arg(long, env = "POD_IP")]
     ip: String,
@@ -87,7 +83,8 @@ struct Pod<'a> {
     manifest: &'a Tree,
     group: &'a str,
     jobs: &'a [Tree],
-    index: u32,
+    /// `spec.index` of its instance, if the manifest has it.
+    index: Option<u32>,
     releases: JobSources,
 }
 
@@ -111,7 +108,7 @@ fn template_render(
     let rendered = rendered.map_err(|errors| secrets.scrub(errors, sources))?;
     let mut reported = rendered.reported.clone();
     if let Some(wrapper) = &arguments.wrapper {
-        let named = pod_names::write(wrapper, &manifest, pod.index, &arguments.ip);
+        let named = pod_names::write(wrapper, &manifest, pod.index.unwrap_or(0), &arguments.ip);
         reported.extend(named.map_err(|error| vec![*error])?);
     }
     write(arguments, &rendered)
@@ -142,15 +139,12 @@ fn write(arguments: &TemplateRenderArguments, rendered: &Rendered) -> anyhow::Re
 }
 
 fn pod<'a>(arguments: &TemplateRenderArguments, manifest: &'a Tree, releases: JobSources) -> Pod<'a> {
-    let replicas = arguments
-        .replicas
-        .or_else(|| resolved_document::replicas(manifest))
-        .unwrap_or(1);
+    let zone = arguments.az_index.saturating_sub(1);
     Pod {
         manifest,
         group: resolved_document::name(manifest),
         jobs: resolved_document::jobs(manifest),
-        index: instances::index(arguments.az_index, replicas, arguments.ordinal),
+        index: resolved_document::index(manifest, zone, arguments.ordinal),
         releases,
     }
 }
@@ -266,14 +260,15 @@ fn fill(
         let what = format!("Job '{name}' not found in release '{release}'");
         vec![Diagnostic::error(codes::RELEASE_NO_JOB, what).in_document(found.source.clone())]
     })?;
-    let index = pod.index;
-    let nth = (0..context::instances(job)).find(|nth| context::index(job, *nth) == Some(index));
+    let is_this_pods = |nth: &usize| pod.index.is_some() && context::index(job, *nth) == pod.index;
+    let nth = (0..context::instances(job)).find(is_this_pods);
     let context = nth.and_then(|nth| context::context(job, nth, &arguments.ip));
     let context = context.ok_or_else(|| {
-        let what = format!("job '{name}' has no instance {index}");
+        let (zone, ordinal) = (arguments.az_index, arguments.ordinal);
+        let what = format!("job '{name}' has no instance with ordinal {ordinal} in zone {zone}");
         let error = Diagnostic::error(convert_codes::RENDER_NO_INSTANCE, what)
             .in_document(arguments.manifest.display().to_string())
-            .help("AZ_INDEX, REPLICAS and POD_ORDINAL do not match the manifest");
+            .help("AZ_INDEX and POD_ORDINAL do not match the manifest");
         vec![error]
     })?;
     // As in the conversion: rendered after `monit`, which may change the context of the others.

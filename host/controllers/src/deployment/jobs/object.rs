@@ -129,7 +129,7 @@ pub fn gathering(
             command: "instance-group",
             arguments,
             mounts,
-            contract: contract::VERSION,
+            contract: contract::LINKS,
         }
     };
     let mut outputs: Vec<_> = groups.iter().map(|group| vec![(OUTPUT, group.series)]).collect();

@@ -42,7 +42,8 @@ pub fn shorten(object: &mut Value, config_map: &str) -> bool {
     );
     let mut variables = renderer["env"].as_array_mut().into_iter().flatten();
     if let Some(version) = variables.find(|one| one["name"] == contract::VARIABLE) {
-        version["value"] = contract::JOB_SOURCES.to_string().into();
+        let needed = version["value"].as_str().and_then(|text| text.parse().ok());
+        version["value"] = contract::JOB_SOURCES.max(needed.unwrap_or(0)).to_string().into();
     }
     extend(
         pod,
@@ -144,6 +145,12 @@ mod tests {
         assert_eq!(renderer["volumeMounts"][0]["name"], VOLUME);
         assert_eq!(mounted(&object), Some("d.job-sources.web-1"));
         assert_eq!(object::resolved(&object), Some("d.ig-resolved.web-v3"));
+        let version = "/initContainers/3/env/1/value";
+        let mut newer = group(&[install(), copy("a")]);
+        *newer.pointer_mut(PODS).unwrap().pointer_mut(version).unwrap() = "5".into();
+        assert!(shorten(&mut newer, "d.job-sources.web-1"));
+        let init = &newer.pointer(PODS).unwrap()["initContainers"];
+        assert_eq!(init[1]["env"][1]["value"], "5", "it needs this version, too");
     }
 
     #[test]

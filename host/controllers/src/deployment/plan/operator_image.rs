@@ -7,6 +7,7 @@ use super::job_sources::JobSources;
 use super::object::{self, PODS, annotation, containers, is_same, is_stateful_set};
 use boson_api::OutdatedGroup;
 use boson_cluster::objects;
+use boson_manifest::contract;
 use serde_json::Value;
 
 /// An object whose pods would get a newer operator image or other init containers if they were created now, and no
@@ -142,8 +143,8 @@ fn starts_pods(object: &Value) -> bool {
     }
 }
 
-/// Gives the containers of `object` that run the operator image the images that they have in `found`. Returns the first
-/// image that differs.
+/// Gives the containers of `object` that run the operator image the images that they have in `found`, with the contract
+/// versions that they were made for. Returns the first image that differs.
 fn keep_image(object: &mut Value, found: &Value, image: &str) -> Option<String> {
     let mut old = None;
     for list in ["initContainers", "containers"] {
@@ -158,10 +159,22 @@ fn keep_image(object: &mut Value, found: &Value, image: &str) -> Option<String> 
             if let Some(other) = there["image"].as_str().filter(|other| container["image"] != *other) {
                 old.get_or_insert_with(|| other.to_string());
                 container["image"] = other.into();
+                keep_contract(container, there);
             }
         }
     }
     old
+}
+
+fn keep_contract(container: &mut Value, there: &Value) {
+    let is_version = |one: &&Value| one["name"] == contract::VARIABLE;
+    let Some(old) = there["env"].as_array().and_then(|env| env.iter().find(is_version)) else {
+        return;
+    };
+    let mut env = container["env"].as_array_mut().into_iter().flatten();
+    if let Some(version) = env.find(|one| is_version(&&**one)) {
+        *version = old.clone();
+    }
 }
 
 /// Recognized by its command, too: a plugin of the stage resources may have set a mirror.
@@ -229,6 +242,28 @@ mod tests {
             errand
         };
         assert_eq!(kept(&by_hand("host:2"), &stored(by_hand("host:1"))), []);
+    }
+
+    #[test]
+    fn pods_that_keep_an_image_keep_the_contract_version_that_it_serves() {
+        let with = |image: &str, version: &str, command: &str| {
+            let mut object = object("QuarksStatefulSet", image, command);
+            let renderer = object
+                .pointer_mut(PODS)
+                .unwrap()
+                .pointer_mut("/initContainers/1")
+                .unwrap();
+            renderer["env"] = json!([{"name": "A", "value": "1"}, {"name": contract::VARIABLE, "value": version}]);
+            object
+        };
+        let (old, new) = (with("host:1", "2", "run"), with("host:2", "5", "run"));
+        assert_eq!(kept(&new, &stored(old.clone())), [("host:1".to_string(), old.clone())]);
+        assert_eq!(kept(&with("host:2", "5", "run --more"), &stored(old)), []);
+        assert_eq!(
+            kept(&new, &stored(with("host:2", "2", "run"))),
+            [],
+            "the same image serves both"
+        );
     }
 
     /// With init containers that copy job sources.
