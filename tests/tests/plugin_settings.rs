@@ -98,7 +98,7 @@ fn a_plugin_that_requires_settings_fails_without_them() {
     };
     patcher.write(scratch.path(), "labels.wasm").unwrap();
     let ran = convert(scratch.path(), &["--plugin", "resources=labels.wasm"]);
-    fails_with(&ran, "plugin-settings", "'team' is missing");
+    fails_with(&ran, "plugin-settings", "\"team\" is a required property");
     assert!(
         ran.stderr.contains("--plugin-settings resources:labels=FILE"),
         "{}",
@@ -111,7 +111,7 @@ fn a_plugin_that_requires_settings_fails_without_them() {
         ran.stderr
     );
     let ran = host(scratch.path(), ["plugin", "pack", "resources", "labels.wasm"]).unwrap();
-    fails_with(&ran, "plugin-settings", "'team' is missing");
+    fails_with(&ran, "plugin-settings", "\"team\" is a required property");
     assert!(
         ran.stderr.contains("set its settings with --settings FILE"),
         "{}",
@@ -138,19 +138,19 @@ fn every_keyword_of_a_schema_counts_and_errors_name_file_and_line() {
         (
             "ports: [80]\nteam-a: a1\n",
             "settings.yml:2:1",
-            "it should match the pattern '^[a-z]+$'",
+            "it does not match \"^[a-z]+$\"",
         ),
         (
             "team-a: a\nports: [80, 80]\n",
             "settings.yml:2:1",
-            "its items should differ",
+            "it has non-unique elements",
         ),
         (
             "team-a: a\nports: [8080]\n",
             "settings.yml:2:1",
-            "it should contain other items",
+            "it has no item that `contains` of the schema requires",
         ),
-        ("ports: [80]\n", "settings.yml:1:1", "'team-a' is missing"),
+        ("ports: [80]\n", "settings.yml:1:1", "\"team-a\" is a required property"),
     ] {
         fs::write(scratch.path().join("settings.yml"), settings).unwrap();
         let ran = convert(scratch.path(), &given);
@@ -224,7 +224,7 @@ fn settings_are_checked_before_single_calls_and_tests() {
         assert_eq!(without.code, 1, "{}", without.stdout);
         for words in [
             "error[plugin-settings]",
-            "it should be a list, not an object",
+            "it is not of type \"array\"",
             "set its settings with --settings FILE",
         ] {
             assert!(without.stderr.contains(words), "{words}: {}", without.stderr);
@@ -237,10 +237,7 @@ fn settings_are_checked_before_single_calls_and_tests() {
         call(r#"{"settings": []}"#);
         let wrong = run(&[]);
         let said = format!("{}{}", wrong.stdout, wrong.stderr);
-        assert!(
-            wrong.code == 1 && said.contains("it should have at least 1 items"),
-            "{said}"
-        );
+        assert!(wrong.code == 1 && said.contains("it has less than 1 item"), "{said}");
         assert!(
             said.contains("call.json") && said.contains("/context/settings"),
             "{said}"

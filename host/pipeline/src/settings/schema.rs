@@ -5,7 +5,6 @@
 //! Schema and value together can take any amount of time, memory and stack: `$ref` repeats what it refers to. A process
 //! that limits itself has to check foreign schemas.
 
-use super::words;
 use boson_document::{Pointer, Tree};
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{PatternOptions, ValidationError, Validator};
@@ -18,6 +17,8 @@ const MAX_FAULTS: usize = 100;
 const MAX_BACKTRACKS: usize = 100_000;
 /// Bytes of a compiled pattern.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
+/// Values of an enumeration, or forms of a value, that a message lists.
+const MAX_LISTED: usize = 20;
 
 /// A schema that values can be checked against.
 pub struct Schema(Validator);
@@ -27,7 +28,7 @@ pub struct Schema(Validator);
 pub struct Fault {
     /// The place in the value.
     pub place: Pointer,
-    /// What is wrong there, as a sentence about it, without values.
+    /// What is wrong there. It quotes the schema, and never the value, which may be a secret.
     pub message: String,
 }
 
@@ -94,7 +95,7 @@ fn add(errors: &[ValidationError<'_>], faults: &mut Vec<Fault>) {
                     Some(errors) => add(errors, faults),
                     None => faults.push(Fault {
                         place,
-                        message: words::of(error),
+                        message: alternatives(path, context),
                     }),
                 }
             }
@@ -107,20 +108,54 @@ fn add(errors: &[ValidationError<'_>], faults: &mut Vec<Fault>) {
             }
             _ => faults.push(Fault {
                 place,
-                message: words::of(error),
+                message: message(error),
             }),
         }
     }
 }
 
-/// The errors of the only form that is of the value's type: `Option<T>` of Rust is T or null.
+/// The errors of the only form that is of the value's type: `Option<T>` of Rust is T or null. A form that lists its
+/// values has no other type than they, so it is not the only one.
 fn meant<'c>(path: &str, forms: &'c [Vec<ValidationError<'static>>]) -> Option<&'c [ValidationError<'static>]> {
-    let is_other = |error: &ValidationError<'_>| {
-        matches!(error.kind(), ValidationErrorKind::Type { .. }) && error.instance_path().as_str() == path
-    };
-    let mut of_type = forms.iter().filter(|errors| !errors.iter().any(is_other));
+    use ValidationErrorKind::{Constant, Enum, Type};
+    let is_here = |error: &&ValidationError<'_>| error.instance_path().as_str() == path;
+    let is_other = |error: &ValidationError<'_>| matches!(error.kind(), Type { .. });
+    let is_list = |error: &ValidationError<'_>| matches!(error.kind(), Enum { .. } | Constant { .. });
+    let mut of_type = forms
+        .iter()
+        .filter(|errors| !errors.iter().filter(is_here).any(is_other));
     match (of_type.next(), of_type.next()) {
-        (Some(errors), None) if forms.len() > 1 => Some(errors),
+        (Some(errors), None) if forms.len() > 1 && !errors.iter().filter(is_here).any(is_list) => Some(errors),
         _ => None,
+    }
+}
+
+/// What each form requires.
+fn alternatives(path: &str, forms: &[Vec<ValidationError<'_>>]) -> String {
+    let first = |errors: &Vec<ValidationError<'_>>| {
+        let error = errors.first()?;
+        let below = error.instance_path().as_str().strip_prefix(path).unwrap_or_default();
+        Some(match below {
+            "" => message(error),
+            below => format!("at '{below}', {}", message(error)),
+        })
+    };
+    let required: Vec<String> = forms.iter().filter_map(first).take(MAX_LISTED).collect();
+    format!("it has none of the allowed forms: {}", required.join("; "))
+}
+
+fn message(error: &ValidationError<'_>) -> String {
+    match error.kind() {
+        ValidationErrorKind::Enum { options } => {
+            let options = options.as_array().into_iter().flatten();
+            let shown: Vec<String> = options.take(MAX_LISTED).map(Value::to_string).collect();
+            format!("it should be one of {}", shown.join(", "))
+        }
+        // The error itself would quote the name.
+        ValidationErrorKind::PropertyNames { error } => {
+            format!("the name of a member is not allowed: {}", message(error))
+        }
+        ValidationErrorKind::Contains => "it has no item that `contains` of the schema requires".into(),
+        _ => error.masked_with("it").to_string(),
     }
 }
