@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use boson_tests::component::{component_of, core_module};
+use boson_tests::wrapper::COMMON;
 use boson_tests::{Run, golden, host, host_with_input};
 use std::fs;
 use std::path::Path;
@@ -12,14 +13,9 @@ use std::path::Path;
 fn module(import: &str, print: &str) -> String {
     format!(
         r#"(module
-            {import}
-            (memory (export "memory") 2)
-            (data (i32.const 1024) "theirs1.0.0{{}}")
-            (data (i32.const 2048) "\00\04\00\00\06\00\00\00\06\04\00\00\05\00\00\00\0b\04\00\00\02\00\00\00")
+            {import} {COMMON}
             (data (i32.const 3000) "found \1b[1m2 objects\0a")
             (data (i32.const 3100) "\b8\0b\00\00\14\00\00\00")
-            (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (i32.const 65536))
-            (func (export "boson:types/about@1.0.0#describe") (result i32) (i32.const 2048))
             (func (export "boson:checks/policy@1.0.0#check") (param i32) (result i32) {print} (i32.const 4096)))"#
     )
 }
@@ -50,10 +46,7 @@ fn run(scratch: &Path, plugin: &[u8]) -> [String; 2] {
 fn keeping(printed: &str, reply: u32) -> Vec<u8> {
     let diagnostic = "\\00\\00\\00\\00\\98\\12\\00\\00\\10\\00\\00\\00\\a8\\12\\00\\00\\19\\00\\00\\00";
     let module = format!(
-        r#"(module
-            (memory (export "memory") 2)
-            (data (i32.const 1024) "theirs1.0.0{{}}")
-            (data (i32.const 2048) "\00\04\00\00\06\00\00\00\06\04\00\00\05\00\00\00\0b\04\00\00\02\00\00\00")
+        r#"(module {COMMON}
             (data (i32.const 4200) "\00\12\00\00\01\00\00\00")
             (data (i32.const 4608) "{diagnostic}")
             (data (i32.const 4704) "\68\12\00\00\01\00\00\00")
@@ -62,9 +55,7 @@ fn keeping(printed: &str, reply: u32) -> Vec<u8> {
             (data (i32.const 4848) "stack   [\22edit (plugin.js:7)\22]")
             (data (i32.const 8192) "{printed}")
             (data (i32.const 8000) "\00\20\00\00\10\00\00\00")
-            (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (i32.const 65536))
             (func (export "boson:types/output@1.0.0#take") (result i32) (i32.const 8000))
-            (func (export "boson:types/about@1.0.0#describe") (result i32) (i32.const 2048))
             (func (export "boson:checks/policy@1.0.0#check") (param i32) (result i32) (i32.const {reply})))"#
     );
     let world = (

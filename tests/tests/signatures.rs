@@ -6,6 +6,7 @@
 use boson_tests::component::core_module;
 use boson_tests::registry::Server;
 use boson_tests::signing::{self, SigningKey};
+use boson_tests::wrapper::COMMON;
 use boson_tests::{Ran, Run, built_in};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -354,21 +355,21 @@ fn layout(directory: &Path) -> Vec<(String, Vec<u8>)> {
 }
 
 /// A plugin of `checks` that reports nothing, and writes to standard output as Go's do.
-const PRINTING: &str = r#"(module
-    (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
-    (memory (export "memory") 2)
-    (data (i32.const 1024) "theirs1.0.0{}")
-    (data (i32.const 2048) "\00\04\00\00\06\00\00\00\06\04\00\00\05\00\00\00\0b\04\00\00\02\00\00\00")
-    (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (i32.const 65536))
-    (func (export "boson:types/about@1.0.0#describe") (result i32) (i32.const 2048))
-    (func (export "boson:checks/policy@1.0.0#check") (param i32) (result i32)
-        (drop (call $write (i32.const 1) (i32.const 4096) (i32.const 0) (i32.const 8192)))
-        (i32.const 4096)))"#;
+fn printing() -> Vec<u8> {
+    let module = format!(
+        r#"(module
+            (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32))) {COMMON}
+            (func (export "boson:checks/policy@1.0.0#check") (param i32) (result i32)
+                (drop (call $write (i32.const 1) (i32.const 4096) (i32.const 0) (i32.const 8192)))
+                (i32.const 4096)))"#
+    );
+    core_module(&module, "checks", "checks", &[]).unwrap()
+}
 
 #[test]
 fn the_file_that_is_signed_is_the_component() {
     let (scene, key) = (Scene::new(), SigningKey::new().unwrap());
-    let module = core_module(PRINTING, "checks", "checks", &[]).unwrap();
+    let module = printing();
     fs::write(scene.scratch.path().join("module.wasm"), &module).unwrap();
     let host = |arguments: &[&str]| {
         let ran = scene.host(arguments);

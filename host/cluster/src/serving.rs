@@ -48,7 +48,8 @@ pub struct Health {
 pub struct PartName {
     /// What it is.
     pub name: String,
-    /// Its namespace. Nobody reads it here: every pod can, and which namespaces are served is none of its business.
+    /// Its namespace. Responses leave it out: every pod can send requests, and must not learn which namespaces are
+    /// served.
     pub namespace: Option<String>,
 }
 

@@ -41,9 +41,10 @@ pub(crate) fn seal(module: &mut Module, declared: &Declared) -> Result<bool, Err
 /// Checks the type of the function of the console.
 fn check_print(module: &Module, function: FunctionId) -> Result<(), Error> {
     let signature = module.types.get(module.funcs.get(function).ty());
-    match (signature.params(), signature.results()) == (&[ValType::I32, ValType::I32], &[]) {
-        true => Ok(()),
-        false => Err(Error::Signature(console::MODULE.into())),
+    if (signature.params(), signature.results()) == (&[ValType::I32, ValType::I32], &[]) {
+        Ok(())
+    } else {
+        Err(Error::Signature(console::MODULE.into()))
     }
 }
 

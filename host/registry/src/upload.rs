@@ -174,10 +174,11 @@ impl<'u> Upload<'u> {
                 session.place = self.place(&answer).await?;
                 let kept = received(&answer).filter(|have| *have > session.sent && *have <= end);
                 session.sent = kept.unwrap_or(end);
-                match session.sent == end {
-                    true => Ok(()),
-                    // A failure, and therefore counted: otherwise a layer could take a request for each byte.
-                    false => Err(Failure::Odd("keeps only a part of what it is sent")),
+                // A failure, and therefore counted: otherwise a layer could take a request for each byte.
+                if session.sent == end {
+                    Ok(())
+                } else {
+                    Err(Failure::Odd("keeps only a part of what it is sent"))
                 }
             }
             status => Err(Failure::of(status)),
@@ -290,10 +291,10 @@ impl<'u> Upload<'u> {
             .and_then(|place| place.to_str().ok())
             .ok_or(NOWHERE)?;
         let place = answer.url().join(place).map_err(|_| NOWHERE)?;
-        let allowed = self.client.may_ask(&place) && place.username().is_empty() && place.password().is_none();
-        match allowed {
-            true => Ok(place),
-            false => Err(Failure::Odd("requests an upload without TLS")),
+        if self.client.may_ask(&place) && place.username().is_empty() && place.password().is_none() {
+            Ok(place)
+        } else {
+            Err(Failure::Odd("requests an upload without TLS"))
         }
     }
 }

@@ -42,15 +42,12 @@ impl Sandbox {
 
 /// `the function 'transform'`; of an interface with several functions, one of them differs.
 fn functions(interface: &str, stage: Stage) -> String {
-    let names: Vec<String> = match interface == ABOUT {
-        true => vec!["'describe'".to_string()],
-        false => component::interface(stage)
-            .1
-            .iter()
-            .map(|name| format!("'{name}'"))
-            .collect(),
+    let names: &[&str] = if interface == ABOUT {
+        &["describe"]
+    } else {
+        component::interface(stage).1
     };
-    format!("the function {}", names.join(" or "))
+    format!("the function '{}'", names.join("' or '"))
 }
 
 /// The interface whose functions differ, and how.

@@ -49,9 +49,12 @@ pub fn of_container(probe: &Tree, member: &str, group: &Group, (job, process): (
     }
     let exec = object! { "command" => command.list() };
     let members = probe.as_object().into_iter().flatten();
-    let members = members.map(|(key, value)| match key.as_str() == replaced {
-        true => ("exec".to_string(), exec.clone()),
-        false => (key.clone(), value.clone()),
+    let members = members.map(|(key, value)| {
+        if key == replaced {
+            ("exec".to_string(), exec.clone())
+        } else {
+            (key.clone(), value.clone())
+        }
     });
     members.collect()
 }

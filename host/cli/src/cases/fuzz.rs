@@ -104,9 +104,10 @@ fn change(tree: &mut Tree, random: &mut Random) {
 }
 
 fn replace_or_change(child: &mut Tree, replaces: bool, random: &mut Random) {
-    match replaces {
-        true => *child = value(random),
-        false => change(child, random),
+    if replaces {
+        *child = value(random);
+    } else {
+        change(child, random);
     }
 }
 

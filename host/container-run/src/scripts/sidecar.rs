@@ -169,9 +169,10 @@ impl Sidecar<'_> {
     }
 
     fn try_condition(&mut self) -> Result<()> {
-        let described = match self.flags.condition {
-            true => Description::read(self.places, &self.flags.job)?.condition,
-            false => None,
+        let described = if self.flags.condition {
+            Description::read(self.places, &self.flags.job)?.condition
+        } else {
+            None
         };
         let Some((program, arguments)) = described.as_deref().and_then(<[_]>::split_first) else {
             return self.post_start();

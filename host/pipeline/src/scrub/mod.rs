@@ -124,9 +124,10 @@ impl Secrets {
             Tree::Array(items) => items.iter().for_each(|item| self.except_names(item)),
             Tree::Object(map) => {
                 for (name, value) in map.iter().filter(|(name, _)| !VALUES.contains(&name.as_str())) {
-                    match NAMES.contains(&name.as_str()) {
-                        true => self.forget(value),
-                        false => self.except_names(value),
+                    if NAMES.contains(&name.as_str()) {
+                        self.forget(value);
+                    } else {
+                        self.except_names(value);
                     }
                 }
             }
@@ -210,9 +211,10 @@ impl Secrets {
             Tree::Array(items) => items.iter().for_each(|item| self.suspect(item)),
             Tree::Object(map) => {
                 for (name, value) in map {
-                    match VALUES.contains(&name.as_str()) {
-                        true => self.property(value, false),
-                        false => self.suspect(value),
+                    if VALUES.contains(&name.as_str()) {
+                        self.property(value, false);
+                    } else {
+                        self.suspect(value);
                     }
                 }
             }

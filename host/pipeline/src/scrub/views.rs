@@ -26,7 +26,7 @@ const NESTED: usize = 3;
 pub(super) struct View {
     pub bytes: Vec<u8>,
     places: Vec<Range<u32>>,
-    /// Nobody reads it as words: what it contains is not our wording.
+    /// Decoded further than people read: a value in it is never a word of the message itself.
     pub disguised: bool,
 }
 

@@ -18,9 +18,10 @@ impl FailedPlugins {
     /// What has failed now.
     pub fn remember(&self, key: &Key, failed: Vec<Fault>) {
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
-        match failed.is_empty() {
-            true => drop(all.remove(key)),
-            false => drop(all.insert(key.clone(), failed)),
+        if failed.is_empty() {
+            all.remove(key);
+        } else {
+            all.insert(key.clone(), failed);
         }
     }
 
