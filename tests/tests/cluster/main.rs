@@ -49,6 +49,7 @@ mod links;
 mod memory;
 mod missing_setup;
 mod modes;
+mod mutated_manifests;
 mod mutating;
 mod native_link_input;
 mod native_links;

@@ -40,7 +40,8 @@ fn is_conversion(arguments: &str) -> bool {
     arguments.starts_with("convert\n") && !arguments.contains("quarks")
 }
 
-fn dry_run(cluster: &Cluster, objects: &str) -> Result<Option<String>> {
+/// The errors of an API server that is asked whether it would accept these objects; none if it would.
+pub fn dry_run(cluster: &Cluster, objects: &str) -> Result<Option<String>> {
     let arguments = [
         "apply",
         "--server-side",
