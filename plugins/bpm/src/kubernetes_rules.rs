@@ -165,7 +165,7 @@ pub fn requests(requests: &Map, limits: &Tree, place: &Place, report: &mut Repor
 }
 
 /// The amount of a quantity that is not negative.
-fn quantity(text: &str) -> Option<f64> {
+pub fn quantity(text: &str) -> Option<f64> {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').len();
     let (number, suffix) = text.split_at(digits);
     let number: f64 = number.parse().ok()?;

@@ -28,6 +28,7 @@
 //!
 //! Services, Secrets and PersistentVolumeClaims are plain already. Namespace and owner references are the host's.
 
+mod affinity;
 mod base64;
 mod cloud;
 pub mod codes;
@@ -35,6 +36,7 @@ mod container;
 mod container_probe;
 pub mod convert;
 mod deployment;
+mod disk_rules;
 mod dns;
 mod environment;
 mod features;

@@ -131,6 +131,11 @@ pub fn is_subdomain(text: &str) -> bool {
     text.len() <= 253 && text.split('.').all(label)
 }
 
+/// One label of a DNS name, as names of volumes and namespaces are.
+pub fn is_label(text: &str) -> bool {
+    text.len() <= 63 && !text.contains('.') && is_subdomain(text)
+}
+
 fn ends_well(text: &str, good: impl Fn(u8) -> bool) -> bool {
     [text.bytes().next(), text.bytes().last()]
         .into_iter()

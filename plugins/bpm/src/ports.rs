@@ -1,6 +1,7 @@
 //! Ports: `quarks.ports` of all jobs of a group make one list.
 
 use crate::codes;
+use crate::metadata::is_label;
 use boson_document::{Place, Report, Tree};
 use boson_manifest::names;
 use indexmap::IndexMap;
@@ -108,5 +109,28 @@ fn lower(text: &str) -> String {
 
 /// May a container's port have this name? Stricter than for Services.
 pub fn is_container_port_name(name: &str) -> bool {
-    name.len() <= 15 && !name.contains("--") && name.bytes().any(|b| b.is_ascii_lowercase())
+    name.len() <= 15 && is_label(name) && !name.contains("--") && name.bytes().any(|b| b.is_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_container_ports_obey_kubernetes() {
+        for (name, is_good) in [
+            ("http", true),
+            ("h2-0", true),
+            ("", false),
+            ("80", false),
+            ("a--b", false),
+            ("-a", false),
+            ("A_b.C", false),
+            ("a b", false),
+            ("sixteen-letters-", false),
+            ("more-than-fifteen", false),
+        ] {
+            assert_eq!(is_container_port_name(name), is_good, "{name}");
+        }
+    }
 }

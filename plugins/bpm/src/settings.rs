@@ -1,6 +1,8 @@
 //! `env.bosh.agent.settings`: settings that are copied to the pod.
 
+use crate::affinity;
 use crate::codes;
+use crate::disk_rules;
 use crate::fields;
 use crate::kubernetes_rules;
 use crate::metadata::{Use, is_subdomain, user_map};
@@ -118,8 +120,13 @@ fn check(tree: &Tree, place: &Place, report: &mut Report) {
 
 /// Maps that are copied into pods.
 fn check_fields(tree: &Tree, place: &Place, report: &mut Report) {
+    if let Some(value) = tree.get("affinity") {
+        let place = place.at("affinity");
+        if fields::check("core.v1.Affinity", value, &place, report) {
+            affinity::check(value, &place, report);
+        }
+    }
     let copied = [
-        ("affinity", "core.v1.Affinity"),
         ("tolerations", "[core.v1.Toleration]"),
         ("imagePullSecrets", "[core.v1.LocalObjectReference]"),
     ];
@@ -128,15 +135,19 @@ fn check_fields(tree: &Tree, place: &Place, report: &mut Report) {
         ("volume", "core.v1.Volume"),
         ("volumeMount", "core.v1.VolumeMount"),
     ];
-    let mut check = |tree: &Tree, (key, kind): (&str, &str), place: &Place| {
+    for (key, kind) in copied {
         if let Some(value) = tree.get(key) {
             fields::check(kind, value, &place.at(key), report);
         }
-    };
-    copied.into_iter().for_each(|one| check(tree, one, place));
+    }
     for (index, disk) in tree.items("disks").iter().enumerate() {
-        let place = place.at("disks").at(index);
-        parts.into_iter().for_each(|one| check(disk, one, &place));
+        for (key, kind) in parts {
+            let place = place.at("disks").at(index).at(key);
+            let value = disk.get(key).filter(|value| !value.is_null());
+            if let Some(value) = value.filter(|value| fields::check(kind, value, &place, report)) {
+                disk_rules::check(key, value, &place, report);
+            }
+        }
     }
     if let Some(list) = tree.get("tolerations") {
         kubernetes_rules::tolerations(list, &place.at("tolerations"), report);
