@@ -215,6 +215,9 @@ fn every_stage_with_a_rule_can_be_wrapped_and_the_rule_keeps_its_settings() {
 fn a_wrapper_can_be_for_some_instance_groups_only() {
     let scratch = tempfile::tempdir().unwrap();
     golden::case("convert/small").write_inputs(scratch.path()).unwrap();
+    let idle =
+        "- {type: replace, path: /instance_groups/-, value: {name: idle, instances: 1, stemcell: default, jobs: []}}";
+    fs::write(scratch.path().join("idle.yml"), idle).unwrap();
     for (stage, interface, functions) in [
         ("render", "templates", &["render"][..]),
         ("bpm", "conversion", &["convert-deployment", "convert-group"]),
@@ -222,7 +225,7 @@ fn a_wrapper_can_be_for_some_instance_groups_only() {
         let traps = wrapper(stage, interface, functions, 1, "unreachable").unwrap();
         fs::write(scratch.path().join(format!("{stage}.wasm")), traps).unwrap();
         let convert = |groups: Option<&str>| {
-            let mut arguments = vec!["convert", "manifest.yml", "--release", "release"];
+            let mut arguments = vec!["convert", "manifest.yml", "-o", "idle.yml", "--release", "release"];
             let plugin = format!("--plugin={stage}:mine={stage}.wasm");
             arguments.extend([plugin.as_str(), "--vars-store", "vars.yml"]);
             let groups = groups.map(|groups| format!("--plugin-instance-groups={stage}:mine={groups}"));
@@ -235,6 +238,7 @@ fn a_wrapper_can_be_for_some_instance_groups_only() {
             "{}",
             unknown.stderr
         );
+        let converted = "[bpm-no-ports]: Instance group 'web' has no ports";
         for groups in [None, Some("web")] {
             let failed = convert(groups);
             assert!(
@@ -242,7 +246,12 @@ fn a_wrapper_can_be_for_some_instance_groups_only() {
                 "{}",
                 failed.stderr
             );
+            assert!(!failed.stderr.contains(converted), "{}", failed.stderr);
         }
+        // It is not called for 'web', which the rules convert. `bpm` converts groups without jobs, too.
+        let other = convert(Some("idle"));
+        assert!(other.stderr.contains(converted), "{}", other.stderr);
+        assert_eq!(other.code, i32::from(stage == "bpm"), "{}", other.stderr);
     }
 }
 
