@@ -39,6 +39,7 @@ const CRATES: &[Crate] = &[
     member("boson-oci", &[], OUTSIDE),
     member("boson-build", &["boson-oci", "boson-render"], &["kube", "tokio"]),
     // === conversion ===
+    member("boson-allocator", &[], OUTSIDE),
     member("boson-budget", &[], OUTSIDE),
     member(
         "boson-pipeline",
@@ -161,6 +162,7 @@ const CRATES: &[Crate] = &[
     member(
         "boson-cli",
         &[
+            "boson-allocator",
             "boson-api",
             "boson-budget",
             "boson-cluster",

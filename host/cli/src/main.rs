@@ -40,13 +40,9 @@ mod user_cache;
 mod web;
 
 use anyhow::Context;
+use boson_allocator as _;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::process::ExitCode;
-
-/// The system's allocator retains memory that the threads of many conversions have freed: half a gigabyte after 500 of
-/// them. See docs/decisions/0011-allocator.md.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     // The allocator asks for huge pages. Clearing them took 5 % of a conversion, and unused parts of them a third of
