@@ -1,8 +1,11 @@
 //! Whether the API server has a kind.
 
 use super::error::Subject;
-use super::{Cluster, Error, Fault, Verb, resource};
+use super::{Cluster, Error, resource};
 use boson_pipeline::bundle::kinds::Kind;
+use hyper::Request;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{APIResource, APIResourceList};
+use kube::core::request::Error as RequestError;
 
 /// How the API server has a kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,14 +32,16 @@ impl Cluster {
         if let Some(plural) = kind.plural {
             known.plural = plural.to_string();
         }
-        let (client, subject) = (self.client(), Subject::of_resource(&known));
-        let ask = || client.list_api_group_resources(kind.api_version);
-        let list = match self.call(&subject, Verb::Get, kind.api_version, ask).await {
-            Ok(list) => list,
-            Err(error) if error.fault == Fault::NotFound => return Ok(Served::No),
-            Err(error) => return Err(error),
+        let request = Request::get(format!("/apis/{}", kind.api_version)).body(Vec::new());
+        let request = request.map_err(RequestError::BuildRequest);
+        let subject = Subject::of_resource(&known);
+        let Some(list) = self
+            .find::<APIResourceList>(&subject, kind.api_version, request)
+            .await?
+        else {
+            return Ok(Served::No);
         };
-        let is_it = |found: &&k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResource| {
+        let is_it = |found: &&APIResource| {
             // Without its subresources.
             found.kind == kind.kind && !found.name.contains('/')
         };

@@ -1,12 +1,13 @@
 //! Objects of any kind, as JSON: a Rust type would drop the fields that it does not know.
 
 use super::error::Subject;
-use super::{AnyObject, Cluster, Error, Fault, FieldManager, Kind, Verb, applying, written};
+use super::{AnyObject, Cluster, Error, Fault, FieldManager, Kind, Verb, applying, written, written_by};
 use boson_pipeline::bundle::kinds::Kind as AdditionalKind;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
-use kube::api::{DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams, Preconditions};
-use kube::core::{ApiResource, DynamicObject, Request};
-use kube::{Api, Resource};
+use kube::Resource;
+use kube::api::{DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, Preconditions};
+use kube::core::{ApiResource, DynamicObject, ObjectList, Request};
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 /// How many objects are read at a time: each may have a megabyte.
@@ -20,10 +21,10 @@ impl Cluster {
     /// # Errors
     /// See [`Error`].
     pub async fn list_any(&self, resource: &ApiResource, namespace: &str, labels: &str) -> Result<Vec<Value>, Error> {
-        let api = self.any(resource, namespace);
-        let query = ListParams::default().labels(labels);
-        let subject = Subject::of_resource(&self.exact(resource));
-        let list = self.call(&subject, Verb::List, labels, || api.list(&query)).await?;
+        let resource = &self.exact(resource);
+        let request = path(resource, namespace).list(&ListParams::default().labels(labels));
+        let subject = Subject::of_resource(resource);
+        let list: ObjectList<DynamicObject> = self.call(&subject, Verb::List, labels, request).await?;
         list.items.into_iter().map(|object| whole(object, resource)).collect()
     }
 
@@ -38,11 +39,12 @@ impl Cluster {
         labels: &str,
         mut visit: impl FnMut(Value),
     ) -> Result<(), Error> {
-        let api = self.any(resource, namespace);
+        let resource = &self.exact(resource);
         let subject = Subject::of_resource(resource);
         let mut query = ListParams::default().labels(labels).limit(PAGE);
         loop {
-            let page = self.call(&subject, Verb::List, labels, || api.list(&query)).await?;
+            let request = path(resource, namespace).list(&query);
+            let page: ObjectList<DynamicObject> = self.call(&subject, Verb::List, labels, request).await?;
             for object in page.items {
                 visit(whole(object, resource)?);
             }
@@ -58,13 +60,9 @@ impl Cluster {
     /// # Errors
     /// See [`Error`].
     pub async fn all_metadata(&self, resource: &ApiResource, namespace: &str) -> Result<Vec<ObjectMeta>, Error> {
-        let api = self.any(resource, namespace);
-        let subject = Subject::of_resource(resource);
-        let query = ListParams::default();
-        let list = self
-            .call(&subject, Verb::List, "", || api.list_metadata(&query))
-            .await?;
-        Ok(list.items.into_iter().map(|object| object.metadata).collect())
+        let resource = &self.exact(resource);
+        let request = path(resource, namespace).list_metadata(&ListParams::default());
+        self.all_metadata_of(&Subject::of_resource(resource), "", request).await
     }
 
     /// Server-side apply of an object, validated strictly.
@@ -107,19 +105,14 @@ impl Cluster {
             field_manager: Some(manager.0.into()),
             ..PatchParams::default()
         };
-        let path = DynamicObject::url_path(&resource, Some(namespace));
-        let (subject, client) = (Subject::of_resource(&resource), self.client());
-        let send = || {
-            let client = client.clone();
-            let request = Request::new(&path).patch(name, &parameters, &Patch::Merge(&operations));
-            async move {
-                let mut request = request.map_err(kube::Error::BuildRequest)?;
-                let kind = HeaderValue::from_static("application/json-patch+json");
-                request.headers_mut().insert(CONTENT_TYPE, kind);
-                client.request::<DynamicObject>(request).await
-            }
-        };
-        let changed = self.call(&subject, Verb::Patch, name, send).await?;
+        let request = path(&resource, namespace).patch(name, &parameters, &Patch::Merge(&operations));
+        let request = request.map(|mut request| {
+            let kind = HeaderValue::from_static("application/json-patch+json");
+            request.headers_mut().insert(CONTENT_TYPE, kind);
+            request
+        });
+        let subject = Subject::of_resource(&resource);
+        let changed: DynamicObject = self.call(&subject, Verb::Patch, name, request).await?;
         if !dry_run {
             written::note(&resource.kind, name, Some(changed.metadata.clone()));
         }
@@ -128,16 +121,13 @@ impl Cluster {
 
     async fn patch_any(&self, manager: FieldManager, object: &Value, dry_run: bool) -> Result<Value, Error> {
         let (resource, namespace, name) = self.place(object)?;
-        let api = self.any(&resource, namespace);
         let parameters = PatchParams {
             dry_run,
             ..applying(manager.0)
         };
-        let patch = Patch::Apply(object);
+        let request = path(&resource, namespace).patch(name, &parameters, &Patch::Apply(object));
         let subject = Subject::of_resource(&resource);
-        let applied = self
-            .call(&subject, Verb::Patch, name, || api.patch(name, &parameters, &patch))
-            .await?;
+        let applied: DynamicObject = self.call(&subject, Verb::Patch, name, request).await?;
         if !dry_run {
             written::note(&resource.kind, name, Some(applied.metadata.clone()));
         }
@@ -150,29 +140,17 @@ impl Cluster {
     /// See [`Error`]. An existing object is no error.
     pub async fn create_any(&self, manager: FieldManager, object: &Value) -> Result<bool, Error> {
         let (resource, namespace, name) = self.place(object)?;
-        let path = DynamicObject::url_path(&resource, Some(namespace));
-        let parameters = PostParams {
-            dry_run: false,
-            field_manager: Some(manager.0.into()),
-        };
-        let subject = Subject::of_resource(&resource);
-        let client = self.client();
-        let send = || {
-            let (client, request) = (
-                client.clone(),
-                Request::new(&path).create(&parameters, object.to_string().into_bytes()),
-            );
-            async move {
-                let mut request = request.map_err(kube::Error::BuildRequest)?;
-                // kube has no parameter for it, and without it the server drops fields that it does not know.
-                if let Ok(strict) = format!("{}&fieldValidation=Strict", request.uri()).parse() {
-                    *request.uri_mut() = strict;
-                }
-                client.request::<DynamicObject>(request).await
+        let request = path(&resource, namespace).create(&written_by(manager), object.to_string().into_bytes());
+        let request = request.map(|mut request| {
+            // kube has no parameter for it, and without it the server drops fields that it does not know.
+            if let Ok(strict) = format!("{}&fieldValidation=Strict", request.uri()).parse() {
+                *request.uri_mut() = strict;
             }
-        };
-        match self.call(&subject, Verb::Create, name, send).await {
-            Ok(_) => Ok(true),
+            request
+        });
+        let subject = Subject::of_resource(&resource);
+        match self.call(&subject, Verb::Create, name, request).await {
+            Ok(IgnoredAny) => Ok(true),
             // Also if our first try succeeded and only its answer was lost.
             Err(error) if error.fault == Fault::AlreadyExists => Ok(false),
             Err(error) => Err(error),
@@ -211,23 +189,9 @@ impl Cluster {
         (resource, namespace, name): (ApiResource, &str, &str),
         parameters: &DeleteParams,
     ) -> Result<(), Error> {
-        let api = self.any(&resource, namespace);
-        let subject = Subject::of_resource(&resource);
-        match self
-            .call(&subject, Verb::Delete, name, || api.delete(name, parameters))
-            .await
-        {
-            Ok(_) => {
-                written::note(&resource.kind, name, None);
-                Ok(())
-            }
-            Err(error) if error.fault == Fault::NotFound => Ok(()),
-            Err(error) => Err(error),
-        }
-    }
-
-    fn any(&self, resource: &ApiResource, namespace: &str) -> Api<DynamicObject> {
-        Api::namespaced_with(self.client(), namespace, &self.exact(resource))
+        let resource = self.exact(&resource);
+        let request = path(&resource, namespace).delete(name, parameters);
+        self.deleted(&Subject::of_resource(&resource), name, request).await
     }
 
     fn place<'o>(&self, object: &'o Value) -> Result<(ApiResource, &'o str, &'o str), Error> {
@@ -244,6 +208,10 @@ impl Cluster {
             ..resource.clone()
         }
     }
+}
+
+fn path(resource: &ApiResource, namespace: &str) -> Request {
+    Request::new(DynamicObject::url_path(resource, Some(namespace)))
 }
 
 /// Lists leave apiVersion and kind out of their items.

@@ -1,9 +1,11 @@
 //! Cluster-scoped objects: a few kinds, each read and written by name.
 
+use super::call::body;
 use super::error::Subject;
-use super::{Cluster, Created, Error, Fault, FieldManager, Verb, applying};
+use super::{Cluster, Created, Error, Fault, FieldManager, Verb, applying, written_by};
 use k8s_openapi::ClusterResourceScope;
-use kube::api::{Api, DeleteParams, Patch, PostParams, Preconditions};
+use kube::api::{DeleteParams, GetParams, Patch, Preconditions};
+use kube::core::Request;
 use kube::{Resource, ResourceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -29,9 +31,8 @@ impl Cluster {
     /// # Errors
     /// See [`Error`]. A missing object is no error.
     pub async fn get_global<K: GlobalKind>(&self, name: &str) -> Result<Option<K>, Error> {
-        let api: Api<K> = Api::all(self.client());
-        self.call(&Subject::of::<K>(), Verb::Get, name, || api.get_opt(name))
-            .await
+        let request = path::<K>().get(name, &GetParams::default());
+        self.find(&Subject::of::<K>(), name, request).await
     }
 
     /// Like [`Cluster::create`].
@@ -39,11 +40,9 @@ impl Cluster {
     /// # Errors
     /// See [`Error`]. An existing object is no error.
     pub async fn create_global<K: GlobalKind>(&self, manager: FieldManager, object: &K) -> Result<Created<K>, Error> {
-        let api: Api<K> = Api::all(self.client());
-        let (name, parameters) = (object.name_any(), written_by(manager));
-        let subject = Subject::of::<K>();
-        let made = self.call(&subject, Verb::Create, &name, || api.create(&parameters, object));
-        match made.await {
+        let name = object.name_any();
+        let request = body(object).and_then(|body| path::<K>().create(&written_by(manager), body));
+        match self.call(&Subject::of::<K>(), Verb::Create, &name, request).await {
             Ok(made) => Ok(Created::Made(made)),
             Err(error) if error.fault == Fault::AlreadyExists => Ok(Created::Exists),
             Err(error) => Err(error),
@@ -60,13 +59,8 @@ impl Cluster {
         name: &str,
         object: &Value,
     ) -> Result<K, Error> {
-        let api: Api<K> = Api::all(self.client());
-        let parameters = applying(manager.0);
-        let patch = Patch::Apply(object);
-        self.call(&Subject::of::<K>(), Verb::Patch, name, || {
-            api.patch(name, &parameters, &patch)
-        })
-        .await
+        let request = path::<K>().patch(name, &applying(manager.0), &Patch::Apply(object));
+        self.call(&Subject::of::<K>(), Verb::Patch, name, request).await
     }
 
     /// Replaces a subresource of an object, such as `approval`, if the object has not changed since it was read.
@@ -79,13 +73,11 @@ impl Cluster {
         part: &'static str,
         object: &K,
     ) -> Result<K, Error> {
-        let api: Api<K> = Api::all(self.client());
-        let (name, parameters) = (object.name_any(), written_by(manager));
-        let subject = Subject::of_part::<K>(part);
-        self.call(&subject, Verb::Update, &name, || {
-            api.replace_subresource(part, &name, &parameters, object)
-        })
-        .await
+        let name = object.name_any();
+        let request =
+            body(object).and_then(|body| path::<K>().replace_subresource(part, &name, &written_by(manager), body));
+        self.call(&Subject::of_part::<K>(part), Verb::Update, &name, request)
+            .await
     }
 
     /// Like [`Cluster::delete`].
@@ -93,25 +85,16 @@ impl Cluster {
     /// # Errors
     /// See [`Error`]. A missing object is no error.
     pub async fn delete_global<K: GlobalKind>(&self, object: &K) -> Result<(), Error> {
-        let api: Api<K> = Api::all(self.client());
         let name = object.name_any();
         let parameters = DeleteParams::background().preconditions(Preconditions {
             uid: object.meta().uid.clone(),
             resource_version: object.meta().resource_version.clone(),
         });
-        let subject = Subject::of::<K>();
-        let deleted = self.call(&subject, Verb::Delete, &name, || api.delete(&name, &parameters));
-        match deleted.await {
-            Ok(_) => Ok(()),
-            Err(error) if error.fault == Fault::NotFound => Ok(()),
-            Err(error) => Err(error),
-        }
+        let request = path::<K>().delete(&name, &parameters);
+        self.deleted(&Subject::of::<K>(), &name, request).await
     }
 }
 
-fn written_by(manager: FieldManager) -> PostParams {
-    PostParams {
-        dry_run: false,
-        field_manager: Some(manager.0.into()),
-    }
+fn path<K: GlobalKind>() -> Request {
+    Request::new(K::url_path(&(), None))
 }

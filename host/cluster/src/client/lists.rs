@@ -1,8 +1,10 @@
 //! Lists of objects, whole or only their metadata.
 
+use super::call::Built;
 use super::error::Subject;
-use super::{Cluster, Error, Kind, Verb};
-use kube::api::{Api, ListParams, ObjectMeta};
+use super::{Cluster, Error, Kind, Verb, path};
+use kube::api::{ListParams, ObjectMeta};
+use kube::core::{ObjectList, PartialObjectMeta};
 
 // === impl Cluster ===
 
@@ -50,10 +52,8 @@ impl Cluster {
     }
 
     async fn objects<K: Kind>(&self, namespace: &str, query: &ListParams, what: &str) -> Result<Vec<K>, Error> {
-        let api: Api<K> = self.api(namespace);
-        let list = self
-            .call(&Subject::of::<K>(), Verb::List, what, || api.list(query))
-            .await?;
+        let request = path::<K>(namespace).list(query);
+        let list: ObjectList<K> = self.call(&Subject::of::<K>(), Verb::List, what, request).await?;
         Ok(list.items)
     }
 
@@ -63,10 +63,18 @@ impl Cluster {
         query: &ListParams,
         what: &str,
     ) -> Result<Vec<ObjectMeta>, Error> {
-        let api: Api<K> = self.api(namespace);
-        let list = self
-            .call(&Subject::of::<K>(), Verb::List, what, || api.list_metadata(query))
-            .await?;
+        let request = path::<K>(namespace).list_metadata(query);
+        self.all_metadata_of(&Subject::of::<K>(), what, request).await
+    }
+
+    /// Only the metadata of a list.
+    pub(super) async fn all_metadata_of(
+        &self,
+        subject: &Subject,
+        what: &str,
+        request: Built,
+    ) -> Result<Vec<ObjectMeta>, Error> {
+        let list: ObjectList<PartialObjectMeta> = self.call(subject, Verb::List, what, request).await?;
         Ok(list.items.into_iter().map(|object| object.metadata).collect())
     }
 }

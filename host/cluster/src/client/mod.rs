@@ -4,6 +4,7 @@
 //! kube waits for ever and retries 15 times; a call without an answer would block its object until the operator
 //! restarts. All writes of all controllers use this module, so that they are counted and limited in one place.
 
+mod call;
 mod connect;
 mod discovery;
 mod dynamic;
@@ -32,18 +33,21 @@ pub use object::{AnyObject, ManagedFields};
 pub use resource::resource;
 pub use watch_backoff::WatchBackoff;
 
+use call::body;
 use error::Subject;
 pub use events::{Events, Notice};
 pub(crate) use outage::Outage;
 
-use crate::metrics::{ApiCall, Metrics, Outcome};
+use crate::metrics::Metrics;
 use boson_pipeline::bundle::kinds::Kind as AdditionalKind;
 use k8s_openapi::api::core::v1::Namespace;
-use kube::api::{Api, DeleteParams, ObjectMeta, Patch, PatchParams, PostParams, Preconditions, ValidationDirective};
+use kube::api::{
+    DeleteParams, GetParams, ObjectMeta, Patch, PatchParams, PostParams, Preconditions, ValidationDirective,
+};
+use kube::core::Request;
 use serde::Serialize;
-use std::future::Future;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Longest wait for one answer. Watches are bounded by kube's own idle timeout instead.
 pub const ANSWER: Duration = Duration::from_secs(10);
@@ -156,9 +160,8 @@ impl Cluster {
     /// # Errors
     /// See [`Error`]. A missing object is no error.
     pub async fn get<K: Kind>(&self, namespace: &str, name: &str) -> Result<Option<K>, Error> {
-        let api: Api<K> = self.api(namespace);
-        self.call(&Subject::of::<K>(), Verb::Get, name, || api.get_opt(name))
-            .await
+        let request = path::<K>(namespace).get(name, &GetParams::default());
+        self.find(&Subject::of::<K>(), name, request).await
     }
 
     /// The namespace itself.
@@ -166,9 +169,7 @@ impl Cluster {
     /// # Errors
     /// See [`Error`]. A missing namespace is no error.
     pub async fn namespace(&self, name: &str) -> Result<Option<Namespace>, Error> {
-        let api: Api<Namespace> = Api::all(self.client.clone());
-        self.call(&Subject::of::<Namespace>(), Verb::Get, name, || api.get_opt(name))
-            .await
+        self.get_global(name).await
     }
 
     /// Creates an object that must not exist yet.
@@ -177,24 +178,11 @@ impl Cluster {
     /// See [`Error`]. An existing object is no error.
     pub async fn create<K: Kind>(&self, manager: FieldManager, object: &K) -> Result<Created<K>, Error> {
         let (namespace, name) = place(object)?;
-        let api: Api<K> = self.api(namespace);
-        let parameters = PostParams {
-            dry_run: false,
-            field_manager: Some(manager.0.into()),
-        };
-        match self
-            .call(&Subject::of::<K>(), Verb::Create, name, || {
-                api.create(&parameters, object)
-            })
-            .await
-        {
-            Ok(made) => {
-                written::note(&K::kind(&()), name, Some(made.meta().clone()));
-                Ok(Created::Made(made))
-            }
+        let request = body(object).and_then(|body| path::<K>(namespace).create(&written_by(manager), body));
+        match self.call(&Subject::of::<K>(), Verb::Create, name, request).await {
             // Also if our first try succeeded and only its answer was lost.
             Err(error) if error.fault == Fault::AlreadyExists => Ok(Created::Exists),
-            Err(error) => Err(error),
+            made => noted(name, made).map(Created::Made),
         }
     }
 
@@ -208,17 +196,8 @@ impl Cluster {
             // The API server would replace any version.
             return Err(Error::of(&Subject::of::<K>(), Verb::Update, name, Fault::Conflict));
         }
-        let api: Api<K> = self.api(namespace);
-        let parameters = PostParams {
-            dry_run: false,
-            field_manager: Some(manager.0.into()),
-        };
-        let replaced = self
-            .call(&Subject::of::<K>(), Verb::Update, name, || {
-                api.replace(name, &parameters, object)
-            })
-            .await;
-        noted(name, replaced)
+        let request = body(object).and_then(|body| path::<K>(namespace).replace(name, &written_by(manager), body));
+        noted(name, self.call(&Subject::of::<K>(), Verb::Update, name, request).await)
     }
 
     /// Server-side apply: sets these fields, and removes fields that this manager set before and no longer sets.
@@ -235,15 +214,8 @@ impl Cluster {
     /// See [`Error`].
     pub async fn apply_as<K: Kind>(&self, manager: &str, object: &K) -> Result<K, Error> {
         let (namespace, name) = place(object)?;
-        let api: Api<K> = self.api(namespace);
-        let parameters = applying(manager);
-        let patch = Patch::Apply(object);
-        let applied = self
-            .call(&Subject::of::<K>(), Verb::Patch, name, || {
-                api.patch(name, &parameters, &patch)
-            })
-            .await;
-        noted(name, applied)
+        let request = path::<K>(namespace).patch(name, &applying(manager), &Patch::Apply(object));
+        noted(name, self.call(&Subject::of::<K>(), Verb::Patch, name, request).await)
     }
 
     /// Merges members into an object, if it has not changed: `resource_version` is part of what is sent.
@@ -257,7 +229,6 @@ impl Cluster {
         members: serde_json::Value,
     ) -> Result<K, Error> {
         let (namespace, name) = place(object)?;
-        let api: Api<K> = self.api(namespace);
         let mut patch = members;
         patch.set_resource_version(object.meta().resource_version.as_deref());
         patch.set_uid(object.meta().uid.as_deref());
@@ -265,13 +236,8 @@ impl Cluster {
             field_manager: Some(manager.0.into()),
             ..PatchParams::default()
         };
-        let patch = Patch::Merge(patch);
-        let merged = self
-            .call(&Subject::of::<K>(), Verb::Patch, name, || {
-                api.patch(name, &parameters, &patch)
-            })
-            .await;
-        noted(name, merged)
+        let request = path::<K>(namespace).patch(name, &parameters, &Patch::Merge(patch));
+        noted(name, self.call(&Subject::of::<K>(), Verb::Patch, name, request).await)
     }
 
     /// Sets the status of an object that has not changed since it was read.
@@ -285,7 +251,6 @@ impl Cluster {
         status: &impl Serialize,
     ) -> Result<K, Error> {
         let (namespace, name) = place(object)?;
-        let api: Api<K> = self.api(namespace);
         // A replaced object of the same name must not get the status of the old one.
         let metadata = ObjectMeta {
             name: Some(name.into()),
@@ -299,10 +264,8 @@ impl Cluster {
             field_manager: Some(manager.0.into()),
             ..PatchParams::default()
         };
-        self.call(&Subject::of::<K>(), Verb::Patch, name, || {
-            api.patch_status(name, &parameters, &patch)
-        })
-        .await
+        let request = path::<K>(namespace).patch_subresource("status", name, &parameters, &patch);
+        self.call(&Subject::of::<K>(), Verb::Patch, name, request).await
     }
 
     /// Deletes exactly this object: not a later one of the same name, nor one that has changed since it was read.
@@ -311,69 +274,24 @@ impl Cluster {
     /// See [`Error`]; [`Fault::Conflict`] if it is another object or has changed. A missing object is no error.
     pub async fn delete<K: Kind>(&self, object: &K) -> Result<(), Error> {
         let (namespace, name) = place(object)?;
-        let api: Api<K> = self.api(namespace);
         let parameters = DeleteParams::background().preconditions(Preconditions {
             uid: object.meta().uid.clone(),
             resource_version: object.meta().resource_version.clone(),
         });
-        match self
-            .call(&Subject::of::<K>(), Verb::Delete, name, || {
-                api.delete(name, &parameters)
-            })
-            .await
-        {
-            Ok(_) => {
-                written::note(&K::kind(&()), name, None);
-                Ok(())
-            }
-            Err(error) if error.fault == Fault::NotFound => Ok(()),
-            Err(error) => Err(error),
-        }
+        let request = path::<K>(namespace).delete(name, &parameters);
+        self.deleted(&Subject::of::<K>(), name, request).await
     }
+}
 
-    fn api<K: Kind>(&self, namespace: &str) -> Api<K> {
-        Api::namespaced(self.client.clone(), namespace)
-    }
+/// The objects of a kind in a namespace.
+fn path<K: Kind>(namespace: &str) -> Request {
+    Request::new(K::url_path(&(), Some(namespace)))
+}
 
-    /// One call with its retries.
-    async fn call<T, F>(&self, subject: &Subject, verb: Verb, name: &str, start: impl Fn() -> F) -> Result<T, Error>
-    where
-        F: Future<Output = Result<T, kube::Error>>,
-    {
-        let mut tries = 0;
-        loop {
-            let began = Instant::now();
-            let result = match tokio::time::timeout(self.answer, start()).await {
-                Ok(answer) => answer.map_err(|error| Error::from_kube(subject, verb, name, &error)),
-                Err(_) => Err(Error::of(subject, verb, name, Fault::NoAnswer(self.answer))),
-            };
-            self.count(subject, verb, &result, began.elapsed());
-            self.outage.note(result.as_ref().map(drop));
-            let Err(error) = result else { return result };
-            let Some(pause) = retry::pause(&error.fault, tries) else {
-                return Err(error);
-            };
-            tracing::debug!(
-                verb = verb.as_str(),
-                kind = error.kind,
-                fault = error.fault.word(),
-                "tried again"
-            );
-            tokio::time::sleep(pause).await;
-            tries += 1;
-        }
-    }
-
-    fn count<T>(&self, subject: &Subject, verb: Verb, result: &Result<T, Error>, took: Duration) {
-        let call = ApiCall {
-            verb: verb.as_str(),
-            kind: subject.kind.clone(),
-            outcome: result
-                .as_ref()
-                .map_or_else(|error| Outcome(error.fault.word()), |_| Outcome("ok")),
-        };
-        self.metrics.api_calls.get_or_create(&call).inc();
-        self.metrics.api_seconds.observe(took.as_secs_f64());
+fn written_by(manager: FieldManager) -> PostParams {
+    PostParams {
+        dry_run: false,
+        field_manager: Some(manager.0.into()),
     }
 }
 
