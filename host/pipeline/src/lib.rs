@@ -7,6 +7,7 @@ pub mod changes;
 pub mod cloud_config;
 pub mod codes;
 pub mod convert;
+pub mod deployment_diff;
 pub mod diagnostic;
 pub mod difference;
 pub mod encoding;

@@ -44,6 +44,12 @@ pub fn index(job: &Tree, nth: usize) -> Option<u32> {
         .and_then(|index| u32::try_from(index).ok())
 }
 
+/// `spec.az` of the job's instance number `nth`.
+pub fn az(job: &Tree, nth: usize) -> Option<String> {
+    let instance = quarks(job)?.items("instances").get(nth)?;
+    instance.str("az").map(str::to_string)
+}
+
 /// The bound properties, without the property `quarks`, which is for the conversion only.
 fn properties(job: &Tree) -> Tree {
     let Some(Tree::Object(all)) = job.get("properties") else {

@@ -27,6 +27,7 @@ mod copies;
 mod costs;
 pub mod filling;
 mod gather;
+pub mod instance_files;
 pub mod job_sources;
 pub mod link_secrets;
 mod merge;
@@ -55,6 +56,7 @@ pub use rendering::Failure;
 pub use target::Target;
 pub use transform::{Overview, has_hooks, is_skipped_check, transform};
 
+use self::instance_files::{GroupFiles, InstanceFiles};
 use crate::bundle::{Bundle, Permissions};
 use crate::diagnostic::Diagnostic;
 use crate::plain;
@@ -99,6 +101,8 @@ pub struct Conversion {
     pub diagnostics: Vec<Diagnostic>,
     /// Rendered documents that diagnostics name. They may hold secrets, so only places are shown, no excerpts.
     pub rendered: Vec<yaml::Document>,
+    /// What the instances of each group render; none if the conversion failed.
+    pub files: Vec<GroupFiles>,
 }
 
 /// The conversion failed; the diagnostics say why.
@@ -113,6 +117,7 @@ pub fn convert(stages: &dyn Stages, inputs: &Inputs<'_>, progress: &dyn Fn(&str)
         inputs,
         diagnostics: Vec::new(),
         rendered: Vec::new(),
+        files: Vec::new(),
     };
     let result = run.objects(progress).map_err(|errors| {
         // Errors first, so that no user has to scroll past two hundred warnings.
@@ -123,6 +128,7 @@ pub fn convert(stages: &dyn Stages, inputs: &Inputs<'_>, progress: &dyn Fn(&str)
         result,
         diagnostics: run.diagnostics,
         rendered: run.rendered,
+        files: run.files,
     }
 }
 
@@ -154,6 +160,7 @@ struct Run<'a> {
     inputs: &'a Inputs<'a>,
     diagnostics: Vec<Diagnostic>,
     rendered: Vec<yaml::Document>,
+    files: Vec<GroupFiles>,
 }
 
 /// The instance groups of a deployment, resolved.
@@ -171,6 +178,8 @@ struct Groups {
     resolved: Vec<ResolvedGroup>,
     /// Their jobs; none of a group that cannot be rendered.
     jobs: Vec<Option<Vec<JobFiles>>>,
+    /// What their instances render.
+    files: Vec<Vec<InstanceFiles>>,
     /// Errors of the others.
     errors: Vec<Diagnostic>,
 }
@@ -237,7 +246,12 @@ impl Run<'_> {
         )?;
         let plain = self.lower(objects, &names, &groups.resolved, secrets)?;
         let whole = Bundle::of_host(inputs.deployment).with_kinds(inputs.permissions.kinds());
-        link_secrets::add(whole, plain, links)
+        let objects = link_secrets::add(whole, plain, links)?;
+        let each = groups.resolved.into_iter().zip(groups.files);
+        self.files = each
+            .map(|(resolved, instances)| GroupFiles { resolved, instances })
+            .collect();
+        Ok(objects)
     }
 
     /// The resolved groups, and the Secrets that are made from them.
@@ -290,6 +304,7 @@ impl Run<'_> {
         match rendered {
             Ok(rendered) => {
                 self.rendered = rendered.documents;
+                groups.files = rendered.files;
                 let mut failures = Vec::new();
                 for jobs in rendered.groups {
                     groups.jobs.push(jobs.map_err(|failure| failures.push(failure)).ok());

@@ -1,5 +1,6 @@
 //! The step that renders the templates of all groups, and applies the groups' operations on what was rendered.
 
+use super::instance_files::InstanceFiles;
 use super::pre_render_ops;
 use super::rendering::{self, Failure};
 use crate::diagnostic::Diagnostic;
@@ -21,6 +22,8 @@ pub enum Origin<'a> {
 pub struct Rendered {
     /// For each group its jobs with their rendered BPM configuration, in order, or why it cannot be rendered.
     pub groups: Vec<Result<Vec<JobFiles>, Failure>>,
+    /// The files of the instances of each group.
+    pub files: Vec<Vec<InstanceFiles>>,
     /// The rendered BPM configuration, which later diagnostics may name. It may hold secrets.
     pub documents: Vec<yaml::Document>,
 }
@@ -49,6 +52,7 @@ pub fn render(
     }
     Ok(Rendered {
         groups: rendering.groups,
+        files: rendering.files,
         documents: rendering.documents,
     })
 }

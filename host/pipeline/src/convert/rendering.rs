@@ -7,6 +7,7 @@ use super::context::{self, POD_IP};
 use super::copies::{self, AliasFiles, BpmFiles};
 use super::costs;
 use super::filling::{self, Filled};
+use super::instance_files::{self, FileDigest, InstanceFiles};
 use super::parallel;
 use super::selection::{self, Selection, is_about};
 use crate::convert::codes;
@@ -17,7 +18,7 @@ use crate::scrub::Filter;
 use crate::stage::{JobFiles, Rendered, ResolvedGroup, Stages, Template};
 use crate::yaml;
 use boson_document::{Tree, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Placeholder for the pod's address in files that are rendered only to find errors; it is BOSH's.
@@ -41,12 +42,16 @@ struct Outcome {
     /// The rendered alias file.
     aliases: Option<Rendered>,
     diagnostics: Vec<Diagnostic>,
+    /// What was rendered, by the name of its template.
+    digests: BTreeMap<String, FileDigest>,
     /// Fuel that its templates used.
     fuel: u64,
 }
 
 /// Result of rendering all groups.
 pub(super) struct Rendering {
+    /// The files of the instances of each group.
+    pub(super) files: Vec<Vec<InstanceFiles>>,
     /// The jobs of each group, in order, or the errors of the group.
     pub(super) groups: Vec<Result<Vec<JobFiles>, Failure>>,
     /// Warnings about the groups that can be rendered.
@@ -125,6 +130,7 @@ pub(super) fn render(
     warnings.extend(unchecked(&attempt.work));
     warnings.extend(costs::warnings(&attempt.costs()));
     Ok(Rendering {
+        files: attempt.files(groups.len()),
         groups: each,
         warnings,
         documents,
@@ -211,6 +217,35 @@ impl<'a> Attempt<'a> {
             }
         }
         (diagnostics, failed)
+    }
+
+    /// The files of the instances of each group. What does not depend on the instance was rendered for the first only.
+    fn files(&self, groups: usize) -> Vec<Vec<InstanceFiles>> {
+        let mut all: Vec<Vec<InstanceFiles>> = vec![Vec::new(); groups];
+        let each = self.work.iter().zip(&self.outcomes);
+        for (one, outcome) in each.filter(|(one, _)| !one.hypothetical) {
+            let Some(instances) = all.get_mut(one.group) else {
+                continue;
+            };
+            if instances.len() <= one.nth {
+                instances.resize_with(one.nth + 1, InstanceFiles::default);
+            }
+            let mut files = BTreeMap::new();
+            for file in &one.files.templates {
+                let path = instance_files::path(one.files, file);
+                let rendered = outcome.digests.get(&one.files.template_name(file)).copied();
+                let as_on_first = || instances.first()?.files.get(&path).copied();
+                let digest = rendered.or_else(as_on_first);
+                let digest = digest.unwrap_or_else(|| instance_files::digest(file, &file.text));
+                files.insert(path, digest);
+            }
+            if let Some(instance) = instances.get_mut(one.nth) {
+                instance.index = one.index().unwrap_or_default();
+                instance.az = context::az(one.job, one.nth);
+                instance.files.extend(files);
+            }
+        }
+        all
     }
 
     fn alias_files(&self) -> AliasFiles {
@@ -318,6 +353,7 @@ fn run(stages: &dyn Stages, filter: Filter<'_>, work: &Work<'_>) -> Outcome {
     if let Some(context) = work.context(ANY_IP).filter(|_| !selected.others.is_empty()) {
         let filled = filling::fill(stages, work.of(), &selected.others, &context, filter);
         outcome.aliases = alias_files::among(&filled.files, work.files);
+        outcome.digests.extend(digests(work.files, &filled.files));
         let about_bpm = |diagnostic: &Diagnostic| selected.is_about_bpm(diagnostic, work.files);
         outcome.diagnostics.extend(
             filled
@@ -329,6 +365,7 @@ fn run(stages: &dyn Stages, filter: Filter<'_>, work: &Work<'_>) -> Outcome {
     if let Some((context, bpm)) = work.context(POD_IP).zip(selected.bpm) {
         let mut filled = bpm_file(stages, filter, work, (&selected.before_bpm, bpm), &context);
         explain_ip(&mut filled.diagnostics, work.files);
+        outcome.digests.extend(digests(work.files, &filled.files));
         let file = filled.files.into_iter().next();
         outcome.bpm = work.index().zip(if by_monit { file.map(as_bpm) } else { file });
         outcome.diagnostics.extend(filled.diagnostics);
@@ -337,6 +374,16 @@ fn run(stages: &dyn Stages, filter: Filter<'_>, work: &Work<'_>) -> Outcome {
         outcome.diagnostics.iter_mut().for_each(forgive);
     }
     outcome
+}
+
+/// The digests of rendered files, by the names of their templates.
+fn digests(job: &Job, rendered: &[Rendered]) -> Vec<(String, FileDigest)> {
+    let digest = |rendered: &Rendered| {
+        let mut templates = job.templates.iter();
+        let file = templates.find(|file| job.template_name(file) == rendered.name)?;
+        Some((rendered.name.clone(), instance_files::digest(file, &rendered.content)))
+    };
+    rendered.iter().filter_map(digest).collect()
 }
 
 /// A rendered monit file, as a document in place of bpm.yml: the bpm stage reads it.

@@ -37,7 +37,7 @@ pub use codes::ALL as CODES;
 pub use marks::{Mark, Span};
 pub use sent::as_sent;
 pub use weight::weight;
-pub use writer::{write, write_manifest};
+pub use writer::{write, write_as_psych, write_manifest};
 
 use crate::diagnostic::Diagnostic;
 use boson_document::{Pointer, Tree};

@@ -196,3 +196,22 @@ pub fn format_float(value: f64) -> String {
     }
     format!("{value}")
 }
+
+/// Formats a finite float like Ruby's `Float#to_s`.
+pub(super) fn format_float_as_ruby(value: f64) -> String {
+    let scientific = format!("{value:e}");
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let point = |text: &str| {
+        if text.contains('.') {
+            text.to_string()
+        } else {
+            format!("{text}.0")
+        }
+    };
+    if (-4..16).contains(&exponent) {
+        return point(&format!("{value}"));
+    }
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{}e{sign}{:02}", point(mantissa), exponent.abs())
+}

@@ -20,9 +20,16 @@ impl Lines {
         self.end_word();
     }
 
+    /// Of a text with line breaks, all are at its end.
     pub(super) fn single_quoted(&mut self, text: &str, indent: usize, fold: bool) {
         self.indicator("'", false);
-        self.folded(text, fold.then_some(indent), true);
+        let words = text.trim_end_matches('\n');
+        self.folded(words, fold.then_some(indent), true);
+        if words.len() < text.len() {
+            // A single line break would be read as a space.
+            (0..=text.len() - words.len()).for_each(|_| self.line_break());
+            self.indent(indent);
+        }
         self.put("'");
         self.end_word();
     }

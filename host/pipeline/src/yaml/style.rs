@@ -1,5 +1,6 @@
 //! How a string is written so that its readers read the same string: plain, quoted or as a block.
 
+use super::psych;
 use super::scalar::Scalar;
 
 /// The readers that must read the same string.
@@ -49,6 +50,51 @@ pub(super) fn of_string(text: &str, key: bool, readers: Readers) -> Style {
         (_, true) => Style::Single,
         _ => Style::Double,
     }
+}
+
+/// The style of a string in Psych's `to_yaml`: what `visit_String` asks for, if libyaml can write the string that way.
+pub(super) fn of_psych(text: &str, key: bool) -> Style {
+    let shape = Shape::of(text);
+    let rest = text.split_once('\n').map(|(_, rest)| rest);
+    let style = if rest.is_some_and(|rest| !matches!(rest, "" | "\n")) {
+        Style::Literal
+    } else if matches!(text, "y" | "Y" | "n" | "N") || begins_with_sign(text) {
+        Style::Double
+    } else if psych::resolve(text) != Scalar::String || is_no_octal(text) {
+        Style::Single
+    } else {
+        Style::Plain
+    };
+    match style {
+        _ if key && is_multiline(text) => Style::Double,
+        Style::Literal if !shape.block || key => Style::Double,
+        Style::Plain if shape.plain && !(key && text.is_empty()) => Style::Plain,
+        Style::Plain | Style::Single if shape.single => Style::Single,
+        Style::Plain | Style::Single => Style::Double,
+        style => style,
+    }
+}
+
+/// `^[^[:word:]][^"]*$`
+fn begins_with_sign(text: &str) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let begins = |start: usize| {
+        let mut chars = text[start..].chars();
+        let rest = chars.next().filter(|c| !is_word(*c)).map(|_| chars.as_str());
+        rest.is_some_and(|rest| rest.chars().find(|c| matches!(c, '"' | '\n')) != Some('"'))
+    };
+    let after_breaks = text.match_indices('\n').map(|(at, _)| at + 1);
+    std::iter::once(0).chain(after_breaks).any(begins)
+}
+
+/// `\A0[0-7]*[89]`
+fn is_no_octal(text: &str) -> bool {
+    let digits = text.strip_prefix('0');
+    digits.is_some_and(|digits| {
+        digits
+            .trim_start_matches(|c| matches!(c, '0'..='7'))
+            .starts_with(['8', '9'])
+    })
 }
 
 /// Strings in which libyaml finds line breaks.

@@ -1,8 +1,9 @@
-//! Writes documents in the layout of yaml.v2: two columns a level, list items below their key, long lines folded.
+//! Writes documents in the layout of libyaml, which yaml.v2 and Psych share: two columns a level, list items below their
+//! key, long lines folded.
 
 use super::lines::Lines;
 use super::order::{self, Key};
-use super::scalar::format_float;
+use super::scalar::{format_float, format_float_as_ruby};
 use super::style::{self, Readers, Style};
 use boson_document::{Map, Number, Tree, escape};
 
@@ -35,12 +36,28 @@ pub fn write_manifest(objects: &[Tree]) -> String {
     writer.lines.into_text()
 }
 
+/// The text of a document, byte for byte as Ruby's `to_yaml` writes it without its first line `---`. Members keep their
+/// order.
+///
+/// Differences: U+2028 and U+2029, and dates that do not exist, are quoted in another way.
+pub fn write_as_psych(tree: &Tree) -> String {
+    let mut writer = Writer::new(Order::Psych);
+    writer.document(tree);
+    if writer.is_open_ended {
+        writer.lines.put("...");
+        writer.lines.line_break();
+    }
+    writer.lines.into_text()
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Order {
     /// The order and layout of yaml.v2.
     Sorted,
     /// The original order, for people who know Kubernetes' manifests.
     Given,
+    /// The original order, in the layout of Psych.
+    Psych,
 }
 
 /// The position of a value.
@@ -56,6 +73,8 @@ enum Context {
 struct Writer {
     order: Order,
     lines: Lines,
+    /// The last block of lines ends with empty ones: libyaml then marks the end of the document, also if more followed.
+    is_open_ended: bool,
 }
 
 // === impl Writer ===
@@ -65,6 +84,7 @@ impl Writer {
         Self {
             order,
             lines: Lines::new(),
+            is_open_ended: false,
         }
     }
 
@@ -76,6 +96,7 @@ impl Writer {
     /// `indent`: indentation of the parent; `None` at the root.
     fn value(&mut self, tree: &Tree, context: Context, indent: Option<usize>) {
         match tree {
+            Tree::Null if self.order == Order::Psych => self.psych_null(context),
             Tree::Null => self.lines.word("null"),
             Tree::Bool(value) => self.lines.word(if *value { "true" } else { "false" }),
             Tree::Number(number) if number.is_integer() => self.lines.word(number.text()),
@@ -91,9 +112,17 @@ impl Writer {
         }
     }
 
+    fn psych_null(&mut self, context: Context) {
+        match context {
+            Context::Key => self.lines.word("''"),
+            _ => self.lines.end_word(),
+        }
+    }
+
     fn float(&mut self, number: &Number) {
         let text = match self.order {
             Order::Sorted => format_float(number.as_f64()),
+            Order::Psych => return self.lines.word(&format_float_as_ruby(number.as_f64())),
             Order::Given => number.text().to_string(),
         };
         match text.split_once(['e', 'E']) {
@@ -122,7 +151,7 @@ impl Writer {
             Order::Sorted => order::sorted(map)
                 .iter()
                 .for_each(|(key, value)| self.member(key, value, indent)),
-            Order::Given => map
+            Order::Given | Order::Psych => map
                 .iter()
                 .for_each(|(name, value)| self.member(&Key::of(name), value, indent)),
         }
@@ -145,21 +174,28 @@ impl Writer {
     fn key(&mut self, key: &Key<'_>, context: Context, indent: usize) {
         match key {
             // Psych merges even a quoted key. yaml.v2 leaves it plain, and so loses the member when it reads it again.
-            Key::Text("<<") => self.lines.word("!!str \"<<\""),
+            Key::Text("<<") if self.order != Order::Psych => self.lines.word("!!str \"<<\""),
             Key::Text(text) => self.string(text, context, Some(indent)),
             Key::Other(tree) => self.value(tree, context, Some(indent)),
         }
     }
 
     fn string(&mut self, text: &str, context: Context, indent: Option<usize>) {
+        if text == "<<" && self.order == Order::Psych {
+            return self.lines.word("!!str '<<'");
+        }
         let key = context == Context::Key;
-        let fold = !key && self.order == Order::Sorted;
+        let fold = !key && self.order != Order::Given;
         let indent = indent.map_or(INDENT, |indent| indent + INDENT);
-        let readers = match self.order {
-            Order::Sorted => Readers::YamlV2,
-            Order::Given => Readers::All,
+        let style = match self.order {
+            Order::Sorted => style::of_string(text, key, Readers::YamlV2),
+            Order::Given => style::of_string(text, key, Readers::All),
+            Order::Psych => style::of_psych(text, key),
         };
-        match style::of_string(text, key, readers) {
+        if style == Style::Literal {
+            self.is_open_ended = text.ends_with("\n\n");
+        }
+        match style {
             Style::Plain => self.lines.plain(text, indent, fold),
             Style::Single => self.lines.single_quoted(text, indent, fold),
             Style::Double => self.lines.double_quoted(text, indent, fold),
@@ -186,5 +222,20 @@ fn signed(power: &str) -> String {
         power.to_string()
     } else {
         format!("+{power}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `tests/psych.json`: values, and their texts as `to_yaml(indent: 2)` of Psych 5 with libyaml 0.2.5 wrote them.
+    #[test]
+    fn documents_are_written_as_ruby_writes_them() {
+        let recorded = boson_document::json::parse(include_str!("../../tests/psych.json")).unwrap();
+        let cases = recorded.as_array().unwrap().iter();
+        let written = cases.map(|case| (write_as_psych(case.get("value").unwrap()), case.str("text").unwrap()));
+        let wrong: Vec<_> = written.filter(|(written, wanted)| written != wanted).collect();
+        assert_eq!(wrong, []);
     }
 }

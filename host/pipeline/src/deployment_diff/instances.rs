@@ -1,0 +1,337 @@
+//! Which instances a change creates, restarts and deletes, in which order, and why. Pure: the same for files and for a
+//! controller.
+
+use super::{causes, shape};
+use crate::convert::instance_files::{GroupFiles, InstanceFiles};
+use boson_document::Tree;
+use boson_manifest::labels;
+use boson_manifest::names::{LABEL_LIMIT, cut, label};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A finished conversion, with objects of the operator.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Side<'t> {
+    /// Its objects.
+    pub objects: &'t [Tree],
+    /// What the instances of each group render, in the order of the manifest.
+    pub groups: &'t [GroupFiles],
+}
+
+/// What happens with an instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Only the new conversion has it.
+    Create,
+    /// Its pod is replaced.
+    Restart,
+    /// Only the old conversion has it.
+    Delete,
+}
+
+/// An instance that a change touches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InstanceChange {
+    /// The instance group.
+    pub group: String,
+    /// `spec.az`.
+    pub az: Option<String>,
+    /// `spec.index`.
+    pub index: u32,
+    /// What happens.
+    pub action: Action,
+    /// None of a new or deleted instance.
+    pub reasons: Vec<Reason>,
+}
+
+/// Why an instance restarts. Names only, no values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// Files of a job differ.
+    Files {
+        /// Name of the job.
+        job: String,
+        /// Below the directory of the job.
+        files: Vec<String>,
+        /// The properties, links and parts of `spec` of the job that differ, and so may be the cause.
+        causes: Vec<String>,
+    },
+    /// Members of the pod template differ.
+    Pod(Vec<String>),
+    /// Claims of persistent disks differ.
+    Disks(Vec<String>),
+    /// The files of another instance of the group differ, and the group has no disks: it is replaced as a whole.
+    Group,
+}
+
+// === impl Action ===
+
+impl Action {
+    /// As programs read it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Restart => "restart",
+            Self::Delete => "delete",
+        }
+    }
+}
+
+/// The instances that a change touches, in the order of the update: groups that are gone, then the groups of the new
+/// manifest, each with its surplus instances first, then zone by zone.
+pub(super) fn instances(old: Side<'_>, new: Side<'_>) -> Vec<InstanceChange> {
+    let mut changes = Vec::new();
+    for group in old.groups.iter().filter(|group| find(new, group).is_none()) {
+        changes.extend(of_group((old, Some(group)), (new, None)));
+    }
+    for group in new.groups {
+        changes.extend(of_group((old, find(old, group)), (new, Some(group))));
+    }
+    changes
+}
+
+fn find<'t>(side: Side<'t>, group: &GroupFiles) -> Option<&'t GroupFiles> {
+    side.groups
+        .iter()
+        .find(|other| other.resolved.name == group.resolved.name)
+}
+
+/// A zone, and the number of the instance in it: what a pod keeps.
+type Slot<'t> = (Option<&'t str>, usize);
+
+fn slots(group: Option<&GroupFiles>) -> BTreeMap<Slot<'_>, (usize, &InstanceFiles)> {
+    let mut slots = BTreeMap::new();
+    let mut counts: BTreeMap<Option<&str>, usize> = BTreeMap::new();
+    for (nth, instance) in group.into_iter().flat_map(|group| &group.instances).enumerate() {
+        let ordinal = counts.entry(instance.az.as_deref()).or_default();
+        slots.insert((instance.az.as_deref(), *ordinal), (nth, instance));
+        *ordinal += 1;
+    }
+    slots
+}
+
+type Of<'t> = (Side<'t>, Option<&'t GroupFiles>);
+
+fn of_group((old_side, old): Of<'_>, (new_side, new): Of<'_>) -> Vec<InstanceChange> {
+    let Some(named) = new.or(old) else {
+        return Vec::new();
+    };
+    let name = named.resolved.name.as_str();
+    let (before, after) = (set_of(old_side, name), set_of(new_side, name));
+    if before.is_none() && after.is_none() {
+        // An errand has no instances that run.
+        return Vec::new();
+    }
+    let (was, is) = (slots(old), slots(new));
+    let change = |instance: &InstanceFiles, action, reasons| InstanceChange {
+        group: name.to_string(),
+        az: instance.az.clone(),
+        index: instance.index,
+        action,
+        reasons,
+    };
+    let surplus = was.iter().filter(|(slot, _)| !is.contains_key(*slot));
+    let mut surplus: Vec<_> = surplus
+        .map(|(_, (_, one))| change(one, Action::Delete, Vec::new()))
+        .collect();
+    surplus.sort_by_key(|one| std::cmp::Reverse(one.index));
+    let of_shape = reasons_of_shape(before, after);
+    let mut touched = Vec::new();
+    for (slot, (nth, instance)) in &is {
+        let (action, reasons) = match (was.get(slot), old, new) {
+            (Some((old_nth, old_one)), Some(old), Some(new)) => {
+                let jobs = (causes::jobs(old, *old_nth), causes::jobs(new, *nth));
+                let files = reasons_of_files(old_one, instance, &jobs);
+                (Action::Restart, files.into_iter().chain(of_shape.clone()).collect())
+            }
+            _ => (Action::Create, Vec::new()),
+        };
+        touched.push(change(instance, action, reasons));
+    }
+    if after.is_some_and(|set| !has_disks(set)) {
+        together(&mut touched);
+    }
+    touched.retain(|one| one.action == Action::Create || !one.reasons.is_empty());
+    let bootstrap = is
+        .values()
+        .map(|(_, one)| one)
+        .min_by_key(|one| one.index)
+        .and_then(|one| one.az.clone());
+    touched.sort_by_key(|one| (one.az != bootstrap, one.az.clone(), one.index));
+    surplus.into_iter().chain(touched).collect()
+}
+
+/// A group without disks is handed over to a new version as a whole.
+fn together(instances: &mut [InstanceChange]) {
+    let is_touched = |one: &InstanceChange| one.action == Action::Restart && !one.reasons.is_empty();
+    if instances.iter().any(is_touched) {
+        for one in instances
+            .iter_mut()
+            .filter(|one| one.action == Action::Restart && one.reasons.is_empty())
+        {
+            one.reasons.push(Reason::Group);
+        }
+    }
+}
+
+/// The QuarksStatefulSet of a group.
+fn set_of<'t>(side: Side<'t>, group: &str) -> Option<&'t Tree> {
+    let value = cut(&label(group), "", LABEL_LIMIT);
+    let is_of_group = |object: &&Tree| {
+        let labels = object.get("metadata").and_then(|metadata| metadata.get("labels"));
+        object.str("kind") == Some("QuarksStatefulSet")
+            && labels.and_then(|labels| labels.str(labels::INSTANCE_GROUP_NAME)) == Some(value.as_str())
+    };
+    side.objects.iter().find(is_of_group)
+}
+
+fn template(set: &Tree) -> &Tree {
+    let spec = set.get("spec").and_then(|spec| spec.get("template")?.get("spec"));
+    spec.unwrap_or(&Tree::Null)
+}
+
+fn has_disks(set: &Tree) -> bool {
+    !template(set).items("volumeClaimTemplates").is_empty()
+}
+
+fn reasons_of_shape(old: Option<&Tree>, new: Option<&Tree>) -> Vec<Reason> {
+    let (Some(old), Some(new)) = (old.map(template), new.map(template)) else {
+        return Vec::new();
+    };
+    let pod = |template: &Tree| {
+        template
+            .get("template")
+            .and_then(|pod| pod.get("spec"))
+            .cloned()
+            .unwrap_or_default()
+    };
+    let claims = |template: &Tree| {
+        let claims = template.get("volumeClaimTemplates").cloned();
+        Tree::object().with("claims", claims.unwrap_or_else(|| Tree::Array(Vec::new())))
+    };
+    let of = |members: BTreeSet<String>, reason: fn(Vec<String>) -> Reason| {
+        (!members.is_empty()).then(|| reason(members.into_iter().collect()))
+    };
+    let pod = of(shape::members(&pod(old), &pod(new)), Reason::Pod);
+    let disks = of(shape::members(&claims(old), &claims(new)), Reason::Disks);
+    pod.into_iter().chain(disks).collect()
+}
+
+fn reasons_of_files(
+    old: &InstanceFiles,
+    new: &InstanceFiles,
+    (old_jobs, new_jobs): &(causes::Jobs, causes::Jobs),
+) -> Vec<Reason> {
+    let paths: BTreeSet<&String> = old.files.keys().chain(new.files.keys()).collect();
+    let mut by_job: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for path in paths
+        .into_iter()
+        .filter(|path| old.files.get(*path) != new.files.get(*path))
+    {
+        if let Some((job, file)) = path.split_once('/') {
+            by_job.entry(job).or_default().push(file.to_string());
+        }
+    }
+    let reason = |(job, files): (&str, Vec<String>)| Reason::Files {
+        job: job.to_string(),
+        files,
+        causes: causes::between(old_jobs.get(job), new_jobs.get(job)),
+    };
+    by_job.into_iter().map(reason).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stage::ResolvedGroup;
+    use boson_document::json::parse;
+
+    /// A group with instances in these zones, each with a file of this digest.
+    fn group(name: &str, instances: &[(&str, u8)]) -> GroupFiles {
+        let instance = |(index, (az, digest)): (u32, &(&str, u8))| InstanceFiles {
+            index,
+            az: Some((*az).to_string()),
+            files: [("app/config/a.yml".to_string(), [*digest; 32])].into(),
+        };
+        GroupFiles {
+            resolved: ResolvedGroup {
+                name: name.into(),
+                document: Tree::object(),
+            },
+            instances: (0..).zip(instances).map(instance).collect(),
+        }
+    }
+
+    fn set(group: &str, image: &str, claims: &str) -> Tree {
+        parse(&format!(
+            r#"{{"kind": "QuarksStatefulSet", "metadata": {{"labels": {{"{}": "{group}"}}}}, "spec": {{"template": {{"spec":
+                {{"volumeClaimTemplates": {claims}, "template": {{"spec": {{"image": "{image}"}}}}}}}}}}}}"#,
+            labels::INSTANCE_GROUP_NAME
+        ))
+        .unwrap()
+    }
+
+    fn found(old: (&[Tree], &[GroupFiles]), new: (&[Tree], &[GroupFiles])) -> Vec<String> {
+        let side = |(objects, groups)| Side { objects, groups };
+        let found = instances(side(old), side(new)).into_iter();
+        let text = |one: InstanceChange| {
+            let az = one.az.unwrap_or_default();
+            let kinds = one.reasons.iter().map(|reason| match reason {
+                Reason::Files { files, .. } => files.join(","),
+                Reason::Pod(members) | Reason::Disks(members) => members.join(","),
+                Reason::Group => "group".into(),
+            });
+            let kinds: Vec<String> = kinds.collect();
+            format!(
+                "{} {}/{} {az} {}",
+                one.action.name(),
+                one.group,
+                one.index,
+                kinds.join(" ")
+            )
+        };
+        found.map(text).collect()
+    }
+
+    const DISK: &str = r#"[{"metadata": {"name": "data"}}]"#;
+
+    #[test]
+    fn zones_follow_that_of_the_bootstrap_instance_and_only_what_differs_restarts() {
+        let sets = [set("db", "a", DISK)];
+        let old = [group("db", &[("z2", 1), ("z1", 1), ("z3", 1), ("z2", 1), ("z1", 1)])];
+        let new = [group("db", &[("z2", 1), ("z1", 2), ("z3", 2), ("z2", 2)])];
+        let wanted = [
+            "delete db/4 z1 ",
+            "restart db/3 z2 config/a.yml",
+            "restart db/1 z1 config/a.yml",
+            "restart db/2 z3 config/a.yml",
+        ];
+        assert_eq!(found((&sets, &old), (&sets, &new)), wanted);
+        assert!(found((&sets, &old), (&sets, &old)).is_empty());
+    }
+
+    #[test]
+    fn a_group_without_disks_is_replaced_as_a_whole_and_groups_that_are_gone_come_first() {
+        let old_sets = [set("web", "a", "[]"), set("gone", "a", "[]"), set("db", "a", DISK)];
+        let old = [
+            group("web", &[("z1", 1), ("z1", 1)]),
+            group("gone", &[("z1", 1)]),
+            group("db", &[("z1", 1)]),
+        ];
+        let new_sets = [
+            set("web", "a", "[]"),
+            set("db", "b", r#"[{"metadata": {"name": "other"}}]"#),
+        ];
+        let new = [
+            group("web", &[("z1", 1), ("z1", 2), ("z1", 1)]),
+            group("db", &[("z1", 1)]),
+        ];
+        let wanted = [
+            "delete gone/0 z1 ",
+            "restart web/0 z1 group",
+            "restart web/1 z1 config/a.yml",
+            "create web/2 z1 ",
+            "restart db/0 z1 image claims[data],claims[other]",
+        ];
+        assert_eq!(found((&old_sets, &old), (&new_sets, &new)), wanted);
+    }
+}
