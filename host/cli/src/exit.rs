@@ -1,4 +1,4 @@
-//! How a run ends, decided in one place: 0, 1 (your input), 2 (usage), 70 (our bug); 124 of `host wait`; in pods of a
+//! How a run ends, decided in one place: 0, 1 (your input), 2 (usage; differences of `host diff`), 70 (our bug); 124 of `host wait`; in pods of a
 //! conversion also 65 (your input, and the error was reported to the operator) and 75 (try again).
 
 use boson_pipeline::Diagnostic;
@@ -15,6 +15,8 @@ pub enum Failed {
     Reported,
     /// The inputs have changed; another attempt reads the new files. Not an error.
     Again,
+    /// There are differences, which were printed. Not an error.
+    Different,
     /// A condition was not met in time; the message has been shown.
     TimedOut,
     /// An error of the file system or of a stream.
@@ -64,6 +66,7 @@ pub fn code(result: Result<(), Failed>) -> ExitCode {
         Err(Failed::Bug) => ExitCode::from(70),
         Err(Failed::Reported) => ExitCode::from(boson_in_pod::REPORTED),
         Err(Failed::Again) => ExitCode::from(boson_in_pod::TRY_AGAIN),
+        Err(Failed::Different) => ExitCode::from(2),
         // As timeout(1).
         Err(Failed::TimedOut) => ExitCode::from(124),
         Err(Failed::Io(error)) => {

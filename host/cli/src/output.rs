@@ -25,13 +25,22 @@ pub enum Color {
 impl Color {
     /// Whether to color messages on standard error.
     pub fn enabled(self) -> bool {
+        self.enabled_on(&std::io::stderr())
+    }
+
+    /// Whether to color the result on standard output.
+    pub fn enabled_on_output(self) -> bool {
+        self.enabled_on(&std::io::stdout())
+    }
+
+    fn enabled_on(self, stream: &impl IsTerminal) -> bool {
         match self {
             Self::Always => true,
             Self::Never => false,
             Self::Auto => {
                 let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
                 let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
-                std::io::stderr().is_terminal() && !refused && !dumb
+                stream.is_terminal() && !refused && !dumb
             }
         }
     }

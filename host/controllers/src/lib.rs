@@ -4,6 +4,7 @@
 //! Each controller has a folder: `observe` reads, `plan` decides and is pure, `act` writes. [`run()`] runs them all.
 
 pub mod admission;
+pub mod applied;
 pub mod codes;
 pub mod conversion;
 mod deployment;

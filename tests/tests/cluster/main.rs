@@ -20,6 +20,7 @@ mod connection;
 mod crashes;
 mod definitions;
 mod deploy;
+mod diff;
 mod documented;
 mod drift;
 mod drivers;

@@ -1,8 +1,8 @@
 //! The command line. The options of a command are in the command's module.
 
 use super::{
-    blame, completions, convert, dns, explain, image, interpolate, operator, plugin, prune, render, run_plugin, util,
-    wait,
+    blame, completions, convert, diff, dns, explain, image, interpolate, operator, plugin, prune, render, run_plugin,
+    util, wait,
 };
 use crate::log::LogArguments;
 use crate::output::Color;
@@ -45,6 +45,8 @@ pub struct Arguments {
 pub enum Command {
     /// Convert a BOSH deployment to Kubernetes resources
     Convert(Box<convert::ConvertArguments>),
+    /// Show what a change of a deployment does: its manifest, instances that restart, variables and objects
+    Diff(Box<diff::DiffArguments>),
     /// Show which plugin and which input lines a field of an object comes from
     Blame(Box<blame::BlameArguments>),
     /// Apply ops files and variables to a manifest, as `bosh interpolate` does

@@ -1,5 +1,6 @@
 //! `host convert`: its arguments, and what becomes of the result. [`steps`] converts.
 
+mod compared;
 mod steps;
 
 use crate::cases::Recording;
@@ -20,8 +21,10 @@ use crate::summary;
 use boson_pipeline::blame::{Blame, Question};
 use boson_pipeline::convert::Target;
 use boson_pipeline::report::Sources;
+use boson_pipeline::yaml::Document;
 use boson_pipeline::{Diagnostic, Severity, Stage, yaml};
 use clap::{Args, ValueEnum};
+pub use compared::{merged, to_compare};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 pub use steps::Done;
@@ -46,14 +49,14 @@ pub struct ConvertArguments {
     /// The manifest; `-` for standard input
     pub manifest: PathBuf,
     #[command(flatten)]
-    variables: VariableArguments,
+    pub variables: VariableArguments,
     /// Add a release: its directory, tarball or image; set NAME if the path does not contain it
     #[arg(long = "release", value_name = "[NAME=]PATH")]
-    releases: Vec<String>,
+    pub releases: Vec<String>,
     /// Add a cloud config in BOSH's format, which defines the AZs, VM types, VM extensions and disk types of the
     /// manifest. Several are merged as the director merges them
     #[arg(long = "cloud-config", value_name = "FILE")]
-    cloud_configs: Vec<PathBuf>,
+    pub cloud_configs: Vec<PathBuf>,
     /// Add links from outside of the deployment: those that native Secrets and Services provide, with the Pods or
     /// EndpointSlices behind the Services, and those that other deployments share. A file as `kubectl get -o yaml` or
     /// this command prints it, or a directory of such files; repeat it for several
@@ -61,10 +64,10 @@ pub struct ConvertArguments {
     natives: Vec<PathBuf>,
     /// Name of the deployment [default: the manifest's name]
     #[arg(long, value_name = "DEPLOYMENT")]
-    name: Option<String>,
+    pub name: Option<String>,
     /// Kubernetes namespace [default: default]
     #[arg(short, long, value_name = "NAMESPACE", value_parser = namespace)]
-    namespace: Option<String>,
+    pub namespace: Option<String>,
     /// Domain of the cluster [default: cluster.local]
     #[arg(long, value_name = "DOMAIN", value_parser = domain)]
     cluster_domain: Option<String>,
@@ -107,6 +110,9 @@ pub struct ConvertArguments {
     /// Releases in boson.yaml; `--release` overrides those with the same name.
     #[arg(skip)]
     default_releases: Vec<String>,
+    /// The cloud configs, instead of files.
+    #[arg(skip)]
+    pub applied_cloud_configs: Option<Vec<Document>>,
     #[command(flatten)]
     plugins: PluginArguments,
     #[command(flatten)]

@@ -9,6 +9,7 @@ pub mod complete;
 pub mod completions;
 pub mod convert;
 pub mod defaults;
+pub mod diff;
 pub mod dns;
 pub mod explain;
 pub mod image;
@@ -61,6 +62,7 @@ pub fn run() -> Result<(), Failed> {
     let color = arguments.color;
     match arguments.command {
         Command::Convert(arguments) => convert::run(&arguments, color),
+        Command::Diff(arguments) => diff::run(&arguments, color),
         Command::Blame(arguments) => blame::run(&arguments, color),
         Command::Interpolate(arguments) => interpolate::run(&arguments, color),
         Command::Render(arguments) => render::run(&arguments, color),

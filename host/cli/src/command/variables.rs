@@ -50,6 +50,9 @@ pub struct VariableArguments {
     /// Where generated values are kept.
     #[arg(skip)]
     pub kept: Kept,
+    /// The manifest with its ops files, instead of files.
+    #[arg(skip)]
+    pub manifest: Option<Document>,
 }
 
 /// Where generated values are kept.
@@ -135,10 +138,17 @@ impl Manifest {
 /// Everything that cannot be read.
 pub fn read(manifest: &Path, arguments: &VariableArguments, shown: &mut Shown) -> Result<Read, Vec<Diagnostic>> {
     let mut errors = Vec::new();
-    let manifest = keep(inputs::yaml_file(&files::expanded(manifest), shown), &mut errors);
+    let manifest = match &arguments.manifest {
+        Some(document) => {
+            shown.add_document(document.clone(), true);
+            Some(document.clone())
+        }
+        None => keep(inputs::yaml_file(&files::expanded(manifest), shown), &mut errors),
+    };
     let ops: Vec<Document> = arguments
         .ops
         .iter()
+        .filter(|_| arguments.manifest.is_none())
         .filter_map(|file| keep(read_as("ops file", file, inputs::yaml_file(file, shown)), &mut errors))
         .collect();
     let table = table(arguments, shown, &mut errors);

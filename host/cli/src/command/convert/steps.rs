@@ -17,6 +17,7 @@ use boson_document::{Tree, go};
 use boson_pipeline::blame::{self, Blame, Question};
 use boson_pipeline::bundle::{Permissions, owner};
 use boson_pipeline::convert::codes as convert_codes;
+use boson_pipeline::convert::instance_files::GroupFiles;
 use boson_pipeline::convert::{self, Conversion, Inputs};
 use boson_pipeline::release::Release;
 use boson_pipeline::report::Sources;
@@ -36,8 +37,12 @@ const RELEASES: u64 = 8;
 /// A finished conversion.
 pub struct Done {
     /// Name of the deployment, as in names of objects.
-    pub(super) deployment: String,
+    pub deployment: String,
     pub objects: Vec<Tree>,
+    /// What the instances of each group render.
+    pub files: Vec<GroupFiles>,
+    /// The manifest with its ops files and cloud configs, and with its placeholders.
+    pub manifest: Tree,
     /// Values of variables.
     pub values: Tree,
     /// What messages must not quote.
@@ -146,6 +151,8 @@ fn converted(
     Ok(Done {
         deployment: owner(&deployment),
         objects,
+        files: conversion.files,
+        manifest: document,
         values,
         secrets: hidden,
         blames,
@@ -340,8 +347,36 @@ fn all<A, B, C>(
     }
 }
 
+/// The manifest with its ops files and cloud configs, and with its placeholders. Versions `latest` are replaced if their
+/// releases are given.
+///
+/// # Errors
+/// Inputs that cannot be read; of the ops stage.
+pub fn merged(
+    arguments: &ConvertArguments,
+    sources: &mut Sources,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<Tree, Vec<Diagnostic>> {
+    let Gathered {
+        plugins,
+        releases,
+        read,
+        cloud_configs,
+        ..
+    } = gather(arguments, sources, &Progress::start())?;
+    let mut document = read.merge(&plugins, &cloud_configs, sources, warnings)?;
+    convert::resolve_latest(read.name(), &mut document, &releases);
+    Ok(document)
+}
+
 /// The cloud configs, all that cannot be read at once.
 fn cloud_configs(arguments: &ConvertArguments, sources: &mut Sources) -> Result<Vec<Document>, Vec<Diagnostic>> {
+    if let Some(given) = &arguments.applied_cloud_configs {
+        given
+            .iter()
+            .for_each(|document| sources.add_document(document.clone(), true));
+        return Ok(given.clone());
+    }
     let (mut read, mut errors) = (Vec::new(), Vec::new());
     for path in &arguments.cloud_configs {
         match inputs::yaml_file(&files::expanded(path), sources) {

@@ -1,0 +1,45 @@
+//! Conversions for `host diff`: nothing is written, and warnings are not shown.
+
+use super::steps::{self, Done, Watching};
+use super::{ConvertArguments, TargetArgument, with_defaults};
+use crate::command::variables::Kept;
+use crate::exit::{self, Failed};
+use crate::memory;
+use crate::output::{self, Color, Progress};
+use boson_document::Tree;
+use boson_pipeline::report::Sources;
+
+/// Applies ops files and cloud configs, and nothing else.
+///
+/// # Errors
+/// All errors, after they were shown.
+pub fn merged(arguments: &ConvertArguments, color: Color) -> Result<Tree, Failed> {
+    let mut sources = Sources::within(memory::of_documents(arguments.plugins.max_memory));
+    let mut warnings = Vec::new();
+    let merged = with_defaults(arguments, &mut sources, &mut warnings)
+        .and_then(|arguments| steps::merged(&arguments, &mut sources, &mut warnings));
+    merged.map_err(|diagnostics| {
+        output::show(&diagnostics, &sources, color);
+        exit::failed(&diagnostics, !arguments.plugins.replacements.is_empty())
+    })
+}
+
+/// Converts to objects of the operator, and writes nothing.
+///
+/// # Errors
+/// All errors, after they were shown.
+pub fn to_compare(arguments: &ConvertArguments, kept: Kept, color: Color) -> Result<Done, Failed> {
+    let mut sources = Sources::within(memory::of_documents(arguments.plugins.max_memory));
+    let (mut warnings, progress) = (Vec::new(), Progress::start());
+    let converted = with_defaults(arguments, &mut sources, &mut warnings).and_then(|mut arguments| {
+        arguments.variables.kept = kept;
+        arguments.target = TargetArgument::Quarks;
+        let watching = Watching::Nothing;
+        steps::convert(&arguments, watching, &mut sources, &mut warnings, &progress)
+    });
+    drop(progress);
+    converted.map_err(|diagnostics| {
+        output::show(&diagnostics, &sources, color);
+        exit::failed(&diagnostics, !arguments.plugins.replacements.is_empty())
+    })
+}

@@ -1,0 +1,211 @@
+//! `host diff`: what a change of a deployment does, before it is made.
+
+mod text;
+mod tree;
+
+use crate::command::convert::{self, ConvertArguments, Done};
+use crate::command::variables::Kept;
+use crate::connection::ConnectionArguments;
+use crate::exit::Failed;
+use crate::output::{self, Color};
+use boson_cluster::client::Cluster;
+use boson_controllers::applied::Applied;
+use boson_document::json;
+use boson_pipeline::deployment_diff::{self, Effects, Line, Side};
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+const EXAMPLES: &str = "\
+The deployment is compared with --deployment, the manifest that the operator has stored in the cluster, or with --against, another manifest. \
+The result has four parts: the manifest as `bosh deploy` shows it before it asks for confirmation; the instances that are created, restarted \
+and deleted, in that order, each with the files and the members of its pod that differ; the variables whose values are generated, and those \
+that are removed; the objects that differ. Values of properties are shown as `<redacted>`, as BOSH does; other values of the manifest are shown.
+
+Both sides are converted with the same plugins, links and values of variables, so a new value of a variable is not a difference. --against-release \
+and --against-cloud-config are for the other side only; it uses the releases and cloud configs of the command line if these are not given. Ops files \
+belong to one manifest. Options that write or select output have no effect: --target, --out, --record, --strict. The command writes nothing: it reads \
+the BOSHDeployment and the Secret <deployment>.with-ops.
+
+Exit codes: 0 no difference, 2 differences, also wrong usage, 1 errors in the input.
+
+Examples:
+  host diff manifest.yml -o ops/scale.yml --release ./nats-release --deployment nats -n messaging
+  host diff manifest.yml -o ops/scale.yml --release ./nats-release --against manifest.yml
+  host diff manifest.yml --release ./nats-2 --against old/manifest.yml --against-release ./nats-1 --json
+  host diff manifest.yml --deployment nats --format bosh";
+
+/// Options of `host diff`.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct DiffArguments {
+    #[command(flatten)]
+    convert: ConvertArguments,
+    /// Compare with the manifest of this BOSHDeployment in the cluster, in the namespace of --namespace [default: that
+    /// of the kubeconfig's context]
+    #[arg(
+        long,
+        value_name = "NAME",
+        required_unless_present = "against",
+        conflicts_with = "against"
+    )]
+    deployment: Option<String>,
+    /// Compare with this manifest
+    #[arg(long, value_name = "FILE")]
+    against: Option<PathBuf>,
+    /// Apply this ops file to the manifest of --against; repeat it for several, in order
+    #[arg(long, value_name = "FILE", requires = "against")]
+    against_ops_file: Vec<PathBuf>,
+    /// A release of the manifest that is compared with
+    #[arg(long, value_name = "[NAME=]PATH")]
+    against_release: Vec<String>,
+    /// A cloud config of the manifest of --against
+    #[arg(long, value_name = "FILE", requires = "against")]
+    against_cloud_config: Vec<PathBuf>,
+    /// The form of the result
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// Print the result as JSON
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    #[command(flatten)]
+    connection: ConnectionArguments,
+}
+
+/// The form of the result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// All parts, with colors on a terminal.
+    #[default]
+    Text,
+    /// Only the manifest, in BOSH's text. Needs no releases, except for versions `latest`
+    Bosh,
+}
+
+/// All differences.
+struct Differences {
+    manifest: Vec<Line>,
+    effects: Effects,
+}
+
+/// The two sides, as options of a conversion; no old one: the deployment does not exist yet.
+struct Sides {
+    old: Option<ConvertArguments>,
+    new: ConvertArguments,
+}
+
+// === impl DiffArguments ===
+
+impl DiffArguments {
+    /// The options for the manifest of --against.
+    fn against(&self, manifest: &PathBuf) -> ConvertArguments {
+        let mut old = self.convert.clone();
+        old.manifest.clone_from(manifest);
+        old.variables.ops.clone_from(&self.against_ops_file);
+        if !self.against_cloud_config.is_empty() {
+            old.cloud_configs.clone_from(&self.against_cloud_config);
+        }
+        self.with_releases(old)
+    }
+
+    fn with_releases(&self, mut old: ConvertArguments) -> ConvertArguments {
+        if !self.against_release.is_empty() {
+            old.releases.clone_from(&self.against_release);
+        }
+        old
+    }
+
+    fn sides(&self) -> Result<Sides, Failed> {
+        if let Some(manifest) = &self.against {
+            return Ok(Sides {
+                old: Some(self.against(manifest)),
+                new: self.convert.clone(),
+            });
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        runtime.block_on(self.with_cluster())
+    }
+
+    async fn with_cluster(&self) -> Result<Sides, Failed> {
+        let mut new = self.convert.clone();
+        let client = self.connection.client().await?;
+        let namespace = new
+            .namespace
+            .get_or_insert_with(|| client.default_namespace().to_string());
+        let deployment = self.deployment.as_deref().unwrap_or_default();
+        let cluster = Cluster::new(client, Arc::default());
+        let applied = Applied::read(&cluster, namespace, deployment).await;
+        let applied = applied.map_err(anyhow::Error::from)?;
+        new.name.get_or_insert_with(|| deployment.to_string());
+        let why = match &applied {
+            Some(applied) => applied
+                .unapplied
+                .as_ref()
+                .map(|why| format!("this manifest is not applied: {why}")),
+            None => Some("it has no manifest: all of the deployment is new".into()),
+        };
+        if let Some(why) = why {
+            output::complain(&format!(
+                "boshdeployment.quarks.cloudfoundry.org/{deployment} in the cluster: {why}\n"
+            ));
+        }
+        let old = applied.map(|applied| {
+            let mut old = self.with_releases(new.clone());
+            old.variables.manifest = Some(applied.manifest);
+            old.applied_cloud_configs = Some(applied.cloud_config.into_iter().collect());
+            old
+        });
+        Ok(Sides { old, new })
+    }
+}
+
+// === impl Differences ===
+
+impl Differences {
+    fn of(old: Option<&Done>, new: &Done) -> Self {
+        let (before, after) = (old.map_or_else(Side::default, side), side(new));
+        Self {
+            manifest: deployment_diff::manifest(old.map(|old| &old.manifest), &new.manifest),
+            effects: Effects::of(before, after),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.manifest.is_empty() && self.effects.is_empty()
+    }
+}
+
+fn side(done: &Done) -> Side<'_> {
+    Side {
+        objects: &done.objects,
+        groups: &done.files,
+    }
+}
+
+pub fn run(arguments: &DiffArguments, color: Color) -> Result<(), Failed> {
+    let sides = arguments.sides()?;
+    if arguments.format == Format::Bosh {
+        let old = sides.old.map(|old| convert::merged(&old, color)).transpose()?;
+        let lines = deployment_diff::manifest(old.as_ref(), &convert::merged(&sides.new, color)?);
+        output::print(&text::of_lines(&lines, false))?;
+        return ended(lines.is_empty());
+    }
+    let convert = |side: &ConvertArguments, kept| convert::to_compare(side, kept, color);
+    let old = sides.old.map(|old| convert(&old, Kept::InMemory)).transpose()?;
+    let kept = old
+        .as_ref()
+        .map_or(Kept::InMemory, |old| Kept::Given(old.values.clone()));
+    let new = convert(&sides.new, kept)?;
+    let differences = Differences::of(old.as_ref(), &new);
+    let text = if arguments.json {
+        json::to_lines(&tree::of(&new.deployment, &differences))
+    } else {
+        text::of(&differences, color.enabled_on_output())
+    };
+    output::print(&text)?;
+    ended(differences.is_empty())
+}
+
+fn ended(same: bool) -> Result<(), Failed> {
+    if same { Ok(()) } else { Err(Failed::Different) }
+}

@@ -1,0 +1,102 @@
+//! What the operator has stored of a deployment: its manifest with ops files and cloud configs, before its variables are
+//! replaced. `host diff` compares with it.
+
+use boson_api::{BoshDeployment, ConditionStatus};
+use boson_cluster::client::{Cluster, Error};
+use boson_manifest::cloud;
+use boson_manifest::names::{NameError, Names};
+use boson_pipeline::convert::stored_documents::{self, MANIFEST};
+use boson_pipeline::yaml::{self, Document};
+use k8s_openapi::api::core::v1::Secret;
+use std::slice;
+
+/// A stored manifest.
+#[derive(Debug)]
+pub struct Applied {
+    /// The manifest, without its cloud configs.
+    pub manifest: Document,
+    /// Its cloud configs, merged.
+    pub cloud_config: Option<Document>,
+    /// Why it is not what runs, if the operator reports that.
+    pub unapplied: Option<String>,
+}
+
+/// Why the manifest cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum AppliedError {
+    /// The API server.
+    #[error(transparent)]
+    Api(#[from] Error),
+    /// The name is invalid.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// The Secret has another content.
+    #[error("Secret '{0}' has no manifest that can be read")]
+    Damaged(String),
+}
+
+// === impl Applied ===
+
+impl Applied {
+    /// Reads the manifest of a BOSHDeployment. None: the deployment does not exist, or was never converted.
+    ///
+    /// # Errors
+    /// See [`AppliedError`].
+    pub async fn read(cluster: &Cluster, namespace: &str, deployment: &str) -> Result<Option<Self>, AppliedError> {
+        let name = Names::new(deployment, namespace, "")?.with_ops();
+        let Some(found) = cluster.get::<BoshDeployment>(namespace, deployment).await? else {
+            return Ok(None);
+        };
+        let Some(secret) = cluster.get::<Secret>(namespace, &name).await? else {
+            return Ok(None);
+        };
+        let read = of_secret(&name, &secret).ok_or(AppliedError::Damaged(name));
+        let (manifest, cloud_config) = read?;
+        Ok(Some(Self {
+            manifest,
+            cloud_config,
+            unapplied: unapplied(&found),
+        }))
+    }
+}
+
+fn unapplied(deployment: &BoshDeployment) -> Option<String> {
+    let conditions = &deployment.status.as_ref()?.conditions;
+    let of = |kind: &str| conditions.iter().find(|one| one.kind == kind);
+    let failed = ["Converted", "Applied"].into_iter().filter_map(of);
+    let mut failed = failed.filter(|one| one.status == ConditionStatus::False);
+    failed.next().map(|one| format!("{}: {}", one.reason, one.message))
+}
+
+fn of_secret(name: &str, secret: &Secret) -> Option<(Document, Option<Document>)> {
+    let data = secret.data.as_ref()?.get(MANIFEST)?;
+    let title = format!("Secret {name}");
+    let mut manifest = stored_documents::read(&title, &data.0).ok()?;
+    let Some(tree) = manifest.tree.as_object_mut()?.shift_remove(cloud::KEY) else {
+        return Some((manifest, None));
+    };
+    let text = yaml::write_manifest(slice::from_ref(&tree));
+    let cloud_config = yaml::read(&format!("{title}, {}", cloud::KEY), &text).ok()?;
+    Some((manifest, Some(cloud_config)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boson_document::Tree;
+    use k8s_openapi::ByteString;
+
+    #[test]
+    fn the_cloud_config_is_taken_out_of_the_manifest() {
+        let secret = |text: &str| Secret {
+            data: Some([(MANIFEST.to_string(), ByteString(text.into()))].into()),
+            ..Secret::default()
+        };
+        let (manifest, cloud) =
+            of_secret("d.with-ops", &secret("name: d\ncloud_config: {azs: [{name: z1}]}\n")).unwrap();
+        assert_eq!(manifest.tree, Tree::object().with("name", "d"));
+        assert_eq!(cloud.unwrap().tree.items("azs")[0].str("name"), Some("z1"));
+        assert!(of_secret("d.with-ops", &secret("name: d\n")).unwrap().1.is_none());
+        assert!(of_secret("d.with-ops", &secret("- d\n")).is_none());
+    }
+}
