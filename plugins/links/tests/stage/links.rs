@@ -224,7 +224,7 @@ fn a_link_shows_the_providers_instances_and_addresses() {
     assert_eq!(link("/properties"), "{}");
     assert_eq!(
         link("/instances/2"),
-        r#"{"name":"db","index":2,"id":"db-2","az":"z2","address":"dep-db-2.ns.svc.cluster.local","bootstrap":false}"#
+        r#"{"name":"db","index":2,"id":"db-2","az":"z1","address":"dep-db-2.ns.svc.cluster.local","bootstrap":false}"#
     );
     assert_eq!(link("/instances/3"), "(absent)");
 }
