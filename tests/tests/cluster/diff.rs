@@ -111,7 +111,7 @@ async fn a_change_is_compared_with_what_the_cluster_has_and_nothing_is_written()
     assert!(!ran.stdout.contains("other.example.com"), "{}", ran.stdout);
 
     let ran = reader.diff("d", &changed, &["--format", "bosh"]);
-    let domain = "        domain: <redacted>";
+    let domain = r#"        domain: "<redacted>""#;
     assert_eq!(ran.code, 2, "{}", ran.stderr);
     assert!(
         ran.stdout.contains(&format!("- {domain}\n+ {domain}\n")),

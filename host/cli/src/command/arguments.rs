@@ -45,7 +45,7 @@ pub struct Arguments {
 pub enum Command {
     /// Convert a BOSH deployment to Kubernetes resources
     Convert(Box<convert::ConvertArguments>),
-    /// Show what a change of a deployment does: its manifest, instances that restart, variables and objects
+    /// Show what a change of a deployment does, before it is made
     Diff(Box<diff::DiffArguments>),
     /// Show which plugin and which input lines a field of an object comes from
     Blame(Box<blame::BlameArguments>),

@@ -59,7 +59,7 @@ pub enum Reason {
     Pod(Vec<String>),
     /// Claims of persistent disks differ.
     Disks(Vec<String>),
-    /// The files of another instance of the group differ, and the group has no disks: it is replaced as a whole.
+    /// The data of the group differ: the pods of all instances have one template, which names a version of these data.
     Group,
 }
 
@@ -147,9 +147,8 @@ fn of_group((old_side, old): Of<'_>, (new_side, new): Of<'_>) -> Vec<InstanceCha
         };
         touched.push(change(instance, action, reasons));
     }
-    if after.is_some_and(|set| !has_disks(set)) {
-        together(&mut touched);
-    }
+    let document = |group: Option<&GroupFiles>| group.map(|group| group.resolved.document.clone());
+    together(&mut touched, document(old) != document(new));
     touched.retain(|one| one.action == Action::Create || !one.reasons.is_empty());
     let bootstrap = is
         .values()
@@ -160,10 +159,10 @@ fn of_group((old_side, old): Of<'_>, (new_side, new): Of<'_>) -> Vec<InstanceCha
     surplus.into_iter().chain(touched).collect()
 }
 
-/// A group without disks is handed over to a new version as a whole.
-fn together(instances: &mut [InstanceChange]) {
+/// The pods of a group have one template: they are replaced together. `other_data`: whether the group's data differ.
+fn together(instances: &mut [InstanceChange], other_data: bool) {
     let is_touched = |one: &InstanceChange| one.action == Action::Restart && !one.reasons.is_empty();
-    if instances.iter().any(is_touched) {
+    if other_data || instances.iter().any(is_touched) {
         for one in instances
             .iter_mut()
             .filter(|one| one.action == Action::Restart && one.reasons.is_empty())
@@ -189,24 +188,25 @@ fn template(set: &Tree) -> &Tree {
     spec.unwrap_or(&Tree::Null)
 }
 
-fn has_disks(set: &Tree) -> bool {
-    !template(set).items("volumeClaimTemplates").is_empty()
-}
-
 fn reasons_of_shape(old: Option<&Tree>, new: Option<&Tree>) -> Vec<Reason> {
     let (Some(old), Some(new)) = (old.map(template), new.map(template)) else {
         return Vec::new();
     };
     let pod = |template: &Tree| {
-        template
-            .get("template")
-            .and_then(|pod| pod.get("spec"))
-            .cloned()
-            .unwrap_or_default()
+        let pod = template.get("template");
+        let member = |name| pod.and_then(|pod| pod.get(name)).cloned().unwrap_or_default();
+        member("spec").with("metadata", member("metadata"))
+    };
+    // Their labels and annotations replace no pod.
+    let claim = |claim: &Tree| {
+        let name = claim.get("metadata").and_then(|metadata| metadata.str("name"));
+        Tree::object()
+            .with("name", name.unwrap_or_default())
+            .with("spec", claim.get("spec").cloned().unwrap_or_default())
     };
     let claims = |template: &Tree| {
-        let claims = template.get("volumeClaimTemplates").cloned();
-        Tree::object().with("claims", claims.unwrap_or_else(|| Tree::Array(Vec::new())))
+        let claims = template.items("volumeClaimTemplates").iter().map(claim);
+        Tree::object().with("claims", Tree::Array(claims.collect()))
     };
     let of = |members: BTreeSet<String>, reason: fn(Vec<String>) -> Reason| {
         (!members.is_empty()).then(|| reason(members.into_iter().collect()))
@@ -295,12 +295,13 @@ mod tests {
     const DISK: &str = r#"[{"metadata": {"name": "data"}}]"#;
 
     #[test]
-    fn zones_follow_that_of_the_bootstrap_instance_and_only_what_differs_restarts() {
+    fn zones_follow_that_of_the_bootstrap_instance() {
         let sets = [set("db", "a", DISK)];
         let old = [group("db", &[("z2", 1), ("z1", 1), ("z3", 1), ("z2", 1), ("z1", 1)])];
         let new = [group("db", &[("z2", 1), ("z1", 2), ("z3", 2), ("z2", 2)])];
         let wanted = [
             "delete db/4 z1 ",
+            "restart db/0 z2 group",
             "restart db/3 z2 config/a.yml",
             "restart db/1 z1 config/a.yml",
             "restart db/2 z3 config/a.yml",
@@ -310,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_without_disks_is_replaced_as_a_whole_and_groups_that_are_gone_come_first() {
+    fn a_group_is_replaced_as_a_whole_and_groups_that_are_gone_come_first() {
         let old_sets = [set("web", "a", "[]"), set("gone", "a", "[]"), set("db", "a", DISK)];
         let old = [
             group("web", &[("z1", 1), ("z1", 1)]),
