@@ -1,5 +1,6 @@
-//! How a run ends, decided in one place: 0, 1 (your input), 2 (usage; differences of `host diff`), 70 (our bug); 124 of `host wait`; in pods of a
-//! conversion also 65 (your input, and the error was reported to the operator) and 75 (try again).
+//! How a run ends, decided in one place: 0, 1 (your input), 2 (usage; differences of `host diff`), 70 (our bug); 124 of
+//! `host wait`; in pods of a conversion also 65 (your input, and the error was reported to the operator) and 75 (try
+//! again).
 
 use boson_pipeline::Diagnostic;
 use std::process::ExitCode;

@@ -1,5 +1,5 @@
-//! Changes of an instance group: versions that never become ready, a StatefulSet that a user deletes, canaries, and zones
-//! that change one after the other. No pod runs here.
+//! Changes of an instance group: versions that never become ready, a StatefulSet that a user deletes, canaries, and
+//! zones that change one after the other. No pod runs here.
 
 use crate::operator_process::{OperatorProcess, PATIENCE, Tenant};
 use crate::small_deployment::Small;

@@ -7,7 +7,8 @@
 //! changed by creating it again: its pods and claims stay, and are adopted by name.
 //!
 //! [`rollout`](super::rollout) decides which instances change now. A new version starts them by its number of replicas.
-//! Other changes replace pods: the StatefulSets have the strategy `OnDelete`, so that nothing else replaces them. A zone gets a new template when the first of its pods is to be replaced, so that until then a pod that is lost comes
+//! Other changes replace pods: the StatefulSets have the strategy `OnDelete`, so that nothing else replaces them. A
+//! zone gets a new template when the first of its pods is to be replaced, so that until then a pod that is lost comes
 //! back as it was.
 
 use super::digest::Digest;

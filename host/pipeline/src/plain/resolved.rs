@@ -139,8 +139,8 @@ impl Rendered {
         }
     }
 
-    /// Digest of the document for the zone number `zone`, from 0. If `instances` is the number in each zone, it moves the
-    /// indexes of the later zones.
+    /// Digest of the document for the zone number `zone`, from 0. If `instances` is the number in each zone, it moves
+    /// the indexes of the later zones.
     fn digest(&self, zone: usize) -> String {
         let first = self.first_indexes.get(zone).unwrap_or(&0);
         let digest = Sha256::digest(format!("{first}\n{}", self.document));

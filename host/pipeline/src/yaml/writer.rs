@@ -1,5 +1,5 @@
-//! Writes documents in the layout of libyaml, which yaml.v2 and Psych share: two columns a level, list items below their
-//! key, long lines folded.
+//! Writes documents in the layout of libyaml, which yaml.v2 and Psych share: two columns a level, list items below
+//! their key, long lines folded.
 
 use super::lines::Lines;
 use super::order::{self, Key};
