@@ -2,10 +2,10 @@
 //!
 //! `{examples}` in an argument is `docs/examples`. The files `stdin` and `environment` (`NAME=VALUE` lines) hold the
 //! input and the environment. A run that succeeds prints `expected.yml` and the warnings `expected.warnings`, and
-//! writes the files in `expected.files`; its exit code is 0 or the one in `expected.code`, as that of `host diff`. A run
-//! that fails prints nothing, leaves no file behind, ends with exit code 1 or the one in `expected.code`, and reports
-//! `expected.err`. BLESS=1 rewrites the expectations; read them before you
-//! commit them. CASE=<part of a name> runs some of them.
+//! writes the files in `expected.files`; its exit code is 0 or the one in `expected.code`, as that of `host diff`. A
+//! run that fails prints nothing, leaves no file behind, ends with exit code 1 or the one in `expected.code`, and
+//! reports `expected.err`. BLESS=1 rewrites the expectations; read them before you commit them. CASE=<part of a name>
+//! runs some of them.
 
 #![allow(clippy::unwrap_used, reason = "in the functions that tests share, too")]
 
