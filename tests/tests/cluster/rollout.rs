@@ -304,4 +304,23 @@ async fn pods_with_disks_are_replaced_once_each_after_the_canary() {
     .await;
     assert_eq!(steps, [vec![0, 1, 2], vec![1, 2], vec![2], Vec::new()]);
     assert!(kept(&two, &back).is_empty());
+
+    // As `kubectl rollout restart` does it.
+    let annotations = json!({"kubectl.kubernetes.io/restartedAt": "now"});
+    let restart = json!({"spec": {"template": {"metadata": {"annotations": annotations}}}});
+    let sets = tenant.api("apps/v1", "StatefulSet");
+    let _: DynamicObject = sets
+        .patch(set, &PatchParams::default(), &Patch::Merge(&restart))
+        .await
+        .unwrap();
+    let mut steps = vec![vec![0, 1, 2]];
+    until(&tenant, "the restart", |found, status| {
+        let now = kept(found, &two);
+        if steps.last() != Some(&now) {
+            steps.push(now);
+        }
+        steps.last().is_some_and(Vec::is_empty) && is_whole(found, status)
+    })
+    .await;
+    assert_eq!(steps, [vec![0, 1, 2], vec![1, 2], vec![2], Vec::new()]);
 }
