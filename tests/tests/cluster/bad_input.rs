@@ -382,12 +382,12 @@ fn cases() -> Vec<Case> {
         Case {
             name: "affinity",
             spoil: steps!(tenant, name, {
-                let ops = "- type: replace\n  path: /instance_groups/name=web/env?/bosh/agent/settings/affinity\n  value: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: Sometimes}]}]}}}\n";
+                let ops = "- type: replace\n  path: /instance_groups/name=web/env?/bosh/agent/settings/affinity\n  value: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone, matchLabelKeys: [a]}]}}\n";
                 tenant.config_map("affinity", "ops", ops).await;
                 tenant.deployment(name, &["affinity"]).await;
             }),
             reported: applied("DeploymentRefused"),
-            words: &["StatefulSet 'affinity-web'", "matchExpressions[0].operator"],
+            words: &["StatefulSet 'affinity-web'", "matchLabelKeys"],
             fix: steps!(tenant, name, { tenant.config_map("affinity", "ops", "[]").await }),
         },
         Case {
