@@ -4,6 +4,7 @@
 use crate::operator_process::{OperatorProcess, Tenant, condition, is};
 use crate::small_deployment::Small;
 use boson_tests::registry::{PASSWORD, USER};
+use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
@@ -213,9 +214,24 @@ async fn versions_stay_until_a_stateful_set_has_rolled() {
         }
         panic!("no StatefulSet has version {number}");
     };
-    // There is no node: no pod ever becomes ready.
-    for number in 1..=5 {
-        change(number, 1).await;
+    // There is no node: no new pod becomes ready, and the second instance waits for the first one.
+    change(1, 2).await;
+    let ready = json!({"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}});
+    for name in ["d-web-v1-0", "d-web-v1-1"] {
+        let became_ready = async || {
+            let pods = tenant.api("v1", "Pod");
+            let patch = Patch::Merge(&ready);
+            let patched: Result<DynamicObject, _> = pods.patch_status(name, &PatchParams::default(), &patch).await;
+            patched.is_ok()
+        };
+        let began = std::time::Instant::now();
+        while !became_ready().await {
+            assert!(began.elapsed() < crate::operator_process::PATIENCE, "no pod {name}");
+            tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+        }
+    }
+    for number in 2..=5 {
+        change(number, 2).await;
     }
     // No pod of a StatefulSet mounts it, so garbage collection has run.
     until("d.desired-manifest-v2", false).await;
