@@ -129,7 +129,7 @@ fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().chars().take(TEXT).collect()
 }
 
-fn is_ready(pod: &Pod) -> bool {
+pub(crate) fn is_ready(pod: &Pod) -> bool {
     let conditions = pod.status.iter().flat_map(|status| &status.conditions).flatten();
     conditions
         .into_iter()

@@ -10,6 +10,9 @@ use serde_json::Value;
 /// Annotation: digest of the template of the StatefulSet, without the number of pods.
 pub(super) const TEMPLATE: &str = "quarks.cloudfoundry.org/template-digest";
 
+/// Label of a pod: the revision of its StatefulSet that it was made from.
+pub(super) const REVISION: &str = "controller-revision-hash";
+
 /// Annotation: not all instances of this version were started yet.
 pub(super) const INCOMPLETE: &str = "quarks.cloudfoundry.org/incomplete";
 

@@ -3,7 +3,7 @@
 //! differ between pods, or replace all pods at each change of the manifest. Pure, but for the memory of what is
 //! labelled.
 
-use super::inspect::{has_claims, is_observed};
+use super::inspect::{REVISION, has_claims, is_observed};
 use boson_cluster::client::pod_identity;
 use boson_manifest::labels;
 use k8s_openapi::api::apps::v1::StatefulSet;
@@ -12,9 +12,6 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
-
-/// Label of a pod: the revision of its StatefulSet that it was made from.
-const REVISION: &str = "controller-revision-hash";
 
 /// Namespace and name of a QuarksStatefulSet.
 type Key = (String, String);

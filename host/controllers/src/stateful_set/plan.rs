@@ -117,11 +117,14 @@ pub(super) fn plan(
         .map(|made| finish(made, set, &digest, (&live.sets, owner)));
     let mut wanted = wanted.collect::<Result<Vec<Value>, Error>>()?;
     // Without limits all instances start at once.
-    let has_limits = [labels::CANARIES, labels::MAX_IN_FLIGHT].iter().any(|key| {
-        let mut annotations = wanted.iter().map(|one| one.annotation(key));
-        annotations.any(|one| one.is_some())
-    });
-    let takes_over = has_limits && Versions::last_ready(set, &live.sets).is_some_and(|last| last != version);
+    let is_limited = |one: &Value| {
+        one.annotation(labels::CANARIES)
+            .or(one.annotation(labels::MAX_IN_FLIGHT))
+            .is_some()
+    };
+    let has_limits = wanted.iter().any(is_limited);
+    let last = Versions::last_ready(set, &live.sets);
+    let takes_over = has_limits && last.is_some_and(|last| last != version);
     let group = Group {
         set,
         seen,
@@ -165,11 +168,7 @@ pub(super) fn plan(
         (rollout, replace) = (in_place.rollout, in_place.pods);
     }
     let ready = is_steady && !rollout.is_underway();
-    let last = if ready {
-        Some(version)
-    } else {
-        Versions::last_ready(set, &live.sets)
-    };
+    let last = if ready { Some(version) } else { last };
     Ok(Some(Plan {
         wanted,
         rollout,

@@ -147,8 +147,11 @@ fn of_group((old_side, old): Of<'_>, (new_side, new): Of<'_>) -> Vec<InstanceCha
         };
         touched.push(change(instance, action, reasons));
     }
-    let document = |group: Option<&GroupFiles>| group.map(|group| group.resolved.document.clone());
-    together(&mut touched, document(old) != document(new));
+    let (was_data, is_data) = (
+        old.map(|group| &group.resolved.document),
+        new.map(|group| &group.resolved.document),
+    );
+    together(&mut touched, was_data != is_data);
     touched.retain(|one| one.action == Action::Create || !one.reasons.is_empty());
     let bootstrap = is
         .values()

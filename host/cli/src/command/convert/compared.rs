@@ -7,6 +7,7 @@ use crate::exit::{self, Failed};
 use crate::memory;
 use crate::output::{self, Color, Progress};
 use boson_document::Tree;
+use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
 
 /// Applies ops files and cloud configs, and nothing else.
@@ -18,10 +19,7 @@ pub fn merged(arguments: &ConvertArguments, color: Color) -> Result<Tree, Failed
     let mut warnings = Vec::new();
     let merged = with_defaults(arguments, &mut sources, &mut warnings)
         .and_then(|arguments| steps::merged(&arguments, &mut sources, &mut warnings));
-    merged.map_err(|diagnostics| {
-        output::show(&diagnostics, &sources, color);
-        exit::failed(&diagnostics, !arguments.plugins.replacements.is_empty())
-    })
+    merged.map_err(|errors| failed(arguments, &errors, &sources, color))
 }
 
 /// Converts to objects of the operator, and writes nothing.
@@ -38,8 +36,11 @@ pub fn to_compare(arguments: &ConvertArguments, kept: Kept, color: Color) -> Res
         steps::convert(&arguments, watching, &mut sources, &mut warnings, &progress)
     });
     drop(progress);
-    converted.map_err(|diagnostics| {
-        output::show(&diagnostics, &sources, color);
-        exit::failed(&diagnostics, !arguments.plugins.replacements.is_empty())
-    })
+    converted.map_err(|errors| failed(arguments, &errors, &sources, color))
+}
+
+/// Shows the errors.
+fn failed(arguments: &ConvertArguments, errors: &[Diagnostic], sources: &Sources, color: Color) -> Failed {
+    output::show(errors, sources, color);
+    exit::failed(errors, !arguments.plugins.replacements.is_empty())
 }

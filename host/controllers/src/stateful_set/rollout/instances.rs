@@ -1,14 +1,12 @@
 //! Reads the instances of a group from its StatefulSets and pods. Pure.
 
 use super::{Instance, State, Updated};
-use crate::stateful_set::inspect::{is_going, is_observed, replicas};
+use crate::pod_problems::is_ready;
+use crate::stateful_set::inspect::{REVISION, is_going, is_observed, replicas};
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
-
-/// Label of a pod: the revision of its StatefulSet.
-const REVISION: &str = "controller-revision-hash";
 
 /// A zone of the wanted version.
 pub(in crate::stateful_set) struct LiveZone<'a> {
@@ -135,11 +133,6 @@ fn updated(pod: &Pod) -> Updated {
 
 fn size(set: &StatefulSet) -> usize {
     usize::try_from(replicas(set)).unwrap_or(0)
-}
-
-fn is_ready(pod: &Pod) -> bool {
-    let mut conditions = pod.status.iter().flat_map(|status| &status.conditions).flatten();
-    conditions.any(|condition| condition.type_ == "Ready" && condition.status == "True")
 }
 
 #[cfg(test)]
