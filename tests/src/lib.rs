@@ -6,6 +6,7 @@ pub mod component;
 pub mod corpus;
 pub mod golden;
 pub mod patcher;
+pub mod ports;
 pub mod registry;
 pub mod signing;
 pub mod sources;

@@ -1,14 +1,15 @@
 //! A real registry on an address of this machine: Debian's `docker-registry`, which `.ci/setup` installs. Images are
 //! pushed by the HTTP API, because the client under test should not create the test's input.
 
+use crate::ports::free_port_at;
 use crate::root;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::io::Write;
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -50,8 +51,7 @@ impl Server {
     /// As [`Self::start`].
     pub fn start_at(address: Ipv4Addr, asks: bool) -> Result<Self> {
         let files = tempfile::tempdir()?;
-        let port = TcpListener::bind((address, 0))?.local_addr()?.port();
-        let host = format!("{address}:{port}");
+        let host = format!("{address}:{}", free_port_at(address)?);
         let path = |name: &str| files.path().join(name);
         let mut config = format!(
             "version: 0.1\nlog: {{level: error}}\nhttp: {{addr: '{host}'}}\nstorage: {{filesystem: {{rootdirectory: '{}'}}}}\n",
@@ -73,7 +73,7 @@ impl Server {
             .stderr(Stdio::null())
             .spawn()
             .context("docker-registry is missing: run .ci/setup")?;
-        let server = Self {
+        let mut server = Self {
             child,
             host,
             files,
@@ -81,6 +81,9 @@ impl Server {
         };
         let began = Instant::now();
         while TcpStream::connect(&server.host).is_err() {
+            if let Some(status) = server.child.try_wait()? {
+                bail!("the registry ended: {status}");
+            }
             ensure!(
                 began.elapsed() < Duration::from_secs(60),
                 "the registry does not come up"

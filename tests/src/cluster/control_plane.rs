@@ -4,7 +4,7 @@ use super::certificates::Authority;
 use anyhow::Result;
 use std::ffi::OsString;
 use std::fs;
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::Ipv4Addr;
 use std::path::Path;
 
 /// The addresses of Services. The first one is the API server's for pods.
@@ -21,19 +21,6 @@ rules:
   - {level: None, users: [system:apiserver, system:kube-scheduler, system:kube-controller-manager]}
   - {level: Metadata}
 ";
-
-/// Unused ports of this address.
-pub(super) fn free_ports<const N: usize>(address: Ipv4Addr) -> Result<[u16; N]> {
-    // All are bound at the same time, so that no two are the same.
-    let listeners = (0..N)
-        .map(|_| TcpListener::bind((address, 0)))
-        .collect::<Result<Vec<_>, _>>()?;
-    let mut ports = [0; N];
-    for (port, listener) in ports.iter_mut().zip(&listeners) {
-        *port = listener.local_addr()?.port();
-    }
-    Ok(ports)
-}
 
 /// The certificate of the API server at this address, and the kubeconfigs of its clients.
 pub(super) fn write_credentials(

@@ -20,12 +20,11 @@ mod programs;
 
 use self::caretaker::Caretaker;
 use self::certificates::Authority;
-use self::control_plane::{
-    AUDIT, api_flags, etcd_flags, free_ports, manager_flags, scheduler_flags, write_credentials,
-};
+use self::control_plane::{AUDIT, api_flags, etcd_flags, manager_flags, scheduler_flags, write_credentials};
 use self::image::Image;
 use self::node::{Groups, Node};
 use self::process::{Process, Spawner};
+use crate::ports::{free_port, free_port_at};
 use anyhow::{Context, Result, bail, ensure};
 use std::ffi::OsString;
 use std::fs;
@@ -38,7 +37,7 @@ use std::time::{Duration, Instant};
 
 pub use self::kubectl::Answer;
 pub use self::limited::{Limited, peak};
-pub use self::operator::{Operator, free_port};
+pub use self::operator::Operator;
 pub use self::programs::program;
 
 /// Timeout of the control plane's start on a busy machine.
@@ -125,8 +124,7 @@ impl Cluster {
         let node = Node::prepare(&directory, groups, &spawner)?;
         let gateway = node.gateway();
         let mut cluster = Self::start_at(gateway, &authority, &spawner, Some(node), caretaker)?;
-        let [port] = free_ports(Ipv4Addr::LOCALHOST)?;
-        let flags = scheduler_flags(&directory, port);
+        let flags = scheduler_flags(&directory, free_port()?);
         cluster.run("kube-scheduler", &flags, &spawner)?;
         let server = fs::read_to_string(directory.join("server"))?;
         if let Some(node) = &mut cluster.node {
@@ -148,8 +146,8 @@ impl Cluster {
         caretaker: Caretaker,
     ) -> Result<Self> {
         let directory = spawner.directory().to_path_buf();
-        let [etcd, peers, manager] = free_ports(Ipv4Addr::LOCALHOST)?;
-        let [api] = free_ports(address)?;
+        let (etcd, peers, manager) = (free_port()?, free_port()?, free_port()?);
+        let api = free_port_at(address)?;
         let server = format!("https://{address}:{api}");
         write_credentials(&directory, authority, address, &server)?;
         fs::write(directory.join("server"), &server)?;

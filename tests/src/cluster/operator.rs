@@ -1,6 +1,7 @@
 //! `host operator` as a process outside of the cluster: all tests start, query and stop it through this module.
 
 use super::{Cluster, Limited};
+use crate::ports::free_port;
 use crate::registry::Server;
 use crate::{binary, root};
 use anyhow::{Context, Result, bail, ensure};
@@ -8,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -27,14 +28,6 @@ pub struct Operator {
     port: u16,
     limit: Option<Limited>,
     child: Mutex<Option<Child>>,
-}
-
-/// An unused port of this machine.
-///
-/// # Errors
-/// No port is available.
-pub fn free_port() -> Result<u16> {
-    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }
 
 // === impl Cluster ===

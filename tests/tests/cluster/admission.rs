@@ -2,7 +2,8 @@
 //! unavailable.
 
 use crate::operator::{Environment, PATIENCE, config_map};
-use boson_tests::cluster::{Answer, free_port};
+use boson_tests::cluster::Answer;
+use boson_tests::ports::free_port;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};

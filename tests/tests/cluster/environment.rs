@@ -157,7 +157,7 @@ impl Environment {
 
     /// An operator with these conversion settings, which also gives links to pods, on a port of its own.
     pub fn operator_with_links(&self, client: Client, lease: &str, conversion: Conversion) -> Operator {
-        let port = boson_tests::cluster::free_port().unwrap();
+        let port = boson_tests::ports::free_port().unwrap();
         let admission = admission::Settings {
             listen: (std::net::Ipv4Addr::LOCALHOST, port).into(),
             way: admission::Way::Url(format!("https://127.0.0.1:{port}")),

@@ -3,7 +3,8 @@
 
 use crate::operator::{Environment, PATIENCE, config_map, is};
 use anyhow::Result;
-use boson_tests::cluster::{Answer, free_port, shared};
+use boson_tests::cluster::{Answer, shared};
+use boson_tests::ports::free_port;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 

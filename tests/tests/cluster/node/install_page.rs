@@ -2,7 +2,7 @@
 
 use super::page::Walk;
 use anyhow::{Result, ensure};
-use std::net::TcpListener;
+use boson_tests::ports::free_port;
 
 #[test]
 fn the_page_leads_from_a_clone_to_the_example_and_out_again() {
@@ -28,7 +28,7 @@ fn install(walk: &Walk) -> Result<()> {
     let rolled = walk.does("kubectl --namespace boson-system rollout status")?;
     ensure!(rolled.contains("successfully rolled out"), "{rolled}");
     let forward = walk.command("kubectl --namespace boson-system port-forward")?;
-    let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port().to_string();
+    let port = free_port()?.to_string();
     let forward = forward.replace("boson 8080", &format!("boson {port}:8080"));
     let curl = walk.command("curl http://localhost:8080/ready")?.replace("8080", &port);
     let script =
