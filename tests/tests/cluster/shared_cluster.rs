@@ -3,11 +3,14 @@
 use boson_cluster::client::{Connection, connect};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use kube::client::retry::RetryPolicy;
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::runtime::{conditions, wait::await_condition};
 use kube::{Client, ResourceExt};
 use serde::Deserialize;
 use serde_json::Value;
+use tower::BoxError;
+use tower::retry::Retry;
 
 pub struct SharedCluster {
     pub client: Client,
@@ -15,7 +18,7 @@ pub struct SharedCluster {
 
 impl SharedCluster {
     pub async fn find() -> Self {
-        let client = connect(&connection()).await.unwrap();
+        let client = retrying(connect(&connection()).await.unwrap());
         let api: Api<CustomResourceDefinition> = Api::all(client.clone());
         for definition in boson_api::definitions() {
             let name = definition.name_any();
@@ -50,6 +53,16 @@ impl SharedCluster {
         let result = api.patch(name, &parameters, &Patch::Apply(object)).await;
         result.map(|_| ()).map_err(|error| error.to_string())
     }
+}
+
+/// A client that repeats a request which the API server is not ready for: for a moment after each change of a
+/// CustomResourceDefinition, in any test, it answers requests of that kind with 429.
+fn retrying(client: Client) -> Client {
+    let send = tower::service_fn(move |request| {
+        let client = client.clone();
+        async move { client.send(request).await.map_err(BoxError::from) }
+    });
+    Client::new(Retry::new(RetryPolicy::server_retry(), send), "default")
 }
 
 /// Connection settings of the shared cluster.
