@@ -24,11 +24,12 @@ const EDITS: usize = 15;
 const PAUSE: Duration = Duration::from_secs(4);
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Two namespaces of one operator.
+/// Two namespaces of one operator, and one that it does not serve.
 struct Neighbors {
     site: Site,
     client: Client,
     noisy: String,
+    unserved: String,
     manifest: String,
 }
 
@@ -40,6 +41,7 @@ pub fn neighbors() -> Result<Vec<Row>> {
     let runtime = Runtime::new()?;
     let mut neighbors = Neighbors {
         noisy: site.namespace_beside("noisy")?,
+        unserved: site.unserved_namespace("unserved")?,
         client: runtime.block_on(site.client())?,
         manifest: std::fs::read_to_string(directory.path().join("manifest.yml"))?,
         site,
@@ -61,27 +63,37 @@ pub fn neighbors() -> Result<Vec<Row>> {
 
 impl Neighbors {
     async fn measure(&self) -> Result<Vec<Row>> {
-        let idle = self.edits(1).await?;
+        let idle = self.edits(0).await?;
+        // What the API server, and this program, need for the edits: no operator can be faster.
+        let floor = self.edits_beside(EDITS, &self.unserved).await?;
         let conversions = self.site.metric("boson_conversions_total")?;
-        let beside = tokio::select! {
-            beside = self.edits(100) => beside?,
-            noise = self.noise() => return Err(noise.err().context("the noise ended")?),
-        };
+        let beside = self.edits_beside(2 * EDITS, &self.noisy).await?;
         let conversions = self.site.metric("boson_conversions_total")? - conversions;
         let (alone, median, most) = (idle.median(), beside.median(), beside.percentile(100));
         let details = format!(
-            "median of {EDITS}, {alone:.2} s alone; {most:.2} s at most; {conversions:.0} conversions meanwhile"
+            "median of {EDITS}, {alone:.2} s alone, {:.2} s beside such edits where no operator acts; \
+             {most:.2} s at most; {conversions:.0} conversions meanwhile",
+            floor.median()
         );
         let what = format!("operator: an edit beside {BROKEN} broken deployments, edited each second");
         Ok(vec![Row::below(&what, median, 2.0 * alone, "s", &details)])
     }
 
-    /// Seconds from an edit of the manifest to the object that it changes. `from`: the first number of instances.
+    /// The same as [`Self::edits`], while this namespace has broken deployments.
+    async fn edits_beside(&self, from: usize, namespace: &str) -> Result<Sample> {
+        tokio::select! {
+            beside = self.edits(from) => beside,
+            noise = self.noise(namespace) => Err(noise.err().context("the noise ended")?),
+        }
+    }
+
+    /// Seconds from an edit of the manifest to the object that it changes. `from`: how many edits there were before.
+    /// Each changes one instance to two or back: a conversion of more instances takes longer.
     async fn edits(&self, from: usize) -> Result<Sample> {
         let mut times = Vec::new();
         for nth in 0..EDITS {
             sleep(PAUSE).await;
-            let instances = from + nth + 1;
+            let instances = 1 + (from + nth + 1) % 2;
             let manifest = self
                 .manifest
                 .replacen("instances: 1\n", &format!("instances: {instances}\n"), 1);
@@ -129,7 +141,7 @@ impl Neighbors {
     }
 
     /// Creates the broken deployments, and edits all of them each second.
-    async fn noise(&self) -> Result<()> {
+    async fn noise(&self, namespace: &str) -> Result<()> {
         let mut second = interval(Duration::from_secs(1));
         second.set_missed_tick_behavior(MissedTickBehavior::Delay);
         for round in 0_usize.. {
@@ -144,9 +156,9 @@ impl Neighbors {
                         self.manifest.replacen("instances: 1\n", "instances: many\n", 1)
                     ),
                 };
-                self.apply(&self.noisy, &map(&name, &text)).await?;
+                self.apply(namespace, &map(&name, &text)).await?;
                 if round == 0 {
-                    self.apply(&self.noisy, &self.site.deployment(&name, &name)).await?;
+                    self.apply(namespace, &self.site.deployment(&name, &name)).await?;
                 }
                 anyhow::Ok(())
             });

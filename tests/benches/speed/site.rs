@@ -59,9 +59,14 @@ impl Site {
 
     /// Another namespace that the operator serves.
     pub fn namespace_beside(&self, name: &str) -> Result<String> {
-        let namespace = self.cluster.namespace(&format!("{}-{name}", self.namespace))?;
+        let namespace = self.unserved_namespace(name)?;
         self.serve(&namespace)?;
         Ok(namespace)
+    }
+
+    /// Another namespace that no operator serves.
+    pub fn unserved_namespace(&self, name: &str) -> Result<String> {
+        self.cluster.namespace(&format!("{}-{name}", self.namespace))
     }
 
     /// The namespace of the operator.
