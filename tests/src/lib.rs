@@ -1,5 +1,6 @@
 //! The harness: runs the real `host` binary on folders, and compares its output with the expected one.
 
+pub mod cf_deployment;
 pub mod cluster;
 pub mod compiled;
 pub mod component;

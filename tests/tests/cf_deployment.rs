@@ -3,15 +3,13 @@
 
 #![allow(clippy::unwrap_used, reason = "in the functions that tests share, too")]
 
+use boson_tests::cf_deployment::{self, has_process, list, releases, text, write_release};
 use boson_tests::{host, root};
 use serde::Deserialize;
-use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
 
-/// Jobs whose programs or files others use. The jobs `*-buildpack` are more of them.
-const WITHOUT_PROCESSES: [&str; 5] = ["bosh-dns-aliases", "bpm", "cf-cli-8-linux", "cfdot", "silk-cni"];
 /// Agents that ops/errands.yml removes from errands.
 const AGENTS: [&str; 4] = [
     "loggregator_agent",
@@ -19,71 +17,6 @@ const AGENTS: [&str; 4] = [
     "loggr-syslog-agent",
     "prom_scraper",
 ];
-
-/// A job of a release, as the manifest uses it.
-#[derive(Default)]
-struct Job {
-    provides: BTreeSet<String>,
-    consumes: BTreeSet<String>,
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
-}
-
-fn has_process(job: &str) -> bool {
-    !WITHOUT_PROCESSES.contains(&job) && !job.ends_with("-buildpack")
-}
-
-/// All releases, each with its jobs.
-fn releases(manifest: &Value) -> BTreeMap<String, BTreeMap<String, Job>> {
-    let mut releases: BTreeMap<String, BTreeMap<String, Job>> = BTreeMap::new();
-    let owners = list(&manifest["instance_groups"])
-        .iter()
-        .chain(list(&manifest["addons"]));
-    for used in owners.flat_map(|owner| list(&owner["jobs"])) {
-        let release = releases.entry(text(&used["release"]).into()).or_default();
-        let job = release.entry(text(&used["name"]).into()).or_default();
-        for (key, links) in [("provides", &mut job.provides), ("consumes", &mut job.consumes)] {
-            links.extend(
-                used[key]
-                    .as_object()
-                    .into_iter()
-                    .flat_map(|links| links.keys().cloned()),
-            );
-        }
-    }
-    releases
-}
-
-/// A release directory of jobs with one process each, whose argument differs between instances.
-fn write_release(directory: &Path, name: &str, jobs: &BTreeMap<String, Job>) {
-    let links =
-        |names: &BTreeSet<String>| -> Value { names.iter().map(|name| json!({"name": name, "type": name})).collect() };
-    for (job, used) in jobs {
-        let place = directory.join("jobs").join(job);
-        fs::create_dir_all(place.join("templates")).unwrap();
-        let mut templates = json!({"given.json": "config/given.json"});
-        fs::write(place.join("templates/given.json"), "<%= p('given', nil).to_json %>\n").unwrap();
-        fs::write(place.join("monit"), "").unwrap();
-        if has_process(job) {
-            templates["bpm.yml"] = "config/bpm.yml".into();
-            let bpm = format!("processes:\n- name: {job}\n  executable: /bin/{job}\n  args: [\"<%= spec.id %>\"]\n");
-            fs::write(place.join("templates/bpm.yml"), bpm).unwrap();
-        }
-        let spec = json!({
-            "name": job, "templates": templates, "packages": [], "properties": {"given": {}},
-            "provides": links(&used.provides), "consumes": links(&used.consumes)
-        });
-        fs::write(place.join("spec"), spec.to_string()).unwrap();
-    }
-    fs::create_dir_all(directory.join("config")).unwrap();
-    fs::write(directory.join("config/final.yml"), format!("name: {name}\n")).unwrap();
-}
 
 /// The jobs with processes that pods of a group must run.
 fn expected(manifest: &Value, group: &Value) -> BTreeSet<String> {
@@ -119,7 +52,7 @@ fn every_group_job_and_addon_of_its_shape_is_converted() {
         .arg(directory.path())
         .status();
     assert!(copied.unwrap().success());
-    let manifest = fs::read_to_string(root().join("tests/cf-deployment/manifest.yml")).unwrap();
+    let manifest = cf_deployment::manifest().unwrap();
     fs::write(directory.path().join("cf-deployment.yml"), &manifest).unwrap();
     let manifest: Value = serde_yaml::from_str(&manifest).unwrap();
     let mut arguments: Vec<String> = ["convert", "cf-deployment.yml", "--target", "quarks"]
@@ -136,7 +69,7 @@ fn every_group_job_and_addon_of_its_shape_is_converted() {
     for (name, jobs) in releases(&manifest) {
         // Its aliases are read from the manifest.
         if name != "bosh-dns-aliases" {
-            write_release(&directory.path().join("releases").join(&name), &name, &jobs);
+            write_release(&directory.path().join("releases").join(&name), &name, &jobs).unwrap();
             arguments.extend(["--release".into(), format!("releases/{name}")]);
         }
     }

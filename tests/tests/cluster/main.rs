@@ -12,6 +12,7 @@ mod additional_kinds;
 mod admission;
 mod all_features;
 mod bad_input;
+mod cf_deployment;
 mod chart;
 mod claims;
 mod cloud_config;
