@@ -8,6 +8,7 @@ pub mod applied;
 pub mod codes;
 pub mod conversion;
 mod deployment;
+mod instance_revisions;
 mod job;
 mod links;
 mod orphans;

@@ -107,6 +107,16 @@ pub const ENCODING: &str = "quarks.cloudfoundry.org/encoding";
 pub const ZONES: &str = "quarks.cloudfoundry.org/zones";
 /// Annotation: version of a StatefulSet.
 pub const VERSION: &str = "quarks.cloudfoundry.org/version";
+/// Annotation of a QuarksStatefulSet: JSON list of the instance groups that are updated before it.
+pub const UPDATE_AFTER: &str = "quarks.cloudfoundry.org/update-after";
+/// Annotation of a rendered document: the digest of the files of each instance, by zone.
+pub const INSTANCE_DIGESTS: &str = "quarks.cloudfoundry.org/instance-digests";
+/// Annotation of a rendered document, of pod templates and pods: the revision of the files of each instance, by zone.
+pub const INSTANCE_REVISIONS: &str = "quarks.cloudfoundry.org/instance-revisions";
+/// Annotation of pod templates and pods: the rendered document that the revisions are of.
+pub const RENDERED_AS: &str = "quarks.cloudfoundry.org/rendered-as";
+/// Annotation of pod templates and pods: digest of what replaces pods if it differs.
+pub const SHAPE_DIGEST: &str = "quarks.cloudfoundry.org/shape-digest";
 /// Annotation `"true"`: the rollout controller drives this StatefulSet.
 pub const CANARY_ROLLOUT_ENABLED: &str = "quarks.cloudfoundry.org/canary-rollout-enabled";
 /// Annotation: state of the rollout.

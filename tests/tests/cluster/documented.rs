@@ -80,7 +80,7 @@ async fn every_name_and_every_state_is_as_documented() {
         .config_map(
             "scale",
             "ops",
-            "- {type: replace, path: /instance_groups/name=gateway/env?/bosh/agent/settings/labels/x, value: y}",
+            "- {type: replace, path: /instance_groups/name=gateway/env?/bosh/agent/settings/tolerations, value: [{key: x, operator: Exists}]}",
         )
         .await;
     let back = state(&tenant, "Converting to Kubernetes Resources").await;
@@ -339,6 +339,17 @@ fn without_what_the_cluster_adds(object: &mut Value) {
     ] {
         metadata.remove(name);
     }
+    // Only the operator knows what instances ran before.
+    let pods = object.pointer_mut("/spec/template/spec/template/metadata");
+    if let Some(pods) = pods.and_then(Value::as_object_mut)
+        && let Some(annotations) = pods.get_mut("annotations").and_then(Value::as_object_mut)
+    {
+        annotations.retain(|key, _| !key.ends_with("/instance-revisions") && !key.ends_with("/rendered-as"));
+        if annotations.is_empty() {
+            pods.remove("annotations");
+        }
+    }
+    let metadata = object["metadata"].as_object_mut().unwrap();
     // Only the operator counts versions of the manifest.
     if let Some(labels) = metadata.get_mut("labels").and_then(Value::as_object_mut) {
         labels.remove("quarks.cloudfoundry.org/deployment-version");

@@ -64,6 +64,7 @@ mod plugin_objects;
 mod plugins;
 mod pod_labels;
 mod rbac;
+mod restarts;
 mod retained;
 mod rollout;
 mod secrets;

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 
-/// A group of one instance; pods with the tier `broken` never become ready.
+/// A group of one instance, whose pods tolerate this tier of nodes.
 fn manifest(tier: &str) -> String {
     let small = Small {
-        settings: &format!("labels: {{tier: {tier}}}"),
+        settings: &format!("tolerations: [{{key: {tier}, operator: Exists}}]"),
         ..Small::default()
     };
     small.manifest()
@@ -24,10 +24,16 @@ async fn write(tenant: &Tenant, tier: &str) {
 }
 
 /// StatefulSets with their pods' UIDs.
-type Found = BTreeMap<String, Vec<String>>;
+pub type Found = BTreeMap<String, Vec<String>>;
+
+/// Pods of the tier `broken` never become ready.
+fn is_broken(pod: &Value) -> bool {
+    let mut tolerations = pod["spec"]["tolerations"].as_array().into_iter().flatten();
+    pod["metadata"]["labels"]["tier"] == "broken" || tolerations.any(|one| one["key"] == "broken")
+}
 
 /// The objects in the cluster, after the work of kubelets.
-async fn found(tenant: &Tenant) -> Found {
+pub async fn found(tenant: &Tenant) -> Found {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
     let mut found = Found::new();
     for set in tenant.list("apps/v1", "StatefulSet").await {
@@ -43,7 +49,6 @@ async fn found(tenant: &Tenant) -> Found {
         let container = json!({"name": "c", "image": "i", "imageID": "", "ready": false, "restartCount": 0,
             "state": {"running": {"startedAt": metadata["creationTimestamp"]}}});
         let unready = json!({"status": {"phase": "Running", "containerStatuses": [container]}});
-        let is_broken = labels["tier"] == "broken";
         let name = text(&metadata["name"]);
         // It may be deleted by now.
         let _: Result<DynamicObject, _> = tenant
@@ -51,7 +56,7 @@ async fn found(tenant: &Tenant) -> Found {
             .patch_status(
                 &name,
                 &PatchParams::default(),
-                &Patch::Merge(if is_broken { &unready } else { &ready }),
+                &Patch::Merge(if is_broken(&pod) { &unready } else { &ready }),
             )
             .await;
     }

@@ -74,8 +74,9 @@ async fn an_upgrade_restarts_no_pod_unless_it_is_asked_to() {
     comes(&example, &[(broker, "boson:1"), (gateway, "boson:1")], both, true).await;
 
     // A StatefulSet that changes for another reason gets the new image.
-    let labels = "- {type: replace, path: /instance_groups/name=gateway/env?/bosh/agent/settings/labels/x, value: y}\n";
-    example.edit(&format!("{}{labels}", Example::ops(0))).await;
+    let tolerations = "- type: replace\n  path: /instance_groups/name=gateway/env?/bosh/agent/settings/tolerations\n  \
+                       value: [{key: x, operator: Exists}]\n";
+    example.edit(&format!("{}{tolerations}", Example::ops(0))).await;
     let gateway = "nats-gateway-z0-v2";
     let rest = json!([group("broker", "boson:1")]);
     comes(&example, &[(broker, "boson:1"), (gateway, "boson:2")], rest, true).await;

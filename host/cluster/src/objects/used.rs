@@ -81,22 +81,27 @@ fn may_roll(object: &Value) -> bool {
     object.kind() == Some(STATEFUL_SET.1) && object.typed().map_or(true, |set| is_rolling(&set))
 }
 
-/// Whether pods of an older revision of this StatefulSet may run or restart: its spec names only what the newest
-/// revision needs.
+/// Whether a pod of an older revision of this StatefulSet may be created, or is about to go: its spec names only what
+/// the newest revision needs.
 fn is_rolling(set: &StatefulSet) -> bool {
     let status = set.status.as_ref();
     // A StatefulSet that its controller has not observed yet has no pods.
     let Some((status, observed)) = status.and_then(|status| Some((status, status.observed_generation?))) else {
         return false;
     };
-    // With OnDelete, the current revision never changes.
-    let strategy = set
-        .spec
-        .as_ref()
-        .and_then(|spec| spec.update_strategy.as_ref()?.type_.as_deref());
-    let replaced = strategy == Some("OnDelete") && status.updated_replicas.unwrap_or(0) == status.replicas;
-    set.metadata.generation.is_some_and(|generation| observed < generation)
-        || (status.current_revision != status.update_revision && !replaced)
+    let spec = set.spec.as_ref();
+    let strategy = spec.and_then(|spec| spec.update_strategy.as_ref()?.type_.as_deref());
+    let has_old_pods = if strategy == Some("OnDelete") {
+        // The current revision never changes, and pods of an older one may stay as long as nothing differs for them.
+        let of = |number: Option<i32>| number.unwrap_or(0);
+        let is_resized = spec
+            .and_then(|spec| spec.replicas)
+            .is_some_and(|wanted| wanted != status.replicas);
+        is_resized || of(status.updated_replicas).max(of(status.ready_replicas)) < status.replicas
+    } else {
+        status.current_revision != status.update_revision
+    };
+    set.metadata.generation.is_some_and(|generation| observed < generation) || has_old_pods
 }
 
 #[cfg(test)]
@@ -119,14 +124,14 @@ mod tests {
     }
 
     #[test]
-    fn a_stateful_set_rolls_until_all_of_its_pods_are_of_its_newest_revision() {
+    fn a_stateful_set_rolls_as_long_as_pods_of_an_older_revision_are_created_or_replaced() {
         let set = |generation: i64, status: Value| json!({"kind": "StatefulSet", "metadata": {"generation": generation}, "status": status});
         let status = |observed: i64, current: &str| json!({"observedGeneration": observed, "currentRevision": current, "updateRevision": "b", "replicas": 2});
-        let by_user = |updated: i64| {
+        let by_user = |replicas: i64, updated: i64, ready: i64| {
             let mut set = set(2, status(2, "a"));
-            set["spec"] = json!({"updateStrategy": {"type": "OnDelete"}});
-            set["status"]["replicas"] = 2.into();
+            set["spec"] = json!({"replicas": replicas, "updateStrategy": {"type": "OnDelete"}});
             set["status"]["updatedReplicas"] = updated.into();
+            set["status"]["readyReplicas"] = ready.into();
             set
         };
         for (object, wanted) in [
@@ -135,8 +140,10 @@ mod tests {
             (set(2, status(1, "b")), true),
             (set(1, json!({})), false),
             (set(1, json!("unreadable")), true),
-            (by_user(1), true),
-            (by_user(2), false),
+            (by_user(2, 1, 1), true),
+            (by_user(2, 2, 1), false),
+            (by_user(2, 0, 2), false),
+            (by_user(0, 2, 2), true),
             (
                 json!({"kind": "Job", "metadata": {"generation": 2}, "status": status(1, "a")}),
                 false,

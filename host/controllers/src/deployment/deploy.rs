@@ -141,6 +141,7 @@ async fn convert(
     let (manifest, mut rendered) = rendered.await?;
     run.progress.done(3);
     let sources = conversion::job_sources(run, &manifest, &mut rendered)?;
+    let revisions = conversion::revisions(&mut rendered);
     let made = conversion::objects(
         run,
         stages,
@@ -150,7 +151,11 @@ async fn convert(
         &mut held_back,
     );
     let (manifest, objects) = made.await?;
-    let objects = conversion::links::add(run, &manifest, objects, links, &held_back)?;
+    let mut objects = conversion::links::add(run, &manifest, objects, links, &held_back)?;
+    for (group, revisions) in revisions {
+        revisions.give(&group, &mut objects);
+    }
+    plan::serial::give(&plan::serial::update_after(&manifest.tree), &mut objects);
     let desired = Desired {
         objects,
         manifest: work.desired.clone(),

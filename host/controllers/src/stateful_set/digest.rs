@@ -1,5 +1,6 @@
 //! The digest of a template: of everything in a QuarksStatefulSet that shapes pods and claims. Pure.
 
+use crate::instance_revisions::{self, ByInstance};
 use boson_api::QuarksStatefulSetSpec;
 use boson_cluster::objects;
 use serde_json::{Value, json};
@@ -9,13 +10,24 @@ use serde_json::{Value, json};
 pub(super) struct Digest {
     text: String,
     former: Option<String>,
+    /// The revisions of the instances; none in a QuarksStatefulSet that a user wrote.
+    pub revisions: Option<ByInstance>,
 }
 
 // === impl Digest ===
 
 impl Digest {
-    /// The digest of the template in this spec. The numbers of pods do not count.
+    /// The digest of the template in this spec. The numbers of pods do not count. With revisions, neither does what
+    /// replaces no pod.
     pub fn of(spec: &QuarksStatefulSetSpec) -> Self {
+        let whole = json!(spec);
+        if let Some(revisions) = instance_revisions::of_spec(&whole) {
+            return Self {
+                text: instance_revisions::shape(whole),
+                former: None,
+                revisions: Some(revisions),
+            };
+        }
         let mut spec = spec.clone();
         if let Some(inner) = spec.template.get_mut("spec").and_then(Value::as_object_mut) {
             inner.swap_remove("replicas");
@@ -33,6 +45,7 @@ impl Digest {
         Self {
             text: objects::digest(&json!(spec)),
             former,
+            revisions: None,
         }
     }
 
@@ -53,6 +66,7 @@ impl From<&str> for Digest {
         Self {
             text: text.into(),
             former: None,
+            revisions: None,
         }
     }
 }

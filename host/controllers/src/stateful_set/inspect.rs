@@ -1,9 +1,11 @@
 //! Reads StatefulSets: versions, claims, and whether their pods are ready. Pure.
 
 use super::digest::Digest;
+use crate::instance_revisions::{self, ByInstance};
 use boson_cluster::client::{AnyObject, Error};
 use boson_manifest::labels;
 use k8s_openapi::api::apps::v1::StatefulSet;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt;
 use serde_json::Value;
 
@@ -41,11 +43,20 @@ pub(super) fn version(set: &StatefulSet) -> Option<u32> {
     set.annotations().get(labels::VERSION)?.parse().ok()
 }
 
-/// Whether it was made from the template with this digest.
+/// Whether it was made from the template with this digest, and its instances have the same revisions.
 pub(super) fn is_of_template(set: &StatefulSet, digest: &Digest) -> bool {
-    set.annotations()
+    let is_of_shape = set
+        .annotations()
         .get(TEMPLATE)
-        .is_some_and(|recorded| digest.is(recorded))
+        .is_some_and(|recorded| digest.is(recorded));
+    let found = || set.spec.as_ref()?.template.metadata.as_ref().and_then(revisions);
+    let agree = |wanted: &ByInstance| found().is_some_and(|found| instance_revisions::agree(&found, wanted));
+    is_of_shape && digest.revisions.as_ref().is_none_or(agree)
+}
+
+/// The revisions of instances on a pod or pod template.
+pub(super) fn revisions(metadata: &ObjectMeta) -> Option<ByInstance> {
+    instance_revisions::read(metadata.annotations.as_ref()?.get(labels::INSTANCE_REVISIONS)?)
 }
 
 /// Whether instances of it are yet to be started.
@@ -89,10 +100,7 @@ pub(super) fn ready_pods(set: &StatefulSet) -> i32 {
         .unwrap_or(0)
 }
 
-/// All of its pods are ready and made from its present template.
+/// All of its pods are ready. Some of them may be of an earlier template: see [`has_old_pods`].
 pub(super) fn is_ready(set: &StatefulSet) -> bool {
-    let status = set.status.as_ref();
-    let updated = status.and_then(|status| status.updated_replicas).unwrap_or(0);
-    let wanted = replicas(set);
-    is_observed(set) && ready_pods(set) == wanted && (updated == wanted || wanted == 0)
+    is_observed(set) && ready_pods(set) == replicas(set)
 }

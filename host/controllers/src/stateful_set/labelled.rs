@@ -1,7 +1,7 @@
 //! Labels that only a controller can give to pods: their ordinal, as the predecessor's webhook did, and the version of
 //! the desired manifest from which their StatefulSet's version was made. In the template of a StatefulSet they would
-//! differ between pods, or replace all pods at each change of the manifest. Pure, but for the memory of what is
-//! labelled.
+//! differ between pods, or replace all pods at each change of the manifest. And labels and annotations of the template
+//! that pods of an earlier one lack: tags of a manifest replace no pod. Pure, but for the memory of what is labelled.
 
 use super::inspect::{REVISION, has_claims, is_observed};
 use boson_cluster::client::pod_identity;
@@ -21,13 +21,15 @@ type Key = (String, String);
 #[derive(Debug, Default)]
 pub(super) struct Labelled(Mutex<HashMap<Key, HashSet<String>>>);
 
-/// A pod that lacks labels.
+/// A pod that lacks labels or annotations.
 #[derive(Debug, PartialEq)]
 pub(super) struct Lacking {
     /// Its identity; nothing else of it is sent.
     pub pod: Pod,
     /// The labels.
-    pub labels: BTreeMap<&'static str, String>,
+    pub labels: BTreeMap<String, String>,
+    /// The annotations.
+    pub annotations: BTreeMap<String, String>,
 }
 
 /// What pods of a StatefulSet lack.
@@ -74,27 +76,48 @@ pub(super) fn is_labelled(pod: &ObjectMeta) -> bool {
 pub(super) fn step(set: &StatefulSet, pods: &[ObjectMeta]) -> Step {
     let mut step = Step::default();
     for pod in pods.iter().filter(|pod| pod.deletion_timestamp.is_none()) {
-        let mut wanted = BTreeMap::new();
+        let template = set.spec.as_ref().and_then(|spec| spec.template.metadata.as_ref());
+        let template = template.filter(|template| has_revisions(template) && has_revisions(pod));
+        let lacks = |of: fn(&ObjectMeta) -> Option<&BTreeMap<String, String>>| {
+            let tags = template.and_then(of).into_iter().flatten();
+            let lacks =
+                tags.filter(|(key, value)| is_tag(key) && of(pod).and_then(|all| all.get(*key)) != Some(*value));
+            lacks.map(|(key, value)| (key.clone(), value.clone())).collect()
+        };
+        let annotations: BTreeMap<String, String> = lacks(|one| one.annotations.as_ref());
+        let mut wanted: BTreeMap<String, String> = lacks(|one| one.labels.as_ref());
         if !is_labelled(pod) {
-            wanted.extend(ordinal(pod).map(|ordinal| (labels::POD_ORDINAL, ordinal.to_string())));
+            wanted.extend(ordinal(pod).map(|ordinal| (labels::POD_ORDINAL.to_string(), ordinal.to_string())));
         }
         let version = set.labels().get(labels::DEPLOYMENT_VERSION);
         if let Some(version) = version.filter(|_| label(pod, labels::DEPLOYMENT_VERSION).is_none()) {
             match is_of_template(set, pod) {
-                Some(true) => drop(wanted.insert(labels::DEPLOYMENT_VERSION, version.clone())),
+                Some(true) => drop(wanted.insert(labels::DEPLOYMENT_VERSION.to_string(), version.clone())),
                 // A pod of an earlier template, whose version is not known any more.
                 Some(false) => {}
                 None => step.again = true,
             }
         }
-        if !wanted.is_empty() {
+        if !wanted.is_empty() || !annotations.is_empty() {
             step.lacking.push(Lacking {
                 pod: pod_identity(pod),
                 labels: wanted,
+                annotations,
             });
         }
     }
     step
+}
+
+fn has_revisions(metadata: &ObjectMeta) -> bool {
+    let annotations = metadata.annotations.as_ref();
+    annotations.is_some_and(|all| all.contains_key(labels::INSTANCE_REVISIONS))
+}
+
+/// Whether a user can set it in a manifest. The others tell what a pod was made from, as that of `kubectl rollout
+/// restart` does.
+fn is_tag(key: &str) -> bool {
+    !key.contains(labels::GROUP) && !key.starts_with("kubectl.kubernetes.io/")
 }
 
 /// Whether the pod was made from the present template of the StatefulSet. None: its controller has not seen that
@@ -178,6 +201,29 @@ mod tests {
         assert_eq!(of(&set, &pods), ["s-0 0", "s-1 7,1"]);
         set.status.as_mut().unwrap().observed_generation = Some(1);
         assert_eq!(of(&set, &pods), ["s-0 0", "s-1 1", "again"]);
+    }
+
+    #[test]
+    fn pods_of_an_earlier_template_get_the_tags_of_the_present_one() {
+        let mut set = set(json!([]));
+        let metadata = |tags: &[(&str, &str)]| {
+            let tags = tags.iter().map(|(key, value)| (key.to_string(), value.to_string()));
+            Some(tags.collect::<BTreeMap<_, _>>())
+        };
+        let revisions = (labels::INSTANCE_REVISIONS, "{}");
+        let restarted = ("kubectl.kubernetes.io/restartedAt", "now");
+        set.spec.as_mut().unwrap().template.metadata = Some(ObjectMeta {
+            labels: metadata(&[("tier", "web")]),
+            annotations: metadata(&[revisions, ("team", "blue"), (labels::RENDERED_AS, "v2"), restarted]),
+            ..ObjectMeta::default()
+        });
+        let labelled = [(labels::POD_ORDINAL, "0"), (labels::DEPLOYMENT_VERSION, "7")];
+        let mut old = pod("s-0", &labelled);
+        old.annotations = metadata(&[revisions, ("team", "red"), (labels::RENDERED_AS, "v1")]);
+        let step = step(&set, &[old.clone(), pod("s-1", &labelled)]);
+        assert_eq!(step.lacking.len(), 1, "one of a user's set stays as it is");
+        assert_eq!(Some(step.lacking[0].labels.clone()), metadata(&[("tier", "web")]));
+        assert_eq!(Some(step.lacking[0].annotations.clone()), metadata(&[("team", "blue")]));
     }
 
     #[test]

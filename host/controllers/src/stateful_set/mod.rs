@@ -154,7 +154,7 @@ impl Context {
         let mut seen = Seen {
             live,
             claims,
-            pods: None,
+            ..Seen::default()
         };
         let mut plan = self.plan(set, &mut seen, place, &owner).await?;
         if let Ok(first) = &mut plan
@@ -165,6 +165,13 @@ impl Context {
             let again = self.plan(set, &mut seen, place, &owner).await?;
             plan = again.map(|plan| Plan { excess, ..plan });
         }
+        let of_plan = |plan: &Plan| {
+            plan.apply
+                .iter()
+                .filter_map(|one| one.name().map(str::to_string))
+                .collect()
+        };
+        let written: Vec<String> = plan.as_ref().map(of_plan).unwrap_or_default();
         let done = match plan {
             Ok(plan) => match self.act((set, place), &plan, &seen, &owner).await {
                 Ok(done) => Ok(self.explained(done, &plan, &seen.live.sets, place.namespace).await?),
@@ -175,6 +182,10 @@ impl Context {
         let live = seen.live;
         self.report(set, &done).await?;
         let unlabelled = self.label(place, &live.sets).await?;
+        // After the change of their StatefulSet was observed, pods are looked at again.
+        for name in &written {
+            self.labelled.lacks((place.namespace, place.name), name);
+        }
         let soon = done.as_ref().ok().and_then(|done| done.rollout.again);
         if let Some(soon) = soon {
             return Ok(Action::requeue(soon.try_into().unwrap_or(MISSING).min(MISSING)));
@@ -202,10 +213,30 @@ impl Context {
                     let names: Vec<&str> = names(&seen.live.sets).collect();
                     let selector = format!("{} in ({})", labels::STATEFUL_SET_NAME, names.join(","));
                     seen.pods = Some(self.cluster.list(place.namespace, &selector).await?);
+                    seen.before = self.before(set, place.namespace).await?;
                 }
                 Err(failure) => return Ok(Err(failure)),
             }
         }
+    }
+
+    /// Names of the QuarksStatefulSets that are to be updated before this one, and are not done.
+    async fn before(&self, set: &QuarksStatefulSet, namespace: &str) -> Result<Vec<String>, Error> {
+        let groups = set.annotations().get(labels::UPDATE_AFTER);
+        let groups: Vec<String> = groups
+            .and_then(|text| serde_json::from_str(text).ok())
+            .unwrap_or_default();
+        let deployment = set.labels().get(labels::DEPLOYMENT_NAME);
+        let Some(deployment) = deployment.filter(|_| !groups.is_empty()) else {
+            return Ok(Vec::new());
+        };
+        let selector = format!("{}={deployment}", labels::DEPLOYMENT_NAME);
+        let mut others: Vec<QuarksStatefulSet> = self.cluster.list(namespace, &selector).await?;
+        others.retain(|other| {
+            let group = other.labels().get(labels::INSTANCE_GROUP_NAME);
+            group.is_some_and(|group| groups.contains(group)) && !is_done(other)
+        });
+        Ok(others.iter().map(ResourceExt::name_any).collect())
     }
 
     /// Labels the pods that lack labels. Whether the next reconcile must look again, though no pod may change until
@@ -232,9 +263,9 @@ impl Context {
         };
         let mut step = labelled::step(set, &pods);
         for one in std::mem::take(&mut step.lacking) {
-            let labels = one.labels.into_iter().map(|(key, value)| (key.to_string(), value));
             let metadata = ObjectMeta {
-                labels: Some(labels.collect()),
+                labels: Some(one.labels).filter(|labels| !labels.is_empty()),
+                annotations: Some(one.annotations).filter(|annotations| !annotations.is_empty()),
                 ..ObjectMeta::default()
             };
             let members = json!({ "metadata": metadata });
@@ -387,6 +418,12 @@ impl Context {
         })?;
         self.cluster.delete_alone(old).await
     }
+}
+
+/// Whether all of its pods are ready and run what it says now.
+fn is_done(set: &QuarksStatefulSet) -> bool {
+    let status = set.status.as_ref();
+    status.is_some_and(|status| status.ready && status.observed_generation == set.metadata.generation)
 }
 
 fn names(sets: &[StatefulSet]) -> impl Iterator<Item = &str> {

@@ -13,7 +13,7 @@
 
 use super::digest::Digest;
 use super::inspect::{INCOMPLETE, Live, TEMPLATE, has_claims, has_old_pods, is_going, is_of_template, is_ready};
-use super::rollout::instances::LiveZone;
+use super::rollout::instances::{LiveZone, Wanted};
 use super::rollout::{self, Count, Decision, Instance, Rollout, Update};
 use super::versions::Versions;
 use super::{Failure, disks};
@@ -73,11 +73,14 @@ pub(super) struct Seen {
     pub claims: Vec<PersistentVolumeClaim>,
     /// Their pods, if they were listed.
     pub pods: Option<Vec<Pod>>,
+    /// Names of QuarksStatefulSets that are to be updated before, and are not done; empty before pods were listed.
+    pub before: Vec<String>,
 }
 
 /// A QuarksStatefulSet, and what is there of it.
 struct Group<'a> {
     set: &'a QuarksStatefulSet,
+    digest: &'a Digest,
     seen: &'a Seen,
     pods: &'a [Pod],
     now: Timestamp,
@@ -127,6 +130,7 @@ pub(super) fn plan(
     let takes_over = has_limits && last.is_some_and(|last| last != version);
     let group = Group {
         set,
+        digest: &digest,
         seen,
         pods: seen.pods.as_deref().unwrap_or_default(),
         now,
@@ -189,12 +193,19 @@ pub(super) fn plan(
 impl Group<'_> {
     /// Its zones, of the wanted StatefulSets.
     fn zones<'a>(&'a self, wanted: &'a [Value]) -> Vec<LiveZone<'a>> {
-        let zone = |(index, object): (usize, &'a Value)| LiveZone {
-            name: self.set.spec.zones.get(index).map_or("", String::as_str),
-            index,
-            set_name: object.name().unwrap_or_default(),
-            live: self.seen.live.sets.iter().find(|one| is_named(one, object)),
-            replicas: replicas(object),
+        let zone = |(index, object): (usize, &'a Value)| {
+            let name = self.set.spec.zones.get(index).map_or("", String::as_str);
+            LiveZone {
+                name,
+                index,
+                set_name: object.name().unwrap_or_default(),
+                live: self.seen.live.sets.iter().find(|one| is_named(one, object)),
+                replicas: replicas(object),
+                wanted: self.digest.revisions.as_ref().map(|revisions| Wanted {
+                    shape: self.digest.text(),
+                    revisions: revisions.get(name).map_or(&[], Vec::as_slice),
+                }),
+            }
         };
         wanted.iter().enumerate().map(zone).collect()
     }
@@ -204,7 +215,20 @@ impl Group<'_> {
         let annotations = wanted.first().and_then(|one| one.pointer("/metadata/annotations"));
         let annotations = annotations.and_then(|all| serde_json::from_value(all.clone()).ok());
         let update = Update::of(&annotations.unwrap_or_default(), limit);
-        rollout::decide(instances, &update, self.now)
+        let mut decision = rollout::decide(instances, &update, self.now);
+        if !self.seen.before.is_empty() && !instances.iter().any(Instance::is_begun) {
+            decision.hold();
+        }
+        decision
+    }
+
+    /// How far the rollout is.
+    fn rollout(&self, decision: &Decision, instances: &[Instance<'_>], zones: &[LiveZone<'_>]) -> Rollout {
+        let mut rollout = Rollout::of(decision, instances, zones);
+        if decision.is_held {
+            rollout.awaited.clone_from(&self.seen.before);
+        }
+        rollout
     }
 
     /// Starts the next instances of a new version, by the replicas of its StatefulSets.
@@ -222,7 +246,7 @@ impl Group<'_> {
                     .into_iter()
                     .for_each(|count| *count += 1);
             }
-            (Rollout::of(&decision, &instances, &zones), started)
+            (self.rollout(&decision, &instances, &zones), started)
         };
         for (object, count) in wanted.iter_mut().zip(started) {
             if count < replicas(object) {
@@ -245,7 +269,7 @@ impl Group<'_> {
         let instances: Vec<Instance<'_>> = of_zones.flatten().collect();
         let decision = self.decide(wanted, &instances, Count::Number(1));
         let mut in_place = InPlace {
-            rollout: Rollout::of(&decision, &instances, &zones),
+            rollout: self.rollout(&decision, &instances, &zones),
             ..InPlace::default()
         };
         for zone in &zones {
@@ -255,7 +279,7 @@ impl Group<'_> {
             if !is_outdated(zone.set_name) {
                 let pods = next.iter().filter_map(|one| zone.pod(one.ordinal, self.pods));
                 in_place.pods.extend(pods.cloned());
-            } else if next.is_empty() && instances.iter().any(is_of_zone) {
+            } else if next.is_empty() && instances.iter().any(|one| is_of_zone(one) && one.is_outdated()) {
                 in_place.held.push(zone.set_name.to_string());
             }
         }
@@ -331,6 +355,11 @@ fn finish(
         spec["updateStrategy"] = json!({"type": "OnDelete"});
     }
     value.set_annotation(TEMPLATE, Some(digest.text()));
+    if digest.revisions.is_some()
+        && let Some(pods) = value.pointer_mut("/spec/template")
+    {
+        pods.set_annotation(labels::SHAPE_DIGEST, Some(digest.text()));
+    }
     keep_deployment_version(&mut value, digest, live);
     let fixed = fixed(&value);
     value.set_annotation(FIXED, Some(&fixed));
@@ -359,407 +388,4 @@ fn fixed(stateful_set: &Value) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use boson_cluster::client::Fault;
-    use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-    use std::collections::BTreeMap;
-
-    fn set(image: &str, replicas: u32, claims: bool) -> QuarksStatefulSet {
-        let claims = if claims {
-            json!([{"metadata": {"name": "data"}}])
-        } else {
-            json!([])
-        };
-        let set = json!({
-            "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "QuarksStatefulSet",
-            "metadata": {"name": "d-g", "namespace": "n", "labels": {labels::DEPLOYMENT_NAME: "d"}},
-            "spec": {"zones": ["a", "b"], "template": {"metadata": {}, "spec": {
-                "replicas": replicas, "volumeClaimTemplates": claims,
-                "template": {"metadata": {}, "spec": {"containers": [{"name": "c", "image": image}]}}}}}
-        });
-        serde_json::from_value(set).unwrap()
-    }
-
-    fn owner() -> OwnerReference {
-        OwnerReference {
-            uid: "u".into(),
-            ..OwnerReference::default()
-        }
-    }
-
-    /// As the server has it, with this many ready pods.
-    fn live(plan: &Plan, ready: i64) -> Vec<Value> {
-        let one = |object: &Value| {
-            let mut object = object.clone();
-            object["metadata"]["generation"] = 1.into();
-            object["status"] = json!({
-                "replicas": ready, "observedGeneration": 1, "readyReplicas": ready, "updatedReplicas": ready,
-                "updateRevision": "new"
-            });
-            object
-        };
-        plan.apply.iter().map(one).collect()
-    }
-
-    fn names(objects: &[Value]) -> Vec<&str> {
-        objects
-            .iter()
-            .map(|object| object["metadata"]["name"].as_str().unwrap())
-            .collect()
-    }
-
-    fn of(set: &QuarksStatefulSet, live: &[Value]) -> Plan {
-        with(set, live, &[])
-    }
-
-    fn with(set: &QuarksStatefulSet, live: &[Value], claims: &[PersistentVolumeClaim]) -> Plan {
-        let seen = Seen {
-            live: Live::of(live.to_vec()).unwrap(),
-            claims: claims.to_vec(),
-            pods: Some(live.iter().flat_map(pods).collect()),
-        };
-        plan_at(set, &seen, Timestamp::UNIX_EPOCH)
-    }
-
-    fn plan_at(set: &QuarksStatefulSet, seen: &Seen, now: Timestamp) -> Plan {
-        plan(set, seen, &owner(), now).ok().unwrap().unwrap()
-    }
-
-    /// The pods of a StatefulSet, according to its status: those of its newest revision first, and the ready ones.
-    fn pods(set: &Value) -> Vec<Pod> {
-        let number = |pointer| set.pointer(pointer).and_then(Value::as_i64).unwrap_or(0);
-        let pod = |ordinal: i64| {
-            let revision = if ordinal < number("/status/updatedReplicas") {
-                "new"
-            } else {
-                "old"
-            };
-            let ready = if ordinal < number("/status/readyReplicas") {
-                "True"
-            } else {
-                "False"
-            };
-            let name = format!("{}-{ordinal}", set.name().unwrap());
-            let pod = json!({
-                "metadata": {"name": name, "labels": {"controller-revision-hash": revision},
-                    "creationTimestamp": Timestamp::UNIX_EPOCH.to_string()},
-                "spec": {"containers": [], "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "c"}}]},
-                "status": {"conditions": [{"type": "Ready", "status": ready}]}
-            });
-            serde_json::from_value(pod).unwrap()
-        };
-        (0..number("/spec/replicas")).map(pod).collect()
-    }
-
-    #[test]
-    fn each_is_owned_and_one_that_is_unreadable_is_a_defect() {
-        let first = of(&set("i:1", 1, false), &[]);
-        assert_eq!(first.apply[0]["metadata"]["ownerReferences"], json!([owner()]));
-        let mut there = live(&first, 1);
-        there[1]["spec"]["replicas"] = "many".into();
-        let error = Live::of(there).unwrap_err();
-        assert_eq!((error.fault, error.name.as_str()), (Fault::Unreadable, "d-g-z1-v1"));
-    }
-
-    #[test]
-    fn each_zone_has_one_and_ready_pods_make_it_ready() {
-        let first = of(&set("i:1", 2, false), &[]);
-        assert_eq!(names(&first.apply), ["d-g-z0-v1", "d-g-z1-v1"]);
-        assert!(!first.ready);
-        let waiting = of(&set("i:1", 2, false), &live(&first, 1));
-        assert!(waiting.apply.is_empty() && !waiting.ready);
-        assert!(of(&set("i:1", 2, false), &live(&first, 2)).ready);
-    }
-
-    #[test]
-    fn a_changed_template_makes_a_version_and_the_old_one_stays_until_it_is_ready() {
-        let first = of(&set("i:1", 1, false), &[]);
-        let mut there = live(&first, 1);
-        let second = of(&set("i:2", 1, false), &there);
-        assert_eq!(names(&second.apply), ["d-g-z0-v2", "d-g-z1-v2"]);
-        assert!(second.delete.is_empty());
-        there.extend(live(&second, 0));
-        let waiting = of(&set("i:2", 1, false), &there);
-        assert!(waiting.apply.is_empty() && waiting.delete.is_empty() && !waiting.ready);
-        let mut there = live(&first, 1);
-        there.extend(live(&second, 1));
-        let done = of(&set("i:2", 1, false), &there);
-        assert_eq!(names(&done.delete), ["d-g-z0-v1", "d-g-z1-v1"]);
-        assert!(done.ready);
-    }
-
-    #[test]
-    fn a_version_that_was_never_ready_is_deleted_for_its_fix() {
-        let (good, broken, fixed) = (set("i:1", 1, false), set("i:2", 1, false), set("i:3", 1, false));
-        let first = of(&good, &[]);
-        let mut there = live(&first, 1);
-        there.extend(live(&of(&broken, &there), 0));
-        let fix = of(&fixed, &there);
-        assert_eq!(names(&fix.apply), ["d-g-z0-v3", "d-g-z1-v3"]);
-        assert_eq!(
-            names(&fix.delete),
-            ["d-g-z0-v2", "d-g-z1-v2"],
-            "v1 serves, and v2 never did"
-        );
-        assert_eq!((fix.versions.newest, fix.versions.ready), (3, Some(1)));
-        // Even if the serving version has lost a pod, because the status records it.
-        let mut there = live(&first, 0);
-        there.extend(live(&of(&broken, &live(&first, 1)), 0));
-        let mut recorded = fixed.clone();
-        let status = json!({"version": 2, "templateDigest": "", "readyVersion": 1});
-        recorded.status = serde_json::from_value(status).unwrap();
-        assert_eq!(names(&of(&recorded, &there).delete), ["d-g-z0-v2", "d-g-z1-v2"]);
-        // After a revert, nothing has to start.
-        let back = of(&good, &there);
-        assert!(back.apply.is_empty(), "{back:?}");
-        assert_eq!(names(&back.delete), ["d-g-z0-v2", "d-g-z1-v2"]);
-    }
-
-    #[test]
-    fn scaling_keeps_the_version_and_so_do_pods_with_claims() {
-        let first = of(&set("i:1", 1, false), &[]);
-        let more = of(&set("i:1", 3, false), &live(&first, 1));
-        assert_eq!(names(&more.apply), ["d-g-z0-v1"], "REPLICAS replaces pods");
-        assert_eq!(more.rollout.left, 2);
-        let plain = |replicas| {
-            let mut set = set("i:1", replicas, false);
-            set.spec.inject_replicas_env = false;
-            set
-        };
-        let mut there = live(&of(&plain(1), &[]), 1);
-        there[0]["status"]["readyReplicas"] = 0.into();
-        assert_eq!(
-            names(&of(&plain(3), &there).apply),
-            ["d-g-z0-v1", "d-g-z1-v1"],
-            "no pod is replaced"
-        );
-        let mut uneven = set("i:1", 1, false);
-        uneven.spec.zone_replicas = vec![1, 0];
-        let fewer = of(&uneven, &live(&first, 1)).apply;
-        assert_eq!(names(&fewer), ["d-g-z1-v1"], "the other zone stays as it is");
-        assert_eq!(fewer[0]["spec"]["replicas"], 0);
-        let first = of(&set("i:1", 1, true), &[]);
-        let second = of(&set("i:2", 1, true), &live(&first, 1));
-        assert_eq!(names(&second.apply), ["d-g-z0-v1"]);
-        assert!(second.renew.is_empty());
-    }
-
-    #[test]
-    fn pods_with_claims_are_replaced_zone_by_zone_and_a_broken_zone_is_repaired() {
-        let first = of(&set("i:1", 1, true), &[]);
-        let mut there = live(&first, 1);
-        // As the server has it after this zone was changed, with this many ready pods.
-        let change = |there: &mut Vec<Value>, zone: usize, image: &str, ready: i64| {
-            let plan = of(&set(image, 1, true), there);
-            assert_eq!(names(&plan.apply), [format!("d-g-z{zone}-v1")]);
-            there[zone] = live(&plan, ready).remove(0);
-            of(&set(image, 1, true), there)
-        };
-        let waiting = change(&mut there, 0, "i:broken", 0);
-        assert!(
-            waiting.apply.is_empty() && !waiting.ready,
-            "the broken template stays in one zone"
-        );
-        assert_eq!(waiting.rollout.awaited, ["d-g-z0-v1-0"]);
-        let repaired = change(&mut there, 0, "i:2", 1);
-        assert_eq!(names(&repaired.apply), ["d-g-z1-v1"]);
-        assert!(change(&mut there, 1, "i:2", 1).ready);
-        // Changed by hand in every zone.
-        for one in &mut there {
-            one["spec"]["template"]["spec"]["containers"][0]["image"] = "i:meddled".into();
-        }
-        assert_eq!(names(&of(&set("i:2", 1, true), &there).apply), ["d-g-z0-v1"]);
-    }
-
-    /// With an update block.
-    fn updated(image: &str, replicas: u32, claims: bool) -> QuarksStatefulSet {
-        let mut set = set(image, replicas, claims);
-        let update = [
-            (labels::CANARIES, "1"),
-            (labels::MAX_IN_FLIGHT, "2"),
-            (labels::CANARY_WATCH_TIME, "5000"),
-        ];
-        set.spec.template["metadata"] = json!({"annotations": BTreeMap::from(update)});
-        set
-    }
-
-    /// Replicas of the StatefulSets of an image.
-    fn sizes(there: &[Value], image: &str) -> Vec<i64> {
-        let of_image = |one: &&Value| one.pointer("/spec/template/spec/containers/0/image").unwrap() == image;
-        let mut all: Vec<(&str, i64)> = there
-            .iter()
-            .filter(of_image)
-            .map(|one| (one.name().unwrap(), one["spec"]["replicas"].as_i64().unwrap()))
-            .collect();
-        all.sort_unstable();
-        all.into_iter().map(|(_, size)| size).collect()
-    }
-
-    /// Carries the plan out. All pods of good images become ready.
-    fn carry_out(there: &mut Vec<Value>, plan: &Plan) {
-        for object in &plan.apply {
-            let is_good = object.pointer("/spec/template/spec/containers/0/image").unwrap() != "i:broken";
-            let size = if is_good {
-                object["spec"]["replicas"].as_i64().unwrap()
-            } else {
-                0
-            };
-            let mut made = live(plan, size);
-            made.retain(|one| one.name() == object.name());
-            there.retain(|one| one.name() != object.name());
-            there.append(&mut made);
-        }
-        let is_deleted = |one: &Value| plan.delete.iter().any(|gone| gone.name() == one.name());
-        there.retain(|one| !is_deleted(one));
-    }
-
-    #[test]
-    fn a_new_version_starts_with_its_canaries_and_goes_on_zone_by_zone() {
-        let mut there = live(&of(&updated("i:1", 3, false), &[]), 3);
-        let second = updated("i:2", 3, false);
-        let mut steps = Vec::new();
-        for _ in 0..9 {
-            let plan = of(&second, &there);
-            carry_out(&mut there, &plan);
-            steps.push((sizes(&there, "i:1").len(), sizes(&there, "i:2")));
-            if plan.ready {
-                break;
-            }
-        }
-        let expected = [(2, [1, 0]), (2, [3, 0]), (2, [3, 2]), (2, [3, 3]), (0, [3, 3])];
-        assert_eq!(steps, expected.map(|(old, new)| (old, new.to_vec())));
-        assert!(there.iter().all(|one| one.annotation(INCOMPLETE).is_none()));
-    }
-
-    #[test]
-    fn a_failed_canary_stops_the_version_and_another_manifest_ends_it() {
-        let mut there = live(&of(&updated("i:1", 3, false), &[]), 3);
-        let broken = updated("i:broken", 3, false);
-        let plan = of(&broken, &there);
-        carry_out(&mut there, &plan);
-        assert_eq!(sizes(&there, "i:broken"), [1, 0]);
-        let seen = |there: &[Value]| Seen {
-            live: Live::of(there.to_vec()).unwrap(),
-            pods: Some(there.iter().flat_map(pods).collect()),
-            ..Seen::default()
-        };
-        let later = Timestamp::from_second(700).unwrap();
-        let stopped = plan_at(&broken, &seen(&there), later);
-        assert!(stopped.apply.is_empty() && stopped.delete.is_empty() && !stopped.ready);
-        assert_eq!(stopped.rollout.failure(), Some("CanaryFailed"));
-        assert_eq!(
-            (stopped.rollout.failed, stopped.rollout.left),
-            (vec!["d-g-z0-v2-0".to_string()], 5)
-        );
-        assert_eq!(stopped.versions.ready, Some(1));
-        let back = of(&updated("i:1", 3, false), &there);
-        assert!(back.apply.is_empty() && back.rollout.failure().is_none());
-        assert_eq!(names(&back.delete), ["d-g-z0-v2", "d-g-z1-v2"]);
-        let fixed = of(&updated("i:3", 3, false), &there);
-        assert_eq!(names(&fixed.delete), ["d-g-z0-v2", "d-g-z1-v2"]);
-        carry_out(&mut there, &fixed);
-        assert_eq!((sizes(&there, "i:1"), sizes(&there, "i:3")), (vec![3, 3], vec![1, 0]));
-    }
-
-    #[test]
-    fn a_version_with_its_first_instances_is_not_the_one_that_serves() {
-        let mut there = live(&of(&updated("i:1", 3, false), &[]), 3);
-        let second = of(&updated("i:2", 3, false), &there);
-        carry_out(&mut there, &second);
-        let third = of(&updated("i:3", 3, false), &there);
-        assert_eq!((third.versions.newest, third.versions.ready), (3, Some(1)));
-        assert_eq!(names(&third.delete), ["d-g-z0-v2", "d-g-z1-v2"]);
-    }
-
-    #[test]
-    fn pods_with_claims_are_replaced_after_the_canary() {
-        let mut there = live(&of(&updated("i:1", 3, true), &[]), 3);
-        let second = updated("i:2", 3, true);
-        let replaced =
-            |there: &[Value]| -> Vec<String> { of(&second, there).replace.iter().map(Pod::name_any).collect() };
-        let plan = of(&second, &there);
-        assert_eq!((names(&plan.apply), plan.replace.len()), (vec!["d-g-z0-v1"], 0));
-        assert_eq!(plan.apply[0]["spec"]["updateStrategy"], json!({"type": "OnDelete"}));
-        carry_out(&mut there, &plan);
-        for (updated, ready, expected) in [
-            (0, 3, &["d-g-z0-v1-0"][..]),
-            (1, 0, &["d-g-z0-v1-1", "d-g-z0-v1-2"]),
-            (1, 3, &["d-g-z0-v1-1", "d-g-z0-v1-2"]),
-            (3, 2, &[]),
-        ] {
-            let zone = there.iter_mut().find(|one| one.name() == Some("d-g-z0-v1")).unwrap();
-            zone["status"]["updatedReplicas"] = updated.into();
-            zone["status"]["readyReplicas"] = ready.into();
-            assert_eq!(replaced(&there), expected, "{updated} {ready}");
-        }
-        let zone = there.iter_mut().find(|one| one.name() == Some("d-g-z0-v1")).unwrap();
-        zone["status"]["readyReplicas"] = 3.into();
-        assert_eq!(names(&of(&second, &there).apply), ["d-g-z1-v1"]);
-    }
-
-    #[test]
-    fn what_replaces_no_pods_waits_for_no_zone() {
-        let mut set = set("i:1", 1, true);
-        let mut there = live(&of(&set, &[]), 1);
-        there[0]["status"]["readyReplicas"] = 0.into();
-        set.spec.template["metadata"] = json!({"annotations": {"a": "b"}});
-        assert_eq!(names(&of(&set, &there).apply), ["d-g-z0-v1", "d-g-z1-v1"]);
-    }
-
-    #[test]
-    fn a_first_disk_makes_a_version_and_another_disk_makes_the_same_one_again() {
-        let first = of(&set("i:1", 1, false), &[]);
-        assert_eq!(
-            names(&of(&set("i:1", 1, true), &live(&first, 1)).apply),
-            ["d-g-z0-v2", "d-g-z1-v2"]
-        );
-        let first = of(&set("i:1", 1, true), &[]);
-        for templates in [
-            json!([]),
-            json!([{"metadata": {"name": "data"}}, {"metadata": {"name": "more"}}]),
-        ] {
-            let mut changed = set("i:1", 1, true);
-            changed.spec.template["spec"]["volumeClaimTemplates"] = templates;
-            let mut there = live(&first, 1);
-            let plan = of(&changed, &there);
-            assert!(plan.apply.is_empty() && plan.delete.is_empty() && !plan.ready);
-            let pairs: Vec<String> = plan.renew.iter().map(|(old, _)| old.name_any()).collect();
-            assert_eq!(pairs, ["d-g-z0-v1"], "zone by zone");
-            there[0]["metadata"]["deletionTimestamp"] = json!(Time(Timestamp::UNIX_EPOCH));
-            let waiting = of(&changed, &there);
-            assert!(waiting.apply.is_empty() && waiting.renew.is_empty() && !waiting.ready);
-            there.remove(0);
-            let again = of(&changed, &there);
-            assert_eq!(names(&again.apply), ["d-g-z0-v1"], "the deleted one");
-            assert!(again.renew.is_empty());
-        }
-    }
-
-    #[test]
-    fn a_deleted_stateful_set_is_created_again_for_its_remaining_claims() {
-        let claim = json!({"metadata": {"labels": {labels::STATEFUL_SET_NAME: "d-g-z1-v4"}}});
-        let claims: [PersistentVolumeClaim; 1] = [serde_json::from_value(claim).unwrap()];
-        let back = with(&set("i:1", 1, true), &[], &claims);
-        assert_eq!(names(&back.apply), ["d-g-z0-v4", "d-g-z1-v4"]);
-        let there = live(&of(&set("i:1", 1, true), &[]), 1);
-        let other = with(&set("i:2", 1, true), &there, &claims);
-        assert_eq!(
-            names(&other.apply),
-            ["d-g-z0-v1"],
-            "not v4: it is of claims without pods"
-        );
-    }
-
-    #[test]
-    fn the_stateful_set_of_a_removed_zone_is_deleted() {
-        let first = of(&set("i:1", 1, true), &[]);
-        let mut fewer = set("i:1", 1, true);
-        fewer.spec.zones.truncate(1);
-        let there = live(&first, 1);
-        let changed = of(&fewer, &there);
-        let mut there = live(&changed, 1);
-        there.push(live(&first, 1).remove(1));
-        assert_eq!(names(&of(&fewer, &there).delete), ["d-g-z1-v1"]);
-    }
-}
+mod tests;

@@ -1,33 +1,68 @@
 //! The document of a group's Secret `<deployment>.bpm.<group>`: what the bpm stage needs of the files of the group's
-//! jobs, mainly their rendered bpm.yml. Written after templates are rendered, and read when objects are created. The
-//! files are stored as text, so that later diagnostics can name their lines.
+//! jobs, mainly their rendered bpm.yml, and the digests of all files of each instance. Written after templates are
+//! rendered, and read when objects are created. The files are stored as text, so that later diagnostics can name their
+//! lines.
 
 #![allow(
     clippy::result_large_err,
     reason = "a document is refused once, at most; a box would be in every caller's way"
 )]
 
+use super::instance_files::InstanceDigests;
 use crate::convert::codes;
 use crate::diagnostic::Diagnostic;
 use crate::stage::{BpmCopy, JobFiles};
 use crate::yaml::{self, Dialect, Document};
 use boson_document::Tree;
 
-/// The document of these jobs.
-pub fn write(jobs: &[JobFiles]) -> Tree {
-    Tree::object().with("jobs", jobs.iter().map(job).collect::<Vec<_>>())
+/// What a document holds.
+#[derive(Debug)]
+pub struct BpmDocument {
+    /// The jobs of the group.
+    pub jobs: Vec<JobFiles>,
+    /// Their rendered bpm.yml.
+    pub files: Vec<Document>,
+    /// The digests of the group's instances; none in a document of an earlier operator.
+    pub instances: Option<InstanceDigests>,
 }
 
-/// Reads a document: its jobs, and their rendered files.
+/// The document of these jobs and instances.
+pub fn write(jobs: &[JobFiles], instances: &InstanceDigests) -> Tree {
+    let zone = |(zone, digests): (&String, &Vec<String>)| {
+        let digests = digests.iter().map(|digest| Tree::from(digest.as_str()));
+        Tree::object()
+            .with("zone", zone.as_str())
+            .with("digests", digests.collect::<Vec<_>>())
+    };
+    Tree::object()
+        .with("jobs", jobs.iter().map(job).collect::<Vec<_>>())
+        .with("instances", instances.iter().map(zone).collect::<Vec<_>>())
+}
+
+/// Reads a document.
 ///
 /// # Errors
 /// A file is not YAML, or the document is not of this format.
-pub fn read(document: &Document) -> Result<(Vec<JobFiles>, Vec<Document>), Diagnostic> {
+pub fn read(document: &Document) -> Result<BpmDocument, Diagnostic> {
     let mut files = Vec::new();
     let jobs = document.tree.get("jobs").and_then(Tree::as_array);
     let jobs = jobs.ok_or_else(|| foreign(document))?;
     let jobs = jobs.iter().map(|job| read_job(job, document, &mut files));
-    Ok((jobs.collect::<Result<_, _>>()?, files))
+    let jobs = jobs.collect::<Result<_, _>>()?;
+    let zones = document.tree.get("instances").and_then(Tree::as_array);
+    let read = |zones: &Vec<Tree>| zones.iter().map(read_zone).collect::<Option<_>>();
+    let instances = zones.map(|zones| read(zones).ok_or_else(|| foreign(document)));
+    Ok(BpmDocument {
+        jobs,
+        files,
+        instances: instances.transpose()?,
+    })
+}
+
+fn read_zone(tree: &Tree) -> Option<(String, Vec<String>)> {
+    let digests = tree.items("digests").iter();
+    let digests = digests.map(|digest| digest.as_str().map(str::to_string));
+    Some((tree.str("zone")?.to_string(), digests.collect::<Option<_>>()?))
 }
 
 fn job(job: &JobFiles) -> Tree {
@@ -130,10 +165,20 @@ mod tests {
             aliases: Some(Tree::object().with("a.b", vec!["q-s0.g.n.d.bosh"])),
             bpm: vec![copy],
         }];
-        let kept = yaml::write_manifest(&[write(&jobs)]);
-        let (read_jobs, files) = read(&yaml::read("s", &kept).unwrap()).unwrap();
-        assert_eq!(format!("{read_jobs:?}"), format!("{jobs:?}"));
-        assert_eq!(format!("{:?}", files[0]), format!("{file:?}"));
+        let instances = InstanceDigests::from([
+            (String::new(), vec!["00".to_string(), "1e3".into()]),
+            ("z1".into(), Vec::new()),
+        ]);
+        let kept = yaml::write_manifest(&[write(&jobs, &instances)]);
+        let found = read(&yaml::read("s", &kept).unwrap()).unwrap();
+        assert_eq!(format!("{:?}", found.jobs), format!("{jobs:?}"));
+        assert_eq!(format!("{:?}", found.files[0]), format!("{file:?}"));
+        assert_eq!(found.instances, Some(instances));
+        let of_earlier = read(&yaml::read("s", "jobs: []").unwrap()).unwrap();
+        assert_eq!(of_earlier.instances, None);
+        let none = yaml::write_manifest(&[write(&jobs, &InstanceDigests::new())]);
+        let none = read(&yaml::read("s", &none).unwrap()).unwrap();
+        assert_eq!(none.instances, Some(InstanceDigests::new()));
         assert_eq!(
             read(&yaml::read("s", "{}").unwrap()).unwrap_err().code,
             "convert-foreign-document"

@@ -6,6 +6,7 @@
     reason = "a document is refused once, at most; a box would be in every caller's way"
 )]
 
+use super::instance_files::InstanceDigests;
 use super::{bpm_document, job_sources, providers_document};
 use crate::convert::codes;
 use crate::diagnostic::Diagnostic;
@@ -51,9 +52,9 @@ pub fn external(external: &External) -> Texts {
     [(EXTERNAL.to_string(), text(&external::write(external)))].into()
 }
 
-/// A group's rendered bpm, and its job sources if they fit into the same Secret.
-pub fn bpm(jobs: &[JobFiles], sources: Option<String>) -> Texts {
-    let bpm = text(&bpm_document::write(jobs));
+/// A group's rendered bpm with the digests of its instances, and its job sources if they fit into the same Secret.
+pub fn bpm(jobs: &[JobFiles], instances: &InstanceDigests, sources: Option<String>) -> Texts {
+    let bpm = text(&bpm_document::write(jobs, instances));
     let sources = sources.filter(|sources| {
         let mut values = [bpm.clone().into_bytes(), sources.clone().into_bytes()];
         encoding::pack(&mut values).is_ok()
@@ -145,9 +146,12 @@ mod tests {
 
     #[test]
     fn job_sources_that_do_not_fit_beside_the_bpm_are_left_out() {
-        assert_eq!(bpm(&[], Some("{}".into()))[job_sources::KEY], "{}");
+        assert_eq!(
+            bpm(&[], &InstanceDigests::new(), Some("{}".into()))[job_sources::KEY],
+            "{}"
+        );
         let large = "x".repeat(encoding::UNPACKED_LIMIT + 1);
-        assert!(!bpm(&[], Some(large)).contains_key(job_sources::KEY));
+        assert!(!bpm(&[], &InstanceDigests::new(), Some(large)).contains_key(job_sources::KEY));
     }
 
     #[test]

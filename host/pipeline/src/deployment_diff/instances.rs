@@ -59,7 +59,7 @@ pub enum Reason {
     Pod(Vec<String>),
     /// Claims of persistent disks differ.
     Disks(Vec<String>),
-    /// The data of the group differ: the pods of all instances have one template, which names a version of these data.
+    /// Another instance differs. Pods of a group without disks are replaced together, by those of a new version.
     Group,
 }
 
@@ -147,11 +147,9 @@ fn of_group((old_side, old): Of<'_>, (new_side, new): Of<'_>) -> Vec<InstanceCha
         };
         touched.push(change(instance, action, reasons));
     }
-    let (was_data, is_data) = (
-        old.map(|group| &group.resolved.document),
-        new.map(|group| &group.resolved.document),
-    );
-    together(&mut touched, was_data != is_data);
+    if after.is_some_and(|set| template(set).items("volumeClaimTemplates").is_empty()) {
+        together(&mut touched);
+    }
     touched.retain(|one| one.action == Action::Create || !one.reasons.is_empty());
     let bootstrap = is
         .values()
@@ -162,10 +160,10 @@ fn of_group((old_side, old): Of<'_>, (new_side, new): Of<'_>) -> Vec<InstanceCha
     surplus.into_iter().chain(touched).collect()
 }
 
-/// The pods of a group have one template: they are replaced together. `other_data`: whether the group's data differ.
-fn together(instances: &mut [InstanceChange], other_data: bool) {
+/// If a pod of a group without disks is replaced, all are.
+fn together(instances: &mut [InstanceChange]) {
     let is_touched = |one: &InstanceChange| one.action == Action::Restart && !one.reasons.is_empty();
-    if other_data || instances.iter().any(is_touched) {
+    if instances.iter().any(is_touched) {
         for one in instances
             .iter_mut()
             .filter(|one| one.action == Action::Restart && one.reasons.is_empty())
@@ -198,14 +196,12 @@ fn reasons_of_shape(old: Option<&Tree>, new: Option<&Tree>) -> Vec<Reason> {
     let pod = |template: &Tree| {
         let pod = template.get("template");
         let member = |name| pod.and_then(|pod| pod.get(name)).cloned().unwrap_or_default();
-        member("spec").with("metadata", member("metadata"))
+        member("spec").with("metadata", without_tags(member("metadata")))
     };
-    // Their labels and annotations replace no pod.
+    // Their size, labels and annotations replace no pod.
     let claim = |claim: &Tree| {
         let name = claim.get("metadata").and_then(|metadata| metadata.str("name"));
-        Tree::object()
-            .with("name", name.unwrap_or_default())
-            .with("spec", claim.get("spec").cloned().unwrap_or_default())
+        Tree::object().with("name", name.unwrap_or_default())
     };
     let claims = |template: &Tree| {
         let claims = template.items("volumeClaimTemplates").iter().map(claim);
@@ -217,6 +213,21 @@ fn reasons_of_shape(old: Option<&Tree>, new: Option<&Tree>) -> Vec<Reason> {
     let pod = of(shape::members(&pod(old), &pod(new)), Reason::Pod);
     let disks = of(shape::members(&claims(old), &claims(new)), Reason::Disks);
     pod.into_iter().chain(disks).collect()
+}
+
+/// Metadata of pods without what the operator sets on running pods, too: labels and tags of the manifest.
+fn without_tags(mut metadata: Tree) -> Tree {
+    for member in ["labels", "annotations"] {
+        let Some(members) = metadata.as_object_mut() else { break };
+        let Some(all) = members.get_mut(member).and_then(Tree::as_object_mut) else {
+            continue;
+        };
+        all.retain(|key, _| key.contains(labels::GROUP));
+        if all.is_empty() {
+            members.shift_remove(member);
+        }
+    }
+    metadata
 }
 
 fn reasons_of_files(
@@ -304,7 +315,6 @@ mod tests {
         let new = [group("db", &[("z2", 1), ("z1", 2), ("z3", 2), ("z2", 2)])];
         let wanted = [
             "delete db/4 z1 ",
-            "restart db/0 z2 group",
             "restart db/3 z2 config/a.yml",
             "restart db/1 z1 config/a.yml",
             "restart db/2 z3 config/a.yml",
@@ -337,5 +347,30 @@ mod tests {
             "restart db/0 z1 image claims[data],claims[other]",
         ];
         assert_eq!(found((&old_sets, &old), (&new_sets, &new)), wanted);
+    }
+
+    #[test]
+    fn more_instances_tags_and_a_larger_disk_restart_nothing() {
+        let web = |labels: &str| {
+            let mut web = set("web", "a", "[]");
+            let template = ["spec", "template", "spec", "template"];
+            let pods = template
+                .iter()
+                .fold(&mut web, |tree, member| tree.get_mut(member).unwrap());
+            pods.set("metadata", Tree::object().with("labels", parse(labels).unwrap()));
+            web
+        };
+        let old_sets = [
+            web(r#"{"tier":"web"}"#),
+            set("db", "a", r#"[{"metadata": {"name": "data"}, "spec": {"size": 1}}]"#),
+        ];
+        let new_sets = [
+            web(r#"{"tier":"other"}"#),
+            set("db", "a", r#"[{"metadata": {"name": "data"}, "spec": {"size": 2}}]"#),
+        ];
+        let old = [group("web", &[("z1", 1)]), group("db", &[("z1", 1)])];
+        let mut new = [group("web", &[("z1", 1), ("z1", 1)]), group("db", &[("z1", 1)])];
+        new[0].resolved.document = Tree::object().with("instances", Tree::from(2_i64));
+        assert_eq!(found((&old_sets, &old), (&new_sets, &new)), ["create web/1 z1 "]);
     }
 }

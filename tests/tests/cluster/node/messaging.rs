@@ -18,9 +18,10 @@ fn a_message_sent_to_one_broker_by_tls_arrives_at_the_other() {
     let Some(cluster) = with_node().unwrap() else { return };
     for (mode, name) in [("InProcess", "bus-in-process"), ("Jobs", "bus-jobs")] {
         let bus = Bus::new(cluster, name, mode).unwrap();
-        bus.deploy().unwrap();
+        bus.deploy("").unwrap();
         bus.gets_job_sources().unwrap();
         bus.round_trip().unwrap();
+        bus.tags_restart_nothing().unwrap();
     }
 }
 
@@ -42,8 +43,10 @@ impl Bus {
         Ok(Self { env, mode })
     }
 
-    fn deploy(&self) -> Result<()> {
+    /// `more`: members to add to the manifest.
+    fn deploy(&self, more: &str) -> Result<()> {
         let manifest = fs::read_to_string(root().join("tests/fixtures/releases/bus/manifest.yml"))?;
+        let manifest = format!("{manifest}\n{more}");
         let registry = format!("{}/bosh", self.env.registry.host());
         let deployment = json!({
             "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": "bus"},
@@ -81,6 +84,31 @@ impl Bus {
         })?;
         let log = self.logs().context("no logs")?;
         ensure!(run["status"]["completed"] == true, "{:#}\n{log}", run["status"]);
+        Ok(())
+    }
+
+    /// Pods get them while they run.
+    fn tags_restart_nothing(&self) -> Result<()> {
+        let pods = || -> Result<Vec<(Value, Value)>> {
+            let list = self.get("pods")?["items"].as_array().cloned().unwrap_or_default();
+            let brokers = list
+                .iter()
+                .filter(|pod| pod["metadata"]["labels"]["quarks.cloudfoundry.org/instance-group-name"] == "brokers");
+            let of = |pod: &Value| {
+                (
+                    pod["metadata"]["uid"].clone(),
+                    pod["metadata"]["annotations"]["team"].clone(),
+                )
+            };
+            Ok(brokers.map(of).collect())
+        };
+        let before = pods()?;
+        self.deploy("tags: {team: blue}\n")?;
+        self.until("the tag on all pods", || {
+            Ok(pods()?.iter().all(|(_, team)| team == "blue"))
+        })?;
+        let uids = |pods: Vec<(Value, Value)>| pods.into_iter().map(|(uid, _)| uid).collect::<Vec<_>>();
+        ensure!(uids(pods()?) == uids(before), "pods were replaced");
         Ok(())
     }
 

@@ -72,7 +72,7 @@ fn of_reason(reason: &Reason) -> String {
         }
         Reason::Pod(members) => format!("pod: {}", members.join(", ")),
         Reason::Disks(members) => format!("disks: {}", members.join(", ")),
-        Reason::Group => "the group: all its pods have one template, and other data".into(),
+        Reason::Group => "the group: pods without disks are replaced together".into(),
     }
 }
 

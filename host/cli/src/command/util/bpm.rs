@@ -9,7 +9,7 @@ use crate::output::Color;
 use crate::plugin_arguments::PluginArguments;
 use crate::plugins;
 use boson_pipeline::convert::job_sources::{self, Remaining};
-use boson_pipeline::convert::{self, Failure, Origin, pre_render_ops, stored_documents};
+use boson_pipeline::convert::{self, Failure, Origin, instance_files, pre_render_ops, stored_documents};
 use boson_pipeline::report::Sources;
 use boson_pipeline::scrub::{Filter, Secrets};
 use boson_pipeline::stage::ResolvedGroup;
@@ -75,12 +75,14 @@ fn render(arguments: &BpmArguments, sources: &mut Sources, warnings: &mut Vec<Di
     let (mut reported, manifest) = (Vec::new(), Origin::Name(&arguments.manifest_name));
     let groups = std::slice::from_ref(&group);
     let rendered = convert::render(&plugins, manifest, groups, &releases, (filter, THREADS), &mut reported);
-    let jobs = rendered.and_then(|rendered| {
+    let rendered = rendered.and_then(|rendered| {
         let group = rendered.groups.into_iter().next().unwrap_or_else(|| Ok(Vec::new()));
-        group.map_err(Failure::into_diagnostics)
+        let files = rendered.files.into_iter().next().unwrap_or_default();
+        let jobs = group.map_err(Failure::into_diagnostics)?;
+        Ok((jobs, instance_files::digests(&files)))
     });
     warnings.extend(secrets.scrub(reported, sources));
-    let jobs = jobs.map_err(|errors| secrets.scrub(errors, sources))?;
+    let (jobs, instances) = rendered.map_err(|errors| secrets.scrub(errors, sources))?;
     let sources = job_sources::text(&group.document, &releases, &mut Remaining::default());
-    Ok(stored_documents::bpm(&jobs, sources))
+    Ok(stored_documents::bpm(&jobs, &instances, sources))
 }

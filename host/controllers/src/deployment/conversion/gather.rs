@@ -63,6 +63,7 @@ pub async fn gather(
             },
             resolved: one.name,
             jobs: Vec::new(),
+            revisions: None,
             sources: None,
         });
     }

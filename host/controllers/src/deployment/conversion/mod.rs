@@ -17,7 +17,7 @@ mod work;
 pub use gather::gather;
 pub use interpolate::interpolate;
 pub use merge::merge;
-pub use objects::{job_sources, objects};
+pub use objects::{job_sources, objects, revisions};
 pub use render::render;
 pub use traced::traced;
 pub use work::Work;

@@ -4,6 +4,7 @@ use super::work::{Gathered, THREADS};
 use crate::deployment::manifest::{Manifest, SharedStages, blocking, unnamed};
 use crate::deployment::plan::held_back::HeldBack;
 use crate::deployment::plan::job_sources::JobSources;
+use crate::deployment::plan::revisions::Revisions;
 use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::Stop;
 use boson_document::Tree;
@@ -62,6 +63,12 @@ pub async fn objects(
         held_back.add([group], manifest.wrong_with(errors));
     }
     Ok((manifest, objects))
+}
+
+/// The revisions of the instances of all groups that have some, by the name of the group.
+pub fn revisions(gathered: &mut [Gathered]) -> Vec<(String, Revisions)> {
+    let of = |one: &mut Gathered| Some((one.group.name.clone(), one.revisions.take()?));
+    gathered.iter_mut().filter_map(of).collect()
 }
 
 /// The job sources of all groups that have some.

@@ -7,14 +7,16 @@ use crate::deployment::jobs;
 use crate::deployment::manifest::{Manifest, SharedStages, blocking};
 use crate::deployment::plan::documents::Document;
 use crate::deployment::plan::held_back::HeldBack;
+use crate::deployment::plan::revisions::Revisions;
 use crate::deployment::plan::stored::Stored;
 use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::Stop;
 use boson_api::deployment::ConversionMode;
 use boson_cluster::objects::versioned::Series;
+use boson_pipeline::convert::bpm_document::{self, BpmDocument};
 use boson_pipeline::convert::job_sources::{self, Remaining};
 use boson_pipeline::convert::stored_documents::{self, Texts};
-use boson_pipeline::convert::{self, Failure, Origin, bpm_document};
+use boson_pipeline::convert::{self, Failure, Origin, instance_files};
 use boson_pipeline::release::Release;
 use boson_pipeline::stage::ResolvedGroup;
 use boson_pipeline::{Diagnostic, Stage};
@@ -43,12 +45,15 @@ pub async fn render(
     let (mut rendered, mut remaining) = (Vec::new(), Remaining::default());
     for (mut to, one) in gathered.into_iter().zip(stored) {
         let Some(one) = one else { continue };
-        work.stamp(run, &one, &work.annotations(&manifest, Some(&to.group.name)))
-            .await?;
         let document =
             stored_documents::read(&one.name, one.bytes(stored_documents::BPM)).map_err(|error| manifest.one(error))?;
-        let (jobs, files) = bpm_document::read(&document).map_err(|error| manifest.one(error))?;
+        let BpmDocument { jobs, files, instances } =
+            bpm_document::read(&document).map_err(|error| manifest.one(error))?;
         to.jobs = jobs;
+        to.revisions = instances.and_then(|digests| Revisions::of(&one.secret.metadata, &work.existing, digests));
+        let mut annotations = work.annotations(&manifest, Some(&to.group.name));
+        annotations.extend(to.revisions.iter().flat_map(Revisions::of_document));
+        work.stamp(run, &one, &annotations).await?;
         to.sources = one
             .find(job_sources::KEY)
             .and_then(|stored| job_sources::pack(stored, &mut remaining));
@@ -130,13 +135,15 @@ async fn templates(
         let (mut reported, origin) = (Vec::new(), Origin::Manifest(manifest.named()));
         let how = (manifest.filter(), THREADS);
         let rendered = convert::render(&*stages, origin, &groups, &releases, how, &mut reported);
-        let rendered = rendered.map_err(|errors| manifest.fail(errors))?.groups;
+        let rendered = rendered.map_err(|errors| manifest.fail(errors))?;
         manifest.warnings.extend(reported);
         let mut remaining = Remaining::default();
-        let texts = groups.iter().zip(rendered).map(|(group, jobs)| {
+        let each = rendered.groups.into_iter().zip(rendered.files);
+        let texts = groups.iter().zip(each).map(|(group, (jobs, files))| {
             let jobs = jobs.map_err(Failure::into_diagnostics)?;
             Ok(stored_documents::bpm(
                 &jobs,
+                &instance_files::digests(&files),
                 job_sources::text(&group.document, &releases, &mut remaining),
             ))
         });

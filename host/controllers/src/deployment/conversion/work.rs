@@ -5,6 +5,7 @@ use crate::deployment::inputs;
 use crate::deployment::jobs::{PodPlugins, Site};
 use crate::deployment::manifest::{Manifest, unnamed};
 use crate::deployment::plan::provenance;
+use crate::deployment::plan::revisions::Revisions;
 use crate::deployment::plan::stored::Stored;
 use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::Stop;
@@ -43,6 +44,8 @@ pub struct Gathered {
     /// Name of the Secret with its resolved document.
     pub resolved: String,
     pub jobs: Vec<JobFiles>,
+    /// The revisions of its instances, if it has some.
+    pub revisions: Option<Revisions>,
     /// Its job sources, if they are stored and small enough for its pods to mount them.
     pub sources: Option<Packed>,
 }

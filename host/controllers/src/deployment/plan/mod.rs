@@ -17,6 +17,8 @@ pub mod post_deploy;
 pub mod provenance;
 pub mod quota;
 pub mod retention;
+pub mod revisions;
+pub mod serial;
 pub mod stored;
 pub mod variables;
 

@@ -5,6 +5,7 @@
 use super::init_containers;
 use super::job_sources::JobSources;
 use super::object::{self, PODS, annotation, containers, is_same, is_stateful_set};
+use crate::instance_revisions;
 use boson_api::OutdatedGroup;
 use boson_cluster::objects;
 use boson_manifest::contract;
@@ -117,11 +118,15 @@ fn one(at: usize, forms: &Forms<'_>, live: &[Value], image: &str) -> Option<Outd
     let found = live.iter().find(|found| is_same(found, forms.new))?;
     for (nth, mut kept) in forms.all(found).into_iter().enumerate() {
         let old = keep_image(&mut kept, found, image);
-        // Exactly what was written last.
-        if annotation(found, objects::DIGEST) != Some(objects::digest(&kept).as_str()) {
-            continue;
+        let is_earlier = !is_written(found, &kept) && !restarts_nothing(found, &kept);
+        if is_earlier {
+            // By an operator of before there were revisions.
+            instance_revisions::remove(&mut kept);
+            if !is_written(found, &kept) {
+                continue;
+            }
         }
-        return (nth > 0 || old.is_some()).then(|| Outdated {
+        return (nth > 0 || is_earlier || old.is_some()).then(|| Outdated {
             at,
             kept,
             runs: is_stateful_set(forms.new),
@@ -132,6 +137,21 @@ fn one(at: usize, forms: &Forms<'_>, live: &[Value], image: &str) -> Option<Outd
         });
     }
     None
+}
+
+/// Whether an object was written last in this form.
+fn is_written(found: &Value, form: &Value) -> bool {
+    annotation(found, objects::DIGEST) == Some(objects::digest(form).as_str())
+}
+
+/// Whether what was written and this form differ at most in what replaces no pod, such as the number of instances.
+fn restarts_nothing(found: &Value, form: &Value) -> bool {
+    let (found, form) = (&found["spec"], &form["spec"]);
+    let revisions = |spec| instance_revisions::of_spec(spec);
+    let agree = revisions(found)
+        .zip(revisions(form))
+        .map(|(found, form)| instance_revisions::agree(&found, &form));
+    agree == Some(true) && instance_revisions::shape(found.clone()) == instance_revisions::shape(form.clone())
 }
 
 /// Whether a change of its template starts new pods. A manual errand gets the new image with its next run.
@@ -199,6 +219,44 @@ mod tests {
             "spec": {"updateOnConfigChange": true,
                 "template": {"spec": {"template": {"spec": {"initContainers": init, "containers": containers}}}}}
         })
+    }
+
+    fn with_revisions(mut object: Value, revisions: &str, replicas: u32) -> Value {
+        let pods = object.pointer_mut("/spec/template/spec/template").unwrap();
+        pods["metadata"] =
+            json!({"annotations": {labels::INSTANCE_REVISIONS: revisions, labels::RENDERED_AS: "d.bpm.web-v1"}});
+        object["spec"]["template"]["spec"]["replicas"] = replicas.into();
+        object
+    }
+
+    #[test]
+    fn a_change_that_restarts_no_instance_leaves_the_image() {
+        let of =
+            |image, revisions, replicas| with_revisions(object("QuarksStatefulSet", image, "run"), revisions, replicas);
+        let live = stored(of("host:1", r#"{"":["1"]}"#, 1));
+        let scaled = of("host:2", r#"{"":["1","2"]}"#, 2);
+        let kept_image = of("host:1", r#"{"":["1","2"]}"#, 2);
+        assert_eq!(kept(&scaled, &live), [("host:1".to_string(), kept_image)]);
+        assert_eq!(kept(&of("host:2", r#"{"":["2"]}"#, 1), &live), [], "its files differ");
+    }
+
+    #[test]
+    fn pods_of_an_operator_without_revisions_get_them_with_another_change() {
+        let old = object("QuarksStatefulSet", "host:1", "run");
+        let new = |command| {
+            let mut new = object("QuarksStatefulSet", "host:2", command);
+            new.pointer_mut("/spec/template/spec/template").unwrap()["metadata"] =
+                json!({"annotations": {labels::INSTANCE_REVISIONS: r#"{"":["1"]}"#}});
+            new["metadata"]["annotations"] = json!({labels::UPDATE_AFTER: r#"["db"]"#});
+            new
+        };
+        let mut live = old.clone();
+        live.pointer_mut("/spec/template/spec/template").unwrap()["metadata"] = json!({});
+        assert_eq!(
+            kept(&new("run"), &stored(live.clone())),
+            [("host:1".to_string(), live.clone())]
+        );
+        assert_eq!(kept(&new("run --more"), &stored(live)), []);
     }
 
     fn stored(object: Value) -> Value {

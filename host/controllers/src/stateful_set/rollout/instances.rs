@@ -2,11 +2,16 @@
 
 use super::{Instance, State, Updated};
 use crate::pod_problems::is_ready;
-use crate::stateful_set::inspect::{REVISION, is_going, is_observed, replicas};
+use crate::stateful_set::inspect::{REVISION, is_going, is_observed, replicas, revisions};
+use boson_manifest::labels;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
+
+/// Annotation that `kubectl rollout restart` sets on a pod template.
+const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
 
 /// A zone of the wanted version.
 pub(in crate::stateful_set) struct LiveZone<'a> {
@@ -20,6 +25,17 @@ pub(in crate::stateful_set) struct LiveZone<'a> {
     pub live: Option<&'a StatefulSet>,
     /// The number of its instances.
     pub replicas: usize,
+    /// What its pods should run, if that can be told from their annotations.
+    pub wanted: Option<Wanted<'a>>,
+}
+
+/// What the pods of a zone should run.
+#[derive(Clone, Copy)]
+pub(in crate::stateful_set) struct Wanted<'a> {
+    /// The digest of their shape.
+    pub shape: &'a str,
+    /// The revisions of the instances.
+    pub revisions: &'a [String],
 }
 
 // === impl LiveZone ===
@@ -33,19 +49,32 @@ impl<'a> LiveZone<'a> {
         // Others are created with the new template, or deleted.
         let count = live.map_or(self.replicas, |live| self.replicas.min(size(live)));
         let pods: Vec<Option<&Pod>> = (0..count).map(|ordinal| self.pod(ordinal, pods)).collect();
-        let state = |pod: &Option<&Pod>| match pod {
-            pod if is_outdated => State::Outdated {
-                is_ready: pod.is_some_and(is_ready),
-            },
-            Some(pod) if newest.is_some() && pod.labels().get(REVISION) == newest.as_ref() => {
-                State::Updated(updated(pod))
-            }
-            Some(pod) if newest.is_some() => State::Outdated {
-                is_ready: is_ready(pod),
-            },
-            _ => State::Missing,
+        let is_newest = |pod: &Pod| newest.is_some() && pod.labels().get(REVISION) == newest.as_ref();
+        let template = live.and_then(|live| live.spec.as_ref()?.template.metadata.as_ref());
+        let is_wanted = |metadata: &ObjectMeta, ordinal| {
+            let restarted = |metadata: &ObjectMeta| metadata.annotations.as_ref()?.get(RESTARTED_AT).cloned();
+            let wanted = |wanted: Wanted<'_>| wanted.is_in(metadata, self.name, ordinal);
+            self.wanted.is_some_and(wanted) && restarted(metadata) == template.and_then(restarted)
         };
-        let mut states: Vec<State> = pods.iter().map(state).collect();
+        let state = |(ordinal, pod): (usize, &Option<&Pod>)| {
+            let outdated = State::Outdated {
+                is_ready: pod.is_some_and(is_ready),
+            };
+            match pod {
+                // Nothing is known before the change of the template was observed: pods may still come from the old
+                // one.
+                _ if newest.is_none() && !is_outdated => State::Missing,
+                Some(pod) if is_wanted(&pod.metadata, ordinal) => {
+                    State::Updated(updated(pod, is_newest(pod) && !is_outdated))
+                }
+                Some(pod) if self.wanted.is_none() && !is_outdated && is_newest(pod) => {
+                    State::Updated(updated(pod, true))
+                }
+                None if !is_outdated || template.is_some_and(|template| is_wanted(template, ordinal)) => State::Missing,
+                _ => outdated,
+            }
+        };
+        let mut states: Vec<State> = pods.iter().enumerate().map(state).collect();
         if let Some(at) = live.and_then(|live| first_blocking(live, &pods, &states))
             && let Some(state) = states.get_mut(at)
         {
@@ -59,7 +88,7 @@ impl<'a> LiveZone<'a> {
         let started = self.live.map_or(0, size);
         let state = |ordinal| match self.pod(ordinal, pods) {
             _ if ordinal >= started => State::Outdated { is_ready: true },
-            Some(pod) => State::Updated(updated(pod)),
+            Some(pod) => State::Updated(updated(pod, true)),
             None => State::Missing,
         };
         self.instances((0..self.replicas).map(state).collect())
@@ -109,7 +138,22 @@ fn lacks(set: &StatefulSet, pod: &Pod) -> bool {
     })
 }
 
-fn updated(pod: &Pod) -> Updated {
+// === impl Wanted ===
+
+impl Wanted<'_> {
+    /// Whether a pod or pod template with this metadata is of it.
+    fn is_in(&self, metadata: &ObjectMeta, zone: &str, ordinal: usize) -> bool {
+        let shape = metadata
+            .annotations
+            .as_ref()
+            .and_then(|all| all.get(labels::SHAPE_DIGEST));
+        let found = || Some(revisions(metadata)?.get(zone)?.get(ordinal)?.clone());
+        shape.is_some_and(|shape| shape == self.shape) && found().as_ref() == self.revisions.get(ordinal)
+    }
+}
+
+/// `is_recent`: whether it was created after the last change of its template.
+fn updated(pod: &Pod, is_recent: bool) -> Updated {
     let statuses = || {
         let status = pod.status.iter();
         status.flat_map(|status| status.container_statuses.iter().flatten())
@@ -128,6 +172,7 @@ fn updated(pod: &Pod) -> Updated {
             .map_or(Timestamp::UNIX_EPOCH, |time| time.0),
         started: starts.and_then(|starts| starts.into_iter().max()),
         restarted: statuses().any(|status| status.restart_count > 0),
+        is_recent,
     }
 }
 
@@ -181,6 +226,7 @@ mod tests {
             set_name: "s",
             live,
             replicas,
+            wanted: None,
         }
     }
 
@@ -208,7 +254,7 @@ mod tests {
         pods[0].metadata.deletion_timestamp = Some(Time(Timestamp::UNIX_EPOCH));
         assert_eq!(text(&zone(Some(&set), 3).in_place(false, &pods)), "-oO");
         assert_eq!(text(&zone(None, 2).in_place(false, &[])), "--");
-        let State::Updated(updated) = State::Updated(updated(&pods[0])) else {
+        let State::Updated(updated) = State::Updated(updated(&pods[0], true)) else {
             unreachable!()
         };
         assert!(updated.restarted && updated.started.is_some());

@@ -3,6 +3,7 @@
 //! - Zone by zone, the one of instance 0 first, then by name. In a zone by ordinal.
 //! - In the first zone `canaries` instances are updated before the others, and must be ready before these follow.
 //! - At most `max_in_flight` instances of a zone are not ready because of the rollout, and only of one zone.
+//! - Canaries and percentages are of the instances that the rollout updates or has updated. Others keep their pods.
 //! - An instance that runs something else than it should and is not ready is updated at once: it serves nothing, and
 //!   may be what an earlier, failed update left.
 //! - An instance that is updated and not ready at the end of its watch time stops the rollout. Nothing is rolled back.
@@ -23,6 +24,8 @@ pub(super) const CANARY_FAILED: &str = "CanaryFailed";
 pub(super) const UPDATE_FAILED: &str = "UpdateFailed";
 /// Pods that a message names.
 const SHOWN: usize = 3;
+/// How often to look whether the groups before are done: their changes cause no reconcile of this group.
+const HOLD_INTERVAL: SignedDuration = SignedDuration::from_secs(5);
 /// Time within which the containers of a pod must start, if the watch time is shorter: it counts from their start, and
 /// images are pulled before.
 const START_TIMEOUT: SignedDuration = SignedDuration::from_mins(10);
@@ -36,6 +39,8 @@ pub(super) struct Updated {
     pub started: Option<Timestamp>,
     /// Whether a container has ended and was started again.
     pub restarted: bool,
+    /// Whether it was created from the newest template, and not from an earlier one in which nothing differs for it.
+    pub is_recent: bool,
 }
 
 /// What an instance runs.
@@ -76,6 +81,8 @@ pub(super) struct Decision {
     pub left: usize,
     /// When to decide again, if nothing else happens.
     pub again: Option<SignedDuration>,
+    /// Whether nothing begins, because other groups are updated before.
+    pub is_held: bool,
 }
 
 /// How far a rollout is, for the status.
@@ -103,7 +110,9 @@ enum Progress {
 /// The instances of one zone, by ordinal.
 struct Zone<'i> {
     members: Vec<(usize, &'i Instance<'i>)>,
-    /// How many of them are canaries.
+    /// Those that the rollout updates or has updated.
+    touched: Vec<(usize, &'i Instance<'i>)>,
+    /// How many of these are canaries.
     canaries: usize,
 }
 
@@ -138,6 +147,29 @@ impl Instance<'_> {
     pub fn is_outdated(&self) -> bool {
         matches!(self.state, State::Outdated { .. })
     }
+
+    /// Whether a rollout has updated it, or does.
+    pub fn is_begun(&self) -> bool {
+        !self.is_outdated() && self.is_touched()
+    }
+
+    fn is_touched(&self) -> bool {
+        !matches!(self.state, State::Updated(Updated { is_recent: false, .. }))
+    }
+}
+
+// === impl Decision ===
+
+impl Decision {
+    /// Begins nothing.
+    pub fn hold(&mut self) {
+        self.left += self.next.len();
+        self.next.clear();
+        if self.left > 0 {
+            self.is_held = true;
+            self.again = Some(HOLD_INTERVAL);
+        }
+    }
 }
 
 // === impl Zone ===
@@ -152,20 +184,26 @@ impl<'i> Zone<'i> {
         let mut zones: Vec<Self> = zones
             .map(|members| Self {
                 members: members.to_vec(),
+                touched: members.iter().filter(|(_, one)| one.is_touched()).copied().collect(),
                 canaries: 0,
             })
             .collect();
-        if let Some(first) = zones.first_mut() {
-            first.canaries = update.canaries.among(first.members.len());
+        if let Some(first) = zones.iter_mut().find(|zone| !zone.touched.is_empty()) {
+            first.canaries = update.canaries.among(first.touched.len());
         }
         zones
+    }
+
+    fn canaries(&self) -> &[(usize, &'i Instance<'i>)] {
+        self.touched.get(..self.canaries).unwrap_or_default()
     }
 
     /// Adds what was updated; returns how many instances are not available.
     fn observe(&self, update: &Update, now: Timestamp, decision: &mut Decision) -> usize {
         let mut unavailable = 0;
-        for (position, (at, instance)) in self.members.iter().enumerate() {
-            let watch_time = if position < self.canaries {
+        for (at, instance) in &self.members {
+            let is_canary = self.canaries().iter().any(|(canary, _)| canary == at);
+            let watch_time = if is_canary {
                 update.canary_watch_time
             } else {
                 update.update_watch_time
@@ -190,7 +228,7 @@ impl<'i> Zone<'i> {
                 }
                 Progress::Failed => {
                     decision.failed.push(*at);
-                    decision.canary_failed |= position < self.canaries;
+                    decision.canary_failed |= is_canary;
                 }
             }
             unavailable += 1;
@@ -200,12 +238,11 @@ impl<'i> Zone<'i> {
 
     /// The ready instances that may be updated, if `unavailable` ones are not available.
     fn next(&self, update: &Update, unavailable: usize, decision: &Decision) -> Vec<usize> {
-        let most = update.max_in_flight.among(self.members.len()).max(1);
+        let most = update.max_in_flight.among(self.touched.len()).max(1);
         let ready = |one: &&(usize, &Instance<'_>)| one.1.state == State::Outdated { is_ready: true };
         let is_awaited = |one: &(usize, &Instance<'_>)| decision.awaited.contains(&one.0) || one.1.is_outdated();
-        let canaries = self.members.get(..self.canaries).unwrap_or_default();
-        let members = if canaries.iter().any(is_awaited) {
-            canaries
+        let members = if self.canaries().iter().any(is_awaited) {
+            self.canaries()
         } else {
             &self.members
         };

@@ -32,6 +32,7 @@ fn started(second: i64, is_ready: bool) -> State {
         created: at(second),
         started: Some(at(second)),
         restarted: false,
+        is_recent: true,
     })
 }
 
@@ -288,6 +289,7 @@ fn readiness_counts_after_the_minimum_and_until_the_maximum_of_the_watch_time() 
             created: at(0),
             started,
             restarted,
+            is_recent: true,
         })
     };
     assert_eq!(

@@ -1,0 +1,182 @@
+//! The revisions of the instances of a group. An instance keeps its revision as long as its files are the same: each
+//! rendered document has the digests of its instances and their revisions, and a new one takes those of the earlier
+//! ones that still exist, because pods use them. Pure.
+
+use super::object;
+use crate::instance_revisions::{ByInstance, read, text};
+use boson_cluster::objects::versioned;
+use boson_manifest::labels;
+use boson_manifest::names::{LABEL_LIMIT, cut, label};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// Where a QuarksStatefulSet has the metadata of its pods.
+const POD_METADATA: &str = "/spec/template/spec/template/metadata";
+/// Length of a revision: the beginning of a UID.
+const REVISION_LENGTH: usize = 8;
+
+/// The revisions of a group, as its pods get them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Revisions {
+    /// Name of the rendered document. Pods name it, so that it is not deleted while one of them runs.
+    document: String,
+    /// The digests of the instances.
+    digests: ByInstance,
+    /// Their revisions.
+    revisions: ByInstance,
+}
+
+// === impl Revisions ===
+
+impl Revisions {
+    /// Those of a rendered document. `existing`: all documents. None for a Secret that is no version of a document.
+    pub fn of(document: &ObjectMeta, existing: &[ObjectMeta], digests: ByInstance) -> Option<Self> {
+        let name = document.name.clone()?;
+        let (series, _) = versioned::parts(&name)?;
+        let of_series = |meta: &&ObjectMeta| {
+            let other = meta.name.as_deref().and_then(versioned::parts);
+            other.is_some_and(|(other, _)| other == series)
+        };
+        let same_series = existing.iter().filter(of_series);
+        let known: Vec<Known> = std::iter::once(document)
+            .chain(same_series)
+            .filter_map(Known::of)
+            .collect();
+        let own: String = document
+            .uid
+            .iter()
+            .flat_map(|uid| uid.chars())
+            .take(REVISION_LENGTH)
+            .collect();
+        let revision = |zone: &str, (ordinal, digest): (usize, &String)| {
+            let found = known.iter().find_map(|known| known.revision(zone, ordinal, digest));
+            found.unwrap_or_else(|| own.clone())
+        };
+        let of_zone = |(zone, digests): (&String, &Vec<String>)| {
+            let revisions = digests.iter().enumerate().map(|one| revision(zone, one));
+            (zone.clone(), revisions.collect())
+        };
+        let revisions = digests.iter().map(of_zone).collect();
+        Some(Self {
+            document: name,
+            digests,
+            revisions,
+        })
+    }
+
+    /// The annotations of the document.
+    pub fn of_document(&self) -> BTreeMap<String, String> {
+        [
+            (labels::INSTANCE_DIGESTS.into(), text(&self.digests)),
+            (labels::INSTANCE_REVISIONS.into(), text(&self.revisions)),
+        ]
+        .into()
+    }
+
+    /// Gives the pods of the group's QuarksStatefulSet their annotations.
+    pub fn give(&self, group: &str, objects: &mut [Value]) {
+        let value = cut(&label(group), "", LABEL_LIMIT);
+        let is_of_group = |object: &&mut Value| object::is_stateful_set(object) && object::group(object) == value;
+        for object in objects.iter_mut().filter(is_of_group) {
+            let metadata = object.pointer_mut(POD_METADATA).and_then(Value::as_object_mut);
+            let Some(metadata) = metadata else { continue };
+            let annotations = metadata.entry("annotations").or_insert_with(|| json!({}));
+            annotations[labels::INSTANCE_REVISIONS] = text(&self.revisions).into();
+            annotations[labels::RENDERED_AS] = self.document.as_str().into();
+        }
+    }
+}
+
+/// The digests and revisions of a document.
+struct Known {
+    digests: ByInstance,
+    revisions: ByInstance,
+}
+
+// === impl Known ===
+
+impl Known {
+    fn of(document: &ObjectMeta) -> Option<Self> {
+        let annotations = document.annotations.as_ref()?;
+        Some(Self {
+            digests: read(annotations.get(labels::INSTANCE_DIGESTS)?)?,
+            revisions: read(annotations.get(labels::INSTANCE_REVISIONS)?)?,
+        })
+    }
+
+    /// The revision of an instance, if its files have this digest.
+    fn revision(&self, zone: &str, ordinal: usize, digest: &str) -> Option<String> {
+        let same = self
+            .digests
+            .get(zone)?
+            .get(ordinal)
+            .is_some_and(|known| known == digest);
+        self.revisions.get(zone)?.get(ordinal).filter(|_| same).cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A document with digests of the instances of one zone.
+    fn document(name: &str, uid: &str, given: Option<&Revisions>) -> ObjectMeta {
+        ObjectMeta {
+            name: Some(name.into()),
+            uid: Some(format!("{uid}-0000-0000")),
+            annotations: given.map(Revisions::of_document),
+            ..ObjectMeta::default()
+        }
+    }
+
+    fn digests(of: &[&str]) -> ByInstance {
+        [("z".to_string(), of.iter().map(ToString::to_string).collect())].into()
+    }
+
+    fn of(revisions: &Revisions) -> Vec<&str> {
+        revisions.revisions["z"].iter().map(String::as_str).collect()
+    }
+
+    #[test]
+    fn an_instance_keeps_its_revision_as_long_as_its_files_are_the_same() {
+        let one = Revisions::of(&document("d.bpm.g-v1", "11111111", None), &[], digests(&["a", "b"])).unwrap();
+        assert_eq!(of(&one), ["11111111", "11111111"]);
+        let first = document("d.bpm.g-v1", "11111111", Some(&one));
+        let new = document("d.bpm.g-v2", "22222222", None);
+        let two = Revisions::of(&new, std::slice::from_ref(&first), digests(&["a", "c", "d"])).unwrap();
+        assert_eq!(of(&two), ["11111111", "22222222", "22222222"]);
+        let second = document("d.bpm.g-v2", "22222222", Some(&two));
+        let back = document("d.bpm.g-v3", "33333333", None);
+        let back_to_first = Revisions::of(&back, &[second.clone(), first.clone()], digests(&["a", "b"])).unwrap();
+        assert_eq!(of(&back_to_first), ["11111111", "11111111"], "a reverted change");
+        let of_deleted = Revisions::of(&back, std::slice::from_ref(&second), digests(&["a", "b"])).unwrap();
+        assert_eq!(of(&of_deleted), ["11111111", "33333333"], "no pod is of the first one");
+        let again = Revisions::of(&second, &[first], digests(&["a", "c", "d"])).unwrap();
+        assert_eq!(again, two, "nothing changes");
+        let other = document("d.bpm.g-x-v1", "44444444", Some(&two));
+        let foreign = Revisions::of(&back, &[other], digests(&["a"])).unwrap();
+        assert_eq!(of(&foreign), ["33333333"], "of another group");
+    }
+
+    #[test]
+    fn a_group_without_instances_has_no_revisions() {
+        let none = Revisions::of(&document("d.bpm.g-v1", "1", None), &[], ByInstance::new()).unwrap();
+        assert!(none.revisions.is_empty());
+    }
+
+    #[test]
+    fn the_pods_of_the_group_get_revisions_and_the_name_of_the_document() {
+        let set = |group: &str| {
+            json!({"kind": "QuarksStatefulSet", "metadata": {"labels": {labels::INSTANCE_GROUP_NAME: group}},
+                "spec": {"template": {"spec": {"template": {"metadata": {}}}}}})
+        };
+        let mut objects = [set("g"), set("other")];
+        let revisions = Revisions::of(&document("d.bpm.g-v1", "11111111", None), &[], digests(&["a"])).unwrap();
+        revisions.give("g", &mut objects);
+        let annotations = |object: &Value| object.pointer(POD_METADATA).unwrap()["annotations"].clone();
+        let expected = json!({labels::INSTANCE_REVISIONS: r#"{"z":["11111111"]}"#, labels::RENDERED_AS: "d.bpm.g-v1"});
+        assert_eq!(annotations(&objects[0]), expected);
+        assert_eq!(annotations(&objects[1]), Value::Null);
+    }
+}

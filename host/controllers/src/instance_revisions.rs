@@ -1,0 +1,224 @@
+//! What tells whether a change replaces the pod of an instance: the revision of its files, and the shape of its group's
+//! pods. Both stand in annotations of the pod template, so that each pod has those that it was made from. Pure.
+//!
+//! A revision is an opaque name. Two pods of an instance with the same revision render the same files, whatever
+//! versions of Secrets they mount. A digest of the files would tell the same, but who may read pods must not be able to
+//! test guesses of a password against it.
+
+use boson_cluster::objects;
+use boson_manifest::labels;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// By zone, in the order of the instances' ordinals. Without zones, the name of the zone is empty.
+pub(crate) type ByInstance = BTreeMap<String, Vec<String>>;
+
+/// Where the spec of a QuarksStatefulSet has the metadata of its pods.
+const POD_METADATA: &str = "/template/spec/template/metadata";
+/// Where it has the volumes of its pods.
+const VOLUMES: &str = "/template/spec/template/spec/volumes";
+/// Names of versions of documents in volumes, which differ without another shape: the files that are rendered from them
+/// have revisions.
+const DOCUMENTS: [&str; 2] = ["/secret/secretName", "/configMap/name"];
+/// The volumes with these documents.
+const DOCUMENT_VOLUMES: [&str; 2] = ["ig-resolved", "job-sources"];
+
+/// Reads an annotation.
+pub(crate) fn read(text: &str) -> Option<ByInstance> {
+    serde_json::from_str(text).ok()
+}
+
+/// The text of an annotation.
+pub(crate) fn text(all: &ByInstance) -> String {
+    // Texts by text are JSON.
+    serde_json::to_string(all).unwrap_or_default()
+}
+
+/// Whether the instances that both have are of the same revisions.
+pub(crate) fn agree(one: &ByInstance, other: &ByInstance) -> bool {
+    let both = one.iter().filter_map(|(zone, of)| Some((of, other.get(zone)?)));
+    both.flat_map(|(one, other)| one.iter().zip(other))
+        .all(|(one, other)| one == other)
+}
+
+/// The revisions in the spec of a QuarksStatefulSet; none if a user wrote it.
+pub(crate) fn of_spec(spec: &Value) -> Option<ByInstance> {
+    read(
+        spec.pointer(POD_METADATA)?
+            .get("annotations")?
+            .get(labels::INSTANCE_REVISIONS)?
+            .as_str()?,
+    )
+}
+
+/// Removes from a QuarksStatefulSet what operators of before there were revisions did not write.
+pub(crate) fn remove(object: &mut Value) {
+    let pods = format!("/spec{POD_METADATA}");
+    for at in ["/metadata", &pods] {
+        let Some(metadata) = object.pointer_mut(at).and_then(Value::as_object_mut) else {
+            continue;
+        };
+        if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
+            for key in [labels::INSTANCE_REVISIONS, labels::RENDERED_AS, labels::UPDATE_AFTER] {
+                annotations.shift_remove(key);
+            }
+            if annotations.is_empty() {
+                metadata.shift_remove("annotations");
+            }
+        }
+    }
+}
+
+/// The digest of what replaces all pods of a group if it differs, in the spec of a QuarksStatefulSet with revisions.
+/// Numbers of pods, sizes of
+/// disks, tags and labels, the update block, and versions of documents do not count.
+pub(crate) fn shape(mut spec: Value) -> String {
+    if let Some(members) = spec.as_object_mut() {
+        members.shift_remove("zoneReplicas");
+    }
+    if let Some(template) = spec.get_mut("template").and_then(Value::as_object_mut) {
+        template.shift_remove("metadata");
+    }
+    if let Some(inner) = spec.pointer_mut("/template/spec").and_then(Value::as_object_mut) {
+        inner.shift_remove("replicas");
+        let claims = inner.get_mut("volumeClaimTemplates").and_then(Value::as_array_mut);
+        for claim in claims.into_iter().flatten() {
+            // Claims are enlarged without a restart.
+            *claim = claim["metadata"]["name"].clone();
+        }
+    }
+    spec.pointer_mut(POD_METADATA).map(without_tags);
+    for name in documents(&spec) {
+        replace(&mut spec, &name);
+    }
+    objects::digest(&spec)
+}
+
+/// Removes what manifests can set as tags and labels. The operator's own are for something.
+fn without_tags(metadata: &mut Value) {
+    let is_own = |key: &String| key.contains(labels::GROUP) && !is_revision(key);
+    for member in ["labels", "annotations"] {
+        if let Some(all) = metadata.get_mut(member).and_then(Value::as_object_mut) {
+            let kept: Map<String, Value> = std::mem::take(all).into_iter().filter(|(key, _)| is_own(key)).collect();
+            *all = kept;
+        }
+        let is_empty = metadata
+            .get(member)
+            .is_some_and(|all| all.as_object().is_some_and(Map::is_empty));
+        if is_empty && let Some(metadata) = metadata.as_object_mut() {
+            metadata.shift_remove(member);
+        }
+    }
+}
+
+fn is_revision(key: &str) -> bool {
+    [labels::INSTANCE_REVISIONS, labels::RENDERED_AS].contains(&key)
+}
+
+/// The names of the versions that pods mount.
+fn documents(spec: &Value) -> Vec<String> {
+    let volumes = spec.pointer(VOLUMES).and_then(Value::as_array).into_iter().flatten();
+    let mounted = volumes.filter(|volume| DOCUMENT_VOLUMES.iter().any(|name| volume["name"] == **name));
+    let names = mounted.flat_map(|volume| DOCUMENTS.iter().filter_map(|at| volume.pointer(at)?.as_str()));
+    names.map(str::to_string).collect()
+}
+
+/// Empties each text that is this name.
+fn replace(value: &mut Value, name: &str) {
+    match value {
+        Value::String(text) if text == name => text.clear(),
+        Value::Array(items) => items.iter_mut().for_each(|item| replace(item, name)),
+        Value::Object(members) => members.values_mut().for_each(|member| replace(member, name)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn revisions(zones: &[(&str, &[&str])]) -> ByInstance {
+        let zone = |(name, of): &(&str, &[&str])| ((*name).to_string(), of.iter().map(ToString::to_string).collect());
+        zones.iter().map(zone).collect()
+    }
+
+    #[test]
+    fn only_instances_that_both_have_are_compared() {
+        let of = |zones| revisions(zones);
+        let two = of(&[("a", &["1", "1"]), ("b", &["1"])]);
+        assert!(agree(&two, &of(&[("a", &["1", "1", "7"]), ("c", &["9"])])));
+        assert!(agree(&two, &of(&[("a", &["1"])])));
+        assert!(!agree(&two, &of(&[("a", &["1", "2"])])));
+        assert_eq!(read(&text(&two)), Some(two));
+        assert_eq!(read("x"), None);
+    }
+
+    fn spec() -> Value {
+        json!({
+            "zones": ["a"], "zoneReplicas": [3],
+            "template": {
+                "metadata": {"annotations": {labels::CANARIES: "1"}, "labels": {"tier": "web"}},
+                "spec": {
+                    "replicas": 3,
+                    "volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": {"size": "1Gi"}}],
+                    "template": {
+                        "metadata": {"labels": {"tier": "web", labels::INSTANCE_GROUP_NAME: "g"},
+                            "annotations": {labels::INSTANCE_REVISIONS: "{\"a\":[\"1\"]}", labels::RENDERED_AS: "d.bpm.g-v1"}},
+                        "spec": {
+                            "initContainers": [{"env": [{"valueFrom": {"secretKeyRef": {"name": "d.ig-resolved.g-v1"}}}]}],
+                            "containers": [{"image": "i:1"}],
+                            "volumes": [{"name": "ig-resolved", "secret": {"secretName": "d.ig-resolved.g-v1"}},
+                                {"name": "job-sources", "configMap": {"name": "d.job-sources.g-x"}},
+                                {"name": "other", "secret": {"secretName": "mine-v1"}}]
+                        }
+                    }
+                }
+            }
+        })
+    }
+
+    /// With this text in place of another one.
+    fn with(from: &str, to: &str) -> Value {
+        let text = spec().to_string();
+        assert!(text.contains(from), "{from}");
+        serde_json::from_str(&text.replace(from, to)).unwrap()
+    }
+
+    #[test]
+    fn what_restarts_no_instance_is_no_part_of_the_shape() {
+        let first = shape(spec());
+        for (from, to) in [
+            ("ig-resolved.g-v1", "ig-resolved.g-v2"),
+            ("job-sources.g-x", "job-sources.g-y"),
+            ("bpm.g-v1", "bpm.g-v2"),
+            (r#"[\"1\"]"#, r#"[\"1\",\"2\"]"#),
+            (r#""replicas":3"#, r#""replicas":4"#),
+            (r#""zoneReplicas":[3]"#, r#""zoneReplicas":[4]"#),
+            (r#""tier":"web""#, r#""tier":"db""#),
+            ("1Gi", "2Gi"),
+            (labels::CANARIES, labels::MAX_IN_FLIGHT),
+        ] {
+            assert_eq!(shape(with(from, to)), first, "{from}");
+        }
+        for (from, to) in [
+            ("i:1", "i:2"),
+            ("mine-v1", "mine-v2"),
+            (r#""name":"data""#, r#""name":"more""#),
+            (r#""zones":["a"]"#, r#""zones":["a","b"]"#),
+            (labels::INSTANCE_GROUP_NAME, labels::RESTART),
+        ] {
+            assert_ne!(shape(with(from, to)), first, "{from}");
+        }
+    }
+
+    #[test]
+    fn what_an_earlier_operator_did_not_write_is_removed() {
+        let mut object = json!({"metadata": {"annotations": {labels::UPDATE_AFTER: "[]", "a": "b"}}, "spec": spec()});
+        assert_eq!(of_spec(&object["spec"]), Some(revisions(&[("a", &["1"])])));
+        remove(&mut object);
+        assert_eq!(of_spec(&object["spec"]), None);
+        assert_eq!(object["metadata"], json!({"annotations": {"a": "b"}}));
+        assert_eq!(object["spec"].pointer(POD_METADATA).unwrap().get("annotations"), None);
+    }
+}

@@ -1,0 +1,271 @@
+//! What a change restarts, counted by the UIDs of pods: see docs/operator.md. No pod runs here.
+
+use crate::operator_process::{OperatorProcess, PATIENCE, Tenant, is, small_release_with};
+use crate::rollout::{Found, found};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs;
+use std::time::{Duration, Instant};
+
+const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
+
+/// An instance group of the release of [`release`].
+#[derive(Clone)]
+struct Group {
+    zones: &'static str,
+    instances: u32,
+    disk: u32,
+    /// Members of the manifest.
+    manifest: &'static str,
+    /// Members of the group.
+    group: &'static str,
+    settings: &'static str,
+    /// Properties of the job `app`.
+    properties: &'static str,
+}
+
+// === impl Group ===
+
+impl Group {
+    fn manifest(&self) -> String {
+        let Self {
+            zones,
+            instances,
+            disk,
+            manifest,
+            group,
+            settings,
+            properties,
+        } = self;
+        let azs = if zones.is_empty() {
+            String::new()
+        } else {
+            format!("azs: [{zones}]")
+        };
+        format!(
+            r#"{manifest}
+releases:
+- {{name: demo, version: "1", url: registry.example.com/demo}}
+stemcells:
+- {{alias: default, os: ubuntu-jammy, version: "1.1"}}
+instance_groups:
+- name: web
+  {azs}
+  instances: {instances}
+  persistent_disk: {disk}
+  stemcell: default
+  {group}
+  env: {{bosh: {{agent: {{settings: {{{settings}}}}}}}}}
+  jobs:
+  - name: app
+    release: demo
+    properties: {{app: {{{properties}}}}}
+"#
+        )
+    }
+}
+
+/// One template is the same for all instances, the other one differs for the instance with index 1. No template uses
+/// `app.unused`.
+fn release(operator: &OperatorProcess) {
+    let scratch = tempfile::tempdir().unwrap();
+    let text = "<%= p('app.port') if spec.index == 1 %>";
+    small_release_with(scratch.path(), ["second.erb", "config/second", text]);
+    let spec = scratch.path().join("jobs/app/spec");
+    let properties = fs::read_to_string(&spec).unwrap();
+    let properties = properties.replace("properties:\n", "properties:\n  app.unused: {default: 1}\n");
+    fs::write(spec, properties).unwrap();
+    let name = "demo:ubuntu-jammy-1.1-1";
+    operator.registry.push_release(name, scratch.path()).unwrap();
+}
+
+/// Waits until a manifest is applied and all pods are ready. Returns their UIDs by the zone and ordinal of the pod.
+async fn deployed(tenant: &Tenant, group: &Group) -> Vec<(String, String)> {
+    let before = tenant.get(OURS, "BOSHDeployment", "d").await.unwrap_or_default();
+    tenant.config_map("d-manifest", "manifest", &group.manifest()).await;
+    tenant.deployment("d", &[]).await;
+    let observed = |deployment: &Value| deployment["status"]["inputsDigest"].clone();
+    let applied = |deployment: &Value| observed(deployment) != observed(&before) && is(deployment, "Applied", "True");
+    tenant.until("d", "the manifest", applied).await;
+    let began = Instant::now();
+    loop {
+        let sets = found(tenant).await;
+        let set = tenant.get(OURS, "QuarksStatefulSet", "d-web").await.unwrap_or_default();
+        let status = &set["status"];
+        let is_observed = status["observedGeneration"] == set["metadata"]["generation"];
+        let pods = tenant.list("v1", "Pod").await;
+        let count = usize::try_from(group.instances).unwrap();
+        if is_observed && status["ready"] == true && pods.len() == count {
+            let place = |pod: &Value| {
+                let name = pod["metadata"]["name"].as_str().unwrap();
+                // Without the version.
+                let (set, ordinal) = name.rsplit_once('-').unwrap();
+                let (set, _) = set.rsplit_once("-v").unwrap();
+                format!("{set}-{ordinal}")
+            };
+            let uid = |pod: &Value| pod["metadata"]["uid"].as_str().unwrap().to_string();
+            let mut all: Vec<_> = pods.iter().map(|pod| (place(pod), uid(pod))).collect();
+            all.sort();
+            return all;
+        }
+        assert!(began.elapsed() < PATIENCE, "not ready: {sets:#?} {set:#}");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
+/// The instances that both have, and whose pods differ.
+fn restarted(before: &[(String, String)], after: &[(String, String)]) -> BTreeSet<String> {
+    let other = |(place, uid): &&(String, String)| after.iter().any(|(same, new)| same == place && new != uid);
+    before.iter().filter(other).map(|(place, _)| place.clone()).collect()
+}
+
+/// `second`: the pod of the instance with index 1.
+async fn each_change(tenant: &Tenant, zones: &'static str, disk: u32, second: &str) {
+    let first = Group {
+        zones,
+        instances: 3,
+        disk,
+        manifest: "",
+        group: "",
+        settings: "",
+        properties: "domain: a",
+    };
+    let with = |change: &dyn Fn(&mut Group)| {
+        let mut group = first.clone();
+        change(&mut group);
+        group
+    };
+    let nothing = [
+        ("more instances", with(&|group| group.instances = 6)),
+        ("fewer instances", with(&|group| group.instances = 3)),
+        ("tags", with(&|group| group.manifest = "tags: {team: blue}")),
+        ("labels", with(&|group| group.settings = "labels: {tier: web}")),
+        (
+            "update block",
+            with(&|group| group.group = "update: {max_in_flight: 7, canaries: 2}"),
+        ),
+        (
+            "unused property",
+            with(&|group| group.properties = "domain: a, unused: 2"),
+        ),
+        ("comment", with(&|group| group.manifest = "# a comment")),
+    ];
+    let mut before = deployed(tenant, &first).await;
+    for (what, group) in nothing {
+        let after = deployed(tenant, &group).await;
+        assert_eq!(restarted(&before, &after), BTreeSet::new(), "{what}, {zones}, {disk}");
+        before = after;
+    }
+    let all: BTreeSet<String> = before.iter().map(|(place, _)| place.clone()).collect();
+    let one = BTreeSet::from([second.to_string()]);
+    let of_second = if disk > 0 { one } else { all.clone() };
+    for (what, group, expected) in [
+        (
+            "a file of one instance",
+            with(&|group| group.properties = "domain: a, port: 1"),
+            of_second,
+        ),
+        (
+            "a file of all",
+            with(&|group| group.properties = "domain: b, port: 1"),
+            all.clone(),
+        ),
+        (
+            "the pod",
+            with(&|group| {
+                group.properties = "domain: b, port: 1";
+                group.settings = "tolerations: [{key: a, operator: Exists}]";
+            }),
+            all,
+        ),
+    ] {
+        let after = deployed(tenant, &group).await;
+        assert_eq!(restarted(&before, &after), expected, "{what}, {zones}, {disk}");
+        before = after;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_restarts_only_instances_whose_files_or_pods_differ() {
+    let operator = OperatorProcess::set("restarts", false, &[]).await;
+    release(&operator);
+    let cases = [
+        ("one", "", 0, "d-web-1"),
+        ("one-disk", "", 10, "d-web-1"),
+        ("zones", "z1, z2, z3", 0, "d-web-z1-0"),
+        ("zones-disk", "z1, z2, z3", 10, "d-web-z1-0"),
+    ];
+    let cases = cases.map(|(name, zones, disk, second)| {
+        let tenant = operator.tenant(name);
+        async move { each_change(&tenant, zones, disk, second).await }
+    });
+    futures::future::join_all(cases).await;
+}
+
+/// Two groups with the same job, updated one after the other. `db`: a toleration of the first one's pods.
+fn in_order(db: &str, domain: &str) -> String {
+    let group = |name: &str, toleration: &str| {
+        format!(
+            r#"
+- name: {name}
+  instances: 1
+  stemcell: default
+  env: {{bosh: {{agent: {{settings: {{tolerations: [{{key: {toleration}, operator: Exists}}]}}}}}}}}
+  jobs: [{{name: app, release: demo, properties: {{app: {{domain: {domain}}}}}}}]"#
+        )
+    };
+    format!(
+        r#"
+releases:
+- {{name: demo, version: "1", url: registry.example.com/demo}}
+stemcells:
+- {{alias: default, os: ubuntu-jammy, version: "1.1"}}
+update: {{serial: true, canaries: 1, max_in_flight: 1, canary_watch_time: 0-1500, update_watch_time: 0-1500}}
+instance_groups: {}{}"#,
+        group("db", db),
+        group("web", "any")
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_serial_group_is_updated_when_the_group_before_it_is_done() {
+    let operator = OperatorProcess::set("serial", false, &[]).await;
+    let tenant = operator.tenant("order");
+    let deploy = async |db: &str, domain: &str| {
+        let manifest = in_order(db, domain);
+        tenant.config_map("d-manifest", "manifest", &manifest).await;
+        tenant.deployment("d", &[]).await;
+    };
+    let until = async |what: &str, holds: &dyn Fn(&Found, &[Value; 2]) -> bool| {
+        let began = Instant::now();
+        loop {
+            let pods = found(&tenant).await;
+            let status = async |name: &str| {
+                let set = tenant.get(OURS, "QuarksStatefulSet", name).await.unwrap_or_default();
+                set["status"].clone()
+            };
+            let both = [status("d-db").await, status("d-web").await];
+            if holds(&pods, &both) {
+                return pods;
+            }
+            assert!(began.elapsed() < PATIENCE, "{what} does not come: {pods:#?} {both:#?}");
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    };
+    let are_ready = |sets: [&'static str; 2]| {
+        move |pods: &Found, both: &[Value; 2]| pods.keys().eq(sets) && both.iter().all(|status| status["ready"] == true)
+    };
+    deploy("any", "a").await;
+    let first = until("both groups", &are_ready(["d-db-v1", "d-web-v1"])).await;
+    deploy("broken", "b").await;
+    let waiting = until("the group that waits", &|pods, both| {
+        let message = both[1]["conditions"][0]["message"].as_str().unwrap_or_default();
+        pods.get("d-db-v2").is_some_and(|pods| pods.len() == 1) && message.ends_with("after 'd-db'")
+    })
+    .await;
+    assert_eq!(waiting["d-web-v1"], first["d-web-v1"]);
+    assert!(waiting.get("d-web-v2").is_none_or(Vec::is_empty), "{waiting:#?}");
+    deploy("any", "b").await;
+    let last = until("both groups", &are_ready(["d-db-v3", "d-web-v2"])).await;
+    assert!(last.values().all(|pods| pods.len() == 1));
+}
