@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 /// Timeout of a step on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(300);
 /// Namespace of the installation.
 pub const SYSTEM: &str = "boson-system";
 /// Kustomizations of the tests: all options of `deploy/`, in the whole cluster; and for listed namespaces.

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// Runs at a time.
 const LIVES: usize = 4;
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(300);
 /// How long nothing may happen.
 const QUIET: Duration = Duration::from_secs(4);
 const SECRET: &str = "link-nats-broker-main-broker";

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Timeout of a step on a busy machine.
-pub const PATIENCE: Duration = Duration::from_secs(120);
+pub const PATIENCE: Duration = Duration::from_secs(300);
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 
 /// The operator and the servers that it needs.

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 /// Timeout of a step, on a machine with other load.
-pub const PATIENCE: Duration = Duration::from_secs(90);
+pub const PATIENCE: Duration = Duration::from_secs(300);
 pub const TICK: Duration = Duration::from_millis(50);
 
 /// A template with one container, and the given fields of its pod.
