@@ -244,13 +244,13 @@ fn no_client_can_keep_others_out_or_take_memory() {
     assert_eq!(monit.container.stop(), 0);
 }
 
-/// KiB of memory that only this process has: the test's binary is not the static one, and libraries are shared.
 /// Whether a server listens: without one, a connection to a port of this range can be made with itself.
 fn is_open(port: u16) -> bool {
     let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port));
     stream.is_ok_and(|stream| stream.local_addr().unwrap() != stream.peer_addr().unwrap())
 }
 
+/// KiB of memory that only this process has: the test's binary is not the static one, and libraries are shared.
 fn resident(container: &Container) -> u64 {
     let path = format!("/proc/{}/status", container.pid().as_raw_nonzero());
     let text = fs::read_to_string(path).unwrap();
