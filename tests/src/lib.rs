@@ -22,6 +22,11 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+/// How long a test waits for what has to happen, on a machine that is busy with other tests. Only a failure takes that
+/// long.
+pub const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Result of a run of `host`.
 #[derive(Debug)]

@@ -10,9 +10,11 @@
 //! | [`namespaces`] | which namespaces are served |
 //! | [`lease`] | leader election |
 //! | [`metrics`], [`serving`] | metrics and health, over HTTP |
+//! | [`changes`] | notices of changes within the process |
 //! | [`places`] | limits for the clients of a server |
 
 pub mod cache;
+pub mod changes;
 pub mod client;
 pub mod codes;
 pub mod lease;

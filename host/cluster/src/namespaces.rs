@@ -1,9 +1,10 @@
 //! Which namespaces the operator serves: a fixed list, or those with the label `quarks.cloudfoundry.org/monitored: ID`.
 
+use crate::changes::Changes;
 use crate::client::{Cluster, Error, WatchBackoff};
 use crate::serving::{Health, State};
 use boson_manifest::labels;
-use futures::{Stream, StreamExt, stream};
+use futures::StreamExt;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;
 use kube::core::PartialObjectMeta;
@@ -11,7 +12,6 @@ use kube::runtime::{WatchStreamExt, watcher};
 use std::collections::{BTreeSet, HashSet};
 use std::pin::pin;
 use std::sync::{Arc, PoisonError, RwLock};
-use tokio::sync::watch;
 
 /// Name of this part in the health report.
 const PART: &str = "namespaces";
@@ -32,7 +32,8 @@ pub struct Scope {
     names: Arc<RwLock<Option<HashSet<String>>>>,
     /// Label value of served namespaces; none for a fixed list.
     monitored_id: Option<Arc<str>>,
-    changed: Arc<watch::Sender<()>>,
+    /// An item each time that they change.
+    pub changes: Changes,
 }
 
 // === impl Scope ===
@@ -51,7 +52,7 @@ impl Scope {
         Self {
             monitored_id,
             names: Arc::new(RwLock::new(names)),
-            changed: Arc::new(watch::Sender::new(())),
+            changes: Changes::default(),
         }
     }
 
@@ -69,13 +70,6 @@ impl Scope {
     /// Label value of served namespaces; none for a fixed list.
     pub fn monitored_id(&self) -> Option<&str> {
         self.monitored_id.as_deref()
-    }
-
-    /// Yields each time that it changes.
-    pub fn changes(&self) -> impl Stream<Item = ()> + Send + 'static {
-        stream::unfold(self.changed.subscribe(), |mut receiver| async move {
-            receiver.changed().await.ok().map(|()| ((), receiver))
-        })
     }
 
     /// Watches the labels, for ever.
@@ -129,7 +123,7 @@ impl Scope {
         };
         drop(names);
         if changed {
-            self.changed.send_replace(());
+            self.changes.notify();
         }
     }
 }
@@ -137,6 +131,7 @@ impl Scope {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use futures::FutureExt;
     use watcher::Event;
 
     fn namespace(name: &str) -> PartialObjectMeta<Namespace> {
@@ -154,7 +149,7 @@ mod tests {
         scope.take(Event::InitApply(namespace("old")), &mut listed);
         assert_eq!(scope.names(), None, "the list is not complete");
         scope.take(Event::InitDone, &mut listed);
-        let changes = scope.changed.subscribe();
+        let mut changes = pin!(scope.changes.follow().skip(1));
         scope.take(Event::Init, &mut listed);
         scope.take(Event::InitApply(namespace("new")), &mut listed);
         assert!(
@@ -163,6 +158,6 @@ mod tests {
         );
         scope.take(Event::InitDone, &mut listed);
         assert!(!scope.holds("old") && scope.holds("new"));
-        assert!(changes.has_changed().unwrap());
+        assert_eq!(changes.next().now_or_never(), Some(Some(())));
     }
 }

@@ -24,6 +24,7 @@ use self::control_plane::{AUDIT, api_flags, etcd_flags, manager_flags, scheduler
 use self::image::Image;
 use self::node::{Groups, Node};
 use self::process::{Process, Spawner};
+use crate::PATIENCE;
 use crate::ports::{free_port, free_port_at};
 use anyhow::{Context, Result, bail, ensure};
 use std::ffi::OsString;
@@ -39,9 +40,6 @@ pub use self::kubectl::Answer;
 pub use self::limited::{Limited, peak};
 pub use self::operator::Operator;
 pub use self::programs::program;
-
-/// Timeout of the control plane's start on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A running cluster.
 #[derive(Debug)]

@@ -5,6 +5,7 @@ use crate::installed::Installed;
 use crate::plugin_objects::plugin_of;
 use crate::shared_cluster::documents;
 use anyhow::{Context, Result, ensure};
+use boson_tests::PATIENCE;
 use boson_tests::cluster::{Operator, shared};
 use boson_tests::{host, root};
 use serde_json::{Value, json};
@@ -180,7 +181,5 @@ fn the_operator_does_not_start_with_a_kind_that_has_no_namespace() {
     operator.start().unwrap();
     let wanted = "--allow-kind scopes.example.com/v1alpha1/Everywhere: objects of this kind are in no namespace";
     let said = || Ok(operator.log().contains(wanted));
-    operator
-        .until("the reason", Duration::from_secs(60), said, || operator.log())
-        .unwrap();
+    operator.until("the reason", PATIENCE, said, || operator.log()).unwrap();
 }

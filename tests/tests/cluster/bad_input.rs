@@ -3,6 +3,7 @@
 
 use crate::invalid_additions;
 use crate::operator_process::{OperatorProcess, Tenant, condition, is, small_release};
+use boson_tests::PATIENCE;
 use boson_tests::registry::layer;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};

@@ -1,8 +1,9 @@
 //! Persistent disks of an instance group: its pods keep their claims through all changes. No pod runs here; the volumes
 //! exist beforehand.
 
-use crate::operator_process::{OperatorProcess, PATIENCE, Tenant};
+use crate::operator_process::{OperatorProcess, Tenant};
 use crate::small_deployment::Small;
+use boson_tests::PATIENCE;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

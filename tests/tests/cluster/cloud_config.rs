@@ -2,6 +2,7 @@
 //! refused.
 
 use crate::operator_process::{OperatorProcess, Tenant, condition, is};
+use boson_tests::PATIENCE;
 use serde_json::{Value, json};
 
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";

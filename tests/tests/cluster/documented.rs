@@ -3,6 +3,7 @@
 
 use crate::operator_process::{OperatorProcess, Tenant, is};
 use crate::shared_cluster::documents;
+use boson_tests::PATIENCE;
 use boson_tests::{host, root};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;

@@ -1,9 +1,9 @@
 //! Changes by others: those of admission stay and cause no writes; those by hand are reverted.
 
-use crate::environment::PATIENCE;
 use crate::example::{Example, until, writes};
 use crate::idle::pods_are_ready;
 use crate::mutating::{INJECTED, MIRROR, Webhook};
+use boson_tests::PATIENCE;
 use boson_tests::cluster::shared;
 use k8s_openapi::api::events::v1::Event;
 use kube::api::ListParams;

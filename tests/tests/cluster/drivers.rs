@@ -4,6 +4,7 @@
 use crate::modes;
 use crate::operator::{Environment, condition, config_map};
 use anyhow::{Context, Result, ensure};
+use boson_tests::PATIENCE;
 use boson_tests::{golden, host};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -39,8 +40,6 @@ const OTHERS: [(&str, &str); 12] = [
     ("releases/empty", "the release is read in another way"),
     ("manifest/not-a-map", "the manifest has no jobs"),
 ];
-/// How long the conversions of all cases may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(300);
 
 #[test]
 fn every_driver_reports_the_same_errors() {

@@ -11,6 +11,7 @@ use boson_controllers::conversion::{
 use boson_controllers::plugins::PluginPolicy;
 use boson_controllers::{Config, Conversion, OWN_SIGNER, admission, run};
 use boson_pipeline::Diagnostic;
+use boson_tests::PATIENCE;
 use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use k8s_openapi::api::events::v1::Event;
@@ -21,9 +22,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-
-/// Timeout of a step, on a machine with other load.
-pub const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A new namespace, and operators that serve it.
 pub struct Environment {

@@ -1,9 +1,9 @@
 //! Events of changes: one for each, with groups, versions and causes; and `host wait`, which knows to which generation
 //! the conditions belong.
 
-use crate::environment::PATIENCE;
 use crate::example::{Example, until};
 use crate::operator::{Environment, config_map};
+use boson_tests::PATIENCE;
 use boson_tests::host;
 use kube::api::ListParams;
 use std::path::Path;

@@ -2,7 +2,7 @@
 //! directories.
 
 use crate::connection::{AGENT, Connection, Death};
-use crate::environment::{Environment, Nothing, Operator, PATIENCE};
+use crate::environment::{Environment, Nothing, Operator};
 use boson_api::PluginUse;
 use boson_cluster::client::resource;
 use boson_cluster::namespaces::Namespaces;
@@ -13,6 +13,7 @@ use boson_controllers::conversion::{
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::Release;
 use boson_sandbox::{Cache, Limits, Plugins, Sandbox};
+use boson_tests::PATIENCE;
 use boson_tests::{binary, root};
 use futures::future::BoxFuture;
 use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};

@@ -1,7 +1,8 @@
 //! Services of single instances: with an address if the group has ports, headless if it has none.
 
-use crate::operator_process::{OperatorProcess, PATIENCE, Tenant};
+use crate::operator_process::{OperatorProcess, Tenant};
 use crate::small_deployment::Small;
+use boson_tests::PATIENCE;
 use serde_json::Value;
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,7 @@
 //! A converged deployment: the operator writes nothing unless something changes.
 
-use crate::environment::PATIENCE;
 use crate::example::{Example, KINDS, OBJECTS, is_applied, until, writes};
+use boson_tests::PATIENCE;
 use k8s_openapi::api::core::v1::{Pod, Secret};
 use kube::ResourceExt;
 use kube::api::{Api, ListParams, Patch, PatchParams};

@@ -5,6 +5,7 @@ use crate::plugin_objects;
 use crate::rbac::text;
 use crate::shared_cluster::documents;
 use anyhow::{Result, ensure};
+use boson_tests::PATIENCE;
 use boson_tests::cluster::{Cluster, Operator, shared};
 use boson_tests::ports::free_port;
 use boson_tests::registry::{Server, push_example};
@@ -15,8 +16,6 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// Timeout of a step on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(300);
 /// Namespace of the installation.
 pub const SYSTEM: &str = "boson-system";
 /// Kustomizations of the tests: all options of `deploy/`, in the whole cluster; and for listed namespaces.

@@ -1,8 +1,9 @@
 //! How pods get the templates that they render: from ConfigMaps, or from containers of their release images where that
 //! is not possible. No pod runs here.
 
-use crate::operator_process::{OperatorProcess, PATIENCE, Tenant, small_release_with};
+use crate::operator_process::{OperatorProcess, Tenant, small_release_with};
 use crate::small_deployment::Small;
+use boson_tests::PATIENCE;
 use serde_json::Value;
 use std::time::{Duration, Instant};
 

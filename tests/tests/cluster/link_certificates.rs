@@ -1,7 +1,8 @@
 //! Certificates of the webhooks: they are replaced while pods that ask for links are created, and none is refused.
 
 use crate::links::{BROKER, annotations, create, deployed, pod, until, until_created};
-use crate::operator::{Environment, PATIENCE};
+use crate::operator::Environment;
+use boson_tests::PATIENCE;
 use serde_json::{Value, json};
 use std::process::Command;
 use std::time::{Duration, Instant};

@@ -3,6 +3,7 @@
 use crate::connection::{Connection, Death};
 use crate::example::{Example, is_applied, until};
 use crate::links::{DIGEST, consumer};
+use boson_tests::PATIENCE;
 use futures::stream::{self, StreamExt};
 use kube::api::{Api, DeleteParams, ListParams};
 use serde_json::Value;
@@ -12,7 +13,6 @@ use std::time::Duration;
 
 /// Runs at a time.
 const LIVES: usize = 4;
-const PATIENCE: Duration = Duration::from_secs(300);
 /// How long nothing may happen.
 const QUIET: Duration = Duration::from_secs(4);
 const SECRET: &str = "link-nats-broker-main-broker";

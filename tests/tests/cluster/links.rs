@@ -1,8 +1,9 @@
 //! Links for pods that are not part of a deployment: the Secrets of links, the webhook that gives them to pods, and the
 //! rollout of the workloads that consume them.
 
-use crate::operator::{Environment, PATIENCE, config_map, is};
+use crate::operator::{Environment, config_map, is};
 use anyhow::Result;
+use boson_tests::PATIENCE;
 use boson_tests::cluster::{Answer, shared};
 use boson_tests::ports::free_port;
 use serde_json::{Value, json};

@@ -1,8 +1,9 @@
 //! Memory: an operator in a container of 2 GiB stays within its limit whatever a namespace asks for, and continues to
 //! convert the deployments of another namespace.
 
-use crate::operator::{Environment, PATIENCE, condition, config_map, is};
+use crate::operator::{Environment, condition, config_map, is};
 use crate::web::Server;
+use boson_tests::PATIENCE;
 use boson_tests::cluster::{peak, shared};
 use serde_json::{Value, json};
 use std::fs;

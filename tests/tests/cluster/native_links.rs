@@ -1,10 +1,11 @@
 //! Links of native Secrets and Services: which objects change a deployment, and which do not.
 
-use crate::operator_process::{OperatorProcess, PATIENCE, Tenant, condition, is};
+use crate::operator_process::{OperatorProcess, Tenant, condition, is};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use boson_document::json as text;
 use boson_pipeline::convert::stored_documents;
+use boson_tests::PATIENCE;
 use boson_tests::root;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};

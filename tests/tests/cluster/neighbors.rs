@@ -2,6 +2,7 @@
 
 use crate::operator_process::{OperatorProcess, Tenant, condition, is};
 use crate::small_deployment::Small;
+use boson_tests::PATIENCE;
 use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 

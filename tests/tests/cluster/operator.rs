@@ -4,6 +4,7 @@ pub use crate::operator_process::{condition, is};
 use anyhow::{Context, Result, ensure};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use boson_tests::PATIENCE;
 use boson_tests::cluster::{Cluster, Limited, Operator, shared};
 use boson_tests::registry::{Server, push_example};
 use boson_tests::root;
@@ -11,11 +12,6 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-
-/// Timeout of a step on a busy machine.
-pub const PATIENCE: Duration = Duration::from_secs(90);
-/// Timeout if pods run.
-const PODS: Duration = Duration::from_secs(300);
 
 /// A namespace with its own operator.
 pub struct Environment {
@@ -25,7 +21,6 @@ pub struct Environment {
     pub operator: Operator,
     /// For conversions.
     pub mode: &'static str,
-    patience: Duration,
 }
 
 // === impl Environment ===
@@ -76,7 +71,6 @@ impl Environment {
         push_example(&registry)?;
         let mut env = Self::set(cluster, cluster.namespace(name)?, registry, &more)?;
         env.mode = "Jobs";
-        env.patience = PODS;
         Ok(env)
     }
 
@@ -102,7 +96,6 @@ impl Environment {
             namespace,
             registry,
             mode: "InProcess",
-            patience: PATIENCE,
         })
     }
 
@@ -158,7 +151,7 @@ impl Environment {
             Ok(holds(&deployment))
         };
         let status = || format!("{:#}", self.get("boshdeployment/nats").unwrap_or_default()["status"]);
-        self.operator.until(what, self.patience, look, status)?;
+        self.operator.until(what, PATIENCE, look, status)?;
         Ok(deployment)
     }
 

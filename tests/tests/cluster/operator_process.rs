@@ -3,6 +3,7 @@
 
 use crate::shared_cluster::SharedCluster;
 use boson_cluster::client::resource;
+use boson_tests::PATIENCE;
 use boson_tests::cluster::{Operator, shared};
 use boson_tests::registry::{Server, push_example};
 use boson_tests::{Ran, host, root};
@@ -13,8 +14,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Timeout of a step on a busy machine.
-pub const PATIENCE: Duration = Duration::from_secs(300);
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 
 /// The operator and the servers that it needs.

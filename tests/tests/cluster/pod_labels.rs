@@ -1,8 +1,9 @@
 //! What the operator writes onto pods: labels with their ordinal and the version of their deployment, and the
 //! annotation that starts post-deploy scripts. And tags, which are annotations of all objects. No pod runs here.
 
-use crate::operator_process::{OperatorProcess, PATIENCE, Tenant, small_release_with};
+use crate::operator_process::{OperatorProcess, Tenant, small_release_with};
 use crate::small_deployment::Small;
+use boson_tests::PATIENCE;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 use std::time::Instant;

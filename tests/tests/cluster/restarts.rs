@@ -1,7 +1,8 @@
 //! What a change restarts, counted by the UIDs of pods: see docs/operator.md. No pod runs here.
 
-use crate::operator_process::{OperatorProcess, PATIENCE, Tenant, is, small_release_with};
+use crate::operator_process::{OperatorProcess, Tenant, is, small_release_with};
 use crate::rollout::{Found, found};
+use boson_tests::PATIENCE;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;

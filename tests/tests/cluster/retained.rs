@@ -3,9 +3,10 @@
 
 use crate::connection::{Connection, Death};
 use crate::environment::Environment;
-use crate::operator_process::{OperatorProcess, PATIENCE, Tenant, is};
+use crate::operator_process::{OperatorProcess, Tenant, is};
 use crate::small_deployment::Small;
 use boson_api::QuarksSecret;
+use boson_tests::PATIENCE;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use serde_json::{Value, json};

@@ -1,8 +1,9 @@
 //! Changes of an instance group: versions that never become ready, a StatefulSet that a user deletes, canaries, and
 //! zones that change one after the other. No pod runs here.
 
-use crate::operator_process::{OperatorProcess, PATIENCE, Tenant};
+use crate::operator_process::{OperatorProcess, Tenant};
 use crate::small_deployment::Small;
+use boson_tests::PATIENCE;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

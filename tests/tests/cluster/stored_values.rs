@@ -3,6 +3,7 @@
 
 use crate::operator_process::{OperatorProcess, Tenant, condition, is};
 use crate::small_deployment::Small;
+use boson_tests::PATIENCE;
 use boson_tests::registry::{PASSWORD, USER};
 use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};

@@ -7,6 +7,7 @@ use crate::installed::{SYSTEM, kubeconfig};
 use crate::links::{DIGEST, consumer};
 use crate::operator::{config_map, is};
 use anyhow::{Context, Result, bail, ensure};
+use boson_tests::PATIENCE;
 use boson_tests::cluster::{Cluster, Operator};
 use boson_tests::ports::free_port;
 use boson_tests::registry::{Server, push_example};
@@ -18,8 +19,6 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Timeout of a step on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(180);
 /// The namespace that it serves, as on the page.
 const SERVED: &str = "nats";
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";

@@ -1,9 +1,9 @@
 //! Why an instance group is not ready: group, pod, container and reason in the condition of the deployment, in the
 //! status of its QuarksStatefulSet, and as an event.
 
-use crate::environment::PATIENCE;
 use crate::example::{Example, until};
 use crate::operator_process::condition;
+use boson_tests::PATIENCE;
 use boson_tests::cluster::shared;
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;

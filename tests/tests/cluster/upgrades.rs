@@ -1,9 +1,10 @@
 //! Upgrades of the operator: pods keep their image until something else changes them or the operator rolls them.
 
 use crate::connection::{Connection, Death};
-use crate::environment::{Operator, PATIENCE};
+use crate::environment::Operator;
 use crate::example::{Example, until};
 use crate::idle::pods_are_ready;
+use boson_tests::PATIENCE;
 use kube::ResourceExt;
 use kube::api::ListParams;
 use serde_json::{Value, json};

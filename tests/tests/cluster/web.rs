@@ -1,7 +1,8 @@
 //! Documents from web servers: read from allowed hosts, again when they change, and running objects are not changed
 //! while a server is unavailable.
 
-use crate::operator::{Environment, PATIENCE, condition, is};
+use crate::operator::{Environment, condition, is};
+use boson_tests::PATIENCE;
 use boson_tests::root;
 use serde_json::{Value, json};
 use std::collections::HashMap;

@@ -104,7 +104,7 @@ impl Running {
         F: Future<Output = Result<Action, Error>> + Send + 'static,
     {
         let objects = store.clone();
-        let all = self.scope.changes().flat_map(move |()| {
+        let all = self.scope.changes.follow().flat_map(move |()| {
             let all: Vec<_> = objects
                 .state()
                 .iter()

@@ -104,7 +104,7 @@ fn pulling(context: &Context, namespace: Option<String>, source: &Source) -> Vec
 
 /// All deployments, each time that the plugins change: each reconcile resolves which plugins it uses.
 fn on_plugin_change(context: &Context, store: Store<BoshDeployment>) -> impl Stream<Item = Requeued> + Send + use<> {
-    context.plugins.changes().flat_map(move |()| {
+    context.plugins.changes.follow().flat_map(move |()| {
         let all = store.state();
         let all: Vec<Requeued> = all.iter().map(|object| Ok(ObjectRef::from_obj(&**object))).collect();
         stream::iter(all)

@@ -42,15 +42,15 @@ pub(crate) use selection::{Asking, Pick, Selection, Waiting, select};
 pub use sources::{PluginPolicy, PluginSources};
 
 use crate::conversion::{Components, PluginHost};
+use boson_cluster::changes::Changes;
 use boson_cluster::client::Cluster;
 use boson_cluster::namespaces::{Namespaces, Scope};
 use boson_cluster::serving::Health;
 use boson_pipeline::bundle::Permissions;
-use futures::{Stream, StreamExt, stream};
+use futures::StreamExt;
 use registry::Registry;
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError, RwLock};
-use tokio::sync::watch;
 use watches::Followed;
 
 /// The present plugins.
@@ -60,7 +60,8 @@ pub(crate) struct Plugins {
     pub operator_namespace: Arc<str>,
     policy: PluginPolicy,
     registry: Arc<RwLock<Arc<Registry>>>,
-    changed: Arc<watch::Sender<()>>,
+    /// An item each time that they change.
+    pub changes: Changes,
 }
 
 // === impl Plugins ===
@@ -72,7 +73,7 @@ impl Plugins {
             operator_namespace: operator_namespace.into(),
             policy,
             registry: Arc::default(),
-            changed: Arc::new(watch::Sender::new(())),
+            changes: Changes::default(),
         }
     }
 
@@ -81,20 +82,13 @@ impl Plugins {
         self.registry.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// An item each time that they change.
-    pub fn changes(&self) -> impl Stream<Item = ()> + Send + use<> {
-        stream::unfold(self.changed.subscribe(), |mut receiver| async move {
-            receiver.changed().await.ok().map(|()| ((), receiver))
-        })
-    }
-
     /// Replaces them, and then unloads the components that are not among these digests. In this order: who still
     /// selects from the earlier plugins, and does not find a component any more, can see that they were replaced.
     fn publish(&self, registry: Registry, keep: impl FnOnce(&BTreeSet<String>)) {
         let digests = registry.digests();
         self.replace(registry);
         keep(&digests);
-        self.changed.send_replace(());
+        self.changes.notify();
     }
 
     /// Replaces them without notice: nothing has changed that a deployment depends on.
@@ -148,8 +142,8 @@ impl Plugins {
             },
         };
         // A newly served namespace may have plugins.
-        let widened = scope.changes().for_each(|()| {
-            followed.changed.send_replace(());
+        let widened = scope.changes.follow().for_each(|()| {
+            followed.changes.notify();
             std::future::ready(())
         });
         futures::join!(following, worker.run(), widened);

@@ -4,6 +4,7 @@ use super::approval::{Approved, PluginUpdates};
 use super::follow::Listing;
 use super::marks;
 use boson_api::PluginApproval;
+use boson_cluster::changes::Changes;
 use boson_cluster::client::{Cluster, Error, WatchBackoff, api};
 use boson_cluster::serving::{Health, PartName, State};
 use futures::StreamExt;
@@ -17,28 +18,17 @@ use serde::de::DeserializeOwned;
 use std::fmt::Debug;
 use std::pin::pin;
 use std::sync::{Mutex, PoisonError};
-use tokio::sync::watch;
 
 /// Names of these parts in the health report.
 const PLUGINS: &str = "plugins";
 const APPROVALS: &str = "plugin approvals";
 
 /// The state of the watches.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Followed {
     pub listing: Mutex<Listing>,
     pub approved: Mutex<Approved>,
-    pub changed: watch::Sender<()>,
-}
-
-impl Default for Followed {
-    fn default() -> Self {
-        Self {
-            listing: Mutex::default(),
-            approved: Mutex::default(),
-            changed: watch::Sender::new(()),
-        }
-    }
+    pub changes: Changes,
 }
 
 // === impl Followed ===
@@ -104,7 +94,7 @@ impl Followed {
                         health.set(name.clone(), State::Working);
                     }
                     if take(event) {
-                        self.changed.send_replace(());
+                        self.changes.notify();
                     }
                 }
                 Err(error) => match Error::of_watch(&error) {

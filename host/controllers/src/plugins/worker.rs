@@ -24,6 +24,7 @@ use futures::future::{BoxFuture, OptionFuture};
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::pin::pin;
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
@@ -91,7 +92,7 @@ enum Event {
 impl Worker<'_> {
     /// Runs for ever.
     pub async fn run(&self) {
-        let mut changes = self.followed.changed.subscribe();
+        let mut changes = pin!(self.followed.changes.follow());
         let mut progress = Progress::default();
         let mut pulling = FuturesUnordered::new();
         let mut loading: Option<BoxFuture<'_, Loaded>> = None;
@@ -100,10 +101,7 @@ impl Worker<'_> {
             let again = failed.then(|| tokio::time::sleep(AGAIN));
             let retry = progress.retries.next().map(|at| tokio::time::sleep_until(at.into()));
             let event = tokio::select! {
-                changed = changes.changed() => match changed {
-                    Ok(()) => Event::Changed,
-                    Err(_) => return,
-                },
+                Some(()) = changes.next() => Event::Changed,
                 Some(()) = OptionFuture::from(again) => Event::Changed,
                 Some(()) = OptionFuture::from(retry) => Event::Due,
                 Some(end) = pulling.next() => Event::Pulled(end),

@@ -18,6 +18,7 @@ use super::certificates::Authority;
 use super::image::Image;
 use super::process::{Process, Spawner};
 use super::programs::program;
+use crate::PATIENCE;
 use anyhow::{Context, Result, bail, ensure};
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -31,8 +32,6 @@ use std::time::{Duration, Instant};
 pub const NAME: &str = "node";
 /// The image of the container that holds a pod's namespaces.
 const PAUSE: &str = "boson.test/pause:1";
-/// Timeout of a step inside the node.
-const PATIENCE: Duration = Duration::from_secs(300);
 /// Script of the first process.
 const FIRST: &str = include_str!("first.sh");
 

@@ -7,6 +7,7 @@ mod users;
 
 use crate::environment::Environment;
 use boson_api::{ConditionStatus, QuarksJob};
+use boson_tests::PATIENCE;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
 use kube::ResourceExt;

@@ -2,6 +2,7 @@
 
 use crate::environment::Environment;
 use boson_api::{Condition, ConditionStatus, QuarksJob};
+use boson_tests::PATIENCE;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{Pod, Secret};
 use k8s_openapi::api::events::v1::Event;
@@ -10,8 +11,6 @@ use kube::api::{ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// Timeout of a step, on a machine with other load.
-pub const PATIENCE: Duration = Duration::from_secs(300);
 pub const TICK: Duration = Duration::from_millis(50);
 
 /// A template with one container, and the given fields of its pod.

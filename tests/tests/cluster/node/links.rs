@@ -4,6 +4,7 @@
 use crate::links::{annotations, generation, pod, until_created};
 use crate::operator::{Environment, config_map, is};
 use anyhow::{Context, Result};
+use boson_tests::PATIENCE;
 use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, with_node};
 use boson_tests::ports::free_port;
@@ -11,9 +12,6 @@ use boson_tests::root;
 use serde_json::{Value, json};
 use std::fs;
 use std::time::Duration;
-
-/// How long pods may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Compares files with variables, and prints the domain of the certificate that the broker presents.
 const SCRIPT: &str = r#"

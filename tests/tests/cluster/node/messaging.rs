@@ -3,15 +3,13 @@
 
 use crate::operator::{Environment, config_map, is};
 use anyhow::{Context, Result, ensure};
+use boson_tests::PATIENCE;
 use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, with_node};
 use boson_tests::root;
 use serde_json::{Value, json};
 use std::fs;
 use std::time::Duration;
-
-/// How long pods may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(300);
 
 #[test]
 fn a_message_sent_to_one_broker_by_tls_arrives_at_the_other() {

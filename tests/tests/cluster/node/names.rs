@@ -1,6 +1,7 @@
 //! Names of BOSH DNS on a node: the deployment's two servers answer by the readiness of pods.
 
 use anyhow::{Context, Result, bail, ensure};
+use boson_tests::PATIENCE;
 use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, with_node};
 use serde::Deserialize;
@@ -10,8 +11,6 @@ use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Timeout of a step on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(90);
 /// The image of the instances' pods.
 const IMAGE: &str = "boson.test/names:1";
 

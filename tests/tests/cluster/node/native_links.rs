@@ -3,14 +3,13 @@
 
 use crate::operator::{Environment, config_map, is};
 use anyhow::Result;
+use boson_tests::PATIENCE;
 use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, with_node};
 use boson_tests::root;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// How long pods may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(300);
 const GROUP: &str = "quarks.cloudfoundry.org";
 /// Of the instance group.
 const CLIENT: &str = "quarks.cloudfoundry.org/instance-group-name=client";

@@ -2,14 +2,13 @@
 //! pod.
 
 use anyhow::{Context, Result, ensure};
+use boson_tests::PATIENCE;
 use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, Operator, with_node};
 use serde_json::{Value, json};
 use std::sync::Once;
 use std::time::Duration;
 
-/// Timeout of a step on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(150);
 /// The image of the containers.
 const WORK: &str = "boson.test/outputs:1";
 

@@ -2,6 +2,7 @@
 //! place of those on the page.
 
 use anyhow::{Context, Result, ensure};
+use boson_tests::PATIENCE;
 use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, own_with_node, program};
 use boson_tests::registry::Server;
@@ -12,8 +13,6 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Timeout of a step on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(300);
 /// The names of the image and the registry on the page.
 const IMAGE: &str = "registry.example.com/boson/host";
 const REGISTRY: &str = "registry.example.com";

@@ -1,14 +1,13 @@
 //! The node of the test kit: the features that tests with pods rely on.
 
 use anyhow::{Result, ensure};
+use boson_tests::PATIENCE;
 use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, with_node};
 use boson_tests::registry::Server;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Timeout of a pod on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(90);
 /// The image of the pods.
 const IMAGE: &str = "boson.test/pods:1";
 

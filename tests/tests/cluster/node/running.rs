@@ -3,13 +3,12 @@
 
 use super::lifecycle::{CLAIMS, check_start, check_stop, release};
 use anyhow::{Context, Result, ensure};
+use boson_tests::PATIENCE;
 use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, with_node};
 use boson_tests::host;
 use std::time::{Duration, Instant};
 
-/// Timeout of pods on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(180);
 const IMAGE: &str = "boson.test/lifecycle:busybox-1-1";
 /// Shared by the group's pods over their restarts: a disk on which every process and script notes that it ran.
 const NOTES: &str = "/var/vcap/store/order";

@@ -1,7 +1,8 @@
 //! Approval of updates of plugins, with a real API server and the real operator.
 
 use crate::guests::Guest;
-use crate::plugins::scene::{HOOKED, PATIENCE, Scene, healthy};
+use crate::plugins::scene::{HOOKED, Scene, healthy};
+use boson_tests::PATIENCE;
 use boson_tests::{Ran, host};
 use serde_json::Value;
 

@@ -1,7 +1,8 @@
 //! `host plugin history` and `host plugin rollback`.
 
-use super::scene::{HOOKED, PATIENCE, Scene, healthy, uses};
+use super::scene::{HOOKED, Scene, healthy, uses};
 use crate::guests::Guest;
+use boson_tests::PATIENCE;
 use boson_tests::{Ran, host};
 
 /// Runs `host plugin` in the namespace of the deployment.

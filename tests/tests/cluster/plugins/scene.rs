@@ -1,6 +1,7 @@
 //! An operator with two namespaces, plugins that are added as users add them, and what its deployment says about them.
 
 use anyhow::{Context, Result, ensure};
+use boson_tests::PATIENCE;
 use boson_tests::cluster::{Cluster, Operator, shared};
 use boson_tests::registry::{Server, push_example};
 use boson_tests::{binary, host, root};
@@ -8,9 +9,6 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
 use std::time::{Duration, Instant};
-
-/// Timeout of a step on a busy machine.
-pub const PATIENCE: Duration = Duration::from_secs(180);
 
 /// An operator with its own namespace, and two namespaces that it serves.
 pub struct Scene {

@@ -1,7 +1,8 @@
 //! What a plugin of each stage changes, also around a built-in rule and after a restart.
 
-use super::scene::{HOOKED, PATIENCE, Scene, altered, built_in, healthy, uses};
+use super::scene::{HOOKED, Scene, altered, built_in, healthy, uses};
 use crate::guests::Guest;
+use boson_tests::PATIENCE;
 use boson_tests::cluster::Operator;
 use boson_tests::wrapper::wrapper;
 use serde_json::Value;

@@ -1,9 +1,10 @@
 //! New versions of a plugin: their cases, a trial as a shadow, their change during conversions, and their metrics.
 
-use super::scene::{HOOKED, PATIENCE, Scene, healthy, uses};
+use super::scene::{HOOKED, Scene, healthy, uses};
 use crate::guests::Guest;
 use crate::operator_process::is;
 use anyhow::{Context, Result, ensure};
+use boson_tests::PATIENCE;
 use boson_tests::host;
 use serde_json::{Value, json};
 use std::fs;

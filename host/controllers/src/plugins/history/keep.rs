@@ -32,7 +32,7 @@ fn record_name(plugin: &str) -> String {
 pub(crate) async fn keep(plugins: &Plugins, cluster: &Cluster) {
     // By plugin: what was recorded last.
     let mut recorded: BTreeMap<Key, String> = BTreeMap::new();
-    let mut changes = pin!(plugins.changes());
+    let mut changes = pin!(plugins.changes.follow());
     loop {
         let registry = plugins.now();
         recorded.retain(|key, _| registry.entries.contains_key(key));
