@@ -154,7 +154,7 @@ fn a_component_is_made_of_a_core_module_once() {
 }
 
 #[test]
-fn only_run_plugin_shows_what_a_core_module_prints() {
+fn what_a_core_module_prints_is_shown_to_authors_only() {
     for (import, print) in [
         (
             WASI,
@@ -177,7 +177,7 @@ fn only_run_plugin_shows_what_a_core_module_prints() {
 }
 
 #[test]
-fn a_component_that_prints_is_used_everywhere_and_shown_by_run_plugin_only() {
+fn a_component_that_prints_is_used_everywhere_and_shown_to_authors_only() {
     let scratch = tempfile::tempdir().unwrap();
     let world = (
         "debug.wit",

@@ -329,7 +329,7 @@ fn list(all: &mut Map<String, Value>, key: &str, items: Vec<Value>) {
     }
 }
 
-/// `convert m` and `interpolate m | convert -`: objects, and warnings but for their places.
+/// `convert m` and `interpolate m | convert -` make the same objects.
 #[test]
 fn a_manifest_is_converted_as_what_interpolate_writes_of_it() {
     let scratch = tempfile::tempdir().unwrap();
@@ -361,6 +361,102 @@ fn a_manifest_is_converted_as_what_interpolate_writes_of_it() {
                 .collect()
         };
         assert_eq!(objects(&direct.stdout), objects(&two_steps.stdout), "{part:?}");
+    }
+}
+
+/// The same for random properties, some of them by an ops file, with variables of a file. More seeds:
+/// `BOSON_FUZZ=100..1000`.
+#[test]
+fn random_manifests_are_converted_as_what_interpolate_writes_of_them() {
+    let seeds = std::env::var("BOSON_FUZZ").ok();
+    let seeds = seeds.as_deref().and_then(|text| text.split_once(".."));
+    let seeds = seeds.map_or(1..17, |(first, end)| first.parse().unwrap()..end.parse().unwrap());
+    let scratch = tempfile::tempdir().unwrap();
+    release(scratch.path());
+    let spellings: Vec<&str> = SPELLINGS.split_whitespace().filter(|one| is_scalar(one)).collect();
+    for seed in seeds {
+        let mut random = Random(seed * 0x9e37_79b9);
+        let mut values = || -> String {
+            (0..12)
+                .map(|_| format!("- {}\n", value(&mut random, &spellings, DEPTH)))
+                .collect()
+        };
+        let (all, replaced) = (values(), values());
+        let list = |text: &str, by: &str| text.lines().map(|line| format!("{by}{line}\n")).collect::<String>();
+        let text = format!(
+            "name: d\nreleases: [{{name: r, version: 1}}]\nstemcells: [{{alias: s, os: o, version: 3.0}}]\n\
+             instance_groups:\n- name: g\n  instances: 1\n  stemcell: s\n  jobs:\n  - name: j\n    release: r\n    \
+             properties:\n      quarks: {{ports: []}}\n      stored: replaced\n      all:\n{}",
+            list(&all, "      ")
+        );
+        fs::write(scratch.path().join("m.yml"), text).unwrap();
+        let ops = format!(
+            "- type: replace\n  path: /instance_groups/name=g/jobs/name=j/properties/stored\n  value:\n{}",
+            list(&replaced, "  ")
+        );
+        fs::write(scratch.path().join("o.yml"), ops).unwrap();
+        let given: String = spellings
+            .iter()
+            .enumerate()
+            .map(|(at, one)| format!("v{at}: {one}\n"))
+            .collect();
+        fs::write(scratch.path().join("l.yml"), given).unwrap();
+        let inputs = ["m.yml", "-o", "o.yml", "-l", "l.yml"];
+        let sent = host(scratch.path(), [&["interpolate"][..], &inputs].concat()).unwrap();
+        assert_eq!(sent.code, 0, "{seed}: {}", sent.stderr);
+        fs::write(scratch.path().join("sent.yml"), &sent.stdout).unwrap();
+        let convert = ["--release", "r", "--registry", "boson.test"];
+        let direct = host(scratch.path(), [&["convert"][..], &inputs, &convert].concat()).unwrap();
+        let two_steps = host(scratch.path(), [&["convert", "sent.yml"][..], &convert].concat()).unwrap();
+        assert_eq!(direct.code, 0, "{seed}: {}", direct.stderr);
+        assert_eq!(
+            (direct.code, direct.stdout),
+            (two_steps.code, two_steps.stdout),
+            "{seed}"
+        );
+    }
+}
+
+/// How deep lists and maps of random values are nested.
+const DEPTH: usize = 3;
+
+/// Xorshift.
+struct Random(u64);
+
+// === impl Random ===
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        usize::try_from(self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33).unwrap() % limit
+    }
+}
+
+/// A value of one line: a spelling, in quotes or not, a variable, a list or a map.
+fn value(random: &mut Random, spellings: &[&str], depth: usize) -> String {
+    let at = random.below(spellings.len());
+    let one = spellings[at];
+    // In flow collections, a text may not contain what ends it.
+    let plain = || match depth < DEPTH && one.contains([',', '[', ']', '{', '}', '#', '?', ':']) {
+        true => format!("'{}'", one.replace('\'', "''")),
+        false => one.to_string(),
+    };
+    match random.below(if depth > 0 { 5 } else { 3 }) {
+        0 => plain(),
+        1 => format!("'{}'", one.replace('\'', "''")),
+        2 => format!("((v{at}))"),
+        3 => {
+            let items: Vec<String> = (0..random.below(4))
+                .map(|_| value(random, spellings, depth - 1))
+                .collect();
+            format!("[{}]", items.join(", "))
+        }
+        _ => {
+            let key = format!("k{}", random.below(10));
+            format!("{{{key}: {}, other: 1}}", value(random, spellings, depth - 1))
+        }
     }
 }
 

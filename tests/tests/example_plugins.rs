@@ -564,3 +564,26 @@ fn a_directory_that_exists_is_not_changed() {
     .unwrap();
     assert_eq!(ran.code, 2, "{}", ran.stderr);
 }
+
+/// Before anything is compiled: in these languages, `host` makes the component.
+#[test]
+fn make_says_at_once_that_there_is_no_host() {
+    for language in ["rust", "go"] {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = create(scratch.path(), "checks", language);
+        for target in ["all", "test"] {
+            let mut make = Command::new("make");
+            let made = make
+                .args(["HOST=no-such-host", target])
+                .current_dir(&folder)
+                .output()
+                .unwrap();
+            let error = String::from_utf8_lossy(&made.stderr);
+            assert!(!made.status.success(), "{language} {target}");
+            assert!(
+                error.contains("there is no program 'no-such-host'") && !error.contains("Compiling"),
+                "{language} {target}: {error}"
+            );
+        }
+    }
+}

@@ -29,9 +29,11 @@ use serde_json::{Map, Value};
     printcolumn(name = "Groups", type_ = "integer", json_path = ".status.totalInstanceGroups", description = "Instance groups that are services"),
     printcolumn(name = "Deployed", type_ = "integer", json_path = ".status.deployedInstanceGroups", description = "Instance groups that are ready"),
     printcolumn(name = "Ready", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].status", description = "Whether everything runs as the manifest specifies"),
+    printcolumn(name = "Rollout", type_ = "string", json_path = ".status.conditions[?(@.type==\"Progressing\")].reason", description = "How far the newest change is rolled out"),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
     printcolumn(name = "Jobs", type_ = "integer", json_path = ".status.totalJobCount", description = "Steps of the conversion, and errands that were started", priority = 1),
     printcolumn(name = "Completed", type_ = "integer", json_path = ".status.completedJobCount", description = "Steps and errands that are completed", priority = 1),
+    printcolumn(name = "Waits", type_ = "string", json_path = ".status.conditions[?(@.type==\"Progressing\")].message", description = "What the rollout waits for, by instance group", priority = 1),
     printcolumn(name = "Message", type_ = "string", json_path = ".status.message", description = "What the deployment waits for, or what failed", priority = 1)
 )]
 #[serde(rename_all = "camelCase")]
@@ -60,6 +62,10 @@ pub struct BoshDeploymentSpec {
     /// How the manifest is converted to objects. The defaults suit most deployments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversion: Option<Conversion>,
+    /// Whether changes of instance groups wait: until this is false, no pod of a service is created or replaced for
+    /// them. The manifest is converted nevertheless, and updates that have begun are completed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub paused: bool,
 }
 
 // === impl BoshDeploymentSpec ===
@@ -264,7 +270,7 @@ pub struct BoshDeploymentStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub inputs: Vec<Input>,
-    /// Ready, Converted, Applied and PluginsHealthy; ErrandsSucceeded if errands were started.
+    /// Ready, Progressing, Converted, Applied and PluginsHealthy; ErrandsSucceeded if errands were started.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Vec<Condition>,

@@ -12,6 +12,14 @@ use std::collections::BTreeMap;
 pub const PODS_READY: &str = "PodsReady";
 /// Reason of the condition Ready: pods are not ready, and Kubernetes reports no problem.
 pub const PODS_NOT_READY: &str = "PodsNotReady";
+/// Condition: how far a change is rolled out.
+pub const PROGRESSING: &str = "Progressing";
+/// Reason of the condition Progressing: each instance runs the newest version.
+pub const ROLLED_OUT: &str = "RolledOut";
+/// Reason of the condition Progressing: instances are being updated, or wait for others.
+pub const UPDATING: &str = "Updating";
+/// Reason of the condition Progressing: the change waits until the object is no longer paused.
+pub const PAUSED: &str = "Paused";
 
 /// What to run in which zones.
 #[derive(CustomResource, KubeSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,22 +36,34 @@ pub const PODS_NOT_READY: &str = "PodsNotReady";
     validation = Rule::new("!has(self.spec.zoneReplicas) || self.spec.zoneReplicas.size() == 0 || (has(self.spec.zones) && self.spec.zoneReplicas.size() == self.spec.zones.size())").message("zoneReplicas must have a number for each zone"),
     doc = "A versioned StatefulSet for each zone. Instance groups of a deployment that are services are QuarksStatefulSets.",
     printcolumn(
-        name = "Ready",
-        type_ = "boolean",
-        json_path = ".status.ready",
-        description = "Whether all pods of the newest version are ready"
-    ),
-    printcolumn(
-        name = "Replicas",
-        type_ = "integer",
-        json_path = ".spec.template.spec.replicas",
-        description = "Pods in the zone with the most pods"
-    ),
-    printcolumn(
         name = "Version",
         type_ = "integer",
         json_path = ".status.version",
         description = "The newest version, with which the names of its StatefulSets end"
+    ),
+    printcolumn(
+        name = "Desired",
+        type_ = "integer",
+        json_path = ".status.replicas",
+        description = "Instances of all zones"
+    ),
+    printcolumn(
+        name = "Updated",
+        type_ = "integer",
+        json_path = ".status.updatedReplicas",
+        description = "Instances that are not outdated"
+    ),
+    printcolumn(
+        name = "Ready",
+        type_ = "integer",
+        json_path = ".status.readyReplicas",
+        description = "Instances that are ready, updated or not"
+    ),
+    printcolumn(
+        name = "Rollout",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type==\"Progressing\")].reason",
+        description = "How far the newest change is rolled out"
     ),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
     printcolumn(
@@ -57,6 +77,13 @@ pub const PODS_NOT_READY: &str = "PodsNotReady";
         type_ = "string",
         json_path = ".status.conditions[?(@.type==\"Ready\")].message",
         description = "The reason as a sentence, with pod and container",
+        priority = 1
+    ),
+    printcolumn(
+        name = "Waits",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type==\"Progressing\")].message",
+        description = "What the rollout waits for",
         priority = 1
     ),
     printcolumn(
@@ -102,6 +129,10 @@ pub struct QuarksStatefulSetSpec {
     /// Whether containers get the number of replicas in the variable REPLICAS.
     #[serde(default = "yes")]
     pub inject_replicas_env: bool,
+    /// Whether a changed template waits: until this is false, no pod is created or replaced for it. Updates that have
+    /// begun are completed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub paused: bool,
 }
 
 fn zone_node_label() -> String {
@@ -123,6 +154,18 @@ pub struct QuarksStatefulSetStatus {
     /// Whether all pods of the newest version are ready.
     #[serde(default)]
     pub ready: bool,
+    /// Instances of all zones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub replicas: Option<i32>,
+    /// Instances that are not outdated: their pods run what the template says, or are being created from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub updated_replicas: Option<i32>,
+    /// Instances that are ready, updated or not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub ready_replicas: Option<i32>,
     /// Number of the newest version. The names of its StatefulSets end with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
@@ -144,7 +187,7 @@ pub struct QuarksStatefulSetStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 10), extend("x-kubernetes-list-type" = "atomic"))]
     pub problems: Vec<PodProblem>,
-    /// Ready; and DisksAsAsked if pods have claims: whether these have the requested size and class.
+    /// Ready and Progressing; and DisksAsAsked if pods have claims: whether these have the requested size and class.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Vec<Condition>,
@@ -169,10 +212,20 @@ pub struct PodProblem {
 impl QuarksStatefulSetStatus {
     /// Reason and message of the condition Ready if it is False; none if pods only need more time.
     pub fn trouble(&self) -> Option<(&str, &str)> {
-        let mut ready = self.conditions.iter().filter(|one| one.kind == "Ready");
         let is_trouble = |reason: &str| ![PODS_READY, PODS_NOT_READY].contains(&reason);
-        ready
-            .find(|one| is_trouble(&one.reason) && one.status == ConditionStatus::False)
+        self.condition("Ready")
+            .filter(|one| is_trouble(&one.reason) && one.status == ConditionStatus::False)
             .map(|one| (one.reason.as_str(), one.message.as_str()))
+    }
+
+    /// Reason and message of the condition Progressing; none once everything is rolled out.
+    pub fn rollout(&self) -> Option<(&str, &str)> {
+        self.condition(PROGRESSING)
+            .filter(|one| one.reason != ROLLED_OUT)
+            .map(|one| (one.reason.as_str(), one.message.as_str()))
+    }
+
+    fn condition(&self, kind: &str) -> Option<&Condition> {
+        self.conditions.iter().find(|one| one.kind == kind)
     }
 }

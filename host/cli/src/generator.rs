@@ -1,6 +1,8 @@
 //! Generates values of variables with this machine's clock and randomness.
 
-use boson_credentials::{Cause, Error, Request, System, check, generate, ignored_options, key_demand, refused_by_bosh};
+use boson_credentials::{
+    Cause, Error, Request, System, check, generate, ignored_options, key_demand, refused_by_bosh, refused_by_credhub,
+};
 use boson_document::Tree;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::stage::{Definition, VariableRules};
@@ -27,7 +29,7 @@ impl Credentials {
     fn refused(&self, kind: &str, options: &Tree, signer: Option<&Tree>) -> Option<Cause> {
         match self.rules {
             VariableRules::Cli => refused_by_bosh(kind, options, signer),
-            VariableRules::Director => None,
+            VariableRules::Director => refused_by_credhub(kind, options),
         }
     }
 }
@@ -49,7 +51,14 @@ impl Generator for Credentials {
 
     fn check(&self, definition: &Definition, signer: bool) -> Result<(), Diagnostic> {
         let kind = definition.kind.as_deref().unwrap_or_default();
-        check(&definition.name, kind, &definition.options, signer).map_err(|error| diagnostic(&error, definition))
+        let checked = match self.rules {
+            VariableRules::Director => refused_by_credhub(kind, &definition.options).map_or(Ok(()), Err),
+            VariableRules::Cli => Ok(()),
+        };
+        checked
+            .map_err(|cause| cause.of(&definition.name))
+            .and_then(|()| check(&definition.name, kind, &definition.options, signer))
+            .map_err(|error| diagnostic(&error, definition))
     }
 
     fn ignored<'o>(&self, kind: &str, options: &'o Tree) -> Vec<&'o str> {
@@ -66,10 +75,7 @@ impl Generator for Credentials {
         };
         let made = match self.refused(kind, options, signer) {
             None => generate(&request, &self.system).map(sorted),
-            Some(cause) => Err(Error {
-                variable: definition.name.clone(),
-                cause,
-            }),
+            Some(cause) => Err(cause.of(&definition.name)),
         };
         made.map_err(|error| diagnostic(&error, definition))
     }

@@ -41,7 +41,7 @@ mod web;
 
 use anyhow::Context;
 use boson_allocator as _;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -62,9 +62,9 @@ fn never_dump() -> anyhow::Result<()> {
         current: Some(1),
         maximum: Some(1),
     };
-    let held = getrlimit(Resource::Core);
-    if held.maximum == Some(0) {
-        return Ok(());
+    if getrlimit(Resource::Core).maximum != Some(0) {
+        return setrlimit(Resource::Core, none).context("cannot prevent core dumps");
     }
-    setrlimit(Resource::Core, none).context("cannot prevent core dumps")
+    // The limit can only be raised with privileges.
+    set_dumpable_behavior(DumpableBehavior::NotDumpable).context("cannot prevent core dumps")
 }

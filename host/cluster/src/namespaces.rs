@@ -149,7 +149,8 @@ mod tests {
         scope.take(Event::InitApply(namespace("old")), &mut listed);
         assert_eq!(scope.names(), None, "the list is not complete");
         scope.take(Event::InitDone, &mut listed);
-        let mut changes = pin!(scope.changes.follow().skip(1));
+        let mut changes = pin!(scope.changes.follow());
+        assert_eq!(changes.next().now_or_never(), Some(Some(())));
         scope.take(Event::Init, &mut listed);
         scope.take(Event::InitApply(namespace("new")), &mut listed);
         assert!(

@@ -61,7 +61,7 @@ impl Error {
                 Some("generate bindings with `wit-bindgen` for a world of `wit/`, and export its functions")
             }
             Self::Unexpected => Some("report it with the module, if a compiler has made it"),
-            Self::World(_) => Some("use the version of `wit-bindgen` that `docs/plugins.md` names"),
+            Self::World(_) => Some("use the version of `wit-bindgen` that `docs/first-plugin.md` names"),
             Self::Import { interface, .. } => help_for_import(interface),
             Self::NoMemory => Some("export the memory: for C and Rust, this is the default of the linker"),
             Self::Unfit(_) => {

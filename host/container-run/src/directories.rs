@@ -61,8 +61,13 @@ pub fn make(path: &Path, mode: u32, root: bool) -> io::Result<()> {
             make(above, PARENT_MODE, root)?;
         }
         match DirBuilder::new().mode(mode).create(path) {
+            // The umask must not apply: other jobs write to it by its group.
+            Ok(()) => {
+                let inherited = fs::metadata(path)?.mode() & 0o7000;
+                fs::set_permissions(path, fs::Permissions::from_mode(inherited | mode))?;
+            }
             Err(error) if !path.is_dir() => return Err(error),
-            _ => {}
+            Err(_) => {}
         }
     }
     let owned = fs::symlink_metadata(path)?;

@@ -36,6 +36,9 @@ pub enum Cause {
     /// An RSA key of a size that BOSH does not support.
     #[error("Invalid key_length: {0}.  Must be one of: [2048 3072 4096]")]
     InvalidKeyLength(i64),
+    /// `duration` of less than a day, in CredHub's words.
+    #[error("Invalid duration specified. The supported duration values are whole numbers between 1-3650.")]
+    InvalidDuration,
     /// `duration` beyond the range of BOSH's clock (where it overflows, and the certificate would be expired).
     #[error("Invalid duration: {0}.  Must be at most {1} days")]
     ExcessiveDuration(i64, i64),
@@ -105,7 +108,7 @@ pub enum SignerCause {
 
 impl Cause {
     /// Adds the variable's name.
-    pub(crate) fn of(self, variable: &str) -> Error {
+    pub fn of(self, variable: &str) -> Error {
         Error {
             variable: variable.to_string(),
             cause: self,
@@ -120,6 +123,7 @@ impl Cause {
             | Self::NegativeLength
             | Self::ExcessiveLength(_)
             | Self::InvalidKeyLength(_)
+            | Self::InvalidDuration
             | Self::ExcessiveDuration(..)
             | Self::CaAndSelfSign
             | Self::TooLong(..)

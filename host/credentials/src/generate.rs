@@ -78,6 +78,13 @@ pub fn refused_by_bosh(kind: &str, options: &Tree, signer: Option<&Tree>) -> Opt
     }
 }
 
+/// Why CredHub does not generate what is asked for, although the bosh command line does.
+pub fn refused_by_credhub(kind: &str, options: &Tree) -> Option<Cause> {
+    let duration = options.get("duration").and_then(Tree::as_i64);
+    let is_refused = kind == "certificate" && duration.is_some_and(|days| days < 1);
+    is_refused.then_some(Cause::InvalidDuration)
+}
+
 /// Options that are accepted and do nothing; worth a warning each.
 pub fn ignored_options<'a>(kind: &str, options: &'a Tree) -> Vec<&'a str> {
     let names = options

@@ -28,7 +28,9 @@ mod user;
 pub use codes::ALL as CODES;
 pub use demand::{belongs, names_as_issuer, signing_request};
 pub use error::{Cause, Error, SignerCause};
-pub use generate::{Request, check, generate, ignored_options, key_demand, refused_by_bosh, signer_name};
+pub use generate::{
+    Request, check, generate, ignored_options, key_demand, refused_by_bosh, refused_by_credhub, signer_name,
+};
 pub use inspect::{Issued, KeptKey};
 pub use rsa_key::{KeySize, RsaKey};
 pub use source::{Source, System, prepare_keys};

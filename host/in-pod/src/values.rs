@@ -185,7 +185,7 @@ impl Values {
     /// The values that no message may contain.
     pub fn secrets(&self) -> Secrets {
         let mut secrets = Secrets::of(&self.given.to_tree());
-        secrets.add(Secrets::of(&self.generated));
+        secrets.add(Secrets::generated(&self.generated));
         secrets
     }
 }

@@ -11,6 +11,20 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+/// Code of an exception that a plugin raised. Its text may quote the input.
+pub const EXCEPTION: &str = "plugin-exception";
+
+/// Codes with which a call ends without a reply, because of the plugin or of its input.
+pub const CALL_FAILURES: [&str; 7] = [
+    "plugin-trapped",
+    EXCEPTION,
+    "plugin-too-deep",
+    "plugin-out-of-fuel",
+    "plugin-over-memory",
+    "plugin-over-output",
+    "plugin-deadline",
+];
+
 /// The stages, in the order of the flow. Defined only here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Stage {

@@ -174,6 +174,10 @@ fn size_limits_are_those_of_kubernetes() {
             object("Service", "x").with("spec", tree(r#"{"\u00007": 1}"#)),
             "bundle-not-json",
         ),
+        (
+            object("Service", "x").with("spec", tree(r#"{"selectors": {}}"#)),
+            "bundle-invalid-field",
+        ),
     ] {
         assert!(refusal(object).starts_with(code), "{code}");
     }

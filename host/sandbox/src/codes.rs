@@ -5,7 +5,7 @@ boson_pipeline::codes::codes! {
         "The host shows at most 500 diagnostics of one call, so that a plugin cannot flood the terminal.";
     PLUGIN_REFUSED = "plugin-refused", "a plugin was rejected",
         "A plugin is a WebAssembly component that exports one stage of the plugin interface and imports nothing but \
-         types; a wrapper also imports the interface that it exports. The host rejects anything else before it runs: \
+         types and the console; a wrapper also imports the interface that it exports. The host rejects anything else before it runs: \
          components that import another function or a resource (including WASI), functions with other types than \
          those of `wit/`, and precompiled machine code. `host` makes a component of a core module; the operator loads \
          only components, which `host plugin pack` and `host plugin push` write.";

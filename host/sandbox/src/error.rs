@@ -155,3 +155,27 @@ impl fmt::Display for Failure {
 }
 
 impl std::error::Error for Failure {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boson_pipeline::stage::CALL_FAILURES;
+
+    #[test]
+    fn whoever_reads_codes_knows_those_of_all_calls_without_a_reply() {
+        let mut failures = [
+            FailureKind::Trapped,
+            FailureKind::Exception,
+            FailureKind::TooDeep,
+            FailureKind::OutOfFuel,
+            FailureKind::OverMemory,
+            FailureKind::OverOutput,
+            FailureKind::Deadline,
+        ]
+        .map(|kind| kind.code().name);
+        let mut known = CALL_FAILURES;
+        failures.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(known, failures);
+    }
+}

@@ -58,8 +58,11 @@ const KEY_USAGES: [&str; 9] = [
 /// Update mode: an existing value stays.
 const NO_OVERWRITE: &str = "no-overwrite";
 
-/// Members that mean the default if they are not positive; the custom resource takes no negative ones.
-const POSITIVE: [&str; 2] = ["duration", "keyLength"];
+/// Member that means the default if it is not positive; the custom resource takes no negative one.
+const KEY_LENGTH: &str = "keyLength";
+
+/// The longest password.
+const MAX_LENGTH: i64 = 65_536;
 
 /// Options of all types that go beside the request.
 const COMMON: [&str; 1] = ["copies"];
@@ -162,7 +165,10 @@ fn request(variable: &Variable, names: &Names, place: &Place, report: &mut Repor
         ),
         // The predecessor's own: their request is written as it is.
         "dockerconfigjson" | "templatedconfig" | "copy" => return options.clone(),
-        kind => (kind, options_of(kind), pick(options, options_of(kind))),
+        kind => {
+            check_length(options, place, report);
+            (kind, options_of(kind), pick(options, options_of(kind)))
+        }
     };
     for (key, _) in options.as_object().into_iter().flatten() {
         let special =
@@ -185,7 +191,7 @@ fn pick(options: &Tree, keys: &[(&str, &str)]) -> Tree {
         .iter()
         .filter_map(|(from, to)| Some((*to, options.get(from)?.clone())));
     let is_default = |name: &str, value: &Tree| {
-        value.is_null() || POSITIVE.contains(&name) && value.as_i64().is_some_and(|number| number <= 0)
+        value.is_null() || name == KEY_LENGTH && value.as_i64().is_some_and(|number| number <= 0)
     };
     given.filter(|(name, value)| !is_default(name, value)).collect()
 }
@@ -217,10 +223,31 @@ fn certificate(options: &Tree, names: &Names, place: &Place, report: &mut Report
     out
 }
 
+/// Errors of BOSH for the length of a password.
+fn check_length(options: &Tree, place: &Place, report: &mut Report) {
+    let text = match options.get("length").and_then(Tree::as_i64) {
+        Some(length) if length < 0 => "Failed to generate password, 'length' param cannot be negative".to_string(),
+        Some(length) if length > MAX_LENGTH => {
+            format!("Failed to generate password, 'length' param cannot be greater than {MAX_LENGTH}")
+        }
+        _ => return,
+    };
+    report.error(codes::VARIABLE, place.at("options").at("length"), text);
+}
+
 /// Errors that CredHub reports for its options, with its messages: the cluster would refuse the QuarksSecret without a
 /// place in the manifest.
 fn check_credhub(options: &Tree, place: &Place, report: &mut Report) {
     let place = place.at("options");
+    // CredHub takes ten years at most; manifests that were written for the bosh command line may have more.
+    if options
+        .get("duration")
+        .and_then(Tree::as_i64)
+        .is_some_and(|days| days < 1)
+    {
+        let text = "Invalid duration specified. The supported duration values are whole numbers between 1-3650.";
+        report.error(codes::VARIABLE, place.at("duration"), text);
+    }
     for (index, usage) in options.items("key_usage").iter().enumerate() {
         let known = usage.as_str().is_some_and(|usage| KEY_USAGES.contains(&usage));
         if !known {

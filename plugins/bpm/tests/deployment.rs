@@ -58,7 +58,7 @@ fn every_variable_has_its_quarks_secret() {
         (
             "leaf",
             "certificate",
-            r#"{"ca": "/cred/CA", "common_name": "leaf", "alternative_names": ["a", "10.0.0.1"], "extended_key_usage": ["client_auth"], "key_length": 4096, "organization": "o", "duration": -1}"#,
+            r#"{"ca": "/cred/CA", "common_name": "leaf", "alternative_names": ["a", "10.0.0.1"], "extended_key_usage": ["client_auth"], "key_length": 4096, "organization": "o"}"#,
         ),
         ("key", "ssh", r#"{"key_length": 0}"#),
         ("person", "user", r#"{"username": "u"}"#),
@@ -96,7 +96,16 @@ fn every_variable_has_its_quarks_secret() {
 
 #[test]
 fn values_of_variables_are_kept_as_in_bosh_and_certificates_follow_their_options() {
-    let kinds = ["certificate", "password", "user", "rsa", "ssh", "certificate", "tls"];
+    let kinds = [
+        "certificate",
+        "password",
+        "user",
+        "rsa",
+        "ssh",
+        "basic-auth",
+        "certificate",
+        "tls",
+    ];
     let variables: Vec<(String, &str, &str)> = kinds
         .iter()
         .zip('a'..)
@@ -107,12 +116,12 @@ fn values_of_variables_are_kept_as_in_bosh_and_certificates_follow_their_options
         .iter()
         .map(|(name, kind, options)| (name.as_str(), *kind, *options))
         .collect();
-    let kept = ["no-overwrite"; 4];
+    let kept = ["no-overwrite"; 5];
     for (features, modes) in [
         ("", [&["converge"], &kept[..], &["", ""]].concat()),
         (
             r#", "features": {"converge_variables": true}"#,
-            [&["converge"][..], &[""; 6]].concat(),
+            [&["converge"][..], &[""; 7]].concat(),
         ),
         (
             r#", "features": {"converge_variables": false}"#,
@@ -176,6 +185,30 @@ fn credhubs_options_of_certificates_are_the_requests_and_wrong_ones_are_reported
         errors(convert("demo", None, EMPTY, &[("c", "certificate", wrong)])),
         expected
     );
+}
+
+#[test]
+fn numbers_that_the_cluster_would_refuse_are_errors_with_their_place() {
+    let duration = "/variables/0/options/duration Invalid duration specified. The supported duration values are whole \
+                    numbers between 1-3650.";
+    let length = "/variables/0/options/length Failed to generate password, 'length' param cannot be";
+    for (kind, options, expected) in [
+        ("certificate", r#"{"duration": -1}"#, vec![duration.to_string()]),
+        ("certificate", r#"{"duration": 0}"#, vec![duration.to_string()]),
+        ("certificate", r#"{"duration": 36500}"#, vec![]),
+        ("password", r#"{"length": -1}"#, vec![format!("{length} negative")]),
+        (
+            "user",
+            r#"{"length": 65537}"#,
+            vec![format!("{length} greater than 65536")],
+        ),
+    ] {
+        let converted = convert("demo", None, EMPTY, &[("c", kind, options)]);
+        match expected.is_empty() {
+            true => assert_eq!(converted.unwrap().diagnostics, []),
+            false => assert_eq!(errors(converted), expected, "{options}"),
+        }
+    }
 }
 
 #[test]

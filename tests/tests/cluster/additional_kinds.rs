@@ -10,7 +10,6 @@ use boson_tests::cluster::{Operator, shared};
 use boson_tests::{host, root};
 use serde_json::{Value, json};
 use std::fs;
-use std::time::Duration;
 
 const KIND: &str = "external-secrets.io/v1alpha1/PushSecret";
 const OBJECT: &str = "pushsecrets.external-secrets.io/nats.var-broker-password";

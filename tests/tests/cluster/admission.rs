@@ -18,6 +18,9 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
+/// How soon a webhook has a place again: before the 120 s after which an idle API server would free one.
+const PROMPTLY: Duration = Duration::from_secs(45);
+
 /// An environment whose operator runs the webhook.
 fn env(name: &str) -> Environment {
     let address = format!("127.0.0.1:{}", free_port().unwrap());
@@ -253,7 +256,7 @@ fn idle_connections_lock_nobody_out() {
         let mut clients = Vec::new();
         // More than it has places.
         for _ in 0..300 {
-            let client = timeout(PATIENCE / 2, idle(&address, authority.as_bytes())).await;
+            let client = timeout(PROMPTLY, idle(&address, authority.as_bytes())).await;
             clients.push(client.expect("a place for a new client"));
         }
         clients
@@ -268,6 +271,6 @@ fn idle_connections_lock_nobody_out() {
     });
     // The last one gives its place back by itself, too.
     let last = clients.last_mut().unwrap();
-    let closed = runtime.block_on(async { timeout(PATIENCE / 2, last.read(&mut [0])).await });
+    let closed = runtime.block_on(async { timeout(PROMPTLY, last.read(&mut [0])).await });
     assert!(closed.is_ok(), "{closed:?}");
 }

@@ -458,10 +458,7 @@ async fn play(tenant: Tenant, case: Case) {
         if notes.any(|note| note.len() < 1024 && case.words.iter().any(|words| note.contains(words))) {
             break;
         }
-        assert!(
-            began.elapsed() < crate::operator_process::PATIENCE,
-            "{name}: no event: {events:?}"
-        );
+        assert!(began.elapsed() < PATIENCE, "{name}: no event: {events:?}");
         tokio::time::sleep(std::time::Duration::from_millis(200)).await;
     }
     for (api_version, kind) in OBJECTS {

@@ -97,10 +97,7 @@ async fn settings_of_a_cloud_config_reach_the_objects_and_follow_its_changes() {
             if let Some(set) = tenant.get("apps/v1", "StatefulSet", &name).await {
                 break set;
             }
-            assert!(
-                began.elapsed() < crate::operator_process::PATIENCE,
-                "{name} does not come"
-            );
+            assert!(began.elapsed() < PATIENCE, "{name} does not come");
             tokio::time::sleep(std::time::Duration::from_millis(250)).await;
         };
         pinned.push(expression(&set));
@@ -112,10 +109,7 @@ async fn settings_of_a_cloud_config_reach_the_objects_and_follow_its_changes() {
     tenant.secret("sizes", "cloud-config", &sizes(768)).await;
     let began = std::time::Instant::now();
     while memory(&quarks_set(&tenant, "web").await) != "768Mi" {
-        assert!(
-            began.elapsed() < crate::operator_process::PATIENCE,
-            "the new size does not come"
-        );
+        assert!(began.elapsed() < PATIENCE, "the new size does not come");
         tokio::time::sleep(std::time::Duration::from_millis(250)).await;
     }
     tenant.applied(NAME).await;

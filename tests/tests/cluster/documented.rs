@@ -70,11 +70,7 @@ async fn every_name_and_every_state_is_as_documented() {
             assert_eq!(found["status"]["message"], Value::Null);
             break;
         }
-        assert!(
-            began.elapsed() < crate::operator_process::PATIENCE,
-            "{:#}",
-            found["status"]
-        );
+        assert!(began.elapsed() < PATIENCE, "{:#}", found["status"]);
     }
     // A change of the pods: not Deployed until they are ready again.
     tenant

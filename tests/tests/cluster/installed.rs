@@ -14,7 +14,6 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::time::Duration;
 
 /// Namespace of the installation.
 pub const SYSTEM: &str = "boson-system";

@@ -106,20 +106,14 @@ async fn deployments_of_one_namespace_share_nothing() {
         .await;
     let began = std::time::Instant::now();
     while replicas(&tenant, "one").await != 2 {
-        assert!(
-            began.elapsed() < crate::operator_process::PATIENCE,
-            "the change is not applied"
-        );
+        assert!(began.elapsed() < PATIENCE, "the change is not applied");
         tokio::time::sleep(std::time::Duration::from_millis(250)).await;
     }
     tenant.delete(OURS, "BOSHDeployment", "one").await;
     tenant.secret("mine", "password", "another value").await;
     let began = std::time::Instant::now();
     while !uses(&tenant, "private", "another value").await {
-        assert!(
-            began.elapsed() < crate::operator_process::PATIENCE,
-            "the new value is not used"
-        );
+        assert!(began.elapsed() < PATIENCE, "the new value is not used");
         tokio::time::sleep(std::time::Duration::from_millis(250)).await;
     }
     let after = tenant.get(OURS, "QuarksStatefulSet", "two-web").await.unwrap();

@@ -3,7 +3,8 @@
 use crate::operator_process::{OperatorProcess, Tenant, is, small_release_with};
 use crate::rollout::{Found, found};
 use boson_tests::PATIENCE;
-use serde_json::Value;
+use kube::api::{Patch, PatchParams};
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
 use std::time::{Duration, Instant};
@@ -269,4 +270,68 @@ async fn a_serial_group_is_updated_when_the_group_before_it_is_done() {
     deploy("any", "b").await;
     let last = until("both groups", &are_ready(["d-db-v3", "d-web-v2"])).await;
     assert!(last.values().all(|pods| pods.len() == 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_paused_deployment_restarts_nothing_until_it_is_resumed() {
+    let operator = OperatorProcess::set("paused", false, &[]).await;
+    release(&operator);
+    let cases = [("version", 0), ("in-place", 10)].map(|(name, disk)| {
+        let tenant = operator.tenant(name);
+        async move { pause_and_resume(&tenant, disk).await }
+    });
+    futures::future::join_all(cases).await;
+}
+
+async fn pause_and_resume(tenant: &Tenant, disk: u32) {
+    let group = |properties| Group {
+        zones: "",
+        instances: 2,
+        disk,
+        manifest: "",
+        group: "update: {canaries: 1, max_in_flight: 1, canary_watch_time: 0-9000, update_watch_time: 0-9000}",
+        settings: "",
+        properties,
+    };
+    let pause = async |paused: bool| {
+        let patch = Patch::Merge(json!({"spec": {"paused": paused}}));
+        let api = tenant.api(OURS, "BOSHDeployment");
+        api.patch("d", &PatchParams::default(), &patch).await.unwrap();
+    };
+    let until = async |reason: &str, updated: i64| {
+        let began = Instant::now();
+        loop {
+            let pods = found(tenant).await;
+            let status = async |kind: &str, name: &str| {
+                let object = tenant.get(OURS, kind, name).await.unwrap_or_default();
+                object["status"].clone()
+            };
+            let (deployment, set) = (
+                status("BOSHDeployment", "d").await,
+                status("QuarksStatefulSet", "d-web").await,
+            );
+            let mut conditions = deployment["conditions"].as_array().into_iter().flatten();
+            let progressing = conditions.find(|one| one["type"] == "Progressing");
+            let is_reported = progressing.is_some_and(|one| one["reason"] == reason);
+            if is_reported && set["updatedReplicas"] == updated && set["readyReplicas"] == 2 {
+                let mut pods: Vec<String> = pods.into_values().flatten().collect();
+                pods.sort();
+                return pods;
+            }
+            assert!(
+                began.elapsed() < PATIENCE,
+                "{reason} does not come: {deployment:#} {set:#}"
+            );
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    };
+    deployed(tenant, &group("domain: a")).await;
+    let first = until("RolledOut", 2).await;
+    pause(true).await;
+    let changed = group("domain: b").manifest();
+    tenant.config_map("d-manifest", "manifest", &changed).await;
+    assert_eq!(until("Paused", 0).await, first, "{disk}");
+    pause(false).await;
+    let last = until("RolledOut", 2).await;
+    assert!(last.len() == 2 && last.iter().all(|uid| !first.contains(uid)), "{disk}");
 }

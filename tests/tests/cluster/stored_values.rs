@@ -92,7 +92,7 @@ async fn a_removed_variable_keeps_its_value_until_it_is_pruned() {
     variables(&tenant, "", &["two"]).await;
     let began = std::time::Instant::now();
     while value("d.var-one-word").await.is_some() {
-        assert!(began.elapsed() < crate::operator_process::PATIENCE, "its Secret stays");
+        assert!(began.elapsed() < PATIENCE, "its Secret stays");
         tokio::time::sleep(std::time::Duration::from_millis(200)).await;
     }
     assert!(value("d.var-two").await.is_some());
@@ -155,7 +155,7 @@ async fn pods_of_a_conversion_pull_with_the_secrets_of_accounts() {
             if *found == wanted {
                 return;
             }
-            assert!(began.elapsed() < crate::operator_process::PATIENCE, "{what}: {found}");
+            assert!(began.elapsed() < PATIENCE, "{what}: {found}");
             tokio::time::sleep(std::time::Duration::from_millis(200)).await;
         }
     };
@@ -184,10 +184,7 @@ async fn versions_stay_until_a_stateful_set_has_rolled() {
     let until = async |what: &str, wanted: bool| {
         let began = std::time::Instant::now();
         while there(what).await != wanted {
-            assert!(
-                began.elapsed() < crate::operator_process::PATIENCE,
-                "{what}: not {wanted}"
-            );
+            assert!(began.elapsed() < PATIENCE, "{what}: not {wanted}");
             tokio::time::sleep(std::time::Duration::from_millis(200)).await;
         }
     };
@@ -204,7 +201,7 @@ async fn versions_stay_until_a_stateful_set_has_rolled() {
         tenant.applied("d").await;
         // The cluster's own controller numbers the first revision before there is a second.
         let began = std::time::Instant::now();
-        while began.elapsed() < crate::operator_process::PATIENCE {
+        while began.elapsed() < PATIENCE {
             let sets = tenant.list("apps/v1", "StatefulSet").await;
             let newest = |set: &Value| set.to_string().contains(&format!("d.ig-resolved.web-v{number}"));
             let observed = |set: &Value| set["status"]["observedGeneration"] == set["metadata"]["generation"];
@@ -227,7 +224,7 @@ async fn versions_stay_until_a_stateful_set_has_rolled() {
         };
         let began = std::time::Instant::now();
         while !became_ready().await {
-            assert!(began.elapsed() < crate::operator_process::PATIENCE, "no pod {name}");
+            assert!(began.elapsed() < PATIENCE, "no pod {name}");
             tokio::time::sleep(std::time::Duration::from_millis(200)).await;
         }
     }

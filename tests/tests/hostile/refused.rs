@@ -228,6 +228,20 @@ fn a_component_that_never_ends_is_refused() {
         "plugin-refused",
         "has more than 96 MiB",
     );
+    for arguments in [
+        &[
+            "plugin",
+            "push",
+            "/dev/zero",
+            "registry.example.com/p:1",
+            "--archive",
+            "p.tar",
+        ][..],
+        &["plugin", "pack", "checks", "/dev/zero"],
+    ] {
+        let ran = host_with_input(scratch.path(), arguments, b"").unwrap();
+        fails_with(&ran, "plugin-too-large", "96 MiB");
+    }
 }
 
 #[test]

@@ -5,6 +5,8 @@
 
 mod positions;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use boson_tests::golden::{Case, cases};
 use boson_tests::{Ran, Run, binary, host, root};
 use serde_json::Value;
@@ -375,7 +377,9 @@ fn no_object_but_a_secret_holds_the_value_of_a_variable() {
             objects += 1;
             let text = object.to_string();
             let quoted = |value: &String| Value::from(value.as_str()).to_string();
-            let holds = |value: &String| text.contains(quoted(value).trim_matches('"'));
+            let holds = |value: &String| {
+                text.contains(quoted(value).trim_matches('"')) || text.contains(&STANDARD.encode(value))
+            };
             if conversion.values.iter().any(holds) {
                 found.push(format!(
                     "{}: {} {}",

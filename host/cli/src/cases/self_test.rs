@@ -23,13 +23,15 @@ pub fn account(holder: &str) -> Account {
     Account::new(holder, FUEL)
 }
 
-/// Calls a plugin with generated inputs until one call has a reply: a result or diagnostics about the input.
+/// Calls a plugin with generated inputs until one call has a reply: a result or diagnostics about the input. Without
+/// objects there is nothing to do for a plugin that gets objects, so a reply then tells nothing.
 ///
 /// # Errors
 /// The plugin fails in every call: with the failure of the first one.
 pub fn replies_at_all(sandbox: &Sandbox, plugin: &Plugin, account: &Account) -> Result<(), Box<Diagnostic>> {
     let (started, mut first) = (Instant::now(), None);
-    for case in edge::inputs(plugin.stage).unwrap_or_default() {
+    let inputs = edge::inputs(plugin.stage).unwrap_or_default();
+    for case in inputs.iter().filter(|case| !is_empty(case)) {
         let Ok(called) = case.call_for(sandbox, plugin, account) else {
             continue;
         };
@@ -45,6 +47,12 @@ pub fn replies_at_all(sandbox: &Sandbox, plugin: &Plugin, account: &Account) -> 
         Some(failure) => Err(Box::new(failure)),
         None => Ok(()),
     }
+}
+
+/// Whether it has a view without objects.
+fn is_empty(case: &Case) -> bool {
+    let objects = case.arguments.get("view").and_then(|view| view.get("objects"));
+    objects.is_some_and(|objects| objects.as_array().is_none_or(|all| all.is_empty()))
 }
 
 /// Calls a plugin with its cases, in the sandbox and with the limits of a conversion.

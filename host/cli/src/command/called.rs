@@ -2,7 +2,8 @@
 //! `kubectl-boson`, and asks `kubectl_complete-boson` for completions. Both are links to `host`.
 
 use super::arguments::Arguments;
-use clap::error::{ContextKind, ContextValue};
+use boson_pipeline::variables::without_value_of_flag;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory, FromArgMatches};
 use std::ffi::OsStr;
 use std::path::Path;
@@ -67,14 +68,22 @@ impl Called {
     }
 }
 
-/// The error without the value of `NAME=VALUE`, which a user may type without `-v`.
+/// The error without the value of a variable, which a user may type without `-v`.
 fn without_value(mut error: clap::Error) -> clap::Error {
-    if let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg)
-        && let Some((name, _)) = argument.split_once('=')
-    {
-        let shown = format!("{name}=<redacted>");
-        error.insert(ContextKind::InvalidArg, ContextValue::String(shown));
-    }
+    let context = match error.kind() {
+        ErrorKind::InvalidSubcommand => ContextKind::InvalidSubcommand,
+        _ => ContextKind::InvalidArg,
+    };
+    let Some(ContextValue::String(argument)) = error.get(context) else {
+        return error;
+    };
+    let is_word = matches!(error.kind(), ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand);
+    let shown = match argument.split_once('=') {
+        Some((name, _)) => format!("{name}=<redacted>"),
+        None if is_word && !argument.starts_with('-') => without_value_of_flag(argument),
+        None => return error,
+    };
+    error.insert(context, ContextValue::String(shown));
     error
 }
 

@@ -20,6 +20,9 @@ use clap::Args;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
+/// Type of a variable whose value is one text.
+const PASSWORD: &str = "password";
+
 /// Ops files and variables.
 #[derive(Args, Clone, Debug, Default)]
 pub struct VariableArguments {
@@ -327,7 +330,10 @@ impl Read {
             known.except_names(&refused.borrow());
             known.scrub(errors, shown)
         })?;
+        let passwords = done.variables.iter().filter(|one| one.kind == PASSWORD);
+        let passwords = passwords.filter_map(|one| Some((one.name.clone(), done.values.get(&one.name)?.clone())));
         let mut secrets = self.secrets_of(&done.values);
+        secrets.add(Secrets::generated(&passwords.collect()));
         secrets.except_names(&done.document);
         warnings.extend(secrets.scrub(reported, shown));
         if self.store_file.is_none() && self.store.changed() {
@@ -350,7 +356,7 @@ impl Read {
     /// The values that are given, stored, or generated so far.
     pub fn secrets(&self) -> Secrets {
         let mut known = self.secrets_of(&self.table.to_tree());
-        known.add(self.secrets_of(&self.store.to_tree()));
+        known.add(Secrets::generated(&self.store.to_tree()));
         known
     }
 

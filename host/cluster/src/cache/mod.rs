@@ -70,19 +70,32 @@ pub struct Reported {
     pub ready: bool,
     /// Why it is not.
     pub trouble: Option<Trouble>,
+    /// How far its rollout is; none once it is complete.
+    pub rollout: Option<Trouble>,
     /// Version of the desired manifest that last changed it, by its label.
     pub version: Option<u32>,
     /// Its label, if its pods run post-deploy scripts.
     pub post_deploy: Option<String>,
 }
 
-/// Why an instance group is not ready, as its condition reports it.
+/// Why an instance group is not ready or not rolled out, as its condition reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trouble {
     /// One word, such as `CrashLoopBackOff`.
     pub reason: String,
     /// A sentence with pod and container.
     pub message: String,
+}
+
+// === impl Trouble ===
+
+impl Trouble {
+    fn of((reason, message): (&str, &str)) -> Self {
+        Self {
+            reason: reason.into(),
+            message: message.into(),
+        }
+    }
 }
 
 // === impl Reported ===
@@ -94,12 +107,8 @@ impl Reported {
         let current = status.filter(|status| status.observed_generation == set.metadata.generation);
         Self {
             ready: current.is_some_and(|status| status.ready),
-            trouble: current
-                .and_then(QuarksStatefulSetStatus::trouble)
-                .map(|(reason, message)| Trouble {
-                    reason: reason.into(),
-                    message: message.into(),
-                }),
+            trouble: current.and_then(QuarksStatefulSetStatus::trouble).map(Trouble::of),
+            rollout: current.and_then(QuarksStatefulSetStatus::rollout).map(Trouble::of),
             version: set
                 .labels()
                 .get(labels::DEPLOYMENT_VERSION)

@@ -189,15 +189,16 @@ fn directories_that_root_makes_above_others_are_vcaps() {
     let volume = |name: &str| json!([{"path": pod.path("vcap/data/shared/deep").join(name), "writable": true}]);
     pod.job("j", "exit 0", json!({"volumes": volume("j")}));
     assert_eq!(pod.process("j").wait(), 0);
-    for path in [
-        "sys/run/bpm",
-        "sys/run/bpm/j",
-        "data/shared",
-        "data/shared/deep",
-        "data/shared/deep/j",
+    for (path, mode) in [
+        ("sys/run/bpm", 0o770),
+        ("sys/run/bpm/j", 0o770),
+        ("data/shared", 0o770),
+        ("data/shared/deep", 0o770),
+        ("data/shared/deep/j", 0o700),
     ] {
         let made = fs::metadata(pod.path("vcap").join(path)).unwrap();
         assert_eq!((made.uid(), made.gid()), (1000, 1000), "{path}");
+        assert_eq!(made.mode() & 0o777, mode, "{path}: the umask must not apply");
     }
 }
 

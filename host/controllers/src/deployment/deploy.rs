@@ -190,6 +190,7 @@ async fn settled(run: &Reconcile<'_>, desired: &Desired, live: &mut Live) -> Res
         mode: run.mode,
         retain: run.object.spec.retain(),
         operator_image: &run.deployment.operator_image,
+        is_paused: run.object.spec.paused,
         causes: Causes {
             status: run.object.status.as_ref(),
             generation: run.object.metadata.generation,

@@ -69,6 +69,25 @@ const SOON: Duration = Duration::from_secs(1);
 /// Between two reads of documents on web servers.
 const REREAD: Duration = Duration::from_secs(180);
 
+/// The end of a conversion, or of a reconcile that needed none.
+struct Converted {
+    observed: Observed,
+    /// When to retry without a watch event.
+    retry: Option<Duration>,
+    /// What the cache shows once it has the events of our own writes.
+    expected: Option<Snapshot>,
+}
+
+impl From<Observed> for Converted {
+    fn from(observed: Observed) -> Self {
+        Self {
+            observed,
+            retry: None,
+            expected: None,
+        }
+    }
+}
+
 // === impl Context ===
 
 impl Context {
@@ -100,8 +119,12 @@ impl Context {
         };
         let snapshot = observe::snapshot::snapshot(self, object, &resolution).await;
         let faults = self.memory.failed.with(&key, resolution.faults.clone());
-        let (mut observed, wait) = match self.due(object, &key, snapshot.as_ref()).await? {
-            Due::Nothing => (observe::unchanged(self, object, &key.0, resolution).await?, None),
+        let Converted {
+            mut observed,
+            retry,
+            expected,
+        } = match self.due(object, &key, snapshot.as_ref()).await? {
+            Due::Nothing => observe::unchanged(self, object, &key.0, resolution).await?.into(),
             Due::In(pause) => return Ok(Action::requeue(pause)),
             Due::Now => match self.in_slot(object, &key, snapshot, resolution).await {
                 Ok(Some(converted)) => converted,
@@ -115,16 +138,22 @@ impl Context {
                 }
             },
         };
+        if let Some(expected) = expected {
+            // Else the watch events of our own writes would count as changes.
+            self.cache
+                .wait_for(&expected.selector, &expected.digests, EVENT_DELAY)
+                .await;
+        }
         observed.post_deploy = act::post_deploy::start(self, object, &observed, &key.0).await?;
         act::events::emit(self, object, &observed).await;
         act::status::report(self, object, &observed, &key).await?;
-        Ok(self.requeue(object, &key, wait))
+        Ok(self.requeue(object, &key, retry))
     }
 
-    /// When to reconcile again without a watch event. `wait`: when to retry the conversion.
-    fn requeue(&self, object: &BoshDeployment, key: &Key, wait: Option<Duration>) -> Action {
-        match (wait, observe::snapshot::on_the_web(&object.spec)) {
-            (Some(wait), _) => Action::requeue(wait),
+    /// When to reconcile again without a watch event. `retry`: when to retry the conversion.
+    fn requeue(&self, object: &BoshDeployment, key: &Key, retry: Option<Duration>) -> Action {
+        match (retry, observe::snapshot::on_the_web(&object.spec)) {
+            (Some(retry), _) => Action::requeue(retry),
             (None, _) if self.has_postponed(object, key) => Action::requeue(WAIT),
             (None, true) => Action::requeue(REREAD),
             (None, false) => Action::await_change(),
@@ -160,21 +189,21 @@ impl Context {
         key: &Key,
         snapshot: Option<Snapshot>,
         resolution: Resolution,
-    ) -> Result<Option<(Observed, Option<Duration>)>, Error> {
+    ) -> Result<Option<Converted>, Error> {
         match self.slots.acquire(&key.0, Instant::now()) {
             Some(_slot) => self.converted(object, key, snapshot, resolution).await.map(Some),
             None => Ok(None),
         }
     }
 
-    /// Converts, and remembers the snapshot and the outcome. Returns when to retry without a watch event.
+    /// Converts, and remembers the snapshot and the outcome.
     async fn converted(
         &self,
         object: &BoshDeployment,
         key: &Key,
         snapshot: Option<Snapshot>,
         resolution: Resolution,
-    ) -> Result<(Observed, Option<Duration>), Error> {
+    ) -> Result<Converted, Error> {
         self.cluster.metrics().conversions.inc();
         let schedule = &self.memory.schedule;
         let (observed, written) = written::during(self.deployed(object, key, resolution)).await;
@@ -182,24 +211,24 @@ impl Context {
             (Ok(observed), Some(snapshot)) if ends(object, &observed.outcome) => (observed, snapshot.after(&written)),
             (observed, _) => {
                 schedule.open(key);
-                return observed.map(|observed| {
-                    let wait = (observed.outcome != Outcome::Applied).then_some(WAIT);
-                    (observed, wait)
+                return observed.map(|observed| Converted {
+                    retry: (observed.outcome != Outcome::Applied).then_some(WAIT),
+                    ..observed.into()
                 });
             }
         };
-        let wait = match observed.outcome {
+        let retry = match observed.outcome {
             Outcome::Applied => {
                 schedule.good(key, snapshot.digest(), Instant::now());
                 None
             }
             _ => Some(schedule.bad(key, snapshot.digest(), Instant::now())),
         };
-        // Else the watch events of our own writes would count as changes.
-        self.cache
-            .wait_for(&snapshot.selector, &snapshot.digests, EVENT_DELAY)
-            .await;
-        Ok((observed, wait))
+        Ok(Converted {
+            observed,
+            retry,
+            expected: (!written.is_empty()).then_some(snapshot),
+        })
     }
 
     /// Converts the deployment, and observes the result.
@@ -224,10 +253,11 @@ impl Context {
             Err(_) => object.status.as_ref().and_then(|status| status.warned.clone()),
         };
         let observed = Observed::after(object.meta().generation, result, &progress)?;
-        let (ready, troubles) = observe::groups(self, object, namespace).await?;
+        let groups = observe::groups(self, object, namespace).await?;
         Ok(Observed {
-            ready,
-            troubles,
+            ready: groups.ready,
+            troubles: groups.troubles,
+            rollouts: groups.rollouts,
             errands: Some(observe::errands(self, object, namespace).await?),
             warned,
             plugins,

@@ -6,17 +6,10 @@ use boson_api::conditions;
 use boson_cluster::client;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::{self, Sources};
+use boson_pipeline::stage::CALL_FAILURES;
 
-/// Codes of calls of a plugin without a usable reply.
-const PLUGIN_FAILURES: [&str; 7] = [
-    "plugin-trapped",
-    "plugin-too-deep",
-    "plugin-out-of-fuel",
-    "plugin-over-memory",
-    "plugin-over-output",
-    "plugin-deadline",
-    "plugin-malformed-reply",
-];
+/// Code of a call with a reply that violates the contract.
+const MALFORMED: &str = "plugin-malformed-reply";
 
 /// What stopped it.
 #[derive(Debug)]
@@ -93,7 +86,8 @@ impl Wrong {
 
 /// Whether a plugin has failed that does not ship with the host: the message then has its digest.
 fn is_failed_plugin(error: &Diagnostic) -> bool {
-    PLUGIN_FAILURES.contains(&error.code.as_str()) && error.message.contains("(sha256:")
+    let code = error.code.as_str();
+    (code == MALFORMED || CALL_FAILURES.contains(&code)) && error.message.contains("(sha256:")
 }
 
 /// A refusal by the API server, and what to do about it.
@@ -140,14 +134,25 @@ mod tests {
         let foreign = "plugin 'hook' stopped with a trap (sha256:0123456789ab)";
         let errors = vec![
             Diagnostic::reported_error("plugin-trapped", foreign),
+            Diagnostic::reported_error(
+                "plugin-exception",
+                "plugin 'h' raised an exception: x (sha256:0123456789ab)",
+            ),
             Diagnostic::reported_error("plugin-out-of-fuel", "plugin 'render' used up its fuel"),
             Diagnostic::reported_error("hook-no-team", "no team (sha256:0123456789ab)"),
         ];
         let failed = Wrong::of(errors, &Sources::default()).failed_plugins;
-        let wanted = Fault {
-            reason: "PluginTrapped".into(),
-            message: foreign.into(),
+        let fault = |reason: &str, message: &str| Fault {
+            reason: reason.into(),
+            message: message.into(),
         };
-        assert_eq!(failed, [wanted]);
+        let wanted = [
+            fault("PluginTrapped", foreign),
+            fault(
+                "PluginException",
+                "plugin 'h' raised an exception: x (sha256:0123456789ab)",
+            ),
+        ];
+        assert_eq!(failed, wanted);
     }
 }

@@ -17,8 +17,8 @@ pub(super) struct Digest {
 // === impl Digest ===
 
 impl Digest {
-    /// The digest of the template in this spec. The numbers of pods do not count. With revisions, neither does what
-    /// replaces no pod.
+    /// The digest of the template in this spec. The numbers of pods, and whether it is paused, do not count. With
+    /// revisions, neither does what replaces no pod.
     pub fn of(spec: &QuarksStatefulSetSpec) -> Self {
         let whole = json!(spec);
         if let Some(revisions) = instance_revisions::of_spec(&whole) {
@@ -29,6 +29,7 @@ impl Digest {
             };
         }
         let mut spec = spec.clone();
+        spec.paused = false;
         if let Some(inner) = spec.template.get_mut("spec").and_then(Value::as_object_mut) {
             inner.swap_remove("replicas");
         }
@@ -74,6 +75,7 @@ impl From<&str> for Digest {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use boson_manifest::labels;
 
     fn spec(zone_replicas: &[i32], image: &str) -> QuarksStatefulSetSpec {
         let spec = json!({"zones": ["a", "b"], "zoneReplicas": zone_replicas, "template": {"spec": {
@@ -87,6 +89,22 @@ mod tests {
         let uneven = Digest::of(&spec(&[2, 1], "i"));
         assert!(uneven.is(even.text()) && even.is(uneven.text()));
         assert!(!uneven.is(Digest::of(&spec(&[2, 1], "j")).text()));
+    }
+
+    #[test]
+    fn whether_it_is_paused_does_not_count() {
+        let revisions = |mut spec: QuarksStatefulSetSpec| {
+            let annotations = json!({labels::INSTANCE_REVISIONS: r#"{"a": ["1"]}"#});
+            spec.template["spec"]["template"]["metadata"] = json!({ "annotations": annotations });
+            spec
+        };
+        for of in [spec(&[], "i"), revisions(spec(&[], "i"))] {
+            let paused = QuarksStatefulSetSpec {
+                paused: true,
+                ..of.clone()
+            };
+            assert_eq!(Digest::of(&paused), Digest::of(&of));
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt;
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// Annotation: digest of the template of the StatefulSet, without the number of pods.
 pub(super) const TEMPLATE: &str = "quarks.cloudfoundry.org/template-digest";
@@ -98,6 +99,16 @@ pub(super) fn ready_pods(set: &StatefulSet) -> i32 {
         .as_ref()
         .and_then(|status| status.ready_replicas)
         .unwrap_or(0)
+}
+
+/// How many instances of these StatefulSets are ready. Those of several versions are the same instances.
+pub(super) fn ready_instances(sets: &[StatefulSet]) -> i32 {
+    let mut by_version: BTreeMap<Option<u32>, i32> = BTreeMap::new();
+    for set in sets {
+        let ready = by_version.entry(version(set)).or_default();
+        *ready = ready.saturating_add(ready_pods(set));
+    }
+    by_version.into_values().max().unwrap_or(0)
 }
 
 /// All of its pods are ready. Some of them may be of an earlier template: see [`has_old_pods`].

@@ -87,6 +87,16 @@ struct Done {
     missing: bool,
     /// How far the rollout is.
     rollout: Rollout,
+    counts: Counts,
+}
+
+/// Numbers of instances, in all zones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Counts {
+    desired: i32,
+    /// Not outdated.
+    updated: i32,
+    ready: i32,
 }
 
 /// Why a plan was not carried out.
@@ -104,6 +114,20 @@ impl From<Error> for Failure {
 impl From<Box<Diagnostic>> for Failure {
     fn from(error: Box<Diagnostic>) -> Self {
         Self::Trouble(Trouble(INVALID, error.message))
+    }
+}
+
+// === impl Counts ===
+
+impl Counts {
+    fn of(plan: &Plan, live: &[StatefulSet]) -> Self {
+        let number = |count: usize| i32::try_from(count).unwrap_or(i32::MAX);
+        let desired = number(plan.replicas);
+        Self {
+            desired,
+            updated: desired.saturating_sub(number(plan.rollout.left)).max(0),
+            ready: inspect::ready_instances(live).min(desired),
+        }
     }
 }
 
@@ -381,6 +405,7 @@ impl Context {
             problems: Vec::new(),
             missing: false,
             rollout: plan.rollout.clone(),
+            counts: Counts::of(plan, &seen.live.sets),
         })
     }
 

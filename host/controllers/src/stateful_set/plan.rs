@@ -14,7 +14,7 @@
 use super::digest::Digest;
 use super::inspect::{INCOMPLETE, Live, TEMPLATE, has_claims, has_old_pods, is_going, is_of_template, is_ready};
 use super::rollout::instances::{LiveZone, Wanted};
-use super::rollout::{self, Count, Decision, Instance, Rollout, Update};
+use super::rollout::{self, Count, Decision, Hold, Instance, Rollout, Update};
 use super::versions::Versions;
 use super::{Failure, disks};
 use boson_api::QuarksStatefulSet;
@@ -58,6 +58,8 @@ pub(super) struct Plan {
     pub replace: Vec<Pod>,
     /// How far the rollout is.
     pub rollout: Rollout,
+    /// Instances of all zones.
+    pub replicas: usize,
     /// Whether all pods of the wanted version are ready.
     pub ready: bool,
     /// To record in the status.
@@ -119,6 +121,7 @@ pub(super) fn plan(
         .iter()
         .map(|made| finish(made, set, &digest, (&live.sets, owner)));
     let mut wanted = wanted.collect::<Result<Vec<Value>, Error>>()?;
+    let all: usize = wanted.iter().map(replicas).sum();
     // Without limits all instances start at once.
     let is_limited = |one: &Value| {
         one.annotation(labels::CANARIES)
@@ -127,7 +130,7 @@ pub(super) fn plan(
     };
     let has_limits = wanted.iter().any(is_limited);
     let last = Versions::last_ready(set, &live.sets);
-    let takes_over = has_limits && last.is_some_and(|last| last != version);
+    let takes_over = (has_limits || set.spec.paused) && last.is_some_and(|last| last != version);
     let group = Group {
         set,
         digest: &digest,
@@ -143,11 +146,22 @@ pub(super) fn plan(
         rollout = group.hand_over(&mut wanted);
     }
     let mut plan = objects::plan(wanted.clone(), &live.objects);
-    let new_objects = plan.new_objects().cloned().collect();
+    let mut new_objects: Vec<Value> = plan.new_objects().cloned().collect();
+    // What has served is created again even now.
+    let is_withheld = set.spec.paused && Versions::recorded_ready(set) != Some(version) && !new_objects.is_empty();
+    if is_withheld {
+        plan.apply
+            .retain(|one| new_objects.iter().all(|new| new.name() != one.name()));
+        plan.delete.clear();
+        new_objects.clear();
+        if !takes_over {
+            rollout = Rollout::paused(all);
+        }
+    }
     let is_current = |one: &&StatefulSet| plan.delete.iter().all(|old| !is_named(one, old));
     let current: Vec<&StatefulSet> = live.sets.iter().filter(is_current).collect();
     let mut renew = renewed(&mut plan.apply, &current);
-    let settled = plan.apply.is_empty() && renew.is_empty();
+    let settled = plan.apply.is_empty() && renew.is_empty() && !is_withheld;
     let is_steady = settled && current.iter().all(|one| is_ready(one) && !is_going(one));
     let mut replace = Vec::new();
     let is_outdated = |name: &str| {
@@ -176,6 +190,7 @@ pub(super) fn plan(
     Ok(Some(Plan {
         wanted,
         rollout,
+        replicas: all,
         replace,
         drifted: plan.drifted,
         excess: plan.excess,
@@ -216,8 +231,10 @@ impl Group<'_> {
         let annotations = annotations.and_then(|all| serde_json::from_value(all.clone()).ok());
         let update = Update::of(&annotations.unwrap_or_default(), limit);
         let mut decision = rollout::decide(instances, &update, self.now);
-        if !self.seen.before.is_empty() && !instances.iter().any(Instance::is_begun) {
-            decision.hold();
+        if self.set.spec.paused {
+            decision.hold(Hold::Paused);
+        } else if !self.seen.before.is_empty() && !instances.iter().any(Instance::is_begun) {
+            decision.hold(Hold::Others);
         }
         decision
     }
@@ -225,7 +242,7 @@ impl Group<'_> {
     /// How far the rollout is.
     fn rollout(&self, decision: &Decision, instances: &[Instance<'_>], zones: &[LiveZone<'_>]) -> Rollout {
         let mut rollout = Rollout::of(decision, instances, zones);
-        if decision.is_held {
+        if decision.hold == Some(Hold::Others) {
             rollout.awaited.clone_from(&self.seen.before);
         }
         rollout

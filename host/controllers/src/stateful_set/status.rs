@@ -1,12 +1,14 @@
 //! The conditions and events of a QuarksStatefulSet.
 
 #[cfg(test)]
+use super::Counts;
+#[cfg(test)]
 use super::rollout::Rollout;
 use super::versions::Versions;
 use super::{Context, Done, INVALID, MANAGER, NAME_CONFLICT, REFUSED, Trouble, WAITING};
 use crate::pod_problems;
 use boson_api::conditions::{self, Finding};
-use boson_api::stateful_set::{PODS_NOT_READY, PODS_READY};
+use boson_api::stateful_set::{PAUSED, PODS_NOT_READY, PODS_READY, PROGRESSING, ROLLED_OUT, UPDATING};
 use boson_api::{Condition, ConditionStatus, PodProblem, QuarksStatefulSet, QuarksStatefulSetStatus};
 use boson_cluster::client::{Error, Notice};
 use boson_cluster::reconcile;
@@ -97,8 +99,12 @@ fn status(set: &QuarksStatefulSet, done: &Result<Done, Trouble>, now: &Time) -> 
         status.version = Some((*newest).into());
         status.template_digest = Some(digest.clone());
         status.ready_version = ready.map(i64::from);
+        status.replicas = Some(done.counts.desired);
+        status.updated_replicas = Some(done.counts.updated);
+        status.ready_replicas = Some(done.counts.ready);
     }
-    for finding in findings(done) {
+    let was_rolled_out = set.status.as_ref().is_some_and(|status| status.rollout().is_none());
+    for finding in findings(done, was_rolled_out) {
         conditions::set(&mut status.conditions, finding, generation, now);
     }
     if matches!(done, Ok(Done { disks: None, .. })) {
@@ -107,7 +113,8 @@ fn status(set: &QuarksStatefulSet, done: &Result<Done, Trouble>, now: &Time) -> 
     status
 }
 
-fn findings(done: &Result<Done, Trouble>) -> Vec<Finding> {
+/// `was_rolled_out`: whether the last change was, when the status was last written.
+fn findings(done: &Result<Done, Trouble>, was_rolled_out: bool) -> Vec<Finding> {
     let finding = |kind, holds: bool, reason: &'static str, message: String| Finding {
         kind,
         status: holds.into(),
@@ -115,7 +122,12 @@ fn findings(done: &Result<Done, Trouble>) -> Vec<Finding> {
         message,
     };
     let done = match done {
-        Err(Trouble(reason, why)) => return vec![finding("Ready", false, reason, why.clone())],
+        Err(Trouble(reason, why)) => {
+            return vec![
+                finding("Ready", false, reason, why.clone()),
+                finding(PROGRESSING, false, reason, why.clone()),
+            ];
+        }
         Ok(done) => done,
     };
     // The instances that wait are a consequence, so they stand behind the cause.
@@ -144,7 +156,7 @@ fn findings(done: &Result<Done, Trouble>) -> Vec<Finding> {
             message: why(described(&done.problems)),
         },
     };
-    let mut all = vec![ready];
+    let mut all = vec![ready, progressing(done, was_rolled_out)];
     all.extend(done.disks.as_ref().map(|mismatches| match mismatches.is_empty() {
         true => finding(
             DISKS,
@@ -160,6 +172,32 @@ fn findings(done: &Result<Done, Trouble>) -> Vec<Finding> {
         ),
     }));
     all
+}
+
+/// How far the newest change is rolled out. A pod that fails afterwards begins no other rollout.
+fn progressing(done: &Done, was_rolled_out: bool) -> Finding {
+    let rollout = &done.rollout;
+    let is_done = done.ready || was_rolled_out && done.versions.ready == Some(done.versions.newest);
+    let (status, reason, message) = match (rollout.text(), rollout.failure()) {
+        (Some(waits), Some(failure)) => (ConditionStatus::False, failure, waits),
+        (Some(waits), None) if rollout.is_paused => (ConditionStatus::Unknown, PAUSED, waits),
+        (Some(waits), None) => (ConditionStatus::True, UPDATING, waits),
+        (None, _) if is_done => (
+            ConditionStatus::True,
+            ROLLED_OUT,
+            "all instances run the newest version".into(),
+        ),
+        (None, _) => {
+            let text = "not all pods of the newest version are ready";
+            (ConditionStatus::True, UPDATING, text.into())
+        }
+    };
+    Finding {
+        kind: PROGRESSING,
+        status,
+        reason: reason.into(),
+        message,
+    }
 }
 
 /// `pod 'p-0', container 'c': CrashLoopBackOff: it ended with code 1`.
@@ -200,6 +238,7 @@ mod tests {
             problems: Vec::new(),
             missing: false,
             rollout: Rollout::default(),
+            counts: Counts::default(),
         })
     }
 
@@ -263,6 +302,77 @@ mod tests {
         );
         let new = status(&set, &done(None), &now);
         assert!(new.ready && new.problems.is_empty() && new.trouble().is_none());
+    }
+
+    #[test]
+    fn a_rollout_is_complete_when_all_pods_are_ready_and_stays_so_if_one_fails_later() {
+        let group = |ready: bool, newest: u32, left: usize| {
+            Ok(Done {
+                ready,
+                versions: Versions {
+                    newest,
+                    ready: ready.then_some(newest).or(Some(1)),
+                    ..Versions::default()
+                },
+                rollout: Rollout {
+                    left,
+                    ..Rollout::default()
+                },
+                counts: Counts {
+                    desired: 3,
+                    updated: 3 - i32::try_from(left).unwrap(),
+                    ready: 2,
+                },
+                ..done(None).ok().unwrap()
+            })
+        };
+        let mut set = QuarksStatefulSet::new(
+            "d-g",
+            serde_json::from_value(serde_json::json!({"template": {}})).unwrap(),
+        );
+        let now = Time(Timestamp::UNIX_EPOCH);
+        let mut reported = |done: Result<Done, Trouble>| {
+            let new = status(&set, &done, &now);
+            set.status = Some(new.clone());
+            let condition = new
+                .conditions
+                .iter()
+                .find(|one| one.kind == PROGRESSING)
+                .unwrap()
+                .clone();
+            (condition.status, condition.reason, new.updated_replicas)
+        };
+        use ConditionStatus::{False, True, Unknown};
+        assert_eq!(
+            reported(group(false, 1, 0)),
+            (True, UPDATING.into(), Some(3)),
+            "it starts"
+        );
+        assert_eq!(reported(group(true, 1, 0)), (True, ROLLED_OUT.into(), Some(3)));
+        assert_eq!(
+            reported(group(false, 1, 0)),
+            (True, ROLLED_OUT.into(), Some(3)),
+            "a pod fails"
+        );
+        assert_eq!(
+            reported(group(false, 2, 0)),
+            (True, UPDATING.into(), Some(3)),
+            "without limits"
+        );
+        assert_eq!(reported(group(false, 2, 1)), (True, UPDATING.into(), Some(2)));
+        let with = |change: &dyn Fn(&mut Rollout)| {
+            group(false, 2, 2).map(|mut done| {
+                change(&mut done.rollout);
+                done
+            })
+        };
+        let paused = with(&|rollout| rollout.is_paused = true);
+        assert_eq!(reported(paused), (Unknown, PAUSED.into(), Some(1)));
+        let failed = with(&|rollout| rollout.failed = vec!["d-g-v2-0".into()]);
+        assert_eq!(reported(failed), (False, "UpdateFailed".into(), Some(1)));
+        let refused = Err(Trouble(REFUSED, "no".into()));
+        assert_eq!(reported(refused), (False, REFUSED.into(), Some(1)));
+        assert_eq!(reported(group(true, 3, 0)), (True, ROLLED_OUT.into(), Some(3)));
     }
 
     #[test]

@@ -34,6 +34,11 @@ impl Versions {
         })
     }
 
+    /// The newest version whose pods were all ready at some time, by the status.
+    pub fn recorded_ready(set: &QuarksStatefulSet) -> Option<u32> {
+        Self::recorded(set)?.ready
+    }
+
     /// The version that `set` requests. `claimed`: the newest version that has claims, if there is no StatefulSet.
     pub fn wanted(set: &QuarksStatefulSet, live: &[StatefulSet], claimed: Option<u32>, digest: &Digest) -> u32 {
         let recorded = Self::recorded(set);
@@ -77,7 +82,7 @@ impl Versions {
         for (number, one) in live.iter().filter_map(|one| Some((version(one)?, one))) {
             versions.entry(number).or_default().push(one);
         }
-        let recorded = Self::recorded(set).and_then(|recorded| recorded.ready);
+        let recorded = Self::recorded_ready(set);
         let serves = |number: &u32, sets: &[&StatefulSet]| {
             recorded == Some(*number) || sets.iter().all(|one| is_ready(one) && !is_incomplete(one))
         };

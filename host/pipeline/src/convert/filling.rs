@@ -5,7 +5,7 @@
 use crate::diagnostic::Diagnostic;
 use crate::release::{Job, TemplateFile};
 use crate::scrub::{Exception, Filter};
-use crate::stage::{Rendered, StageError, Stages, Template};
+use crate::stage::{CALL_FAILURES, EXCEPTION, Rendered, StageError, Stages, Template};
 use boson_document::Tree;
 use std::slice;
 
@@ -17,16 +17,6 @@ pub struct Filled {
     /// Errors in BOSH's words, and notes; each names the template's file.
     pub diagnostics: Vec<Diagnostic>,
 }
-
-/// Codes with which a call ends because of a template.
-const BROUGHT_ABOUT: [&str; 6] = [
-    "plugin-out-of-fuel",
-    "plugin-over-memory",
-    "plugin-over-output",
-    "plugin-deadline",
-    "plugin-too-deep",
-    "plugin-trapped",
-];
 
 /// The context is not the spec hash of an instance.
 const CONTEXT: &str = "render-context-invalid";
@@ -63,7 +53,7 @@ pub fn fill(
 
 /// Exceptions quote their input. Diagnostics of the host about the plugin itself quote nothing.
 fn hide_values(diagnostic: &mut Diagnostic, exception: &Exception<'_>) {
-    if diagnostic.code.starts_with("plugin-") {
+    if diagnostic.code.starts_with("plugin-") && diagnostic.code != EXCEPTION {
         return;
     }
     diagnostic.message = exception.clean(&diagnostic.message);
@@ -81,11 +71,11 @@ pub fn mode(file: &TemplateFile) -> u32 {
 fn call(stages: &dyn Stages, group: Option<&str>, templates: &[Template<'_>], context: &Tree) -> Filled {
     match (stages.render(group, templates, context), templates) {
         (Ok((files, diagnostics)), _) => Filled { files, diagnostics },
-        (Err(StageError::Plugin(diagnostic)), [one]) if BROUGHT_ABOUT.contains(&diagnostic.code.as_str()) => Filled {
+        (Err(StageError::Plugin(diagnostic)), [one]) if CALL_FAILURES.contains(&diagnostic.code.as_str()) => Filled {
             files: Vec::new(),
             diagnostics: vec![diagnostic.in_document(one.name)],
         },
-        (Err(StageError::Plugin(diagnostic)), several) if BROUGHT_ABOUT.contains(&diagnostic.code.as_str()) => {
+        (Err(StageError::Plugin(diagnostic)), several) if CALL_FAILURES.contains(&diagnostic.code.as_str()) => {
             let mut filled = Filled::default();
             for one in several {
                 let alone = call(stages, group, slice::from_ref(one), context);

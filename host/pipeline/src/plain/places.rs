@@ -32,6 +32,14 @@ fn plain(place: &Place, objects: &[Tree]) -> Option<Place> {
             && name(object) == called
     };
     let object = objects.iter().find(is_it)?;
+    if kind == "QuarksSecret" {
+        // The Secret with the value. Its content has no place.
+        let secret = object.get("spec").and_then(|spec| spec.str("secretName"));
+        return Some(Place {
+            document: Some(format!("Secret/{}", secret.unwrap_or(called))),
+            ..Place::default()
+        });
+    }
     let made = match kind {
         "QuarksStatefulSet" => stateful_set::stateful_sets(object, FIRST_VERSION)
             .ok()?
@@ -106,6 +114,14 @@ mod tests {
             (("manifest.yml", "/name"), place("manifest.yml", "/name")),
         ] {
             assert_eq!(shown(given.0, given.1, &objects), wanted, "{given:?}");
+        }
+        let secrets = [
+            object("QuarksSecret", r#"{"secretName":"nats.var-a"}"#),
+            object("QuarksSecret", "{}"),
+        ];
+        for (secret, wanted) in secrets.iter().zip(["Secret/nats.var-a", "Secret/nats-a"]) {
+            let (document, pointer) = shown("QuarksSecret/nats-a", "/spec/type", std::slice::from_ref(secret));
+            assert_eq!((document.as_deref(), pointer), (Some(wanted), None));
         }
         let (document, pointer) = shown("QuarksStatefulSet/nats-a", "/spec/zones/0", &objects);
         assert_eq!(

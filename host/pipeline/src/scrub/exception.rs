@@ -16,8 +16,9 @@ const WORDING: &str = include_str!("wording.txt");
 /// More digits in a row may be a secret; ports, sizes and counts have fewer.
 const DIGITS: usize = 5;
 
-/// Separators that do not end a row of numbers: `[115, 51]` are the bytes of a text. Line numbers have another one.
-const WITHIN_ROW: &str = ",;()[]{}\"'";
+/// Separators that do not end a row of numbers: `[115, 51]` and `{0 => 115, 1 => 51}` have the bytes of a text. Line
+/// numbers have another one.
+const WITHIN_ROW: &str = ",;()[]{}\"'=>+";
 
 /// Member of a context, and of its links and their instances, that holds the user's values.
 const PROPERTIES: &str = "properties";
@@ -157,6 +158,7 @@ fn names<'t>(tree: &'t Tree, found: &mut Vec<&'t str>) {
 /// Numbers at the start of the text with nothing but separators between them, if together they have more digits than a
 /// single number may have.
 fn row_of_numbers(text: &str) -> &str {
+    let is_within = |c: char| c.is_whitespace() || WITHIN_ROW.contains(c);
     let (mut end, mut digits, mut rest) = (0, 0, text);
     loop {
         let number = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
@@ -166,7 +168,9 @@ fn row_of_numbers(text: &str) -> &str {
         }
         digits += number;
         end = text.len() - rest.len();
-        rest = rest.trim_start_matches(|c: char| c.is_whitespace() || WITHIN_ROW.contains(c));
+        rest = rest.trim_start_matches(is_within);
+        // A dash between digits is a part of a date.
+        rest = rest.strip_prefix("- ").unwrap_or(rest).trim_start_matches(is_within);
     }
     if digits > DIGITS { &text[..end] } else { "" }
 }
@@ -279,6 +283,8 @@ mod tests {
             ("SESAME-STREET", "<redacted>"),
             ("[104, 117, 110]", "[<redacted>]"),
             ("104 117\n110.", "<redacted>."),
+            ("{0 => 115, 1 => 51, 2 => 99}", "{<redacted>}"),
+            ("104 - 117 - 110", "<redacted>"),
             ("[\"104\", \"117\"] of 80", "[\"<redacted>\"] of 80"),
             ("key not found: \"password\"", "key not found: \"<redacted>\""),
             ("not the expected value of mine", "not the <redacted>"),

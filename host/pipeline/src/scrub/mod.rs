@@ -108,6 +108,17 @@ impl Secrets {
         secrets
     }
 
+    /// All texts in generated values. A generated text is a secret whatever its variable is called, so even a short one
+    /// is redacted.
+    pub fn generated(values: &Tree) -> Self {
+        let mut secrets = Self::of(values);
+        let texts = values.as_object().into_iter().flatten().map(|(_, value)| value);
+        texts
+            .filter(|value| value.as_str().is_some())
+            .for_each(|text| secrets.value(text, true));
+        secrets
+    }
+
     /// All values in the properties of a document: it does not say which of them came from variables, so each may be a
     /// secret.
     pub fn suspected(document: &Tree) -> Self {

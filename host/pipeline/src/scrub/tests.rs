@@ -33,6 +33,17 @@ fn values_do_not_reach_messages() {
 }
 
 #[test]
+fn a_short_generated_value_is_redacted_whatever_its_variable_is_called() {
+    let tree = parse(r#"{"uaa_admin":"abcde"}"#).unwrap();
+    let message = "cannot use abcde here";
+    assert_eq!(scrubbed(&Secrets::of(&tree), message), message);
+    assert_eq!(
+        scrubbed(&Secrets::generated(&tree), message),
+        "cannot use <redacted> here"
+    );
+}
+
+#[test]
 fn a_lower_case_value_with_dots_is_no_domain_unless_its_variable_says_so() {
     let secrets = values(r#"{"pw":"my.quiet.value","system_domain":"apps.example.com"}"#);
     assert_eq!(

@@ -53,9 +53,11 @@ fn is_exposed(place: &Pointer, text: &str, tree: &Tree) -> bool {
             "quarks" | "bosh_containerization",
             below @ ..,
         ] => is_exposed_of_quarks(below, text, || request(place, tokens.len() - below.len(), tree)),
-        ["instance_groups", _, "env", "bosh", "agent", "settings", below @ ..] => {
-            !matches!(below, ["preRenderOps", ..])
-        }
+        ["instance_groups", _, "env", "bosh", "agent", "settings", below @ ..] => match below {
+            ["preRenderOps", kind, _, "value", ..] => is_exposed_by_operation(kind, place, tree),
+            ["preRenderOps", ..] => false,
+            _ => true,
+        },
         ["instance_groups", _, key, ..] => {
             ["name", "azs", "stemcell", "persistent_disk_type", "networks", "tags"].contains(key)
         }
@@ -63,6 +65,22 @@ fn is_exposed(place: &Pointer, text: &str, tree: &Tree) -> bool {
             ["zone", "storage_class", "labels", "tolerations", "node_selector"].contains(key)
         }
         _ => false,
+    }
+}
+
+/// Whether an operation on the resolved documents of a group writes its value to where it becomes a part of an object.
+fn is_exposed_by_operation(kind: &str, place: &Pointer, tree: &Tree) -> bool {
+    let tokens = place.tokens();
+    let end = tokens.iter().position(|token| token == "preRenderOps").unwrap_or(0) + 3;
+    let operation = Pointer::root().join(tokens.get(..end).unwrap_or_default());
+    let path = operation.find(tree).and_then(|operation| operation.str("path"));
+    let tokens: Vec<&str> = path.unwrap_or_default().split('/').collect();
+    let leads_to = |name: &str| tokens.iter().any(|token| token.trim_end_matches('?') == name);
+    match kind {
+        "bpm" => !READ_IN_POD.iter().any(|name| leads_to(name)),
+        _ => ["settings", "quarks", "bosh_containerization", "tags"]
+            .into_iter()
+            .any(leads_to),
     }
 }
 
@@ -127,7 +145,10 @@ mod tests {
     fn settings_of_the_agent_and_tags_are_copied_to_objects() {
         let settings = r#"{"labels": {"a": "x-((v))", "((v))": "b"}, "annotations": {"c": "((v.d))", "e": "((other))"},
             "imagePullSecrets": [{"name": "((api_token))"}], "disks": [{"volume": {"name": "((v))"}}],
-            "preRenderOps": {"bpm": ["((v))"]}}"#;
+            "preRenderOps": {"bpm": [{"path": "/processes/0/env/A?", "value": "((v))"},
+                {"path": "/processes/0/additional_volumes?/-", "value": {"path": "((v))"}}],
+                "instanceGroup": [{"path": "/env/bosh/agent/settings/labels?/a", "value": "((v))"},
+                {"path": "/jobs/name=a/properties/x", "value": "((v))"}]}}"#;
         let group = format!(
             r#"{{"tags": {{"t": "((v))"}}, "env": {{"x": "((v))", "bosh": {{"agent": {{"settings": {settings}}}}}}}}}"#
         );
@@ -138,6 +159,8 @@ mod tests {
             "/imagePullSecrets/0/name",
             "/labels/((v))",
             "/labels/a",
+            "/preRenderOps/bpm/1/value/path",
+            "/preRenderOps/instanceGroup/0/value",
         ];
         let expected: Vec<String> = expected.iter().map(|place| format!("{settings}{place}")).collect();
         assert_eq!(places(&group), [expected, vec!["/tags/t".to_string()]].concat());

@@ -29,7 +29,7 @@ impl FilePath {
             ))
         };
         match argument.split_once('=') {
-            None => fail(&without_value(argument), "to be in format 'name=path'"),
+            None => fail(&without_value_of_flag(argument), "to be in format 'name=path'"),
             Some(("", _)) => fail(argument, "to specify non-empty name"),
             Some((_, "")) => fail(argument, "to specify non-empty path"),
             Some((name, path)) => Ok(Self {
@@ -65,7 +65,7 @@ pub fn unreadable_variables_file(path: &str, why: impl std::fmt::Display) -> Dia
 pub fn variable(argument: &str) -> Result<(String, Tree), Diagnostic> {
     let fail = |shown: &str, what: &str| Err(flag(format!("Expected var '{shown}' {what}"), "write -v NAME=VALUE"));
     let (name, value) = match argument.split_once('=') {
-        None => return fail(&without_value(argument), "to be in format 'name=value'"),
+        None => return fail(&without_value_of_flag(argument), "to be in format 'name=value'"),
         Some(("", "")) => return fail("=", "to specify non-empty name"),
         Some(("", _)) => return fail("=<redacted>", "to specify non-empty name"),
         Some((_, "")) => return fail(argument, "to specify non-empty value"),
@@ -82,7 +82,7 @@ pub fn variable(argument: &str) -> Result<(String, Tree), Diagnostic> {
 }
 
 /// An argument without `=`, in which the user may have separated name and value by something else.
-fn without_value(argument: &str) -> String {
+pub fn without_value_of_flag(argument: &str) -> String {
     let ends_name = |c: char| !(c.is_ascii_alphanumeric() || "_-./".contains(c));
     let name = argument.split(ends_name).next().unwrap_or_default();
     let separator = argument[name.len()..].chars().next();

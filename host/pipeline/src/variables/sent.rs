@@ -4,6 +4,7 @@ use crate::diagnostic::Diagnostic;
 use crate::variables::codes;
 use crate::yaml;
 use boson_document::{Number, Pointer, Tree, ruby};
+use boson_manifest::cloud;
 use boson_manifest::job::QUARKS as PROPERTY;
 use boson_manifest::schema::{GROUP, JOB, Key, MANIFEST, QUARKS};
 use boson_manifest::types::Type;
@@ -46,6 +47,15 @@ type Change<'c> = dyn FnMut(&str, &Pointer, &mut Tree) + 'c;
 fn for_each_number(manifest: &mut Tree, change: &mut Change<'_>) {
     let root = Pointer::root();
     in_table(MANIFEST, manifest, &root, change);
+    if let Some(config) = manifest.get_mut(cloud::KEY) {
+        for list in cloud::LISTS {
+            for_each(config, list, &root.at(cloud::KEY), &mut |entry, pointer| {
+                at_path(entry, "name", pointer, &mut |pointer, value| {
+                    change("name", pointer, value)
+                });
+            });
+        }
+    }
     for_each(manifest, "instance_groups", &root, &mut |group, pointer| {
         in_table(GROUP, group, pointer, change);
         for_each(group, "jobs", pointer, &mut |job, pointer| in_job(job, pointer, change));
@@ -113,10 +123,11 @@ mod tests {
             "releases: [{name: 1, version: 1.10, stemcell: {os: a, version: 2.0}}]\n\
              instance_groups:\n- name: 0x10\n  instances: 2.0\n  update: {canaries: 1}\n  networks: [{name: 7}]\n  \
              jobs: [{name: 5, release: 1, properties: {name: 8, quarks: {ports: [{name: 9, internal: 9}]}}}]\n\
-             addons: [{name: 3, jobs: [{name: 4, release: 1}]}]\n",
+             addons: [{name: 3, jobs: [{name: 4, release: 1}]}]\n\
+             cloud_config: {vm_types: [{name: 6, cloud_properties: {cpu: 1}}]}\n",
         );
         let sent = sent(manifest.unwrap().tree);
-        let wanted = r#"{"addons":[{"jobs":[{"name":"4","release":"1"}],"name":"3"}],"instance_groups":[{"instances":2,"jobs":[{"name":"5","properties":{"name":8,"quarks":{"ports":[{"internal":9,"name":"9"}]}},"release":"1"}],"name":"16","networks":[{"name":"7"}],"update":{"canaries":1}}],"releases":[{"name":"1","stemcell":{"os":"a","version":"2"},"version":"1.1"}]}"#;
+        let wanted = r#"{"addons":[{"jobs":[{"name":"4","release":"1"}],"name":"3"}],"cloud_config":{"vm_types":[{"cloud_properties":{"cpu":1},"name":"6"}]},"instance_groups":[{"instances":2,"jobs":[{"name":"5","properties":{"name":8,"quarks":{"ports":[{"internal":9,"name":"9"}]}},"release":"1"}],"name":"16","networks":[{"name":"7"}],"update":{"canaries":1}}],"releases":[{"name":"1","stemcell":{"os":"a","version":"2"},"version":"1.1"}]}"#;
         assert_eq!(json::to_text(&sent), wanted);
     }
 

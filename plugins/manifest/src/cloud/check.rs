@@ -2,7 +2,7 @@
 
 use super::{CloudConfig, KEY, OF_AZ, OF_DISK, OF_VM};
 use crate::types::{self, Type};
-use boson_document::{Code, Diagnostic, Map, Place, Pointer, Report, Tree};
+use boson_document::{Code, Diagnostic, Map, Place, Pointer, Report, Tree, ruby};
 use std::collections::HashSet;
 
 /// The codes under which a stage reports.
@@ -163,9 +163,14 @@ impl Check<'_> {
             self.reference("vm_types", wanted, at.at("vm_type"), &message);
         }
         for (index, extension) in group.items("vm_extensions").iter().enumerate() {
-            let Some(wanted) = extension.as_str() else { continue };
+            // BOSH finds no number either: names of extensions are strings.
+            let wanted = &ruby::string(extension).unwrap_or_default();
             let message = || format!("The vm_extension '{wanted}' has not been configured in cloud-config.");
-            self.reference("vm_extensions", wanted, at.at("vm_extensions").at(index), &message);
+            let place = at.at("vm_extensions").at(index);
+            match extension.as_str() {
+                Some(wanted) => self.reference("vm_extensions", wanted, place, &message),
+                None => self.unknown("vm_extensions", wanted, place, message()),
+            }
         }
         self.disks(group, &name, at);
     }

@@ -13,6 +13,9 @@ use boson_document::{Map, Tree};
 /// Key of the manifest that holds the merged cloud config.
 pub const KEY: &str = "cloud_config";
 
+/// Its lists of named entries.
+pub const LISTS: [&str; 5] = ["azs", "vm_types", "vm_extensions", "disk_types", "networks"];
+
 /// Cloud properties of an AZ that have an effect.
 pub const OF_AZ: [&str; 1] = ["zone"];
 /// Cloud properties of VM types and VM extensions that have an effect.

@@ -15,8 +15,7 @@ use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use std::time::Duration;
 use users::{
-    PATIENCE, TICK, ask, condition, events, has_succeeded, is_running, jobs, pod, run, says, secret, template, trigger,
-    until,
+    TICK, ask, condition, events, has_succeeded, is_running, jobs, pod, run, says, secret, template, trigger, until,
 };
 
 #[tokio::test(flavor = "multi_thread")]

@@ -11,7 +11,6 @@ use boson_tests::ports::free_port;
 use boson_tests::root;
 use serde_json::{Value, json};
 use std::fs;
-use std::time::Duration;
 
 /// Compares files with variables, and prints the domain of the certificate that the broker presents.
 const SCRIPT: &str = r#"

@@ -9,7 +9,6 @@ use boson_tests::cluster::{Cluster, with_node};
 use boson_tests::root;
 use serde_json::{Value, json};
 use std::fs;
-use std::time::Duration;
 
 #[test]
 fn a_message_sent_to_one_broker_by_tls_arrives_at_the_other() {

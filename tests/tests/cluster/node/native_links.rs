@@ -8,7 +8,6 @@ use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, with_node};
 use boson_tests::root;
 use serde_json::{Value, json};
-use std::time::Duration;
 
 const GROUP: &str = "quarks.cloudfoundry.org";
 /// Of the instance group.

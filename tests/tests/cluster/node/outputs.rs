@@ -7,7 +7,6 @@ use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, Operator, with_node};
 use serde_json::{Value, json};
 use std::sync::Once;
-use std::time::Duration;
 
 /// The image of the containers.
 const WORK: &str = "boson.test/outputs:1";

@@ -40,7 +40,7 @@ pub fn too_large(documents: &[Size<'_>], most: u64) -> Option<Diagnostic> {
             named(documents)
         )
     };
-    let help = "keep data out of manifests: put files into releases, and large values into variables";
+    let help = "this limit is fixed: put data into releases, or split the deployment";
     (sum > most).then(|| error(message()).help(help))
 }
 

@@ -11,8 +11,16 @@ use boson_manifest::labels;
 use boson_manifest::names::Names;
 use kube::{Resource, ResourceExt};
 
-/// How many instance groups are ready, and what is wrong with the others, by name.
-type Readiness = (i32, Vec<(String, Trouble)>);
+/// The instance groups, as their statuses report them.
+#[derive(Debug, Default)]
+pub struct Groups {
+    /// How many are ready.
+    pub ready: i32,
+    /// What is wrong with the others, by name.
+    pub troubles: Vec<(String, Trouble)>,
+    /// How far the rollouts are that are not complete, by name.
+    pub rollouts: Vec<(String, Trouble)>,
+}
 
 /// The observed state where no input and no object has changed: only readiness can differ.
 pub async fn unchanged(
@@ -24,7 +32,7 @@ pub async fn unchanged(
     let status = object.status.as_ref();
     let key = (namespace.to_string(), object.name_any());
     let uid = object.uid().unwrap_or_default();
-    let (ready, troubles) = ready(context.cache.reported("QuarksStatefulSet", &uid));
+    let groups = Groups::of(context.cache.reported("QuarksStatefulSet", &uid));
     let errands = match context.cache.has("QuarksJob", &uid) {
         true => errands(context, object, namespace).await?,
         false => Errands::default(),
@@ -32,8 +40,9 @@ pub async fn unchanged(
     Ok(Observed {
         steps: STEPS,
         errands: Some(errands),
-        ready,
-        troubles,
+        ready: groups.ready,
+        troubles: groups.troubles,
+        rollouts: groups.rollouts,
         warned: status.and_then(|status| status.warned.clone()),
         plugins: resolution.active.map(|active| active.resolved.uses).unwrap_or_default(),
         faults: context.memory.failed.with(&key, resolution.faults),
@@ -42,10 +51,10 @@ pub async fn unchanged(
     })
 }
 
-/// How many groups are ready, and what is wrong with the others.
-pub async fn groups(context: &Context, object: &BoshDeployment, namespace: &str) -> Result<Readiness, Error> {
+/// Its instance groups.
+pub async fn groups(context: &Context, object: &BoshDeployment, namespace: &str) -> Result<Groups, Error> {
     let sets: Vec<QuarksStatefulSet> = owned(context, object, namespace).await?;
-    Ok(ready(sets.iter().map(|set| (set.name_any(), Reported::of(set)))))
+    Ok(Groups::of(sets.iter().map(|set| (set.name_any(), Reported::of(set)))))
 }
 
 /// Its errands: all of its QuarksJobs except those of the conversion.
@@ -71,12 +80,21 @@ async fn owned<K: Kind>(context: &Context, object: &BoshDeployment, namespace: &
     Ok(found)
 }
 
-fn ready(reported: impl IntoIterator<Item = (String, Reported)>) -> Readiness {
-    let (mut ready, mut troubles) = (0_i32, Vec::new());
-    for (name, reported) in reported {
-        ready = ready.saturating_add(reported.ready.into());
-        troubles.extend(reported.trouble.map(|trouble| (name, trouble)));
+// === impl Groups ===
+
+impl Groups {
+    fn of(reported: impl IntoIterator<Item = (String, Reported)>) -> Self {
+        let mut groups = Self::default();
+        for (name, reported) in reported {
+            groups.ready = groups.ready.saturating_add(reported.ready.into());
+            groups
+                .troubles
+                .extend(reported.trouble.map(|trouble| (name.clone(), trouble)));
+            groups.rollouts.extend(reported.rollout.map(|rollout| (name, rollout)));
+        }
+        for by_name in [&mut groups.troubles, &mut groups.rollouts] {
+            by_name.sort_by(|(one, _), (other, _)| one.cmp(other));
+        }
+        groups
     }
-    troubles.sort_by(|(one, _), (other, _)| one.cmp(other));
-    (ready, troubles)
 }

@@ -77,6 +77,8 @@ pub struct Settings<'a> {
     pub mode: ConversionMode,
     pub retain: Retain,
     pub operator_image: &'a str,
+    /// Whether changes of instance groups wait.
+    pub is_paused: bool,
     /// What may have caused a change.
     pub causes: Causes<'a>,
 }
@@ -120,6 +122,10 @@ pub struct Applying {
 /// Decides.
 pub fn plan(desired: &Desired, live: &Live, settings: &Settings<'_>) -> Plan {
     let mut wanted = desired.objects.clone();
+    if settings.is_paused {
+        let groups = wanted.iter_mut().filter(|object| object::is_stateful_set(object));
+        groups.for_each(|group| group["spec"]["paused"] = true.into());
+    }
     // In the other mode these jobs are leftovers, to be deleted.
     let is_known =
         |object: &&Value| settings.mode == ConversionMode::InProcess || !is_conversion_job(object, settings.names);

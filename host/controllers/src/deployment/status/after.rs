@@ -361,6 +361,36 @@ mod tests {
     }
 
     #[test]
+    fn progressing_reports_the_rollouts_of_all_groups_and_the_failed_one_first() {
+        let rollout = |group: &str, reason: &str| {
+            let rollout = Trouble {
+                reason: reason.into(),
+                message: format!("m{group}"),
+            };
+            (group.to_string(), rollout)
+        };
+        let of = |rollouts: &[(&str, &str)]| {
+            let mut observed = observed(Outcome::Applied, 3, 1);
+            observed.rollouts = rollouts.iter().map(|(group, reason)| rollout(group, reason)).collect();
+            condition(&after(&created(&at(1)), &observed, &at(2)), "Progressing").unwrap()
+        };
+        use ConditionStatus::{False, True, Unknown};
+        let text = |message: &str| message.to_string();
+        assert_eq!(of(&[]).1, "RolledOut");
+        assert_eq!(of(&[("a", "Paused")]), (Unknown, text("Paused"), text("a: ma")));
+        let both = of(&[("a", "Paused"), ("b", "Updating")]);
+        assert_eq!(both, (True, text("Updating"), text("a: ma; b: mb")));
+        let failed = of(&[("a", "Updating"), ("b", "CanaryFailed")]);
+        assert_eq!(failed, (False, text("CanaryFailed"), text("a: ma; b: mb")));
+        let waits = after(
+            &created(&at(1)),
+            &observed(Outcome::Waiting("an answer".into()), 0, 0),
+            &at(2),
+        );
+        assert_eq!(condition(&waits, "Progressing").unwrap().0, True);
+    }
+
+    #[test]
     fn nothing_changes_when_nothing_has_changed() {
         let first = after(&created(&at(1)), &observed(Outcome::Applied, 3, 2), &at(2));
         assert_eq!(after(&first, &observed(Outcome::Applied, 3, 2), &at(9)), first);

@@ -10,7 +10,9 @@ use crate::stateful_set;
 use ConditionStatus::{False, True, Unknown};
 use boson_api::conditions::Finding;
 use boson_api::deployment::DeploymentState;
+use boson_api::stateful_set::{PAUSED, PROGRESSING, ROLLED_OUT, UPDATING};
 use boson_api::{BoshDeploymentStatus, ConditionStatus};
+use boson_cluster::cache::Trouble;
 
 /// Condition: the result of all errands that were started, automatic or manual. It exists only if there are any.
 pub const ERRANDS: &str = "ErrandsSucceeded";
@@ -51,6 +53,7 @@ pub fn findings(observed: &Observed, status: &BoshDeploymentStatus) -> Vec<Findi
         converted,
         applied,
         ready(observed, status),
+        progressing(observed, status),
         healthy(&observed.faults, &observed.loading),
     ];
     let errands = observed.errands.as_ref().and_then(errands);
@@ -89,6 +92,32 @@ fn ready(observed: &Observed, status: &BoshDeploymentStatus) -> Finding {
         no("ErrandsNotCompleted")
     } else {
         no("GroupsNotReady")
+    }
+}
+
+/// How far the newest change is rolled out.
+fn progressing(observed: &Observed, status: &BoshDeploymentStatus) -> Finding {
+    let message = status.message.as_deref().unwrap_or_default();
+    match &observed.outcome {
+        Outcome::Waiting(_) => return finding(PROGRESSING, True, "Waiting", message),
+        Outcome::Partly(wrong) | Outcome::Wrong(wrong) | Outcome::Refused(wrong) => {
+            return finding(PROGRESSING, False, &wrong.reason, message);
+        }
+        Outcome::Applied => {}
+    }
+    let named = |(group, rollout): &(String, Trouble)| format!("{group}: {}", rollout.message);
+    let all: Vec<String> = observed.rollouts.iter().map(named).collect();
+    let has = |reason: &str| observed.rollouts.iter().any(|(_, rollout)| rollout.reason == reason);
+    let is_failure = |reason: &str| ![UPDATING, PAUSED].contains(&reason);
+    let failed = observed
+        .rollouts
+        .iter()
+        .find(|(_, rollout)| is_failure(&rollout.reason));
+    match failed {
+        Some((_, rollout)) => finding(PROGRESSING, False, &rollout.reason, &all.join("; ")),
+        None if has(UPDATING) => finding(PROGRESSING, True, UPDATING, &all.join("; ")),
+        None if has(PAUSED) => finding(PROGRESSING, Unknown, PAUSED, &all.join("; ")),
+        None => finding(PROGRESSING, True, ROLLED_OUT, "all instances run the newest version"),
     }
 }
 

@@ -48,6 +48,8 @@ pub struct Observed {
     pub ready: i32,
     /// Why the others are not, by name.
     pub troubles: Vec<(String, Trouble)>,
+    /// How far the rollouts are that are not complete, by name.
+    pub rollouts: Vec<(String, Trouble)>,
     /// Digest of the documents and given values; none if they were not read.
     pub inputs_digest: Option<String>,
     /// What the objects are made from; none if that has not changed.
@@ -98,6 +100,7 @@ impl Observed {
             groups: None,
             ready: 0,
             troubles: Vec::new(),
+            rollouts: Vec::new(),
             inputs_digest: None,
             inputs: None,
             outdated: None,

@@ -588,3 +588,49 @@ fn a_group_waits_for_the_groups_before_it_until_its_own_rollout_has_begun() {
         }
     }
 }
+
+fn paused(mut set: QuarksStatefulSet) -> QuarksStatefulSet {
+    set.spec.paused = true;
+    set
+}
+
+#[test]
+fn a_paused_group_keeps_its_pods_until_it_is_resumed() {
+    for claims in [false, true] {
+        let first = of(&set("i:1", 2, claims), &[]);
+        let there = live(&first, 2);
+        let mut ready = set("i:2", 2, claims);
+        ready.status = serde_json::from_value(json!({"version": 1, "templateDigest": "", "readyVersion": 1})).unwrap();
+        let waits = of(&paused(ready.clone()), &there);
+        let changes = (&waits.apply, &waits.delete, &waits.replace, &waits.new_objects);
+        assert_eq!(changes, (&vec![], &vec![], &vec![], &vec![]), "{claims}");
+        assert!(!waits.ready && waits.rollout.is_paused && waits.rollout.left == 4);
+        let text = "4 instances are yet to be updated, when it is no longer paused";
+        assert_eq!(waits.rollout.text().as_deref(), Some(text));
+        let resumed = of(&ready, &there);
+        assert!(!resumed.apply.is_empty() && !resumed.rollout.is_paused, "{claims}");
+        let there = live(&of(&revised("i:1", claims, &["1", "1"]), &[]), 2);
+        let more = paused(revised("i:1", claims, &["1", "1", "1"]));
+        let scaled = plan_at(&more, &seen(&there, &made_before(&there)), Timestamp::UNIX_EPOCH);
+        assert_eq!((scaled.apply.len(), scaled.rollout.is_paused), (2, false), "{claims}");
+    }
+}
+
+#[test]
+fn a_paused_group_starts_nothing_new_and_keeps_what_it_has() {
+    let first = of(&paused(set("i:1", 1, false)), &[]);
+    assert!(first.apply.is_empty() && !first.ready && first.rollout.left == 2);
+    // A version that is not ready stays, although its fix waits.
+    let there = live(&of(&set("i:1", 1, false), &[]), 0);
+    let fix = of(&paused(set("i:2", 1, false)), &there);
+    assert!(fix.apply.is_empty() && fix.delete.is_empty());
+    let mut lost = paused(set("i:1", 1, false));
+    let digest = Digest::of(&set("i:1", 1, false).spec);
+    let status = json!({"version": 1, "templateDigest": digest.text(), "readyVersion": 1});
+    lost.status = serde_json::from_value(status).unwrap();
+    assert_eq!(
+        names(&of(&lost, &[]).apply),
+        ["d-g-z0-v1", "d-g-z1-v1"],
+        "it has served"
+    );
+}

@@ -81,8 +81,16 @@ pub(super) struct Decision {
     pub left: usize,
     /// When to decide again, if nothing else happens.
     pub again: Option<SignedDuration>,
-    /// Whether nothing begins, because other groups are updated before.
-    pub is_held: bool,
+    /// Why nothing begins.
+    pub hold: Option<Hold>,
+}
+
+/// Why a rollout does not go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hold {
+    /// Other groups are updated before.
+    Others,
+    Paused,
 }
 
 /// How far a rollout is, for the status.
@@ -97,6 +105,8 @@ pub(super) struct Rollout {
     pub left: usize,
     /// When to decide again, if nothing else happens.
     pub again: Option<SignedDuration>,
+    /// Whether what is left waits until the group is no longer paused.
+    pub is_paused: bool,
 }
 
 /// An updated instance at one time.
@@ -162,11 +172,13 @@ impl Instance<'_> {
 
 impl Decision {
     /// Begins nothing.
-    pub fn hold(&mut self) {
+    pub fn hold(&mut self, hold: Hold) {
         self.left += self.next.len();
         self.next.clear();
         if self.left > 0 {
-            self.is_held = true;
+            self.hold = Some(hold);
+        }
+        if self.hold == Some(Hold::Others) {
             self.again = Some(HOLD_INTERVAL);
         }
     }
@@ -268,6 +280,16 @@ impl Rollout {
             canary_failed: decision.canary_failed,
             left: decision.left + decision.next.len(),
             again: decision.again,
+            is_paused: decision.hold == Some(Hold::Paused),
+        }
+    }
+
+    /// All instances wait until the group is no longer paused.
+    pub fn paused(instances: usize) -> Self {
+        Self {
+            left: instances,
+            is_paused: true,
+            ..Self::default()
         }
     }
 
@@ -306,6 +328,8 @@ impl Rollout {
                 "the {what} of {failed} was not ready within its watch time, so {left} not updated; it goes on when it \
                  is ready, or with another manifest"
             )
+        } else if self.is_paused {
+            format!("{left} yet to be updated, when it is no longer paused")
         } else if self.awaited.is_empty() {
             format!("{left} yet to be updated")
         } else {
