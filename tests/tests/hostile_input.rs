@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "in the functions that tests share, too")]
 
-use boson_tests::{Ran, Run, built_in, host, host_with_input};
+use boson_tests::{Ran, Run, built_in, host, host_with_input, root};
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -121,6 +121,36 @@ fn operations_that_run_out_of_fuel_name_their_file() {
 }
 
 #[test]
+fn operations_of_a_group_that_run_out_of_fuel_name_their_place() {
+    let insert = "          - {type: replace, path: \"/instance_groups/0/x/0:before\", value: 1}\n";
+    let manifest = format!(
+        r#"name: demo
+releases: [{{name: demo, version: "1", url: registry.example.com/demo}}]
+stemcells: [{{alias: default, os: ubuntu-jammy, version: "1.1"}}]
+instance_groups:
+- name: web
+  instances: 1
+  stemcell: default
+  jobs: [{{name: app, release: demo, properties: {{app: {{domain: example.com}}}}}}]
+  env:
+    bosh:
+      agent:
+        settings:
+          preRenderOps:
+            instanceGroup:
+          - {{type: replace, path: "/instance_groups/0/x?", value: [0]}}
+{}"#,
+        insert.repeat(30_000)
+    )
+    .replace("          - {", "            - {");
+    let scratch = scratch_with("m.yml", manifest.as_bytes());
+    let release = root().join("tests/fixtures/releases/demo");
+    let release = release.to_str().unwrap();
+    let ran = host(scratch.path(), ["convert", "m.yml", "--release", release]).unwrap();
+    fails_with(&ran, "plugin-out-of-fuel", " --> m.yml:");
+}
+
+#[test]
 fn one_endless_line_is_shown_in_part() {
     let text = format!("name: {}\nlist: [1\n", "x".repeat(1 << 20));
     let scratch = scratch_with("wide.yml", text.as_bytes());
@@ -188,7 +218,7 @@ fn environment_variables_that_are_not_utf8_are_ignored_or_reported() {
 /// A deployment of one job, with its release in `release`.
 fn deployment() -> tempfile::TempDir {
     let scratch = tempfile::tempdir().unwrap();
-    let fixtures = boson_tests::root().join("tests/fixtures");
+    let fixtures = root().join("tests/fixtures");
     let place = |path: &str| scratch.path().join(path);
     std::fs::copy(fixtures.join("manifests/demo.yml"), place("manifest.yml")).unwrap();
     boson_tests::copy(&fixtures.join("releases/demo/jobs"), &place("release/jobs")).unwrap();

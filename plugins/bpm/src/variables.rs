@@ -6,7 +6,7 @@ use crate::object::{compact, object};
 use crate::request::Variable;
 use boson_document::{Place, Report, Tree, ruby};
 use boson_manifest::labels;
-use boson_manifest::names::{LABEL_LIMIT, NameClaims, NameError, Names, cut, label};
+use boson_manifest::names::{NameClaims, NameError, Names, label_value};
 use boson_manifest::redacted;
 
 /// BOSH's types and the predecessor's.
@@ -102,7 +102,7 @@ pub fn object(
         "secretLabels" => secret_labels,
         "secretAnnotations" => secret_annotations,
     });
-    let annotated = annotated.label(labels::VARIABLE_NAME, cut(&label(&variable.name), "", LABEL_LIMIT));
+    let annotated = annotated.label(labels::VARIABLE_NAME, label_value(&variable.name));
     Some(object! {
         "apiVersion" => labels::API_VERSION,
         "kind" => "QuarksSecret",

@@ -95,6 +95,11 @@ pub fn label(text: &str) -> String {
     canonical(text).trim_matches('-').to_string()
 }
 
+/// The value of a label that names `text`.
+pub fn label_value(text: &str) -> String {
+    cut(&label(text), "", LABEL_LIMIT)
+}
+
 /// BOSH's canonical form of a name, as parts of DNS names have it.
 pub fn canonical(text: &str) -> String {
     kept(text, false)
@@ -153,7 +158,7 @@ fn is_digest(text: &str) -> bool {
 
 /// Name of a container, an init container or a volume of a pod.
 pub fn container(parts: &[&str]) -> String {
-    cut(&label(&parts.join("-")), "", LABEL_LIMIT)
+    label_value(&parts.join("-"))
 }
 
 /// The names of one deployment's objects.

@@ -26,7 +26,7 @@ use crate::object::{fault, name};
 use crate::stage::{Deployment, Edit, ObjectReference};
 use boson_document::{Map, Tree};
 use boson_manifest::labels;
-use boson_manifest::names::{LABEL_LIMIT, cut, label};
+use boson_manifest::names::label_value;
 use permissions::Rights;
 use privileges::GrantedPrivileges;
 use std::collections::{BTreeSet, HashMap};
@@ -393,7 +393,7 @@ impl Bundle {
 
 /// Value of the labels that name the deployment.
 pub fn owner(deployment: &Deployment) -> String {
-    cut(&label(&deployment.name), "", LABEL_LIMIT)
+    label_value(&deployment.name)
 }
 
 fn by(mut error: Diagnostic, from: &str) -> Diagnostic {

@@ -13,7 +13,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use boson_document::{Tree, json};
 use boson_manifest::labels;
-use boson_manifest::names::{LABEL_LIMIT, NameClaims, Names, cut, label};
+use boson_manifest::names::{NameClaims, Names, label, label_value};
 use std::collections::BTreeMap;
 
 /// The properties of a link by their dotted names.
@@ -155,10 +155,7 @@ impl<'p> Link<'p> {
         let labels = Tree::object()
             .with(labels::DEPLOYMENT_NAME, names.deployment())
             // A group that is held back keeps its links, too.
-            .with(
-                labels::INSTANCE_GROUP_NAME,
-                cut(&label(&provider.group), "", LABEL_LIMIT),
-            )
+            .with(labels::INSTANCE_GROUP_NAME, label_value(&provider.group))
             .with(labels::ENTANGLEMENT, "true");
         let link = Tree::object()
             .with("name", provider.name.as_str())

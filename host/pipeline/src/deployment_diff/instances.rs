@@ -5,7 +5,7 @@ use super::{causes, shape};
 use crate::convert::instance_files::{GroupFiles, InstanceFiles};
 use boson_document::Tree;
 use boson_manifest::labels;
-use boson_manifest::names::{LABEL_LIMIT, cut, label};
+use boson_manifest::names::label_value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A finished conversion, with objects of the operator.
@@ -175,7 +175,7 @@ fn together(instances: &mut [InstanceChange]) {
 
 /// The QuarksStatefulSet of a group.
 fn set_of<'t>(side: Side<'t>, group: &str) -> Option<&'t Tree> {
-    let value = cut(&label(group), "", LABEL_LIMIT);
+    let value = label_value(group);
     let is_of_group = |object: &&Tree| {
         let labels = object.get("metadata").and_then(|metadata| metadata.get("labels"));
         object.str("kind") == Some("QuarksStatefulSet")

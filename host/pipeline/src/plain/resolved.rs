@@ -7,7 +7,7 @@ use crate::stage::ResolvedGroup;
 use crate::{Diagnostic, yaml};
 use boson_document::Tree;
 use boson_manifest::labels::{self, secret_kind, secret_type};
-use boson_manifest::names::{LABEL_LIMIT, NameError, Names, cut, label};
+use boson_manifest::names::{NameError, Names, label_value};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::slice;
@@ -31,7 +31,7 @@ pub const DIGEST: &str = "quarks.cloudfoundry.org/resolved-digest";
 pub fn resolved_secret(names: &Names, group: &ResolvedGroup, version: u32) -> Result<Tree, Box<Diagnostic>> {
     let unnamed = |error: NameError| Box::new(Diagnostic::error(codes::PLAIN_NO_NAME, error.to_string()));
     let name = names.resolved(&group.name, Some(version)).map_err(unnamed)?;
-    let label = cut(&label(&group.name), "", LABEL_LIMIT);
+    let label = label_value(&group.name);
     let labels = Tree::object()
         .with(labels::DEPLOYMENT_NAME, names.deployment())
         .with(labels::INSTANCE_GROUP_NAME, label)

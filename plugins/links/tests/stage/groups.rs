@@ -64,6 +64,29 @@ fn an_instance_has_the_spec_that_templates_see() {
 }
 
 #[test]
+fn networks_have_the_names_of_the_manifest_and_the_zone_is_null_without_azs() {
+    let mut web = group("web", json!([{"name": "nginx", "release": "r"}]));
+    web["networks"] = json!([
+        {"name": "front", "default": ["dns"]}, {"name": "back", "default": ["gateway", "addressable"]}
+    ]);
+    let case = Case::new(json!([web])).job(
+        "nginx",
+        json!({"provides": [{"name": "http", "type": "http"}], "consumes": [{"name": "http", "type": "http"}]}),
+    );
+    let resolved = case.resolved();
+    for (pointer, expected) in [
+        ("/instances/0/networks/front/default", r#"["dns"]"#),
+        ("/instances/0/networks/back/default", r#"["gateway","addressable"]"#),
+        ("/instances/0/networks/default", "(absent)"),
+        ("/instances/0/az", "null"),
+        ("/consumes/http/default_network", "\"back\""),
+        ("/consumes/http/instances/0/az", "null"),
+    ] {
+        assert_eq!(quarks(&resolved, "web", pointer), expected, "{pointer}");
+    }
+}
+
+#[test]
 fn all_jobs_of_an_instance_have_one_id_unless_the_setting_asks_for_one_of_each() {
     let jobs = json!([{"name": "rep", "release": "r"}, {"name": "route_emitter", "release": "r"}]);
     let mut case = Case::new(json!([group("diego-cell", jobs)]))

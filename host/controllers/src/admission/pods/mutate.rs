@@ -6,7 +6,7 @@
 
 use crate::links::{Consumed, Key, Link};
 use boson_manifest::labels::{CONSUMER, LINKS_DIGEST};
-use boson_manifest::names::{LABEL_LIMIT, container, cut, label};
+use boson_manifest::names::{container, label_value};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -55,7 +55,7 @@ pub(super) fn mutate(pod: &Value, consumed: &Consumed, links: &[Link], digest: &
         }
         changed.replace(&spec[kind], &format!("/spec/{kind}"), containers);
     }
-    let deployment = cut(&label(&consumed.deployment), "", LABEL_LIMIT);
+    let deployment = label_value(&consumed.deployment);
     for (member, key, value) in [
         ("labels", CONSUMER, deployment.as_str()),
         ("annotations", LINKS_DIGEST, digest),

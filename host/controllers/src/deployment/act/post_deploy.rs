@@ -7,7 +7,7 @@ use boson_api::BoshDeployment;
 use boson_cluster::cache::Reported;
 use boson_cluster::client::{Error, Fault, pod_identity};
 use boson_manifest::labels;
-use boson_manifest::names::{LABEL_LIMIT, cut, label};
+use boson_manifest::names::label_value;
 use futures::{FutureExt, StreamExt, stream};
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -37,7 +37,7 @@ pub async fn start(
     let Some(start) = post_deploy::start(&all, is_up, done) else {
         return Ok(None);
     };
-    let deployment = cut(&label(&object.name_any()), "", LABEL_LIMIT);
+    let deployment = label_value(&object.name_any());
     let selector = format!(
         "{}={deployment},{} in ({})",
         labels::DEPLOYMENT_NAME,

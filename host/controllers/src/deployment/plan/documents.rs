@@ -4,7 +4,7 @@ use crate::codes;
 use boson_cluster::objects::versioned::{Content, Series};
 use boson_document::Tree;
 use boson_manifest::labels::{self, secret_type};
-use boson_manifest::names::{LABEL_LIMIT, NameError, Names, cut, label};
+use boson_manifest::names::{NameError, Names, label_value};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::convert::stored_documents::{self, Texts};
 use boson_pipeline::plain;
@@ -101,7 +101,7 @@ impl Whose<'_> {
         ]
         .into();
         if let Some(group) = group {
-            labels.insert(labels::INSTANCE_GROUP_NAME.into(), cut(&label(group), "", LABEL_LIMIT));
+            labels.insert(labels::INSTANCE_GROUP_NAME.into(), label_value(group));
         }
         labels
     }

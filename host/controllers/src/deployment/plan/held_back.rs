@@ -4,7 +4,7 @@
 use super::object;
 use crate::deployment::stop::Wrong;
 use boson_manifest::labels;
-use boson_manifest::names::{LABEL_LIMIT, cut, label};
+use boson_manifest::names::label_value;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -29,11 +29,7 @@ impl HeldBack {
     /// Whether the object belongs to one of the groups.
     pub fn owns(&self, object: &Value) -> bool {
         let group = object::label(object, labels::INSTANCE_GROUP_NAME);
-        group.is_some_and(|group| {
-            self.groups
-                .iter()
-                .any(|held| cut(&label(held), "", LABEL_LIMIT) == group)
-        })
+        group.is_some_and(|group| self.groups.iter().any(|held| label_value(held) == group))
     }
 
     /// One text for all of them; none where no group is held back.
@@ -75,7 +71,7 @@ mod tests {
         let mut held = HeldBack::default();
         held.add(["Web_UI".to_string()], wrong("no"));
         let object = |group: &str| json!({"metadata": {"labels": {labels::INSTANCE_GROUP_NAME: group}}});
-        assert!(held.owns(&object(&label("Web_UI"))));
+        assert!(held.owns(&object(&label_value("Web_UI"))));
         assert!(!held.owns(&object("db")) && !held.owns(&json!({"metadata": {}})));
     }
 

@@ -5,7 +5,7 @@
 use super::documents::Whose;
 use super::{init_containers, object};
 use boson_manifest::labels;
-use boson_manifest::names::{LABEL_LIMIT, NameError, cut, label};
+use boson_manifest::names::{NameError, label_value};
 use boson_pipeline::convert::job_sources::{FILE, Packed};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -46,7 +46,7 @@ impl JobSources {
     ) -> Result<(), NameError> {
         let labels = [
             (labels::DEPLOYMENT_NAME, whose.names.deployment()),
-            (labels::INSTANCE_GROUP_NAME, cut(&label(group), "", LABEL_LIMIT)),
+            (labels::INSTANCE_GROUP_NAME, label_value(group)),
             (labels::JOB_SOURCES, "true".into()),
         ];
         let map = ConfigMap {

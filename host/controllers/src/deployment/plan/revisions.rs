@@ -6,7 +6,7 @@ use super::object;
 use crate::instance_revisions::{ByInstance, read, text};
 use boson_cluster::objects::versioned;
 use boson_manifest::labels;
-use boson_manifest::names::{LABEL_LIMIT, cut, label};
+use boson_manifest::names::label_value;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -76,7 +76,7 @@ impl Revisions {
 
     /// Gives the pods of the group's QuarksStatefulSet their annotations.
     pub fn give(&self, group: &str, objects: &mut [Value]) {
-        let value = cut(&label(group), "", LABEL_LIMIT);
+        let value = label_value(group);
         let is_of_group = |object: &&mut Value| object::is_stateful_set(object) && object::group(object) == value;
         for object in objects.iter_mut().filter(is_of_group) {
             let metadata = object.pointer_mut(POD_METADATA).and_then(Value::as_object_mut);

@@ -8,7 +8,7 @@ use boson_cluster::client::AnyObject;
 use boson_document::Tree;
 use boson_manifest::group::InstanceGroup;
 use boson_manifest::labels;
-use boson_manifest::names::{LABEL_LIMIT, cut, label};
+use boson_manifest::names::label_value;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub fn update_after(manifest: &Tree) -> UpdateAfter {
     let of_all = serial(manifest);
     let (mut before, mut barrier, mut all) = (Vec::new(), 0, UpdateAfter::new());
     for group in InstanceGroup::all(manifest).filter(InstanceGroup::is_service) {
-        let name = cut(&label(&group.name), "", LABEL_LIMIT);
+        let name = label_value(&group.name);
         let serial = serial(group.tree).or(of_all);
         let awaited = match serial {
             Some(true) => before.len(),
