@@ -32,7 +32,7 @@ pub struct Scope {
     names: Arc<RwLock<Option<HashSet<String>>>>,
     /// Label value of served namespaces; none for a fixed list.
     monitored_id: Option<Arc<str>>,
-    /// An item each time that they change.
+    /// Their changes.
     pub changes: Changes,
 }
 

@@ -391,6 +391,23 @@ fn cases() -> Vec<Case> {
             words: &["StatefulSet 'affinity-web'", "matchLabelKeys"],
             fix: steps!(tenant, name, { tenant.config_map("affinity", "ops", "[]").await }),
         },
+        // The same for the Job of an errand. The other group is good, and is not created either.
+        Case {
+            name: "errand",
+            spoil: steps!(tenant, name, {
+                let wrong = "{podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone, matchLabelKeys: [a]}]}}";
+                let group = format!(
+                    "{{name: tests, lifecycle: errand, instances: 1, stemcell: default, jobs: [{{name: app, release: demo, \
+                     properties: {{app: {{domain: a}}}}}}], env: {{bosh: {{agent: {{settings: {{affinity: {wrong}}}}}}}}}}}"
+                );
+                let ops = format!("- type: replace\n  path: /instance_groups/-\n  value: {group}\n");
+                tenant.config_map("errand", "ops", &ops).await;
+                tenant.deployment(name, &["errand"]).await;
+            }),
+            reported: applied("DeploymentRefused"),
+            words: &["Job 'errand-tests", "matchLabelKeys"],
+            fix: steps!(tenant, name, { tenant.config_map("errand", "ops", "[]").await }),
+        },
         Case {
             name: "illegal",
             spoil: DEPLOY,

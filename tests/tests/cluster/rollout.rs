@@ -330,3 +330,26 @@ async fn pods_with_disks_are_replaced_once_each_after_the_canary() {
     .await;
     assert_eq!(steps, [vec![0, 1, 2], vec![1, 2], vec![2], Vec::new()]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_field_that_kubernetes_does_not_know_is_reported_for_a_set_that_a_user_writes() {
+    let operator = OperatorProcess::set("unknown-field", false, &[]).await;
+    let tenant = operator.tenant("set");
+    let container = json!({"name": "c", "image": "example.com/c:1", "securityContext": {"runAsNonroot": true}});
+    let pods = json!({"metadata": {"labels": {}}, "spec": {"containers": [container]}});
+    let template = json!({"spec": {"replicas": 1, "template": pods}});
+    let set = json!({"apiVersion": OURS, "kind": "QuarksStatefulSet", "metadata": {"name": "d-web"}, "spec": {"template": template}});
+    tenant.apply(set).await;
+    let found = until(&tenant, "the refusal", |_, status| {
+        let conditions = status["conditions"].as_array().into_iter().flatten();
+        let refused: Vec<&Value> = conditions.filter(|one| one["status"] == "False").collect();
+        let is_named = |one: &&Value| {
+            let message = one["message"].as_str().unwrap_or_default();
+            one["reason"] == "Refused" && message.contains("runAsNonroot")
+        };
+        // Ready and Progressing.
+        refused.len() == 2 && refused.iter().all(is_named)
+    })
+    .await;
+    assert_eq!(found, Found::new());
+}

@@ -83,14 +83,20 @@ fn functions_with_other_types_than_the_contract_are_refused_when_they_are_loaded
             (export "boson:types/about@1.0.0" (instance $about))
             (export "boson:ops/operations@1.0.0" (instance $ops)))"#,
     );
-    refused(&component.unwrap(), "was built for another contract: ");
+    refused(
+        &component.unwrap(),
+        "was built for another contract: the function 'describe' of boson:types/about@1.0.0",
+    );
     let component = wat::parse_str(
         r#"(component
             (instance $none)
             (export "boson:types/about@1.0.0" (instance $none))
             (export "boson:ops/operations@1.0.0" (instance $none)))"#,
     );
-    refused(&component.unwrap(), "was built for another contract: ");
+    refused(
+        &component.unwrap(),
+        "was built for another contract: the function 'describe' of boson:types/about@1.0.0",
+    );
 }
 
 /// Components in components, and an instance of each.

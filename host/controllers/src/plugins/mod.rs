@@ -60,7 +60,7 @@ pub(crate) struct Plugins {
     pub operator_namespace: Arc<str>,
     policy: PluginPolicy,
     registry: Arc<RwLock<Arc<Registry>>>,
-    /// An item each time that they change.
+    /// Their changes.
     pub changes: Changes,
 }
 

@@ -40,7 +40,7 @@ pub fn too_large(documents: &[Size<'_>], most: u64) -> Option<Diagnostic> {
             named(documents)
         )
     };
-    let help = "this limit is fixed: put data into releases, or split the deployment";
+    let help = "this limit is fixed: shorten the documents, or split the deployment";
     (sum > most).then(|| error(message()).help(help))
 }
 
