@@ -7,11 +7,12 @@ use boson_tests::component::core_module;
 use boson_tests::registry::Server;
 use boson_tests::signing::{self, SigningKey};
 use boson_tests::wrapper::COMMON;
-use boson_tests::{Ran, Run, built_in};
+use boson_tests::{Ran, Run, built_in, root};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 use tempfile::TempDir;
 
 const BUNDLE: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
@@ -87,7 +88,7 @@ fn sha256(bytes: &[u8]) -> String {
 
 /// The fingerprint of a key: the digest of its DER.
 fn fingerprint(key: &SigningKey) -> String {
-    let mut openssl = std::process::Command::new("openssl");
+    let mut openssl = Command::new("openssl");
     let output = openssl
         .args(["ec", "-pubin", "-outform", "DER", "-in"])
         .arg(key.public())
@@ -443,4 +444,71 @@ fn packing_and_pushing_the_same_component_gives_the_same_bytes() {
     push("elsewhere/copy.wasm", "other.tar");
     let tar = |name: &str| fs::read(scene.scratch.path().join(name)).unwrap();
     assert!(tar("one.tar") == tar("other.tar"), "the archives differ");
+}
+
+/// The whole commands of cosign in code spans of the page.
+fn commands(page: &str) -> Vec<String> {
+    let spans = page.split('`').skip(1).step_by(2);
+    let commands = spans.filter(|span| span.starts_with("cosign ") && span.contains("offline.json"));
+    commands.map(|span| span.replace('\n', " ")).collect()
+}
+
+/// Left out without cosign, which nothing installs: `go install github.com/sigstore/cosign/v3/cmd/cosign@v3.1.3`.
+#[test]
+#[allow(clippy::print_stderr, reason = "a test that is left out says so")]
+fn the_commands_of_the_page_work_with_cosign() {
+    if Command::new("cosign").arg("version").output().is_err() {
+        eprintln!("left out: there is no cosign");
+        return;
+    }
+    let scene = Scene::new();
+    let path = |name: &str| scene.scratch.path().join(name);
+    fs::copy(path("plugin.wasm"), path("my-labels.wasm")).unwrap();
+    let definition = json!({"buildType": "x", "externalParameters": {}});
+    let build = json!({"buildDefinition": definition, "runDetails": {"builder": {"id": BUILDER}}});
+    fs::write(path("build.json"), build.to_string()).unwrap();
+    let page = fs::read_to_string(root().join("docs/plugins.md")).unwrap();
+    let image = format!("{}@{}", scene.registry.image("plugin"), scene.image);
+    let cosign = |command: &str| {
+        let command = command.replace("registry.example.com/team/my-labels@sha256:5f3c...", &image);
+        let ran = Command::new("cosign")
+            .args(command.split_whitespace().skip(1))
+            .current_dir(scene.scratch.path())
+            .env("COSIGN_PASSWORD", "")
+            .env("COSIGN_YES", "true")
+            .output()
+            .unwrap();
+        assert!(
+            ran.status.success(),
+            "{command}: {}",
+            String::from_utf8_lossy(&ran.stderr)
+        );
+    };
+    cosign("cosign generate-key-pair");
+    let mut commands = commands(&page);
+    // First what the others read.
+    commands.sort_by_key(|command| !command.starts_with("cosign signing-config"));
+    let names: Vec<&str> = commands
+        .iter()
+        .filter_map(|command| command.split(' ').nth(1))
+        .collect();
+    assert_eq!(names, ["signing-config", "sign-blob", "sign", "attest-blob", "attest"]);
+    for command in &commands {
+        let is_of_image = command.contains("registry.example.com");
+        let options = if is_of_image { " --allow-http-registry" } else { "" };
+        cosign(&format!("{command}{options}"));
+    }
+    let checks = ["--key", "cosign.pub", "--provenance", "--builder", BUILDER];
+    let tag = scene.tag();
+    let of_files = [
+        "--signature",
+        "my-labels.sigstore.json",
+        "--attestation",
+        "my-labels.build.json",
+    ];
+    for subject in [[&["my-labels.wasm"][..], &of_files].concat(), vec![tag.as_str()]] {
+        let ran = scene.host(&[&["plugin", "verify"][..], &subject, &checks].concat());
+        assert_eq!(ran.code, 0, "{subject:?}: {}", ran.stderr);
+        assert!(ran.stdout.contains("attested"), "{}", ran.stdout);
+    }
 }
