@@ -8,6 +8,7 @@ pub mod corpus;
 pub mod golden;
 pub mod patcher;
 pub mod ports;
+pub mod random;
 pub mod registry;
 pub mod signing;
 pub mod sources;

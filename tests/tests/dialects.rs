@@ -12,6 +12,7 @@ use boson_document::{Tree, escape, json};
 use boson_pipeline::yaml::{self, Dialect};
 use boson_processes::{Findings, Process, Volume};
 use boson_tests::corpus::{self, Count};
+use boson_tests::random::{Random, seeds};
 use boson_tests::{host, host_with_input, root};
 use serde_json::{Map, Value};
 use std::fs;
@@ -368,14 +369,11 @@ fn a_manifest_is_converted_as_what_interpolate_writes_of_it() {
 /// `BOSON_FUZZ=100..1000`.
 #[test]
 fn random_manifests_are_converted_as_what_interpolate_writes_of_them() {
-    let seeds = std::env::var("BOSON_FUZZ").ok();
-    let seeds = seeds.as_deref().and_then(|text| text.split_once(".."));
-    let seeds = seeds.map_or(1..17, |(first, end)| first.parse().unwrap()..end.parse().unwrap());
     let scratch = tempfile::tempdir().unwrap();
     release(scratch.path());
     let spellings: Vec<&str> = SPELLINGS.split_whitespace().filter(|one| is_scalar(one)).collect();
-    for seed in seeds {
-        let mut random = Random(seed * 0x9e37_79b9);
+    for seed in seeds(1..17) {
+        let mut random = Random::new(seed);
         let mut values = || -> String {
             (0..12)
                 .map(|_| format!("- {}\n", value(&mut random, &spellings, DEPTH)))
@@ -420,32 +418,16 @@ fn random_manifests_are_converted_as_what_interpolate_writes_of_them() {
 /// How deep lists and maps of random values are nested.
 const DEPTH: usize = 3;
 
-/// Xorshift.
-struct Random(u64);
-
-// === impl Random ===
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        usize::try_from(self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33).unwrap() % limit
-    }
-}
-
 /// A value of one line: a spelling, in quotes or not, a variable, a list or a map.
 fn value(random: &mut Random, spellings: &[&str], depth: usize) -> String {
     let at = random.below(spellings.len());
     let one = spellings[at];
     // In flow collections, a text may not contain what ends it.
-    let plain = || match depth < DEPTH && one.contains([',', '[', ']', '{', '}', '#', '?', ':']) {
-        true => format!("'{}'", one.replace('\'', "''")),
-        false => one.to_string(),
-    };
+    let quoted = format!("'{}'", one.replace('\'', "''"));
+    let needs_quotes = depth < DEPTH && one.contains([',', '[', ']', '{', '}', '#', '?', ':']);
     match random.below(if depth > 0 { 5 } else { 3 }) {
-        0 => plain(),
-        1 => format!("'{}'", one.replace('\'', "''")),
+        0 if !needs_quotes => one.to_string(),
+        0 | 1 => quoted,
         2 => format!("((v{at}))"),
         3 => {
             let items: Vec<String> = (0..random.below(4))

@@ -12,6 +12,7 @@ use boson_sandbox::json_call::{JsonCallError, JsonReply};
 use boson_sandbox::{Cache, Failure, FailureKind, Limits, Plugin, Sandbox, Source};
 use boson_tests::cluster::peak;
 use boson_tests::component::component as built;
+use boson_tests::random::seeds;
 use boson_tests::wrapper::COMMON;
 use std::collections::BTreeMap;
 use std::fs;
@@ -57,14 +58,6 @@ fn sandbox() -> Sandbox {
     Sandbox::new(limits, Cache::new(None, boson_tests::binary().ok())).unwrap()
 }
 
-fn numbers() -> Range<u64> {
-    let Ok(given) = std::env::var("BOSON_FUZZ") else {
-        return FIRST;
-    };
-    let (first, end) = given.split_once("..").unwrap();
-    first.parse().unwrap()..end.parse().unwrap()
-}
-
 /// Writes generated files to a folder. The generator is built beside the tests, once for all runs.
 fn generate(folder: &Path) {
     let shapes = STAGES.iter().map(|(stage, interface, functions, _)| {
@@ -80,7 +73,7 @@ fn generate(folder: &Path) {
         file
     });
     let shapes: Vec<PathBuf> = shapes.collect();
-    let numbers = numbers();
+    let numbers = seeds(FIRST);
     let target = boson_tests::binary().unwrap().ancestors().nth(2).unwrap().join("smith");
     let output = Command::new(env!("CARGO"))
         .args(["run", "--quiet", "--release", "--offline", "--locked", "--"])
@@ -173,7 +166,11 @@ fn generated_plugins_neither_crash_the_host_nor_fill_its_memory() {
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     files.retain(|file| file.extension().is_some_and(|extension| extension == "wasm"));
     files.sort();
-    assert!(files.len() as u64 > numbers().end - numbers().start, "{}", files.len());
+    assert!(
+        files.len() as u64 > seeds(FIRST).end - seeds(FIRST).start,
+        "{}",
+        files.len()
+    );
     for file in files {
         let name = file.file_name().unwrap().to_str().unwrap();
         let bytes = fs::read(&file).unwrap();
@@ -190,7 +187,7 @@ fn generated_plugins_neither_crash_the_host_nor_fill_its_memory() {
             }
         }
     }
-    let are_many = numbers().count() >= FIRST.count();
+    let are_many = seeds(FIRST).count() >= FIRST.count();
     assert!(!are_many || outcomes.count("loaded") > 10, "{outcomes:?}");
     assert!(!are_many || outcomes.count("load: Refused") > 10, "{outcomes:?}");
     let peak = peak(std::process::id()).unwrap();
@@ -249,7 +246,7 @@ fn changed_worlds_of_modules_end_no_command() {
     let module = format!("(module {COMMON} {})", functions.concat());
     let core = boson_tests::component::core_module(&module, "ops", "ops", &[]).unwrap();
     let world = section(&core, "component-type");
-    for seed in numbers() {
+    for seed in seeds(FIRST) {
         let (mut changed, mut random) = (core.clone(), random(seed));
         for _ in 0..=random(2) {
             changed[world.start + random(world.len())] ^= 1 << random(8);
@@ -264,7 +261,7 @@ fn changed_worlds_of_modules_end_no_command() {
         );
         outcomes.add(["packed", "refused"][usize::from(ran.code == 1)]);
     }
-    let are_many = numbers().count() >= FIRST.count();
+    let are_many = seeds(FIRST).count() >= FIRST.count();
     assert!(!are_many || outcomes.count("refused") > 10, "{outcomes:?}");
 }
 
@@ -281,7 +278,7 @@ fn changed_components_and_modules_neither_crash_the_host_nor_fill_its_memory() {
     );
     let whole = built(&module, "ops").unwrap();
     let core = boson_tests::component::core_module(&module, "ops", "ops", &[]).unwrap();
-    for seed in numbers() {
+    for seed in seeds(FIRST) {
         run(
             &sandbox,
             &format!("component {seed}"),
@@ -292,7 +289,7 @@ fn changed_components_and_modules_neither_crash_the_host_nor_fill_its_memory() {
             run(&sandbox, &format!("module {seed}"), &made, &mut outcomes);
         }
     }
-    let are_many = numbers().count() >= FIRST.count();
+    let are_many = seeds(FIRST).count() >= FIRST.count();
     assert!(!are_many || outcomes.count("loaded") > 0, "{outcomes:?}");
     assert!(!are_many || outcomes.count("load: Refused") > 5, "{outcomes:?}");
 }

@@ -59,19 +59,20 @@ pub fn read(path: &Path) -> Result<Option<Vec<u8>>, Box<Diagnostic>> {
         let layout = packed::layout(names.iter().map(String::as_str)).map_err(|why| unreadable(&why))?;
         let mut parts = Vec::new();
         for file in &layout.files {
-            parts.push(bounded(&path.join(file)).map_err(|error| unreadable(&error.to_string()))?);
+            parts.push(bounded(&path.join(file), MAX_PACKED).map_err(|error| unreadable(&error.to_string()))?);
         }
         return unpack(&parts, layout.compressed).map(Some);
     }
     if !name.ends_with(COMPRESSED) {
         return Ok(None);
     }
-    let part = bounded(path).map_err(|error| unreadable(&error.to_string()))?;
+    let part = bounded(path, MAX_PACKED).map_err(|error| unreadable(&error.to_string()))?;
     unpack(&[part], true).map(Some)
 }
 
-fn bounded(path: &Path) -> std::io::Result<Vec<u8>> {
-    let bound = u64::try_from(MAX_PACKED).unwrap_or(u64::MAX).saturating_add(1);
+/// The content of a file, cut after one byte more than `most`.
+pub fn bounded(path: &Path, most: usize) -> std::io::Result<Vec<u8>> {
+    let bound = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
     let mut bytes = Vec::new();
     File::open(path)?.take(bound).read_to_end(&mut bytes)?;
     Ok(bytes)

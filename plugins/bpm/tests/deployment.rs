@@ -204,9 +204,10 @@ fn numbers_that_the_cluster_would_refuse_are_errors_with_their_place() {
         ),
     ] {
         let converted = convert("demo", None, EMPTY, &[("c", kind, options)]);
-        match expected.is_empty() {
-            true => assert_eq!(converted.unwrap().diagnostics, []),
-            false => assert_eq!(errors(converted), expected, "{options}"),
+        if expected.is_empty() {
+            assert_eq!(converted.unwrap().diagnostics, []);
+        } else {
+            assert_eq!(errors(converted), expected, "{options}");
         }
     }
 }

@@ -4,6 +4,7 @@
 
 use crate::valid_objects::dry_run;
 use boson_tests::cluster::shared;
+use boson_tests::random::{Random, seeds};
 use boson_tests::{host, root};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -16,24 +17,6 @@ use std::sync::Mutex;
 const SEEDS: Range<u64> = 0..120;
 /// Changes of one manifest.
 const CHANGES: usize = 2;
-
-/// A generator of numbers: xorshift64*.
-struct Random(u64);
-
-// === impl Random ===
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % limit
-    }
-
-    fn of<'t, T>(&mut self, all: &'t [T]) -> &'t T {
-        &all[self.below(all.len())]
-    }
-}
 
 /// Values that some field does not accept.
 fn values() -> Vec<Value> {
@@ -217,7 +200,7 @@ fn convert(manifest: &Value, store: &str, scratch: &Path) -> Option<String> {
 
 /// The objects of a mutated manifest.
 fn mutated(seed: u64, manifest: &Value, scratch: &Path) -> Option<String> {
-    let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let mut random = Random::new(seed);
     let mut manifest = manifest.clone();
     for _ in 0..CHANGES {
         change(&mut manifest, &mut random);
@@ -253,12 +236,8 @@ fn objects(seeds: Range<u64>) -> BTreeMap<String, u64> {
 
 #[test]
 fn the_objects_of_every_accepted_manifest_are_accepted_by_the_api_server() {
-    let seeds = std::env::var("BOSON_FUZZ").ok().map(|range| {
-        let (from, to) = range.split_once("..").unwrap();
-        from.parse().unwrap()..to.parse().unwrap()
-    });
     let cluster = shared().unwrap();
-    let found = objects(seeds.unwrap_or(SEEDS));
+    let found = objects(seeds(SEEDS));
     assert!(found.len() > 20, "only {} objects", found.len());
     let mut refused = Vec::new();
     let all: Vec<(&String, &u64)> = found.iter().collect();

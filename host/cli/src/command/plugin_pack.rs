@@ -9,6 +9,7 @@ use crate::exit::Failed;
 use crate::inputs;
 use crate::output::{self, Color};
 use crate::plugins;
+use crate::unpack;
 use anyhow::Context;
 use boson_controllers::plugins::{Packing, pack, parts};
 use boson_document::{Tree, json};
@@ -17,8 +18,6 @@ use boson_pipeline::{Diagnostic, Stage, packed, yaml};
 use boson_sandbox::{Digest, Interfaces, Limits, Plugin, Sandbox, Source};
 use clap::Args;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Suffix of the name of a shadow plugin's ConfigMap.
@@ -236,23 +235,13 @@ pub fn text_of(file: Option<&Path>) -> anyhow::Result<Option<String>> {
 pub fn component(path: &Path) -> Result<Vec<u8>, Box<Diagnostic>> {
     let bytes = match plugins::content(path)? {
         Some(component) => component,
-        None => read(path).map_err(|error| {
+        None => unpack::bounded(path, packed::MAX_COMPONENT).map_err(|error| {
             let message = format!("'{}' cannot be read: {error}", path.display());
             Box::new(Diagnostic::error(codes::PLUGIN_PARTS_UNREADABLE, message).help("check the path"))
         })?,
     };
     // No operator would load it.
     too_large(bytes.len(), None).map_or(Ok(bytes), |error| Err(Box::new(error)))
-}
-
-/// The content of a file, cut after more than any component has.
-fn read(path: &Path) -> std::io::Result<Vec<u8>> {
-    let bound = u64::try_from(packed::MAX_COMPONENT)
-        .unwrap_or(u64::MAX)
-        .saturating_add(1);
-    let mut bytes = Vec::new();
-    File::open(path)?.take(bound).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 /// The interfaces of a component that can be used as a plugin.

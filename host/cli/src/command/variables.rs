@@ -333,7 +333,7 @@ impl Read {
         let passwords = done.variables.iter().filter(|one| one.kind == PASSWORD);
         let passwords = passwords.filter_map(|one| Some((one.name.clone(), done.values.get(&one.name)?.clone())));
         let mut secrets = self.secrets_of(&done.values);
-        secrets.add(Secrets::generated(&passwords.collect()));
+        secrets.add(self.without_plain(Secrets::generated(&passwords.collect())));
         secrets.except_names(&done.document);
         warnings.extend(secrets.scrub(reported, shown));
         if self.store_file.is_none() && self.store.changed() {
@@ -356,12 +356,17 @@ impl Read {
     /// The values that are given, stored, or generated so far.
     pub fn secrets(&self) -> Secrets {
         let mut known = self.secrets_of(&self.table.to_tree());
-        known.add(Secrets::generated(&self.store.to_tree()));
+        known.add(self.without_plain(Secrets::generated(&self.store.to_tree())));
         known
     }
 
     fn secrets_of(&self, values: &Tree) -> Secrets {
-        Secrets::of(values).except(self.plain.iter().map(String::as_str))
+        self.without_plain(Secrets::of(values))
+    }
+
+    /// Without the words that were given on the command line.
+    fn without_plain(&self, secrets: Secrets) -> Secrets {
+        secrets.except(self.plain.iter().map(String::as_str))
     }
 
     /// The manifest with its values, all of which are in the store.

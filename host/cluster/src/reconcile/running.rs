@@ -2,6 +2,7 @@
 
 use super::backoff::Backoff;
 use super::spawned::Spawned;
+use super::watches;
 use crate::client::{ANSWER, Cluster, Error, Kind, Outage, api};
 use crate::metrics::{Metrics, Outcome, Reconcile};
 use crate::namespaces::Scope;
@@ -103,16 +104,7 @@ impl Running {
         C: Send + Sync + 'static,
         F: Future<Output = Result<Action, Error>> + Send + 'static,
     {
-        let objects = store.clone();
-        let all = self.scope.changes.follow().flat_map(move |()| {
-            let all: Vec<_> = objects
-                .state()
-                .iter()
-                .map(|object| Ok(ObjectRef::from_obj(&**object)))
-                .collect();
-            stream::iter(all)
-        });
-        let queue = stream::select(queue, all);
+        let queue = stream::select(queue, watches::all(&self.scope.changes, store.clone()));
         self.ready_when_listed::<K>(name, namespace);
         let (shared, policy) = (self.clone(), self.clone());
         let runs = controller::applier(

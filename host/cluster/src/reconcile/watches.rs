@@ -10,6 +10,7 @@
 //! Lists are rare: one at the beginning, and one when a watch was interrupted for longer than the API server keeps
 //! events.
 
+use crate::changes::Changes;
 use crate::client::{Kind, WatchBackoff, api};
 use futures::stream::{self, BoxStream, Stream, StreamExt};
 use k8s_openapi::NamespaceResourceScope;
@@ -144,6 +145,14 @@ fn foreign<K: Kind + Send + Sync + 'static, O: Send + 'static>(
         Event::Init | Event::InitApply(_) => Vec::new(),
         Event::InitDone => known(&store).into_iter().collect(),
     })
+}
+
+/// Requeues all objects at once, and each time that something else changes that concerns all of them.
+pub fn all<K: Kind + Send + Sync + 'static>(
+    changes: &Changes,
+    store: Store<K>,
+) -> impl Stream<Item = Requeued<K>> + Send + use<K> {
+    changes.follow().flat_map(move |()| stream::iter(known(&store)).map(Ok))
 }
 
 /// Those in this namespace. Others belong to another controller; they are not in this store, and would count as

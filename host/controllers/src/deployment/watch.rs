@@ -29,7 +29,8 @@ pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Opti
     let concurrency = running.concurrency;
     let (store, objects) = objects(&context, &namespace);
     let touched = touched(&context, &namespace, store.clone());
-    let all = on_plugin_change(&context, store.clone());
+    // Each reconcile resolves which plugins it uses.
+    let all = watches::all(&context.plugins.changes, store.clone());
     let others = stream::select(others(&context, &namespace), all);
     let queue = stream::select(stream::select(objects, touched), others);
     let forgetting = context.clone();
@@ -100,15 +101,6 @@ fn pulling(context: &Context, namespace: Option<String>, source: &Source) -> Vec
         context.memory.schedule.retry(&(namespace, user.name.clone()));
     }
     users
-}
-
-/// All deployments, each time that the plugins change: each reconcile resolves which plugins it uses.
-fn on_plugin_change(context: &Context, store: Store<BoshDeployment>) -> impl Stream<Item = Requeued> + Send + use<> {
-    context.plugins.changes.follow().flat_map(move |()| {
-        let all = store.state();
-        let all: Vec<Requeued> = all.iter().map(|object| Ok(ObjectRef::from_obj(&**object))).collect();
-        stream::iter(all)
-    })
 }
 
 /// The deployments that own the object or refer to it.

@@ -32,20 +32,20 @@ fn plain(place: &Place, objects: &[Tree]) -> Option<Place> {
             && name(object) == called
     };
     let object = objects.iter().find(is_it)?;
-    if kind == "QuarksSecret" {
-        // The Secret with the value. Its content has no place.
-        let secret = object.get("spec").and_then(|spec| spec.str("secretName"));
-        return Some(Place {
-            document: Some(format!("Secret/{}", secret.unwrap_or(called))),
-            ..Place::default()
-        });
-    }
     let made = match kind {
         "QuarksStatefulSet" => stateful_set::stateful_sets(object, FIRST_VERSION)
             .ok()?
             .into_iter()
             .next()?,
         "QuarksJob" => job::job(object, called, job::Run::Later),
+        "QuarksSecret" => {
+            // The Secret with the value. Its content has no place.
+            let secret = object.get("spec").and_then(|spec| spec.str("secretName"));
+            return Some(Place {
+                document: Some(format!("Secret/{}", secret.unwrap_or(called))),
+                ..Place::default()
+            });
+        }
         _ => return None,
     };
     let pointer = place.pointer.as_deref();
