@@ -146,7 +146,9 @@ fn consume(it: &mut Installed) -> Result<()> {
         "deployment/missing",
         "statefulset/store",
         "daemonset/agent",
+        // Its controller may have deleted it already.
         "pod/agent",
+        "--ignore-not-found",
         "--wait=false",
     ])?;
     it.apply_all(&[config_map("more", "ops", "[]")])

@@ -2,12 +2,15 @@
 
 use crate::operator_process::{OperatorProcess, Tenant, is, small_release_with};
 use crate::rollout::{Found, found};
-use boson_tests::PATIENCE;
+use boson_tests::cluster::shared;
+use boson_tests::{PATIENCE, host};
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 use std::time::{Duration, Instant};
+use tempfile::TempDir;
 
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 
@@ -69,7 +72,7 @@ instance_groups:
 
 /// One template is the same for all instances, the other one differs for the instance with index 1. No template uses
 /// `app.unused`.
-fn release(operator: &OperatorProcess) {
+fn release(operator: &OperatorProcess) -> TempDir {
     let scratch = tempfile::tempdir().unwrap();
     let text = "<%= p('app.port') if spec.index == 1 %>";
     small_release_with(scratch.path(), ["second.erb", "config/second", text]);
@@ -79,6 +82,43 @@ fn release(operator: &OperatorProcess) {
     fs::write(spec, properties).unwrap();
     let name = "demo:ubuntu-jammy-1.1-1";
     operator.registry.push_release(name, scratch.path()).unwrap();
+    scratch
+}
+
+/// The instances that `host diff` says this manifest would restart, in the form of [`deployed`].
+fn announced(tenant: &Tenant, release: &Path, group: &Group) -> BTreeSet<String> {
+    let scratch = tempfile::tempdir().unwrap();
+    fs::write(scratch.path().join("manifest.yml"), group.manifest()).unwrap();
+    let kubeconfig = shared().unwrap().kubeconfig().display().to_string();
+    let release = release.display().to_string();
+    let arguments = [
+        "diff",
+        "manifest.yml",
+        "--deployment",
+        "d",
+        "--json",
+        "--namespace",
+        &tenant.namespace,
+        "--kubeconfig",
+        &kubeconfig,
+        "--release",
+        &release,
+    ];
+    let ran = host(scratch.path(), arguments).unwrap();
+    assert!([0, 2].contains(&ran.code), "{}", ran.stderr);
+    let differences: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let instances = differences["instances"].as_array().unwrap().iter();
+    let zones: Vec<&str> = group.zones.split(", ").collect();
+    let place = |one: &Value| {
+        let index = usize::try_from(one["index"].as_u64().unwrap()).unwrap();
+        let zone = one["az"]
+            .as_str()
+            .map(|az| zones.iter().position(|zone| *zone == az).unwrap());
+        zone.map_or(format!("d-web-{index}"), |zone| {
+            format!("d-web-z{zone}-{}", index / zones.len())
+        })
+    };
+    instances.filter(|one| one["action"] == "restart").map(place).collect()
 }
 
 /// Waits until a manifest is applied and all pods are ready. Returns their UIDs by the zone and ordinal of the pod.
@@ -122,7 +162,7 @@ fn restarted(before: &[(String, String)], after: &[(String, String)]) -> BTreeSe
 }
 
 /// `second`: the pod of the instance with index 1.
-async fn each_change(tenant: &Tenant, zones: &'static str, disk: u32, second: &str) {
+async fn each_change(tenant: &Tenant, release: &Path, zones: &'static str, disk: u32, second: &str) {
     let first = Group {
         zones,
         instances: 3,
@@ -154,6 +194,8 @@ async fn each_change(tenant: &Tenant, zones: &'static str, disk: u32, second: &s
     ];
     let mut before = deployed(tenant, &first).await;
     for (what, group) in nothing {
+        let announced = announced(tenant, release, &group);
+        assert_eq!(announced, BTreeSet::new(), "{what}, {zones}, {disk}");
         let after = deployed(tenant, &group).await;
         assert_eq!(restarted(&before, &after), BTreeSet::new(), "{what}, {zones}, {disk}");
         before = after;
@@ -181,8 +223,14 @@ async fn each_change(tenant: &Tenant, zones: &'static str, disk: u32, second: &s
             all,
         ),
     ] {
+        let announced = announced(tenant, release, &group);
         let after = deployed(tenant, &group).await;
-        assert_eq!(restarted(&before, &after), expected, "{what}, {zones}, {disk}");
+        let restarted = restarted(&before, &after);
+        assert_eq!(
+            (&restarted, &announced),
+            (&expected, &expected),
+            "{what}, {zones}, {disk}"
+        );
         before = after;
     }
 }
@@ -190,7 +238,8 @@ async fn each_change(tenant: &Tenant, zones: &'static str, disk: u32, second: &s
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_restarts_only_instances_whose_files_or_pods_differ() {
     let operator = OperatorProcess::set("restarts", false, &[]).await;
-    release(&operator);
+    let release = release(&operator);
+    let release = release.path();
     let cases = [
         ("one", "", 0, "d-web-1"),
         ("one-disk", "", 10, "d-web-1"),
@@ -199,7 +248,7 @@ async fn a_change_restarts_only_instances_whose_files_or_pods_differ() {
     ];
     let cases = cases.map(|(name, zones, disk, second)| {
         let tenant = operator.tenant(name);
-        async move { each_change(&tenant, zones, disk, second).await }
+        async move { each_change(&tenant, release, zones, disk, second).await }
     });
     futures::future::join_all(cases).await;
 }
@@ -241,12 +290,12 @@ async fn a_serial_group_is_updated_when_the_group_before_it_is_done() {
     let until = async |what: &str, holds: &dyn Fn(&Found, &[Value; 2]) -> bool| {
         let began = Instant::now();
         loop {
-            let pods = found(&tenant).await;
             let status = async |name: &str| {
                 let set = tenant.get(OURS, "QuarksStatefulSet", name).await.unwrap_or_default();
                 set["status"].clone()
             };
             let both = [status("d-db").await, status("d-web").await];
+            let pods = found(&tenant).await;
             if holds(&pods, &both) {
                 return pods;
             }
@@ -301,7 +350,6 @@ async fn pause_and_resume(tenant: &Tenant, disk: u32) {
     let until = async |reason: &str, updated: i64| {
         let began = Instant::now();
         loop {
-            let pods = found(tenant).await;
             let status = async |kind: &str, name: &str| {
                 let object = tenant.get(OURS, kind, name).await.unwrap_or_default();
                 object["status"].clone()
@@ -310,6 +358,8 @@ async fn pause_and_resume(tenant: &Tenant, disk: u32) {
                 status("BOSHDeployment", "d").await,
                 status("QuarksStatefulSet", "d-web").await,
             );
+            // The pods of this status or a later one.
+            let pods = found(tenant).await;
             let mut conditions = deployment["conditions"].as_array().into_iter().flatten();
             let progressing = conditions.find(|one| one["type"] == "Progressing");
             let is_reported = progressing.is_some_and(|one| one["reason"] == reason);
