@@ -2,13 +2,16 @@
 
 use super::digest::Digest;
 use crate::instance_revisions::{self, ByInstance};
+use crate::pod_problems;
 use boson_cluster::client::{AnyObject, Error};
 use boson_manifest::labels;
 use k8s_openapi::api::apps::v1::StatefulSet;
+use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 /// Annotation: digest of the template of the StatefulSet, without the number of pods.
 pub(super) const TEMPLATE: &str = "quarks.cloudfoundry.org/template-digest";
@@ -37,6 +40,11 @@ impl Live {
         let sets = objects.iter().map(AnyObject::typed).collect::<Result<_, _>>()?;
         Ok(Self { objects, sets })
     }
+
+    /// Whether there is a StatefulSet of that name.
+    pub fn has(&self, object: &Value) -> bool {
+        self.objects.iter().any(|one| one.name() == object.name())
+    }
 }
 
 /// The version that a StatefulSet is of.
@@ -60,9 +68,9 @@ pub(super) fn revisions(metadata: &ObjectMeta) -> Option<ByInstance> {
     instance_revisions::read(metadata.annotations.as_ref()?.get(labels::INSTANCE_REVISIONS)?)
 }
 
-/// Whether instances of it are yet to be started.
+/// Whether instances of it are yet to be started, or were handed over.
 pub(super) fn is_incomplete(set: &StatefulSet) -> bool {
-    set.annotations().contains_key(INCOMPLETE)
+    set.annotations().contains_key(INCOMPLETE) || first_ordinal(set).is_some()
 }
 
 /// Whether its pods have claims.
@@ -93,6 +101,39 @@ pub(super) fn has_old_pods(set: &StatefulSet) -> bool {
     status.is_some_and(|status| status.updated_replicas.unwrap_or(0) < status.replicas)
 }
 
+/// The name of its zone; empty without zones.
+pub(super) fn zone(set: &StatefulSet) -> &str {
+    set.labels().get(labels::AZ_NAME).map_or("", String::as_str)
+}
+
+/// In how many zones its version has a StatefulSet.
+pub(super) fn zones(set: &StatefulSet) -> usize {
+    let zones = set.annotations().get(labels::ZONES);
+    let zones: Option<Vec<String>> = zones.and_then(|text| serde_json::from_str(text).ok());
+    zones.map_or(1, |zones| zones.len())
+}
+
+/// The ordinal of its first pod, if that was ever set.
+pub(super) fn first_ordinal(set: &StatefulSet) -> Option<usize> {
+    let first = set.spec.as_ref()?.ordinals.as_ref()?.start.unwrap_or(0);
+    usize::try_from(first).ok()
+}
+
+/// The ordinals of the pods that it wants.
+pub(super) fn ordinals(set: &StatefulSet) -> Range<usize> {
+    let first = first_ordinal(set).unwrap_or(0);
+    first..first + usize::try_from(replicas(set)).unwrap_or(0)
+}
+
+/// Ordinals of its pods that are ready.
+pub(super) fn ready_ordinals<'p>(set: &StatefulSet, pods: &'p [Pod]) -> impl Iterator<Item = usize> + use<'p> {
+    let prefix = format!("{}-", set.name_any());
+    let ready = pods
+        .iter()
+        .filter(|pod| pod.metadata.deletion_timestamp.is_none() && pod_problems::is_ready(pod));
+    ready.filter_map(move |pod| pod.metadata.name.as_ref()?.strip_prefix(&prefix)?.parse().ok())
+}
+
 /// How many of its pods are ready.
 pub(super) fn ready_pods(set: &StatefulSet) -> i32 {
     set.status
@@ -101,8 +142,14 @@ pub(super) fn ready_pods(set: &StatefulSet) -> i32 {
         .unwrap_or(0)
 }
 
-/// How many instances of these StatefulSets are ready. Those of several versions are the same instances.
-pub(super) fn ready_instances(sets: &[StatefulSet]) -> i32 {
+/// How many instances of these StatefulSets are ready. Those of several versions are the same instances; `pods`: needed
+/// if a version has handed over some of them.
+pub(super) fn ready_instances(sets: &[StatefulSet], pods: Option<&[Pod]>) -> i32 {
+    if let Some(pods) = pods {
+        let of = |set| ready_ordinals(set, pods).map(move |ordinal| (zone(set), ordinal));
+        let ready: BTreeSet<(&str, usize)> = sets.iter().flat_map(of).collect();
+        return i32::try_from(ready.len()).unwrap_or(i32::MAX);
+    }
     let mut by_version: BTreeMap<Option<u32>, i32> = BTreeMap::new();
     for set in sets {
         let ready = by_version.entry(version(set)).or_default();

@@ -8,6 +8,7 @@ mod labelled;
 mod plan;
 mod rollout;
 mod status;
+mod superseded;
 mod versions;
 mod watch;
 
@@ -120,13 +121,13 @@ impl From<Box<Diagnostic>> for Failure {
 // === impl Counts ===
 
 impl Counts {
-    fn of(plan: &Plan, live: &[StatefulSet]) -> Self {
+    fn of(plan: &Plan, seen: &Seen) -> Self {
         let number = |count: usize| i32::try_from(count).unwrap_or(i32::MAX);
         let desired = number(plan.replicas);
         Self {
             desired,
             updated: desired.saturating_sub(number(plan.rollout.left)).max(0),
-            ready: inspect::ready_instances(live).min(desired),
+            ready: inspect::ready_instances(&seen.live.sets, seen.pods.as_deref()).min(desired),
         }
     }
 }
@@ -377,6 +378,9 @@ impl Context {
         for object in &plan.delete {
             self.cluster.delete_any(object).await?;
         }
+        for one in &plan.resize {
+            self.cluster.merge(MANAGER, &one.set, one.members()).await?;
+        }
         let disks = self.grow(Disks::of(&plan.wanted, &seen.claims)).await?;
         let removed = drift::remove(&self.cluster, MANAGER, &plan.excess).await?;
         for (old, new) in &plan.renew {
@@ -393,6 +397,7 @@ impl Context {
         let written = [&plan.apply, &plan.delete].iter().any(|some| !some.is_empty());
         Ok(Done {
             written: written
+                || !plan.resize.is_empty()
                 || !plan.renew.is_empty()
                 || !plan.replace.is_empty()
                 || !disks.raise.is_empty()
@@ -405,7 +410,7 @@ impl Context {
             problems: Vec::new(),
             missing: false,
             rollout: plan.rollout.clone(),
-            counts: Counts::of(plan, &seen.live.sets),
+            counts: Counts::of(plan, seen),
         })
     }
 

@@ -12,9 +12,12 @@
 //! back as it was.
 
 use super::digest::Digest;
-use super::inspect::{INCOMPLETE, Live, TEMPLATE, has_claims, has_old_pods, is_going, is_of_template, is_ready};
+use super::inspect::{
+    INCOMPLETE, Live, TEMPLATE, first_ordinal, has_claims, has_old_pods, is_going, is_of_template, is_ready,
+};
 use super::rollout::instances::{LiveZone, Wanted};
 use super::rollout::{self, Count, Decision, Hold, Instance, Rollout, Update};
+use super::superseded::{self, Generations, GivenBack, Resized, Returning, TakenOver};
 use super::versions::Versions;
 use super::{Failure, disks};
 use boson_api::QuarksStatefulSet;
@@ -54,6 +57,8 @@ pub(super) struct Plan {
     pub renew: Vec<(StatefulSet, Value)>,
     /// To delete.
     pub delete: Vec<Value>,
+    /// Those that hand instances over, or get them back.
+    pub resize: Vec<Resized>,
     /// Pods to delete, which their StatefulSets create again.
     pub replace: Vec<Pod>,
     /// How far the rollout is.
@@ -86,6 +91,13 @@ struct Group<'a> {
     seen: &'a Seen,
     pods: &'a [Pod],
     now: Timestamp,
+}
+
+/// What a new version takes over.
+#[derive(Default)]
+struct HandedOver {
+    rollout: Rollout,
+    zones: Vec<TakenOver>,
 }
 
 /// What is replaced in place.
@@ -138,44 +150,44 @@ pub(super) fn plan(
         pods: seen.pods.as_deref().unwrap_or_default(),
         now,
     };
-    let mut rollout = Rollout::default();
+    let mut taken = HandedOver::default();
     if takes_over {
         if seen.pods.is_none() {
             return Ok(None);
         }
-        rollout = group.hand_over(&mut wanted);
+        taken = group.hand_over(&mut wanted);
     }
     let mut plan = objects::plan(wanted.clone(), &live.objects);
-    let mut new_objects: Vec<Value> = plan.new_objects().cloned().collect();
-    // What has served is created again even now.
-    let is_withheld = set.spec.paused && Versions::recorded_ready(set) != Some(version) && !new_objects.is_empty();
-    if is_withheld {
-        plan.apply
-            .retain(|one| new_objects.iter().all(|new| new.name() != one.name()));
-        plan.delete.clear();
-        new_objects.clear();
+    let is_withheld = withhold(set, version, &mut plan);
+    if is_withheld && !takes_over {
+        taken.rollout = Rollout::paused(all);
+    }
+    let returning = returning(&wanted, &live.sets);
+    let mut resize = Vec::new();
+    if !returning.is_empty() {
+        if seen.pods.is_none() {
+            return Ok(None);
+        }
+        // They are written when they have their ordinals back.
+        let is_returning = |object: &Value| returning.iter().any(|one| is_named(one.set, object));
+        plan.apply.retain(|one| !is_returning(one));
+        plan.drifted.retain(|one| !is_returning(&one.wanted));
+        let given_back = group.give_back(&wanted, &returning);
+        resize = given_back.resize;
         if !takes_over {
-            rollout = Rollout::paused(all);
+            taken.rollout = given_back.rollout;
         }
     }
+    let new_objects: Vec<Value> = plan.apply.iter().filter(|one| !live.has(one)).cloned().collect();
     let is_current = |one: &&StatefulSet| plan.delete.iter().all(|old| !is_named(one, old));
     let current: Vec<&StatefulSet> = live.sets.iter().filter(is_current).collect();
     let mut renew = renewed(&mut plan.apply, &current);
-    let settled = plan.apply.is_empty() && renew.is_empty() && !is_withheld;
+    let settled = plan.apply.is_empty() && renew.is_empty() && returning.is_empty() && !is_withheld;
     let is_steady = settled && current.iter().all(|one| is_ready(one) && !is_going(one));
+    let outdated = outdated(&plan, &renew, &current, &live.sets);
     let mut replace = Vec::new();
-    let is_outdated = |name: &str| {
-        let is_drifted = plan.drifted.iter().any(|one| one.wanted.name() == Some(name));
-        let mut changed = plan.apply.iter().filter(|one| one.name() == Some(name));
-        renew.iter().any(|(old, _)| old.name_any() == name)
-            || changed.any(|one| is_drifted || replaces_pods(one, &live.sets))
-    };
-    let outdated: Vec<String> = current
-        .iter()
-        .map(|one| one.name_any())
-        .filter(|name| is_outdated(name))
-        .collect();
-    if !takes_over && (!outdated.is_empty() || current.iter().any(|one| has_old_pods(one))) {
+    let is_replaced = !outdated.is_empty() || current.iter().any(|one| has_old_pods(one));
+    if is_replaced && !takes_over && returning.is_empty() {
         if seen.pods.is_none() {
             return Ok(None);
         }
@@ -183,13 +195,29 @@ pub(super) fn plan(
         let is_held = |name: Option<&str>| in_place.held.iter().any(|held| Some(held.as_str()) == name);
         plan.apply.retain(|one| !is_held(one.name()));
         renew.retain(|(old, _)| !is_held(old.metadata.name.as_deref()));
-        (rollout, replace) = (in_place.rollout, in_place.pods);
+        (taken.rollout, replace) = (in_place.rollout, in_place.pods);
     }
-    let ready = is_steady && !rollout.is_underway();
+    let ready = is_steady && !taken.rollout.is_underway();
     let last = if ready { Some(version) } else { last };
+    let mut delete = plan.delete;
+    if !ready && !delete.is_empty() {
+        if seen.pods.is_none() {
+            return Ok(None);
+        }
+        let generations = Generations {
+            live: &live.sets,
+            pods: group.pods,
+            wanted: version,
+            last,
+            taken_over: &taken.zones,
+        };
+        let superseded = generations.superseded(delete);
+        delete = superseded.delete;
+        resize.extend(superseded.resize);
+    }
     Ok(Some(Plan {
         wanted,
-        rollout,
+        rollout: taken.rollout,
         replicas: all,
         replace,
         drifted: plan.drifted,
@@ -197,7 +225,8 @@ pub(super) fn plan(
         new_objects,
         apply: plan.apply,
         renew,
-        delete: superseded(plan.delete, version, last, ready),
+        delete,
+        resize,
         ready,
         versions: Versions::after(set, version, digest.text().into(), last),
     }))
@@ -227,10 +256,7 @@ impl Group<'_> {
 
     /// `limit`: instances at a time if the update block has no limit.
     fn decide(&self, wanted: &[Value], instances: &[Instance<'_>], limit: Count) -> Decision {
-        let annotations = wanted.first().and_then(|one| one.pointer("/metadata/annotations"));
-        let annotations = annotations.and_then(|all| serde_json::from_value(all.clone()).ok());
-        let update = Update::of(&annotations.unwrap_or_default(), limit);
-        let mut decision = rollout::decide(instances, &update, self.now);
+        let mut decision = rollout::decide(instances, &update(wanted, limit), self.now);
         if self.set.spec.paused {
             decision.hold(Hold::Paused);
         } else if !self.seen.before.is_empty() && !instances.iter().any(Instance::is_begun) {
@@ -249,21 +275,40 @@ impl Group<'_> {
     }
 
     /// Starts the next instances of a new version, by the replicas of its StatefulSets.
-    fn hand_over(&self, wanted: &mut [Value]) -> Rollout {
-        let (rollout, started) = {
-            let zones = self.zones(wanted);
-            let of_zones = zones.iter().map(|zone| zone.handed_over(self.pods));
-            let instances: Vec<Instance<'_>> = of_zones.flatten().collect();
-            let decision = self.decide(wanted, &instances, Count::Percent(100));
-            let starts = |(at, one): &(usize, &Instance<'_>)| !one.is_outdated() || decision.next.contains(at);
-            let mut started = vec![0_usize; zones.len()];
-            for (_, one) in instances.iter().enumerate().filter(starts) {
-                started
-                    .get_mut(one.zone_index)
-                    .into_iter()
-                    .for_each(|count| *count += 1);
+    fn hand_over(&self, wanted: &mut [Value]) -> HandedOver {
+        let zones = self.zones(wanted);
+        let of_zones = zones.iter().map(|zone| zone.handed_over(self.pods));
+        let instances: Vec<Instance<'_>> = of_zones.flatten().collect();
+        let mut decision = self.decide(wanted, &instances, Count::Percent(100));
+        let done = |zone: &LiveZone<'_>| {
+            let mut members = (0..).zip(&instances).filter(|(_, one)| one.zone_index == zone.index);
+            // The older version loses its first instances, so one that is done after another one does not count yet.
+            members
+                .position(|(at, _)| !decision.done.contains(&at))
+                .unwrap_or(zone.replicas)
+        };
+        let done: Vec<usize> = zones.iter().map(done).collect();
+        let at_a_time = decision.at_a_time;
+        decision.limit(|at| {
+            let of_zone = |one: &Instance<'_>| Some(one.ordinal < done.get(one.zone_index)? + at_a_time);
+            instances.get(at).and_then(of_zone).unwrap_or(false)
+        });
+        let mut started = vec![0_usize; zones.len()];
+        for (at, one) in instances.iter().enumerate() {
+            if let Some(count) = started.get_mut(one.zone_index)
+                && (!one.is_outdated() || decision.next.contains(&at))
+            {
+                *count = one.ordinal + 1;
             }
-            (self.rollout(&decision, &instances, &zones), started)
+        }
+        let taken_over = zones.iter().zip(&done).map(|(zone, done)| TakenOver {
+            zone: zone.name.into(),
+            done: *done,
+            replicas: zone.replicas,
+        });
+        let handed_over = HandedOver {
+            zones: taken_over.collect(),
+            rollout: self.rollout(&decision, &instances, &zones),
         };
         for (object, count) in wanted.iter_mut().zip(started) {
             if count < replicas(object) {
@@ -273,7 +318,22 @@ impl Group<'_> {
                 }
             }
         }
-        rollout
+        handed_over
+    }
+
+    /// Gives instances back to a version that is wanted again.
+    fn give_back(&self, wanted: &[Value], returning: &[Returning<'_>]) -> GivenBack {
+        let instances = wanted.iter().map(replicas).sum();
+        let at_a_time = update(wanted, Count::Percent(100))
+            .max_in_flight
+            .among(instances)
+            .max(1);
+        let at_a_time = if self.set.spec.paused { 0 } else { at_a_time };
+        let is_wanted = |one: &&StatefulSet| wanted.iter().any(|wanted| is_named(one, wanted));
+        let all = self.seen.live.sets.iter().filter(is_wanted);
+        let mut given_back = superseded::give_back(returning, all, at_a_time, self.pods);
+        given_back.rollout.is_paused = self.set.spec.paused && given_back.rollout.is_underway();
+        given_back
     }
 
     /// Replaces pods. `outdated`: the StatefulSets that have another template than the wanted one.
@@ -304,6 +364,13 @@ impl Group<'_> {
     }
 }
 
+/// The update block. `limit`: instances at a time if it has no limit.
+fn update(wanted: &[Value], limit: Count) -> Update {
+    let annotations = wanted.first().and_then(|one| one.pointer("/metadata/annotations"));
+    let annotations = annotations.and_then(|all| serde_json::from_value(all.clone()).ok());
+    Update::of(&annotations.unwrap_or_default(), limit)
+}
+
 /// The number of pods of a StatefulSet that the conversion made.
 fn replicas(object: &Value) -> usize {
     let replicas = object.pointer("/spec/replicas").and_then(Value::as_u64);
@@ -324,13 +391,31 @@ pub(super) fn is_named(set: &StatefulSet, object: &Value) -> bool {
     set.metadata.name.as_deref() == object.name()
 }
 
-/// The versions to delete. The last ready version stays until the wanted one is ready, and so do removed zones of the
-/// wanted version.
-fn superseded(mut others: Vec<Value>, wanted: u32, last: Option<u32>, ready: bool) -> Vec<Value> {
-    let version = |one: &Value| one.annotation(labels::VERSION)?.parse::<u32>().ok();
-    let never_served = |one: &Value| version(one).is_some_and(|other| other != wanted && Some(other) != last);
-    others.retain(|one| ready || never_served(one));
-    others
+/// Takes out what a paused group must not begin: a new version. What has served is created again even then. Whether
+/// there was such.
+fn withhold(set: &QuarksStatefulSet, version: u32, plan: &mut objects::Plan) -> bool {
+    let is_withheld = set.spec.paused && Versions::recorded_ready(set) != Some(version) && !plan.new.is_empty();
+    if is_withheld {
+        let new: Vec<Value> = plan.new_objects().cloned().collect();
+        plan.apply.retain(|one| new.iter().all(|new| new.name() != one.name()));
+        plan.new.clear();
+        plan.delete.clear();
+    }
+    is_withheld
+}
+
+/// The wanted StatefulSets that handed instances over before.
+fn returning<'a>(wanted: &[Value], live: &'a [StatefulSet]) -> Vec<Returning<'a>> {
+    let one = |object: &Value| {
+        let set = live.iter().find(|one| is_named(one, object) && !is_going(one))?;
+        let is_complete = object.annotation(INCOMPLETE).is_none();
+        let first = first_ordinal(set)?;
+        (first > 0 || is_complete).then_some(Returning {
+            set,
+            all: is_complete.then(|| replicas(object)),
+        })
+    };
+    wanted.iter().filter_map(one).collect()
 }
 
 /// Takes StatefulSets out of `apply` that must be created again. One that is being deleted is waited for.
@@ -352,6 +437,22 @@ fn renewed(apply: &mut Vec<Value>, current: &[&StatefulSet]) -> Vec<(StatefulSet
         fits
     });
     renew
+}
+
+/// Names of the StatefulSets that have another pod template than the wanted one.
+fn outdated(
+    plan: &objects::Plan,
+    renew: &[(StatefulSet, Value)],
+    current: &[&StatefulSet],
+    live: &[StatefulSet],
+) -> Vec<String> {
+    let is_outdated = |name: &String| {
+        let is_drifted = plan.drifted.iter().any(|one| one.wanted.name() == Some(name));
+        let mut changed = plan.apply.iter().filter(|one| one.name() == Some(name));
+        renew.iter().any(|(old, _)| old.name_any() == *name)
+            || changed.any(|one| is_drifted || replaces_pods(one, live))
+    };
+    current.iter().map(|one| one.name_any()).filter(is_outdated).collect()
 }
 
 /// Whether this change of a StatefulSet that exists replaces its pods. A different number of pods replaces none.
@@ -404,5 +505,7 @@ fn fixed(stateful_set: &Value) -> String {
     objects::digest(&keys.iter().map(|key| json!([key, field(key)])).collect())
 }
 
+#[cfg(test)]
+mod handover_tests;
 #[cfg(test)]
 mod tests;

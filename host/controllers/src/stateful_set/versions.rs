@@ -4,7 +4,7 @@
 //! ready. So a number is never reused for another template, even after all StatefulSets were deleted.
 
 use super::digest::Digest;
-use super::inspect::{has_claims, is_going, is_incomplete, is_of_template, is_ready, version};
+use super::inspect::{has_claims, is_going, is_incomplete, is_of_template, is_ready, version, zones};
 use boson_api::QuarksStatefulSet;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use std::collections::BTreeMap;
@@ -84,7 +84,8 @@ impl Versions {
         }
         let recorded = Self::recorded_ready(set);
         let serves = |number: &u32, sets: &[&StatefulSet]| {
-            recorded == Some(*number) || sets.iter().all(|one| is_ready(one) && !is_incomplete(one))
+            let is_whole = sets.iter().all(|one| sets.len() >= zones(one) && !is_incomplete(one));
+            recorded == Some(*number) || is_whole && sets.iter().all(|one| is_ready(one))
         };
         let ready = versions.iter().rev().find(|(number, sets)| serves(number, sets));
         if let Some((number, _)) = ready {

@@ -3,7 +3,7 @@ use boson_cluster::client::Fault;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use std::collections::BTreeMap;
 
-fn set(image: &str, replicas: u32, claims: bool) -> QuarksStatefulSet {
+pub(super) fn set(image: &str, replicas: u32, claims: bool) -> QuarksStatefulSet {
     let claims = if claims {
         json!([{"metadata": {"name": "data"}}])
     } else {
@@ -19,7 +19,7 @@ fn set(image: &str, replicas: u32, claims: bool) -> QuarksStatefulSet {
     serde_json::from_value(set).unwrap()
 }
 
-fn owner() -> OwnerReference {
+pub(super) fn owner() -> OwnerReference {
     OwnerReference {
         uid: "u".into(),
         ..OwnerReference::default()
@@ -212,7 +212,7 @@ fn pods_with_claims_are_replaced_zone_by_zone_and_a_broken_zone_is_repaired() {
 }
 
 /// With an update block.
-fn updated(image: &str, replicas: u32, claims: bool) -> QuarksStatefulSet {
+pub(super) fn updated(image: &str, replicas: u32, claims: bool) -> QuarksStatefulSet {
     let mut set = set(image, replicas, claims);
     let update = [
         (labels::CANARIES, "1"),

@@ -2,7 +2,7 @@
 
 use super::{Instance, State, Updated};
 use crate::pod_problems::is_ready;
-use crate::stateful_set::inspect::{REVISION, is_going, is_observed, replicas, revisions};
+use crate::stateful_set::inspect::{REVISION, is_going, is_observed, ordinals, revisions};
 use boson_manifest::labels;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
@@ -47,7 +47,7 @@ impl<'a> LiveZone<'a> {
         let revision = |live: &StatefulSet| live.status.as_ref()?.update_revision.clone();
         let newest = live.filter(|live| is_observed(live)).and_then(revision);
         // Others are created with the new template, or deleted.
-        let count = live.map_or(self.replicas, |live| self.replicas.min(size(live)));
+        let count = live.map_or(self.replicas, |live| self.replicas.min(ordinals(live).end));
         let pods: Vec<Option<&Pod>> = (0..count).map(|ordinal| self.pod(ordinal, pods)).collect();
         let is_newest = |pod: &Pod| newest.is_some() && pod.labels().get(REVISION) == newest.as_ref();
         let template = live.and_then(|live| live.spec.as_ref()?.template.metadata.as_ref());
@@ -85,9 +85,9 @@ impl<'a> LiveZone<'a> {
 
     /// The instances of a zone that another version hands over. Those without a pod of this version are outdated.
     pub fn handed_over(&self, pods: &[Pod]) -> Vec<Instance<'a>> {
-        let started = self.live.map_or(0, size);
+        let started = self.live.map_or(0..0, ordinals);
         let state = |ordinal| match self.pod(ordinal, pods) {
-            _ if ordinal >= started => State::Outdated { is_ready: true },
+            _ if !started.contains(&ordinal) => State::Outdated { is_ready: true },
             Some(pod) => State::Updated(updated(pod, true)),
             None => State::Missing,
         };
@@ -174,10 +174,6 @@ fn updated(pod: &Pod, is_recent: bool) -> Updated {
         restarted: statuses().any(|status| status.restart_count > 0),
         is_recent,
     }
-}
-
-fn size(set: &StatefulSet) -> usize {
-    usize::try_from(replicas(set)).unwrap_or(0)
 }
 
 #[cfg(test)]

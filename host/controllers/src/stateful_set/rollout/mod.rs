@@ -71,6 +71,8 @@ pub(super) struct Instance<'z> {
 pub(super) struct Decision {
     /// Instances to update, as positions in the list.
     pub next: Vec<usize>,
+    /// Those that were updated, and are ready.
+    pub done: Vec<usize>,
     /// Those that were updated, and are waited for.
     pub awaited: Vec<usize>,
     /// Those that were not ready in time, while others wait for them.
@@ -79,6 +81,8 @@ pub(super) struct Decision {
     pub canary_failed: bool,
     /// Number of instances that are still to be updated, without `next`.
     pub left: usize,
+    /// How many instances of the present zone are updated at a time.
+    pub at_a_time: usize,
     /// When to decide again, if nothing else happens.
     pub again: Option<SignedDuration>,
     /// Why nothing begins.
@@ -171,10 +175,16 @@ impl Instance<'_> {
 // === impl Decision ===
 
 impl Decision {
+    /// Begins only those instances, by their positions.
+    pub fn limit(&mut self, is_free: impl Fn(usize) -> bool) {
+        self.left += self.next.len();
+        self.next.retain(|at| is_free(*at));
+        self.left -= self.next.len();
+    }
+
     /// Begins nothing.
     pub fn hold(&mut self, hold: Hold) {
-        self.left += self.next.len();
-        self.next.clear();
+        self.limit(|_| false);
         if self.left > 0 {
             self.hold = Some(hold);
         }
@@ -233,7 +243,10 @@ impl<'i> Zone<'i> {
                 }
             };
             match progress {
-                Progress::Done => continue,
+                Progress::Done => {
+                    decision.done.push(*at);
+                    continue;
+                }
                 Progress::Waits(time) => {
                     decision.awaited.push(*at);
                     decision.again = Some(decision.again.map_or(time, |again| again.min(time)));
@@ -248,9 +261,13 @@ impl<'i> Zone<'i> {
         unavailable
     }
 
+    /// How many instances are updated at a time.
+    fn at_a_time(&self, update: &Update) -> usize {
+        update.max_in_flight.among(self.touched.len()).max(1)
+    }
+
     /// The ready instances that may be updated, if `unavailable` ones are not available.
-    fn next(&self, update: &Update, unavailable: usize, decision: &Decision) -> Vec<usize> {
-        let most = update.max_in_flight.among(self.touched.len()).max(1);
+    fn next(&self, unavailable: usize, decision: &Decision) -> Vec<usize> {
         let ready = |one: &&(usize, &Instance<'_>)| one.1.state == State::Outdated { is_ready: true };
         let is_awaited = |one: &(usize, &Instance<'_>)| decision.awaited.contains(&one.0) || one.1.is_outdated();
         let members = if self.canaries().iter().any(is_awaited) {
@@ -258,7 +275,7 @@ impl<'i> Zone<'i> {
         } else {
             &self.members
         };
-        let free = most.saturating_sub(unavailable);
+        let free = decision.at_a_time.saturating_sub(unavailable);
         members.iter().filter(ready).take(free).map(|(at, _)| *at).collect()
     }
 }
@@ -366,8 +383,9 @@ pub(super) fn decide(instances: &[Instance<'_>], update: &Update, now: Timestamp
             .iter()
             .enumerate()
             .any(|(other, count)| other != at && *count > 0);
+        decision.at_a_time = zone.at_a_time(update);
         if !elsewhere {
-            next.extend(zone.next(update, unavailable.get(at).copied().unwrap_or(0), &decision));
+            next.extend(zone.next(unavailable.get(at).copied().unwrap_or(0), &decision));
         }
     }
     decision.left -= next.len();
