@@ -10,15 +10,28 @@ use boson_manifest::cloud;
 /// The lists that the director has in a cloud config.
 const CLOUD_LISTS: [&str; 5] = ["azs", "vm_types", "disk_types", "networks", "vm_extensions"];
 
-/// The lines in which two manifests differ, with their cloud configs and without values of properties. `None`: there is
-/// no deployment yet. The manifests have their ops files, and their placeholders.
-pub fn manifest(old: Option<&Tree>, new: &Tree) -> Vec<Line> {
-    let old = old.map_or_else(Tree::object, as_compared);
-    lines_of(&old, &as_compared(new))
+/// What is shown of properties.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Properties {
+    /// As `<redacted>`.
+    Redacted,
+    /// As they are.
+    Shown,
 }
 
-fn lines_of(old: &Tree, new: &Tree) -> Vec<Line> {
-    let (shown_old, shown_new) = (redacted(old), redacted(new));
+/// The lines in which two manifests differ, with their cloud configs. `None`: there is no deployment yet. The manifests
+/// have their ops files, and their placeholders.
+pub fn manifest(old: Option<&Tree>, new: &Tree, properties: Properties) -> Vec<Line> {
+    let old = old.map_or_else(Tree::object, as_compared);
+    lines_of(&old, &as_compared(new), properties)
+}
+
+fn lines_of(old: &Tree, new: &Tree, properties: Properties) -> Vec<Line> {
+    let shown = |manifest: &Tree| match properties {
+        Properties::Redacted => redacted(manifest),
+        Properties::Shown => manifest.clone(),
+    };
+    let (shown_old, shown_new) = (shown(old), shown(new));
     let pair = |value, shown| Shown { value, shown };
     let lines = changeset::lines(pair(old, &shown_old), pair(new, &shown_new), 0);
     lines::ordered(lines)
@@ -66,13 +79,34 @@ mod tests {
                 .map(|line| line.as_array().unwrap())
                 .map(|line| (line[0].as_str().unwrap(), line[1].as_str()))
                 .collect();
-            let lines = lines_of(old, new);
+            let lines = lines_of(old, new, Properties::Redacted);
             let found: Vec<(&str, Option<&str>)> = lines
                 .iter()
                 .map(|line| (line.text.as_str(), line.status.name()))
                 .collect();
             assert_eq!(found, wanted, "{} {}", json::to_text(old), json::to_text(new));
-            assert_eq!(lines_of(new, new), []);
+            assert_eq!(lines_of(new, new, Properties::Redacted), []);
         }
+    }
+
+    #[test]
+    fn values_of_properties_are_shown_if_they_are_asked_for() {
+        let group = |word: &str| {
+            let job = Tree::object()
+                .with("name", "app")
+                .with("properties", Tree::object().with("word", word));
+            let group = Tree::object().with("name", "web").with("jobs", Tree::Array(vec![job]));
+            Tree::object().with("instance_groups", Tree::Array(vec![group]))
+        };
+        let text = |properties| {
+            let lines = lines_of(&group("old"), &group("new"), properties);
+            let changed = lines.into_iter().filter(|line| line.status.name().is_some());
+            changed.map(|line| line.text.trim().to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            text(Properties::Redacted),
+            ["word: \"<redacted>\"", "word: \"<redacted>\""]
+        );
+        assert_eq!(text(Properties::Shown), ["word: old", "word: new"]);
     }
 }

@@ -13,7 +13,7 @@ mod variables;
 
 pub use instances::{Action, InstanceChange, Reason, Side};
 pub use lines::{Line, Status};
-pub use manifest::manifest;
+pub use manifest::{Properties, manifest};
 pub use variables::VariableChange;
 
 use crate::changes::{Change, changes};

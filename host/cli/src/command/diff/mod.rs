@@ -11,7 +11,7 @@ use crate::output::{self, Color};
 use boson_cluster::client::Cluster;
 use boson_controllers::applied::Applied;
 use boson_document::json;
-use boson_pipeline::deployment_diff::{self, Effects, Line, Side};
+use boson_pipeline::deployment_diff::{self, Effects, Line, Properties, Side};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,7 +20,8 @@ const EXAMPLES: &str = "\
 The deployment is compared with --deployment, the manifest that the operator has stored in the cluster, or with --against, another manifest. \
 The result has four parts: the manifest as `bosh deploy` shows it before it asks for confirmation; the instances that are created, restarted \
 and deleted, in that order, each with the files and the members of its pod that differ; the variables whose values are generated, and those \
-that are removed; the objects that differ. Values of properties are shown as `<redacted>`, as BOSH does; other values of the manifest are shown.
+that are removed; the objects that differ. Values of properties are shown as `<redacted>`, as BOSH does, unless --no-redact is given; other values \
+of the manifest are shown.
 
 Both sides are converted with the same plugins, links and values of variables, so a new value of a variable is not a difference. --against-release \
 and --against-cloud-config are for the other side only; it uses the releases and cloud configs of the command line if these are not given. Ops files \
@@ -62,6 +63,9 @@ pub struct DiffArguments {
     /// A cloud config of the manifest of --against
     #[arg(long, value_name = "FILE", requires = "against")]
     against_cloud_config: Vec<PathBuf>,
+    /// Show values of properties of the manifest. Values of variables are not shown
+    #[arg(long)]
+    no_redact: bool,
     /// The form of the result
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -162,10 +166,10 @@ impl DiffArguments {
 // === impl Differences ===
 
 impl Differences {
-    fn of(old: Option<&Done>, new: &Done) -> Self {
+    fn of(old: Option<&Done>, new: &Done, properties: Properties) -> Self {
         let (before, after) = (old.map_or_else(Side::default, side), side(new));
         Self {
-            manifest: deployment_diff::manifest(old.map(|old| &old.manifest), &new.manifest),
+            manifest: deployment_diff::manifest(old.map(|old| &old.manifest), &new.manifest, properties),
             effects: Effects::of(before, after),
         }
     }
@@ -183,10 +187,15 @@ fn side(done: &Done) -> Side<'_> {
 }
 
 pub fn run(arguments: &DiffArguments, color: Color) -> Result<(), Failed> {
+    let properties = if arguments.no_redact {
+        Properties::Shown
+    } else {
+        Properties::Redacted
+    };
     let sides = arguments.sides()?;
     if arguments.format == Format::Bosh {
         let old = sides.old.map(|old| convert::merged(&old, color)).transpose()?;
-        let lines = deployment_diff::manifest(old.as_ref(), &convert::merged(&sides.new, color)?);
+        let lines = deployment_diff::manifest(old.as_ref(), &convert::merged(&sides.new, color)?, properties);
         output::print(&text::of_lines(&lines, false))?;
         return ended(lines.is_empty());
     }
@@ -196,7 +205,7 @@ pub fn run(arguments: &DiffArguments, color: Color) -> Result<(), Failed> {
         .as_ref()
         .map_or(Kept::InMemory, |old| Kept::Given(old.values.clone()));
     let new = convert(&sides.new, kept)?;
-    let differences = Differences::of(old.as_ref(), &new);
+    let differences = Differences::of(old.as_ref(), &new, properties);
     let text = if arguments.json {
         json::to_lines(&tree::of(&new.deployment, &differences))
     } else {
