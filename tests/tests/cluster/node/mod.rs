@@ -14,5 +14,6 @@ mod outputs;
 mod page;
 mod plugins_in_pods;
 mod pods;
+mod requests;
 mod running;
 mod unready;
