@@ -165,6 +165,9 @@ impl Filter {
     }
 }
 
+/// In place of an entry of a filter that is no string: no name is equal to it, but the filter has a requirement.
+const NOTHING: &str = "\0";
+
 struct Reader<'r, 'a> {
     filter: Option<&'a Tree>,
     place: Place,
@@ -214,28 +217,42 @@ impl<'a> Reader<'_, 'a> {
 
     fn strings(&mut self, key: &str) -> HashSet<String> {
         let listed = self.list(key).iter();
-        // An entry of another type matches no group in BOSH, but the filter still has a requirement.
-        listed.map(|item| item.as_str().unwrap_or("\0").to_string()).collect()
+        listed
+            .map(|item| item.as_str().unwrap_or(NOTHING).to_string())
+            .collect()
+    }
+
+    /// The text of a member; empty if it is missing. BOSH takes numbers, but no name is equal to one.
+    fn text(&mut self, item: &'a Tree, key: &str, place: &Place) -> Option<&'a str> {
+        match item.get(key) {
+            None => Some(""),
+            Some(Tree::String(text)) => Some(text),
+            Some(Tree::Number(_)) => Some(NOTHING),
+            Some(other) => {
+                self.error(Type::String.mismatch(key, other), place.at(key));
+                None
+            }
+        }
     }
 
     fn jobs(&mut self) -> HashSet<(String, String)> {
         let mut jobs = HashSet::new();
         for (index, item) in self.list("jobs").iter().enumerate() {
-            match (item.str("name"), item.str("release")) {
-                (Some(name), Some(release)) if !name.is_empty() && !release.is_empty() => {
-                    jobs.insert((name.into(), release.into()));
-                }
-                (name, release) => {
-                    let given = [("name", name), ("release", release)]
-                        .map(|(key, text)| text.map(|text| format!("{key:?} => {text:?}")));
-                    let given = given.into_iter().flatten().collect::<Vec<_>>().join(", ");
-                    let message = format!(
-                        "Job {{{given}}} in deployment config's {} section must have both name and release.",
-                        self.kind.name()
-                    );
-                    self.error(message, self.place.at("jobs").at(index));
-                }
+            let place = self.place.at("jobs").at(index);
+            let texts = (self.text(item, "name", &place), self.text(item, "release", &place));
+            let (Some(name), Some(release)) = texts else { continue };
+            if !name.is_empty() && !release.is_empty() {
+                jobs.insert((name.into(), release.into()));
+                continue;
             }
+            let given = ["name", "release"].map(|key| Some(format!("{key:?} => {:?}", item.str(key)?)));
+            let given: Vec<String> = given.into_iter().flatten().collect();
+            let message = format!(
+                "Job {{{}}} in deployment config's {} section must have both name and release.",
+                given.join(", "),
+                self.kind.name()
+            );
+            self.error(message, place);
         }
         jobs
     }
@@ -243,17 +260,17 @@ impl<'a> Reader<'_, 'a> {
     fn systems(&mut self) -> HashSet<String> {
         let mut systems = HashSet::new();
         for (index, item) in self.list("stemcell").iter().enumerate() {
-            match item.str("os").filter(|os| !os.is_empty()) {
-                Some(os) => {
-                    systems.insert(os.into());
-                }
-                None => {
+            let place = self.place.at("stemcell").at(index);
+            match self.text(item, "os", &place) {
+                None => {}
+                Some("") => {
                     let message = format!(
                         "Stemcell {{}} in deployment config's {} section must have an os name.",
                         self.kind.name()
                     );
-                    self.error(message, self.place.at("stemcell").at(index));
+                    self.error(message, place);
                 }
+                Some(os) => drop(systems.insert(os.into())),
             }
         }
         systems
@@ -337,6 +354,8 @@ mod tests {
                 false,
             ),
             (r#"{"include": {"instance_groups": [7]}}"#, false),
+            (r#"{"include": {"jobs": [{"name": 7, "release": "web"}]}}"#, false),
+            (r#"{"exclude": {"stemcell": [{"os": 7}]}}"#, true),
         ] {
             assert_eq!(read(addon), (expected, Vec::new()), "{addon}");
         }
@@ -359,6 +378,11 @@ mod tests {
                 r#"{"include": {"jobs": [{"name": "a"}]}}"#,
                 r#"Job {"name" => "a"} in deployment config's include section must have both name and release."#,
                 "/include/jobs/0",
+            ),
+            (
+                r#"{"include": {"jobs": [{"name": true, "release": "web"}]}}"#,
+                "Property 'name' value (true) did not match the required type 'String'",
+                "/include/jobs/0/name",
             ),
             (
                 r#"{"include": {"stemcell": [{}]}}"#,
