@@ -19,7 +19,7 @@ use super::rollout::instances::{LiveZone, Wanted};
 use super::rollout::{self, Count, Decision, Hold, Instance, Rollout, Update};
 use super::superseded::{self, Generations, GivenBack, Resized, Returning, TakenOver};
 use super::versions::Versions;
-use super::{Failure, disks};
+use super::{Failure, INVALID, Trouble, disks};
 use boson_api::QuarksStatefulSet;
 use boson_cluster::client::{AnyObject, Error};
 use boson_cluster::objects;
@@ -113,7 +113,7 @@ struct InPlace {
 /// `owner`: the reference to the QuarksStatefulSet. None: the decision needs the pods.
 ///
 /// # Errors
-/// The template is missing, or the zones are invalid.
+/// The template is missing or has ordinals, or the zones are invalid.
 pub(super) fn plan(
     set: &QuarksStatefulSet,
     seen: &Seen,
@@ -121,6 +121,13 @@ pub(super) fn plan(
     now: Timestamp,
 ) -> Result<Option<Plan>, Failure> {
     let live = &seen.live;
+    let inner = set.spec.template.get("spec");
+    let ordinals = inner.and_then(|inner| inner.get("ordinals"));
+    if ordinals.is_some_and(|ordinals| !ordinals.is_null()) {
+        let message = "spec.template.spec.ordinals cannot be set: instances have numbers from 0, and versions hand them \
+                       over by this member";
+        return Err(Failure::Trouble(Trouble(INVALID, message.into())));
+    }
     let (tree, digest) = (tree(set)?, Digest::of(&set.spec));
     let claimed = live
         .sets

@@ -102,6 +102,18 @@ fn each_is_owned_and_one_that_is_unreadable_is_a_defect() {
 }
 
 #[test]
+fn ordinals_are_not_the_users() {
+    let mut set = set("i:1", 1, false);
+    set.spec.template["spec"]["ordinals"] = json!({"start": 5});
+    let seen = Seen::default();
+    let Err(Failure::Trouble(Trouble(reason, message))) = plan(&set, &seen, &owner(), Timestamp::UNIX_EPOCH) else {
+        panic!("it is taken")
+    };
+    assert_eq!(reason, INVALID);
+    assert!(message.contains("spec.template.spec.ordinals"), "{message}");
+}
+
+#[test]
 fn each_zone_has_one_and_ready_pods_make_it_ready() {
     let first = of(&set("i:1", 2, false), &[]);
     assert_eq!(names(&first.apply), ["d-g-z0-v1", "d-g-z1-v1"]);
