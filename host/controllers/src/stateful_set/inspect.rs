@@ -73,6 +73,11 @@ pub(super) fn is_incomplete(set: &StatefulSet) -> bool {
     set.annotations().contains_key(INCOMPLETE) || first_ordinal(set).is_some()
 }
 
+/// Whether both have the same name.
+pub(super) fn is_named(set: &StatefulSet, object: &Value) -> bool {
+    set.metadata.name.as_deref() == object.name()
+}
+
 /// Whether its pods have claims.
 pub(super) fn has_claims(set: &StatefulSet) -> bool {
     let spec = set.spec.as_ref();
@@ -125,13 +130,16 @@ pub(super) fn ordinals(set: &StatefulSet) -> Range<usize> {
     first..first + usize::try_from(replicas(set)).unwrap_or(0)
 }
 
-/// Ordinals of its pods that are ready.
+/// Ordinals of its pods that are ready, without pods that it is about to delete.
 pub(super) fn ready_ordinals<'p>(set: &StatefulSet, pods: &'p [Pod]) -> impl Iterator<Item = usize> + use<'p> {
-    let prefix = format!("{}-", set.name_any());
+    let (prefix, wanted) = (format!("{}-", set.name_any()), ordinals(set));
     let ready = pods
         .iter()
         .filter(|pod| pod.metadata.deletion_timestamp.is_none() && pod_problems::is_ready(pod));
-    ready.filter_map(move |pod| pod.metadata.name.as_ref()?.strip_prefix(&prefix)?.parse().ok())
+    let ordinal = move |pod: &Pod| pod.metadata.name.as_ref()?.strip_prefix(&prefix)?.parse().ok();
+    ready
+        .filter_map(ordinal)
+        .filter(move |ordinal| wanted.contains(ordinal))
 }
 
 /// How many of its pods are ready.

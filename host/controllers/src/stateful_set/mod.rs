@@ -311,7 +311,7 @@ impl Context {
         if done.ready {
             return Ok(done);
         }
-        let is_wanted = |one: &&StatefulSet| plan.wanted.iter().any(|wanted| plan::is_named(one, wanted));
+        let is_wanted = |one: &&StatefulSet| plan.wanted.iter().any(|wanted| inspect::is_named(one, wanted));
         let newest: Vec<&StatefulSet> = live.iter().filter(is_wanted).collect();
         let explanation = self.explain(&newest, namespace).await?;
         Ok(Done {

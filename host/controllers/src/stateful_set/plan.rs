@@ -13,11 +13,11 @@
 
 use super::digest::Digest;
 use super::inspect::{
-    INCOMPLETE, Live, TEMPLATE, first_ordinal, has_claims, has_old_pods, is_going, is_of_template, is_ready,
+    INCOMPLETE, Live, TEMPLATE, first_ordinal, has_claims, has_old_pods, is_going, is_named, is_of_template, is_ready,
 };
 use super::rollout::instances::{LiveZone, Wanted};
-use super::rollout::{self, Count, Decision, Hold, Instance, Rollout, Update};
-use super::superseded::{self, Generations, GivenBack, Resized, Returning, TakenOver};
+use super::rollout::{self, Count, Decision, Hold, Instance, Rollout, State, Update};
+use super::superseded::{self, Generations, GivenBack, Pace, Resized, Returning, TakenOver};
 use super::versions::Versions;
 use super::{Failure, INVALID, Trouble, disks};
 use boson_api::QuarksStatefulSet;
@@ -98,6 +98,8 @@ struct Group<'a> {
 struct HandedOver {
     rollout: Rollout,
     zones: Vec<TakenOver>,
+    /// Pods of an earlier template that are not ready, to delete.
+    pods: Vec<Pod>,
 }
 
 /// What is replaced in place.
@@ -179,6 +181,7 @@ pub(super) fn plan(
         let is_returning = |object: &Value| returning.iter().any(|one| is_named(one.set, object));
         plan.apply.retain(|one| !is_returning(one));
         plan.drifted.retain(|one| !is_returning(&one.wanted));
+        plan.excess.retain(|one| !is_returning(&one.live));
         let given_back = group.give_back(&wanted, &returning);
         resize = given_back.resize;
         if !takes_over {
@@ -192,7 +195,7 @@ pub(super) fn plan(
     let settled = plan.apply.is_empty() && renew.is_empty() && returning.is_empty() && !is_withheld;
     let is_steady = settled && current.iter().all(|one| is_ready(one) && !is_going(one));
     let outdated = outdated(&plan, &renew, &current, &live.sets);
-    let mut replace = Vec::new();
+    let mut replace = std::mem::take(&mut taken.pods);
     let is_replaced = !outdated.is_empty() || current.iter().any(|one| has_old_pods(one));
     if is_replaced && !takes_over && returning.is_empty() {
         if seen.pods.is_none() {
@@ -302,18 +305,20 @@ impl Group<'_> {
         });
         let mut started = vec![0_usize; zones.len()];
         for (at, one) in instances.iter().enumerate() {
-            if let Some(count) = started.get_mut(one.zone_index)
-                && (!one.is_outdated() || decision.next.contains(&at))
-            {
+            let is_started = one.state != State::Outdated { is_ready: true } || decision.next.contains(&at);
+            if let Some(count) = started.get_mut(one.zone_index).filter(|_| is_started) {
                 *count = one.ordinal + 1;
             }
         }
+        let next = decision.next.iter().filter_map(|at| instances.get(*at));
+        let old = next.filter_map(|one| zones.get(one.zone_index)?.pod(one.ordinal, self.pods));
         let taken_over = zones.iter().zip(&done).map(|(zone, done)| TakenOver {
             zone: zone.name.into(),
             done: *done,
             replicas: zone.replicas,
         });
         let handed_over = HandedOver {
+            pods: old.cloned().collect(),
             zones: taken_over.collect(),
             rollout: self.rollout(&decision, &instances, &zones),
         };
@@ -330,15 +335,20 @@ impl Group<'_> {
 
     /// Gives instances back to a version that is wanted again.
     fn give_back(&self, wanted: &[Value], returning: &[Returning<'_>]) -> GivenBack {
+        let update = update(wanted, Count::Percent(100));
         let instances = wanted.iter().map(replicas).sum();
-        let at_a_time = update(wanted, Count::Percent(100))
-            .max_in_flight
-            .among(instances)
-            .max(1);
-        let at_a_time = if self.set.spec.paused { 0 } else { at_a_time };
+        let pace = Pace {
+            at_a_time: if self.set.spec.paused {
+                0
+            } else {
+                update.max_in_flight.among(instances).max(1)
+            },
+            limit: update.update_watch_time.start_limit(),
+            now: self.now,
+        };
         let is_wanted = |one: &&StatefulSet| wanted.iter().any(|wanted| is_named(one, wanted));
         let all = self.seen.live.sets.iter().filter(is_wanted);
-        let mut given_back = superseded::give_back(returning, all, at_a_time, self.pods);
+        let mut given_back = superseded::give_back(returning, all, self.pods, &pace);
         given_back.rollout.is_paused = self.set.spec.paused && given_back.rollout.is_underway();
         given_back
     }
@@ -391,11 +401,6 @@ fn tree(set: &QuarksStatefulSet) -> Result<Tree, Error> {
     let tree = serde_json::to_string(set).ok().and_then(|text| json::parse(&text).ok());
     let flawed = || Error::flawed(&QuarksStatefulSet::kind(&()), set.meta().name.as_deref(), "is not JSON");
     tree.ok_or_else(flawed)
-}
-
-/// Whether both have the same name.
-pub(super) fn is_named(set: &StatefulSet, object: &Value) -> bool {
-    set.metadata.name.as_deref() == object.name()
 }
 
 /// Takes out what a paused group must not begin: a new version. What has served is created again even then. Whether

@@ -5,11 +5,12 @@
 //! version that never was ready keeps only the instances that no other version has ready. An older version that is
 //! wanted again gets its instances back from the last one on, with the same limit.
 
-use super::inspect::{ordinals, ready_ordinals, version, zone};
-use super::plan::is_named;
+use super::inspect::{is_named, ordinals, ready_ordinals, version, zone};
 use super::rollout::Rollout;
+use boson_cluster::objects::DIGEST;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -70,28 +71,47 @@ pub(super) struct GivenBack {
     pub rollout: Rollout,
 }
 
+/// How instances are given back.
+pub(super) struct Pace {
+    /// How many at a time.
+    pub at_a_time: usize,
+    /// A pod that is not ready this long after its creation is waited for no longer: the version is a good one.
+    pub limit: SignedDuration,
+    pub now: Timestamp,
+}
+
 /// Gives instances back, from the last one on. `all`: the StatefulSets of the version.
 pub(super) fn give_back<'a>(
     returning: &[Returning<'_>],
     all: impl Iterator<Item = &'a StatefulSet>,
-    at_a_time: usize,
     pods: &[Pod],
+    pace: &Pace,
 ) -> GivenBack {
-    let unready = |set: &StatefulSet| {
+    let mut rollout = Rollout::default();
+    for set in all {
         let ready: BTreeSet<usize> = ready_ordinals(set, pods).collect();
-        let unready = ordinals(set).filter(move |ordinal| !ready.contains(ordinal));
-        let name = set.name_any();
-        unready.map(move |ordinal| format!("{name}-{ordinal}"))
+        for ordinal in ordinals(set).filter(|ordinal| !ready.contains(ordinal)) {
+            let name = format!("{}-{ordinal}", set.name_any());
+            let pod = pods.iter().find(|pod| pod.metadata.name.as_ref() == Some(&name));
+            let created = pod.and_then(|pod| pod.metadata.creation_timestamp.as_ref());
+            let left = created.map(|created| pace.limit - pace.now.duration_since(created.0));
+            if left.is_none_or(|left| left.is_positive()) {
+                rollout.awaited.push(name);
+                rollout.again = rollout.again.into_iter().chain(left).min();
+            }
+        }
+    }
+    let mut free = pace.at_a_time.saturating_sub(rollout.awaited.len());
+    let mut given_back = GivenBack {
+        rollout,
+        resize: Vec::new(),
     };
-    let mut given_back = GivenBack::default();
-    given_back.rollout.awaited = all.flat_map(unready).collect();
-    let mut free = at_a_time.saturating_sub(given_back.rollout.awaited.len());
     for one in returning {
         let present = ordinals(one.set);
         let all = one.all.unwrap_or(present.end);
         let missing = all.saturating_sub(present.end);
-        given_back.rollout.left += missing + present.start;
-        if at_a_time == 0 {
+        given_back.rollout.left += missing + present.start.min(all);
+        if pace.at_a_time == 0 {
             continue;
         }
         let added = missing.min(free);
@@ -122,7 +142,8 @@ impl Resized {
             Ordinals::Only(range) => json!({"ordinals": {"start": range.start}, "replicas": range.len()}),
             Ordinals::First(replicas) => json!({"ordinals": null, "replicas": replicas}),
         };
-        json!({ "spec": spec })
+        // With the digest of the last apply, another number of pods would count as a change by others.
+        json!({"metadata": {"annotations": {DIGEST: "resized"}}, "spec": spec})
     }
 }
 
@@ -168,18 +189,31 @@ impl Generations<'_> {
         })
     }
 
-    /// The instances of a version that never was ready that no other version has ready. Of several such versions, the
-    /// oldest one keeps an instance.
+    /// The instances of a version that never was ready that no other version has ready, and those that the last ready
+    /// version has handed over and no other version has at all. Of several such versions, the oldest one keeps an
+    /// instance.
     fn needed(&self, set: &StatefulSet) -> Range<usize> {
         let number = version(set);
         let is_preferred =
             |other: Option<u32>| [self.last, Some(self.wanted)].contains(&other) || other.is_some() && other < number;
         let is_other = |one: &&StatefulSet| zone(one) == zone(set) && is_preferred(version(one));
-        let others = self.live.iter().filter(is_other);
-        let elsewhere: BTreeSet<usize> = others.flat_map(|one| ready_ordinals(one, self.pods)).collect();
+        let others: Vec<&StatefulSet> = self.live.iter().filter(is_other).collect();
+        let last = others.iter().find(|one| version(one) == self.last);
+        let first_of_last = last.map_or(0, |last| ordinals(last).start);
+        let ready = |set: &StatefulSet| ready_ordinals(set, self.pods).collect::<BTreeSet<usize>>();
+        let (own, elsewhere) = (
+            ready(set),
+            others.iter().flat_map(|one| ready(one)).collect::<BTreeSet<_>>(),
+        );
+        let is_needed = |at: &usize| {
+            if own.contains(at) {
+                !elsewhere.contains(at)
+            } else {
+                *at < first_of_last && !others.iter().any(|one| ordinals(one).contains(at))
+            }
+        };
         let present = ordinals(set);
-        let needed = ready_ordinals(set, self.pods).filter(|at| present.contains(at) && !elsewhere.contains(at));
-        let needed: BTreeSet<usize> = needed.collect();
+        let needed: BTreeSet<usize> = present.clone().filter(is_needed).collect();
         match (needed.first(), needed.last()) {
             (Some(first), Some(last)) => *first..last + 1,
             _ => present.start..present.start,

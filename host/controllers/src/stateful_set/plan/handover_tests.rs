@@ -37,12 +37,17 @@ impl Model {
     }
 
     fn plan(&self, set: &QuarksStatefulSet) -> Plan {
+        self.plan_at(set, Timestamp::UNIX_EPOCH)
+    }
+
+    fn plan_at(&self, set: &QuarksStatefulSet, now: Timestamp) -> Plan {
         let mut set = set.clone();
         set.status = serde_json::from_value(self.status.clone()).unwrap();
         let pod = |((set, ordinal), is_ready): (&(String, usize), &bool)| {
             let ready = if *is_ready { "True" } else { "False" };
             let pod = json!({
-                "metadata": {"name": format!("{set}-{ordinal}"), "creationTimestamp": Timestamp::UNIX_EPOCH.to_string()},
+                "metadata": {"name": format!("{set}-{ordinal}"), "labels": {"controller-revision-hash": "new"},
+                    "creationTimestamp": Timestamp::UNIX_EPOCH.to_string()},
                 "spec": {"containers": []}, "status": {"conditions": [{"type": "Ready", "status": ready}]}
             });
             serde_json::from_value(pod).unwrap()
@@ -52,10 +57,7 @@ impl Model {
             pods: Some(self.pods.iter().map(pod).collect()),
             ..Seen::default()
         };
-        plan(&set, &seen, &owner(), Timestamp::UNIX_EPOCH)
-            .ok()
-            .unwrap()
-            .unwrap()
+        plan(&set, &seen, &owner(), now).ok().unwrap().unwrap()
     }
 
     /// One reconcile, and what the StatefulSet controller and the kubelets make of it.
@@ -68,9 +70,10 @@ impl Model {
                 .sets
                 .iter_mut()
                 .find(|set| set.name() == one.set.metadata.name.as_deref());
-            let (spec, members) = (&mut found.unwrap()["spec"], one.members());
-            spec["replicas"] = members["spec"]["replicas"].clone();
-            spec["ordinals"] = members["spec"]["ordinals"].clone();
+            let (found, members) = (found.unwrap(), one.members());
+            found["spec"]["replicas"] = members["spec"]["replicas"].clone();
+            found["spec"]["ordinals"] = members["spec"]["ordinals"].clone();
+            found.set_annotation(objects::DIGEST, members.annotation(objects::DIGEST));
         }
         for object in &plan.apply {
             let mut object = object.clone();
@@ -127,6 +130,15 @@ impl Model {
         let zone = |set: &str| set.rsplit_once("-v").unwrap().0.to_string();
         let ready = self.pods.iter().filter(|(_, is_ready)| **is_ready);
         ready.map(|((set, ordinal), _)| (zone(set), *ordinal)).collect()
+    }
+
+    /// Whether a version is ready, and another one not deleted yet.
+    fn has_both(&self) -> bool {
+        let mut of: BTreeMap<&str, usize> = BTreeMap::new();
+        for ((set, _), is_ready) in &self.pods {
+            *of.entry(set.rsplit_once('-').unwrap().1).or_default() += usize::from(*is_ready);
+        }
+        of.len() > 1 && of.values().any(|ready| *ready == 6)
     }
 
     /// The ordinals of each StatefulSet.
@@ -210,6 +222,77 @@ fn a_version_that_never_was_ready_stays_for_the_instances_that_only_it_has() {
 }
 
 #[test]
+fn an_instance_that_was_handed_over_stays_while_it_is_not_ready() {
+    for again in ["i:1", "i:3"] {
+        let mut model = Model::ready("i:1", 3);
+        for _ in 0..3 {
+            model.step(&group("i:2", 3));
+        }
+        assert_eq!(model.sizes()[..2], ["z0-v1 [1, 2]", "z0-v2 [0, 1, 2]"]);
+        model.pods.insert(("d-g-z0-v2".into(), 0), false);
+        model.step(&group(again, 3));
+        assert!(
+            model.sizes().contains(&"z0-v2 [0]".to_string()),
+            "{again}: {:?}",
+            model.sizes()
+        );
+    }
+}
+
+#[test]
+fn pods_that_are_about_to_be_deleted_count_for_no_instance() {
+    let mut model = Model::ready("i:1", 3);
+    for _ in 0..3 {
+        model.step(&group("i:2", 3));
+    }
+    // The StatefulSet controller has not seen yet that the older version lost its first instance.
+    model.pods.insert(("d-g-z0-v1".into(), 0), true);
+    let plan = model.plan(&group("i:3", 3));
+    let gone: Vec<&str> = plan.delete.iter().filter_map(AnyObject::name).collect();
+    assert!(!gone.contains(&"d-g-z0-v2"), "it alone has instance 0: {gone:?}");
+}
+
+#[test]
+fn a_pod_that_is_not_ready_for_long_does_not_keep_a_version_from_getting_its_instances_back() {
+    let mut model = Model::ready("i:1", 3);
+    for _ in 0..3 {
+        model.step(&group("i:2", 3));
+    }
+    for ordinal in 1..3 {
+        model.pods.insert(("d-g-z0-v1".into(), ordinal), false);
+    }
+    let first = group("i:1", 3);
+    let waiting = model.plan(&first);
+    let of_first = |plan: &Plan| {
+        let mut resized = plan.resize.iter().filter(|one| one.set.name_any() == "d-g-z0-v1");
+        resized.next().is_some()
+    };
+    assert!(!of_first(&waiting) && waiting.rollout.again.is_some());
+    let later = model.plan_at(&first, Timestamp::from_second(600).unwrap());
+    assert!(of_first(&later));
+}
+
+#[test]
+fn a_broken_pod_of_a_version_with_its_first_disk_is_replaced_by_its_fix() {
+    let with_disk = |image| {
+        let mut set = updated(image, 3, true);
+        set.spec.inject_replicas_env = false;
+        set
+    };
+    let mut model = Model::ready("i:1", 3);
+    model.step(&with_disk(BROKEN));
+    model.step(&with_disk("i:2"));
+    // Its only pod is of the earlier template.
+    for set in model.sets.iter_mut().filter(|set| set.name() == Some("d-g-z0-v2")) {
+        set["status"]["updateRevision"] = "newer".into();
+    }
+    model.pods.insert(("d-g-z0-v2".into(), 0), false);
+    let plan = model.plan(&with_disk("i:2"));
+    let replaced: Vec<String> = plan.replace.iter().map(Pod::name_any).collect();
+    assert_eq!(replaced, ["d-g-z0-v2-0"]);
+}
+
+#[test]
 fn instances_that_are_no_longer_wanted_go_first() {
     let mut model = Model::ready("i:1", 3);
     model.step(&group("i:2", 2));
@@ -227,11 +310,12 @@ proptest! {
     ) {
         let images = ["i:1", "i:2", "i:3", BROKEN];
         let mut model = Model::ready("i:1", 3);
-        let (mut before, mut history) = (3, Vec::new());
+        let (mut before, mut history, mut has_both) = (3, Vec::new(), false);
         for (image, replicas, paused, steps) in &edits {
             let replicas = if scales { *replicas } else { 3 };
             let mut wanted = group(images[*image], replicas);
             wanted.spec.paused = pauses && *paused;
+            has_both |= model.has_both();
             for _ in 0..*steps {
                 let had = model.ready_instances();
                 model.step(&wanted);
@@ -240,9 +324,15 @@ proptest! {
                 let is_lost = |one: &&(String, usize)| one.1 < replicas as usize && !has.contains(*one);
                 let lost: Vec<_> = had.iter().filter(is_lost).collect();
                 prop_assert!(lost.is_empty(), "{lost:?}: {history:#?}");
-                // Instances that are added start at once, and a paused group deletes no version.
+                // Instances that are added start at once, and a paused group deletes no version. One that is changed after
+                // the newer version became ready, and before the older one is deleted, has both. Any other change finds
+                // at most the pods in flight of the change before it.
                 let instances = 2 * before.max(replicas) as usize;
-                let added = if scales || pauses { instances } else { MAX_IN_FLIGHT };
+                let added = match edits.len() {
+                    _ if scales || pauses || has_both => instances,
+                    1 => MAX_IN_FLIGHT,
+                    _ => 2 * MAX_IN_FLIGHT,
+                };
                 prop_assert!(model.pods.len() <= instances + added, "{history:#?}");
             }
             before = before.max(replicas);

@@ -2,7 +2,7 @@
 
 use super::{Instance, State, Updated};
 use crate::pod_problems::is_ready;
-use crate::stateful_set::inspect::{REVISION, is_going, is_observed, ordinals, revisions};
+use crate::stateful_set::inspect::{REVISION, has_claims, is_going, is_observed, ordinals, revisions};
 use boson_manifest::labels;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
@@ -83,11 +83,16 @@ impl<'a> LiveZone<'a> {
         self.instances(states)
     }
 
-    /// The instances of a zone that another version hands over. Those without a pod of this version are outdated.
+    /// The instances of a zone that another version hands over. Those without a pod of this version are outdated, and so
+    /// is a pod that is not ready and of an earlier template, which a version with claims keeps.
     pub fn handed_over(&self, pods: &[Pod]) -> Vec<Instance<'a>> {
         let started = self.live.map_or(0..0, ordinals);
+        let newest = self.live.filter(|live| has_claims(live) && is_observed(live));
+        let newest = newest.and_then(|live| live.status.as_ref()?.update_revision.as_ref());
+        let is_old = |pod: &Pod| newest.is_some() && pod.labels().get(REVISION) != newest;
         let state = |ordinal| match self.pod(ordinal, pods) {
             _ if !started.contains(&ordinal) => State::Outdated { is_ready: true },
+            Some(pod) if is_old(pod) && !is_ready(pod) => State::Outdated { is_ready: false },
             Some(pod) => State::Updated(updated(pod, true)),
             None => State::Missing,
         };

@@ -26,9 +26,6 @@ pub(super) const UPDATE_FAILED: &str = "UpdateFailed";
 const SHOWN: usize = 3;
 /// How often to look whether the groups before are done: their changes cause no reconcile of this group.
 const HOLD_INTERVAL: SignedDuration = SignedDuration::from_secs(5);
-/// Time within which the containers of a pod must start, if the watch time is shorter: it counts from their start, and
-/// images are pulled before.
-const START_TIMEOUT: SignedDuration = SignedDuration::from_mins(10);
 
 /// A pod that runs what is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,7 +138,7 @@ impl Updated {
         let limit = if self.started.is_some() || self.restarted {
             watch_time.max
         } else {
-            watch_time.max.max(START_TIMEOUT)
+            watch_time.start_limit()
         };
         let elapsed = now.duration_since(begin);
         let end = if self.is_ready { watch_time.min } else { limit };

@@ -30,6 +30,9 @@ pub(in super::super) struct Update {
     pub update_watch_time: WatchTime,
 }
 
+/// Time within which the containers of a pod must start, if the watch time is shorter: it counts from their start, and
+/// images are pulled before.
+const START_TIMEOUT: SignedDuration = SignedDuration::from_mins(10);
 /// What applies without a watch time: the deadline of a Deployment's progress.
 const DEFAULT_WATCH_TIME: WatchTime = WatchTime {
     min: SignedDuration::ZERO,
@@ -66,6 +69,11 @@ impl WatchTime {
             min: time(min)?,
             max: time(max)?,
         })
+    }
+
+    /// After this time from its creation, an instance whose containers have not started has failed.
+    pub fn start_limit(self) -> SignedDuration {
+        self.max.max(START_TIMEOUT)
     }
 }
 
