@@ -274,7 +274,9 @@ async fn a_failed_canary_leaves_the_other_instances_as_they_are_until_the_manife
     // Those that the older version still has stay.
     write_instances(&tenant, "one", false).await;
     let back = until(&tenant, "the way back", |found, status| {
-        assert!(is_bounded(found), "{found:#?}");
+        let all_pods: usize = found.values().map(Vec::len).sum();
+        // One that the newer version has begun with ends while the older one begins with another.
+        assert!((3..=5).contains(&all_pods), "{found:#?}");
         all("d-web-v1")(found, status)
     })
     .await;

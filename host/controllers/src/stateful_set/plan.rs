@@ -223,7 +223,8 @@ pub(super) fn plan(
         };
         let superseded = generations.superseded(delete);
         delete = superseded.delete;
-        resize.extend(superseded.resize);
+        // Those that lose instances first: pods need their quota.
+        resize.splice(0..0, superseded.resize);
     }
     Ok(Some(Plan {
         wanted,
