@@ -324,9 +324,9 @@ proptest! {
                 let is_lost = |one: &&(String, usize)| one.1 < replicas as usize && !has.contains(*one);
                 let lost: Vec<_> = had.iter().filter(is_lost).collect();
                 prop_assert!(lost.is_empty(), "{lost:?}: {history:#?}");
-                // Instances that are added start at once, and a paused group deletes no version. One that is changed after
-                // the newer version became ready, and before the older one is deleted, has both. Any other change finds
-                // at most the pods in flight of the change before it.
+                // Instances that are added start at once, and a paused group deletes no version. One that is changed
+                // after the newer version became ready, and before the older one is deleted, has both. Any other change
+                // finds at most the pods in flight of the change before it.
                 let instances = 2 * before.max(replicas) as usize;
                 let added = match edits.len() {
                     _ if scales || pauses || has_both => instances,

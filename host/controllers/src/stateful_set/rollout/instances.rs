@@ -83,8 +83,8 @@ impl<'a> LiveZone<'a> {
         self.instances(states)
     }
 
-    /// The instances of a zone that another version hands over. Those without a pod of this version are outdated, and so
-    /// is a pod that is not ready and of an earlier template, which a version with claims keeps.
+    /// The instances of a zone that another version hands over. Those without a pod of this version are outdated, and
+    /// so is a pod that is not ready and of an earlier template, which a version with claims keeps.
     pub fn handed_over(&self, pods: &[Pod]) -> Vec<Instance<'a>> {
         let started = self.live.map_or(0..0, ordinals);
         let newest = self.live.filter(|live| has_claims(live) && is_observed(live));
