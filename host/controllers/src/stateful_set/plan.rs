@@ -1,8 +1,7 @@
 //! Plans the StatefulSets of a QuarksStatefulSet. Pure.
 //!
-//! A changed template creates a new version beside the old one, which is deleted when all pods of the new one are
-//! ready. A version that was never ready is deleted as soon as another one is requested: it serves no requests, and its
-//! pods could use up the quota that its fix needs. If pods have claims, the version is kept and its pods roll in place,
+//! A changed template creates a new version beside the old one. [`superseded`] decides what stays of older versions
+//! until all pods of the new one are ready. If pods have claims, the version is kept and its pods roll in place,
 //! because a claim belongs to the name of a pod. Immutable fields of a StatefulSet, such as its claim templates, are
 //! changed by creating it again: its pods and claims stay, and are adopted by name.
 //!
@@ -167,7 +166,7 @@ pub(super) fn plan(
         taken = group.hand_over(&mut wanted);
     }
     let mut plan = objects::plan(wanted.clone(), &live.objects);
-    let is_withheld = withhold(set, version, &mut plan);
+    let is_withheld = withhold(set, version, &mut plan, live);
     if is_withheld && !takes_over {
         taken.rollout = Rollout::paused(all);
     }
@@ -406,12 +405,10 @@ fn tree(set: &QuarksStatefulSet) -> Result<Tree, Error> {
 
 /// Takes out what a paused group must not begin: a new version. What has served is created again even then. Whether
 /// there was such.
-fn withhold(set: &QuarksStatefulSet, version: u32, plan: &mut objects::Plan) -> bool {
+fn withhold(set: &QuarksStatefulSet, version: u32, plan: &mut objects::Plan, live: &Live) -> bool {
     let is_withheld = set.spec.paused && Versions::recorded_ready(set) != Some(version) && !plan.new.is_empty();
     if is_withheld {
-        let new: Vec<Value> = plan.new_objects().cloned().collect();
-        plan.apply.retain(|one| new.iter().all(|new| new.name() != one.name()));
-        plan.new.clear();
+        plan.apply.retain(|one| live.has(one));
         plan.delete.clear();
     }
     is_withheld

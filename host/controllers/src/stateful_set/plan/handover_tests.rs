@@ -18,7 +18,11 @@ struct Model {
 }
 
 fn group(image: &str, replicas: u32) -> QuarksStatefulSet {
-    let mut set = updated(image, replicas, false);
+    scalable(updated(image, replicas, false))
+}
+
+/// Another number of replicas is the same template.
+fn scalable(mut set: QuarksStatefulSet) -> QuarksStatefulSet {
     set.spec.inject_replicas_env = false;
     set
 }
@@ -274,11 +278,7 @@ fn a_pod_that_is_not_ready_for_long_does_not_keep_a_version_from_getting_its_ins
 
 #[test]
 fn a_broken_pod_of_a_version_with_its_first_disk_is_replaced_by_its_fix() {
-    let with_disk = |image| {
-        let mut set = updated(image, 3, true);
-        set.spec.inject_replicas_env = false;
-        set
-    };
+    let with_disk = |image| scalable(updated(image, 3, true));
     let mut model = Model::ready("i:1", 3);
     model.step(&with_disk(BROKEN));
     model.step(&with_disk("i:2"));
@@ -345,11 +345,7 @@ proptest! {
 
 #[test]
 fn a_group_without_limits_starts_all_instances_beside_the_others() {
-    let unlimited = |image| {
-        let mut set = set(image, 2, false);
-        set.spec.inject_replicas_env = false;
-        set
-    };
+    let unlimited = |image| scalable(set(image, 2, false));
     let mut model = Model::default();
     model.settle(&unlimited("i:1"));
     model.step(&unlimited("i:2"));
