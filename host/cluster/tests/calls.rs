@@ -7,7 +7,8 @@
     reason = "a test that fails says so"
 )]
 
-use boson_cluster::client::{Cluster, Created, Fault, FieldManager};
+use boson_cluster::client::{Cluster, Created, Events, Fault, FieldManager};
+use boson_cluster::objects::drift::{self, Excess, Foreign};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;
@@ -15,6 +16,7 @@ use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Client, Config};
+use serde_json::json;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,6 +27,7 @@ const MANAGER: FieldManager = FieldManager("test");
 const ABSENT: &str = r#"{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}"#;
 const BUSY: &str = r#"{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"TooManyRequests","code":429,"details":{"retryAfterSeconds":1}}"#;
 const EXISTS: &str = r#"{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"AlreadyExists","code":409}"#;
+const CONFLICT: &str = r#"{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Conflict","code":409}"#;
 const LEAKS: &str = r#"{"kind":"Status","apiVersion":"v1","status":"Failure","message":"Invalid value: \"CANARY\"","reason":"Invalid","code":422}"#;
 
 /// What the server answers to the n-th request: code and body, or nothing at all.
@@ -109,4 +112,38 @@ async fn a_replacement_of_something_unseen_is_not_even_sent() {
     let error = cluster.replace(MANAGER, &secret()).await.unwrap_err();
     assert_eq!(error.fault, Fault::Conflict);
     assert_eq!(asked.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn a_removed_change_is_reported_though_the_next_one_cannot_be_removed() {
+    let live = json!({
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "c", "namespace": "n", "uid": "u", "resourceVersion": "1", "managedFields": [
+            {"manager": "kubectl", "operation": "Update", "fieldsType": "FieldsV1", "fieldsV1": {"f:data": {"f:more": {}}}}
+        ]},
+        "data": {"ours": "1", "more": "2"},
+    });
+    let wanted = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"ours": "1"}});
+    let excess = Excess {
+        additions: Foreign::of(&live, &wanted).additions,
+        live,
+    };
+    assert_eq!(excess.additions.len(), 1, "{:?}", excess.additions);
+    let mut owner = secret();
+    owner.metadata.uid = Some("o".into());
+    const REMOVED: &str =
+        r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c","uid":"u"},"data":{"ours":"1"}}"#;
+    // A trial, the removal and its event; then a trial that fails.
+    let (cluster, asked) = scripted(&[
+        Some((200, REMOVED)),
+        Some((200, REMOVED)),
+        Some((201, r#"{"metadata":{"name":"e"}}"#)),
+        Some((409, CONFLICT)),
+    ])
+    .await;
+    let events = Events::new(cluster, MANAGER, "test");
+    let error = drift::remove(&events, &owner, &[excess.clone(), excess]).await;
+    assert_eq!(error.unwrap_err().fault, Fault::Conflict);
+    assert_eq!(asked.load(Ordering::SeqCst), 4);
 }

@@ -3,7 +3,6 @@
 
 use crate::invalid_additions;
 use crate::operator_process::{OperatorProcess, Tenant, condition, is, small_release};
-use boson_tests::PATIENCE;
 use boson_tests::registry::layer;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -468,16 +467,11 @@ async fn play(tenant: Tenant, case: Case) {
         reported["status"]["message"].as_str().unwrap().chars().count() <= 2000,
         "{name}"
     );
-    let began = std::time::Instant::now();
-    loop {
-        let events = tenant.events().await;
-        let mut notes = events.iter().filter(|(found, _)| found == reason).map(|(_, note)| note);
-        if notes.any(|note| note.len() < 1024 && case.words.iter().any(|words| note.contains(words))) {
-            break;
-        }
-        assert!(began.elapsed() < PATIENCE, "{name}: no event: {events:?}");
-        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
-    }
+    tenant
+        .reported(name, |found, note| {
+            found == reason && note.len() < 1024 && case.words.iter().any(|words| note.contains(words))
+        })
+        .await;
     for (api_version, kind) in OBJECTS {
         let made = tenant.names(api_version, kind, name).await;
         assert!(made.is_empty(), "{name}: {kind} {made:?} before all is well");
@@ -572,13 +566,9 @@ async fn an_error_of_a_stateful_set_is_reported_at_the_deployment() {
         message.contains("d-web") && message.contains("exceeded quota: few"),
         "{message}"
     );
-    assert!(
-        tenant
-            .events()
-            .await
-            .iter()
-            .any(|(reason, _)| reason == "GroupsRefused")
-    );
+    tenant
+        .reported("the quota", |reason, _| reason == "GroupsRefused")
+        .await;
     tenant.delete("v1", "ResourceQuota", "few").await;
     tenant
         .until("d", "Deployed", |deployment| {

@@ -230,13 +230,11 @@ async fn disks_grow_and_are_added_and_pods_keep_their_claims() {
     })
     .await;
     assert_eq!(refused.storage(claims[0]), "2Gi");
-    let events = tenant.events().await;
-    assert!(
-        events
-            .iter()
-            .any(|(reason, note)| reason == "Kept" && note.contains("stays at 2Gi")),
-        "{events:?}"
-    );
+    tenant
+        .reported("the size", |reason, note| {
+            reason == "Kept" && note.contains("stays at 2Gi")
+        })
+        .await;
 
     // The state after the operator died between deleting and recreating.
     let cluster = boson_tests::cluster::shared().unwrap();

@@ -71,6 +71,18 @@ async fn comes(example: &Example, what: &str, holds: impl Fn(&Value) -> bool) {
     }
 }
 
+/// Waits for an event with these words: it follows the change.
+async fn reported(example: &Example, words: &str) {
+    let notes = async || -> Vec<String> {
+        let events = example.env.api::<Event>().list(&ListParams::default()).await.unwrap();
+        events.items.into_iter().filter_map(|event| event.note).collect()
+    };
+    let is_there = until(async || notes().await.iter().any(|note| note.contains(words)));
+    if timeout(PATIENCE, is_there).await.is_err() {
+        panic!("{words}: {:#?}", notes().await);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn changes_by_admission_stay_and_cause_no_writes() {
     let example = Example::set("injected").await;
@@ -146,14 +158,12 @@ async fn changes_by_hand_are_reverted() {
     {
         panic!("{:#} is not {before:#}", service().await);
     }
-    let events = example.env.api::<Event>().list(&ListParams::default()).await.unwrap();
-    let notes: Vec<String> = events.items.into_iter().filter_map(|event| event.note).collect();
     for words in [
         "env 'DEBUG' (set by 'kubectl-set')",
         "volumes 'more' (set by 'kubectl-patch')",
         "ports '9 TCP'",
     ] {
-        assert!(notes.iter().any(|note| note.contains(words)), "{words}: {notes:#?}");
+        reported(&example, words).await;
     }
     operator.stop().await;
 }

@@ -72,16 +72,9 @@ async fn services_of_a_group_with_active_passive_probes_select_all_its_pods_with
         !selector.contains_key("quarks.cloudfoundry.org/pod-active"),
         "{selector:?}"
     );
-    let began = Instant::now();
-    loop {
-        let events = tenant.events().await;
-        if events
-            .iter()
-            .any(|(_, note)| note.contains("active/passive probes are not run yet"))
-        {
-            return;
-        }
-        assert!(began.elapsed() < PATIENCE, "{events:?}");
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
+    tenant
+        .reported("the probes", |_, note| {
+            note.contains("active/passive probes are not run yet")
+        })
+        .await;
 }

@@ -70,13 +70,9 @@ async fn a_group_that_fails_to_convert_holds_back_only_itself() {
     assert!(message.contains("app.domain"), "{message}");
     assert_eq!(deployment["status"]["totalInstanceGroups"], 2);
     assert_eq!(tenant.names(OURS, "QuarksStatefulSet", "d").await, ["d-web"]);
-    assert!(
-        tenant
-            .events()
-            .await
-            .iter()
-            .any(|(_, note)| note.contains("'db' is held back"))
-    );
+    tenant
+        .reported("the group", |_, note| note.contains("'db' is held back"))
+        .await;
     // Once it can be converted, its objects are created.
     tenant.config_map("d-manifest", "manifest", &manifest(1, GOOD)).await;
     tenant.applied("d").await;

@@ -41,8 +41,11 @@ async fn a_namespace_without_the_label_is_reported_and_served_once_labelled() {
     // Operators of other tests may be the first to report it, with their own labels.
     let command = format!("kubectl label namespace {} {label}=", tenant.namespace);
     assert!(message.contains(&command), "{message}");
-    let mut events = tenant.events().await.into_iter();
-    assert!(events.any(|(reason, note)| reason == "NamespaceNotServed" && note == message));
+    tenant
+        .reported("the label", |reason, note| {
+            reason == "NamespaceNotServed" && note == message
+        })
+        .await;
     labelled("=unlabelled");
     tenant.applied("d").await;
 }

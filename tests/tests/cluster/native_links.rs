@@ -372,11 +372,9 @@ async fn a_deployment_takes_a_link_that_another_shares() {
     tenant.delete(OURS, "BOSHDeployment", "p").await;
     consumer.wrong("LinksUnknownDeployment").await;
     assert_eq!(consumer.workload("client").await, client);
-    let events = tenant.events().await;
-    assert!(
-        events
-            .iter()
-            .any(|(reason, note)| reason == "LinksUnknownDeployment" && note.contains("'p'")),
-        "{events:?}"
-    );
+    tenant
+        .reported("the deployment", |reason, note| {
+            reason == "LinksUnknownDeployment" && note.contains("'p'")
+        })
+        .await;
 }

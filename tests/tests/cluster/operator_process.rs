@@ -251,6 +251,19 @@ impl Tenant {
             .map(|event| (text(&event["reason"]), text(&event["note"])))
             .collect()
     }
+
+    /// Waits for an event: it can follow the status that says the same.
+    pub async fn reported(&self, what: &str, is_it: impl Fn(&str, &str) -> bool) {
+        let began = Instant::now();
+        loop {
+            let events = self.events().await;
+            if events.iter().any(|(reason, note)| is_it(reason, note)) {
+                return;
+            }
+            assert!(began.elapsed() < PATIENCE, "no event about {what}: {events:?}");
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    }
 }
 
 pub fn condition<'v>(deployment: &'v Value, kind: &str) -> Option<&'v Value> {

@@ -50,6 +50,16 @@ impl Events {
         }
     }
 
+    /// Where events are emitted.
+    pub fn cluster(&self) -> &Cluster {
+        &self.cluster
+    }
+
+    /// On whose behalf.
+    pub fn controller(&self) -> FieldManager {
+        self.controller
+    }
+
     /// Emits it, unless the same event exists.
     ///
     /// # Errors

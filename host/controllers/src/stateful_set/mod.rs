@@ -382,7 +382,7 @@ impl Context {
             self.cluster.merge(MANAGER, &one.set, one.members()).await?;
         }
         let disks = self.grow(Disks::of(&plan.wanted, &seen.claims)).await?;
-        let removed = drift::remove(&self.cluster, MANAGER, &plan.excess).await?;
+        let removed = drift::remove(&self.events, set, &plan.excess).await?;
         for (old, new) in &plan.renew {
             self.renew(old, new).await?;
         }
@@ -393,7 +393,6 @@ impl Context {
             tracing::info!(pod = pod.name_any(), "replaces a pod");
             self.cluster.delete(pod).await?;
         }
-        self.events.warn_of(set, drift::REMOVED, &removed).await;
         let written = [&plan.apply, &plan.delete].iter().any(|some| !some.is_empty());
         Ok(Done {
             written: written
@@ -401,9 +400,9 @@ impl Context {
                 || !plan.renew.is_empty()
                 || !plan.replace.is_empty()
                 || !disks.raise.is_empty()
-                || !removed.is_empty(),
+                || removed,
             // Its pods are about to be replaced.
-            ready: plan.ready && removed.is_empty(),
+            ready: plan.ready && !removed,
             versions: plan.versions.clone(),
             again: disks.waits || !plan.renew.is_empty() || seen.live.sets.iter().any(inspect::is_going),
             disks: plan.wanted.iter().any(disks::wants_claims).then_some(disks.mismatches),

@@ -12,4 +12,4 @@ mod settle;
 
 pub use additions::{Addition, Foreign};
 pub use compare::{holds, quantity};
-pub use settle::{Drifted, Excess, REMOVED, remove, settle};
+pub use settle::{Drifted, Excess, remove, settle};

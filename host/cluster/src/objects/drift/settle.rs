@@ -2,12 +2,13 @@
 //! changes what we write, it would not, and repeating the write would be useless.
 
 use super::Addition;
-use crate::client::{AnyObject, Cluster, Error, FieldManager};
+use crate::client::{AnyObject, Cluster, Error, Events, FieldManager};
+use kube::Resource;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Reason of the events about removed additions.
-pub const REMOVED: &str = "ChangeRemoved";
+const REMOVED: &str = "ChangeRemoved";
 
 /// An object with the digest of the last write that differs from it nevertheless.
 #[derive(Clone, Debug)]
@@ -54,13 +55,17 @@ pub async fn settle(
     Ok(any)
 }
 
-/// Removes additions by others, unless admission would add them again or the API server refuses. Returns a sentence for
-/// each changed object.
+/// Removes additions by others, unless admission would add them again or the API server refuses. Emits an event about
+/// `owner` for each changed object, at once: no later reconcile would know of it. Returns whether any was changed.
 ///
 /// # Errors
 /// A call that failed.
-pub async fn remove(cluster: &Cluster, manager: FieldManager, excess: &[Excess]) -> Result<Vec<String>, Error> {
-    let mut removed = Vec::new();
+pub async fn remove<K>(events: &Events, owner: &K, excess: &[Excess]) -> Result<bool, Error>
+where
+    K: Resource<DynamicType = ()>,
+{
+    let (cluster, manager) = (events.cluster(), events.controller());
+    let mut any = false;
     for Excess { live, additions } in excess {
         let pointers: Vec<String> = additions.iter().map(Addition::pointer).collect();
         match cluster.remove_any(manager, live, &pointers, true).await {
@@ -76,13 +81,11 @@ pub async fn remove(cluster: &Cluster, manager: FieldManager, excess: &[Excess])
         cluster.remove_any(manager, live, &pointers, false).await?;
         let (resource, _, name) = live.place()?;
         let additions: Vec<String> = additions.iter().map(ToString::to_string).collect();
-        removed.push(format!(
-            "removed from {} '{name}': {}",
-            resource.kind,
-            additions.join(", ")
-        ));
+        let note = format!("removed from {} '{name}': {}", resource.kind, additions.join(", "));
+        events.warn_of(owner, REMOVED, &[note]).await;
+        any = true;
     }
-    Ok(removed)
+    Ok(any)
 }
 
 /// Whether both are the same, except for server-managed metadata and status.

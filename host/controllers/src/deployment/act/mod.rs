@@ -16,7 +16,6 @@ mod write;
 
 pub use write::{apply, apply_typed, delete, delete_typed};
 
-use super::context::MANAGER;
 use super::manifest::Manifest;
 use super::plan::{Applying, Retaining};
 use super::reconcile::Reconcile;
@@ -64,11 +63,8 @@ pub async fn act(run: &Reconcile<'_>, plan: &Applying, manifest: &Manifest) -> R
 
 /// Removes what other writers added to our lists and maps.
 async fn take_back(run: &Reconcile<'_>, plan: &Plan) -> Result<(), Error> {
-    let removed = drift::remove(&run.context.cluster, MANAGER, &plan.excess).await?;
-    if !removed.is_empty() {
+    if drift::remove(&run.context.events, run.object, &plan.excess).await? {
         run.progress.writes();
     }
-    let events = &run.context.events;
-    events.warn_of(run.object, drift::REMOVED, &removed).await;
     Ok(())
 }
