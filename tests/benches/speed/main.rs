@@ -20,6 +20,7 @@ mod plugins;
 mod pod_names;
 mod pod_start;
 mod release_image;
+mod rollout;
 mod site;
 mod table;
 mod whole_process;
@@ -50,6 +51,7 @@ fn groups() -> Vec<Group> {
         ("names", names::names),
         ("operator-apply", operator::apply),
         ("operator-idle", operator::idle),
+        ("rollout", rollout::rollout),
         ("neighbors", neighbors::neighbors),
         ("plugins", plugins::plugins),
         ("wrapper", wrapper::wrapper),

@@ -170,16 +170,27 @@ impl Site {
 
     /// Number of the operator's writes without leases, from the audit log.
     pub fn writes(&self) -> Result<usize> {
+        self.audited(|event| !["get", "list", "watch"].iter().any(|verb| event["verb"] == *verb))
+    }
+
+    /// Number of the operator's requests without watches and leases. What this program reports of pods does not count.
+    pub fn requests(&self) -> Result<usize> {
+        self.audited(|event| {
+            let what = &event["objectRef"];
+            event["verb"] != "watch" && (what["resource"] != "pods" || what["subresource"] != "status")
+        })
+    }
+
+    fn audited(&self, counts: impl Fn(&Value) -> bool) -> Result<usize> {
         let log = fs::read_to_string(self.cluster.audit_log())?;
-        let is_write = |line: &&str| {
+        let is_counted = |line: &&str| {
             let Ok(event) = serde_json::from_str::<Value>(line) else {
                 return false;
             };
-            let reads = ["get", "list", "watch"].iter().any(|verb| event["verb"] == *verb);
             let agent = event["userAgent"].as_str().unwrap_or_default();
             let ours = event["user"]["username"] == "admin" && !agent.starts_with("kubectl");
-            ours && !reads && event["objectRef"]["resource"] != "leases"
+            ours && event["objectRef"]["resource"] != "leases" && counts(&event)
         };
-        Ok(log.lines().filter(is_write).count())
+        Ok(log.lines().filter(is_counted).count())
     }
 }

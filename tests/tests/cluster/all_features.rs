@@ -18,6 +18,7 @@ pub const STEPS: &[(&str, Step)] = &[
     ("the manifest changes until versions are garbage", change),
     ("pods of a new version become ready", roll),
     ("pods get one more disk", equip),
+    ("a rollout stops", stop),
     ("objects are deleted by a user", delete),
     ("instance groups are removed", regroup),
     ("values are generated", generate),
@@ -204,6 +205,59 @@ fn equip(it: &mut Installed) -> Result<()> {
         let pod = pod.unwrap_or_default();
         let volumes = pod["spec"]["volumes"].as_array();
         Ok(volumes.into_iter().flatten().any(|volume| volume["name"] == "more"))
+    })
+}
+
+/// Two instances with disks, of which the first is not ready in time.
+fn stop(it: &mut Installed) -> Result<()> {
+    let claims = json!([{"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": "none",
+        "resources": {"requests": {"storage": "1Mi"}}}}]);
+    let annotations =
+        json!({"quarks.cloudfoundry.org/canaries": "1", "quarks.cloudfoundry.org/canary-watch-time-ms": "0-1"});
+    let set = |image: &str| {
+        json!({"apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "QuarksStatefulSet", "metadata": {"name": "stuck"},
+            "spec": {"template": {"metadata": {"annotations": annotations}, "spec": {"replicas": 2, "volumeClaimTemplates": claims,
+                "template": {"spec": {"containers": [{"name": "c", "image": image}]}}}}}})
+    };
+    let report = |it: &mut Installed, pod: &str, status: Value| {
+        let status = json!({ "status": status }).to_string();
+        let pod = format!("pod/{pod}");
+        it.kubectl(&[
+            "patch",
+            &pod,
+            "--subresource=status",
+            "--type=merge",
+            "--patch",
+            &status,
+        ])
+    };
+    it.apply_all(&[set("example.com/c:1")])?;
+    for pod in ["stuck-v1-0", "stuck-v1-1"] {
+        it.until_there(&format!("pod/{pod}"), true)?;
+        report(
+            it,
+            pod,
+            json!({"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}),
+        )?;
+    }
+    it.until("all instances", || {
+        Ok(it.get("quarksstatefulset/stuck")?["status"]["ready"] == true)
+    })?;
+    it.apply_all(&[set("example.com/c:2")])?;
+    it.until("the canary", || {
+        Ok(it.get("pod/stuck-v1-0")?["spec"]["containers"][0]["image"] == "example.com/c:2")
+    })?;
+    let running = json!({"running": {"startedAt": "2026-01-01T00:00:00Z"}});
+    let container =
+        json!({"name": "c", "image": "i", "imageID": "", "ready": false, "restartCount": 0, "state": running});
+    report(
+        it,
+        "stuck-v1-0",
+        json!({"phase": "Running", "containerStatuses": [container]}),
+    )?;
+    it.until("the earlier template", || {
+        let set = it.get("statefulset/stuck-v1")?;
+        Ok(set["spec"]["template"]["spec"]["containers"][0]["image"] == "example.com/c:1")
     })
 }
 

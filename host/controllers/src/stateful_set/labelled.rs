@@ -4,6 +4,7 @@
 //! that pods of an earlier one lack: tags of a manifest replace no pod. Pure, but for the memory of what is labelled.
 
 use super::inspect::{REVISION, has_claims, is_observed};
+use super::set_back::set_back_from;
 use boson_cluster::client::pod_identity;
 use boson_manifest::labels;
 use k8s_openapi::api::apps::v1::StatefulSet;
@@ -75,9 +76,11 @@ pub(super) fn is_labelled(pod: &ObjectMeta) -> bool {
 /// What pods of a StatefulSet lack. `pods`: all pods with its label.
 pub(super) fn step(set: &StatefulSet, pods: &[ObjectMeta]) -> Step {
     let mut step = Step::default();
+    // An earlier template has earlier tags.
+    let is_wanted = set_back_from(set).is_none();
     for pod in pods.iter().filter(|pod| pod.deletion_timestamp.is_none()) {
         let template = set.spec.as_ref().and_then(|spec| spec.template.metadata.as_ref());
-        let template = template.filter(|template| has_revisions(template) && has_revisions(pod));
+        let template = template.filter(|template| is_wanted && has_revisions(template) && has_revisions(pod));
         let lacks = |of: fn(&ObjectMeta) -> Option<&BTreeMap<String, String>>| {
             let tags = template.and_then(of).into_iter().flatten();
             let lacks =
@@ -89,7 +92,7 @@ pub(super) fn step(set: &StatefulSet, pods: &[ObjectMeta]) -> Step {
         if !is_labelled(pod) {
             wanted.extend(ordinal(pod).map(|ordinal| (labels::POD_ORDINAL.to_string(), ordinal.to_string())));
         }
-        let version = set.labels().get(labels::DEPLOYMENT_VERSION);
+        let version = set.labels().get(labels::DEPLOYMENT_VERSION).filter(|_| is_wanted);
         if let Some(version) = version.filter(|_| label(pod, labels::DEPLOYMENT_VERSION).is_none()) {
             match is_of_template(set, pod) {
                 Some(true) => drop(wanted.insert(labels::DEPLOYMENT_VERSION.to_string(), version.clone())),

@@ -7,6 +7,7 @@ mod inspect;
 mod labelled;
 mod plan;
 mod rollout;
+mod set_back;
 mod status;
 mod superseded;
 mod versions;
@@ -33,6 +34,7 @@ use labelled::Labelled;
 use plan::{Plan, Seen};
 use rollout::Rollout;
 use serde_json::{Value, json};
+use set_back::SetBack;
 use std::time::Duration;
 use versions::Versions;
 
@@ -389,6 +391,9 @@ impl Context {
         for object in &plan.apply {
             self.cluster.apply_any(MANAGER, object).await?;
         }
+        for one in &plan.set_back {
+            self.set_back(one, place).await?;
+        }
         for pod in &plan.replace {
             tracing::info!(pod = pod.name_any(), "replaces a pod");
             self.cluster.delete(pod).await?;
@@ -399,6 +404,7 @@ impl Context {
                 || !plan.resize.is_empty()
                 || !plan.renew.is_empty()
                 || !plan.replace.is_empty()
+                || !plan.set_back.is_empty()
                 || !disks.raise.is_empty()
                 || removed,
             // Its pods are about to be replaced.
@@ -411,6 +417,19 @@ impl Context {
             rollout: plan.rollout.clone(),
             counts: Counts::of(plan, seen),
         })
+    }
+
+    async fn set_back(&self, one: &SetBack, place: Identity<'_>) -> Result<(), Error> {
+        let revision = self.cluster.get(place.namespace, &one.revision).await?;
+        if let Some(object) = revision.and_then(|revision| one.object(&revision)) {
+            tracing::info!(
+                set = one.live.name_any(),
+                revision = one.revision,
+                "sets a template back"
+            );
+            self.cluster.apply_any(MANAGER, &object).await?;
+        }
+        Ok(())
     }
 
     /// Enlarges claims; adds those that Kubernetes refuses to the mismatches.

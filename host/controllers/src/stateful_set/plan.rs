@@ -8,14 +8,16 @@
 //! [`rollout`](super::rollout) decides which instances change now. A new version starts them by its number of replicas.
 //! Other changes replace pods: the StatefulSets have the strategy `OnDelete`, so that nothing else replaces them. A
 //! zone gets a new template when the first of its pods is to be replaced, so that until then a pod that is lost comes
-//! back as it was.
+//! back as it was; so does one while the rollout has stopped, see [`set_back`](super::set_back).
 
 use super::digest::Digest;
 use super::inspect::{
-    INCOMPLETE, Live, TEMPLATE, first_ordinal, has_claims, has_old_pods, is_going, is_named, is_of_template, is_ready,
+    INCOMPLETE, Live, REVISION, TEMPLATE, first_ordinal, has_claims, has_old_pods, is_going, is_named, is_of_template,
+    is_ready,
 };
 use super::rollout::instances::{LiveZone, Wanted};
 use super::rollout::{self, Count, Decision, Hold, Instance, Rollout, State, Update};
+use super::set_back::{SetBack, set_back_from};
 use super::superseded::{self, Generations, GivenBack, Pace, Resized, Returning, TakenOver};
 use super::versions::Versions;
 use super::{Failure, INVALID, Trouble, disks};
@@ -60,6 +62,8 @@ pub(super) struct Plan {
     pub resize: Vec<Resized>,
     /// Pods to delete, which their StatefulSets create again.
     pub replace: Vec<Pod>,
+    /// Those whose rollout has stopped.
+    pub set_back: Vec<SetBack>,
     /// How far the rollout is.
     pub rollout: Rollout,
     /// Instances of all zones.
@@ -109,6 +113,7 @@ struct InPlace {
     held: Vec<String>,
     /// To delete.
     pods: Vec<Pod>,
+    set_back: Vec<SetBack>,
 }
 
 /// `owner`: the reference to the QuarksStatefulSet. None: the decision needs the pods.
@@ -158,6 +163,7 @@ pub(super) fn plan(
         pods: seen.pods.as_deref().unwrap_or_default(),
         now,
     };
+    let is_rolled_out = set.status.as_ref().is_some_and(|status| status.rollout().is_none());
     let mut taken = HandedOver::default();
     if takes_over {
         if seen.pods.is_none() {
@@ -195,16 +201,18 @@ pub(super) fn plan(
     let is_steady = settled && current.iter().all(|one| is_ready(one) && !is_going(one));
     let outdated = outdated(&plan, &renew, &current, &live.sets);
     let mut replace = std::mem::take(&mut taken.pods);
+    let mut set_back = Vec::new();
     let is_replaced = !outdated.is_empty() || current.iter().any(|one| has_old_pods(one));
-    if is_replaced && !takes_over && returning.is_empty() {
+    let is_observed = is_replaced || !is_rolled_out && !is_withheld;
+    if is_observed && !takes_over && returning.is_empty() {
         if seen.pods.is_none() {
             return Ok(None);
         }
-        let in_place = group.replace(&wanted, &outdated);
+        let in_place = group.replace(&wanted, &outdated, is_rolled_out);
         let is_held = |name: Option<&str>| in_place.held.iter().any(|held| Some(held.as_str()) == name);
         plan.apply.retain(|one| !is_held(one.name()));
         renew.retain(|(old, _)| !is_held(old.metadata.name.as_deref()));
-        (taken.rollout, replace) = (in_place.rollout, in_place.pods);
+        (taken.rollout, replace, set_back) = (in_place.rollout, in_place.pods, in_place.set_back);
     }
     let ready = is_steady && !taken.rollout.is_underway();
     let last = if ready { Some(version) } else { last };
@@ -230,6 +238,7 @@ pub(super) fn plan(
         rollout: taken.rollout,
         replicas: all,
         replace,
+        set_back,
         drifted: plan.drifted,
         excess: plan.excess,
         new_objects,
@@ -353,28 +362,43 @@ impl Group<'_> {
         given_back
     }
 
-    /// Replaces pods. `outdated`: the StatefulSets that have another template than the wanted one.
-    fn replace(&self, wanted: &[Value], outdated: &[String]) -> InPlace {
+    /// Replaces pods. `outdated`: the StatefulSets that have another template than the wanted one; `is_rolled_out`:
+    /// whether the last change was complete.
+    fn replace(&self, wanted: &[Value], outdated: &[String], is_rolled_out: bool) -> InPlace {
         let is_outdated = |name: &str| outdated.iter().any(|one| one == name);
         let zones = self.zones(wanted);
         let of_zones = zones
             .iter()
             .map(|zone| zone.in_place(is_outdated(zone.set_name), self.pods));
         let instances: Vec<Instance<'_>> = of_zones.flatten().collect();
-        let decision = self.decide(wanted, &instances, Count::Number(1));
+        let mut decision = self.decide(wanted, &instances, Count::Number(1));
+        if is_rolled_out && decision.left + decision.next.len() == 0 {
+            decision.end();
+        }
         let mut in_place = InPlace {
             rollout: self.rollout(&decision, &instances, &zones),
             ..InPlace::default()
         };
-        for zone in &zones {
-            let is_of_zone = |one: &Instance<'_>| one.zone_index == zone.index;
+        for (zone, object) in zones.iter().zip(wanted) {
+            let is_of_zone = |one: &&Instance<'_>| one.zone_index == zone.index;
             let next = decision.next.iter().filter_map(|at| instances.get(*at));
-            let next: Vec<&Instance<'_>> = next.filter(|one| is_of_zone(one)).collect();
-            if !is_outdated(zone.set_name) {
-                let pods = next.iter().filter_map(|one| zone.pod(one.ordinal, self.pods));
-                in_place.pods.extend(pods.cloned());
-            } else if next.is_empty() && instances.iter().any(|one| is_of_zone(one) && one.is_outdated()) {
-                in_place.held.push(zone.set_name.to_string());
+            let next: Vec<&Instance<'_>> = next.filter(is_of_zone).collect();
+            let left = instances.iter().filter(|one| is_of_zone(one) && one.is_outdated());
+            let stays = next.is_empty() && left.clone().next().is_some();
+            if is_outdated(zone.set_name) || zone.live.and_then(set_back_from).is_some() {
+                in_place.held.extend(stays.then(|| zone.set_name.to_string()));
+                continue;
+            }
+            let pods = next.iter().filter_map(|one| zone.pod(one.ordinal, self.pods));
+            in_place.pods.extend(pods.cloned());
+            if stays && decision.has_stopped() {
+                let pods = left.filter_map(|one| zone.pod(one.ordinal, self.pods));
+                let newest = pods.max_by_key(|pod| pod.metadata.creation_timestamp.clone());
+                let revision = newest.and_then(|pod| pod.labels().get(REVISION));
+                let of = revision.zip(zone.live);
+                in_place
+                    .set_back
+                    .extend(of.and_then(|(revision, live)| SetBack::new(live, object, revision)));
             }
         }
         in_place

@@ -132,9 +132,8 @@ fn findings(done: &Result<Done, Trouble>, was_rolled_out: bool) -> Vec<Finding> 
     };
     // The instances that wait are a consequence, so they stand behind the cause.
     let why = |cause: String| {
-        done.rollout
-            .text()
-            .map_or(cause.clone(), |waiting| format!("{cause}; {waiting}"))
+        let waiting = done.rollout.text().filter(|_| done.rollout.holds());
+        waiting.map_or(cause.clone(), |waiting| format!("{cause}; {waiting}"))
     };
     let ready = match (done.ready, done.problems.first()) {
         (true, _) => finding(

@@ -75,17 +75,21 @@ impl Versions {
         Self { newest, digest, ready }
     }
 
-    /// The newest version whose pods are or were all ready. If none is recorded or ready now, the one with the most
-    /// ready pods.
+    /// The recorded version whose pods were all ready. If it does not exist any more, the newest one whose pods are all
+    /// ready, or else the one with the most ready pods.
     pub fn last_ready(set: &QuarksStatefulSet, live: &[StatefulSet]) -> Option<u32> {
         let mut versions: BTreeMap<u32, Vec<&StatefulSet>> = BTreeMap::new();
         for (number, one) in live.iter().filter_map(|one| Some((version(one)?, one))) {
             versions.entry(number).or_default().push(one);
         }
-        let recorded = Self::recorded_ready(set);
-        let serves = |number: &u32, sets: &[&StatefulSet]| {
-            let is_whole = sets.iter().all(|one| sets.len() >= zones(one) && !is_incomplete(one));
-            recorded == Some(*number) || is_whole && sets.iter().all(|one| is_ready(one))
+        // A newer one is recorded once the watch time of its last instances has passed.
+        let recorded = Self::recorded_ready(set).filter(|recorded| versions.contains_key(recorded));
+        let serves = |number: &u32, sets: &[&StatefulSet]| match recorded {
+            Some(recorded) => recorded == *number,
+            None => {
+                let is_whole = sets.iter().all(|one| sets.len() >= zones(one) && !is_incomplete(one));
+                is_whole && sets.iter().all(|one| is_ready(one))
+            }
         };
         let ready = versions.iter().rev().find(|(number, sets)| serves(number, sets));
         if let Some((number, _)) = ready {
@@ -184,7 +188,8 @@ mod tests {
         );
         assert_eq!(Versions::last_ready(&new(), &live), Some(1));
         let both = [one(1, "a", 2), one(2, "b", 2)];
-        assert_eq!(Versions::last_ready(&set(2, "b", Some(1)), &both), Some(2));
+        assert_eq!(Versions::last_ready(&set(2, "b", Some(1)), &both), Some(1));
+        assert_eq!(Versions::last_ready(&new(), &both), Some(2));
         let neither = [one(1, "a", 0), one(2, "b", 0)];
         assert_eq!(Versions::last_ready(&new(), &neither), None);
         let zones = [one(1, "a", 2), one(1, "a", 1), one(2, "b", 1)];

@@ -428,8 +428,8 @@ fn made_before(there: &[Value]) -> Vec<Pod> {
     let of = |set: &Value| {
         let mut pods = pods(set);
         for pod in &mut pods {
-            let annotations = set.pointer("/spec/template/metadata/annotations").unwrap().clone();
-            pod.metadata.annotations = serde_json::from_value(annotations).unwrap();
+            let annotations = set.pointer("/spec/template/metadata/annotations");
+            pod.metadata.annotations = annotations.and_then(|all| serde_json::from_value(all.clone()).ok());
             pod.metadata.labels = Some([("controller-revision-hash".to_string(), "old".to_string())].into());
         }
         pods
@@ -644,5 +644,187 @@ fn a_paused_group_starts_nothing_new_and_keeps_what_it_has() {
         names(&of(&lost, &[]).apply),
         ["d-g-z0-v1", "d-g-z1-v1"],
         "it has served"
+    );
+}
+
+/// The StatefulSet of the first zone after the canary of `second` has failed, and all pods.
+fn with_failed_canary(first: &QuarksStatefulSet, second: &QuarksStatefulSet) -> (Vec<Value>, Vec<Pod>) {
+    let mut there = live(&of(first, &[]), 3);
+    let mut pods = made_before(&there);
+    let plan = plan_at(second, &seen(&there, &pods), Timestamp::UNIX_EPOCH);
+    carry_out(&mut there, &plan);
+    let at = there.iter().position(|one| one.name() == Some("d-g-z0-v1")).unwrap();
+    there.swap(0, at);
+    there[0]["metadata"]["uid"] = "s".into();
+    there[0]["status"] = json!({"observedGeneration": 1, "replicas": 3, "readyReplicas": 2, "updatedReplicas": 1, "updateRevision": "new"});
+    let canary = pods.iter_mut().find(|pod| pod.name_any() == "d-g-z0-v1-0").unwrap();
+    canary.labels_mut().insert(REVISION.into(), "new".into());
+    let annotations = there[0].pointer("/spec/template/metadata/annotations");
+    canary.metadata.annotations = annotations.and_then(|all| serde_json::from_value(all.clone()).ok());
+    canary.status.as_mut().unwrap().conditions.as_mut().unwrap()[0].status = "False".into();
+    (there, pods)
+}
+
+#[test]
+fn a_stopped_rollout_sets_the_template_of_its_zone_back_until_it_goes_on() {
+    let later = Timestamp::from_second(700).unwrap();
+    let users = |image: &str| updated(image, 3, true);
+    let operators = |image: &str| revised(image, true, &["1", "1", "1"]);
+    let groups: [&dyn Fn(&str) -> QuarksStatefulSet; 2] = [&users, &operators];
+    for group in groups {
+        let (first, broken) = (group("i:1"), group("i:broken"));
+        let (mut there, mut pods) = with_failed_canary(&first, &broken);
+        assert!(
+            plan_at(&broken, &seen(&there, &pods), Timestamp::UNIX_EPOCH)
+                .set_back
+                .is_empty()
+        );
+        let stopped = plan_at(&broken, &seen(&there, &pods), later);
+        let [set_back] = stopped.set_back.as_slice() else {
+            panic!("{stopped:?}");
+        };
+        assert_eq!(set_back.revision, "old");
+        let mut earlier = of(&first, &[]).apply[0].pointer("/spec/template").unwrap().clone();
+        earlier["$patch"] = "replace".into();
+        let mut revision = json!({"metadata": {"name": "old"}, "revision": 1, "data": {"spec": {"template": earlier}}});
+        let typed = |revision: &Value| serde_json::from_value(revision.clone()).unwrap();
+        assert_eq!(set_back.object(&typed(&revision)), None, "of another StatefulSet");
+        revision["metadata"]["ownerReferences"] = json!([{"apiVersion": "v1", "kind": "k", "name": "n", "uid": "s"}]);
+        let mut object = set_back.object(&typed(&revision)).unwrap();
+        assert_eq!(object["spec"]["template"], of(&first, &[]).apply[0]["spec"]["template"]);
+        for member in ["metadata/uid", "status"] {
+            let value = there[0].pointer(&format!("/{member}")).unwrap().clone();
+            let parent = object
+                .pointer_mut(if member == "status" { "" } else { "/metadata" })
+                .unwrap();
+            parent[member.rsplit('/').next().unwrap()] = value;
+        }
+        object["status"]["updateRevision"] = "old".into();
+        there[0] = object;
+        // The same as long as nothing changes.
+        let plan = plan_at(&broken, &seen(&there, &pods), later);
+        assert!(plan.apply.is_empty() && plan.set_back.is_empty() && plan.replace.is_empty());
+        assert_eq!((plan.rollout.failure(), plan.rollout.left), (Some("CanaryFailed"), 5));
+        // With another manifest it goes on, and so it does when the canary becomes ready.
+        let fixed = plan_at(&group("i:2"), &seen(&there, &pods), later);
+        assert_eq!(
+            (names(&fixed.apply), sizes(&fixed.apply, "i:2")),
+            (vec!["d-g-z0-v1"], vec![3])
+        );
+        pods.iter_mut()
+            .find(|pod| pod.name_any() == "d-g-z0-v1-0")
+            .unwrap()
+            .status = pods[1].status.clone();
+        let ready = plan_at(&broken, &seen(&there, &pods), later);
+        assert_eq!((names(&ready.apply), ready.replace.len()), (vec!["d-g-z0-v1"], 0));
+        assert_eq!(sizes(&ready.apply, "i:broken"), [3]);
+        assert_eq!(ready.apply[0].annotation("quarks.cloudfoundry.org/set-back-from"), None);
+    }
+}
+
+#[test]
+fn a_pause_sets_the_template_of_its_zone_back_once_what_has_begun_is_done() {
+    let (there, mut pods) = with_failed_canary(&updated("i:1", 3, true), &updated("i:2", 3, true));
+    let second = paused(updated("i:2", 3, true));
+    assert!(
+        plan_at(&second, &seen(&there, &pods), Timestamp::UNIX_EPOCH)
+            .set_back
+            .is_empty()
+    );
+    pods.iter_mut()
+        .find(|pod| pod.name_any() == "d-g-z0-v1-0")
+        .unwrap()
+        .status = pods[1].status.clone();
+    let plan = plan_at(&second, &seen(&there, &pods), Timestamp::from_second(60).unwrap());
+    assert_eq!((plan.set_back.len(), plan.replace.len(), plan.rollout.left), (1, 0, 5));
+}
+
+/// With the status of a change that is not complete, or of one that is.
+fn reported(mut set: QuarksStatefulSet, newest: u32, ready: u32, reason: &str) -> QuarksStatefulSet {
+    let digest = Digest::of(&set.spec);
+    let condition = json!({"type": "Progressing", "status": "True", "reason": reason, "message": "",
+        "lastTransitionTime": Timestamp::UNIX_EPOCH.to_string()});
+    let status =
+        json!({"version": newest, "templateDigest": digest.text(), "readyVersion": ready, "conditions": [condition]});
+    set.status = serde_json::from_value(status).unwrap();
+    set
+}
+
+#[test]
+fn the_last_instances_of_a_change_can_fail_too_and_a_pod_that_fails_later_is_no_update() {
+    for claims in [false, true] {
+        let group = |image| {
+            let mut set = updated(image, 1, claims);
+            set.spec.zones.clear();
+            set
+        };
+        let mut there = live(&of(&group("i:1"), &[]), 1);
+        let broken = group("i:broken");
+        for _ in 0..2 {
+            let plan = of(&broken, &there);
+            carry_out(&mut there, &plan);
+        }
+        for one in &mut there {
+            let is_broken = one.pointer("/spec/template/spec/containers/0/image").unwrap() == "i:broken";
+            one["spec"]["replicas"] = 1.into();
+            let ready = i32::from(!is_broken);
+            one["status"] = json!({"observedGeneration": 1, "replicas": 1, "updatedReplicas": 1, "readyReplicas": ready,
+                "updateRevision": "new"});
+        }
+        let pods: Vec<Pod> = there.iter().flat_map(pods).collect();
+        let later = Timestamp::from_second(700).unwrap();
+        let plan = |set: QuarksStatefulSet, now| plan_at(&set, &seen(&there, &pods), now);
+        let newest = if claims { 1 } else { 2 };
+        let waits = plan(reported(broken.clone(), newest, 1, "Updating"), Timestamp::UNIX_EPOCH);
+        assert!(waits.rollout.failure().is_none() && !waits.ready, "{claims}");
+        let failed = plan(reported(broken.clone(), newest, 1, "Updating"), later);
+        assert_eq!(
+            failed.rollout.failure(),
+            Some("CanaryFailed"),
+            "{claims}: {:?}",
+            failed.rollout
+        );
+        let text = "was not ready within its watch time; it goes on when it is ready, or with another manifest";
+        assert!(
+            failed.rollout.text().unwrap().ends_with(text),
+            "{:?}",
+            failed.rollout.text()
+        );
+        let rested = plan(reported(broken.clone(), newest, newest, "RolledOut"), later);
+        assert_eq!(
+            (rested.rollout.failure(), rested.rollout.text()),
+            (None, None),
+            "{claims}"
+        );
+    }
+}
+
+#[test]
+fn an_older_version_stays_until_the_watch_time_of_the_last_instances_has_passed() {
+    let with_minimum = |image| {
+        let mut set = updated(image, 1, false);
+        set.spec.template["metadata"]["annotations"][labels::CANARY_WATCH_TIME] = "30000-60000".into();
+        set.spec.template["metadata"]["annotations"][labels::UPDATE_WATCH_TIME] = "30000-60000".into();
+        set
+    };
+    let mut there = live(&of(&with_minimum("i:1"), &[]), 1);
+    let second = reported(with_minimum("i:2"), 2, 1, "Updating");
+    let at = |there: &[Value], time| {
+        let pods: Vec<Pod> = there.iter().flat_map(pods).collect();
+        plan_at(&second, &seen(there, &pods), Timestamp::from_second(time).unwrap())
+    };
+    for time in [0, 40] {
+        let plan = at(&there, time);
+        carry_out(&mut there, &plan);
+    }
+    assert_eq!(sizes(&there, "i:2"), [1, 1]);
+    let waits = at(&there, 20);
+    assert!(!waits.ready && waits.delete.is_empty() && waits.rollout.again.is_some());
+    let text = "the update of 'd-g-z0-v2-0', 'd-g-z1-v2-0' is not complete";
+    assert_eq!(waits.rollout.text().as_deref(), Some(text));
+    let done = at(&there, 80);
+    assert_eq!(
+        (done.ready, names(&done.delete)),
+        (true, vec!["d-g-z0-v1", "d-g-z1-v1"])
     );
 }

@@ -3,6 +3,7 @@
 use super::{Instance, State, Updated};
 use crate::pod_problems::is_ready;
 use crate::stateful_set::inspect::{REVISION, has_claims, is_going, is_observed, ordinals, revisions};
+use crate::stateful_set::set_back::set_back_from;
 use boson_manifest::labels;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
@@ -45,7 +46,10 @@ impl<'a> LiveZone<'a> {
     pub fn in_place(&self, is_outdated: bool, pods: &[Pod]) -> Vec<Instance<'a>> {
         let live = self.live.filter(|live| !is_going(live));
         let revision = |live: &StatefulSet| live.status.as_ref()?.update_revision.clone();
-        let newest = live.filter(|live| is_observed(live)).and_then(revision);
+        let observed = || live.filter(|live| is_observed(live)).and_then(revision);
+        let before = live.and_then(set_back_from).cloned();
+        let is_current = !is_outdated || before.is_some();
+        let newest = before.or_else(observed);
         // Others are created with the new template, or deleted.
         let count = live.map_or(self.replicas, |live| self.replicas.min(ordinals(live).end));
         let pods: Vec<Option<&Pod>> = (0..count).map(|ordinal| self.pod(ordinal, pods)).collect();
@@ -65,7 +69,7 @@ impl<'a> LiveZone<'a> {
                 // one.
                 _ if newest.is_none() && !is_outdated => State::Missing,
                 Some(pod) if is_wanted(&pod.metadata, ordinal) => {
-                    State::Updated(updated(pod, is_newest(pod) && !is_outdated))
+                    State::Updated(updated(pod, is_newest(pod) && is_current))
                 }
                 Some(pod) if self.wanted.is_none() && !is_outdated && is_newest(pod) => {
                     State::Updated(updated(pod, true))

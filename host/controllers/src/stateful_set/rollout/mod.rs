@@ -72,7 +72,7 @@ pub(super) struct Decision {
     pub done: Vec<usize>,
     /// Those that were updated, and are waited for.
     pub awaited: Vec<usize>,
-    /// Those that were not ready in time, while others wait for them.
+    /// Those that were not ready in time.
     pub failed: Vec<usize>,
     /// Whether a failed one is a canary.
     pub canary_failed: bool,
@@ -177,6 +177,20 @@ impl Decision {
         self.left += self.next.len();
         self.next.retain(|at| is_free(*at));
         self.left -= self.next.len();
+    }
+
+    /// Waits for no instance: a pod that starts again later is no update.
+    pub fn end(&mut self) {
+        self.failed.clear();
+        self.canary_failed = false;
+        self.awaited.clear();
+        self.again = None;
+    }
+
+    /// Whether nothing is done until a user does something, or a failed instance becomes ready.
+    pub fn has_stopped(&self) -> bool {
+        let is_stopped = !self.failed.is_empty() || self.hold == Some(Hold::Paused);
+        is_stopped && self.next.is_empty() && self.awaited.is_empty()
     }
 
     /// Begins nothing.
@@ -307,9 +321,14 @@ impl Rollout {
         }
     }
 
-    /// Whether instances are yet to be updated.
+    /// Whether instances are yet to be updated, or their update is not complete.
     pub fn is_underway(&self) -> bool {
-        self.left > 0
+        self.left > 0 || !self.awaited.is_empty() || !self.failed.is_empty()
+    }
+
+    /// Whether instances wait for others.
+    pub fn holds(&self) -> bool {
+        self.left > 0 || !self.failed.is_empty()
     }
 
     /// Reason of a rollout that has stopped.
@@ -338,12 +357,18 @@ impl Rollout {
         let what = if self.canary_failed { "canary" } else { "update" };
         Some(if !self.failed.is_empty() {
             let failed = list(&self.failed);
+            let so = match self.left {
+                0 => String::new(),
+                _ => format!(", so {left} not updated"),
+            };
             format!(
-                "the {what} of {failed} was not ready within its watch time, so {left} not updated; it goes on when it \
-                 is ready, or with another manifest"
+                "the {what} of {failed} was not ready within its watch time{so}; it goes on when it is ready, or with \
+                 another manifest"
             )
         } else if self.is_paused {
             format!("{left} yet to be updated, when it is no longer paused")
+        } else if self.left == 0 {
+            format!("the update of {} is not complete", list(&self.awaited))
         } else if self.awaited.is_empty() {
             format!("{left} yet to be updated")
         } else {
@@ -362,10 +387,6 @@ pub(super) fn decide(instances: &[Instance<'_>], update: &Update, now: Timestamp
         .collect();
     let outdated = || instances.iter().enumerate().filter(|(_, one)| one.is_outdated());
     decision.left = outdated().count();
-    if decision.left == 0 {
-        decision.failed.clear();
-        decision.canary_failed = false;
-    }
     if decision.left == 0 || !decision.failed.is_empty() {
         return decision;
     }

@@ -1,0 +1,105 @@
+//! Rows about a rollout: the time that the operator adds to that of the pods, and its requests.
+
+use crate::site::Site;
+use crate::table::Row;
+use anyhow::Result;
+use futures::StreamExt;
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::{Api, Patch, PatchParams};
+use kube::runtime::{WatchStreamExt, watcher};
+use kube::{Client, ResourceExt};
+use serde_json::{Value, json};
+use std::pin::pin;
+use std::time::{Duration, Instant};
+use tokio::runtime::Runtime;
+
+/// Updated one after the other.
+const INSTANCES: u32 = 10;
+const PATIENCE: Duration = Duration::from_secs(300);
+
+pub fn rollout() -> Result<Vec<Row>> {
+    let mut site = Site::new("bench-rollout")?;
+    site.start()?;
+    let runtime = Runtime::new()?;
+    let client = runtime.block_on(site.client())?;
+    let kubelet = runtime.spawn(make_ready(client, site.namespace().to_string()));
+    let mut rows = Vec::new();
+    for (name, what) in [("in-place", "in place"), ("handed-over", "with handover")] {
+        let has_disks = name == "in-place";
+        deploy(&site, &group(name, "one", has_disks))?;
+        let (before, began) = (site.requests()?, Instant::now());
+        deploy(&site, &group(name, "two", has_disks))?;
+        let seconds = began.elapsed().as_secs_f64();
+        let requests = (site.requests()? - before) as f64;
+        let instances = f64::from(INSTANCES);
+        let details = format!("{INSTANCES} instances, pods are ready at once; {seconds:.1} s in all");
+        rows.push(Row::below(
+            &format!("operator: an instance of a rollout {what}"),
+            seconds / instances,
+            1.0,
+            "s",
+            &details,
+        ));
+        rows.push(Row::below(
+            "operator: requests for it",
+            requests / instances,
+            6.0,
+            "",
+            "by the audit log, without watches and leases",
+        ));
+    }
+    kubelet.abort();
+    Ok(rows)
+}
+
+fn group(name: &str, tier: &str, has_disks: bool) -> Value {
+    let claim = json!({"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": "none",
+        "resources": {"requests": {"storage": "1Mi"}}}});
+    let claims = if has_disks { vec![claim] } else { Vec::new() };
+    let container = json!({"name": "c", "image": "example.com/c:1"});
+    let pods = json!({"metadata": {"labels": {"tier": tier}}, "spec": {"containers": [container]}});
+    let annotations = json!({"quarks.cloudfoundry.org/canaries": "1", "quarks.cloudfoundry.org/max-in-flight": "1"});
+    let template = json!({"metadata": {"annotations": annotations},
+        "spec": {"replicas": INSTANCES, "template": pods, "volumeClaimTemplates": claims}});
+    json!({"apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "QuarksStatefulSet",
+        "metadata": {"name": name}, "spec": {"template": template}})
+}
+
+/// Applies a group and waits until it is rolled out.
+fn deploy(site: &Site, group: &Value) -> Result<()> {
+    site.apply(std::slice::from_ref(group))?;
+    let what = format!(
+        "quarksstatefulset/{}",
+        group["metadata"]["name"].as_str().unwrap_or_default()
+    );
+    site.until("the rollout", PATIENCE, |site| {
+        let now: Value = serde_json::from_str(&site.kubectl(&["get", &what, "--output=json"])?)?;
+        let is_observed = now["status"]["observedGeneration"] == now["metadata"]["generation"];
+        Ok(is_observed && now["status"]["ready"] == true)
+    })
+}
+
+/// Reports each pod as ready at once, as a kubelet would.
+async fn make_ready(client: Client, namespace: String) -> Result<()> {
+    let pods: Api<Pod> = Api::namespaced(client, &namespace);
+    let mut changed = pin!(watcher(pods.clone(), watcher::Config::default()).applied_objects());
+    while let Some(pod) = changed.next().await {
+        let pod = pod?;
+        let conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
+        if conditions
+            .into_iter()
+            .any(|one| one.type_ == "Ready" && one.status == "True")
+        {
+            continue;
+        }
+        let running = json!({"running": {"startedAt": pod.metadata.creation_timestamp}});
+        let status = json!({"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}], "containerStatuses": [
+            {"name": "c", "image": "i", "imageID": "", "ready": true, "restartCount": 0, "state": running}]});
+        let patch = Patch::Merge(json!({ "status": status }));
+        // It may be deleted by now.
+        let _: Result<Pod, _> = pods
+            .patch_status(&pod.name_any(), &PatchParams::default(), &patch)
+            .await;
+    }
+    Ok(())
+}
