@@ -5,6 +5,7 @@ use boson_cluster::client::{Connection, connect};
 use boson_tests::cluster::{Cluster, Operator, shared};
 use boson_tests::registry::Server;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::fs;
 use std::time::{Duration, Instant};
 
@@ -170,27 +171,33 @@ impl Site {
 
     /// Number of the operator's writes without leases, from the audit log.
     pub fn writes(&self) -> Result<usize> {
-        self.audited(|event| !["get", "list", "watch"].iter().any(|verb| event["verb"] == *verb))
+        let requests = self.requests()?;
+        let is_write = |what: &String| !["get ", "list "].iter().any(|verb| what.starts_with(verb));
+        Ok(requests
+            .iter()
+            .filter(|(what, _)| is_write(what))
+            .map(|(_, count)| count)
+            .sum())
     }
 
-    /// Number of the operator's requests without watches and leases. What this program reports of pods does not count.
-    pub fn requests(&self) -> Result<usize> {
-        self.audited(|event| {
-            let what = &event["objectRef"];
-            event["verb"] != "watch" && (what["resource"] != "pods" || what["subresource"] != "status")
-        })
-    }
-
-    fn audited(&self, counts: impl Fn(&Value) -> bool) -> Result<usize> {
+    /// Numbers of the operator's requests without watches and leases, by verb and resource.
+    pub fn requests(&self) -> Result<BTreeMap<String, usize>> {
         let log = fs::read_to_string(self.cluster.audit_log())?;
-        let is_counted = |line: &&str| {
+        let mut requests = BTreeMap::new();
+        for line in log.lines() {
             let Ok(event) = serde_json::from_str::<Value>(line) else {
-                return false;
+                continue;
             };
-            let agent = event["userAgent"].as_str().unwrap_or_default();
-            let ours = event["user"]["username"] == "admin" && !agent.starts_with("kubectl");
-            ours && event["objectRef"]["resource"] != "leases" && counts(&event)
-        };
-        Ok(log.lines().filter(is_counted).count())
+            let text = |value: &'_ Value| value.as_str().unwrap_or_default().to_string();
+            let what = &event["objectRef"];
+            let (verb, resource) = (text(&event["verb"]), text(&what["resource"]));
+            let is_ours = event["user"]["username"] == "admin" && !text(&event["userAgent"]).starts_with("kubectl");
+            if is_ours && verb != "watch" && resource != "leases" {
+                let slash = if what["subresource"].is_null() { "" } else { "/" };
+                let what = format!("{verb} {resource}{slash}{}", text(&what["subresource"]));
+                *requests.entry(what).or_default() += 1;
+            }
+        }
+        Ok(requests)
     }
 }

@@ -36,13 +36,23 @@ pub(super) struct Explanation {
 // === impl Context ===
 
 impl Context {
-    /// Explains these StatefulSets.
-    pub(super) async fn explain(&self, live: &[&StatefulSet], namespace: &str) -> Result<Explanation, Error> {
+    /// Explains these StatefulSets. `listed`: their pods, if they were listed.
+    pub(super) async fn explain(
+        &self,
+        live: &[&StatefulSet],
+        listed: Option<&[Pod]>,
+        namespace: &str,
+    ) -> Result<Explanation, Error> {
         let mut found = Explanation::default();
         for set in live.iter().filter(|set| !inspect::is_ready(set)) {
             let Identity { name, uid, .. } = Identity::of(*set)?;
-            let selector = format!("{}={name}", labels::STATEFUL_SET_NAME);
-            let pods: Vec<Pod> = self.cluster.list(namespace, &selector).await?;
+            let pods: Vec<Pod> = match listed {
+                Some(listed) => listed.iter().filter(|pod| inspect::is_of(pod, name)).cloned().collect(),
+                None => {
+                    let selector = format!("{}={name}", labels::STATEFUL_SET_NAME);
+                    self.cluster.list(namespace, &selector).await?
+                }
+            };
             let problems = pod_problems::of_pods(&pods, &self.operator_image, Timestamp::now());
             found.problems.extend(problems);
             if i32::try_from(pods.len()).is_ok_and(|count| count < inspect::replicas(set)) {

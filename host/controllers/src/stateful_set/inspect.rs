@@ -78,6 +78,13 @@ pub(super) fn is_named(set: &StatefulSet, object: &Value) -> bool {
     set.metadata.name.as_deref() == object.name()
 }
 
+/// Whether a pod is of the StatefulSet of this name.
+pub(super) fn is_of(pod: &Pod, set: &str) -> bool {
+    pod.labels()
+        .get(labels::STATEFUL_SET_NAME)
+        .is_some_and(|name| name == set)
+}
+
 /// Whether its pods have claims.
 pub(super) fn has_claims(set: &StatefulSet) -> bool {
     let spec = set.spec.as_ref();

@@ -174,10 +174,28 @@ impl Context {
         if set.metadata.deletion_timestamp.is_some() || !self.scope.holds(place.namespace) {
             return Ok(Action::await_change());
         }
-        let owner = owner(set)?;
         let live = self.live(set, place).await?;
         self.note(place, &live.sets);
-        let claims = self.claims(&live.sets, place.namespace).await?;
+        // Before pods are listed: one that is created afterwards is not missed.
+        let key = (place.namespace, place.name);
+        let unlabelled = self.labelled.take(key, &names(&live.sets).collect::<Vec<_>>());
+        let unlabelled: Vec<String> = unlabelled.into_iter().map(str::to_string).collect();
+        let done = self.update(set, place, live, &unlabelled).await;
+        if done.is_err() {
+            unlabelled.iter().for_each(|name| self.labelled.lacks(key, name));
+        }
+        done
+    }
+
+    async fn update(
+        &self,
+        set: &QuarksStatefulSet,
+        place: Identity<'_>,
+        live: Live,
+        unlabelled: &[String],
+    ) -> Result<Action, Error> {
+        let owner = owner(set)?;
+        let claims = self.claims(set, &live.sets, place.namespace).await?;
         let mut seen = Seen {
             live,
             claims,
@@ -201,14 +219,13 @@ impl Context {
         let written: Vec<String> = plan.as_ref().map(of_plan).unwrap_or_default();
         let done = match plan {
             Ok(plan) => match self.act((set, place), &plan, &seen, &owner).await {
-                Ok(done) => Ok(self.explained(done, &plan, &seen.live.sets, place.namespace).await?),
+                Ok(done) => Ok(self.explained(done, &plan, &seen, place.namespace).await?),
                 Err(failure) => Err(failure.trouble()?),
             },
             Err(failure) => Err(failure.trouble()?),
         };
-        let live = seen.live;
         self.report(set, &done).await?;
-        let unlabelled = self.label(place, &live.sets).await?;
+        let unlabelled = self.label(place, &seen, unlabelled).await?;
         // After the change of their StatefulSet was observed, pods are looked at again.
         for name in &written {
             self.labelled.lacks((place.namespace, place.name), name);
@@ -266,26 +283,33 @@ impl Context {
         Ok(others.iter().map(ResourceExt::name_any).collect())
     }
 
-    /// Labels the pods that lack labels. Whether the next reconcile must look again, though no pod may change until
-    /// then.
-    async fn label(&self, set: Identity<'_>, live: &[StatefulSet]) -> Result<bool, Error> {
-        let key = (set.namespace, set.name);
-        let names: Vec<&str> = names(live).collect();
+    /// Labels the pods of these StatefulSets that lack labels. Whether the next reconcile must look again, though no
+    /// pod may change until then.
+    async fn label(&self, place: Identity<'_>, seen: &Seen, names: &[String]) -> Result<bool, Error> {
         let mut again = false;
-        for name in self.labelled.take(key, &names) {
-            let labelled = self.label_pods(set.namespace, live, name).await;
-            if !matches!(labelled, Ok(false)) {
-                self.labelled.lacks(key, name);
+        for name in names {
+            let labelled = self.label_pods(place.namespace, seen, name).await?;
+            if labelled {
+                self.labelled.lacks((place.namespace, place.name), name);
             }
-            again |= labelled?;
+            again |= labelled;
         }
         Ok(again)
     }
 
-    async fn label_pods(&self, namespace: &str, live: &[StatefulSet], name: &str) -> Result<bool, Error> {
-        let selector = format!("{}={name}", labels::STATEFUL_SET_NAME);
-        let pods = self.cluster.list_metadata::<Pod>(namespace, &selector).await?;
-        let Some(set) = live.iter().find(|one| one.metadata.name.as_deref() == Some(name)) else {
+    async fn label_pods(&self, namespace: &str, seen: &Seen, name: &str) -> Result<bool, Error> {
+        let pods: Vec<ObjectMeta> = match &seen.pods {
+            Some(pods) => {
+                let of_set = pods.iter().filter(|pod| inspect::is_of(pod, name));
+                of_set.map(|pod| pod.metadata.clone()).collect()
+            }
+            None => {
+                let selector = format!("{}={name}", labels::STATEFUL_SET_NAME);
+                self.cluster.list_metadata::<Pod>(namespace, &selector).await?
+            }
+        };
+        let mut all = seen.live.sets.iter();
+        let Some(set) = all.find(|one| one.metadata.name.as_deref() == Some(name)) else {
             return Ok(false);
         };
         let mut step = labelled::step(set, &pods);
@@ -309,13 +333,20 @@ impl Context {
     }
 
     /// Adds why pods of the newest version are not ready.
-    async fn explained(&self, done: Done, plan: &Plan, live: &[StatefulSet], namespace: &str) -> Result<Done, Error> {
+    async fn explained(&self, done: Done, plan: &Plan, seen: &Seen, namespace: &str) -> Result<Done, Error> {
         if done.ready {
             return Ok(done);
         }
         let is_wanted = |one: &&StatefulSet| plan.wanted.iter().any(|wanted| inspect::is_named(one, wanted));
-        let newest: Vec<&StatefulSet> = live.iter().filter(is_wanted).collect();
-        let explanation = self.explain(&newest, namespace).await?;
+        let newest: Vec<&StatefulSet> = seen.live.sets.iter().filter(is_wanted).collect();
+        let mut explanation = self.explain(&newest, seen.pods.as_deref(), namespace).await?;
+        // Those that were just deleted have none any more.
+        let is_left = |pod: &PodProblem| {
+            plan.replace
+                .iter()
+                .all(|gone| gone.metadata.name.as_ref() != Some(&pod.pod))
+        };
+        explanation.problems.retain(is_left);
         Ok(Done {
             problems: explanation.problems,
             missing: explanation.missing,
@@ -347,9 +378,15 @@ impl Context {
         Ok(Live::default())
     }
 
-    /// Claims of the pods of these StatefulSets; without StatefulSets, all such claims.
-    async fn claims(&self, live: &[StatefulSet], namespace: &str) -> Result<Vec<PersistentVolumeClaim>, Error> {
-        if !live.is_empty() && !live.iter().any(inspect::has_claims) {
+    /// Claims of the pods of these StatefulSets; without StatefulSets, all such claims. None while a rollout is
+    /// underway and they were as asked when it began: they are not looked at again for each of its pods.
+    async fn claims(
+        &self,
+        set: &QuarksStatefulSet,
+        live: &[StatefulSet],
+        namespace: &str,
+    ) -> Result<Vec<PersistentVolumeClaim>, Error> {
+        if !live.is_empty() && (!live.iter().any(inspect::has_claims) || status::has_disks_as_asked(set)) {
             return Ok(Vec::new());
         }
         let names: Vec<&str> = names(live).collect();

@@ -81,6 +81,15 @@ fn notices(set: &QuarksStatefulSet, status: &QuarksStatefulSetStatus, done: &Res
     }
 }
 
+/// Whether claims were as asked when the rollout of this generation began.
+pub(super) fn has_disks_as_asked(set: &QuarksStatefulSet) -> bool {
+    let status = set.status.as_ref().filter(|status| status.rollout().is_some());
+    let disks = status.and_then(|status| disks(&status.conditions));
+    disks.is_some_and(|disks| {
+        disks.status == ConditionStatus::True && disks.observed_generation == set.metadata.generation
+    })
+}
+
 fn disks(conditions: &[Condition]) -> Option<&Condition> {
     conditions.iter().find(|condition| condition.kind == DISKS)
 }

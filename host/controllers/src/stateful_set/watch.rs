@@ -4,16 +4,19 @@
 use super::Context;
 use super::labelled::is_labelled;
 use boson_api::QuarksStatefulSet;
-use boson_cluster::reconcile::Running;
 use boson_cluster::reconcile::watches::{Watches, owners};
+use boson_cluster::reconcile::{Running, batched};
 use boson_manifest::labels;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::ObjectMeta;
 use kube::runtime::watcher::Config;
 use std::sync::Arc;
+use std::time::Duration;
 
 const NAME: &str = "quarks-stateful-set";
+/// One replaced pod causes about ten events, of it and of its StatefulSet.
+const WINDOW: Duration = Duration::from_millis(200);
 
 /// Runs until it is asked to stop, for one namespace or for all.
 pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Option<String>) {
@@ -46,11 +49,12 @@ pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Opti
         .and::<Pod>(Config::default().labels(labels::STATEFUL_SET_NAME), pods);
     let reconcile = |set: Arc<QuarksStatefulSet>, context: Arc<Context>| async move { context.reconcile(&set).await };
     let concurrency = running.concurrency;
+    let (store, queue) = watches.queue();
     running
         .drive_queue(
             NAME,
             &namespace,
-            watches.queue(),
+            (store, batched(queue, WINDOW)),
             context,
             reconcile,
             (concurrency, forget),
