@@ -82,9 +82,10 @@ impl Patcher {
         let edits = data.words(&[&[0, patch, 1][..], &[0; 4]].concat());
         let bytes = data.escaped();
         let free = (BASE + data.0.len()).next_multiple_of(8);
-        let describe = match self.traps {
-            true => "unreachable".to_string(),
-            false => format!("i32.const {described}"),
+        let describe = if self.traps {
+            "unreachable".to_string()
+        } else {
+            format!("i32.const {described}")
         };
         // The settings come after the view (40 bytes) and the context's deployment (28 bytes).
         format!(

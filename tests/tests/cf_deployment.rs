@@ -79,9 +79,10 @@ fn every_group_job_and_addon_of_its_shape_is_converted() {
         .map(|document| Value::deserialize(document).unwrap())
         .collect();
     for group in list(&manifest["instance_groups"]) {
-        let (name, kind) = match group["lifecycle"] == "errand" {
-            true => (text(&group["name"]), "QuarksJob"),
-            false => (text(&group["name"]), "QuarksStatefulSet"),
+        let (name, kind) = if group["lifecycle"] == "errand" {
+            (text(&group["name"]), "QuarksJob")
+        } else {
+            (text(&group["name"]), "QuarksStatefulSet")
         };
         let is_of_group = |object: &&Value| {
             object["kind"] == kind

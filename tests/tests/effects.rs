@@ -6,11 +6,11 @@
 
 use boson_manifest::schema::{Fate, GROUP, JOB, Key, MANIFEST, QUARKS};
 use boson_tests::{Ran, host, root};
+use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::Mutex;
 use std::{fs, thread};
 
 /// Conversions at a time.
@@ -126,15 +126,15 @@ fn every_used_key_changes_the_output() {
     let wrong = Mutex::new(Vec::new());
     let work = || {
         loop {
-            let next = left.lock().unwrap().next();
+            let next = left.lock().next();
             let Some((key, case)) = next else { return };
             if let Some(why) = check(&case) {
-                wrong.lock().unwrap().push(format!("{key}: {why}"));
+                wrong.lock().push(format!("{key}: {why}"));
             }
         }
     };
     thread::scope(|scope| (0..WORKERS).for_each(|_| drop(scope.spawn(work))));
-    let wrong = wrong.into_inner().unwrap();
+    let wrong = wrong.into_inner();
     assert!(wrong.is_empty(), "{} keys:\n{}", wrong.len(), wrong.join("\n"));
 }
 

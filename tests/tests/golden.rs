@@ -12,11 +12,11 @@
 use anyhow::{Context, Result};
 use boson_tests::golden::{Case, cases};
 use boson_tests::{Ran, Run, compare, root};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
 #[test]
 fn every_golden_case_is_as_expected() {
@@ -29,15 +29,12 @@ fn every_golden_case_is_as_expected() {
             scope.spawn(|| {
                 while let Some(case) = next(&cases) {
                     let what = run(&case).unwrap_or_else(|error| Some(format!("{error:#}")));
-                    wrong
-                        .lock()
-                        .unwrap()
-                        .extend(what.map(|what| format!("{}: {what}", case.name)));
+                    wrong.lock().extend(what.map(|what| format!("{}: {what}", case.name)));
                 }
             });
         }
     });
-    let mut wrong = wrong.into_inner().unwrap();
+    let mut wrong = wrong.into_inner();
     wrong.sort();
     assert!(
         wrong.is_empty(),
@@ -77,7 +74,7 @@ fn given(case: &Case) -> Result<BTreeMap<PathBuf, PathBuf>> {
 }
 
 fn next(cases: &Mutex<std::vec::IntoIter<Case>>) -> Option<Case> {
-    cases.lock().unwrap().next()
+    cases.lock().next()
 }
 
 /// Runs one case. `None`: as expected; otherwise the difference.

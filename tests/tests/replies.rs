@@ -285,9 +285,10 @@ fn resources(folder: &Path, said: &[Said], more: &[(&str, &str)], additions: &[&
     let additions: Vec<Vec<u32>> = additions.iter().map(|text| add(&mut image, text)).collect();
     let additions = image.list(&additions);
     let more = image.pairs(more);
-    let result = match fails {
-        true => [&[1][..], &said, &[0; 4]].concat(),
-        false => [&[0][..], &additions, &said, &more].concat(),
+    let result = if fails {
+        [&[1][..], &said, &[0; 4]].concat()
+    } else {
+        [&[0][..], &additions, &said, &more].concat()
     };
     write(folder, "resources", "transformation", image, &[("transform", result)]);
 }

@@ -343,12 +343,13 @@ fn layout(directory: &Path) -> Vec<(String, Vec<u8>)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => found.extend(layout(&path)),
-            false => found.push((
+        if path.is_dir() {
+            found.extend(layout(&path))
+        } else {
+            found.push((
                 path.file_name().unwrap().to_str().unwrap().to_string(),
                 fs::read(&path).unwrap(),
-            )),
+            ))
         }
     }
     found.sort();

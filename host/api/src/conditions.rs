@@ -66,10 +66,7 @@ pub struct Finding {
 
 impl From<bool> for ConditionStatus {
     fn from(holds: bool) -> Self {
-        match holds {
-            true => Self::True,
-            false => Self::False,
-        }
+        if holds { Self::True } else { Self::False }
     }
 }
 

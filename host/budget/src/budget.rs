@@ -4,8 +4,9 @@ use crate::class::Class;
 use crate::container;
 use crate::ledger::Ledger;
 use crate::plan::{Plan, Sharing};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::fmt;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// The budget of a process. Copies share it.
 #[derive(Clone)]
@@ -57,7 +58,7 @@ impl Budget {
     }
 
     fn ledger(&self) -> MutexGuard<'_, Ledger> {
-        self.0.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.ledger.lock()
     }
 
     /// Waits for a share. Blocks the thread.
@@ -72,7 +73,7 @@ impl Budget {
         let mut ledger = self.ledger();
         let ticket = ledger.ask(class, holder, bytes);
         while !ledger.take(ticket) {
-            ledger = self.0.changed.wait(ledger).unwrap_or_else(PoisonError::into_inner);
+            self.0.changed.wait(&mut ledger);
         }
         drop(ledger);
         Ok(Share {

@@ -77,9 +77,10 @@ pub fn pull(image: &str, settings: &Settings) -> Result<Pulled, Box<Diagnostic>>
     let registry = Registry::new(cache.path(), settings)?;
     let credentials = docker_credentials(image)?;
     let requests = async {
-        let pinned = match image.contains('@') {
-            true => image.to_string(),
-            false => format!("{image}@{}", registry.pin(image, credentials.as_ref()).await?),
+        let pinned = if image.contains('@') {
+            image.to_string()
+        } else {
+            format!("{image}@{}", registry.pin(image, credentials.as_ref()).await?)
         };
         let wanted = Owned {
             namespace: "",

@@ -112,9 +112,10 @@ pub fn regular(path: &Path, largest: u64) -> io::Result<Option<Vec<u8>>> {
     }
     let mut bytes = Vec::new();
     file.take(largest + 1).read_to_end(&mut bytes)?;
-    match bytes.len() as u64 > largest {
-        true => refuse(format!("it is larger than {} MiB", largest >> 20)),
-        false => Ok(Some(bytes)),
+    if bytes.len() as u64 > largest {
+        refuse(format!("it is larger than {} MiB", largest >> 20))
+    } else {
+        Ok(Some(bytes))
     }
 }
 

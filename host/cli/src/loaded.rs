@@ -17,10 +17,11 @@ use boson_controllers::plugins::NO_MEMORY;
 use boson_document::json;
 use boson_pipeline::{Diagnostic, Stage, Stages};
 use boson_sandbox::{CheckPolicy, Digest, Failure, Plugin, Plugins, Sandbox, Source};
+use parking_lot::{Mutex, MutexGuard};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use verdicts::Verdicts;
 
 /// The rules of an operator.
@@ -155,7 +156,7 @@ impl PluginHost for Loaded {
 
 impl Shared {
     fn loaded(&self) -> MutexGuard<'_, BTreeMap<String, Known>> {
-        self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
+        self.loaded.lock()
     }
 
     fn load(&self, package: &Package) -> Result<LoadedPlugin, Vec<Diagnostic>> {
@@ -295,18 +296,20 @@ impl Known {
         if self.plugin.wraps != package.wraps {
             let (stage, [is, key]) = (
                 package.stage,
-                match self.plugin.wraps {
-                    true => ["a wrapper", "wraps"],
-                    false => ["a rule", "replaces"],
+                if self.plugin.wraps {
+                    ["a wrapper", "wraps"]
+                } else {
+                    ["a rule", "replaces"]
                 },
             );
             let error = Diagnostic::error(codes::PLUGIN_OTHER_STAGE, format!("it is {is} of the stage '{stage}'"));
             return Err(vec![error.help(format!("write `{key}: {stage}` in plugin.yaml"))]);
         }
         let reported = self.verdicts.of(&self.plugin, sandbox, &package.settings)?;
-        match reported.iter().any(Diagnostic::is_error) {
-            true => Err(reported),
-            false => Ok(self),
+        if reported.iter().any(Diagnostic::is_error) {
+            Err(reported)
+        } else {
+            Ok(self)
         }
     }
 

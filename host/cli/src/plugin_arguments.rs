@@ -148,9 +148,10 @@ fn selected_groups(text: &str) -> Result<SelectedGroups, String> {
         return Err(format!("a plugin of the stage '{stage}' serves all instance groups"));
     }
     let groups: Vec<String> = groups.split(',').map(str::to_string).collect();
-    match groups.iter().any(String::is_empty) {
-        true => Err("the name of an instance group is missing".to_string()),
-        false => Ok(SelectedGroups { stage, name, groups }),
+    if groups.iter().any(String::is_empty) {
+        Err("the name of an instance group is missing".to_string())
+    } else {
+        Ok(SelectedGroups { stage, name, groups })
     }
 }
 
@@ -159,13 +160,14 @@ fn replacement(text: &str) -> Result<Replacement, String> {
         return Err("expected STAGE=FILE or STAGE:NAME=FILE".to_string());
     };
     let (stage, name) = plugin_of(plugin)?;
-    match file.is_empty() {
-        true => Err("the name of the file is missing".to_string()),
-        false => Ok(Replacement {
+    if file.is_empty() {
+        Err("the name of the file is missing".to_string())
+    } else {
+        Ok(Replacement {
             stage,
             name,
             file: file.into(),
-        }),
+        })
     }
 }
 

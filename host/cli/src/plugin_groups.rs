@@ -47,9 +47,10 @@ impl<'a> Restrictions<'a> {
                 groups.extend(option.groups.iter().cloned());
             }
         }
-        match groups.is_empty() {
-            true => plugin,
-            false => plugin.for_groups(&groups),
+        if groups.is_empty() {
+            plugin
+        } else {
+            plugin.for_groups(&groups)
         }
     }
 

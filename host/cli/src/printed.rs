@@ -3,8 +3,9 @@
 use boson_pipeline::report::{Sources, clean};
 use boson_pipeline::scrub::Secrets;
 use boson_sandbox::Console;
+use parking_lot::Mutex;
 use std::mem;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Bytes that are kept between two times that they are shown.
 const MAX_KEPT: usize = 4 << 20;
@@ -30,7 +31,7 @@ impl Printed {
     }
 
     fn add(&self, plugin: &str, text: &[u8]) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.0.lock();
         kept.bytes += text.len();
         if kept.bytes <= MAX_KEPT {
             let text = String::from_utf8_lossy(text).into_owned();
@@ -54,7 +55,7 @@ impl Printed {
 
     /// Takes the lines, each with the name of its plugin, and one about those that are missing.
     fn lines(&self, secrets: &Secrets, sources: &Sources) -> impl Iterator<Item = (String, String)> {
-        let kept = mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let kept = mem::take(&mut *self.0.lock());
         let limit = MAX_KEPT >> 20;
         let rest = (kept.bytes > MAX_KEPT).then(|| format!("more than {limit} MiB of output; the rest is not shown"));
         let lines = kept.texts.into_iter().flat_map(|(plugin, text)| {

@@ -5,13 +5,14 @@ use crate::etags::{Cached, Documents};
 use boson_controllers::codes;
 use boson_controllers::conversion::Web;
 use boson_pipeline::Diagnostic;
+use parking_lot::Mutex;
 use reqwest::header::{ETAG, IF_NONE_MATCH};
 use reqwest::redirect::{Attempt, Policy};
 use reqwest::{Certificate, Client, Response, StatusCode, Url};
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The largest document; manifests and ops files have some hundred KiB, a ConfigMap holds one MiB.
@@ -95,7 +96,7 @@ impl WebDocuments {
         if let Some(why) = self.hosts.refusal(&url) {
             return Err(refused(format!("'{}' may not be read: {why}", shown(address))));
         }
-        let cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner).get(address);
+        let cached = self.cached.lock().get(address);
         let mut request = self.client.get(url);
         if let Some(cached) = &cached {
             request = request.header(IF_NONE_MATCH, cached.tag.clone());
@@ -118,7 +119,7 @@ impl WebDocuments {
                 return Err(unread(address, &format!("it is larger than {} MiB", LARGEST >> 20)));
             }
         }
-        let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut cached = self.cached.lock();
         match tag {
             Some(tag) => cached.store(
                 address,
@@ -178,9 +179,10 @@ fn broken(address: &str, error: &reqwest::Error) -> Diagnostic {
     while let Some(inner) = cause.source() {
         cause = inner;
     }
-    match std::ptr::addr_eq(cause, error) {
-        true => unread(address, "the response is invalid"),
-        false => unread(address, &cause.to_string()),
+    if std::ptr::addr_eq(cause, error) {
+        unread(address, "the response is invalid")
+    } else {
+        unread(address, &cause.to_string())
     }
 }
 

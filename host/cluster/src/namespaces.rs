@@ -9,9 +9,10 @@ use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;
 use kube::core::PartialObjectMeta;
 use kube::runtime::{WatchStreamExt, watcher};
+use parking_lot::RwLock;
 use std::collections::{BTreeSet, HashSet};
 use std::pin::pin;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 /// Name of this part in the health report.
 const PART: &str = "namespaces";
@@ -58,13 +59,13 @@ impl Scope {
 
     /// Whether this namespace is served.
     pub fn holds(&self, namespace: &str) -> bool {
-        let names = self.names.read().unwrap_or_else(PoisonError::into_inner);
+        let names = self.names.read();
         names.as_ref().is_some_and(|names| names.contains(namespace))
     }
 
     /// All served namespaces; none before the first complete list.
     pub fn names(&self) -> Option<HashSet<String>> {
-        self.names.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.names.read().clone()
     }
 
     /// Label value of served namespaces; none for a fixed list.
@@ -102,7 +103,7 @@ impl Scope {
     /// `listed`: the namespaces so far of a list that is not complete yet.
     fn take(&self, event: watcher::Event<PartialObjectMeta<Namespace>>, listed: &mut HashSet<String>) {
         let name = |namespace: PartialObjectMeta<Namespace>| namespace.metadata.name.unwrap_or_default();
-        let mut names = self.names.write().unwrap_or_else(PoisonError::into_inner);
+        let mut names = self.names.write();
         let changed = match event {
             watcher::Event::Init => {
                 listed.clear();

@@ -12,10 +12,11 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 
@@ -75,7 +76,7 @@ struct Part {
 impl Health {
     /// Sets the state of a part. An unknown part does not count, so set [`State::Starting`] before it starts.
     pub fn set(&self, part: impl Into<PartName>, state: State) {
-        let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut parts = self.parts.lock();
         parts.insert(part.into(), Part { state, trouble: None });
     }
 
@@ -83,7 +84,7 @@ impl Health {
     /// part, or for a while.
     pub fn trouble(&self, part: impl Into<PartName>, words: String) {
         let part = part.into();
-        let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut parts = self.parts.lock();
         let state = parts.get(&part).map_or(State::Starting, |part| part.state);
         let trouble = Some((words, Instant::now()));
         parts.insert(part, Part { state, trouble });
@@ -100,13 +101,13 @@ impl Health {
     }
 
     fn all(&self, good: impl Fn(&Part) -> bool) -> bool {
-        let parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        let parts = self.parts.lock();
         parts.values().all(good)
     }
 
     /// A line for each part, or for each of the different states of those with the same name.
     fn text(&self) -> String {
-        let parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        let parts = self.parts.lock();
         let line = |(part, state): (&PartName, &Part)| format!("{}: {}\n", part.name, state.words());
         parts.iter().map(line).collect::<BTreeSet<_>>().into_iter().collect()
     }

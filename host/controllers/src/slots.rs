@@ -2,8 +2,9 @@
 //! of the namespaces that wait, the one with fewer slots is next. So a namespace with many deployments does not delay
 //! the others.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A namespace that asked and got no slot counts as waiting for this long. It asks again at shorter intervals, unless
@@ -80,7 +81,7 @@ impl Slots {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -109,9 +109,10 @@ pub(crate) fn check(options: &Tree, signer: bool) -> Result<(), Cause> {
     if signed && !signer {
         return Err(Cause::Signer(SignerCause::Missing(plan.ca)));
     }
-    match plan.is_ca {
-        true => Ok(()),
-        false => plan.add_leaf(&options, signed),
+    if plan.is_ca {
+        Ok(())
+    } else {
+        plan.add_leaf(&options, signed)
     }
 }
 

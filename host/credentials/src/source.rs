@@ -1,10 +1,10 @@
 //! Sources of time, randomness and new keys.
 
 use crate::{Cause, KeySize, RsaKey};
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::SystemTime;
 
@@ -40,7 +40,7 @@ impl System {
 
     /// How many keys of this size are made ahead.
     pub fn spare(&self, size: KeySize) -> usize {
-        let ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        let ready = self.ready.lock();
         ready.get(&size).map_or(0, Vec::len)
     }
 
@@ -51,7 +51,7 @@ impl System {
     pub fn prepare(&self, demand: &[KeySize]) -> Result<(), Cause> {
         let threads = thread::available_parallelism().map_or(1, NonZero::get);
         let keys = prepare_keys(demand, threads)?;
-        let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ready = self.ready.lock();
         for key in keys {
             ready.entry(key.size()).or_default().push(key);
         }
@@ -69,12 +69,7 @@ impl Source for System {
     }
 
     fn key(&self, size: KeySize) -> Result<RsaKey, Cause> {
-        let ready = self
-            .ready
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get_mut(&size)
-            .and_then(Vec::pop);
+        let ready = self.ready.lock().get_mut(&size).and_then(Vec::pop);
         ready.map_or_else(|| RsaKey::generate(size), Ok)
     }
 }

@@ -116,9 +116,10 @@ fn only_here(own: &Own<'_>, zone: &Zone, name: &str, (group, id): (&str, &str)) 
     };
     // `_` expands to every group; with the id of an instance, only its own group has members.
     let wildcard = zone.aliases.get(name).is_none();
-    match wildcard {
-        true => targets.iter().any(here),
-        false => !targets.is_empty() && targets.iter().all(here),
+    if wildcard {
+        targets.iter().any(here)
+    } else {
+        !targets.is_empty() && targets.iter().all(here)
     }
 }
 

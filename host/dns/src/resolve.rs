@@ -101,9 +101,10 @@ fn ours(zone: &Zone, pods: &Snapshot, name: &str, wanted: Wanted) -> Answer {
             }
         }
     }
-    match exists {
-        true => of_family(all, wanted),
-        false => Answer::NoSuchName,
+    if exists {
+        of_family(all, wanted)
+    } else {
+        Answer::NoSuchName
     }
 }
 

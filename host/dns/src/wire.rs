@@ -147,9 +147,12 @@ fn needs_pods(zone: &Zone, name: &str) -> bool {
 /// name of the zone.
 fn text(name: &Name) -> String {
     let plain = |byte: &u8| byte.is_ascii_graphic() && *byte != b'.' && *byte != b'\\';
-    let label = |label: &[u8]| match label.iter().all(plain) {
-        true => String::from_utf8_lossy(label).into_owned(),
-        false => "\u{fffd}".to_string(),
+    let label = |label: &[u8]| {
+        if label.iter().all(plain) {
+            String::from_utf8_lossy(label).into_owned()
+        } else {
+            "\u{fffd}".to_string()
+        }
     };
     name.iter().map(label).collect::<Vec<_>>().join(".")
 }

@@ -98,9 +98,10 @@ fn of_packages(
             };
             packages::add(&mut shared.draft, package, content, release.source())?;
             shared.packages += 1;
-            match shared.packages == each {
-                true => layers.extend([shared.finish()?]),
-                false => open = Some(shared),
+            if shared.packages == each {
+                layers.extend([shared.finish()?])
+            } else {
+                open = Some(shared)
             }
             Ok(())
         },

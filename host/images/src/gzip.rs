@@ -2,10 +2,11 @@
 //! gzip stream. The result depends on the input only, never on the number of cores.
 
 use flate2::{Compress, Compression, Crc, FlushCompress};
+use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::io::{self, Write};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 /// Bytes that are deflated at once: large enough that the cost of a new compressor for each block is negligible.
@@ -57,7 +58,7 @@ impl Pool {
             let queue = queue.clone();
             thread::spawn(move || {
                 loop {
-                    let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
+                    let next = queue.lock().recv();
                     let Ok(Work { block, done }) = next else { return };
                     // The receiver may have given up.
                     let _ = done.send(deflate(&block));

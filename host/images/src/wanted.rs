@@ -94,10 +94,7 @@ pub fn wanted(document: &str, manifest: &Tree, registry: Option<&str>) -> Result
         }
     }
     errors.dedup();
-    match errors.is_empty() {
-        true => Ok(all),
-        false => Err(errors),
-    }
+    if errors.is_empty() { Ok(all) } else { Err(errors) }
 }
 
 fn one(
@@ -136,9 +133,10 @@ fn aliases<'m>(manifest: &'m Tree, release: &str) -> Vec<Option<&'m str>> {
     let in_addons = manifest.items("addons").iter().any(in_jobs);
     let using = groups.iter().filter(|group| in_addons || in_jobs(group));
     let aliases: BTreeSet<Option<&str>> = using.map(|group| group.str("stemcell")).collect();
-    match aliases.is_empty() {
-        false => aliases.into_iter().collect(),
-        true => stemcell::Stemcell::all(manifest).map(|one| one.alias()).collect(),
+    if !aliases.is_empty() {
+        aliases.into_iter().collect()
+    } else {
+        stemcell::Stemcell::all(manifest).map(|one| one.alias()).collect()
     }
 }
 

@@ -86,9 +86,10 @@ fn check(image: &Image, out: &Path) -> Result<(), Diagnostic> {
         return refuse("files that are not an image layout");
     };
     let same = |entry: &Entry| entry.annotations.name.as_ref() == Some(&image.name);
-    match index.manifests.iter().all(same) {
-        true => Ok(()),
-        false => refuse("another image"),
+    if index.manifests.iter().all(same) {
+        Ok(())
+    } else {
+        refuse("another image")
     }
 }
 

@@ -210,9 +210,10 @@ impl From<RelatedLine> for Related {
 impl From<Line> for Diagnostic {
     fn from(line: Line) -> Self {
         let code = line.code.unwrap_or_default();
-        let mut one = match line.warning {
-            true => Self::reported_warning(code, line.message),
-            false => Self::reported_error(code, line.message),
+        let mut one = if line.warning {
+            Self::reported_warning(code, line.message)
+        } else {
+            Self::reported_error(code, line.message)
         };
         one.place = line.place.into();
         one.help = line.help;

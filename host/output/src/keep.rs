@@ -39,9 +39,10 @@ pub async fn keep(
 ) -> Result<String, Failure> {
     let mut raced = None;
     for _ in 0..RACES {
-        let done = match wanted.versioned {
-            true => version(cluster, namespace, owner, wanted).await,
-            false => plain(cluster, namespace, owner, wanted).await,
+        let done = if wanted.versioned {
+            version(cluster, namespace, owner, wanted).await
+        } else {
+            plain(cluster, namespace, owner, wanted).await
         };
         match done {
             Err(Failure::Api(error)) if error.is_race() => raced = Some(error),

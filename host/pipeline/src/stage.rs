@@ -537,9 +537,10 @@ pub trait Stages: Sync {
     /// The plugin of a stage; `nth` counts those of `resources` and `checks`. Of a rule with wrappers, the outermost
     /// that is not for some instance groups only: it returns what the host gets.
     fn author(&self, stage: Stage, nth: usize) -> Author {
-        match stage.has_rule() {
-            true => Author::built_in(stage.name()),
-            false => Author::built_in(&format!("{stage} {}", nth + 1)),
+        if stage.has_rule() {
+            Author::built_in(stage.name())
+        } else {
+            Author::built_in(&format!("{stage} {}", nth + 1))
         }
     }
     /// The plugin of the bpm stage that converts this instance group: a wrapper may be for some groups only.

@@ -6,7 +6,7 @@ use boson_document::{Tree, json};
 use boson_pipeline::stage::*;
 use boson_pipeline::variables::{Check, Generator, Inputs, Interpolation, Options, Sources, Store, interpolate};
 use boson_pipeline::{Diagnostic, yaml};
-use std::sync::Mutex;
+use parking_lot::Mutex;
 
 /// The variables stage without a sandbox; counts calls.
 #[derive(Default)]
@@ -43,7 +43,7 @@ fn none<T>() -> Reply<T> {
 
 impl Stages for Native {
     fn plan(&self, document: Named<'_>, whose: VariableRules) -> Reply<VariablesPlan> {
-        *self.0.lock().unwrap() += 1;
+        *self.0.lock() += 1;
         let plan = boson_variables::plan(document.tree, rules(whose));
         let plan = plan.map_err(|all| StageError::Input(diagnostics_of(all, document.name)))?;
         let definition = |one: boson_variables::Definition| Definition {
@@ -65,7 +65,7 @@ impl Stages for Native {
     }
 
     fn interpolate(&self, document: Named<'_>, values: &Tree, whose: VariableRules) -> Reply<Interpolated> {
-        *self.0.lock().unwrap() += 1;
+        *self.0.lock() += 1;
         let done = boson_variables::interpolate(document.tree.clone(), values.as_object().unwrap(), rules(whose));
         let done = done.map_err(|all| StageError::Input(diagnostics_of(all, document.name)))?;
         let interpolated = Interpolated {
@@ -234,7 +234,7 @@ impl Case<'_> {
             Ok((interpolation, reported)) => (Ok(interpolation), reported.iter().map(say).collect()),
             Err(error) => (Err(error.into_diagnostics().iter().map(say).collect()), Vec::new()),
         };
-        let calls = *stages.0.lock().unwrap();
+        let calls = *stages.0.lock();
         Run {
             result,
             reported,

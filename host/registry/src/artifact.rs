@@ -115,10 +115,9 @@ fn entry(entries: Vec<Entry>) -> Result<String, Failure> {
         entry.artifact_type.is_some() || platform.is_some_and(|platform| platform.architecture == "unknown")
     };
     let has_wasm = entries.iter().any(is_wasm);
-    let candidates = entries.into_iter().filter(|entry| match has_wasm {
-        true => is_wasm(entry),
-        false => !belongs(entry),
-    });
+    let candidates = entries
+        .into_iter()
+        .filter(|entry| if has_wasm { is_wasm(entry) } else { !belongs(entry) });
     let mut digests = candidates.map(|entry| entry.digest);
     match (digests.next(), digests.next()) {
         (Some(digest), None) if is_digest(&digest) => Ok(digest),

@@ -200,9 +200,10 @@ impl Attachments {
                 self.has_more = true;
                 return Ok(());
             }
-            let content = match is_digest(&layer.digest) && layer.size <= largest {
-                true => present(repository.document(&layer.digest).await)?,
-                false => None,
+            let content = if is_digest(&layer.digest) && layer.size <= largest {
+                present(repository.document(&layer.digest).await)?
+            } else {
+                None
             };
             // It may be larger than its manifest says.
             let content = content.filter(|bytes| bytes.len() as u64 <= largest);

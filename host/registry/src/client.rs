@@ -210,9 +210,10 @@ impl Repository<'_> {
         let answer = self.get(&format!("blobs/{digest}")).await?;
         let body = bounded(answer, MANIFEST).await?;
         let body = body.ok_or(Failure::Format("has a document of more than 4 MiB", "push it again"))?;
-        match format!("sha256:{}", hex(&Sha256::digest(&body))) == digest {
-            true => Ok(body),
-            false => Err(Failure::Odd("returned a document that does not match its digest")),
+        if format!("sha256:{}", hex(&Sha256::digest(&body))) == digest {
+            Ok(body)
+        } else {
+            Err(Failure::Odd("returned a document that does not match its digest"))
         }
     }
 

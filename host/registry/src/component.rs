@@ -286,9 +286,10 @@ impl Draft {
             out.write_all(&part).map_err(|error| unwritable(&error))?;
         }
         out.flush().map_err(|error| unwritable(&error))?;
-        match format!("sha256:{}", hex(&hash.finalize())) == layer.digest {
-            true => Ok(()),
-            false => Err(explain(WRONG)),
+        if format!("sha256:{}", hex(&hash.finalize())) == layer.digest {
+            Ok(())
+        } else {
+            Err(explain(WRONG))
         }
     }
 }
@@ -326,9 +327,10 @@ pub(crate) fn component_reference(registry: &Registry, image: &str) -> Result<Re
         return Err(Diagnostic::error(codes::PLUGIN_IMAGE_REFERENCE, message)
             .help("use the digest that `host plugin push` prints"));
     }
-    match registry.allows(&reference) {
-        true => Ok(reference),
-        false => Err(not_allowed(&reference, image)),
+    if registry.allows(&reference) {
+        Ok(reference)
+    } else {
+        Err(not_allowed(&reference, image))
     }
 }
 

@@ -80,9 +80,10 @@ fn check(layers: &[Layer]) -> Result<(), Failure> {
             "compress them with gzip: `skopeo copy --dest-compress-format gzip`",
         ));
     }
-    match layers.iter().all(|layer| is_digest(&layer.digest)) {
-        true => Ok(()),
-        false => Err(unreadable()),
+    if layers.iter().all(|layer| is_digest(&layer.digest)) {
+        Ok(())
+    } else {
+        Err(unreadable())
     }
 }
 

@@ -86,9 +86,10 @@ mod tests {
             for part in ["ab", "", "c"] {
                 assert!(inlet.send(part.as_bytes()).await);
             }
-            match whole {
-                true => inlet.end().await,
-                false => drop(inlet),
+            if whole {
+                inlet.end().await
+            } else {
+                drop(inlet)
             }
             assert_eq!(read.await.unwrap().ok(), whole.then(|| b"abc".to_vec()));
         }

@@ -13,13 +13,14 @@ use boson_oci::{Image, Section, digest};
 use boson_pipeline::Diagnostic;
 use futures::{TryStreamExt, stream};
 use oci_spec::distribution::Reference;
+use parking_lot::Mutex;
 use serde::Deserialize;
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
 
@@ -250,13 +251,7 @@ impl Transfer {
         tell: &Tell<'_>,
     ) -> Result<(), Failure> {
         let key = (reference.resolve_registry().to_owned(), digest.to_owned());
-        let place = self
-            .sent
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .entry(key)
-            .or_default()
-            .clone();
+        let place = self.sent.lock().entry(key).or_default().clone();
         let mut known = place.lock().await;
         let from = known.as_deref().or(from).filter(|from| *from != reference.repository());
         upload.blob(digest, content, from, tell).await?;
@@ -284,9 +279,10 @@ async fn receive(
     loop {
         let part = answer.chunk().await.map_err(|error| Stop::Failure(error.into()))?;
         let Some(part) = part else {
-            return match have == layer.size {
-                true => Ok(()),
-                false => Err(Stop::Failure(Failure::Odd("breaks off"))),
+            return if have == layer.size {
+                Ok(())
+            } else {
+                Err(Stop::Failure(Failure::Odd("breaks off")))
             };
         };
         have += part.len() as u64;

@@ -194,9 +194,10 @@ impl Walk<'_> {
         let sparse = extensions.sparse;
         let target = extensions.target.or_else(|| header.link_name_bytes().map(Vec::from));
         let target = self.text(target.unwrap_or_default())?;
-        let kind = match sparse {
-            true => Kind::Special(SPARSE),
-            false => kind(header, &path, target),
+        let kind = if sparse {
+            Kind::Special(SPARSE)
+        } else {
+            kind(header, &path, target)
         };
         Ok(Item {
             path,

@@ -88,14 +88,16 @@ impl Sandbox {
         memory: u64,
         body: &mut impl FnMut(&mut Store<CallState>, &Instance) -> wasmtime::Result<T>,
     ) -> (wasmtime::Result<T>, Measures) {
-        let share = match self.waits {
-            true => self.budget.hold(Class::Call, account.holder(), memory).ok(),
-            false => self.budget.try_hold(Class::Call, account.holder(), memory),
+        let share = if self.waits {
+            self.budget.hold(Class::Call, account.holder(), memory).ok()
+        } else {
+            self.budget.try_hold(Class::Call, account.holder(), memory)
         };
         let Some(share) = share else {
-            let error = match self.waits {
-                true => TooMuch("memory").into(),
-                false => Crowded.into(),
+            let error = if self.waits {
+                TooMuch("memory").into()
+            } else {
+                Crowded.into()
             };
             return (Err(error), Measures::default());
         };

@@ -33,9 +33,10 @@ impl Plugin {
 
     /// The name that the codes of its diagnostics begin with. A plugin of the installation is named after its stage.
     pub(crate) fn own_name(&self, sandbox: &Sandbox) -> Result<&str, Failure> {
-        match self.is_foreign() {
-            true => self.describe(sandbox).map(|description| description.name.as_str()),
-            false => Ok(self.stage.name()),
+        if self.is_foreign() {
+            self.describe(sandbox).map(|description| description.name.as_str())
+        } else {
+            Ok(self.stage.name())
         }
     }
 

@@ -125,9 +125,10 @@ impl Sandbox {
     fn prepare(&self, name: String, component: Component, digest: Digest, source: Source) -> Result<Plugin, Failure> {
         let kind = component::check(&self.engine, &name, &component)?;
         let mut linker = Linker::new(&self.engine);
-        let rule = match kind.wraps {
-            true => wrapping::connect(&mut linker, kind.stage),
-            false => Ok(()),
+        let rule = if kind.wraps {
+            wrapping::connect(&mut linker, kind.stage)
+        } else {
+            Ok(())
         };
         let console = if kind.prints {
             console::connect(&mut linker)
@@ -168,9 +169,10 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     File::open(path)
         .and_then(|file| file.take(bound).read_to_end(&mut bytes))
         .map_err(|error| refused(format!("{CANNOT_BE_READ}{error}")))?;
-    match bytes.len() > MAX_COMPONENT {
-        true => Err(refused(format!("has more than {} MiB", MAX_COMPONENT >> 20))),
-        false => Ok(bytes),
+    if bytes.len() > MAX_COMPONENT {
+        Err(refused(format!("has more than {} MiB", MAX_COMPONENT >> 20)))
+    } else {
+        Ok(bytes)
     }
 }
 

@@ -89,18 +89,20 @@ impl Plugin {
 
     /// Its name in messages: its stage, or its name with the digest.
     pub fn called(&self) -> String {
-        match self.is_foreign() {
-            true => format!("plugin '{}', {}", self.name, self.digest.short()),
-            false => self.name.clone(),
+        if self.is_foreign() {
+            format!("plugin '{}', {}", self.name, self.digest.short())
+        } else {
+            self.name.clone()
         }
     }
 
     /// The plugin, as permissions and messages name it.
     pub fn author(&self) -> Author {
         let installer = self.installer.clone().unwrap_or(Installer::CommandLine);
-        let names = match self.names.is_empty() {
-            true => vec![self.name.clone()],
-            false => self.names.clone(),
+        let names = if self.names.is_empty() {
+            vec![self.name.clone()]
+        } else {
+            self.names.clone()
         };
         Author {
             called: self.called(),

@@ -9,8 +9,9 @@ use crate::plugin::Plugin;
 use crate::recorder::Recorder;
 use boson_pipeline::Stage;
 use boson_pipeline::stage::{Deployment, StageError};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// The plugins of a conversion.
 pub struct Plugins {
@@ -152,11 +153,11 @@ impl Plugins {
 
     /// Calls made so far, and what they used: fuel and time summed, memory at most.
     pub fn usage(&self) -> BTreeMap<Stage, (u32, Measures)> {
-        self.used.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.used.lock().clone()
     }
 
     pub(crate) fn count(&self, stage: Stage, measures: Measures) {
-        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut used = self.used.lock();
         let (calls, sum) = used.entry(stage).or_default();
         *calls += 1;
         sum.fuel += measures.fuel;

@@ -2,9 +2,10 @@
 
 use crate::call_state::CallState;
 use crate::frames;
+use parking_lot::Mutex;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 use wasmtime::{Store, Trap, UpdateDeadline, WasmBacktrace};
 
@@ -60,7 +61,7 @@ impl Profiler {
 
     fn sample(&self, stack: &WasmBacktrace) {
         let names = frames::names(stack);
-        let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut samples = self.samples.lock();
         samples.count += 1;
         if let Some(innermost) = names.first() {
             samples.functions.entry(innermost.clone()).or_default().0 += 1;
@@ -72,7 +73,7 @@ impl Profiler {
     }
 
     pub(crate) fn profile(&self, calls: u32) -> Profile {
-        let samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
+        let samples = self.samples.lock();
         let functions = samples.functions.iter().map(|(name, (own, total))| Function {
             name: name.clone(),
             own: *own,

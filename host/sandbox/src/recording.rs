@@ -56,9 +56,10 @@ impl Plugins {
 
     /// Calls to make in a stage with so many plugins: a recorder gets one from a stage without plugins.
     pub(crate) fn calls_of(&self, plugins: usize) -> usize {
-        match self.recorder.is_some() {
-            true => plugins.max(1),
-            false => plugins,
+        if self.recorder.is_some() {
+            plugins.max(1)
+        } else {
+            plugins
         }
     }
 }

@@ -101,17 +101,19 @@ impl<'a> Reading<'a> {
 
     /// A pointer of the reply.
     pub(crate) fn pointer(&self, what: &str, text: &str) -> Result<(), StageError> {
-        match text.len() <= MAX_TEXT && Pointer::parse(text).is_some() {
-            true => Ok(()),
-            false => Err(self.malformed(format!("`{what}` is not a JSON pointer"))),
+        if text.len() <= MAX_TEXT && Pointer::parse(text).is_some() {
+            Ok(())
+        } else {
+            Err(self.malformed(format!("`{what}` is not a JSON pointer")))
         }
     }
 
     /// The name of a document that the call passed.
     pub(crate) fn passed(&self, what: &str, name: &str) -> Result<(), StageError> {
-        match self.documents.contains(&name) {
-            true => Ok(()),
-            false => Err(self.malformed(format!("`{what}` names a document that the call did not pass"))),
+        if self.documents.contains(&name) {
+            Ok(())
+        } else {
+            Err(self.malformed(format!("`{what}` names a document that the call did not pass")))
         }
     }
 

@@ -111,9 +111,10 @@ impl Signed {
         all.find_map(|one| {
             let (key, statement) = one.verified(keys)?;
             let image = self.image.as_deref();
-            let subject = match image.is_some_and(|image| statement.is_about(image)) {
-                true => Subject::Image,
-                false => Subject::Component,
+            let subject = if image.is_some_and(|image| statement.is_about(image)) {
+                Subject::Image
+            } else {
+                Subject::Component
             };
             let is_about = subject == Subject::Image || statement.is_about(component);
             let builder = statement.builder();

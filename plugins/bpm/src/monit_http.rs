@@ -48,8 +48,9 @@ fn security(group: &Group) -> Tree {
         .iter()
         .flat_map(|job| job.processes.iter().map(move |process| (job, process)));
     let mut users = processes.map(|(job, process)| security::of_process(job, process).get("runAsUser").cloned());
-    match users.all(|user| user.is_none_or(|user| user == Tree::from(security::VCAP))) {
-        true => security::of_plain(),
-        false => security::of_root(None),
+    if users.all(|user| user.is_none_or(|user| user == Tree::from(security::VCAP))) {
+        security::of_plain()
+    } else {
+        security::of_root(None)
     }
 }

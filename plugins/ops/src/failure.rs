@@ -41,9 +41,10 @@ impl Failure {
     /// The key is not in the map.
     pub fn missing_key(key: &str, at: Prefix<'_>, map: &Map) -> Self {
         let keys = text_keys(map);
-        let found = match map.is_empty() {
-            true => "found no other map keys".to_string(),
-            false => format!("found map keys: '{}'", keys.join("', '")),
+        let found = if map.is_empty() {
+            "found no other map keys".to_string()
+        } else {
+            format!("found map keys: '{}'", keys.join("', '"))
         };
         let message = format!("Expected to find a map key '{key}' for path '{at}' ({found})");
         Self::new(codes::MISSING_KEY, message).near(key, at, keys.iter().map(String::as_str))

@@ -114,9 +114,10 @@ fn member<'v>(value: &'v Tree, key: &str, path: impl Fn() -> String) -> Result<&
         });
         let mut known: Vec<_> = known.collect();
         known.sort_unstable();
-        let known = match map.is_empty() {
-            true => "found no other map keys".to_string(),
-            false => format!("found map keys: '{}'", known.join("', '")),
+        let known = if map.is_empty() {
+            "found no other map keys".to_string()
+        } else {
+            format!("found map keys: '{}'", known.join("', '"))
         };
         let message = format!("Expected to find a map key '{key}' for path '{}' ({known})", path());
         Failure::new(codes::MISSING_SUB_KEY, message)

@@ -87,8 +87,9 @@ fn with_keys(manifest: &str) -> String {
     for nth in 0..KEYS {
         let _ = writeln!(keys, "- {{name: key-{nth}, type: rsa}}");
     }
-    match variables.is_empty() {
-        true => text.replacen("\nvariables:\n", &format!("\nvariables:\n{keys}"), 1),
-        false => text + &keys,
+    if variables.is_empty() {
+        text.replacen("\nvariables:\n", &format!("\nvariables:\n{keys}"), 1)
+    } else {
+        text + &keys
     }
 }

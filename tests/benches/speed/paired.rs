@@ -25,16 +25,22 @@ pub fn paired() -> Result<Vec<Row>> {
     let directory = tempfile::tempdir()?;
     synthetic::write_deployment(directory.path(), GROUPS)?;
     process(&mut host(directory.path(), &CONVERT)?)?;
-    let mut rows = ratios("`host convert`", &|is_before| match is_before {
-        true => process(&mut program(&before, directory.path(), &CONVERT)),
-        false => process(&mut host(directory.path(), &CONVERT)?),
+    let mut rows = ratios("`host convert`", &|is_before| {
+        if is_before {
+            process(&mut program(&before, directory.path(), &CONVERT))
+        } else {
+            process(&mut host(directory.path(), &CONVERT)?)
+        }
     })?;
     let input = directory.path().join("batch.jsonl");
     write_batch(&input)?;
     let batch = ["render", "--batch"];
-    rows.extend(ratios("`host render --batch`", &|is_before| match is_before {
-        true => fed(&mut program(&before, directory.path(), &batch), &input),
-        false => fed(&mut host(directory.path(), &batch)?, &input),
+    rows.extend(ratios("`host render --batch`", &|is_before| {
+        if is_before {
+            fed(&mut program(&before, directory.path(), &batch), &input)
+        } else {
+            fed(&mut host(directory.path(), &batch)?, &input)
+        }
     })?);
     Ok(rows)
 }

@@ -5,6 +5,7 @@ use crate::ports::free_port;
 use crate::registry::Server;
 use crate::{binary, root};
 use anyhow::{Context, Result, bail, ensure};
+use parking_lot::{Mutex, MutexGuard};
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -12,7 +13,6 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -161,7 +161,7 @@ impl Operator {
     }
 
     fn child(&self) -> MutexGuard<'_, Option<Child>> {
-        self.child.lock().unwrap_or_else(PoisonError::into_inner)
+        self.child.lock()
     }
 
     fn spawn(&self) -> Result<Child> {

@@ -1,13 +1,13 @@
 //! Daemons of a test: each writes its own log file and ends with the test process.
 
 use anyhow::{Context, Result};
+use parking_lot::{Mutex, MutexGuard};
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 /// How much of a log an error shows, in bytes.
@@ -133,7 +133,7 @@ impl Process {
     }
 
     fn child(&self) -> MutexGuard<'_, Child> {
-        self.child.lock().unwrap_or_else(PoisonError::into_inner)
+        self.child.lock()
     }
 
     /// The end of its log, once it has ended.

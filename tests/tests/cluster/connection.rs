@@ -2,8 +2,9 @@
 
 use kube::Client;
 use kube::client::Body;
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 /// User agent in the audit log.
 pub const AGENT: &str = "operator-under-test";
@@ -39,7 +40,7 @@ impl Connection {
 
     /// Method and path of each successful write.
     pub fn landed(&self) -> Vec<String> {
-        self.landed.lock().unwrap().clone()
+        self.landed.lock().clone()
     }
 
     pub fn client(&self, inner: Client, death: Death) -> Client {
@@ -87,7 +88,7 @@ impl Connection {
         let sent = tokio::spawn(async move {
             let answer = inner.send(request).await;
             if is_write && answer.as_ref().is_ok_and(|answer| answer.status().is_success()) {
-                landed.lock().unwrap().push(what);
+                landed.lock().push(what);
             }
             answer
         });

@@ -47,9 +47,10 @@ async fn every_name_and_every_state_is_as_documented() {
     assert_eq!(resolving["status"]["totalInstanceGroups"], 2, "the manifest says it");
     value(&tenant).await;
     let converting = state(&tenant, "Converting to Kubernetes Resources").await;
-    let converting = match is(&converting, "Applied", "True") {
-        true => converting,
-        false => tenant.applied(NAME).await,
+    let converting = if is(&converting, "Applied", "True") {
+        converting
+    } else {
+        tenant.applied(NAME).await
     };
     let status = &converting["status"];
     assert_eq!(

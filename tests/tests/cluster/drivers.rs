@@ -54,12 +54,13 @@ fn every_driver_reports_the_same_errors() {
         let line = case.by_command_line(&env).unwrap();
         assert!(!line.is_empty(), "{}: no error", case.name);
         let operator = case.by_operator(&env).unwrap();
-        let is_same = match operator.contains(CUT) {
-            true => operator
+        let is_same = if operator.contains(CUT) {
+            operator
                 .iter()
                 .filter(|error| *error != CUT)
-                .all(|error| line.iter().any(|whole| whole.starts_with(error.as_str()))),
-            false => operator == line,
+                .all(|error| line.iter().any(|whole| whole.starts_with(error.as_str())))
+        } else {
+            operator == line
         };
         if !is_same {
             wrong.push(format!("{}: command line {line:#?}, operator {operator:#?}", case.name));

@@ -44,8 +44,8 @@ async fn two_lives(env: &Environment, death: Death) -> usize {
         assert_eq!(found[name].data, secret.data, "{death:?}: {name} has another value");
     }
     assert_eq!(env.text("leaf", "ca").await, env.text("root", "certificate").await);
-    let mut landed = first.landed.lock().unwrap().clone();
-    landed.extend(second.landed.lock().unwrap().iter().cloned());
+    let mut landed = first.landed.lock().clone();
+    landed.extend(second.landed.lock().iter().cloned());
     let of_secrets = |method: &str| {
         landed
             .iter()

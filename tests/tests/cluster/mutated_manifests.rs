@@ -6,12 +6,12 @@ use crate::valid_objects::dry_run;
 use boson_tests::cluster::shared;
 use boson_tests::random::{Random, seeds};
 use boson_tests::{host, root};
+use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fs;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::Mutex;
 
 /// The mutations of each run.
 const SEEDS: Range<u64> = 0..120;
@@ -222,16 +222,16 @@ fn objects(seeds: Range<u64>) -> BTreeMap<String, u64> {
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
             scope.spawn(|| {
-                while let Some(seed) = { left.lock().unwrap().next() } {
+                while let Some(seed) = { left.lock().next() } {
                     let accepted = mutated(seed, &manifest, scratch.path()).unwrap_or_default();
                     for object in accepted.split("---\n").filter(|object| !object.trim().is_empty()) {
-                        found.lock().unwrap().entry(object.to_string()).or_insert(seed);
+                        found.lock().entry(object.to_string()).or_insert(seed);
                     }
                 }
             });
         }
     });
-    found.into_inner().unwrap()
+    found.into_inner()
 }
 
 #[test]

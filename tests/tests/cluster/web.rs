@@ -4,11 +4,12 @@
 use crate::operator::{Environment, condition, is};
 use boson_tests::PATIENCE;
 use boson_tests::root;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// A web server with documents that tests may change. It supports ETags.
@@ -40,7 +41,7 @@ impl Server {
     }
 
     pub fn put(&self, path: &str, text: &str) {
-        self.documents.lock().unwrap().insert(path.into(), text.into());
+        self.documents.lock().insert(path.into(), text.into());
     }
 
     pub fn url(&self, path: &str) -> String {
@@ -48,7 +49,7 @@ impl Server {
     }
 
     pub fn count(&self, path: &str, code: u16) -> usize {
-        let answers = self.answers.lock().unwrap();
+        let answers = self.answers.lock();
         answers.iter().filter(|one| **one == (path.to_string(), code)).count()
     }
 
@@ -66,19 +67,20 @@ impl Server {
                 known = Some(tag.to_string());
             }
         }
-        let found = self.documents.lock().unwrap().get(&path).cloned();
+        let found = self.documents.lock().get(&path).cloned();
         let (code, head, body) = match found {
             None => (404, String::new(), String::new()),
             Some(text) if text.starts_with("-> ") => (302, format!("Location: {}\r\n", &text[3..]), String::new()),
             Some(text) => {
                 let tag = format!("\"{}-{}\"", text.len(), text.bytes().map(u64::from).sum::<u64>());
-                match known.as_deref() == Some(&tag) {
-                    true => (304, String::new(), String::new()),
-                    false => (200, format!("ETag: {tag}\r\n"), text),
+                if known.as_deref() == Some(&tag) {
+                    (304, String::new(), String::new())
+                } else {
+                    (200, format!("ETag: {tag}\r\n"), text)
                 }
             }
         };
-        self.answers.lock().unwrap().push((path, code));
+        self.answers.lock().push((path, code));
         write!(
             stream,
             "HTTP/1.1 {code} x\r\n{head}Connection: close\r\nContent-Length: {}\r\n\r\n{body}",
@@ -162,7 +164,7 @@ fn documents_are_read_from_allowed_web_servers() {
     trigger(&env, "c");
     let place = format!("{scale}:2:9");
     assert_eq!(reported("a mistake", &place), "OpsMissingKey");
-    server.documents.lock().unwrap().remove("/scale.yml");
+    server.documents.lock().remove("/scale.yml");
     trigger(&env, "d");
     assert_eq!(reported("a missing document", "404"), "DeploymentUrlUnread");
     env.get("quarksstatefulset/nats-broker").unwrap();

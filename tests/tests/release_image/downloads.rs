@@ -2,10 +2,11 @@
 
 use crate::workspace::Workspace;
 use boson_tests::compiled::sha256;
+use parking_lot::Mutex;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::Command;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
@@ -81,7 +82,7 @@ impl Web {
                     let count = stream.read(&mut head).await.unwrap();
                     let asked = asked_of(&head[..count]);
                     let nth = {
-                        let mut requests = requests.lock().unwrap();
+                        let mut requests = requests.lock();
                         requests.push(asked.clone());
                         requests.len()
                     };
@@ -179,7 +180,6 @@ fn an_interrupted_download_continues_where_it_ended() {
     let ranges: Vec<Option<u64>> = web
         .asked
         .lock()
-        .unwrap()
         .iter()
         .filter(|(path, _)| path != "/moved")
         .map(|(_, range)| *range)
@@ -221,10 +221,10 @@ fn the_next_run_continues_the_download_of_a_failed_run() {
     );
     assert!(said.contains("manifest.yml:3"), "{said}");
     for _ in 0..4 {
-        web.asked.lock().unwrap().push(("padding".into(), None));
+        web.asked.lock().push(("padding".into(), None));
     }
     workspace.made(&arguments());
-    assert_eq!(web.asked.lock().unwrap().last().unwrap().1, Some(500));
+    assert_eq!(web.asked.lock().last().unwrap().1, Some(500));
 }
 
 #[test]

@@ -64,9 +64,10 @@ fn tested(name: &str, measures: Measures, faults: Vec<String>) -> Tested {
     Tested {
         name: format!("contract: {name}"),
         measures,
-        outcome: match faults.is_empty() {
-            true => Outcome::Passed,
-            false => Outcome::Failed(faults),
+        outcome: if faults.is_empty() {
+            Outcome::Passed
+        } else {
+            Outcome::Failed(faults)
         },
     }
 }

@@ -56,10 +56,7 @@ pub fn read_all(directory: &Path) -> Result<Vec<(PathBuf, Case)>, Vec<Diagnostic
             Err(error) => errors.push(*error),
         }
     }
-    match errors.is_empty() {
-        true => Ok(cases),
-        false => Err(errors),
-    }
+    if errors.is_empty() { Ok(cases) } else { Err(errors) }
 }
 
 /// Writes the call of a case to a folder, which need not exist.
@@ -94,9 +91,10 @@ fn below(directory: &Path) -> Result<Vec<PathBuf>, Box<Diagnostic>> {
         }
     }
     found.sort();
-    match found.is_empty() {
-        true => Err(no_call(directory)),
-        false => Ok(found),
+    if found.is_empty() {
+        Err(no_call(directory))
+    } else {
+        Ok(found)
     }
 }
 

@@ -12,9 +12,9 @@ use boson_pipeline::scrub::Secrets;
 use boson_pipeline::variables::is_stand_in;
 use boson_pipeline::{Diagnostic, Stage};
 use boson_sandbox::{RecordedCall, Recorder, Sandbox};
+use parking_lot::Mutex;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 /// Characters of the part of a folder's name that says what a call is about.
 const SUBJECT: usize = 60;
@@ -68,7 +68,7 @@ impl Recording {
     /// # Errors
     /// A case could not be written.
     pub fn end(&self) -> Result<String, Box<Diagnostic>> {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state.lock();
         match &state.failed {
             Some(failed) => Err(failed.clone()),
             None => Ok(format!(
@@ -82,13 +82,13 @@ impl Recording {
 
     /// Sets the manifest with its placeholders, which anybody may read.
     pub fn publish(&self, name: &str, manifest: &Tree) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         state.public.add_tree(name, manifest);
     }
 
     /// Adds values that no case may contain.
     pub fn hide(&self, secrets: Secrets) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         state.secrets.add(secrets);
     }
 
@@ -125,7 +125,7 @@ impl Recording {
 
 impl Recorder for Recording {
     fn record(&self, call: RecordedCall, sandbox: &Sandbox) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         if let Some(request) = call.arguments.get("request").filter(|_| call.stage == Stage::Variables) {
             state.learn(request);
         }

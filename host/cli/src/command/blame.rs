@@ -45,9 +45,10 @@ pub fn run(arguments: &BlameArguments, color: Color) -> Result<(), Failed> {
 
 fn text(blame: &Blame, shown: &dyn Fn(&Tree) -> Tree, sources: &Sources) -> String {
     let is_secret = blame.object.starts_with("Secret/");
-    let value = match is_secret {
-        true => "<redacted>".to_string(),
-        false => replies::short(&shown(&blame.value)),
+    let value = if is_secret {
+        "<redacted>".to_string()
+    } else {
+        replies::short(&shown(&blame.value))
     };
     let mut text = format!(
         "{} {}\n= {value}\n",

@@ -6,9 +6,10 @@ use crate::exit::Failed;
 use crate::output;
 use anyhow::Context;
 use boson_sandbox::{Cache, Failure, Limits, Sandbox, Task};
+use parking_lot::Mutex;
 use std::io::{Read, Write};
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 pub fn run() -> Result<(), Failed> {
     confine(Task::Compile)?;
@@ -37,13 +38,13 @@ fn compile(component: &[u8]) -> Result<Vec<u8>, String> {
         let place = panic
             .location()
             .map(|place| format!("{}:{}", place.file(), place.line()));
-        *noted.lock().unwrap_or_else(PoisonError::into_inner) = place.unwrap_or_default();
+        *noted.lock() = place.unwrap_or_default();
     }));
     let compiled = panic::catch_unwind(AssertUnwindSafe(|| {
         Sandbox::new(Limits::default(), Cache::none())?.compile("", component)
     }));
     let defect = |_| {
-        let place = place.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = place.lock();
         Err(format!("cannot be compiled: the compiler has a defect ({place})"))
     };
     compiled.map_or_else(defect, |compiled| {

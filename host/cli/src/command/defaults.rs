@@ -170,9 +170,10 @@ impl Defaults {
 
 /// A path of the file: relative to its directory, but for those that begin with `~`.
 fn under(directory: &Path, text: &str) -> PathBuf {
-    match text.starts_with('~') {
-        true => text.into(),
-        false => directory.join(text),
+    if text.starts_with('~') {
+        text.into()
+    } else {
+        directory.join(text)
     }
 }
 

@@ -4,9 +4,10 @@
 pub fn namespace(text: &str) -> Result<String, String> {
     let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     let ends = !text.starts_with('-') && !text.ends_with('-');
-    match !text.is_empty() && text.len() <= 63 && ends && text.chars().all(inner) {
-        true => Ok(text.to_string()),
-        false => Err("lower-case letters, digits and `-` only, at most 63, no `-` at the ends".to_string()),
+    if !text.is_empty() && text.len() <= 63 && ends && text.chars().all(inner) {
+        Ok(text.to_string())
+    } else {
+        Err("lower-case letters, digits and `-` only, at most 63, no `-` at the ends".to_string())
     }
 }
 

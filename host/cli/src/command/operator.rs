@@ -244,9 +244,10 @@ impl FromStr for Door {
 
 /// A malformed entry would match no registry, and so deny all of them silently.
 fn registry(text: &str) -> Result<String, String> {
-    match text.is_empty() || text.contains("://") || text.contains([' ', '*', '@']) {
-        true => Err("expected HOST, HOST:PORT or HOST/PATH, without a scheme".to_string()),
-        false => Ok(text.to_string()),
+    if text.is_empty() || text.contains("://") || text.contains([' ', '*', '@']) {
+        Err("expected HOST, HOST:PORT or HOST/PATH, without a scheme".to_string())
+    } else {
+        Ok(text.to_string())
     }
 }
 

@@ -79,9 +79,10 @@ pub fn run(arguments: &DiffArguments, color: Color) -> Result<(), Failed> {
     let changed = changes(&old.objects, &new.objects);
     text.push_str(&self::text(&old, &new, &changed, &sources));
     output::print(&text)?;
-    match arguments.exit_code && !changed.is_empty() {
-        true => Err(Failed::Input),
-        false => Ok(()),
+    if arguments.exit_code && !changed.is_empty() {
+        Err(Failed::Input)
+    } else {
+        Ok(())
     }
 }
 
@@ -121,10 +122,11 @@ fn text(old: &Done, new: &Done, changed: &[Changed<'_>], sources: &Sources) -> S
             Change::Fields(fields) => {
                 text.push_str(&format!("\n{name}\n"));
                 for field in fields {
-                    let line = match one.is_secret {
-                        // Derived values are not known as secrets.
-                        true => format!("{}: changed", replies::pointer(field)),
-                        false => line(field, &shown),
+                    // Derived values are not known as secrets.
+                    let line = if one.is_secret {
+                        format!("{}: changed", replies::pointer(field))
+                    } else {
+                        line(field, &shown)
                     };
                     text.push_str(&format!("    {line}\n"));
                 }

@@ -55,9 +55,10 @@ struct Inspection<'i> {
 fn digest(text: &str) -> Result<String, String> {
     let digits = text.strip_prefix("sha256:").unwrap_or_default();
     let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-    match digits.len() == 64 && digits.bytes().all(is_digit) {
-        true => Ok(text.to_string()),
-        false => Err("expected sha256: and 64 hexadecimal digits in lower case".to_string()),
+    if digits.len() == 64 && digits.bytes().all(is_digit) {
+        Ok(text.to_string())
+    } else {
+        Err("expected sha256: and 64 hexadecimal digits in lower case".to_string())
     }
 }
 

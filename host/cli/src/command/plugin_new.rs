@@ -53,11 +53,12 @@ fn name(text: &str) -> Result<String, String> {
         .split('-')
         .all(|word| !word.is_empty() && word.chars().all(is_inner));
     let begins = text.starts_with(|first: char| first.is_ascii_lowercase());
-    match words && begins && text.len() <= LONGEST {
-        true => Ok(text.to_string()),
-        false => Err(format!(
+    if words && begins && text.len() <= LONGEST {
+        Ok(text.to_string())
+    } else {
+        Err(format!(
             "lower-case letters and digits, words joined by `-`, beginning with a letter, at most {LONGEST}"
-        )),
+        ))
     }
 }
 
@@ -85,9 +86,10 @@ pub fn run(arguments: &NewArguments, color: Color) -> Result<(), Failed> {
         language: arguments.language,
     };
     // Before anything is written.
-    let reply = match new.stage.has_rule() {
-        true => Some(reply_of_rule(&new).map_err(|error| fail(*error))?),
-        false => None,
+    let reply = if new.stage.has_rule() {
+        Some(reply_of_rule(&new).map_err(|error| fail(*error))?)
+    } else {
+        None
     };
     for (path, text) in new.files() {
         storage::create(&folder.join(path), &text)?;

@@ -136,9 +136,10 @@ pub fn run(arguments: &PackArguments, color: Color) -> Result<(), Failed> {
     let signature = text_of(arguments.signature.as_deref())?;
     let attestation = text_of(arguments.attestation.as_deref())?;
     // Beside the ConfigMaps of the plugin in use.
-    let config_map = match arguments.shadow {
-        true => format!("{name}{SHADOW}"),
-        false => name.clone(),
+    let config_map = if arguments.shadow {
+        format!("{name}{SHADOW}")
+    } else {
+        name.clone()
     };
     let maps = pack(Packing {
         name: &config_map,

@@ -51,9 +51,10 @@ fn tagged(text: &str) -> Result<String, String> {
     let (host, path) = text.split_once('/').unwrap_or_default();
     let has_host = host == "localhost" || host.contains(['.', ':']);
     let has_tag = path.rsplit('/').next().is_some_and(|last| last.contains(':'));
-    match has_host && has_tag && !text.contains(['@', ' ']) && !text.contains("://") {
-        true => Ok(text.to_string()),
-        false => Err("expected HOST[:PORT]/PATH:TAG, such as registry.example.com/team/my-labels:1.0".to_string()),
+    if has_host && has_tag && !text.contains(['@', ' ']) && !text.contains("://") {
+        Ok(text.to_string())
+    } else {
+        Err("expected HOST[:PORT]/PATH:TAG, such as registry.example.com/team/my-labels:1.0".to_string())
     }
 }
 

@@ -174,9 +174,10 @@ impl Tests<'_> {
         let one = Tested {
             name: format!("fuzz: {called} changed inputs"),
             measures: most,
-            outcome: match failed.is_empty() {
-                true => Outcome::Passed,
-                false => Outcome::Failed(failed),
+            outcome: if failed.is_empty() {
+                Outcome::Passed
+            } else {
+                Outcome::Failed(failed)
             },
         };
         self.add(one, 0)
@@ -213,9 +214,10 @@ impl Tests<'_> {
         }
         output::print(&summary(tested, skipped, &self.headroom))?;
         let failed = |one: &Tested| matches!(one.outcome, Outcome::Failed(_));
-        match tested.is_empty() || tested.iter().any(failed) {
-            true => Err(Failed::Input),
-            false => Ok(()),
+        if tested.is_empty() || tested.iter().any(failed) {
+            Err(Failed::Input)
+        } else {
+            Ok(())
         }
     }
 }

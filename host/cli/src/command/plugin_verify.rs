@@ -108,9 +108,10 @@ pub fn run(arguments: &VerifyArguments, color: Color) -> Result<(), Failed> {
     };
     let (keys, names) = KeyNames::read(&arguments.keys)?;
     let rule = Signatures::enforced(keys);
-    let rule = match arguments.provenance {
-        true => rule.with_provenance(arguments.builders.clone()),
-        false => rule,
+    let rule = if arguments.provenance {
+        rule.with_provenance(arguments.builders.clone())
+    } else {
+        rule
     };
     let found = Found::read(&arguments.component).map_err(|error| fail(*error))?;
     let is_signed = arguments.signature.is_some() || arguments.attestation.is_some();

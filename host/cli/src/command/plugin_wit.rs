@@ -28,12 +28,13 @@ pub fn stage(text: &str) -> Result<Stage, String> {
 
 /// The worlds of a stage: the name, and what a plugin of it is.
 fn worlds(stage: Stage) -> Vec<(String, &'static str)> {
-    match stage.has_rule() {
-        true => vec![
+    if stage.has_rule() {
+        vec![
             (stage.to_string(), "a rule"),
             (format!("{stage}-wrapper"), "a plugin around the rule"),
-        ],
-        false => vec![(stage.to_string(), "a plugin")],
+        ]
+    } else {
+        vec![(stage.to_string(), "a plugin")]
     }
 }
 

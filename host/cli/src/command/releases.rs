@@ -51,12 +51,11 @@ fn twice(release: &Release, other: &Release) -> Diagnostic {
 
 /// `NAME=PATH`; an existing path may contain a `=`.
 fn named(text: &str) -> (Option<String>, PathBuf) {
-    match PathBuf::from(text).exists() {
-        true => (None, text.into()),
-        false => {
-            let (name, path) = split(text);
-            (name, path.into())
-        }
+    if PathBuf::from(text).exists() {
+        (None, text.into())
+    } else {
+        let (name, path) = split(text);
+        (name, path.into())
     }
 }
 

@@ -18,9 +18,10 @@ use boson_pipeline::stage::{Rendered, StageError, Template};
 use boson_pipeline::{Diagnostic, Stage, Stages};
 use boson_sandbox::Plugins;
 use clap::Args;
+use parking_lot::Mutex;
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::mpsc;
 
 const EXAMPLES: &str = "\
 The context is the instance's spec hash: deployment, name, index, id, az, address, bootstrap, ip, networks, properties, links, release, ...
@@ -244,10 +245,10 @@ fn work(
     out: &Mutex<std::io::Stdout>,
 ) -> std::io::Result<()> {
     loop {
-        let next = receive.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let next = receive.lock().recv();
         let Ok(line) = next else { return Ok(()) };
         let answer = answer(plugins, &line);
-        let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut out = out.lock();
         writeln!(out, "{}", json::to_text(&answer))?;
         out.flush()?;
     }

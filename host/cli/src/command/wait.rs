@@ -80,9 +80,10 @@ fn name(text: &str) -> Result<String, String> {
         Some(("boshdeployment" | "boshdeployments" | "bdpl" | "boshdeployment.quarks.cloudfoundry.org", name)) => name,
         Some((kind, _)) => return Err(format!("'{kind}' is not a BOSHDeployment")),
     };
-    match name.is_empty() {
-        true => Err("the name is empty".into()),
-        false => Ok(name.into()),
+    if name.is_empty() {
+        Err("the name is empty".into())
+    } else {
+        Ok(name.into())
     }
 }
 

@@ -126,9 +126,10 @@ fn kind(statement: &Statement) -> Kind {
 }
 
 fn state_of(envelope: &Envelope, statement: &Statement, subjects: Subjects<'_>, keys: &Keys) -> State {
-    match statement.is_about(subjects.image) || statement.is_about(subjects.component) {
-        true => of_key(envelope.signer(keys), keys),
-        false => State::OtherSubject,
+    if statement.is_about(subjects.image) || statement.is_about(subjects.component) {
+        of_key(envelope.signer(keys), keys)
+    } else {
+        State::OtherSubject
     }
 }
 

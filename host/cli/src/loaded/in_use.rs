@@ -74,18 +74,17 @@ impl Shared {
         let known = self.find(one)?.named(one);
         let (stage, digest) = (known.plugin.stage, known.used.digest.clone());
         let text = format!("shadow {digest}:{}:{}\n", known.settings.len(), known.settings);
-        let (mut candidates, nth) = match stage.has_rule() {
-            true => (
+        let (mut candidates, nth) = if stage.has_rule() {
+            (
                 all.iter()
                     .filter(|one| one.known.plugin.stage == stage)
                     .cloned()
                     .collect(),
                 None,
-            ),
-            false => {
-                let mut of_stage = all.iter().filter(|one| one.known.plugin.stage == stage);
-                (Vec::new(), of_stage.position(|other| other.known.used.name == one.name))
-            }
+            )
+        } else {
+            let mut of_stage = all.iter().filter(|one| one.known.plugin.stage == stage);
+            (Vec::new(), of_stage.position(|other| other.known.used.name == one.name))
         };
         let shadow = Used {
             known,
@@ -156,9 +155,10 @@ fn shadowed(
     }
     let shadows: Arc<[Shadow]> = shadows.into_iter().map(|(shadow, _)| shadow).collect();
     ResolvedPlugins {
-        stages: match shadows.is_empty() {
-            true => stages,
-            false => Arc::new(Shadowed::new(stages, shadows.clone())),
+        stages: if shadows.is_empty() {
+            stages
+        } else {
+            Arc::new(Shadowed::new(stages, shadows.clone()))
         },
         uses: all.into_iter().map(|one| one.known.used).collect(),
         shadows,

@@ -5,8 +5,8 @@ use boson_document::{Tree, json};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::yaml::{Document, Mark};
 use boson_sandbox::{Plugin, Sandbox};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 
 /// Settings of one plugin that are remembered: of so many deployments.
 const MAX_REMEMBERED: usize = 128;
@@ -29,7 +29,7 @@ impl Verdicts {
         settings: &Settings,
     ) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
         let key = (settings.document.clone(), json::to_text(&settings.tree));
-        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = || self.0.lock();
         if let Some(found) = known().get(&key) {
             return Ok(found.clone());
         }

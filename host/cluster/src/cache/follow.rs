@@ -248,14 +248,15 @@ impl Feed {
 
     /// The watch of an additional kind failed; it is retried.
     fn fail(&mut self, error: &watcher::Error) {
-        match std::mem::replace(&mut self.failed, true) {
-            true => tracing::debug!(kind = self.kind, %error, "cannot watch"),
-            false => tracing::warn!(
+        if std::mem::replace(&mut self.failed, true) {
+            tracing::debug!(kind = self.kind, %error, "cannot watch")
+        } else {
+            tracing::warn!(
                 kind = self.kind,
                 %error,
                 "cannot watch objects of this kind, which --allow-kind allows; retried until its definition is \
                  installed and the operator may list and watch it"
-            ),
+            )
         }
         self.fill();
     }

@@ -16,11 +16,11 @@ use boson_api::{QuarksStatefulSet, QuarksStatefulSetStatus};
 use boson_manifest::labels;
 use k8s_openapi::api::core::v1::Volume;
 use kube::ResourceExt;
+use parking_lot::RwLock;
 use selector::{deployment_of_links, endpoints, is_of_links};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::timeout;
@@ -152,7 +152,7 @@ impl Default for Cache {
 impl Cache {
     /// The present digests of all objects that match.
     pub fn digests(&self, selector: &Selector) -> Digests {
-        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        let tables = self.tables.read();
         let mut digests = Digests::new();
         let mut take = |place: &Place, entry: &Entry| {
             digests.insert((place.kind.into(), place.name.clone()), entry.digest);
@@ -190,7 +190,7 @@ impl Cache {
 
     /// The names of the native objects of a kind that provide links to a deployment.
     pub fn linked(&self, kind: &str, selector: &Selector) -> BTreeSet<String> {
-        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        let tables = self.tables.read();
         let homes = selector.links();
         let places = homes.iter().flat_map(|home| tables.homes.get(home)).flatten();
         places
@@ -201,7 +201,7 @@ impl Cache {
 
     /// The native objects that provide links, in one namespace or in all, each with the deployment that it names.
     pub fn natives(&self, namespace: Option<&str>) -> Vec<(Place, String)> {
-        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        let tables = self.tables.read();
         let homes = tables.homes.iter();
         let named = homes.filter_map(|(home, places)| {
             let deployment = deployment_of_links(home, namespace)?;
@@ -212,14 +212,14 @@ impl Cache {
 
     /// What an object belongs to; empty if it is not stored.
     fn homes(&self, place: &Place) -> Vec<String> {
-        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        let tables = self.tables.read();
         let entry = tables.entries.get(place);
         entry.map(|entry| entry.homes.clone()).unwrap_or_default()
     }
 
     /// The homes of native links that have the Services whose endpoints have these homes.
     fn homes_of_service(&self, namespace: &str, of_slice: &[String]) -> Vec<String> {
-        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        let tables = self.tables.read();
         let prefix = endpoints(namespace, "");
         let names = of_slice.iter().filter_map(|home| home.strip_prefix(&prefix));
         let homes = names.filter_map(|name| {
@@ -236,7 +236,7 @@ impl Cache {
 
     /// The readiness of the objects of a kind with this owner, by name.
     pub fn reported(&self, kind: &str, owner: &str) -> Vec<(String, Reported)> {
-        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        let tables = self.tables.read();
         let places = tables.homes.get(owner).into_iter().flatten();
         let reported = |place: &Place| Some((place.name.clone(), tables.entries.get(place)?.reported.clone()));
         places.filter(|place| place.kind == kind).filter_map(reported).collect()
@@ -244,7 +244,7 @@ impl Cache {
 
     /// Whether an object of a kind with this owner exists.
     pub fn has(&self, kind: &str, owner: &str) -> bool {
-        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        let tables = self.tables.read();
         let mut places = tables.homes.get(owner).into_iter().flatten();
         places.any(|place| place.kind == kind)
     }
@@ -252,9 +252,10 @@ impl Cache {
     /// Whether all kinds have been listed. Waits for that at most this long, and only once: a forbidden watch must not
     /// delay every reconcile.
     pub async fn is_filled(&self, within: Duration) -> bool {
-        let within = match self.waited.load(Ordering::Relaxed) {
-            true => Duration::ZERO,
-            false => within,
+        let within = if self.waited.load(Ordering::Relaxed) {
+            Duration::ZERO
+        } else {
+            within
         };
         let mut open = self.open.subscribe();
         let filled = timeout(within, open.wait_for(|open| *open == 0)).await;
@@ -274,7 +275,7 @@ impl Cache {
     }
 
     fn put(&self, place: Place, entry: Entry) {
-        let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
+        let mut tables = self.tables.write();
         tables.remove(&place);
         for home in &entry.homes {
             tables.homes.entry(home.clone()).or_default().insert(place.clone());
@@ -285,7 +286,7 @@ impl Cache {
     }
 
     fn remove(&self, place: &Place) -> Option<Entry> {
-        let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
+        let mut tables = self.tables.write();
         let removed = tables.remove(place);
         drop(tables);
         self.changed.send_replace(());
@@ -294,7 +295,7 @@ impl Cache {
 
     /// All places of a kind in a namespace, or in all.
     fn places(&self, kind: &'static str, namespace: Option<&str>) -> Vec<Place> {
-        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        let tables = self.tables.read();
         let first = Place {
             kind,
             namespace: namespace.unwrap_or_default().into(),
@@ -503,7 +504,7 @@ mod tests {
         for place in cache.places("Service", None) {
             cache.remove(&place);
         }
-        let tables = cache.tables.read().unwrap();
+        let tables = cache.tables.read();
         assert!(tables.entries.is_empty() && tables.homes.is_empty(), "{tables:?}");
     }
 }

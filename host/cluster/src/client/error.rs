@@ -308,9 +308,12 @@ fn words(status: &kube::core::Status, shown: bool) -> Option<String> {
     let causes = status.details.iter().flat_map(|details| &details.causes);
     let fields: Vec<String> = causes
         .filter(|cause| !cause.field.is_empty())
-        .map(|cause| match cause.reason.is_empty() {
-            true => cause.field.clone(),
-            false => format!("{} ({})", cause.field, cause.reason),
+        .map(|cause| {
+            if cause.reason.is_empty() {
+                cause.field.clone()
+            } else {
+                format!("{} ({})", cause.field, cause.reason)
+            }
         })
         .collect();
     (!fields.is_empty()).then(|| fields.join(", "))

@@ -2,7 +2,8 @@
 //! call.
 
 use super::{Error, Fault};
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// This many calls in a row without an answer are an outage. Fewer are logged one by one.
@@ -34,12 +35,12 @@ impl Outage {
 
     /// Whether an outage lasts and this error belongs to it, so that it needs no log line of its own.
     pub fn covers(&self, error: &Error) -> bool {
-        let unanswered = self.unanswered.lock().unwrap_or_else(PoisonError::into_inner);
+        let unanswered = self.unanswered.lock();
         is_no_answer(&error.fault) && unanswered.is_some_and(|unanswered| unanswered.calls >= CALLS)
     }
 
     fn unanswered(&self, error: &Error) {
-        let mut unanswered = self.unanswered.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut unanswered = self.unanswered.lock();
         let known = unanswered.get_or_insert_with(|| Unanswered {
             since: Instant::now(),
             calls: 0,
@@ -51,7 +52,7 @@ impl Outage {
     }
 
     fn answered(&self) {
-        let before = self.unanswered.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let before = self.unanswered.lock().take();
         if let Some(Unanswered { since, calls }) = before.filter(|before| before.calls >= CALLS) {
             let seconds = since.elapsed().as_secs();
             tracing::info!(seconds, calls, "the API server answers again");

@@ -1,8 +1,9 @@
 //! Records the writes of a piece of work: the snapshot after a conversion must include its own writes.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use parking_lot::Mutex;
 use std::future::Future;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// A write that succeeded.
 #[derive(Clone, Debug)]
@@ -25,7 +26,7 @@ tokio::task_local! {
 pub async fn during<F: Future>(work: F) -> (F::Output, Vec<Written>) {
     let book = Book::default();
     let result = BOOK.scope(book.clone(), work).await;
-    let written = std::mem::take(&mut *book.lock().unwrap_or_else(PoisonError::into_inner));
+    let written = std::mem::take(&mut *book.lock());
     (result, written)
 }
 
@@ -33,7 +34,7 @@ pub async fn during<F: Future>(work: F) -> (F::Output, Vec<Written>) {
 pub(super) fn note(kind: &str, name: &str, now: Option<ObjectMeta>) {
     // An error means that no caller records writes.
     let _ = BOOK.try_with(|book| {
-        let mut book = book.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut book = book.lock();
         book.push(Written {
             kind: kind.into(),
             name: name.into(),

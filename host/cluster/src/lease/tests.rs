@@ -10,10 +10,11 @@ use hyper::service::service_fn;
 use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use kube::{Client, Config};
+use parking_lot::Mutex;
 use serde_json::Value;
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -69,10 +70,10 @@ impl Server {
             let mut lease: Value = serde_json::from_slice(&body).unwrap();
             let version = self.versions.fetch_add(1, Ordering::SeqCst);
             lease["metadata"]["resourceVersion"] = version.to_string().into();
-            *self.lease.lock().unwrap() = Some(lease);
+            *self.lease.lock() = Some(lease);
             sleep(self.late).await;
         }
-        let (code, body) = match self.lease.lock().unwrap().as_ref() {
+        let (code, body) = match self.lease.lock().as_ref() {
             Some(lease) => (200, lease.to_string()),
             None => (404, ABSENT.into()),
         };

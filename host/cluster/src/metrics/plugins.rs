@@ -5,6 +5,7 @@
 //! which is limited.
 
 use super::Described;
+use parking_lot::{Mutex, MutexGuard};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -12,7 +13,6 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicU64;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Seconds. Most calls take a few milliseconds; a call is interrupted at 60 s.
@@ -170,7 +170,7 @@ impl PluginMetrics {
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock()
     }
 
     pub(super) fn register(&self, registry: &mut Described) {

@@ -1,10 +1,10 @@
 //! Counts of objects by state, and the earliest of their expiry times: stored by object, exported only in total.
 
+use parking_lot::Mutex;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
 /// Whether objects are ready.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -41,7 +41,7 @@ const DEPLOYMENTS: Of = Of { of: "deployments" };
 impl Tally {
     /// Sets whether an object is ready; none: it is deleted.
     pub fn set(&self, key: &str, ready: Option<bool>) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         match ready {
             Some(ready) => known.insert(key.to_string(), ready),
             None => known.remove(key),
@@ -59,7 +59,7 @@ impl Tally {
 impl Earliest {
     /// Sets when an object expires, in seconds since 1970; none: it does not, or is deleted.
     pub fn set(&self, key: &str, end: Option<i64>) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         match end {
             Some(end) => known.insert(key.to_string(), end),
             None => known.remove(key),

@@ -107,9 +107,10 @@ pub fn whose(found: &ObjectMeta, owner: &OwnerReference, deployment: &str) -> Wh
     };
     // Secrets between the steps of a conversion have a type instead of a manager.
     let is_boson = label(MANAGED_BY) == Some(MANAGER) || label(labels::SECRET_TYPE).is_some();
-    match is_boson && label(labels::DEPLOYMENT_NAME) == Some(deployment) {
-        true => Whose::Ours,
-        false => Whose::Other("not owned by this deployment".into()),
+    if is_boson && label(labels::DEPLOYMENT_NAME) == Some(deployment) {
+        Whose::Ours
+    } else {
+        Whose::Other("not owned by this deployment".into())
     }
 }
 

@@ -4,9 +4,9 @@
 //! Failures are counted in memory only: after a restart each object gets a quick try. The count restarts with a new
 //! generation of the object, because the user may have fixed it.
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 const FIRST: Duration = Duration::from_secs(1);
@@ -29,7 +29,7 @@ struct Failures {
 impl Backoff {
     /// Counts a failure, and returns how long to wait. `key`: namespace and name.
     pub fn failed(&self, key: &str, generation: Option<i64>) -> Duration {
-        let mut all = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.failures.lock();
         let failures = all.entry(key.into()).or_default();
         if failures.generation != generation {
             *failures = Failures { generation, count: 0 };
@@ -41,7 +41,7 @@ impl Backoff {
 
     /// It succeeded, or is deleted.
     pub fn forget(&self, key: &str) {
-        self.failures.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+        self.failures.lock().remove(key);
     }
 }
 

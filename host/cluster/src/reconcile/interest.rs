@@ -5,8 +5,8 @@
 
 use kube::Resource;
 use kube::runtime::reflector::ObjectRef;
+use parking_lot::Mutex;
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, PoisonError};
 
 /// Namespace and name.
 type Place = (String, String);
@@ -29,7 +29,7 @@ impl Interest {
     /// From now on `who` refers to exactly these.
     pub fn note(&self, who: (&str, &str), references: impl Iterator<Item = Place>) {
         let who = (who.0.to_string(), who.1.to_string());
-        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tables = self.tables.lock();
         tables.forget(&who);
         let references: HashSet<Place> = references.collect();
         for place in &references {
@@ -41,12 +41,12 @@ impl Interest {
     /// `who` is deleted.
     pub fn forget(&self, who: (&str, &str)) {
         let who = (who.0.to_string(), who.1.to_string());
-        self.tables.lock().unwrap_or_else(PoisonError::into_inner).forget(&who);
+        self.tables.lock().forget(&who);
     }
 
     /// The objects that refer to this one.
     pub fn of<K: Resource<DynamicType = ()>>(&self, namespace: &str, name: &str) -> Vec<ObjectRef<K>> {
-        let tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        let tables = self.tables.lock();
         let found = tables.watched.get(&(namespace.to_string(), name.to_string()));
         let all = found.into_iter().flatten();
         all.map(|(namespace, name)| ObjectRef::new(name).within(namespace))
@@ -93,6 +93,6 @@ mod tests {
         assert_eq!(of(&interest, "leaf"), []);
         interest.forget(("n", "other"));
         interest.forget(("n", "leaf"));
-        assert!(interest.tables.lock().unwrap().watched.is_empty(), "it grows for ever");
+        assert!(interest.tables.lock().watched.is_empty(), "it grows for ever");
     }
 }

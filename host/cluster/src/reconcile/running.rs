@@ -81,9 +81,10 @@ impl Running {
             .backoff
             .failed(&format!("{controller} {key}"), object.meta().generation);
         let seconds = pause.as_secs();
-        match self.outage.covers(error) {
-            true => tracing::debug!(controller, object = key, %error, seconds, "failed; tried again later"),
-            false => tracing::warn!(controller, object = key, %error, seconds, "failed; tried again later"),
+        if self.outage.covers(error) {
+            tracing::debug!(controller, object = key, %error, seconds, "failed; tried again later")
+        } else {
+            tracing::warn!(controller, object = key, %error, seconds, "failed; tried again later")
         }
         Action::requeue(pause)
     }

@@ -61,9 +61,10 @@ impl Answer {
         if let Some(refusal) = &self.refusal {
             let message: String = refusal.message.chars().take(MESSAGE).collect();
             response = response.deny(message);
-            let (code, reason) = match refusal.is_temporary {
-                true => (503, "ServiceUnavailable"),
-                false => (422, "Invalid"),
+            let (code, reason) = if refusal.is_temporary {
+                (503, "ServiceUnavailable")
+            } else {
+                (422, "Invalid")
             };
             response.result.code = code;
             response.result.reason = reason.into();
@@ -89,9 +90,10 @@ fn bounded(warnings: &[String]) -> Vec<String> {
     let more = warnings.len().saturating_sub(WARNINGS);
     let line = |text: &String| {
         let clean = text.chars().map(|c| if c.is_control() { ' ' } else { c });
-        match text.chars().count() > WARNING {
-            true => clean.take(WARNING - 3).chain("...".chars()).collect(),
-            false => clean.collect::<String>(),
+        if text.chars().count() > WARNING {
+            clean.take(WARNING - 3).chain("...".chars()).collect()
+        } else {
+            clean.collect::<String>()
         }
     };
     let mut out: Vec<String> = warnings.iter().take(WARNINGS).map(line).collect();

@@ -131,9 +131,10 @@ impl Keeper {
         Ok(Live {
             deployments: self.cluster.get_global(&name).await?,
             // Without the setting, the operator has no permission for it.
-            pods: match self.settings.links {
-                true => self.cluster.get_global(&name).await?,
-                false => None,
+            pods: if self.settings.links {
+                self.cluster.get_global(&name).await?
+            } else {
+                None
             },
         })
     }

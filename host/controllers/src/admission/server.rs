@@ -16,10 +16,11 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use parking_lot::RwLock;
 use serde_json::Value;
 use std::convert::Infallible;
 use std::pin::pin;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
@@ -128,7 +129,7 @@ async fn follow(keeper: &Keeper, current: &Shared, key: &DigestKey, health: &Hea
         {
             Ok((new, digest_key)) => {
                 key.set(digest_key);
-                *current.write().unwrap_or_else(PoisonError::into_inner) = Some(new);
+                *current.write() = Some(new);
                 health.set(PART, State::Working);
             }
             // The leader creates another one.
@@ -199,7 +200,7 @@ async fn converse(stream: TcpStream, current: Shared, reviewers: Arc<Reviewers>,
 }
 
 fn now(current: &Shared) -> Option<Current> {
-    current.read().unwrap_or_else(PoisonError::into_inner).clone()
+    current.read().clone()
 }
 
 async fn respond(

@@ -47,9 +47,10 @@ pub async fn deploy(run: &Reconcile<'_>) -> Result<Done, Stop> {
     act::plugins::copy(run).await?;
     let applied = apply(run, &desired, &manifest).await?;
     // List again to include new versions; else the oldest would stay until the next change.
-    let existing = match run.progress.has_written() {
-        true => observe::documents(run).await?,
-        false => work.existing,
+    let existing = if run.progress.has_written() {
+        observe::documents(run).await?
+    } else {
+        work.existing
     };
     act::garbage::collect(run, &work.series, existing, &applied.wanted).await?;
     let shadows = shadows(run, &manifest);
@@ -94,9 +95,10 @@ async fn prepare(run: &Reconcile<'_>, stages: &SharedStages) -> Result<Prepared,
     let documents = inputs::documents(run).await?.whole()?;
     let manifest = conversion::merge(stages.clone(), documents).await?;
     run.progress.counted(services(&manifest.tree));
-    let without_values = match boson_pipeline::convert::has_hooks(&**stages) {
-        true => manifest.tree.clone(),
-        false => Tree::Null,
+    let without_values = if boson_pipeline::convert::has_hooks(&**stages) {
+        manifest.tree.clone()
+    } else {
+        Tree::Null
     };
     let mut held = inputs::given(run, stages.clone(), &manifest).await?;
     let given = Values::of(&held).map_err(|errors| manifest.fail(errors))?.given;
@@ -199,9 +201,10 @@ async fn settled(run: &Reconcile<'_>, desired: &Desired, live: &mut Live) -> Res
         },
     };
     let plan = plan::plan(desired, live, &settings);
-    Ok(match observe::settle(run, plan.drifted(), &mut live.objects).await? {
-        true => plan::plan(desired, live, &settings).with_excess_of(plan),
-        false => plan,
+    Ok(if observe::settle(run, plan.drifted(), &mut live.objects).await? {
+        plan::plan(desired, live, &settings).with_excess_of(plan)
+    } else {
+        plan
     })
 }
 

@@ -1,8 +1,9 @@
 //! The progress of a conversion, which is reported also if it stops.
 
 use boson_api::deployment::Input;
+use parking_lot::Mutex;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Written by the parts of a reconcile, read for the status.
 #[derive(Debug, Default)]
@@ -34,7 +35,7 @@ impl Progress {
 
     /// Adds inputs of the deployment.
     pub fn uses(&self, inputs: impl IntoIterator<Item = Input>) {
-        let mut all = self.inputs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.inputs.lock();
         all.extend(inputs);
     }
 
@@ -45,7 +46,7 @@ impl Progress {
 
     /// The inputs of the deployment, sorted.
     pub fn inputs(&self) -> Vec<Input> {
-        let mut all = self.inputs.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut all = self.inputs.lock().clone();
         all.sort();
         all.dedup();
         all

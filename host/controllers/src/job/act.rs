@@ -42,16 +42,17 @@ pub(super) async fn create(
         .output
         .as_ref()
         .is_some_and(|output| !output.output_map.is_empty());
-    let account = match output {
-        true => match account::account(cluster, MANAGER, namespace).await? {
+    let account = if output {
+        match account::account(cluster, MANAGER, namespace).await? {
             Account::Named(name) => Some(name),
             Account::Missing(name) => {
                 return Ok(Creation::Waiting(format!(
                     "waiting for ServiceAccount '{name}', which the namespace names"
                 )));
             }
-        },
-        false => None,
+        }
+    } else {
+        None
     };
     let setting = Setting {
         operator_image,

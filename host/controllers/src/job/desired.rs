@@ -99,9 +99,10 @@ fn prepare(object: &QuarksJob, pod: &mut Pod, owner: &OwnerReference, setting: &
             pod.service_account_name = Some(account.into());
         }
         // The Secrets of a conversion are the same in both modes, so they have no labels about pods.
-        let asked = match of_conversion(object) {
-            true => asked.clone(),
-            false => output::labelled(asked, pod),
+        let asked = if of_conversion(object) {
+            asked.clone()
+        } else {
+            output::labelled(asked, pod)
         };
         output::add(pod, &asked, above(object).unwrap_or(owner), setting.operator_image)?;
     }

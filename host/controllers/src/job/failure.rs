@@ -30,9 +30,10 @@ pub(super) fn of_job(job: &Job, pods: &[Pod], operator_image: &str) -> (Cow<'sta
         }
     }
     texts.truncate(CONTAINERS);
-    let message = match texts.is_empty() {
-        true => format!("the Job '{}' failed: {detail}", job.name_any()),
-        false => format!("the Job '{}' failed: {}", job.name_any(), texts.join("; ")),
+    let message = if texts.is_empty() {
+        format!("the Job '{}' failed: {detail}", job.name_any())
+    } else {
+        format!("the Job '{}' failed: {}", job.name_any(), texts.join("; "))
     };
     (reason.map_or("JobFailed".into(), Cow::Owned), message)
 }

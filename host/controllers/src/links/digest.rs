@@ -1,9 +1,10 @@
 //! The digest of the content of links, which pods and pod templates carry. It is keyed: who may read pods, but not
 //! Secrets, must not be able to test guesses of a value against it. Pure.
 
+use parking_lot::RwLock;
 use sha2::{Digest, Sha256};
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 /// Bytes of a block of SHA-256.
 const BLOCK: usize = 64;
@@ -17,17 +18,17 @@ pub(crate) struct DigestKey(Arc<RwLock<Option<String>>>);
 impl DigestKey {
     /// Sets the key.
     pub fn set(&self, key: Option<String>) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = key;
+        *self.0.write() = key;
     }
 
     /// Whether there is a key.
     pub fn is_set(&self) -> bool {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).is_some()
+        self.0.read().is_some()
     }
 
     /// The digest of the contents of links, whatever their order; none as long as there is no key.
     pub fn digest(&self, contents: impl IntoIterator<Item = [u8; 32]>) -> Option<String> {
-        let key = self.0.read().unwrap_or_else(PoisonError::into_inner).clone()?;
+        let key = self.0.read().clone()?;
         let mut parts: Vec<[u8; 32]> = contents.into_iter().collect();
         parts.sort_unstable();
         let digest = hmac(key.as_bytes(), &parts.concat());

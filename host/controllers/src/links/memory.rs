@@ -3,8 +3,8 @@
 
 use super::consumed::LinkName;
 use super::found::Link;
+use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Until workloads with outdated pods are checked again: a user may have undone their rollout.
@@ -77,13 +77,13 @@ impl Known {
 impl Memory {
     /// Takes what is known of a deployment. Only one reconcile of a deployment runs at a time.
     pub fn take(&self, namespace: &str, name: &str) -> Known {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         all.remove(&(namespace.into(), name.into())).unwrap_or_default()
     }
 
     /// Stores it.
     pub fn put(&self, namespace: &str, name: &str, known: Known) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         all.insert((namespace.into(), name.into()), known);
     }
 }

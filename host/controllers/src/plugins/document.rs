@@ -73,9 +73,10 @@ pub fn read(document: &Document, stage: Stage) -> Result<PluginDocument, Vec<Dia
         errors: Vec::new(),
     };
     let read = reader.read(stage);
-    match reader.errors.is_empty() {
-        true => Ok(read),
-        false => Err(reader.errors),
+    if reader.errors.is_empty() {
+        Ok(read)
+    } else {
+        Err(reader.errors)
     }
 }
 

@@ -128,9 +128,10 @@ impl Loader<'_> {
             ..signed
         };
         let work = tokio::task::spawn_blocking(move || {
-            let packed = match IN_PODS.contains(&stage) {
-                true => pack::for_pods(&bytes).map_err(|error| vec![error])?,
-                false => Packed::default(),
+            let packed = if IN_PODS.contains(&stage) {
+                pack::for_pods(&bytes).map_err(|error| vec![error])?
+            } else {
+                Packed::default()
             };
             let content = Content::Whole(bytes);
             Ok(Some(Gathered {

@@ -48,9 +48,10 @@ use boson_cluster::namespaces::{Namespaces, Scope};
 use boson_cluster::serving::Health;
 use boson_pipeline::bundle::Permissions;
 use futures::StreamExt;
+use parking_lot::RwLock;
 use registry::Registry;
 use std::collections::BTreeSet;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use watches::Followed;
 
 /// The present plugins.
@@ -79,7 +80,7 @@ impl Plugins {
 
     /// The present plugins.
     pub fn now(&self) -> Arc<Registry> {
-        self.registry.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.registry.read().clone()
     }
 
     /// Replaces them, and then unloads the components that are not among these digests. In this order: who still
@@ -93,7 +94,7 @@ impl Plugins {
 
     /// Replaces them without notice: nothing has changed that a deployment depends on.
     fn replace(&self, registry: Registry) {
-        *self.registry.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(registry);
+        *self.registry.write() = Arc::new(registry);
     }
 
     /// Watches and loads them, for ever.

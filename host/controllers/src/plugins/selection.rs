@@ -132,9 +132,10 @@ impl<'a> Selecting<'a> {
         let good = entry.good.as_ref().filter(|good| serves(&good.document));
         if let Some(good) = good {
             let created = entry.created;
-            match good.document.is_shadow {
-                true => self.shadows.push(Candidate { key, created, good }),
-                false => self.candidates.push(Candidate { key, created, good }),
+            if good.document.is_shadow {
+                self.shadows.push(Candidate { key, created, good })
+            } else {
+                self.candidates.push(Candidate { key, created, good })
             }
         }
         let is_shadow = entry.present.as_ref().is_some_and(|present| present.is_shadow);
@@ -177,18 +178,18 @@ impl<'a> Selecting<'a> {
             });
             if let Some((entry, fault)) = fault {
                 let is_pending = matches!(entry.state, State::Pending(_));
-                let what = match is_pending {
-                    true => "waits for an approval",
-                    false => "cannot be loaded any more",
+                let what = if is_pending {
+                    "waits for an approval"
+                } else {
+                    "cannot be loaded any more"
                 };
                 let what = format!("plugin '{}' was used and {what}; nothing is changed", used.name);
                 let error = Diagnostic::error(codes::PLUGIN_LOST, format!("{what}: {}", fault.message));
-                let help = match is_pending {
-                    true => {
-                        "approve the version, go back to an approved one with `host plugin rollback`, or delete the \
-                         ConfigMap to use the built-in plugin"
-                    }
-                    false => "fix the ConfigMap of the plugin, or delete it to use the built-in plugin",
+                let help = if is_pending {
+                    "approve the version, go back to an approved one with `host plugin rollback`, or delete the \
+                     ConfigMap to use the built-in plugin"
+                } else {
+                    "fix the ConfigMap of the plugin, or delete it to use the built-in plugin"
                 };
                 self.selection.errors.push(error.help(help));
             }
@@ -383,9 +384,10 @@ fn settings_of(own: &Tree, choice: &PluginChoice, document: String) -> Settings 
         let value = json::parse(&value.to_string()).unwrap_or(Tree::Null);
         tree.set(key, value);
     }
-    let document = match choice.settings.is_empty() {
-        true => document,
-        false => "spec.conversion.plugins".to_string(),
+    let document = if choice.settings.is_empty() {
+        document
+    } else {
+        "spec.conversion.plugins".to_string()
     };
     Settings { tree, document }
 }

@@ -14,10 +14,10 @@ use kube::Resource;
 use kube::core::{NamespaceResourceScope, PartialObjectMeta};
 use kube::runtime::watcher::{Config, Event};
 use kube::runtime::{WatchStreamExt, watcher};
+use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use std::fmt::Debug;
 use std::pin::pin;
-use std::sync::{Mutex, PoisonError};
 
 /// Names of these parts in the health report.
 const PLUGINS: &str = "plugins";
@@ -46,14 +46,14 @@ impl Followed {
         let maps = namespaces.iter().enumerate().map(|(nth, namespace)| {
             let selector = Config::default().labels(marks::PLUGIN);
             let take = move |event: Event<PartialObjectMeta<ConfigMap>>| {
-                let mut listing = self.listing.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut listing = self.listing.lock();
                 listing.take(nth, namespace.as_deref(), event)
             };
             self.watch(cluster, namespace, selector, (PLUGINS, health), take)
         });
         let approvals = namespaces.iter().enumerate().map(|(nth, namespace)| {
             let take = move |event: Event<PluginApproval>| {
-                let mut approved = self.approved.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut approved = self.approved.lock();
                 approved.take(nth, namespace.as_deref(), event)
             };
             self.watch(cluster, namespace, Config::default(), (APPROVALS, health), take)

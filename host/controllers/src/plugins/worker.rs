@@ -25,7 +25,7 @@ use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::pin::pin;
-use std::sync::PoisonError;
+
 use std::time::{Duration, Instant};
 
 /// Until the retry of a plugin whose ConfigMaps could not be read.
@@ -184,7 +184,7 @@ impl Worker<'_> {
         if !self.reviewer.is_ready(self.watches) {
             return None;
         }
-        let listing = self.followed.listing.lock().unwrap_or_else(PoisonError::into_inner);
+        let listing = self.followed.listing.lock();
         let mut plugins = listing.is_complete(self.watches).then(|| listing.plugins())?;
         plugins
             .retain(|key, _| *key.namespace == *self.plugins.operator_namespace || namespaces.contains(&key.namespace));
@@ -344,9 +344,10 @@ impl Progress {
             return;
         }
         let key = key.clone();
-        match entry.is_image() {
-            true => self.pulls.push(Queued { key, plugin }),
-            false => self.queue.push(Queued { key, plugin }),
+        if entry.is_image() {
+            self.pulls.push(Queued { key, plugin })
+        } else {
+            self.queue.push(Queued { key, plugin })
         }
     }
 

@@ -176,13 +176,14 @@ fn valued(
 
 fn generated_message(object: &QuarksSecret) -> String {
     let ignored = recipe::ignored(&object.spec);
-    match ignored.is_empty() {
-        true => format!("Secret '{}' is generated", object.spec.secret_name),
-        false => format!(
+    if ignored.is_empty() {
+        format!("Secret '{}' is generated", object.spec.secret_name)
+    } else {
+        format!(
             "Secret '{}' is generated; without effect: {}",
             object.spec.secret_name,
             ignored.join(", ")
-        ),
+        )
     }
 }
 
@@ -235,9 +236,10 @@ fn renewal(issued: &Issued) -> SystemTime {
 
 fn replacement(object: &QuarksSecret, draft: Draft, old: &Secret) -> Step {
     let (draft, old) = (Box::new(draft), Box::new(old.clone()));
-    match old.type_.as_deref() == Some(secret::kubernetes_type(object.spec.kind)) {
-        true => Step::Replace(draft, old),
-        false => Step::Recreate(draft, old),
+    if old.type_.as_deref() == Some(secret::kubernetes_type(object.spec.kind)) {
+        Step::Replace(draft, old)
+    } else {
+        Step::Recreate(draft, old)
     }
 }
 

@@ -99,13 +99,14 @@ pub async fn rotate(cluster: &Cluster, map: &ConfigMap) -> Result<Option<Notice>
     }
     let annotation = json!({ "metadata": { "annotations": { marks::ROTATED: id } } });
     cluster.merge(MANAGER, map, annotation).await?;
-    Ok(Some(match missing.is_empty() {
-        true => notice(false, "Rotated", format!("{} secrets get new values", names.len())),
-        false => notice(
+    Ok(Some(if missing.is_empty() {
+        notice(false, "Rotated", format!("{} secrets get new values", names.len()))
+    } else {
+        notice(
             true,
             "NotFound",
             format!("there is no QuarksSecret {}", missing.join(", ")),
-        ),
+        )
     }))
 }
 

@@ -115,9 +115,10 @@ pub fn owner(object: &QuarksSecret, secret: &Secret) -> Owner {
     }
     let namesake =
         controller.kind == QuarksSecret::kind(&()) && Some(&controller.name) == object.metadata.name.as_ref();
-    match namesake {
-        true => Owner::Leaving,
-        false => Owner::Other(format!("{} '{}'", controller.kind, controller.name)),
+    if namesake {
+        Owner::Leaving
+    } else {
+        Owner::Other(format!("{} '{}'", controller.kind, controller.name))
     }
 }
 

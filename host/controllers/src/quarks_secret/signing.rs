@@ -128,9 +128,10 @@ fn signed(
     let name = request.metadata.name.clone().unwrap_or_default();
     let about = |reason, what: String| trouble(reason, format!("CertificateSigningRequest '{name}' {what}"));
     if let Some(certificate) = certificate(request) {
-        return match belongs(&certificate, key) {
-            true => Ok(None),
-            false => Err(about("Refused", "has a certificate for another key".into())),
+        return if belongs(&certificate, key) {
+            Ok(None)
+        } else {
+            Err(about("Refused", "has a certificate for another key".into()))
         };
     }
     for (word, what) in [("Denied", "was denied"), ("Failed", "failed")] {
@@ -148,9 +149,10 @@ fn signed(
         return Ok(Some(Prior::Authority(observed.authority.clone().map(Box::new))));
     }
     let request = Box::new(request.clone());
-    Ok(Some(match approved {
-        true => Prior::Sign(request, Box::new(by_us(observed, recipe, key))),
-        false => Prior::Approve(request),
+    Ok(Some(if approved {
+        Prior::Sign(request, Box::new(by_us(observed, recipe, key)))
+    } else {
+        Prior::Approve(request)
     }))
 }
 

@@ -11,8 +11,8 @@ use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt;
+use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{Mutex, PoisonError};
 
 /// Namespace and name of a QuarksStatefulSet.
 type Key = (String, String);
@@ -47,7 +47,7 @@ impl Labelled {
     /// Those of these StatefulSets whose pods must be looked at. From now on they count as labelled, until
     /// [`Labelled::lacks`] says otherwise: a pod that is created while the others are listed is not missed.
     pub fn take<'s>(&self, key: (&str, &str), live: &[&'s str]) -> Vec<&'s str> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         let now = live.iter().map(ToString::to_string).collect();
         let before = all.insert((key.0.into(), key.1.into()), now).unwrap_or_default();
         live.iter().filter(|name| !before.contains(**name)).copied().collect()
@@ -55,7 +55,7 @@ impl Labelled {
 
     /// A pod of this StatefulSet lacks a label, or may lack one.
     pub fn lacks(&self, key: (&str, &str), stateful_set: &str) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         if let Some(names) = all.get_mut(&(key.0.to_string(), key.1.to_string())) {
             names.remove(stateful_set);
         }
@@ -63,7 +63,7 @@ impl Labelled {
 
     /// The QuarksStatefulSet does not exist any more.
     pub fn forget(&self, key: (&str, &str)) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         all.remove(&(key.0.to_string(), key.1.to_string()));
     }
 }

@@ -165,19 +165,22 @@ fn findings(done: &Result<Done, Trouble>, was_rolled_out: bool) -> Vec<Finding> 
         },
     };
     let mut all = vec![ready, progressing(done, was_rolled_out)];
-    all.extend(done.disks.as_ref().map(|mismatches| match mismatches.is_empty() {
-        true => finding(
-            DISKS,
-            true,
-            "AsAsked",
-            "claims have the requested size and class".into(),
-        ),
-        false => finding(
-            DISKS,
-            false,
-            "Kept",
-            format!("claims that differ from the request: {}", mismatches.join("; ")),
-        ),
+    all.extend(done.disks.as_ref().map(|mismatches| {
+        if mismatches.is_empty() {
+            finding(
+                DISKS,
+                true,
+                "AsAsked",
+                "claims have the requested size and class".into(),
+            )
+        } else {
+            finding(
+                DISKS,
+                false,
+                "Kept",
+                format!("claims that differ from the request: {}", mismatches.join("; ")),
+            )
+        }
     }));
     all
 }

@@ -56,9 +56,10 @@ impl Forwarder {
 
     /// Asks one server after the other.
     pub async fn ask(&self, state: &State, packet: &[u8], asked: Forward, way: Way) -> Vec<u8> {
-        let servers = match asked.servers.is_empty() {
-            true => self.servers(state),
-            false => asked.servers.clone(),
+        let servers = if asked.servers.is_empty() {
+            self.servers(state)
+        } else {
+            asked.servers.clone()
         };
         let mut last = None;
         for server in servers.into_iter().take(MOST_SERVERS) {

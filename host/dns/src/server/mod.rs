@@ -18,11 +18,12 @@ pub use reload::read;
 use crate::instances::{Slice, Snapshot};
 use crate::wire::{Known, Outcome, Way, answer};
 use crate::zone::Zone;
+use parking_lot::{Mutex, RwLock};
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tokio::net::{TcpListener, UdpSocket};
 
 /// How the server runs.
@@ -148,11 +149,11 @@ impl State {
     }
 
     fn known(&self) -> Arc<Knowledge> {
-        self.known.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.known.read().clone()
     }
 
     fn learn(&self, change: impl FnOnce(&mut Knowledge)) {
-        let _one = self.learning.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one = self.learning.lock();
         let old = self.known();
         let mut new = Knowledge {
             zone: old.zone.clone(),
@@ -161,7 +162,7 @@ impl State {
         };
         change(&mut new);
         new.pods = Snapshot::of(&new.zone, new.slices.values());
-        *self.known.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(new);
+        *self.known.write() = Arc::new(new);
     }
 }
 

@@ -133,9 +133,10 @@ impl Found {
 fn content(item: &Item, data: &mut dyn Read) -> Found {
     let mut text = String::new();
     let is_file = matches!(item.kind, Kind::File { .. }) && item.size <= LARGEST;
-    match is_file && data.take(LARGEST).read_to_string(&mut text).is_ok() {
-        true => Found::Content(text),
-        false => Found::Absent,
+    if is_file && data.take(LARGEST).read_to_string(&mut text).is_ok() {
+        Found::Content(text)
+    } else {
+        Found::Absent
     }
 }
 

@@ -138,11 +138,10 @@ fn architecture() -> &'static str {
 fn blob(name: &str, find: &Find<'_>, descriptor: &Descriptor) -> Result<(String, Vec<u8>), Diagnostic> {
     let (digest, content) = section(name, find, descriptor)?;
     let bytes = bytes(name, &content)?;
-    match manifest_digest(&bytes) == digest {
-        true => Ok((digest, bytes)),
-        false => {
-            Err(bad(name, "has a document that does not match its digest").help("it is damaged: download it again"))
-        }
+    if manifest_digest(&bytes) == digest {
+        Ok((digest, bytes))
+    } else {
+        Err(bad(name, "has a document that does not match its digest").help("it is damaged: download it again"))
     }
 }
 
@@ -171,8 +170,11 @@ pub(super) fn bytes(name: &str, section: &Section) -> Result<Vec<u8>, Diagnostic
 
 /// A JSON document.
 pub(super) fn json<T: DeserializeOwned>(name: &str, bytes: &[u8]) -> Result<T, Diagnostic> {
-    serde_json::from_slice(bytes).map_err(|error| match error.is_data() {
-        true => bad(name, "has a document of an unsupported form"),
-        false => bad(name, "has a document that is not JSON"),
+    serde_json::from_slice(bytes).map_err(|error| {
+        if error.is_data() {
+            bad(name, "has a document of an unsupported form")
+        } else {
+            bad(name, "has a document that is not JSON")
+        }
     })
 }

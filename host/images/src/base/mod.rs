@@ -59,9 +59,10 @@ impl Base {
     /// `image-base`: it is not an image, or cannot be used as a base; the codes of damaged archives.
     pub fn read(path: &Path, place: &Path, pool: &Pool) -> Result<Self, Diagnostic> {
         let name = path.display().to_string();
-        let parts = match path.is_dir() {
-            true => layout::directory(path, &name)?,
-            false => docker::archive(path, &name)?,
+        let parts = if path.is_dir() {
+            layout::directory(path, &name)?
+        } else {
+            docker::archive(path, &name)?
         };
         Self::of(&name, parts, place, pool)
     }
@@ -118,9 +119,10 @@ fn layer(name: &str, part: Part, diff_id: String, place: &Path, pool: &Pool) -> 
         None if magic != [0x1f, 0x8b] => {
             let made = crate::layer::compress(part.content.reader(), place, pool)
                 .map_err(|error| crate::failure::unwritable(&error))?;
-            match made.diff_id == diff_id {
-                true => Ok(made),
-                false => Err(bad(name, "has a layer that does not match its configuration")),
+            if made.diff_id == diff_id {
+                Ok(made)
+            } else {
+                Err(bad(name, "has a layer that does not match its configuration"))
             }
         }
         None => {

@@ -8,7 +8,7 @@ use crate::stage::{
 };
 use crate::{Stage, Stages};
 use boson_document::Tree;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
 
 /// Stages that remember calls. An additional check, which reports nothing, sees the final objects.
 pub struct Observed<'s> {
@@ -72,11 +72,11 @@ impl<'s> Observed<'s> {
 
     /// The calls so far.
     pub fn into_calls(self) -> Calls {
-        self.calls.into_inner().unwrap_or_else(PoisonError::into_inner)
+        self.calls.into_inner()
     }
 
     fn calls(&self) -> MutexGuard<'_, Calls> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+        self.calls.lock()
     }
 }
 
@@ -162,12 +162,11 @@ impl Stages for Observed<'_> {
     }
 
     fn check(&self, nth: usize, deployment: &Deployment, view: View<'_>) -> Reply<()> {
-        match nth < self.stages.checks() {
-            true => self.stages.check(nth, deployment, view),
-            false => {
-                self.calls().last = view.objects.to_vec();
-                Ok(((), Vec::new()))
-            }
+        if nth < self.stages.checks() {
+            self.stages.check(nth, deployment, view)
+        } else {
+            self.calls().last = view.objects.to_vec();
+            Ok(((), Vec::new()))
         }
     }
 

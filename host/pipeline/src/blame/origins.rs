@@ -201,9 +201,10 @@ fn step(what: String, found: &Influences, input: &dyn Fn(&Pointer) -> Option<Inp
     if inputs.len() > FIELDS {
         unknown.push(format!("{} more inputs, which are not shown", inputs.len() - FIELDS));
     }
-    let what = match inputs.is_empty() {
-        true => format!("{what}; no input alone changes the value"),
-        false => what,
+    let what = if inputs.is_empty() {
+        format!("{what}; no input alone changes the value")
+    } else {
+        what
     };
     Step {
         by: String::new(),

@@ -214,11 +214,12 @@ fn additional(group: &str, kind: &str) -> Result<(), String> {
         return Err(format!("'{group}' is not an API group"));
     }
     let mut known = KINDS.iter().chain(KINDS_OF_HOST).map(|known| known.kind);
-    match known.any(|known| known == kind) || NAMES_REFUSED.contains(&kind) {
-        true => Err(format!(
+    if known.any(|known| known == kind) || NAMES_REFUSED.contains(&kind) {
+        Err(format!(
             "a kind of Kubernetes or of the operator is named '{kind}', too: another kind of this name cannot be added"
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 

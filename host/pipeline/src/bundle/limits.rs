@@ -94,12 +94,13 @@ fn data_size(object: &Tree, kind: &str) -> Result<usize, Box<Diagnostic>> {
             let text = value
                 .as_str()
                 .ok_or_else(|| invalid(&format!("the value of its key '{key}' is no text")))?;
-            size += match is_base64(member) {
-                true => STANDARD
+            size += if is_base64(member) {
+                STANDARD
                     .decode(text)
                     .map_err(|_| invalid(&format!("the value of its key '{key}' is not base64")))?
-                    .len(),
-                false => text.len(),
+                    .len()
+            } else {
+                text.len()
             };
         }
     }

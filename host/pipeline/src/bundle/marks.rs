@@ -55,9 +55,10 @@ pub(crate) fn check_allowed(
             && !before.contains(&mark.identity())
     };
     for mark in of(object).into_iter().filter(set_by_plugin) {
-        let (allowed, what) = match mark.is_annotation {
-            true => (&rights.annotations, "annotation"),
-            false => (&rights.labels, "label"),
+        let (allowed, what) = if mark.is_annotation {
+            (&rights.annotations, "annotation")
+        } else {
+            (&rights.labels, "label")
         };
         let allows = |patterns: &Vec<KeyPattern>| patterns.iter().any(|pattern| pattern.allows(mark.key));
         if allowed.as_ref().is_none_or(allows) {
@@ -136,14 +137,15 @@ fn collect<'t>(tree: &'t Tree, path: &mut Vec<&'t str>, found: &mut Vec<Mark<'t>
         Tree::Object(map) => {
             for (member, value) in map {
                 path.push(member);
-                match are_marks(member) {
-                    true => found.extend(value.as_object().into_iter().flatten().map(|(key, value)| Mark {
+                if are_marks(member) {
+                    found.extend(value.as_object().into_iter().flatten().map(|(key, value)| Mark {
                         place: path.join("."),
                         is_annotation: member.to_lowercase().ends_with("annotations"),
                         key,
                         value,
-                    })),
-                    false => collect(value, path, found),
+                    }))
+                } else {
+                    collect(value, path, found)
                 }
                 path.pop();
             }

@@ -93,9 +93,10 @@ impl Bundle {
         permissions: &Permissions,
         manifest: &Tree,
     ) -> Self {
-        let requested = match permissions.restrict_keys() {
-            true => marks::requested(manifest),
-            false => BTreeSet::new(),
+        let requested = if permissions.restrict_keys() {
+            marks::requested(manifest)
+        } else {
+            BTreeSet::new()
         };
         Self {
             rules: Some(Rules {

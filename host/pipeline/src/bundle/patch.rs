@@ -273,10 +273,13 @@ fn position(token: &str) -> Option<usize> {
 /// Equality by RFC 6902: numbers by their value, members in any order.
 fn same(left: &Tree, right: &Tree) -> bool {
     match (left, right) {
-        (Tree::Number(left), Tree::Number(right)) => match left.is_integer() && right.is_integer() {
-            true => left.text() == right.text() || left.as_i64().is_some_and(|value| right.as_i64() == Some(value)),
-            false => left.as_f64().total_cmp(&right.as_f64()).is_eq(),
-        },
+        (Tree::Number(left), Tree::Number(right)) => {
+            if left.is_integer() && right.is_integer() {
+                left.text() == right.text() || left.as_i64().is_some_and(|value| right.as_i64() == Some(value))
+            } else {
+                left.as_f64().total_cmp(&right.as_f64()).is_eq()
+            }
+        }
         (Tree::Array(left), Tree::Array(right)) => {
             left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same(left, right))
         }

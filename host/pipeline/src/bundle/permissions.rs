@@ -136,12 +136,13 @@ impl FromStr for KeyPattern {
             None => (text, false),
         };
         let is_key = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'/');
-        match key.bytes().all(is_key) && (is_prefix || !key.is_empty()) {
-            true => Ok(Self {
+        if key.bytes().all(is_key) && (is_prefix || !key.is_empty()) {
+            Ok(Self {
                 text: key.into(),
                 is_prefix,
-            }),
-            false => Err("expected a key, such as example.com/team, or its beginning and *: example.com/*".into()),
+            })
+        } else {
+            Err("expected a key, such as example.com/team, or its beginning and *: example.com/*".into())
         }
     }
 }
@@ -149,9 +150,10 @@ impl FromStr for KeyPattern {
 impl KeyPattern {
     /// Whether it allows this key.
     pub fn allows(&self, key: &str) -> bool {
-        match self.is_prefix {
-            true => key.starts_with(&self.text),
-            false => key == self.text,
+        if self.is_prefix {
+            key.starts_with(&self.text)
+        } else {
+            key == self.text
         }
     }
 }

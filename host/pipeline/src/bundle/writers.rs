@@ -182,12 +182,13 @@ fn removal(object: &Identity, first: &Written, second: &Written) -> Diagnostic {
 
 fn report(first: &Written, second: &Written, message: impl Fn(&str, &str) -> String) -> Diagnostic {
     let what = message(&first.by, &second.by);
-    match first.is_ordered && second.is_ordered {
-        true => Diagnostic::warning(codes::BUNDLE_FIELD_CONFLICT, format!("{what}; {} wins", second.by))
-            .help("let one of the two plugins set it, or give both the same value in their settings"),
-        false => Diagnostic::error(codes::BUNDLE_FIELD_CONFLICT, what).help(
+    if first.is_ordered && second.is_ordered {
+        Diagnostic::warning(codes::BUNDLE_FIELD_CONFLICT, format!("{what}; {} wins", second.by))
+            .help("let one of the two plugins set it, or give both the same value in their settings")
+    } else {
+        Diagnostic::error(codes::BUNDLE_FIELD_CONFLICT, what).help(
             "let one of the two plugins set it, or set the order of both: `order` in plugin.yaml, or list them in \
-             `spec.conversion.plugins`; then the last one wins",
-        ),
+         `spec.conversion.plugins`; then the last one wins",
+        )
     }
 }

@@ -61,9 +61,10 @@ fn on_all(rendered: &[(u32, Rendered)], job: &Tree) -> Vec<(u32, Rendered)> {
     let indexes: Vec<u32> = (0..context::instances(job))
         .filter_map(|nth| context::index(job, nth))
         .collect();
-    match indexes.is_empty() {
-        true => rendered.to_vec(),
-        false => indexes.into_iter().map(|index| (index, only.clone())).collect(),
+    if indexes.is_empty() {
+        rendered.to_vec()
+    } else {
+        indexes.into_iter().map(|index| (index, only.clone())).collect()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Work on every core. Results are in the order of the items, whichever thread computed them.
 
+use parking_lot::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// `work` on each item, on up to `threads` threads.
@@ -16,14 +16,12 @@ pub fn map<T: Sync, R: Send>(items: &[T], threads: usize, work: impl Fn(&T) -> R
             scope.spawn(|| {
                 while let Some((index, item)) = take(&next, items) {
                     let result = work(item);
-                    done.lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .push((index, result));
+                    done.lock().push((index, result));
                 }
             });
         }
     });
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut done = done.into_inner();
     done.sort_by_key(|(index, _)| *index);
     done.into_iter().map(|(_, result)| result).collect()
 }

@@ -41,9 +41,10 @@ pub fn transform(
     reported: &mut Vec<Diagnostic>,
 ) -> Result<Vec<Tree>, Vec<Diagnostic>> {
     add(&mut bundle, converted)?;
-    let groups: Vec<GroupSummary> = match has_hooks(stages) {
-        true => overview.groups.iter().map(|group| (*group).into()).collect(),
-        false => Vec::new(),
+    let groups: Vec<GroupSummary> = if has_hooks(stages) {
+        overview.groups.iter().map(|group| (*group).into()).collect()
+    } else {
+        Vec::new()
     };
     let view = View {
         target: overview.target,
@@ -77,10 +78,7 @@ fn add(bundle: &mut Bundle, converted: Vec<Converted>) -> Result<(), Vec<Diagnos
     for Converted { author, objects, .. } in converted {
         errors.extend(bundle.add(objects, author).err().into_iter().flatten());
     }
-    match errors.is_empty() {
-        true => Ok(()),
-        false => Err(errors),
-    }
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
 /// Runs all checks. An error of a check that is not enforced becomes a warning.

@@ -58,9 +58,10 @@ pub fn identity(object: &Object<'_>) -> Result<Option<Identity>, Box<Diagnostic>
         name: member("name")?,
         kind: member("type")?,
     };
-    match members.keys().any(|key| key != "name" && key != "type") {
-        true => Err(wrong("has members other than 'name' and 'type'")),
-        false => Ok(Some(identity)),
+    if members.keys().any(|key| key != "name" && key != "type") {
+        Err(wrong("has members other than 'name' and 'type'"))
+    } else {
+        Ok(Some(identity))
     }
 }
 

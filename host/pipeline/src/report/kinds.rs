@@ -60,9 +60,12 @@ pub(super) fn names(kind: &Kind<'_>) -> Vec<String> {
 
 /// The text without words that begin with a digit: versions, sizes, counts.
 fn numberless(text: &str) -> String {
-    let word = |word: &str| match word.starts_with(|c: char| c.is_ascii_digit()) {
-        true => "0".to_string(),
-        false => word.to_string(),
+    let word = |word: &str| {
+        if word.starts_with(|c: char| c.is_ascii_digit()) {
+            "0".to_string()
+        } else {
+            word.to_string()
+        }
     };
     text.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
@@ -103,13 +106,13 @@ fn key(diagnostic: &Diagnostic) -> Key<'_> {
         diagnostic.severity,
         diagnostic.code.as_str(),
         alike(&diagnostic.message),
-        diagnostic
-            .help
-            .as_deref()
-            .map(|help| match help.starts_with(SUGGESTION) {
-                true => help.to_owned(),
-                false => alike(help),
-            }),
+        diagnostic.help.as_deref().map(|help| {
+            if help.starts_with(SUGGESTION) {
+                help.to_owned()
+            } else {
+                alike(help)
+            }
+        }),
     )
 }
 

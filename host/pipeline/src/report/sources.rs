@@ -98,10 +98,7 @@ impl Sources {
     pub fn add_document(&mut self, document: impl Into<Arc<Document>>, secret: bool) {
         let document = document.into();
         let name = document.name.clone();
-        let document = match secret {
-            true => Arc::new(hollow(&document)),
-            false => document,
-        };
+        let document = if secret { Arc::new(hollow(&document)) } else { document };
         self.documents.insert(name, Source::Yaml { document, secret });
     }
 

@@ -16,7 +16,8 @@ use crate::stage::{
     Stage, StageError, Stages, Template, Variable, VariableRules, VariablesPlan, View,
 };
 use boson_document::Tree;
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 /// Stages that several threads share.
 pub type SharedStages = Arc<dyn Stages + Send + Sync>;
@@ -59,19 +60,19 @@ impl Shadow {
 
     /// The differences so far.
     pub fn report(&self) -> Report {
-        self.report.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.report.lock().clone()
     }
 
     /// Makes a call, and compares its reply.
     fn call<T>(&self, call: impl FnOnce(&dyn Stages) -> Reply<T>, compare: impl FnOnce(&T, &mut Report)) {
-        let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut report = self.report.lock();
         if report.is_exhausted() {
             return report.skip();
         }
         // Calls of other threads must not wait for this one.
         drop(report);
         let reply = call(&*self.stages);
-        report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
+        report = self.report.lock();
         match reply {
             Ok((value, _)) => report.compared(|report| compare(&value, report)),
             Err(error) => report.failed(&error.into_diagnostics()),
@@ -202,9 +203,10 @@ impl Stages for Shadowed {
 
     fn transform(&self, nth: usize, deployment: &Deployment, view: View<'_>) -> Reply<Vec<Edit>> {
         let plugins = self.inner.transforms();
-        let reply = match nth < plugins {
-            true => self.inner.transform(nth, deployment, view)?,
-            false => (Vec::new(), Vec::new()),
+        let reply = if nth < plugins {
+            self.inner.transform(nth, deployment, view)?
+        } else {
+            (Vec::new(), Vec::new())
         };
         for shadow in self.beside(Stage::Resources, nth, plugins) {
             let call = |stages: &dyn Stages| {
@@ -234,9 +236,10 @@ impl Stages for Shadowed {
 
     fn check(&self, nth: usize, deployment: &Deployment, view: View<'_>) -> Reply<()> {
         let plugins = self.inner.checks();
-        let reply = match nth < plugins {
-            true => self.inner.check(nth, deployment, view),
-            false => Ok(((), Vec::new())),
+        let reply = if nth < plugins {
+            self.inner.check(nth, deployment, view)
+        } else {
+            Ok(((), Vec::new()))
         };
         let old = match &reply {
             Ok(((), found)) | Err(StageError::Input(found)) => found.clone(),

@@ -102,10 +102,7 @@ impl Report {
                 self.gained.insert(gain);
             }
         }
-        match differs {
-            true => self.different += 1,
-            false => self.same += 1,
-        }
+        if differs { self.different += 1 } else { self.same += 1 }
     }
 
     /// Counts a call without a reply.
@@ -129,9 +126,10 @@ impl Report {
         if self.places.contains(&place) {
             return;
         }
-        match self.places.len() < MAX_PLACES {
-            true => drop(self.places.insert(place)),
-            false => self.more += 1,
+        if self.places.len() < MAX_PLACES {
+            self.places.insert(place);
+        } else {
+            self.more += 1;
         }
     }
 

@@ -48,9 +48,10 @@ pub fn interpolate(
             return Err(StageError::Input(exposed));
         }
     }
-    let (mut given, mut diagnostics) = match options.given_first {
-        true => given::put_in(stages, document, inputs.table)?,
-        false => (given::untouched(document), Vec::new()),
+    let (mut given, mut diagnostics) = if options.given_first {
+        given::put_in(stages, document, inputs.table)?
+    } else {
+        (given::untouched(document), Vec::new())
     };
     if options.sent {
         diagnostics.extend(rounded(&mut given.document, document.name));
@@ -119,9 +120,10 @@ fn addresses(
     options: &Options,
     plan: &VariablesPlan,
 ) -> Result<(Addresses, Vec<Diagnostic>), StageError> {
-    let mut refused = match options.update_modes {
-        true => update::unknown(&plan.definitions, document.name),
-        false => Vec::new(),
+    let mut refused = if options.update_modes {
+        update::unknown(&plan.definitions, document.name)
+    } else {
+        Vec::new()
     };
     let asked = inputs.addresses.filter(|_| plan.definitions.iter().any(consumes));
     let resolved = match asked.map(|ask| ask(document)) {

@@ -4,11 +4,12 @@ use super::registry;
 use super::server::{digest, reply, serve};
 use crate::{Owned, Registry};
 use boson_pipeline::Diagnostic;
+use parking_lot::Mutex;
 use std::fs;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -30,7 +31,7 @@ fn registry_with(
     let asked: Arc<Mutex<Vec<String>>> = Arc::default();
     let noted = asked.clone();
     let address = serve(move |request, stream, _| {
-        noted.lock().unwrap().push(request.path.clone());
+        noted.lock().push(request.path.clone());
         match request.path.as_str() {
             "/v2/" => reply(stream, "200 OK", "", b""),
             path if path.contains("/manifests/") => reply(stream, "200 OK", "", manifest.as_bytes()),
@@ -68,14 +69,14 @@ async fn a_pinned_component_is_pulled_once_for_each_namespace() {
     assert!(registry.component(wanted).await.unwrap().is_none());
     assert_eq!(pull(&registry, "a", &image).await.unwrap(), digest(COMPONENT));
     assert_eq!(kept(cache.path()), 2, "the manifest and the component");
-    let before = asked.lock().unwrap().len();
+    let before = asked.lock().len();
     assert_eq!(pull(&registry, "a", &image).await.unwrap(), digest(COMPONENT));
     assert_eq!(
         registry.component_digest(wanted).await.unwrap(),
         Some(digest(COMPONENT))
     );
     assert_eq!(registry.component(wanted).await.unwrap().as_deref(), Some(COMPONENT));
-    assert_eq!(asked.lock().unwrap().len(), before, "the registry may be away");
+    assert_eq!(asked.lock().len(), before, "the registry may be away");
 
     // Another namespace must be allowed by the registry itself.
     let other = Owned {
@@ -84,7 +85,7 @@ async fn a_pinned_component_is_pulled_once_for_each_namespace() {
     };
     assert!(registry.component(other).await.unwrap().is_none());
     pull(&registry, "b", &image).await.unwrap();
-    assert!(asked.lock().unwrap().len() > before);
+    assert!(asked.lock().len() > before);
 
     // A damaged file of the cache is not used, and replaced.
     for file in fs::read_dir(cache.path().join("layers")).unwrap() {
@@ -122,7 +123,7 @@ async fn a_component_is_what_its_digest_names_or_is_not_kept() {
     let image = format!("{address}/p@{}", digest(b"other"));
     let error = pull(&registry(address, cache.path()), "a", &image).await.unwrap_err();
     assert!(error.message.contains("a manifest that does not match"), "{error:?}");
-    assert!(!asked.lock().unwrap().iter().any(|path| path.contains("/blobs/")));
+    assert!(!asked.lock().iter().any(|path| path.contains("/blobs/")));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -134,7 +135,7 @@ async fn a_huge_component_is_not_requested_and_an_endless_one_is_given_up() {
     let error = pull(&registry(address, cache.path()), "a", &image).await.unwrap_err();
     assert_eq!(error.code, "plugin-image-format", "{error:?}");
     assert!(error.message.contains("more than 96 MiB"), "{error:?}");
-    assert!(!asked.lock().unwrap().iter().any(|path| path.contains("/blobs/")));
+    assert!(!asked.lock().iter().any(|path| path.contains("/blobs/")));
 
     let manifest = artifact(COMPONENT, 1 << 20);
     let (address, _) = registry_with(manifest.clone(), |stream| {
@@ -170,9 +171,9 @@ async fn no_request_goes_where_the_settings_do_not_allow_it() {
             .contains("redirects too often, or to an address without TLS"),
         "{error:?}"
     );
-    assert!(asked_there.lock().unwrap().is_empty());
+    assert!(asked_there.lock().is_empty());
 
-    let before = asked.lock().unwrap().len();
+    let before = asked.lock().len();
     let settings = crate::Settings {
         allowed: vec!["registry.example.com/team".into()],
         ..super::settings(&[address])
@@ -184,7 +185,7 @@ async fn no_request_goes_where_the_settings_do_not_allow_it() {
     ] {
         assert_eq!(error.code, "plugin-image-not-allowed", "{error:?}");
     }
-    assert_eq!(asked.lock().unwrap().len(), before, "it sent no request");
+    assert_eq!(asked.lock().len(), before, "it sent no request");
     for image in ["Not An Image", "r.example/p@sha512:0", "r.example/p@sha256:xyz"] {
         let error = pull(&limited, "a", image).await.unwrap_err();
         assert_eq!(error.code, "plugin-image-reference", "{error:?}");

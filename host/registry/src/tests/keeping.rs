@@ -3,10 +3,11 @@
 use super::server::{Request, layer, manifest, reply, serve};
 use super::{registry, sized};
 use crate::space::Sizes;
+use parking_lot::Mutex;
 use std::fs;
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// Requests for layers, in their order.
 type Asked = Arc<Mutex<Vec<String>>>;
@@ -34,7 +35,7 @@ fn letters() -> (SocketAddr, Asked) {
         let found = ('a'..='z').find(|letter| super::server::digest(&jobs(&letter.to_string())) == last);
         match found {
             Some(letter) => {
-                noted.lock().unwrap().push(letter.to_string());
+                noted.lock().push(letter.to_string());
                 reply(stream, "200 OK", "", &jobs(&letter.to_string()));
             }
             None => reply(stream, "200 OK", "", b""),
@@ -105,7 +106,7 @@ async fn the_least_recently_used_layer_is_evicted_and_its_readers_are_not_affect
     for tag in ["a", "b"] {
         registry.fetch(&image(tag), None).await.unwrap();
     }
-    assert_eq!(asked.lock().unwrap().concat(), "abcdeb");
+    assert_eq!(asked.lock().concat(), "abcdeb");
     let errors = boson_releases::read(held.path(), None, &mut |_| {}).unwrap_err();
     assert!(!errors.iter().any(|error| error.code == "release-path"), "{errors:?}");
     assert_eq!(files(&held.path().join("blobs/sha256")), 2);
@@ -118,7 +119,7 @@ async fn a_layer_is_kept_for_its_repository_alone() {
     let registry = registry(address, cache.path());
     registry.fetch(&format!("{address}/r:a"), None).await.unwrap();
     registry.fetch(&format!("{address}/s:a"), None).await.unwrap();
-    assert_eq!(asked.lock().unwrap().concat(), "aa");
+    assert_eq!(asked.lock().concat(), "aa");
     let error = registry.fetch(&format!("{address}/closed:a"), None).await.unwrap_err();
     assert_eq!(error.code, "image-access", "{error:?}");
 }

@@ -3,9 +3,10 @@
 use super::server::{Request, layer, manifest, reply, serve};
 use super::{many, registry, settings};
 use crate::{Credentials, Registry, Settings};
+use parking_lot::Mutex;
 use std::io::Write;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// A registry that requires a token, and whose token server returns these bytes.
 fn asking(token: &'static [u8]) -> SocketAddr {
@@ -58,7 +59,7 @@ async fn a_registry_without_tls_may_not_name_any_token_server_without_tls() {
     let asked: Arc<Mutex<Vec<String>>> = Arc::default();
     let noted = asked.clone();
     let thief = serve(move |request, stream, _| {
-        noted.lock().unwrap().push(request.path.clone());
+        noted.lock().push(request.path.clone());
         reply(stream, "200 OK", "", br#"{"token":"abc"}"#);
     });
     let address = serve(move |_, stream, _| {
@@ -75,14 +76,14 @@ async fn a_registry_without_tls_may_not_name_any_token_server_without_tls() {
     let error = fetched.unwrap_err();
     assert_eq!(error.code, "image-registry");
     assert!(error.message.contains("names a token server without TLS"), "{error:?}");
-    assert!(asked.lock().unwrap().is_empty(), "the password was sent");
+    assert!(asked.lock().is_empty(), "the password was sent");
     // A token server that is listed, too, is used.
     drop(
         many(&[address, thief], cache.path())
             .fetch(&image, Some(&credentials))
             .await,
     );
-    assert_eq!(asked.lock().unwrap().len(), 1);
+    assert_eq!(asked.lock().len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -93,7 +94,7 @@ async fn the_password_goes_for_a_token_and_the_token_to_the_registry_alone() {
     let note = move |who: &str, request: &Request| {
         let authorization = request.authorization.clone().unwrap_or_default();
         let what = request.path.rsplit_once('/').unwrap().0.to_owned();
-        noted.lock().unwrap().push(format!("{who} {what} {authorization}"));
+        noted.lock().push(format!("{who} {what} {authorization}"));
     };
     let (described, stored, storing) = (manifest(&[&whole]), whole.clone(), note.clone());
     let storage = serve(move |request, stream, _| {
@@ -130,11 +131,11 @@ async fn the_password_goes_for_a_token_and_the_token_to_the_registry_alone() {
         .await
         .unwrap_err();
     assert!(error.message.contains("redirects"), "{error:?}");
-    seen.lock().unwrap().clear();
+    seen.lock().clear();
     let registry = many(&[address, storage], cache.path());
     registry.fetch(&image, Some(&credentials)).await.unwrap();
     assert_eq!(
-        *seen.lock().unwrap(),
+        *seen.lock(),
         [
             "registry /v2 ",
             "registry /give Basic dTpw",
@@ -150,7 +151,7 @@ async fn only_registries_that_are_allowed_are_asked() {
     let asked: Arc<Mutex<Vec<String>>> = Arc::default();
     let noted = asked.clone();
     let address = serve(move |request, stream, _| {
-        noted.lock().unwrap().push(request.path.clone());
+        noted.lock().push(request.path.clone());
         reply(stream, "404 Not Found", "", b"");
     });
     let cache = tempfile::tempdir().unwrap();
@@ -179,7 +180,7 @@ async fn only_registries_that_are_allowed_are_asked() {
         code_of(&["r.example".into()], "team/nats:1").await,
         "image-registry-not-allowed"
     );
-    assert!(asked.lock().unwrap().is_empty());
+    assert!(asked.lock().is_empty());
     for allowed in [
         vec![],
         vec![here.clone()],

@@ -197,11 +197,11 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     /// A script cannot be executed while another thread forks with the script still open for writing.
-    static ONE_AT_A_TIME: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    static ONE_AT_A_TIME: parking_lot::Mutex<()> = parking_lot::Mutex::new(());
 
     /// The outcome with this script as the compiler.
     fn outcome(script: &str, deadline: Duration) -> Result<String, String> {
-        let _one = ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let _one = ONE_AT_A_TIME.lock();
         let place = tempfile::tempdir().unwrap();
         let program = place.path().join("compiler");
         std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();

@@ -86,9 +86,10 @@ impl Cache {
     /// Bytes of memory that so much machine code takes for as long as it is loaded. The system can reclaim pages of a
     /// file on a disk; changed pages, and the engine's data about functions, remain.
     pub(crate) fn weight(&self, code: u64) -> u64 {
-        match self.store.as_ref().is_some_and(Store::is_on_disk) {
-            true => code / KEPT_OF_FILE,
-            false => code,
+        if self.store.as_ref().is_some_and(Store::is_on_disk) {
+            code / KEPT_OF_FILE
+        } else {
+            code
         }
     }
 

@@ -127,9 +127,10 @@ impl Store {
             self.remove(&name);
             total = total.saturating_sub(size);
         }
-        match bytes <= self.bound {
-            true => Ok(()),
-            false => Err(Error::other(format!("it has more than {} bytes", self.bound))),
+        if bytes <= self.bound {
+            Ok(())
+        } else {
+            Err(Error::other(format!("it has more than {} bytes", self.bound)))
         }
     }
 

@@ -88,9 +88,10 @@ impl Aliases {
         let mut flat = Self::default();
         let mut known: HashMap<&str, Vec<String>> = HashMap::new();
         for (domain, targets) in self.iter() {
-            let targets = match domain.starts_with("_.") {
-                true => targets.to_vec(),
-                false => self.resolved(domain, &mut known, &mut HashSet::new())?,
+            let targets = if domain.starts_with("_.") {
+                targets.to_vec()
+            } else {
+                self.resolved(domain, &mut known, &mut HashSet::new())?
             };
             flat.order.push(domain.to_string());
             flat.targets.insert(domain.to_string(), targets);

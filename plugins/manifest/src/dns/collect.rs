@@ -244,10 +244,7 @@ fn query(target: &Tree, place: &Pointer, reader: &mut Reader<'_>) -> Option<Stri
 
 /// BOSH's canonical form, patterns kept.
 fn canonical(name: &str) -> String {
-    let star = |part: &str| match part.is_empty() {
-        true => String::new(),
-        false => label(part),
-    };
+    let star = |part: &str| if part.is_empty() { String::new() } else { label(part) };
     name.split('*').map(star).collect::<Vec<_>>().join("*")
 }
 

@@ -102,9 +102,10 @@ impl Zone {
     /// The document that the DNS server reads.
     pub fn document(&self) -> Tree {
         let document = self.with_groups(&self.groups, &self.aliases);
-        match self.server.is_empty() {
-            true => document,
-            false => document.with("server", self.server.tree()),
+        if self.server.is_empty() {
+            document
+        } else {
+            document.with("server", self.server.tree())
         }
     }
 

@@ -221,12 +221,11 @@ async fn deliver(site: &Arc<Site>, image: &Image, title: &str, bar: &Bar) -> Res
     };
     bar.phase("writing", None);
     let (image, out) = (image.clone(), out.clone());
-    let file = match site.many {
-        true => {
-            let tag = image.name.rsplit_once(':').map_or("latest", |(_, tag)| tag).to_owned();
-            Some(out.join(format!("{title}-{tag}.tar")))
-        }
-        false => (out.extension().is_some_and(|end| end == "tar")).then(|| out.clone()),
+    let file = if site.many {
+        let tag = image.name.rsplit_once(':').map_or("latest", |(_, tag)| tag).to_owned();
+        Some(out.join(format!("{title}-{tag}.tar")))
+    } else {
+        (out.extension().is_some_and(|end| end == "tar")).then(|| out.clone())
     };
     blocking(move || match file {
         Some(file) => {

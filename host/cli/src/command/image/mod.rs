@@ -159,9 +159,10 @@ async fn make(arguments: &ImageArguments, authorities: Vec<Vec<u8>>, color: Colo
     }
     for report in reports {
         for one in report.diagnostics {
-            let about = match one.place.document.as_deref() == chosen.document.as_deref() {
-                true => &sources,
-                false => &report.sources,
+            let about = if one.place.document.as_deref() == chosen.document.as_deref() {
+                &sources
+            } else {
+                &report.sources
             };
             output::show(&[one], about, color);
         }

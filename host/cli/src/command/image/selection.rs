@@ -110,13 +110,14 @@ fn of_manifest(arguments: &ImageArguments, path: &Path, sources: &mut Sources) -
             registry: None,
         });
     }
-    match errors.is_empty() {
-        true => Ok(Selection {
+    if errors.is_empty() {
+        Ok(Selection {
             all: selected,
             warnings,
             document: Some(manifest.name),
-        }),
-        false => Err(errors),
+        })
+    } else {
+        Err(errors)
     }
 }
 
@@ -124,9 +125,10 @@ fn of_manifest(arguments: &ImageArguments, path: &Path, sources: &mut Sources) -
 fn given(releases: &[String]) -> Result<BTreeMap<String, PathBuf>, Vec<Diagnostic>> {
     let mut given = BTreeMap::new();
     for text in releases {
-        let (name, path) = match Path::new(text).exists() {
-            true => (None, text.clone()),
-            false => releases::split(text),
+        let (name, path) = if Path::new(text).exists() {
+            (None, text.clone())
+        } else {
+            releases::split(text)
         };
         let path = PathBuf::from(path);
         let name = match name {

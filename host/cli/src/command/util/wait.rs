@@ -169,9 +169,10 @@ enum Verdict {
 
 impl Group {
     fn judge(&mut self, answers: &Answers, now: Instant) -> Verdict {
-        let since = |begun: &mut Option<Instant>, holds: bool| match holds {
-            true => now.saturating_duration_since(*begun.get_or_insert(now)),
-            false => {
+        let since = |begun: &mut Option<Instant>, holds: bool| {
+            if holds {
+                now.saturating_duration_since(*begun.get_or_insert(now))
+            } else {
                 *begun = None;
                 Duration::ZERO
             }

@@ -60,14 +60,16 @@ async fn accepted(run: &Reconcile<'_>, plan: &Plan, manifest: &Manifest) -> Resu
     let answers: Vec<_> = stream::iter(asked).buffered(CALLS).collect().await;
     let mut refusals = Vec::new();
     for error in answers.into_iter().flatten() {
-        match error.is_lasting() {
-            true => refusals.push(refusal(&error)),
-            false => return Err(error.into()),
+        if error.is_lasting() {
+            refusals.push(refusal(&error))
+        } else {
+            return Err(error.into());
         }
     }
-    match refusals.is_empty() {
-        true => Ok(()),
-        false => Err(manifest.refused(refusals)),
+    if refusals.is_empty() {
+        Ok(())
+    } else {
+        Err(manifest.refused(refusals))
     }
 }
 
@@ -80,9 +82,10 @@ async fn within_quotas(run: &Reconcile<'_>, plan: &Applying, manifest: &Manifest
         return Ok(());
     }
     let exceeded = quota::exceeded(&observe::quotas(run).await?, &new);
-    match exceeded.is_empty() {
-        true => Ok(()),
-        false => Err(manifest.refused(exceeded)),
+    if exceeded.is_empty() {
+        Ok(())
+    } else {
+        Err(manifest.refused(exceeded))
     }
 }
 

@@ -18,9 +18,10 @@ use boson_pipeline::variables;
 /// The values given by the user: `spec.vars`, and the Secrets of implicit variables.
 pub async fn given(run: &Reconcile<'_>, stages: SharedStages, manifest: &Manifest) -> Result<Vec<Held>, Stop> {
     let (held, errors) = given_so_far(run, stages, manifest).await?;
-    match errors.is_empty() {
-        true => Ok(held),
-        false => Err(manifest.fail(errors)),
+    if errors.is_empty() {
+        Ok(held)
+    } else {
+        Err(manifest.fail(errors))
     }
 }
 
@@ -101,9 +102,10 @@ pub async fn generated(run: &Reconcile<'_>, variables: &[Variable]) -> Result<Ve
         // Not `Waiting`, which would promise that the value arrives without a change.
         return Err(Stop::conflict(failed, &Sources::default()));
     }
-    match waiting.is_empty() {
-        true => Ok(held),
-        false => Err(Stop::Waiting(format!("the values of {}", waiting.join(", ")))),
+    if waiting.is_empty() {
+        Ok(held)
+    } else {
+        Err(Stop::Waiting(format!("the values of {}", waiting.join(", "))))
     }
 }
 

@@ -121,12 +121,13 @@ pub async fn output_by_group(
         let newest = newest.and_then(|mut stored| stored.pop());
         stored.push(newest.filter(|one| plan::are_of_run(std::iter::once(&one.secret), &job.digest)));
     }
-    match stored.iter().any(Option::is_some) {
-        true => Ok(Left {
+    if stored.iter().any(Option::is_some) {
+        Ok(Left {
             stored,
             wrong: Some(wrong),
-        }),
-        false => Err(Stop::Wrong(wrong)),
+        })
+    } else {
+        Err(Stop::Wrong(wrong))
     }
 }
 

@@ -156,14 +156,15 @@ fn within_restricted() -> SecurityContext {
 fn copier(release: &ReleaseImage) -> Container {
     let target = literal(&copier::target(&release.release));
     let command = copier::command(&target).into_iter();
-    let security = match release.as_root {
-        true => SecurityContext {
+    let security = if release.as_root {
+        SecurityContext {
             allow_privilege_escalation: Some(false),
             run_as_user: Some(0),
             run_as_group: Some(0),
             ..SecurityContext::default()
-        },
-        false => within_restricted(),
+        }
+    } else {
+        within_restricted()
     };
     Container {
         name: names::container(&["spec-copier", &release.release]),

@@ -98,19 +98,16 @@ fn unwell(pod: &Pod) -> Vec<Diagnostic> {
         let why = waiting.message.as_deref().unwrap_or_default();
         let why = why.split_once("ErrImagePull: ").map_or(why, |(_, why)| why);
         let reason = reason.replace("ErrImagePull", "ImagePullBackOff");
-        errors.push(match reason.contains("Image") {
-            true => Diagnostic::error(
-                codes::DEPLOYMENT_IMAGE_PULL,
-                format!("image '{}' cannot be pulled ({reason}): {why}", status.image),
-            )
-            .help(format!(
-                "container '{container}' of pod '{pod}' needs it; push it, or fix the url, version, stemcell or credentials of the release"
-            )),
-            false => Diagnostic::error(
-                codes::DEPLOYMENT_POD,
-                format!("container '{container}' of pod '{pod}' cannot start ({reason}): {why}"),
-            ),
-        });
+        errors.push(if reason.contains("Image") { Diagnostic::error(
+            codes::DEPLOYMENT_IMAGE_PULL,
+            format!("image '{}' cannot be pulled ({reason}): {why}", status.image),
+        )
+        .help(format!(
+            "container '{container}' of pod '{pod}' needs it; push it, or fix the url, version, stemcell or credentials of the release"
+        )) } else { Diagnostic::error(
+            codes::DEPLOYMENT_POD,
+            format!("container '{container}' of pod '{pod}' cannot start ({reason}): {why}"),
+        ) });
     }
     errors
 }
@@ -139,9 +136,10 @@ fn silent(pod: &Pod, status: &ContainerStatus, state: &ContainerStateTerminated)
         status.image
     );
     let again = i32::from(TRY_AGAIN) == code;
-    Diagnostic::error(codes::DEPLOYMENT_JOB_FAILED, message).help(match again {
-        true => "its Secrets change faster than pods start; delete the QuarksJob to try again".to_string(),
-        false => format!("run kubectl logs {name} -c {container}; delete the QuarksJob to try again"),
+    Diagnostic::error(codes::DEPLOYMENT_JOB_FAILED, message).help(if again {
+        "its Secrets change faster than pods start; delete the QuarksJob to try again".to_string()
+    } else {
+        format!("run kubectl logs {name} -c {container}; delete the QuarksJob to try again")
     })
 }
 

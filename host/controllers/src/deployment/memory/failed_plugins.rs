@@ -3,8 +3,8 @@
 
 use super::Key;
 use crate::plugins::Fault;
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
 /// The failures, by deployment.
 #[derive(Debug, Default)]
@@ -17,7 +17,7 @@ pub struct FailedPlugins {
 impl FailedPlugins {
     /// What has failed now.
     pub fn remember(&self, key: &Key, failed: Vec<Fault>) {
-        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.all.lock();
         if failed.is_empty() {
             all.remove(key);
         } else {
@@ -27,7 +27,7 @@ impl FailedPlugins {
 
     /// These faults, and those of the plugins that failed last.
     pub fn with(&self, key: &Key, mut faults: Vec<Fault>) -> Vec<Fault> {
-        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.all.lock();
         faults.extend(all.get(key).into_iter().flatten().cloned());
         faults
     }

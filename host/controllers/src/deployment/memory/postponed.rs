@@ -1,8 +1,8 @@
 //! The deployments whose garbage is collected later, after a rollout of their StatefulSets.
 
 use super::Key;
+use parking_lot::Mutex;
 use std::collections::HashSet;
-use std::sync::{Mutex, PoisonError};
 
 /// The deployments.
 #[derive(Debug, Default)]
@@ -15,16 +15,17 @@ pub struct Postponed {
 impl Postponed {
     /// Whether garbage of this deployment is left for later.
     pub fn note(&self, key: &Key, later: bool) {
-        let mut all = self.later.lock().unwrap_or_else(PoisonError::into_inner);
-        match later {
-            true => all.insert(key.clone()),
-            false => all.remove(key),
+        let mut all = self.later.lock();
+        if later {
+            all.insert(key.clone())
+        } else {
+            all.remove(key)
         };
     }
 
     /// Whether something is left for later.
     pub fn holds(&self, key: &Key) -> bool {
-        self.later.lock().unwrap_or_else(PoisonError::into_inner).contains(key)
+        self.later.lock().contains(key)
     }
 }
 

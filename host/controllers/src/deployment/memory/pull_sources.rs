@@ -3,8 +3,8 @@
 use super::Key;
 use boson_api::BoshDeployment;
 use kube::runtime::reflector::ObjectRef;
+use parking_lot::Mutex;
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Mutex, PoisonError};
 
 /// An object that a deployment pulls images with.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,20 +24,20 @@ pub struct PullSources {
 impl PullSources {
     /// What a deployment pulls with now.
     pub fn remember(&self, key: Key, sources: BTreeSet<Source>) {
-        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.all.lock();
         all.insert(key, sources);
     }
 
     /// The deployment is deleted.
     pub fn forget(&self, key: &Key) {
-        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.all.lock();
         all.remove(key);
     }
 
     /// The deployments of a namespace that pull with this.
     pub fn users(&self, namespace: Option<String>, source: &Source) -> Vec<ObjectRef<BoshDeployment>> {
         let namespace = namespace.unwrap_or_default();
-        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.all.lock();
         all.iter()
             .filter(|((of, _), sources)| *of == namespace && sources.contains(source))
             .map(|((_, deployment), _)| ObjectRef::new(deployment).within(&namespace))

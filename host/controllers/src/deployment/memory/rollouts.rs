@@ -1,8 +1,8 @@
 //! The deployments that roll an instance group to the operator's own image. Their number is limited.
 
 use super::Key;
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A deployment that is not ready after this time no longer blocks the rollouts of others.
@@ -19,7 +19,7 @@ pub struct Rollouts {
 impl Rollouts {
     /// Whether the deployment may roll a group now: at most `most` deployments roll at a time.
     pub fn is_free(&self, key: &Key, most: usize, now: Instant) -> bool {
-        let since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = self.since.lock();
         let rolls = |began: &Instant| now.saturating_duration_since(*began) < STUCK;
         let others = since.iter().filter(|(other, began)| *other != key && rolls(began));
         others.count() < most
@@ -29,7 +29,7 @@ impl Rollouts {
     pub fn take(&self, key: Key, most: usize, now: Instant) -> bool {
         let free = self.is_free(&key, most, now);
         if free {
-            let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut since = self.since.lock();
             since.insert(key, now);
         }
         free
@@ -37,7 +37,7 @@ impl Rollouts {
 
     /// The deployment is ready with nothing left to roll, or it is deleted.
     pub fn release(&self, key: &Key) {
-        self.since.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+        self.since.lock().remove(key);
     }
 }
 

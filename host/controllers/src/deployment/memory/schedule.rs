@@ -5,8 +5,8 @@
 
 use super::{Key, WAIT};
 use boson_cluster::cache::Digest;
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// After a conversion, further changes wait until they pause.
@@ -77,7 +77,7 @@ impl Schedule {
     ///
     /// A first change is converted at once. Only changes soon after a conversion wait for a pause.
     pub fn due(&self, key: &Key, observed: Digest, now: Instant) -> Due {
-        let mut deployments = self.deployments.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut deployments = self.deployments.lock();
         let Some(known) = deployments.get_mut(key) else {
             return Due::Now;
         };
@@ -139,7 +139,7 @@ impl Schedule {
     }
 
     fn ended(&self, key: &Key, last: impl FnOnce(Option<Last>) -> Option<Last>) {
-        let mut deployments = self.deployments.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut deployments = self.deployments.lock();
         let known = deployments.entry(key.clone()).or_default();
         known.last = last(known.last);
         known.other = None;
@@ -147,21 +147,18 @@ impl Schedule {
 
     /// The deployment is deleted.
     pub fn forget(&self, key: &Key) {
-        self.deployments
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(key);
+        self.deployments.lock().remove(key);
     }
 
     /// The status of this version of the object was replaced.
     pub fn replaced(&self, key: &Key, version: Option<String>) {
-        let mut deployments = self.deployments.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut deployments = self.deployments.lock();
         deployments.entry(key.clone()).or_default().replaced = version;
     }
 
     /// Whether the status of this version was replaced since: the watch event with the new version is on its way.
     pub fn is_replaced(&self, key: &Key, version: Option<&String>) -> bool {
-        let deployments = self.deployments.lock().unwrap_or_else(PoisonError::into_inner);
+        let deployments = self.deployments.lock();
         let replaced = deployments.get(key).and_then(|known| known.replaced.as_ref());
         replaced.is_some() && replaced == version
     }
@@ -254,6 +251,6 @@ mod tests {
         schedule.replaced(&key(), Some("7".into()));
         assert!(schedule.is_replaced(&key(), Some(&"7".into())) && !schedule.is_replaced(&key(), Some(&"8".into())));
         schedule.forget(&key());
-        assert!(schedule.deployments.lock().unwrap().is_empty());
+        assert!(schedule.deployments.lock().is_empty());
     }
 }

@@ -33,9 +33,10 @@ pub async fn unchanged(
     let key = (namespace.to_string(), object.name_any());
     let uid = object.uid().unwrap_or_default();
     let groups = Groups::of(context.cache.reported("QuarksStatefulSet", &uid));
-    let errands = match context.cache.has("QuarksJob", &uid) {
-        true => errands(context, object, namespace).await?,
-        false => Errands::default(),
+    let errands = if context.cache.has("QuarksJob", &uid) {
+        errands(context, object, namespace).await?
+    } else {
+        Errands::default()
     };
     Ok(Observed {
         steps: STEPS,

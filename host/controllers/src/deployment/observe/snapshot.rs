@@ -114,9 +114,10 @@ pub async fn snapshot(context: &Context, object: &BoshDeployment, resolution: &R
 
 /// The names of the native objects of a kind that provide links to a deployment; none if the cache cannot tell.
 pub async fn linked(context: &Context, object: &BoshDeployment, kind: &str) -> Option<BTreeSet<String>> {
-    match context.cache.is_filled(FILLED).await {
-        true => Some(context.cache.linked(kind, &of(context, object)?)),
-        false => None,
+    if context.cache.is_filled(FILLED).await {
+        Some(context.cache.linked(kind, &of(context, object)?))
+    } else {
+        None
     }
 }
 

@@ -35,9 +35,10 @@ impl Causes<'_> {
         causes.extend(images.iter().cloned());
         if causes.is_empty() {
             let same = self.status.and_then(|status| status.observed_generation) == self.generation;
-            let cause = match same {
-                true => "changes or deletions by others",
-                false => "the specification of the BOSHDeployment",
+            let cause = if same {
+                "changes or deletions by others"
+            } else {
+                "the specification of the BOSHDeployment"
             };
             causes.push(cause.to_string());
         }

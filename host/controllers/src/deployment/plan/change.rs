@@ -53,9 +53,10 @@ impl Change {
             }
         }
         for object in &plan.delete {
-            match is_group(object) {
-                true => change.deleted.push(with_version(object)),
-                false => deleted.count(object),
+            if is_group(object) {
+                change.deleted.push(with_version(object))
+            } else {
+                deleted.count(object)
             }
         }
         change.created.extend(created.texts());

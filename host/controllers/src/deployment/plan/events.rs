@@ -20,9 +20,10 @@ pub fn wrong(observed: &Observed) -> Vec<Notice> {
     };
     let worth = |(_, trouble): &&(String, Trouble)| stateful_set::is_worth_an_event(&trouble.reason);
     let troubles = observed.troubles.iter().filter(worth).map(|(group, trouble)| {
-        let reason = match stateful_set::is_refusal(&trouble.reason) {
-            true => REFUSED,
-            false => trouble.reason.as_str(),
+        let reason = if stateful_set::is_refusal(&trouble.reason) {
+            REFUSED
+        } else {
+            trouble.reason.as_str()
         };
         (reason.to_string(), format!("{group}: {}", trouble.message))
     });
@@ -49,9 +50,10 @@ pub fn digest(warnings: &[Diagnostic]) -> Option<String> {
 pub fn warning(warning: &Diagnostic) -> Notice {
     let place = [&warning.place.document, &warning.place.pointer];
     let place: String = place.into_iter().flatten().map(String::as_str).collect();
-    let note = match place.is_empty() {
-        true => warning.message.clone(),
-        false => format!("{} ({place})", warning.message),
+    let note = if place.is_empty() {
+        warning.message.clone()
+    } else {
+        format!("{} ({place})", warning.message)
     };
     Notice {
         warning: true,

@@ -92,9 +92,10 @@ pub fn known(retain: Retain, live: &[Value]) -> Option<ReclaimPolicy> {
 }
 
 fn policy(secret: &Value) -> ReclaimPolicy {
-    match secret["spec"]["reclaimPolicy"] == ReclaimPolicy::Retain.as_str() {
-        true => ReclaimPolicy::Retain,
-        false => ReclaimPolicy::Delete,
+    if secret["spec"]["reclaimPolicy"] == ReclaimPolicy::Retain.as_str() {
+        ReclaimPolicy::Retain
+    } else {
+        ReclaimPolicy::Delete
     }
 }
 

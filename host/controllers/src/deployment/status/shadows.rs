@@ -29,9 +29,10 @@ pub fn result(shadow: &Shadow, report: &Report) -> (bool, Diagnostic) {
 pub fn finding(results: Option<&[ShadowResult]>) -> Option<Finding> {
     let results = results.filter(|results| !results.is_empty())?;
     let agree = results.iter().all(|one| one.agrees);
-    let (status, reason) = match agree {
-        true => (True, "NoDifference"),
-        false => (False, "Different"),
+    let (status, reason) = if agree {
+        (True, "NoDifference")
+    } else {
+        (False, "Different")
     };
     let texts: Vec<&str> = results.iter().map(|one| one.text.as_str()).collect();
     Some(Finding {

@@ -96,9 +96,10 @@ fn everything(version: &ApprovedVersion) -> Vec<String> {
 }
 
 fn rule(version: &ApprovedVersion) -> &'static str {
-    match version.wraps {
-        true => "it wraps the rule of its stage",
-        false => "it replaces the rule of its stage",
+    if version.wraps {
+        "it wraps the rule of its stage"
+    } else {
+        "it replaces the rule of its stage"
     }
 }
 
@@ -110,9 +111,10 @@ fn order(version: &ApprovedVersion) -> String {
 }
 
 fn errors(version: &ApprovedVersion) -> &'static str {
-    match version.enforce {
-        true => "its errors fail the conversion (`enforce: true`)",
-        false => "its errors are only warnings (`enforce: false`)",
+    if version.enforce {
+        "its errors fail the conversion (`enforce: true`)"
+    } else {
+        "its errors are only warnings (`enforce: false`)"
     }
 }
 

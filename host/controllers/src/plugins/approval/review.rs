@@ -9,7 +9,7 @@ use crate::codes;
 use boson_api::ApprovedVersion;
 use boson_pipeline::bundle::Permissions;
 use boson_pipeline::{Author, Diagnostic, Installer};
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 
 /// What decides.
 #[derive(Clone, Copy)]
@@ -47,9 +47,10 @@ impl Reviewer<'_> {
     pub fn pending(&self, key: &Key, good: &Good) -> Option<Pending> {
         // A shadow has no effect.
         let is_free = !self.is_required() || good.document.is_shadow;
-        match is_free || self.covers(key, &good.version) {
-            true => None,
-            false => Some(self.wait(key, &good.version)),
+        if is_free || self.covers(key, &good.version) {
+            None
+        } else {
+            Some(self.wait(key, &good.version))
         }
     }
 
@@ -133,6 +134,6 @@ impl Reviewer<'_> {
     }
 
     fn approvals<T>(&self, read: impl FnOnce(&Approved) -> T) -> T {
-        read(&self.approved.lock().unwrap_or_else(PoisonError::into_inner))
+        read(&self.approved.lock())
     }
 }

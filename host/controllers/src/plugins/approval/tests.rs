@@ -7,7 +7,7 @@ use boson_api::{ApprovedVersion, PluginApproval, PluginApprovalSpec};
 use boson_pipeline::bundle::{Grant, Permissions};
 use boson_pipeline::{Stage, yaml};
 use kube::runtime::watcher::Event;
-use std::sync::Mutex;
+use parking_lot::Mutex;
 
 fn good(more: &str) -> Good {
     let text = format!("name: hook\ndigest: sha256:{}\n{more}", "a1".repeat(32));
@@ -34,7 +34,7 @@ fn approve(approved: &Mutex<Approved>, versions: &[&ApprovedVersion]) {
     };
     let mut approval = PluginApproval::new(&key().name, spec);
     approval.metadata.namespace = Some(key().namespace);
-    approved.lock().unwrap().take(0, None, Event::Apply(approval));
+    approved.lock().take(0, None, Event::Apply(approval));
 }
 
 fn registry(good: Good, state: State) -> Registry {

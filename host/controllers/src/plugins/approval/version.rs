@@ -23,9 +23,10 @@ pub fn version(document: &PluginDocument, record: Option<&str>) -> Option<Approv
         wraps: document.wraps && Stage::has_rule(document.stage),
         order: document.order,
         enforce: document.is_enforced,
-        on_failure: match document.is_optional {
-            true => OnFailure::Skip,
-            false => OnFailure::Fail,
+        on_failure: if document.is_optional {
+            OnFailure::Skip
+        } else {
+            OnFailure::Fail
         },
         settings: settings.map(|(key, value)| (key.clone(), of_setting(value))).collect(),
         namespaces: document.selector.namespaces.as_deref().map(sorted),

@@ -114,9 +114,10 @@ async fn copies(
     }
     let is_it =
         |first: &ConfigMap| original(first) == Some(plugin) && identity(first).as_ref() == Some(&target.identity);
-    match copies.first().is_some_and(is_it) {
-        true => Ok(copies),
-        false => Err(lost()),
+    if copies.first().is_some_and(is_it) {
+        Ok(copies)
+    } else {
+        Err(lost())
     }
 }
 
@@ -144,9 +145,10 @@ async fn restore(cluster: &Cluster, copy: &ConfigMap) -> Result<(), RollbackErro
     };
     let applied = cluster.apply_as(manager(&managed), &wanted).await?;
     let same = applied.binary_data.unwrap_or_default() == wanted.binary_data.unwrap_or_default();
-    match same {
-        true => Ok(()),
-        false => Err(RollbackError::OtherFiles(name.to_string())),
+    if same {
+        Ok(())
+    } else {
+        Err(RollbackError::OtherFiles(name.to_string()))
     }
 }
 
