@@ -18,18 +18,13 @@ pub enum Entry {
     Link(String),
     /// A hard link.
     HardLink(String),
-    /// A device.
     Device,
-    /// A directory.
     Directory,
 }
 
-/// A release.
 #[derive(Clone, Debug)]
 pub struct Release {
-    /// Name.
     pub name: String,
-    /// Version.
     pub version: String,
     /// Jobs, each with its files.
     pub jobs: Vec<(String, Vec<(String, Entry)>)>,

@@ -12,10 +12,8 @@ use std::io::ErrorKind;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-/// A case.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// Its folder.
     pub folder: PathBuf,
     /// `<stage>/<case>`.
     pub name: String,

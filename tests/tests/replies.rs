@@ -102,7 +102,6 @@ enum At {
     Setting(&'static str),
 }
 
-/// A diagnostic.
 #[derive(Clone, Copy)]
 struct Said {
     severity: u32,

@@ -4,6 +4,7 @@
 //! Field names are those of the predecessor, quarks-operator. `kubectl explain` shows the comments on fields, so they
 //! are written for users.
 
+#![warn(missing_docs)]
 #![allow(
     clippy::duplicated_attributes,
     reason = "the lint takes two printer columns of the same type for one attribute given twice"

@@ -22,7 +22,6 @@ pub(crate) enum Sharing {
     Namespaces,
 }
 
-/// The division.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     /// All of it, in bytes.

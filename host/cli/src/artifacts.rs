@@ -18,7 +18,6 @@ enum Place<'a> {
 /// A component, and the reference of its image with its digest.
 #[derive(Debug)]
 pub struct Pulled {
-    /// The component.
     pub component: Vec<u8>,
     /// `HOST/PATH[:TAG]@sha256:DIGEST`.
     pub pinned: String,

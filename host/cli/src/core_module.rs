@@ -14,7 +14,6 @@ use std::path::Path;
 /// What the process replies on its standard output.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// A component.
     Made(Vec<u8>),
     /// Why none can be made, and what to do.
     Refused(String, Option<String>),

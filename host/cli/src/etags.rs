@@ -13,7 +13,6 @@ const MOST: usize = 32 << 20;
 pub struct Cached {
     /// The server's ETag of this content.
     pub tag: HeaderValue,
-    /// The content.
     pub bytes: Arc<[u8]>,
 }
 

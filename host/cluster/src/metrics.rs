@@ -31,7 +31,6 @@ pub struct Metrics {
     pub api_calls: Family<ApiCall, Counter>,
     /// How long they took.
     pub api_seconds: Histogram,
-    /// Reconciles.
     pub reconciles: Family<Reconcile, Counter>,
     /// How long they took.
     pub reconcile_seconds: Histogram,
@@ -89,27 +88,22 @@ struct Described {
     descriptions: Vec<Description>,
 }
 
-/// A call.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct ApiCall {
     /// Its verb in RBAC.
     pub verb: &'static str,
     /// Kind of the object.
     pub kind: String,
-    /// Its outcome.
     pub outcome: Outcome,
 }
 
-/// A reconcile.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct Reconcile {
     /// Which controller.
     pub controller: &'static str,
-    /// Its outcome.
     pub outcome: Outcome,
 }
 
-/// A value.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct Generated {
     /// Type of the QuarksSecret.
@@ -118,12 +112,10 @@ pub struct Generated {
     pub cause: &'static str,
 }
 
-/// A review.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct Review {
     /// What was reviewed: `deployments` or `pods`.
     pub resource: &'static str,
-    /// Its outcome.
     pub outcome: Outcome,
 }
 

@@ -33,7 +33,6 @@ pub struct Scope {
     names: Arc<RwLock<Option<HashSet<String>>>>,
     /// Label value of served namespaces; none for a fixed list.
     monitored_id: Option<Arc<str>>,
-    /// Their changes.
     pub changes: Changes,
 }
 

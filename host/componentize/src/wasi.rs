@@ -64,7 +64,6 @@ pub(crate) enum Answer {
     Status,
     /// `proc_exit`: traps.
     Exit,
-    /// Returns.
     Nothing,
 }
 

@@ -17,9 +17,7 @@ const MONIT_PORT: u16 = 2822;
 /// A process of the pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// Its job.
     pub job: String,
-    /// Its name.
     pub process: String,
 }
 

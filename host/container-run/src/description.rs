@@ -55,7 +55,6 @@ pub struct Request {
 /// One process.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Process {
-    /// Its name.
     pub name: String,
     /// The program; empty for a process that only has monit's start program.
     #[serde(default)]
@@ -78,7 +77,6 @@ pub struct Process {
     /// Capabilities without `CAP_`.
     #[serde(default)]
     pub capabilities: Vec<String>,
-    /// Its limits.
     #[serde(default)]
     pub limits: Limits,
     /// Whether `/var/vcap/data/<job>` is its own.
@@ -165,7 +163,6 @@ pub struct Monit {
     /// The user of the programs, if not root.
     #[serde(default)]
     pub uid: Option<String>,
-    /// Its group.
     #[serde(default)]
     pub gid: Option<String>,
 }

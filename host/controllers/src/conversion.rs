@@ -83,7 +83,6 @@ pub struct Package {
     pub wraps: bool,
     /// Its expected sha256, 64 hexadecimal digits; `None` if the digest of its image was checked instead.
     pub digest: Option<String>,
-    /// Its content.
     pub content: Content,
     /// Its signatures and attestations, which are not verified yet.
     pub signed: Signed,
@@ -117,7 +116,6 @@ pub struct Settings {
 /// A plugin that one deployment uses in place of the built-in one, around it, or after it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chosen {
-    /// The stage.
     pub stage: Stage,
     /// Name of the plugin.
     pub name: String,
@@ -189,7 +187,6 @@ pub trait Components: Send + Sync + 'static {
 
 /// A component that was pulled.
 pub struct StoredComponent {
-    /// Its bytes.
     pub bytes: Vec<u8>,
     /// Signatures and attestations of its image, which are not verified yet.
     pub attached: Attached,
@@ -200,7 +197,6 @@ pub struct StoredComponent {
 pub struct ComponentImage {
     /// The namespace of the plugin. What one namespace has pulled is not available to others.
     pub namespace: String,
-    /// Its reference.
     pub image: String,
     /// Contents of its pull Secrets, all from its namespace.
     pub pull: Vec<PullSecret>,

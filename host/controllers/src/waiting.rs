@@ -18,7 +18,6 @@ const REREAD: Duration = Duration::from_secs(3);
 pub struct Waiting {
     /// Namespace of the deployment.
     pub namespace: String,
-    /// Its name.
     pub deployment: String,
     /// Type of the condition, such as Ready.
     pub condition: String,

@@ -7,7 +7,6 @@ use std::fmt;
 /// A variable that got no value. Its text is BOSH's and holds no value of any variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// The variable.
     pub variable: String,
     /// What was wrong.
     pub cause: Cause,

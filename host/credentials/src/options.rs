@@ -10,7 +10,6 @@ pub(crate) enum Kind {
     Text,
     /// A list of them.
     Texts,
-    /// A boolean.
     Bool,
     /// An integer, `int` to BOSH; a fraction is cut off.
     Int,

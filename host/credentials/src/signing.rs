@@ -15,9 +15,7 @@ use x509_cert::spki::{
 
 /// Names and extensions, ready made.
 pub(crate) struct Profile {
-    /// The subject.
     pub subject: Name,
-    /// The issuer.
     pub issuer: Name,
     /// Extensions in order.
     pub extensions: Vec<Extension>,

@@ -10,7 +10,6 @@ const MOST_ADDRESSES: usize = 16;
 /// An address of a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Endpoint {
-    /// The address.
     pub ip: IpAddr,
     /// Its pod is ready.
     pub is_running: bool,
@@ -23,7 +22,6 @@ pub struct Endpoint {
 pub struct Slice {
     /// The Service that it is for.
     pub service: String,
-    /// Its addresses.
     pub endpoints: Vec<Endpoint>,
 }
 

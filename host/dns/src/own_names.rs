@@ -18,7 +18,6 @@ const QUERIES: [&str; 3] = ["q-s0", "q-s3", "q-s4"];
 /// The instance that a pod is.
 #[derive(Clone, Copy, Debug)]
 pub struct Own<'a> {
-    /// Its address.
     pub ip: IpAddr,
     /// `spec.address`: full name of its Service.
     pub address: &'a str,

@@ -31,15 +31,11 @@ pub enum First<'n> {
 /// Pairs of a query, by letter: the same letter again is an alternative.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Criteria<'n> {
-    /// AZs.
     pub azs: Vec<&'n str>,
-    /// Indexes.
     pub indexes: Vec<&'n str>,
     /// Numbers of instances.
     pub numbers: Vec<&'n str>,
-    /// Networks.
     pub networks: Vec<&'n str>,
-    /// Health.
     pub health: Health,
 }
 
@@ -50,14 +46,12 @@ pub enum Below<'n> {
     Long(&'n str, &'n str, &'n str),
     /// A short name with a number of a group.
     Group(&'n str),
-    /// Anywhere.
     Anywhere,
 }
 
 /// A name below the root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query<'n> {
-    /// Which.
     pub first: First<'n>,
     /// Groups of the instances.
     pub below: Below<'n>,

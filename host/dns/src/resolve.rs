@@ -17,30 +17,21 @@ const MOST_NAMES: usize = 20;
 /// What the question's type asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// A
     V4,
-    /// AAAA
     V6,
-    /// ANY
     Both,
-    /// PTR
     Names,
     /// Anything else.
     Other,
 }
 
-/// The answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// These addresses, in no order; may be none, where the name exists.
     Addresses(Vec<IpAddr>),
-    /// These names.
     Names(Vec<String>),
-    /// NXDOMAIN
     NoSuchName,
-    /// FORMERR
     Malformed,
-    /// REFUSED
     Refused,
     /// Forward the question to these servers; if empty, to the servers for all other names.
     Ask(Vec<SocketAddr>),

@@ -59,9 +59,7 @@ pub struct Forward {
 /// The data that answers are made from.
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'k> {
-    /// Names.
     pub zone: &'k Zone,
-    /// Pods.
     pub pods: &'k Snapshot,
     /// The pods have been listed at least once: before that, an instance without addresses may still have pods.
     pub is_complete: bool,

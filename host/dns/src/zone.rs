@@ -32,7 +32,6 @@ const MOST_INSTANCES: u64 = 20_000;
 /// Port of DNS.
 const PORT: u16 = 53;
 
-/// An instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instance {
     /// Its group's number in [`Zone::groups`].

@@ -21,7 +21,6 @@ const LAYERS: usize = 100;
 pub struct Ingredients<'i> {
     /// What it is built on.
     pub base: &'i Base,
-    /// The release.
     pub release: &'i Compiled,
     /// `<repository>:<tag>`.
     pub name: &'i str,

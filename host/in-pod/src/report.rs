@@ -17,7 +17,6 @@ pub struct Report {
     pub more: usize,
 }
 
-/// A line.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Line {

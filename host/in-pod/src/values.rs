@@ -31,7 +31,6 @@ pub enum Origin {
 /// The value of a variable in a Secret.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Held {
-    /// Its origin.
     pub origin: Origin,
     /// The variable as in the manifest; an implicit one with its key, `x/key`.
     pub variable: String,
@@ -56,7 +55,6 @@ impl Origin {
     /// All origins.
     pub const ALL: [Self; 4] = [Self::Given, Self::Implicit, Self::ImplicitJson, Self::Generated];
 
-    /// Its folder.
     pub fn folder(self) -> &'static str {
         match self {
             Self::Given => "given",

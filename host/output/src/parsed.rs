@@ -24,7 +24,6 @@ pub struct Wanted {
     pub versioned: bool,
     /// Its labels, without those of versions.
     pub labels: BTreeMap<String, String>,
-    /// Its annotations.
     pub annotations: BTreeMap<String, String>,
     /// Its content, compressed where it is large.
     pub data: BTreeMap<String, ByteString>,

@@ -21,7 +21,6 @@ pub enum Installer {
     CommandLine,
     /// Users who can write ConfigMaps in this namespace.
     Namespace {
-        /// The namespace.
         name: String,
         /// Whether the operator itself runs there.
         is_of_operator: bool,

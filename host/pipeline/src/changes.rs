@@ -11,7 +11,6 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Changed<'t> {
     /// Kind and name: `StatefulSet/nats`.
     pub object: String,
-    /// How.
     pub change: Change<'t>,
     /// It is a Secret: its values must not be shown.
     pub is_secret: bool,

@@ -27,7 +27,6 @@ pub struct Place {
 /// Another place that a diagnostic refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Related {
-    /// Where.
     pub place: Place,
     /// What is there.
     pub message: String,
@@ -42,7 +41,6 @@ pub struct Diagnostic {
     pub code: String,
     /// One sentence, without the place.
     pub message: String,
-    /// Where.
     pub place: Place,
     /// Other places that it refers to.
     pub related: Vec<Related>,

@@ -106,7 +106,6 @@ pub enum StageError {
 // === impl StageError ===
 
 impl StageError {
-    /// The diagnostics.
     pub fn into_diagnostics(self) -> Vec<Diagnostic> {
         match self {
             Self::Input(diagnostics) => diagnostics,
@@ -123,7 +122,6 @@ pub type Reply<T> = Result<(T, Vec<Diagnostic>), StageError>;
 pub struct Named<'a> {
     /// Name, for diagnostics.
     pub name: &'a str,
-    /// Content.
     pub tree: &'a Tree,
 }
 
@@ -141,7 +139,6 @@ pub struct Origin {
 /// Reply of ops.apply.
 #[derive(Clone, Debug)]
 pub struct Applied {
-    /// The result.
     pub document: Tree,
     /// What does not come from the same pointer of the input.
     pub origins: Vec<Origin>,
@@ -150,7 +147,6 @@ pub struct Applied {
 /// A variable of the manifest.
 #[derive(Clone, Debug)]
 pub struct Definition {
-    /// Name.
     pub name: String,
     /// Type; `None`: the value is expected from elsewhere.
     pub kind: Option<String>,
@@ -169,7 +165,6 @@ pub struct Definition {
 pub struct Reference {
     /// Name, without sub-keys.
     pub name: String,
-    /// Place.
     pub pointer: String,
 }
 
@@ -185,7 +180,6 @@ pub struct VariablesPlan {
 /// Reply of variables.interpolate.
 #[derive(Clone, Debug)]
 pub struct Interpolated {
-    /// The result.
     pub document: Tree,
     /// Names that had no value, sorted.
     pub missing: Vec<Reference>,
@@ -196,7 +190,6 @@ pub struct Interpolated {
 /// The deployment and its target.
 #[derive(Clone, Debug)]
 pub struct Deployment {
-    /// Name.
     pub name: String,
     /// Kubernetes namespace.
     pub namespace: String,
@@ -215,11 +208,8 @@ pub struct Deployment {
 /// A job's spec file.
 #[derive(Clone, Debug)]
 pub struct JobSpec<'a> {
-    /// Release.
     pub release: &'a str,
-    /// Job.
     pub job: &'a str,
-    /// The file.
     pub spec: &'a Tree,
     /// Its name, for diagnostics.
     pub document_name: &'a str,
@@ -228,9 +218,7 @@ pub struct JobSpec<'a> {
 /// A link from outside of the deployment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExternalLink {
-    /// Name.
     pub name: String,
-    /// Type.
     pub kind: String,
     /// What provides it, for messages: `Secret 'db' and Service 'postgres'`.
     pub origin: String,
@@ -241,7 +229,6 @@ pub struct ExternalLink {
 /// Another deployment of the namespace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OtherDeployment {
-    /// Name.
     pub name: String,
     /// The links that it shares.
     pub links: Vec<ExternalLink>,
@@ -259,9 +246,7 @@ pub struct External {
 /// Request of both functions of the links stage.
 #[derive(Clone, Copy, Debug)]
 pub struct LinksRequest<'a> {
-    /// The manifest.
     pub manifest: Named<'a>,
-    /// The deployment.
     pub deployment: &'a Deployment,
     /// The jobs of all releases.
     pub jobs: &'a [JobSpec<'a>],
@@ -272,7 +257,6 @@ pub struct LinksRequest<'a> {
 /// A group with all that rendering and conversion need (`wit/links`).
 #[derive(Clone, Debug)]
 pub struct ResolvedGroup {
-    /// Name.
     pub name: String,
     /// The ig-resolved document.
     pub document: Tree,
@@ -281,13 +265,10 @@ pub struct ResolvedGroup {
 /// A link that a job provides.
 #[derive(Clone, Debug)]
 pub struct Provider {
-    /// Name.
     pub name: String,
-    /// Type.
     pub kind: String,
     /// Instance group.
     pub group: String,
-    /// Job.
     pub job: String,
     /// Exposed properties.
     pub properties: Tree,
@@ -321,7 +302,6 @@ pub struct Consumed {
 pub struct Template<'a> {
     /// `<job>/<source>`.
     pub name: &'a str,
-    /// ERB.
     pub text: &'a str,
 }
 
@@ -330,7 +310,6 @@ pub struct Template<'a> {
 pub struct Rendered {
     /// Name of the template.
     pub name: String,
-    /// Content.
     pub content: String,
 }
 
@@ -341,7 +320,6 @@ pub struct BpmCopy {
     pub document_name: String,
     /// `spec.index` of each.
     pub instances: Vec<u32>,
-    /// Content.
     pub bpm: Tree,
     /// The rendered file, of which the text is stored so that places in it stay known.
     pub text: Arc<str>,
@@ -350,9 +328,7 @@ pub struct BpmCopy {
 /// What the bpm stage needs of a job's files.
 #[derive(Clone, Debug)]
 pub struct JobFiles {
-    /// Job.
     pub job: String,
-    /// Release.
     pub release: String,
     /// Destinations, relative to the job's directory.
     pub templates: Vec<String>,
@@ -369,7 +345,6 @@ pub struct JobFiles {
 /// Request of bpm.convert-group.
 #[derive(Clone, Debug)]
 pub struct GroupRequest<'a> {
-    /// Deployment.
     pub deployment: &'a Deployment,
     /// The ig-resolved document.
     pub group: &'a Tree,
@@ -386,9 +361,7 @@ pub struct GroupRequest<'a> {
 /// A variable that needs an object.
 #[derive(Clone, Debug)]
 pub struct Variable {
-    /// Name.
     pub name: String,
-    /// Type.
     pub kind: String,
     /// Options, placeholders replaced.
     pub options: Tree,
@@ -405,7 +378,6 @@ pub struct ObjectReference {
     pub api_version: String,
     /// `StatefulSet`
     pub kind: String,
-    /// Name.
     pub name: String,
 }
 
@@ -438,7 +410,6 @@ impl<'a> View<'a> {
 /// An instance group, without values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupSummary {
-    /// Name.
     pub name: String,
     /// Number of instances over all AZs.
     pub instances: u32,
@@ -449,9 +420,7 @@ pub struct GroupSummary {
 /// A job of an instance group, without values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobSummary {
-    /// Name.
     pub name: String,
-    /// Release.
     pub release: String,
     /// The links that it consumes: name, and the group that provides it, if it is of this deployment.
     pub consumes: Vec<(String, Option<String>)>,
@@ -482,7 +451,6 @@ pub enum Maker<'a> {
 /// The settings of a plugin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// Content.
     pub tree: Tree,
     /// Name of their document; `None`: they are the plugin's defaults.
     pub document: Option<String>,
@@ -492,26 +460,21 @@ pub struct Settings {
 pub trait Stages: Sync {
     /// ops.apply. `files`: name and operations of each ops file.
     fn apply(&self, document: Named<'_>, files: &[Named<'_>]) -> Reply<Applied>;
-    /// ops.find.
     fn find(&self, document: Named<'_>, path: &str) -> Reply<Tree>;
-    /// variables.plan.
     fn plan(&self, document: Named<'_>, rules: VariableRules) -> Reply<VariablesPlan>;
     /// variables.interpolate. `values`: object of name -> value.
     fn interpolate(&self, document: Named<'_>, values: &Tree, rules: VariableRules) -> Reply<Interpolated>;
-    /// links.resolve.
     fn resolve(&self, request: LinksRequest<'_>) -> Reply<Resolved>;
     /// links.addresses: of the links that variables consume, before there are values.
     fn addresses(&self, request: LinksRequest<'_>) -> Reply<Addresses>;
     /// render.render, for a job of this instance group; if it is not known, with the wrappers of all groups.
     fn render(&self, group: Option<&str>, templates: &[Template<'_>], context: &Tree) -> Reply<Vec<Rendered>>;
-    /// bpm.convert-deployment.
     fn convert_deployment(
         &self,
         deployment: &Deployment,
         document: Named<'_>,
         variables: &[Variable],
     ) -> Reply<Vec<Tree>>;
-    /// bpm.convert-group.
     fn convert_group(&self, request: &GroupRequest<'_>) -> Reply<Vec<Tree>>;
     /// Units of fuel that the calls of this thread have used so far: the cost of a part of a conversion is the
     /// difference.
@@ -565,7 +528,6 @@ pub trait Stages: Sync {
 /// Whose rules the variables stage follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VariableRules {
-    /// The director's.
     Director,
     /// `bosh interpolate`'s.
     Cli,

@@ -49,7 +49,6 @@ const ENVELOPES: [&str; 2] = ["application/vnd.dsse.envelope", "application/vnd.
 pub struct Attachment {
     /// The tag or digest of the manifest that has it.
     pub place: String,
-    /// Its type.
     pub media_type: String,
     /// Its signature in base64, if it is a payload.
     pub signature: Option<String>,
@@ -60,7 +59,6 @@ pub struct Attachment {
 /// What is attached to an image.
 #[derive(Clone, Debug, Default)]
 pub struct Attachments {
-    /// The documents.
     pub all: Vec<Attachment>,
     /// Whether there are more.
     pub has_more: bool,

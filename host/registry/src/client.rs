@@ -41,10 +41,11 @@ pub(crate) struct Client {
 /// The access to a repository that is requested.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Access<'a> {
-    /// Read.
     Pull,
     /// Write, and read from another repository of the same registry.
-    Push { from: Option<&'a str> },
+    Push {
+        from: Option<&'a str>,
+    },
 }
 
 /// One repository, with the permission to use it.

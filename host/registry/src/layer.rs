@@ -13,7 +13,6 @@ use tokio::task;
 
 /// A layer that is being received.
 pub(crate) struct Incoming<'i> {
-    /// Its bytes.
     pub answer: Response,
     /// The image that it belongs to.
     pub image: &'i str,

@@ -34,7 +34,6 @@ pub(crate) struct Draft {
 // === impl Layout ===
 
 impl Layout {
-    /// Its path.
     pub fn path(&self) -> &Path {
         self.place.path()
     }

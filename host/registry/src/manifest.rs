@@ -16,7 +16,6 @@ pub(crate) enum Manifest {
     Index(String),
 }
 
-/// A layer.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Layer {

@@ -32,7 +32,6 @@ impl Place {
         }
     }
 
-    /// Its path.
     pub(crate) fn path(&self) -> &Path {
         self.directory.path()
     }

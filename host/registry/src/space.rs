@@ -83,7 +83,6 @@ impl Reservation {
         Ok(())
     }
 
-    /// The diagnostic.
     pub(crate) fn explain(&self, image: &str, failure: &Failure) -> Diagnostic {
         match failure {
             Failure::Image => {

@@ -52,7 +52,6 @@ type Whereabouts = Arc<tokio::sync::Mutex<Option<String>>>;
 pub struct Pulled {
     /// `sha256:<hex>` of the manifest.
     pub digest: String,
-    /// The configuration.
     pub config: Vec<u8>,
     /// The lowest first: media type, `sha256:<hex>`, content.
     pub layers: Vec<(String, String, Section)>,

@@ -18,14 +18,12 @@ const MAX_JSON: u64 = 4 << 20;
 pub enum Blobs<'b> {
     /// In a directory.
     Directory {
-        /// The layout.
         dir: &'b Dir,
         /// Its path, for messages.
         source: &'b str,
     },
     /// In a tar that is not compressed.
     Tar {
-        /// The tar.
         file: &'b File,
         /// Begin and size of each file, in bytes.
         places: &'b BTreeMap<String, (u64, u64)>,

@@ -80,7 +80,6 @@ impl Compiled {
         })
     }
 
-    /// The release.
     pub fn release(&self) -> &Release {
         &self.assembled.release
     }

@@ -11,12 +11,10 @@ use tar::{Archive, EntryType, Header, PaxExtensions};
 /// What an entry is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A file.
     File {
         /// Has an execute bit.
         executable: bool,
     },
-    /// A directory.
     Directory,
     /// A symbolic link with this target.
     Link(String),

@@ -42,7 +42,6 @@ pub struct Limits {
 /// What is left of the limits.
 #[derive(Debug)]
 pub struct Budget {
-    /// The limits.
     pub limits: Limits,
     scanned: Cell<u64>,
     kept: Cell<u64>,

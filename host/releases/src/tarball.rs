@@ -48,7 +48,6 @@ pub struct Assembled {
     pub manifest: Manifest,
     /// What is in the jobs' tarballs, below `jobs/<job>/`.
     pub files: Files,
-    /// The release.
     pub release: Release,
 }
 

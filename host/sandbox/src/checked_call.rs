@@ -17,7 +17,6 @@ pub enum Changes {
     Objects(Vec<Tree>),
     /// Edits of the objects that the call passed.
     Edits(Vec<Edit>),
-    /// Nothing.
     None,
 }
 

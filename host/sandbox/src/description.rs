@@ -9,20 +9,17 @@ pub struct Code {
     pub name: String,
     /// One line.
     pub title: String,
-    /// Markdown.
     pub explanation: String,
 }
 
 /// The description of a plugin.
 #[derive(Clone, Debug)]
 pub struct Description {
-    /// Name.
     pub name: String,
     /// Semantic version.
     pub version: String,
     /// JSON Schema of its settings.
     pub settings_schema: Tree,
-    /// Its diagnostics.
     pub codes: Vec<Code>,
 }
 

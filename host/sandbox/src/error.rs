@@ -41,7 +41,6 @@ pub enum FailureKind {
 /// A plugin that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// Class.
     pub kind: FailureKind,
     /// Plugin: `ops` or a file's name.
     pub plugin: String,
@@ -56,7 +55,6 @@ pub struct Failure {
 // === impl FailureKind ===
 
 impl FailureKind {
-    /// Its code.
     pub fn code(self) -> &'static Code {
         match self {
             Self::Refused => codes::PLUGIN_REFUSED,

@@ -29,11 +29,9 @@ pub enum Source {
 /// A plugin that can be called. Copies share the code.
 #[derive(Clone)]
 pub struct Plugin {
-    /// Its stage.
     pub stage: Stage,
     /// Digest of the component.
     pub digest: Digest,
-    /// Its origin.
     pub source: Source,
     /// It calls the rule below it.
     pub wraps: bool,

@@ -146,7 +146,6 @@ impl Plugins {
         rules.chain(resources).chain(self.checks.iter().map(|one| &one.plugin))
     }
 
-    /// The sandbox.
     pub fn sandbox(&self) -> &Sandbox {
         &self.sandbox
     }

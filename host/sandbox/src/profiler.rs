@@ -23,7 +23,6 @@ pub struct Profile {
 /// A function of a plugin.
 #[derive(Clone, Debug)]
 pub struct Function {
-    /// Its name.
     pub name: String,
     /// Samples in which it ran itself.
     pub own: u32,

@@ -12,7 +12,6 @@ pub(crate) const ENUM_MEMBERS: [&str; 2] = ["spread", "rules"];
 /// A call of a conversion.
 #[derive(Clone)]
 pub struct RecordedCall {
-    /// The stage.
     pub stage: Stage,
     /// What is called. `None`: the call that a plugin would get, in a stage without plugins.
     pub plugin: Option<Plugin>,

@@ -42,7 +42,6 @@ pub struct Statement {
     pub subjects: Vec<String>,
     /// What it says, as an address: `https://slsa.dev/provenance/v1`, `https://spdx.dev/Document`.
     pub predicate_type: String,
-    /// Its content.
     pub predicate: Value,
 }
 

@@ -20,7 +20,6 @@ pub struct Cloud {
     /// Whether there is a cloud config.
     pub given: bool,
     zones: HashMap<String, String>,
-    /// CPUs.
     pub cpu: Option<u64>,
     /// Memory in MiB.
     pub ram: Option<u64>,
@@ -41,9 +40,7 @@ pub enum Requests {
     /// All of it, as a VM has it for itself.
     #[default]
     Full,
-    /// A quarter.
     Fraction,
-    /// Nothing.
     None,
 }
 

@@ -26,7 +26,6 @@ pub struct Disks {
 /// An instance group.
 #[derive(Clone, Debug)]
 pub struct Group {
-    /// The deployment.
     pub deployment: Deployment,
     /// Names of its objects.
     pub names: Names,
@@ -48,7 +47,6 @@ pub struct Group {
     pub metadata: Metadata,
     /// Annotations that drive updates.
     pub rollout: Map,
-    /// Its disks.
     pub disks: Disks,
     /// CPUs of the group's VM.
     pub cpu: Option<u64>,

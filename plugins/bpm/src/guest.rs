@@ -1,5 +1,5 @@
 //! The WIT glue: converts records of the contract to our types and back.
-#![allow(unsafe_code, missing_docs, reason = "generated bindings")]
+#![allow(unsafe_code, reason = "generated bindings")]
 
 use crate::{codes, convert, request};
 use boson::bpm::shapes as wit;

@@ -6,12 +6,9 @@ use crate::process::Process;
 use crate::scripts::Scripts;
 use boson_document::{Map, Place, Tree};
 
-/// A job.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// Name.
     pub name: String,
-    /// Release.
     pub release: String,
     /// Image of the release.
     pub image: String,
@@ -25,7 +22,6 @@ pub struct Job {
     pub scripts: Scripts,
     /// Its only process is `bin/run`, as in BOSH's errands.
     pub is_errand: bool,
-    /// Its processes.
     pub processes: Vec<Process>,
     /// Settings of the property `quarks`.
     pub quarks: Quarks,
@@ -34,7 +30,6 @@ pub struct Job {
 /// The job property `quarks`.
 #[derive(Clone, Debug, Default)]
 pub struct Quarks {
-    /// Ports.
     pub ports: Vec<Port>,
     /// The list of ports is given, even if empty.
     pub lists_ports: bool,

@@ -8,9 +8,7 @@ use boson_manifest::labels;
 /// Labels and annotations that all objects of a deployment or a group carry.
 #[derive(Clone, Debug, Default)]
 pub struct Metadata {
-    /// Labels.
     pub labels: Map,
-    /// Annotations.
     pub annotations: Map,
 }
 
@@ -51,7 +49,6 @@ impl Metadata {
 /// The use of a user's map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
-    /// Labels.
     Labels,
     /// Annotations: `tags`, `annotations`.
     Annotations,

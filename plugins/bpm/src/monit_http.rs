@@ -28,7 +28,6 @@ fn uses_port(job: &Job) -> bool {
     job.quarks.monit_http.unwrap_or_else(by_volume)
 }
 
-/// The sidecar.
 pub fn sidecar(group: &Group) -> Tree {
     compact(object! {
         "name" => NAME,

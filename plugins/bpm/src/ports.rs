@@ -7,7 +7,6 @@ use boson_manifest::names;
 use indexmap::IndexMap;
 use std::collections::HashMap;
 
-/// A port.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Port {
     /// Name, a DNS label.
@@ -16,7 +15,6 @@ pub struct Port {
     pub protocol: String,
     /// Number, in the container and of the Service.
     pub number: u16,
-    /// Its job.
     pub job: String,
     /// Where it is given.
     pub place: Place,

@@ -6,7 +6,6 @@ use boson_manifest::instances::Spread;
 /// The deployment and its namespace.
 #[derive(Clone, Debug)]
 pub struct Deployment {
-    /// Name.
     pub name: String,
     /// Kubernetes namespace.
     pub namespace: String,
@@ -27,16 +26,13 @@ pub struct BpmCopy {
     pub document_name: String,
     /// `spec.index` of each.
     pub instances: Vec<u32>,
-    /// Content.
     pub bpm: Tree,
 }
 
 /// Data about a job of the group that is not in the resolved document.
 #[derive(Clone, Debug)]
 pub struct JobFiles {
-    /// Job.
     pub job: String,
-    /// Release.
     pub release: String,
     /// Destinations of the templates, relative to the job's directory.
     pub templates: Vec<String>,
@@ -51,7 +47,6 @@ pub struct JobFiles {
 /// Request of convert-group.
 #[derive(Clone, Debug)]
 pub struct GroupRequest {
-    /// Deployment.
     pub deployment: Deployment,
     /// The resolved document.
     pub group: Tree,
@@ -70,9 +65,7 @@ pub struct GroupRequest {
 /// A variable that the deployment defines.
 #[derive(Clone, Debug)]
 pub struct Variable {
-    /// Name.
     pub name: String,
-    /// Type.
     pub kind: String,
     /// Options, placeholders replaced.
     pub options: Tree,
@@ -85,11 +78,9 @@ pub struct Variable {
 /// Request of convert-deployment.
 #[derive(Clone, Debug)]
 pub struct DeploymentRequest {
-    /// Deployment.
     pub deployment: Deployment,
     /// The manifest, variables replaced.
     pub document: Tree,
-    /// Its name.
     pub document_name: String,
     /// The variables that it defines.
     pub variables: Vec<Variable>,
@@ -100,7 +91,6 @@ pub struct DeploymentRequest {
 pub struct Converted {
     /// Kubernetes objects, what others need first.
     pub objects: Vec<Tree>,
-    /// Warnings.
     pub diagnostics: Vec<Diagnostic>,
 }
 

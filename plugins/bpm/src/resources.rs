@@ -73,7 +73,6 @@ fn fixed(requests: [&str; 2], limits: [&str; 2]) -> Tree {
     object! { "limits" => of(limits), "requests" => of(requests) }
 }
 
-/// Bytes.
 fn memory(group: &Group, job: &Job, process: &Process) -> Option<u64> {
     let memory = job.quarks.memory.map(mebibytes);
     memory

@@ -38,11 +38,9 @@ pub struct Settings {
 /// A disk for some of the containers.
 #[derive(Clone, Debug, Default)]
 pub struct ExtraDisk {
-    /// A PersistentVolumeClaim.
     pub claim: Option<Tree>,
     /// A volume of the pod.
     pub volume: Option<Tree>,
-    /// A mount.
     pub mount: Option<Tree>,
     /// Only containers of this job.
     pub job: Option<String>,

@@ -13,9 +13,7 @@ use boson_manifest::waiting;
 /// A Service to wait for.
 #[derive(Clone, Debug)]
 pub struct Wait {
-    /// Its name.
     pub service: String,
-    /// Its address.
     pub address: String,
     /// Where it belongs to an instance group: arguments that tell its readiness and whether it has instances.
     pub of_group: Vec<String>,

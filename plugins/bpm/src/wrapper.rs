@@ -36,14 +36,12 @@ fn of_program(program: &str, verb: &str, wrapped: Wrapped) -> Command {
 // === impl Wrapped ===
 
 impl Wrapped {
-    /// A job.
     pub fn job(job: &Job) -> Self {
         Self {
             flags: vec!["--job".into(), job.name.clone()],
         }
     }
 
-    /// A process.
     pub fn process(job: &Job, process: &Process) -> Self {
         let mut wrapped = Self::job(job);
         wrapped.flags.extend(["--process".into(), process.name.clone()]);

@@ -27,7 +27,6 @@ pub struct Placeholder<'t> {
 pub enum Part {
     /// The key of a member.
     Key,
-    /// A value.
     Value,
 }
 

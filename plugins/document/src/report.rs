@@ -21,7 +21,6 @@ pub struct Report {
 /// How many different diagnostics exceeded the limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
-    /// Errors.
     pub errors: usize,
     /// Warnings and notes.
     pub warnings: usize,

@@ -19,11 +19,8 @@ pub enum Tree {
     Bool(bool),
     /// A number, by its text.
     Number(Number),
-    /// A string.
     String(String),
-    /// A list.
     Array(Vec<Tree>),
-    /// An object.
     Object(Map),
 }
 

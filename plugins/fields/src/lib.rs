@@ -30,7 +30,6 @@ pub struct Flaw {
 /// A field that its type does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unknown {
-    /// Its name.
     pub name: String,
     /// The fields that the type has.
     pub known: Vec<&'static str>,

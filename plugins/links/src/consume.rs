@@ -20,7 +20,6 @@ pub struct Consumer {
     pub original: String,
     /// Name of the provider of an explicit link: `from`, after its last dot.
     pub name: String,
-    /// Type.
     pub kind: String,
     /// It may be absent.
     pub optional: bool,
@@ -39,7 +38,6 @@ pub struct Consumer {
 /// Who consumes a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Asker {
-    /// A job.
     Job {
         /// Number of the instance group.
         group: usize,

@@ -18,9 +18,7 @@ use boson_manifest::spec::Specs;
 
 /// Gathers the data of all jobs.
 pub struct Gathering<'r, 'a> {
-    /// The manifest.
     pub manifest: &'r Manifest<'a>,
-    /// The specs.
     pub specs: &'r Specs<'a>,
     /// All links provided.
     pub providers: &'r [Provider],

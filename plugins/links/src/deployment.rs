@@ -6,7 +6,6 @@ use boson_manifest::instances::Spread;
 /// The deployment and its namespace.
 #[derive(Clone, Debug)]
 pub struct Deployment {
-    /// Name.
     pub name: String,
     /// Kubernetes namespace.
     pub namespace: String,

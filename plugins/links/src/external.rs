@@ -5,9 +5,7 @@ use boson_document::Tree;
 /// A link from outside of the deployment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExternalLink {
-    /// Name.
     pub name: String,
-    /// Type.
     pub kind: String,
     /// What provides it, for messages.
     pub origin: String,
@@ -18,7 +16,6 @@ pub struct ExternalLink {
 /// Another deployment of the namespace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OtherDeployment {
-    /// Name.
     pub name: String,
     /// The links that it shares.
     pub links: Vec<ExternalLink>,

@@ -36,7 +36,6 @@ pub struct Group<'a> {
 // === impl Group ===
 
 impl Group<'_> {
-    /// Name.
     pub fn name(&self) -> &str {
         &self.entry.name
     }
@@ -56,7 +55,6 @@ impl Group<'_> {
 
 /// Reads the groups of a manifest, one after the other.
 pub struct GroupReader<'r, 'a> {
-    /// The specs.
     pub specs: &'r Specs<'a>,
     /// The releases that the manifest lists.
     pub releases: &'r HashMap<String, Release<'a>>,

@@ -9,7 +9,6 @@ use std::rc::Rc;
 /// A job of a group.
 #[derive(Debug)]
 pub struct Job<'a> {
-    /// Name.
     pub name: String,
     /// Name of the release.
     pub release: String,

@@ -12,7 +12,7 @@ pub mod deployment;
 pub mod external;
 pub mod group;
 #[cfg(target_family = "wasm")]
-#[allow(unsafe_code, missing_docs, reason = "generated bindings")]
+#[allow(unsafe_code, reason = "generated bindings")]
 mod guest;
 pub mod job;
 pub mod limit;

@@ -9,7 +9,6 @@ use boson_manifest::release::Release;
 use boson_manifest::spec::Specs;
 use std::collections::{HashMap, HashSet};
 
-/// The manifest.
 #[derive(Debug)]
 pub struct Manifest<'a> {
     /// All of it.

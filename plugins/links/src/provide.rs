@@ -28,7 +28,6 @@ pub struct Provider {
     pub original: String,
     /// Name, `as` considered.
     pub name: String,
-    /// Type.
     pub kind: String,
     /// Number of the instance group.
     pub group: usize,

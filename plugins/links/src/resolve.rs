@@ -16,7 +16,6 @@ pub enum Found<'p> {
     Provider(usize),
     /// A native workload, or another deployment.
     External(&'p ExternalLink),
-    /// The manifest.
     Manual,
 }
 

@@ -32,7 +32,6 @@ pub struct JobData {
 /// The resolved document of a group.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupDocument {
-    /// The group.
     pub name: String,
     /// See `wit/links`.
     pub document: Tree,

@@ -25,7 +25,6 @@ pub struct Resolved {
     pub groups: Vec<GroupDocument>,
     /// All links that jobs provide, without those set to `nil`.
     pub providers: Vec<Provided>,
-    /// Warnings.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -34,11 +33,9 @@ pub struct Resolved {
 pub struct Provided {
     /// Name, `as` considered.
     pub name: String,
-    /// Type.
     pub kind: String,
     /// Instance group.
     pub group: String,
-    /// Job.
     pub job: String,
     /// The exposed properties.
     pub properties: Tree,

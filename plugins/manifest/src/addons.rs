@@ -20,7 +20,6 @@ pub struct Codes {
     pub unused_key: &'static Code,
 }
 
-/// An addon.
 #[derive(Clone, Debug)]
 pub struct Addon<'a> {
     /// Name; empty where that is missing.
@@ -36,7 +35,6 @@ pub struct Addon<'a> {
 /// The properties of an instance group that filters match.
 #[derive(Clone, Debug, Default)]
 pub struct Candidate {
-    /// Name.
     pub name: String,
     /// `service` or `errand`.
     pub lifecycle: String,

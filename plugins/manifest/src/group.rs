@@ -27,22 +27,18 @@ const UNREPORTED: &Codes = &Codes {
 /// What runs a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lifecycle {
-    /// Permanently.
     Service,
     /// On request.
     Errand,
-    /// Once.
     AutoErrand,
 }
 
 /// An instance group.
 #[derive(Clone, Debug)]
 pub struct InstanceGroup<'a> {
-    /// The entry.
     pub tree: &'a Tree,
     /// Where it is.
     pub place: Place,
-    /// Name.
     pub name: String,
     /// `service` by default.
     pub lifecycle: String,
@@ -53,7 +49,6 @@ pub struct InstanceGroup<'a> {
 /// A network of an instance group.
 #[derive(Clone, Debug)]
 pub struct Network<'a> {
-    /// Name.
     pub name: &'a str,
     /// What the instances use it for: `dns`, `gateway`, `addressable`.
     pub default_for: Vec<&'a str>,

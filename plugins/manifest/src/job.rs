@@ -12,7 +12,6 @@ pub const QUARKS: [&str; 2] = ["quarks", "bosh_containerization"];
 /// A job of an instance group or an addon.
 #[derive(Clone, Debug)]
 pub struct Job<'a> {
-    /// Name.
     pub name: String,
     /// Name of the release.
     pub release: String,

@@ -29,10 +29,7 @@ pub enum NameError {
         input: String,
     },
     /// Names of Services begin with the deployment's, and must begin with a letter.
-    NoLetter {
-        /// The deployment.
-        deployment: String,
-    },
+    NoLetter { deployment: String },
     /// What follows the Service's name in an address is too long for the digest of a shortened name.
     AddressTooLong {
         /// Name of the Service before it is cut.
@@ -44,7 +41,6 @@ pub enum NameError {
     Conflict {
         /// Kind of the object.
         kind: &'static str,
-        /// The name.
         name: String,
         /// Who has it.
         first: String,

@@ -34,7 +34,6 @@ pub fn name(value: &Tree) -> String {
     scalar(value, true)
 }
 
-/// A hash.
 pub fn hash(map: &Map) -> String {
     let one = |(key, value): (&String, &Tree)| format!("{:?} => {}", plain(key), member(key, value));
     let mut members: Vec<String> = map.iter().take(SHOWN).map(one).collect();

@@ -17,11 +17,9 @@ pub struct Codes {
 /// A release that the manifest lists.
 #[derive(Clone, Debug)]
 pub struct Release<'a> {
-    /// The entry.
     pub tree: &'a Tree,
     /// Where it is.
     pub place: Place,
-    /// Name.
     pub name: String,
     /// Its `version`; empty where that is missing.
     pub version: String,

@@ -37,16 +37,13 @@ pub struct Spec<'s> {
 pub struct Property<'s> {
     /// Dotted name.
     pub name: &'s str,
-    /// Its default.
     pub default: Option<&'s Tree>,
 }
 
 /// A link that a job provides, or a custom provider.
 #[derive(Debug)]
 pub struct Provides<'s> {
-    /// Name.
     pub name: String,
-    /// Type.
     pub kind: String,
     /// Dotted names of the properties that it exposes.
     pub properties: Vec<&'s str>,
@@ -55,9 +52,7 @@ pub struct Provides<'s> {
 /// A link that a job consumes.
 #[derive(Debug)]
 pub struct Consumes {
-    /// Name.
     pub name: String,
-    /// Type.
     pub kind: String,
     /// It may be absent.
     pub optional: bool,
@@ -85,7 +80,6 @@ impl<'s> Spec<'s> {
     }
 }
 
-/// The specs.
 #[derive(Debug, Default)]
 pub struct Specs<'a> {
     all: Vec<Spec<'a>>,

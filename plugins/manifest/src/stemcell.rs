@@ -2,10 +2,8 @@
 
 use boson_document::{Tree, ruby};
 
-/// A stemcell.
 #[derive(Clone, Copy, Debug)]
 pub struct Stemcell<'a> {
-    /// The entry.
     pub tree: &'a Tree,
 }
 

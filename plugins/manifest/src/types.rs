@@ -8,17 +8,13 @@ use boson_document::{Map, Tree};
 pub enum Type {
     /// Text; a number is turned into one.
     String,
-    /// An integer.
     Integer,
     /// `true` or `false`.
     Boolean,
-    /// An object.
     Hash,
-    /// A list.
     Array,
     /// An integer, or a number with a fraction. Ours.
     Number,
-    /// Anything.
     Any,
 }
 

@@ -12,7 +12,6 @@ pub const RESOLVED_KEY: &str = "wait_for";
 /// An instance group of the manifest, in its place.
 #[derive(Clone, Copy, Debug)]
 pub struct Member<'a> {
-    /// Name.
     pub name: &'a str,
     /// `update.serial`, its own or the manifest's. Only what is written counts: by BOSH's default, all groups would
     /// wait.

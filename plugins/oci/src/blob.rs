@@ -10,7 +10,6 @@ pub struct Blob {
     pub digest: String,
     /// Its media type.
     pub media_type: String,
-    /// Its content.
     pub bytes: Vec<u8>,
 }
 
@@ -27,7 +26,6 @@ impl Blob {
         }
     }
 
-    /// Its descriptor.
     pub fn descriptor(&self) -> Value {
         descriptor(&self.media_type, &self.digest, self.bytes.len() as u64)
     }

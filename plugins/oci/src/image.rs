@@ -15,7 +15,6 @@ pub struct Section {
     size: u64,
 }
 
-/// A layer.
 #[derive(Clone, Debug)]
 pub struct Layer {
     /// Its media type.
@@ -24,7 +23,6 @@ pub struct Layer {
     pub digest: String,
     /// `sha256:<hex>` of its bytes when they are not compressed.
     pub diff_id: String,
-    /// Its bytes.
     pub content: Section,
 }
 
@@ -33,9 +31,7 @@ pub struct Layer {
 pub struct Image {
     /// `<repository>:<tag>`.
     pub name: String,
-    /// Its configuration.
     pub config: Blob,
-    /// Its manifest.
     pub manifest: Blob,
     /// The lowest first.
     pub layers: Vec<Layer>,
@@ -56,7 +52,6 @@ impl Section {
         Self { file, begin, size }
     }
 
-    /// Bytes.
     pub fn size(&self) -> u64 {
         self.size
     }
@@ -84,7 +79,6 @@ impl Section {
 // === impl Layer ===
 
 impl Layer {
-    /// Its descriptor.
     pub fn descriptor(&self) -> Value {
         descriptor(&self.media_type, &self.digest, self.content.size)
     }

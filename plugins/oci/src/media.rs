@@ -1,8 +1,6 @@
 //! Media types of the parts of an image.
 
-/// The configuration.
 pub const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
-/// The manifest.
 pub const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 /// The index of a layout.
 pub const INDEX: &str = "application/vnd.oci.image.index.v1+json";

@@ -8,7 +8,6 @@ use boson_document::{Diagnostic, Map, Pointer, Tree, escape, go};
 pub struct Definition {
     /// Empty where not given.
     pub kind: String,
-    /// Where.
     pub path: Option<String>,
     /// Null counts as not given.
     pub value: Option<Tree>,

@@ -46,11 +46,9 @@ pub struct OperationsFile {
 /// The result of the operations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Applied {
-    /// The result.
     pub document: Tree,
     /// Parts that do not come from the same pointer of the input document.
     pub origins: Vec<Origin>,
-    /// Warnings.
     pub diagnostics: Vec<Diagnostic>,
 }
 

@@ -9,9 +9,7 @@ use boson_document::{Diagnostic, Pointer, Tree};
 /// One operation, ready to be applied.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operation {
-    /// Where.
     pub path: Path,
-    /// What.
     pub action: Action,
     /// The ops file's own message for a failed operation.
     pub error: Option<String>,

@@ -46,7 +46,6 @@ enum Whence {
     Parent,
     /// The item of this number below the parent's source.
     Item(usize),
-    /// An operation.
     Operation(Step, Part),
 }
 

@@ -20,9 +20,7 @@ pub enum Token {
     AfterLast,
     /// `/name=api`: the item whose member is this string.
     Matching {
-        /// The member.
         key: String,
-        /// The string.
         value: String,
         /// It may be missing.
         optional: bool,
@@ -31,7 +29,6 @@ pub enum Token {
     },
     /// `/name`: a member of a map.
     Key {
-        /// Its name.
         key: String,
         /// It may be missing.
         optional: bool,

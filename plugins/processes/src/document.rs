@@ -20,13 +20,11 @@ pub const VERSION: u32 = 1;
 /// A job on an instance.
 #[derive(Clone, Debug)]
 pub struct Job<'a> {
-    /// Name.
     pub name: &'a str,
     /// `id`, `az`, `name`, `deployment`.
     pub instance: Tree,
     /// Its property `quarks`.
     pub quarks: &'a Tree,
-    /// Its processes.
     pub processes: &'a [Process],
 }
 

@@ -20,9 +20,7 @@ pub enum Kind {
 /// One message to the user. Never contains a value of a property.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Its kind.
     pub kind: Kind,
-    /// Where.
     pub place: Place,
     /// One sentence.
     pub message: String,

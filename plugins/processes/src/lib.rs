@@ -33,11 +33,9 @@ pub const POD_IP: &str = "$(POD_IP)";
 /// One process: one container.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Process {
-    /// Name.
     pub name: String,
     /// Path of the program.
     pub executable: String,
-    /// Its arguments.
     pub args: Vec<String>,
     /// Its environment, in the order of the file.
     pub env: Vec<(String, String)>,
@@ -47,7 +45,6 @@ pub struct Process {
     pub pre_start: Option<String>,
     /// Without `CAP_`.
     pub capabilities: Vec<String>,
-    /// Limits.
     pub limits: Limits,
     /// Requests, as Kubernetes has them. The predecessor's.
     pub requests: Tree,
@@ -57,7 +54,6 @@ pub struct Process {
     pub persistent_disk: bool,
     /// Below `/var/vcap`.
     pub additional_volumes: Vec<Volume>,
-    /// Anywhere.
     pub unrestricted_volumes: Vec<Volume>,
     /// Runs as root with everything allowed.
     pub privileged: bool,
@@ -88,7 +84,6 @@ pub struct Monit {
     pub depends: Vec<String>,
     /// The user of the programs, if not root.
     pub uid: Option<String>,
-    /// Its group.
     pub gid: Option<String>,
 }
 
@@ -110,7 +105,6 @@ pub struct Limits {
 /// A volume of a process.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Volume {
-    /// Where.
     pub path: String,
     /// May be written.
     pub writable: bool,

@@ -4,7 +4,6 @@
 pub struct Script {
     /// The name in Ruby's backtraces.
     pub name: &'static str,
-    /// The text.
     pub text: &'static str,
 }
 

@@ -7,7 +7,6 @@ use boson_document::{Diagnostic, Map, Pointer, Report, Tree, go};
 /// One entry of the `variables` section.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Definition {
-    /// Name.
     pub name: String,
     /// Type; none: the value must be given.
     pub kind: Option<String>,

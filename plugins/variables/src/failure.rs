@@ -17,7 +17,6 @@ pub struct Failure {
 // === impl Failure ===
 
 impl Failure {
-    /// A failure.
     pub fn new(code: &'static Code, message: impl Into<String>) -> Self {
         Self {
             code,

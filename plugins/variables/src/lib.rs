@@ -38,13 +38,11 @@ pub const SETTINGS_SCHEMA: &str = r#"{"type":"object","additionalProperties":fal
 /// A document whose placeholders are replaced.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interpolated {
-    /// The result.
     pub document: Tree,
     /// Names that had no value, sorted, and the first place of each.
     pub missing: Vec<Reference>,
     /// Names of values that were used, sorted.
     pub used: Vec<String>,
-    /// Warnings.
     pub diagnostics: Vec<Diagnostic>,
 }
 

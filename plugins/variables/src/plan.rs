@@ -22,7 +22,6 @@ pub struct Plan {
     pub definitions: Vec<Definition>,
     /// Sorted, each name once.
     pub references: Vec<Reference>,
-    /// Warnings.
     pub diagnostics: Vec<Diagnostic>,
 }
 

@@ -33,7 +33,6 @@ impl Sample {
         Self(times)
     }
 
-    /// The median.
     pub fn median(&self) -> f64 {
         self.percentile(50)
     }

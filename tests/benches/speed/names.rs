@@ -16,7 +16,6 @@ use std::time::{Duration, Instant};
 const ALIASES: usize = 1_000;
 /// Instances of each of its ten groups.
 const INSTANCES: u32 = 30;
-/// Questions.
 const QUESTIONS: usize = 10_000;
 
 /// The latency of an answer, and the memory of a server.

@@ -20,7 +20,6 @@ pub(super) struct Spawner {
     directory: PathBuf,
 }
 
-/// A daemon.
 #[derive(Debug)]
 pub(super) struct Process {
     name: String,

@@ -38,7 +38,6 @@ const FORMS: [&str; 7] = [
     "raise v.unpack1('H*')",
 ];
 
-/// A mistake.
 struct Case {
     /// Name of the deployment.
     name: &'static str,

@@ -12,7 +12,6 @@ pub const AGENT: &str = "operator-under-test";
 /// When the connection to the cluster ends.
 #[derive(Clone, Copy, Debug)]
 pub enum Death {
-    /// Never.
     Never,
     /// Before this write is sent.
     Before(usize),

@@ -97,7 +97,6 @@ type Errors = BTreeSet<String>;
 struct Case {
     /// `<stage>-<case>`.
     name: String,
-    /// Its input.
     folder: TempDir,
 }
 

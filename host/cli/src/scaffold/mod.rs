@@ -19,9 +19,7 @@ const WORLD: &str = include_str!("../../templates/world.wit.in");
 /// What the plugin is.
 #[derive(Clone, Debug)]
 pub struct New {
-    /// Its name.
     pub name: String,
-    /// Its stage.
     pub stage: Stage,
     /// The language that it is written in.
     pub language: Language,

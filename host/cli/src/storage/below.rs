@@ -12,9 +12,7 @@ use std::path::Path;
 pub struct Below {
     /// Path in the directory.
     pub path: String,
-    /// Content.
     pub content: String,
-    /// Its permissions.
     pub mode: u32,
 }
 

@@ -39,7 +39,6 @@ impl Digest {
         Self(digest)
     }
 
-    /// Its bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }

@@ -36,7 +36,6 @@ const SLICES: Kind = Kind {
 /// An object that has changed. The cache is already updated.
 #[derive(Clone, Debug)]
 pub struct Touched {
-    /// The object.
     pub place: Place,
     /// The homes that it has, or had.
     pub homes: Vec<String>,

@@ -25,7 +25,6 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-/// The cache.
 #[derive(Debug)]
 pub struct Cache {
     tables: RwLock<Tables>,
@@ -46,11 +45,8 @@ struct Tables {
 /// The key of an object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
-    /// Its kind.
     pub kind: &'static str,
-    /// Its namespace.
     pub namespace: String,
-    /// Its name.
     pub name: String,
 }
 

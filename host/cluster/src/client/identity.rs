@@ -8,11 +8,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 /// Where an object is, and which of those that have been there it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity<'o> {
-    /// Its namespace.
     pub namespace: &'o str,
-    /// Its name.
     pub name: &'o str,
-    /// Its UID.
     pub uid: &'o str,
 }
 

@@ -59,7 +59,6 @@ pub struct FieldManager(pub &'static str);
 
 /// A verb, as in RBAC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the words are those of Kubernetes")]
 pub enum Verb {
     Get,
     List,
@@ -150,7 +149,6 @@ impl Cluster {
         &self.outage
     }
 
-    /// The metrics.
     pub fn metrics(&self) -> &Arc<Metrics> {
         &self.metrics
     }

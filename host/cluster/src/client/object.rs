@@ -26,7 +26,6 @@ const MANAGED_FIELDS: &str = "managedFields";
 /// Fields of an object that one manager has set.
 #[derive(Clone, Copy, Debug)]
 pub struct ManagedFields<'v> {
-    /// The manager.
     pub manager: &'v str,
     /// Whether they belong to a subresource, such as the status.
     pub of_subresource: bool,
@@ -36,15 +35,10 @@ pub struct ManagedFields<'v> {
 
 /// An object of any kind, as JSON.
 pub trait AnyObject {
-    /// Its apiVersion.
     fn api_version(&self) -> Option<&str>;
-    /// Its kind.
     fn kind(&self) -> Option<&str>;
-    /// Its name.
     fn name(&self) -> Option<&str>;
-    /// Its namespace.
     fn namespace(&self) -> Option<&str>;
-    /// Its UID.
     fn uid(&self) -> Option<&str>;
     /// The version that was read.
     fn resource_version(&self) -> Option<&str>;
@@ -58,7 +52,6 @@ pub trait AnyObject {
     fn has_owner(&self, uid: &str) -> bool;
     /// Who has set which of its fields.
     fn managed_fields(&self) -> impl Iterator<Item = ManagedFields<'_>>;
-    /// Its spec.
     fn spec(&self) -> Option<&Value>;
     /// Its members except for metadata and status.
     fn content(&self) -> impl Iterator<Item = (&String, &Value)>;

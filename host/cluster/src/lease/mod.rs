@@ -43,7 +43,6 @@ pub const ANSWER: Duration = Duration::from_secs(3);
 pub struct Election {
     /// Namespace of the lease: the operator's own.
     pub namespace: String,
-    /// Its name.
     pub name: String,
     /// Unique name of this process: the name of its pod, and a part that changes with each restart.
     pub me: String,

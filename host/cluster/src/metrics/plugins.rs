@@ -37,9 +37,7 @@ type Known = BTreeMap<String, (Version, BTreeSet<&'static str>)>;
 /// A version of a plugin.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct Version {
-    /// Its stage.
     pub stage: &'static str,
-    /// Its name.
     pub plugin: String,
     /// Its digest, as in messages.
     pub digest: String,

@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Ticks per second in `/proc/<pid>/stat`: a constant of Linux.
 const TICKS: f64 = 100.0;
 
-/// The process.
 #[derive(Debug, Default)]
 pub(super) struct Process {
     cpu: Counter<f64, AtomicU64>,

@@ -9,7 +9,6 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 /// A ServiceAccount, its Role and its RoleBinding, all with one name.
 #[derive(Clone, Debug)]
 pub struct Account {
-    /// The name.
     pub name: &'static str,
     /// The rules of its Role.
     pub rules: Vec<PolicyRule>,

@@ -11,7 +11,6 @@ use std::collections::{HashMap, HashSet};
 /// Namespace and name.
 type Place = (String, String);
 
-/// The references.
 #[derive(Debug, Default)]
 pub struct Interest {
     tables: Mutex<Tables>,

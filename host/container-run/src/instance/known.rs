@@ -11,7 +11,6 @@ use crate::places::Places;
 /// A process of the pod.
 #[derive(Debug)]
 pub struct Known {
-    /// Its job.
     pub job: String,
     /// What it is.
     pub process: Process,

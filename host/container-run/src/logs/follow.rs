@@ -14,7 +14,6 @@ const PIECE: usize = 64 << 10;
 /// A longer line is sent in pieces.
 const LINE: usize = 16 << 10;
 
-/// The file.
 #[derive(Debug)]
 pub struct Followed {
     path: PathBuf,

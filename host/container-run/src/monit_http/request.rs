@@ -30,10 +30,8 @@ pub enum Method {
     Post,
 }
 
-/// A request.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Request<'a> {
-    /// Its method.
     pub method: Method,
     /// The path, from its `/`.
     pub path: &'a str,
@@ -41,7 +39,6 @@ pub struct Request<'a> {
     pub query: &'a str,
     /// The header `Authorization`.
     pub authorization: Option<&'a str>,
-    /// The body.
     pub body: &'a str,
 }
 
@@ -50,7 +47,6 @@ pub struct Request<'a> {
 pub enum Parsed<'a> {
     /// The beginning of a request.
     Incomplete,
-    /// A request.
     Request(Request<'a>),
     /// No request.
     Refused(Status),

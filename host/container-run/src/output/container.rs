@@ -29,7 +29,6 @@ pub enum Offered {
 // === impl Container ===
 
 impl Container {
-    /// The descriptor.
     pub fn fd(self) -> BorrowedFd<'static> {
         match self {
             Self::Output => rustix::stdio::stdout(),

@@ -31,7 +31,6 @@ pub struct Access {
     pub owner: Option<(u32, u32)>,
 }
 
-/// The file.
 #[derive(Debug)]
 pub struct LogFile {
     path: PathBuf,

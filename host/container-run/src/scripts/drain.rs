@@ -15,7 +15,6 @@ pub enum Answer {
 /// How a drain script is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
-    /// First.
     Shutdown,
     /// After the script asked to be called again.
     CheckStatus,
@@ -24,7 +23,6 @@ pub enum Call {
 // === impl Call ===
 
 impl Call {
-    /// Its arguments.
     pub fn arguments(self) -> [&'static str; 2] {
         match self {
             Self::Shutdown => ["job_shutdown", "hash_unchanged"],

@@ -27,7 +27,6 @@ const OTHER_SHELL: &str = "/bin/sh";
 
 /// Paths of one job in the volume of the job sources.
 struct Sources {
-    /// The volume.
     volume: PathBuf,
     /// The job's scripts.
     scripts: PathBuf,

@@ -31,7 +31,6 @@ const QUIT: Duration = Duration::from_secs(2);
 /// A hook that is stopped, as any script of the agent.
 const HOOK: Duration = Duration::from_secs(10);
 
-/// The process.
 #[derive(Debug)]
 pub struct BpmProcess {
     places: Places,

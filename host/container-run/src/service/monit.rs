@@ -32,7 +32,6 @@ const SOON: Duration = Duration::from_millis(50);
 /// How often the followed process is checked. The end of a child is noticed at once.
 const CHECK: Duration = Duration::from_secs(1);
 
-/// The process.
 #[derive(Debug)]
 pub struct MonitProcess {
     monit: Monit,

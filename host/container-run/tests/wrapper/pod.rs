@@ -18,7 +18,6 @@ const PATIENCE: Duration = Duration::from_secs(40);
 /// A script's first line: another program, which ends after the script, writes what the script prints.
 pub const LATE_WRITER: &str = "exec > >(while kill -0 $$ 2>/dev/null; do sleep 0.01; done; sleep 0.2; cat)";
 
-/// The pod.
 pub struct Pod {
     directory: TempDir,
 }

@@ -14,7 +14,6 @@ const WARNINGS: usize = 15;
 /// Characters of a refusal.
 const MESSAGE: usize = 16_000;
 
-/// A refusal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub message: String,

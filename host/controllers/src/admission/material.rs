@@ -54,7 +54,6 @@ pub(super) struct Material {
 /// What to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Nothing.
     Keep,
     /// There is no usable material: create all of it.
     Make,

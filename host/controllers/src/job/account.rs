@@ -14,7 +14,6 @@ pub(super) const NAME: &str = "boson-output";
 
 /// The account of the pods.
 pub(super) enum Account {
-    /// This one.
     Named(String),
     /// The namespace names an account that does not exist.
     Missing(String),

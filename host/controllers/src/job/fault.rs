@@ -7,7 +7,6 @@ use boson_cluster::client::Error;
 pub(super) enum Fault {
     /// The template, as its user wrote it.
     Template(String),
-    /// The operator.
     Defect(Error),
 }
 

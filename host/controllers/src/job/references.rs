@@ -12,7 +12,6 @@ pub(super) enum Kind {
     Secret,
 }
 
-/// A reference.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Reference {
     pub kind: Kind,

@@ -61,7 +61,6 @@ pub(super) struct Pod {
     rest: Map<String, Value>,
 }
 
-/// A container.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Container {

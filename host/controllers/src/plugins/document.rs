@@ -12,7 +12,6 @@ use boson_pipeline::{Diagnostic, Stage, packed};
 /// The content of `plugin.yaml`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PluginDocument {
-    /// Name.
     pub name: String,
     /// The stage, from the label of the ConfigMap.
     pub stage: Stage,

@@ -31,7 +31,6 @@ pub(super) struct Described {
     map: ConfigMap,
 }
 
-/// The component.
 pub(super) struct Gathered {
     pub content: Content,
     /// Its signatures and attestations.

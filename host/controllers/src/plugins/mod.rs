@@ -61,7 +61,6 @@ pub(crate) struct Plugins {
     pub operator_namespace: Arc<str>,
     policy: PluginPolicy,
     registry: Arc<RwLock<Arc<Registry>>>,
-    /// Their changes.
     pub changes: Changes,
 }
 

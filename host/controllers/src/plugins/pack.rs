@@ -19,7 +19,6 @@ pub struct Packing<'a> {
     pub name: &'a str,
     /// Namespace; none: that of the user who applies them.
     pub namespace: Option<&'a str>,
-    /// Stage.
     pub stage: Stage,
     /// The component, compressed or not; none if it is in an image.
     pub bytes: Option<&'a [u8]>,

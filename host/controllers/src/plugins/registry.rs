@@ -12,13 +12,10 @@ use std::time::Instant;
 /// The key of a ConfigMap.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
-    /// Namespace.
     pub namespace: String,
-    /// Name.
     pub name: String,
 }
 
-/// A plugin.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// When its ConfigMap was created, in seconds: of two plugins in conflict, the older one is used.

@@ -26,9 +26,7 @@ const MAX_SHADOWS: usize = 2;
 /// What the selection depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct Asking<'a> {
-    /// Its namespace.
     pub namespace: &'a str,
-    /// Its name.
     pub name: &'a str,
     /// Its `spec.conversion.plugins`.
     pub choices: &'a [PluginChoice],
@@ -56,7 +54,6 @@ pub struct Selection {
 /// A plugin that is being loaded for the first time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiting {
-    /// Its name.
     pub name: String,
     /// Since when.
     pub since: Instant,

@@ -19,9 +19,7 @@ use std::time::SystemTime;
 /// A value to generate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Draft {
-    /// Its source.
     pub value: Value,
-    /// Why.
     pub cause: Cause,
     /// Annotations for the Secret.
     pub marks: Marks,
@@ -34,11 +32,9 @@ pub enum Value {
     Generated(Recipe),
     /// Credentials; a missing part is generated.
     Image {
-        /// The request.
         asked: ImageCredentials,
         /// The user's name.
         username: Option<String>,
-        /// The password.
         password: Option<String>,
     },
     /// A value that is known already.

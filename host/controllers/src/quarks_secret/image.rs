@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 /// The key that Kubernetes wants it under.
 pub const KEY: &str = ".dockerconfigjson";
 
-/// The file.
 #[derive(Serialize, Deserialize)]
 struct File {
     /// By registry.

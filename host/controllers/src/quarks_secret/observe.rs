@@ -48,7 +48,6 @@ pub struct ObservedRequest {
     pub signer: Signer,
     /// The Secret with the private key.
     pub key: Option<Secret>,
-    /// The request.
     pub request: Option<CertificateSigningRequest>,
     /// The authority of the built-in signer.
     pub authority: Option<Secret>,

@@ -37,7 +37,6 @@ pub struct Plan {
     pub step: Step,
     /// Steps for its copies, once the Secret is up to date.
     pub copies: Vec<CopyStep>,
-    /// The conditions.
     pub findings: Vec<Finding>,
     /// Whether the Secret exists.
     pub generated: bool,
@@ -52,7 +51,6 @@ pub struct Plan {
 /// An existing Secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct About {
-    /// Its UID.
     pub uid: String,
     /// When it was generated, if it replaced a deleted one.
     pub again: Option<String>,
@@ -61,7 +59,6 @@ pub struct About {
 /// What to do with the Secret.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// Nothing.
     Keep,
     /// Set its labels, annotations and owner; its data stays.
     Mark(Box<Secret>),
@@ -84,7 +81,6 @@ impl Plan {
     }
 }
 
-/// Decides.
 pub fn plan(object: &QuarksSecret, observed: &Observed, now: SystemTime) -> Plan {
     if object.spec.kind == SecretType::Copy {
         let message = "allows copies; generates nothing itself";

@@ -12,9 +12,7 @@ use k8s_openapi::api::core::v1::Service;
 /// The input of [`boson_credentials::generate`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recipe {
-    /// Its type.
     pub kind: &'static str,
-    /// Its options.
     pub options: Tree,
     /// The value of the CA.
     pub signer: Option<Tree>,

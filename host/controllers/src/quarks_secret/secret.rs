@@ -27,7 +27,6 @@ pub struct Marks {
 pub enum Owner {
     /// This QuarksSecret, or none: restored from a backup, or retained by a QuarksSecret of the same name.
     Us,
-    /// The user.
     User,
     /// Another object: its kind and name.
     Other(String),
@@ -38,9 +37,7 @@ pub enum Owner {
 /// The keys of a certificate in a Secret.
 #[derive(Clone, Copy, Debug)]
 pub struct CertificateKeys {
-    /// The certificate.
     pub certificate: &'static str,
-    /// Its key.
     pub private_key: &'static str,
 }
 

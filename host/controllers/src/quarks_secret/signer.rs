@@ -9,7 +9,6 @@ pub const OWN_SIGNER: &str = "quarks.cloudfoundry.org/boson";
 /// The Secret with the authority of the built-in signer.
 pub const AUTHORITY_SECRET: &str = "boson-signer";
 
-/// The signer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signer {
     /// Its name in CertificateSigningRequests. None: the administrator has not turned on `signerType: cluster`.

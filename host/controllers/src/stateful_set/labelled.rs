@@ -27,9 +27,7 @@ pub(super) struct Labelled(Mutex<HashMap<Key, HashSet<String>>>);
 pub(super) struct Lacking {
     /// Its identity; nothing else of it is sent.
     pub pod: Pod,
-    /// The labels.
     pub labels: BTreeMap<String, String>,
-    /// The annotations.
     pub annotations: BTreeMap<String, String>,
 }
 

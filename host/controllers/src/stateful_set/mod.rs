@@ -120,6 +120,18 @@ impl From<Box<Diagnostic>> for Failure {
     }
 }
 
+// === impl Done ===
+
+impl Done {
+    /// When to reconcile again, if no watch event announces a change.
+    fn again(&self, is_unlabelled: bool) -> Option<Duration> {
+        let rollout = self.rollout.again.map(|time| time.try_into().unwrap_or(MISSING));
+        let missing = self.missing.then_some(MISSING);
+        let waits = (self.again || is_unlabelled).then_some(WAIT);
+        [rollout, missing, waits].into_iter().flatten().min()
+    }
+}
+
 // === impl Counts ===
 
 impl Counts {
@@ -230,16 +242,12 @@ impl Context {
         for name in &written {
             self.labelled.lacks((place.namespace, place.name), name);
         }
-        let soon = done.as_ref().ok().and_then(|done| done.rollout.again);
-        if let Some(soon) = soon {
-            return Ok(Action::requeue(soon.try_into().unwrap_or(MISSING).min(MISSING)));
-        }
-        Ok(match done {
-            Ok(done) if done.missing => Action::requeue(MISSING),
-            Ok(done) if !done.again && !unlabelled => Action::await_change(),
+        let again = match &done {
+            Ok(done) => done.again(unlabelled),
             // The object in conflict is not ours, so no watch event announces its deletion.
-            _ => Action::requeue(WAIT),
-        })
+            Err(_) => Some(WAIT),
+        };
+        Ok(again.map_or_else(Action::await_change, Action::requeue))
     }
 
     /// Plans, with the pods if they are needed.

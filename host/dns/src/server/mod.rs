@@ -73,7 +73,6 @@ pub struct State {
     pub tally: Tally,
 }
 
-/// Counters.
 #[derive(Debug, Default)]
 pub struct Tally {
     /// Questions answered by this server.

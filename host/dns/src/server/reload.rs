@@ -21,10 +21,8 @@ const ALIASES: &str = ".aliases.json";
 /// Why the zone cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// A file.
     #[error("cannot read '{0}': {1}")]
     File(PathBuf, std::io::Error),
-    /// Its content.
     #[error("'{0}': {1}")]
     Zone(PathBuf, ZoneError),
 }

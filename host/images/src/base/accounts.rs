@@ -25,7 +25,6 @@ enum Found {
     Unknown,
     /// It is deleted, or is not a regular file.
     Absent,
-    /// Its content.
     Content(String),
 }
 

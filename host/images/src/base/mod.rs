@@ -34,7 +34,6 @@ pub struct Base {
 pub struct Parts {
     /// `sha256:<hex>` of its manifest.
     pub digest: String,
-    /// Its configuration.
     pub config: Vec<u8>,
     /// The lowest first.
     pub layers: Vec<Part>,
@@ -46,7 +45,6 @@ pub struct Part {
     pub media_type: String,
     /// `sha256:<hex>` of its bytes; `None` in archives of `docker save`, which do not name it.
     pub digest: Option<String>,
-    /// Its bytes.
     pub content: Section,
 }
 

@@ -44,9 +44,7 @@ pub struct Question {
 pub struct Blame {
     /// `StatefulSet/nats-broker-v1`
     pub object: String,
-    /// The field.
     pub field: Pointer,
-    /// Its value.
     pub value: Tree,
     /// The step that wrote it last, and those before it, as far as they can be followed.
     pub steps: Vec<Step>,
@@ -70,7 +68,6 @@ pub struct Step {
 pub struct Input {
     /// What it is a part of: `the manifest`. A whole sentence part, if it has no pointer.
     pub of: String,
-    /// The part.
     pub pointer: Option<Pointer>,
     /// Where it is, if it is in a document.
     pub place: Option<Place>,

@@ -40,14 +40,12 @@ pub struct GroupCall {
     pub pointer: String,
     pub jobs: Vec<JobFiles>,
     pub resolved_secret: String,
-    /// The reply.
     pub objects: Vec<Tree>,
 }
 
 // === impl GroupCall ===
 
 impl GroupCall {
-    /// The request.
     pub fn request<'c>(&'c self, inputs: &Inputs<'c>) -> GroupRequest<'c> {
         GroupRequest {
             deployment: inputs.deployment,

@@ -133,7 +133,6 @@ impl Bundle {
         &self.objects
     }
 
-    /// The objects.
     pub fn into_objects(self) -> Vec<Tree> {
         self.objects
     }

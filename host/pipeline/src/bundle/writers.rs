@@ -12,7 +12,6 @@ use std::collections::HashMap;
 /// A plugin that edits a bundle.
 #[derive(Clone, Copy, Debug)]
 pub struct Writer<'a> {
-    /// The plugin.
     pub author: &'a Author,
     /// Its place among the others was set explicitly.
     pub is_ordered: bool,

@@ -8,7 +8,6 @@ use crate::release::Job;
 pub struct JobErrors<'a> {
     /// Instance group.
     pub group: &'a str,
-    /// Job.
     pub job: &'a Job,
     /// Result of [`super::filling::fill`].
     pub errors: Vec<&'a Diagnostic>,

@@ -12,7 +12,6 @@ use std::borrow::Borrow;
 /// A manifest and the documents that change it.
 #[derive(Clone, Copy, Debug)]
 pub struct Documents<'a, D> {
-    /// The manifest.
     pub manifest: &'a Document,
     /// Its ops files, in order. A file may be in the list twice.
     pub ops: &'a [D],

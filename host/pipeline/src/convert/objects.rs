@@ -29,7 +29,6 @@ pub struct Converted {
     pub author: Author,
     /// The instance group; none: the deployment itself.
     pub group: Option<String>,
-    /// The objects.
     pub objects: Vec<Tree>,
 }
 

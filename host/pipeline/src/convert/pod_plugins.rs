@@ -16,9 +16,7 @@ const SCRATCH: &str = "/var/vcap/all-releases";
 /// A plugin for pods.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodPlugin {
-    /// Its stage.
     pub stage: Stage,
-    /// Its name.
     pub name: String,
     /// Its number among the plugins of its stage, from 0: a rule may have wrappers.
     pub nth: usize,

@@ -12,7 +12,6 @@ use crate::yaml;
 /// The manifest that the groups come from, as far as the caller knows it.
 #[derive(Clone, Copy, Debug)]
 pub enum Origin<'a> {
-    /// The manifest.
     Manifest(Named<'a>),
     /// Only its name. Diagnostics then name the group instead of its index, see [`pre_render_ops::in_manifest`].
     Name(&'a str),

@@ -11,7 +11,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A finished conversion, with objects of the operator.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Side<'t> {
-    /// Its objects.
     pub objects: &'t [Tree],
     /// What the instances of each group render, in the order of the manifest.
     pub groups: &'t [GroupFiles],

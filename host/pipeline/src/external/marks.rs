@@ -10,9 +10,7 @@ use boson_manifest::names::label;
 /// Name and type of a link.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Identity {
-    /// Name.
     pub name: String,
-    /// Type.
     pub kind: String,
 }
 

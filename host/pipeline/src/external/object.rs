@@ -25,12 +25,10 @@ impl fmt::Display for Object<'_> {
 }
 
 impl<'a> Object<'a> {
-    /// Its kind.
     pub fn kind(&self) -> &'a str {
         self.tree.str("kind").unwrap_or("object")
     }
 
-    /// Its name.
     pub fn name(&self) -> &'a str {
         name(self.tree)
     }
@@ -40,12 +38,10 @@ impl<'a> Object<'a> {
         namespace(self.tree)
     }
 
-    /// An annotation.
     pub fn annotation(&self, key: &str) -> Option<&'a str> {
         self.metadata("annotations", key)
     }
 
-    /// A label.
     pub fn label(&self, key: &str) -> Option<&'a str> {
         self.metadata("labels", key)
     }

@@ -3,7 +3,6 @@
 use crate::stage::{External, ExternalLink, OtherDeployment};
 use boson_document::Tree;
 
-/// The document.
 pub fn write(external: &External) -> Tree {
     let link = |link: &ExternalLink| {
         Tree::object()

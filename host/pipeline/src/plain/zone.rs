@@ -109,7 +109,6 @@ fn member(tree: &Tree, key: &str) -> Tree {
 /// When a variable is set.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rule {
-    /// Always.
     Always,
     /// Only if the container has no variable of this name.
     WhereFree,

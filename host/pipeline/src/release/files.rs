@@ -29,7 +29,6 @@ pub enum Entry {
 /// A file that was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct File {
-    /// Content.
     pub bytes: Vec<u8>,
     /// Has an execute bit.
     pub executable: bool,

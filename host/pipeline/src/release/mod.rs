@@ -31,7 +31,6 @@ use crate::report::Sources;
 use crate::yaml::Document;
 use boson_document::Tree;
 
-/// A release.
 #[derive(Clone, Debug)]
 pub struct Release {
     /// Name, as manifests refer to it.
@@ -49,7 +48,6 @@ pub struct Release {
 /// A job of a release.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// Name.
     pub name: String,
     /// The `spec` (or `job.MF`) file, with positions.
     pub spec: Document,
@@ -70,7 +68,6 @@ pub struct TemplateFile {
     pub source: String,
     /// Relative to `/var/vcap/jobs/<job>`; without `.` and `..`.
     pub destination: String,
-    /// ERB.
     pub text: String,
     /// Name of the file, for diagnostics.
     pub document_name: String,

@@ -11,7 +11,6 @@ const BEFORE: usize = 40;
 /// A line to show.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Excerpt {
-    /// The line.
     pub(super) shown: String,
     /// Columns before the underline.
     pub(super) before: usize,

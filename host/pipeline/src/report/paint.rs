@@ -26,7 +26,6 @@ impl Paint {
         self.with(self.severity, text)
     }
 
-    /// The message.
     pub(super) fn strong(self, text: &str) -> String {
         self.with("1", text)
     }

@@ -17,7 +17,6 @@ pub struct Settings {
     pub stage: Stage,
     /// Only for the plugin of this name.
     pub plugin: Option<String>,
-    /// The file.
     pub document: Document,
 }
 

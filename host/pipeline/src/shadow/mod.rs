@@ -24,9 +24,7 @@ pub type SharedStages = Arc<dyn Stages + Send + Sync>;
 
 /// A plugin that runs beside those in use.
 pub struct Shadow {
-    /// Its stage.
     pub stage: Stage,
-    /// Its name.
     pub name: String,
     /// sha256 of its component.
     pub digest: String,

@@ -20,7 +20,6 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 /// A document with its values.
 #[derive(Clone, Debug)]
 pub struct Interpolation {
-    /// The result.
     pub document: Tree,
     /// The variables that the document defines with a type, in its order; variables without a type get their values
     /// from elsewhere. Options have their values, except for missing ones.

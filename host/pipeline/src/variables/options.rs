@@ -5,7 +5,6 @@ use crate::stage::VariableRules;
 /// How to handle variables without a value, or values that nothing uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Check {
-    /// Nothing.
     Ignore,
     /// One error about all of them, as with `bosh interpolate --var-errs`.
     Together,

@@ -51,7 +51,6 @@ impl Store {
         self.values.get(name)
     }
 
-    /// The names.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.values.keys().map(String::as_str)
     }

@@ -9,7 +9,6 @@ use boson_document::Tree;
 /// When a value is replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UpdateMode {
-    /// Never.
     NoOverwrite,
     /// Every time.
     Overwrite,
@@ -61,7 +60,6 @@ impl UpdateMode {
 pub struct Wanted<'a> {
     /// Of the variable.
     pub name: &'a str,
-    /// Type.
     pub kind: &'a str,
     /// Placeholders replaced, addresses of links added.
     pub options: &'a Tree,

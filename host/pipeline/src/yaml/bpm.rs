@@ -11,7 +11,6 @@ enum Shape {
     Text,
     /// A boolean, a number, or anything.
     Value,
-    /// A list.
     List(&'static Shape),
     /// A map or a struct, with the members that are no strings.
     Members(&'static [(&'static str, Shape)]),

@@ -64,7 +64,6 @@ pub struct Document {
     pub name: String,
     /// The text, without byte order mark.
     pub text: Arc<str>,
-    /// Content.
     pub tree: Tree,
     /// Places of the content.
     pub marks: Mark,

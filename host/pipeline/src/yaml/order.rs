@@ -6,7 +6,6 @@ use std::cmp::Ordering;
 
 /// A mapping's key.
 pub(super) enum Key<'t> {
-    /// A string.
     Text(&'t str),
     /// Anything else.
     Other(Tree),

@@ -6,9 +6,7 @@ use std::borrow::Cow;
 /// Meaning of a scalar.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Scalar {
-    /// Null.
     Null,
-    /// Boolean.
     Bool(bool),
     /// An integer of 64 bits, in decimal.
     Int(String),

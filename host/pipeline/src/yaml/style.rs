@@ -15,7 +15,6 @@ pub(super) enum Readers {
 /// A way to write a scalar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
-    /// Plain.
     Plain,
     /// In single quotes.
     Single,

@@ -28,7 +28,6 @@ const RAMFS: FsWord = 0x8584_58f6;
 /// Bits of a mode that let others write.
 const OTHERS_WRITE: u32 = 0o022;
 
-/// The directory.
 pub(super) struct Store {
     directory: OwnedFd,
     bound: u64,

@@ -50,7 +50,6 @@ pub fn instances(layout: &Layout<'_>, lifecycle: Lifecycle, place: &Place, repor
 
 const CLASS_HELP: &str = "'persistent_disk' is the size in MiB, 'persistent_disk_type' the name of a StorageClass; without it, the cluster's default is used.";
 
-/// Its disks.
 pub fn disks(tree: &Tree, name: &str, cloud: &Cloud, place: &Place, report: &mut Report) -> Disks {
     let ephemeral = resource(tree, "ephemeral_disk_size", place, report).or(cloud.ephemeral);
     if cloud.given && tree.get("persistent_disk_type").is_some() {

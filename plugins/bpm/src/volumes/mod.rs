@@ -204,7 +204,6 @@ pub fn persistent_name(group: &Group) -> String {
     container(&[&group.name, "pvc"])
 }
 
-/// A mount.
 pub fn mount(volume: &str, path: &str, sub_path: Option<&str>, read_only: bool) -> Tree {
     let mut mount = object! { "name" => volume, "mountPath" => path };
     if let Some(sub_path) = sub_path.filter(|path| !path.is_empty()) {

@@ -7,7 +7,6 @@ use boson_manifest::labels;
 
 /// Where it is mounted.
 pub const DIRECTORY: &str = "/etc/podinfo";
-/// Its name.
 pub const VOLUME: &str = "podinfo";
 /// Its file with the annotation that the operator writes when the whole deployment is ready.
 pub const FILE: &str = "post-deploy";

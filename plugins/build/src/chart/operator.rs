@@ -28,7 +28,6 @@ const NAMESPACES: &str = "        {{- if eq .Values.scope \"listed\" }}
         {{- end }}
 ";
 
-/// The Deployment.
 pub(super) fn template(text: &str, deploy: &Deploy) -> Result<String> {
     ensure!(!text.contains("{{"), "the manifest is a template itself");
     let image = &deploy.image.name;

@@ -18,7 +18,6 @@ pub(super) enum Entry {
     Program(PathBuf),
     /// A file with this text.
     Text(&'static str),
-    /// A directory.
     Directory,
     /// A directory that everybody may write to.
     Scratch,

@@ -15,14 +15,11 @@ const MOST_ALIASES: usize = 5_000;
 /// Most instances that an alias with `placeholder_type: uuid` is made for.
 const MOST_PLACEHOLDERS: u64 = 1_000;
 
-/// The input.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// The manifest.
     pub manifest: &'a Tree,
     /// Name of the deployment.
     pub deployment: &'a str,
-    /// Its namespace.
     pub namespace: &'a str,
     /// Domain of the cluster.
     pub cluster_domain: &'a str,
@@ -30,10 +27,8 @@ pub struct Request<'a> {
     pub spread: Spread,
 }
 
-/// The result.
 #[derive(Clone, Debug, Default)]
 pub struct Collected {
-    /// The names.
     pub zone: Zone,
     /// The manifest uses BOSH DNS: a job of its releases, aliases of links, or a feature.
     pub wanted: bool,
@@ -52,7 +47,6 @@ struct Reader<'r> {
     zone: Zone,
     wanted: bool,
     codes: &'static Codes,
-    /// The manifest.
     place: &'r document::Place,
     report: &'r mut Report,
 }

@@ -68,7 +68,6 @@ pub struct Zone {
 pub struct Place {
     /// Name of the deployment.
     pub deployment: String,
-    /// Namespace.
     pub namespace: String,
     /// Domain of the cluster.
     pub cluster_domain: String,

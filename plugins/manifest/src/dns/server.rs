@@ -20,7 +20,6 @@ pub struct Server {
 /// How a domain is answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Handler {
-    /// The domain.
     pub domain: String,
     /// Its servers, `ip[:port]`; none: denied.
     pub recursors: Vec<String>,

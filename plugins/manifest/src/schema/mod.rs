@@ -32,7 +32,6 @@ pub enum Fate {
 pub struct Key {
     /// Path below the table's root.
     pub path: &'static str,
-    /// Type.
     pub kind: Type,
     /// BOSH, or our use of it, requires it.
     pub required: bool,

@@ -1,6 +1,5 @@
 //! Words of a monit file: separated by blanks and `=`, quoted or not; `#` begins a comment.
 
-/// A word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
     /// Without quotes.

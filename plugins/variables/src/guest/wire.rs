@@ -35,7 +35,6 @@ pub fn reference(reference: crate::Reference) -> shapes::Reference {
     }
 }
 
-/// The values.
 pub fn members(values: Tree, name: &str) -> WireResult<Map> {
     let wrong = || Diagnostic::error(codes::MALFORMED_DOCUMENT, "the values are no object").at(Pointer::root());
     if let Tree::Object(map) = values {
@@ -45,7 +44,6 @@ pub fn members(values: Tree, name: &str) -> WireResult<Map> {
     }
 }
 
-/// A document.
 pub fn parse(text: &str, name: &str) -> WireResult<Tree> {
     let malformed =
         |error: json::Error| Diagnostic::error(codes::MALFORMED_DOCUMENT, error.to_string()).at(Pointer::root());

@@ -58,7 +58,6 @@ impl Groups {
         self
     }
 
-    /// Their directories.
     pub(in crate::cluster) fn paths(&self) -> impl Iterator<Item = &Path> {
         self.all.iter().map(|group| group.path.as_path())
     }

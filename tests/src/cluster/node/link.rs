@@ -53,7 +53,6 @@ impl Link {
         Ipv4Addr::new(10, 231, self.number, 1)
     }
 
-    /// The node.
     pub(super) fn node(self) -> Ipv4Addr {
         Ipv4Addr::new(10, 231, self.number, 2)
     }

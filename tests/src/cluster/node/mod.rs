@@ -162,7 +162,6 @@ impl Node {
         self.daemons.iter_mut().chain([&mut self.first])
     }
 
-    /// Its daemons.
     pub(super) fn daemons(&self) -> impl Iterator<Item = &Process> {
         self.daemons.iter()
     }

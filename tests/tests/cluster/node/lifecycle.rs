@@ -7,7 +7,6 @@ use std::path::PathBuf;
 /// The claims of its deployment, without the pod's number.
 pub const CLAIMS: &str = "server-pvc-lifecycle-server-v1";
 
-/// Its directory.
 pub fn release() -> PathBuf {
     root().join("tests/fixtures/releases/lifecycle")
 }

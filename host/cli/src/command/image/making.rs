@@ -37,7 +37,6 @@ pub struct Made {
 
 /// The tarball of a release.
 enum Tarball {
-    /// The user's.
     Given(PathBuf),
     /// A download, which is deleted when its image is built.
     Downloaded(Download),

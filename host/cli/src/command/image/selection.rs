@@ -32,7 +32,6 @@ pub struct Selected {
 
 /// Source of a release.
 pub enum From {
-    /// A file.
     Path(PathBuf),
     /// An address, and digests where the manifest has some.
     Web(String, Option<String>),

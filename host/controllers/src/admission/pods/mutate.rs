@@ -19,7 +19,6 @@ const LISTS: [&str; 2] = ["initContainers", "containers"];
 /// Mode of the files: every user of the pod may read them.
 const MODE: i32 = 0o444;
 
-/// The changes.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Changed {
     /// Operations of a JSON patch.

@@ -45,7 +45,6 @@ pub fn variable(name: &str, meta: &ObjectMeta) -> Input {
     }
 }
 
-/// A document.
 pub fn document(kind: InputKind, source: &Source) -> Input {
     Input {
         kind,

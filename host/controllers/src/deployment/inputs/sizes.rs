@@ -16,7 +16,6 @@ const COPIES: u64 = 4;
 /// How many documents an error names.
 const NAMED: usize = 5;
 
-/// A document.
 #[derive(Clone, Copy, Debug)]
 pub struct Size<'a> {
     pub name: &'a str,

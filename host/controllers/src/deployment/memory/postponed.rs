@@ -4,7 +4,6 @@ use super::Key;
 use parking_lot::Mutex;
 use std::collections::HashSet;
 
-/// The deployments.
 #[derive(Debug, Default)]
 pub struct Postponed {
     later: Mutex<HashSet<Key>>,

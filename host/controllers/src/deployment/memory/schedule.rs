@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 
 /// After a conversion, further changes wait until they pause.
 const CALM: Duration = Duration::from_secs(3);
-/// A pause.
 const PAUSE: Duration = Duration::from_millis(700);
 /// The longest delay, for changes that never pause.
 const LONGEST: Duration = Duration::from_secs(10);
@@ -51,7 +50,6 @@ struct Last {
 pub enum Due {
     /// Nothing has changed since a successful conversion.
     Nothing,
-    /// Convert.
     Now,
     /// Requeue after this time: changes are still arriving.
     In(Duration),

@@ -119,7 +119,6 @@ pub struct Applying {
     pub change: Option<Notice>,
 }
 
-/// Decides.
 pub fn plan(desired: &Desired, live: &Live, settings: &Settings<'_>) -> Plan {
     let mut wanted = desired.objects.clone();
     if settings.is_paused {

@@ -16,7 +16,6 @@ pub const PODS: &str = "/spec/template/spec/template/spec";
 /// The volume of the resolved document.
 pub const RESOLVED: &str = "ig-resolved";
 
-/// Its kind.
 pub fn kind(object: &Value) -> &str {
     object["kind"].as_str().unwrap_or_default()
 }
@@ -31,17 +30,14 @@ pub fn spec<T: DeserializeOwned>(object: &Value) -> Option<T> {
     T::deserialize(object.get("spec")?).ok()
 }
 
-/// Its name.
 pub fn name(object: &Value) -> Option<&str> {
     object["metadata"]["name"].as_str()
 }
 
-/// A label.
 pub fn label<'o>(object: &'o Value, key: &str) -> Option<&'o str> {
     object["metadata"]["labels"][key].as_str()
 }
 
-/// An annotation.
 pub fn annotation<'o>(object: &'o Value, key: &str) -> Option<&'o str> {
     object["metadata"]["annotations"][key].as_str()
 }

@@ -23,7 +23,6 @@ pub struct Revisions {
     document: String,
     /// The digests of the instances.
     digests: ByInstance,
-    /// Their revisions.
     revisions: ByInstance,
 }
 

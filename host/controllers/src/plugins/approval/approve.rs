@@ -17,7 +17,6 @@ const MANAGER: FieldManager = FieldManager("host-plugin-approve");
 /// What was approved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approval {
-    /// The version.
     pub version: ApprovedVersion,
     /// The digest of everything that is approved about it.
     pub digest: String,

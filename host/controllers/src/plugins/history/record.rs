@@ -18,7 +18,6 @@ const NAME: usize = 253;
 /// The versions of a plugin, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct History {
-    /// Versions.
     pub revisions: Vec<Revision>,
 }
 
@@ -27,7 +26,6 @@ pub struct History {
 pub struct Revision {
     /// Its number. A version that is activated again gets a new one.
     pub revision: u64,
-    /// Its state.
     pub state: RevisionState,
     /// Since when it has the state, or when it was rejected: RFC 3339.
     pub since: String,

@@ -42,7 +42,6 @@ pub struct Resolver<'a> {
     failed: HashSet<String>,
     /// Options of definitions, placeholders replaced, if they have all values.
     pub options: HashMap<&'a str, Tree>,
-    /// Warnings.
     pub warnings: Vec<Diagnostic>,
 }
 
