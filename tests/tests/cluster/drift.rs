@@ -5,7 +5,9 @@ use crate::idle::pods_are_ready;
 use crate::mutating::{INJECTED, MIRROR, Webhook};
 use boson_tests::PATIENCE;
 use boson_tests::cluster::shared;
+use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::api::events::v1::Event;
+use kube::ResourceExt;
 use kube::api::ListParams;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -59,6 +61,19 @@ async fn deployed(example: &Example) {
             set(example).await
         );
     }
+}
+
+/// Whether all pods were made from the template that `kubectl rollout restart` has changed.
+async fn is_restarted(example: &Example) -> bool {
+    pods_are_ready(example).await;
+    let pods = example.env.api::<Pod>().list(&ListParams::default()).await.unwrap();
+    let mut of_set = pods
+        .items
+        .iter()
+        .filter(|pod| pod.name_any().starts_with(SET))
+        .peekable();
+    let restarted = |pod: &Pod| pod.annotations().contains_key("kubectl.kubernetes.io/restartedAt");
+    of_set.peek().is_some() && of_set.all(restarted)
 }
 
 /// Waits until the StatefulSet meets the condition.
@@ -133,6 +148,12 @@ async fn changes_by_hand_are_reverted() {
     comes(&example, "the number of pods", |set| set["spec"]["replicas"] != 5).await;
     // Anyone may restart pods.
     kubectl(&example, &["rollout", "restart", &object]);
+    if timeout(PATIENCE, until(async || is_restarted(&example).await))
+        .await
+        .is_err()
+    {
+        panic!("pods are not restarted: {:#}", set(&example).await);
+    }
     deployed(&example).await;
     let restarted = set(&example).await;
     let annotations = &restarted["spec"]["template"]["metadata"]["annotations"];

@@ -19,6 +19,9 @@ pub(super) const TEMPLATE: &str = "quarks.cloudfoundry.org/template-digest";
 /// Label of a pod: the revision of its StatefulSet that it was made from.
 pub(super) const REVISION: &str = "controller-revision-hash";
 
+/// Annotation that `kubectl rollout restart` sets on a pod template.
+pub(super) const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
+
 /// Annotation: not all instances of this version were started yet.
 pub(super) const INCOMPLETE: &str = "quarks.cloudfoundry.org/incomplete";
 

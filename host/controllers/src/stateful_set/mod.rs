@@ -217,7 +217,7 @@ impl Context {
         if let Ok(first) = &mut plan
             && drift::settle(&self.cluster, MANAGER, &first.drifted, &mut seen.live.objects).await?
         {
-            seen.live = Live::of(std::mem::take(&mut seen.live.objects))?;
+            // The sets stay as they were read: pods are compared with the template that they are made from.
             let excess = std::mem::take(&mut first.excess);
             let again = self.plan(set, &mut seen, place, &owner).await?;
             plan = again.map(|plan| Plan { excess, ..plan });
@@ -436,8 +436,9 @@ impl Context {
         for object in &plan.apply {
             self.cluster.apply_any(MANAGER, object).await?;
         }
+        let mut is_set_back = false;
         for one in &plan.set_back {
-            self.set_back(one, place).await?;
+            is_set_back |= self.set_back(one, place).await?;
         }
         for pod in &plan.replace {
             tracing::info!(pod = pod.name_any(), "replaces a pod");
@@ -449,7 +450,7 @@ impl Context {
                 || !plan.resize.is_empty()
                 || !plan.renew.is_empty()
                 || !plan.replace.is_empty()
-                || !plan.set_back.is_empty()
+                || is_set_back
                 || !disks.raise.is_empty()
                 || removed,
             // Its pods are about to be replaced.
@@ -464,17 +465,27 @@ impl Context {
         })
     }
 
-    async fn set_back(&self, one: &SetBack, place: Identity<'_>) -> Result<(), Error> {
-        let revision = self.cluster.get(place.namespace, &one.revision).await?;
-        if let Some(object) = revision.and_then(|revision| one.object(&revision)) {
-            tracing::info!(
-                set = one.live.name_any(),
-                revision = one.revision,
-                "sets a template back"
-            );
-            self.cluster.apply_any(MANAGER, &object).await?;
+    /// Whether it was changed. Nothing else depends on it: what is refused is logged.
+    async fn set_back(&self, one: &SetBack, place: Identity<'_>) -> Result<bool, Error> {
+        let set_back = async {
+            let revision = self.cluster.get(place.namespace, &one.revision).await?;
+            let Some(object) = revision.and_then(|revision| one.object(&revision)) else {
+                return Ok(false);
+            };
+            self.cluster.apply_any(MANAGER, &object).await.map(|_| true)
+        };
+        let name = one.live.name_any();
+        match set_back.await {
+            Ok(is_set_back) => {
+                tracing::info!(set = name, revision = one.revision, is_set_back, "sets a template back");
+                Ok(is_set_back)
+            }
+            Err(error) if error.is_lasting() => {
+                tracing::warn!(%error, set = name, revision = one.revision, "cannot set a template back");
+                Ok(false)
+            }
+            Err(error) => Err(error),
         }
-        Ok(())
     }
 
     /// Enlarges claims; adds those that Kubernetes refuses to the mismatches.

@@ -16,7 +16,7 @@ use super::inspect::{
     is_ready,
 };
 use super::rollout::instances::{LiveZone, Wanted};
-use super::rollout::{self, Count, Decision, Hold, Instance, Rollout, State, Update};
+use super::rollout::{self, Count, Decision, Hold, Instance, Rollout, State, Update, Updated};
 use super::set_back::{SetBack, set_back_from};
 use super::superseded::{self, Generations, GivenBack, Pace, Resized, Returning, TakenOver};
 use super::versions::Versions;
@@ -209,7 +209,9 @@ pub(super) fn plan(
             return Ok(None);
         }
         let in_place = group.replace(&wanted, &outdated, is_rolled_out);
-        let is_held = |name: Option<&str>| in_place.held.iter().any(|held| Some(held.as_str()) == name);
+        let set_back_names = in_place.set_back.iter().filter_map(|one| one.wanted.name());
+        let held: Vec<&str> = in_place.held.iter().map(String::as_str).chain(set_back_names).collect();
+        let is_held = |name: Option<&str>| name.is_some_and(|name| held.contains(&name));
         plan.apply.retain(|one| !is_held(one.name()));
         renew.retain(|(old, _)| !is_held(old.metadata.name.as_deref()));
         (taken.rollout, replace, set_back) = (in_place.rollout, in_place.pods, in_place.set_back);
@@ -391,7 +393,10 @@ impl Group<'_> {
             }
             let pods = next.iter().filter_map(|one| zone.pod(one.ordinal, self.pods));
             in_place.pods.extend(pods.cloned());
-            if stays && decision.has_stopped() {
+            let is_served = |one: &&Instance<'_>| matches!(one.state, State::Updated(Updated { is_ready: true, .. }));
+            let served = instances.iter().filter(|one| is_of_zone(one) && is_served(one)).count();
+            // The template is the one that most of its pods are made from.
+            if stays && decision.has_stopped() && left.clone().count() >= served {
                 let pods = left.filter_map(|one| zone.pod(one.ordinal, self.pods));
                 let newest = pods.max_by_key(|pod| pod.metadata.creation_timestamp.clone());
                 let revision = newest.and_then(|pod| pod.labels().get(REVISION));

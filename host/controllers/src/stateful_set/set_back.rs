@@ -1,7 +1,7 @@
 //! A StatefulSet whose rollout has stopped gets the template back that its other pods were made from: one that is lost
 //! comes back as it was. The rollout goes on with the wanted template. Pure.
 
-use super::inspect::has_claims;
+use super::inspect::{RESTARTED_AT, has_claims};
 use boson_cluster::client::AnyObject;
 use boson_cluster::objects::{self, DIGEST};
 use k8s_openapi::api::apps::v1::{ControllerRevision, StatefulSet};
@@ -46,6 +46,8 @@ impl SetBack {
         let mut template = revision.data.as_ref()?.0.pointer("/spec/template")?.clone();
         // Kubernetes stores it as a patch.
         template.as_object_mut()?.shift_remove("$patch");
+        // The present one is of a user. With an earlier one, what was restarted would count as outdated.
+        template.set_annotation(RESTARTED_AT, None);
         let mut object = self.wanted.clone();
         *object.pointer_mut("/spec/template")? = template;
         object.set_annotation(SET_BACK_FROM, Some(newest));

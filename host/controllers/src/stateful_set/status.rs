@@ -104,7 +104,9 @@ fn status(set: &QuarksStatefulSet, done: &Result<Done, Trouble>, now: &Time) -> 
     }
     status.problems = done.as_ref().map(|done| done.problems.clone()).unwrap_or_default();
     if let Ok(done) = done {
-        let Versions { newest, digest, ready } = &done.versions;
+        let Versions {
+            newest, digest, ready, ..
+        } = &done.versions;
         status.version = Some((*newest).into());
         status.template_digest = Some(digest.clone());
         status.ready_version = ready.map(i64::from);
@@ -188,7 +190,7 @@ fn findings(done: &Result<Done, Trouble>, was_rolled_out: bool) -> Vec<Finding> 
 /// How far the newest change is rolled out. A pod that fails afterwards begins no other rollout.
 fn progressing(done: &Done, was_rolled_out: bool) -> Finding {
     let rollout = &done.rollout;
-    let is_done = done.ready || was_rolled_out && done.versions.ready == Some(done.versions.newest);
+    let is_done = done.ready || was_rolled_out && done.versions.ready == Some(done.versions.wanted);
     let (status, reason, message) = match (rollout.text(), rollout.failure()) {
         (Some(waits), Some(failure)) => (ConditionStatus::False, failure, waits),
         (Some(waits), None) if rollout.is_paused => (ConditionStatus::Unknown, PAUSED, waits),
@@ -321,6 +323,7 @@ mod tests {
             Ok(Done {
                 ready,
                 versions: Versions {
+                    wanted: newest,
                     newest,
                     ready: ready.then_some(newest).or(Some(1)),
                     ..Versions::default()
@@ -364,6 +367,13 @@ mod tests {
             reported(group(false, 1, 0)),
             (True, ROLLED_OUT.into(), Some(3)),
             "a pod fails"
+        );
+        let mut reverted = group(false, 1, 0).ok().unwrap();
+        reverted.versions.newest = 2;
+        assert_eq!(
+            reported(Ok(reverted)),
+            (True, ROLLED_OUT.into(), Some(3)),
+            "the change before was reverted"
         );
         assert_eq!(
             reported(group(false, 2, 0)),

@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 /// The versions in the status of a QuarksStatefulSet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Versions {
+    /// Number of the version that the spec requests: an earlier one after a reverted change.
+    pub wanted: u32,
     /// Number of the newest version.
     pub newest: u32,
     /// Digest of its template.
@@ -27,6 +29,7 @@ impl Versions {
         let status = set.status.as_ref()?;
         let number = |version: Option<i64>| version.and_then(|version| u32::try_from(version).ok());
         Some(Self {
+            wanted: number(status.version)?,
             newest: number(status.version)?,
             // Without one, no template is the recorded one.
             digest: status.template_digest.clone().unwrap_or_default(),
@@ -72,7 +75,12 @@ impl Versions {
     pub fn after(set: &QuarksStatefulSet, wanted: u32, digest: String, ready: Option<u32>) -> Self {
         let recorded = Self::recorded(set).filter(|recorded| recorded.newest > wanted);
         let (newest, digest) = recorded.map_or((wanted, digest), |recorded| (recorded.newest, recorded.digest));
-        Self { newest, digest, ready }
+        Self {
+            wanted,
+            newest,
+            digest,
+            ready,
+        }
     }
 
     /// The recorded version whose pods were all ready. If it does not exist any more, the newest one whose pods are all

@@ -1,3 +1,4 @@
+use super::super::inspect::RESTARTED_AT;
 use super::*;
 use boson_cluster::client::Fault;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -686,12 +687,16 @@ fn a_stopped_rollout_sets_the_template_of_its_zone_back_until_it_goes_on() {
         assert_eq!(set_back.revision, "old");
         let mut earlier = of(&first, &[]).apply[0].pointer("/spec/template").unwrap().clone();
         earlier["$patch"] = "replace".into();
+        earlier.set_annotation(RESTARTED_AT, Some("earlier"));
         let mut revision = json!({"metadata": {"name": "old"}, "revision": 1, "data": {"spec": {"template": earlier}}});
         let typed = |revision: &Value| serde_json::from_value(revision.clone()).unwrap();
         assert_eq!(set_back.object(&typed(&revision)), None, "of another StatefulSet");
         revision["metadata"]["ownerReferences"] = json!([{"apiVersion": "v1", "kind": "k", "name": "n", "uid": "s"}]);
         let mut object = set_back.object(&typed(&revision)).unwrap();
-        assert_eq!(object["spec"]["template"], of(&first, &[]).apply[0]["spec"]["template"]);
+        let containers = of(&first, &[]).apply[0]["spec"]["template"]["spec"].clone();
+        assert_eq!(object["spec"]["template"]["spec"], containers);
+        let annotations = &object["spec"]["template"]["metadata"]["annotations"];
+        assert!(annotations.get(RESTARTED_AT).is_none(), "the user's stays: {object:#}");
         for member in ["metadata/uid", "status"] {
             let value = there[0].pointer(&format!("/{member}")).unwrap().clone();
             let parent = object
@@ -705,6 +710,14 @@ fn a_stopped_rollout_sets_the_template_of_its_zone_back_until_it_goes_on() {
         let plan = plan_at(&broken, &seen(&there, &pods), later);
         assert!(plan.apply.is_empty() && plan.set_back.is_empty() && plan.replace.is_empty());
         assert_eq!((plan.rollout.failure(), plan.rollout.left), (Some("CanaryFailed"), 5));
+        let canary = pods
+            .iter()
+            .filter(|pod| !pod.name_any().starts_with("d-g-z0-v1-") || pod.name_any().ends_with("-0"));
+        let lost = plan_at(&broken, &seen(&there, &canary.cloned().collect::<Vec<_>>()), later);
+        assert!(
+            lost.apply.is_empty() && lost.set_back.is_empty(),
+            "all others are lost: {lost:?}"
+        );
         // With another manifest it goes on, and so it does when the canary becomes ready.
         let fixed = plan_at(&group("i:2"), &seen(&there, &pods), later);
         assert_eq!(
@@ -737,6 +750,11 @@ fn a_pause_sets_the_template_of_its_zone_back_once_what_has_begun_is_done() {
         .status = pods[1].status.clone();
     let plan = plan_at(&second, &seen(&there, &pods), Timestamp::from_second(60).unwrap());
     assert_eq!((plan.set_back.len(), plan.replace.len(), plan.rollout.left), (1, 0, 5));
+    // It stays the one that most pods are made from.
+    let next = pods.iter_mut().find(|pod| pod.name_any() == "d-g-z0-v1-1").unwrap();
+    next.labels_mut().insert(REVISION.into(), "new".into());
+    let plan = plan_at(&second, &seen(&there, &pods), Timestamp::from_second(60).unwrap());
+    assert_eq!((plan.set_back.len(), plan.replace.len(), plan.rollout.left), (0, 0, 4));
 }
 
 /// With the status of a change that is not complete, or of one that is.

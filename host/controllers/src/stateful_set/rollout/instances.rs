@@ -2,7 +2,7 @@
 
 use super::{Instance, State, Updated};
 use crate::pod_problems::is_ready;
-use crate::stateful_set::inspect::{REVISION, has_claims, is_going, is_observed, ordinals, revisions};
+use crate::stateful_set::inspect::{RESTARTED_AT, REVISION, has_claims, is_going, is_observed, ordinals, revisions};
 use crate::stateful_set::set_back::set_back_from;
 use boson_manifest::labels;
 use k8s_openapi::api::apps::v1::StatefulSet;
@@ -10,9 +10,6 @@ use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
-
-/// Annotation that `kubectl rollout restart` sets on a pod template.
-const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
 
 /// A zone of the wanted version.
 pub(in crate::stateful_set) struct LiveZone<'a> {
@@ -48,7 +45,7 @@ impl<'a> LiveZone<'a> {
         let revision = |live: &StatefulSet| live.status.as_ref()?.update_revision.clone();
         let observed = || live.filter(|live| is_observed(live)).and_then(revision);
         let before = live.and_then(set_back_from).cloned();
-        let is_current = !is_outdated || before.is_some();
+        let is_set_back = before.is_some();
         let newest = before.or_else(observed);
         // Others are created with the new template, or deleted.
         let count = live.map_or(self.replicas, |live| self.replicas.min(ordinals(live).end));
@@ -69,12 +66,14 @@ impl<'a> LiveZone<'a> {
                 // one.
                 _ if newest.is_none() && !is_outdated => State::Missing,
                 Some(pod) if is_wanted(&pod.metadata, ordinal) => {
-                    State::Updated(updated(pod, is_newest(pod) && is_current))
+                    State::Updated(updated(pod, is_newest(pod) && (!is_outdated || is_set_back)))
                 }
                 Some(pod) if self.wanted.is_none() && !is_outdated && is_newest(pod) => {
                     State::Updated(updated(pod, true))
                 }
-                None if !is_outdated || template.is_some_and(|template| is_wanted(template, ordinal)) => State::Missing,
+                // It is about to be created from the present template.
+                None if !is_outdated && !is_set_back => State::Missing,
+                None if template.is_some_and(|template| is_wanted(template, ordinal)) => State::Missing,
                 _ => outdated,
             }
         };
@@ -180,7 +179,10 @@ fn updated(pod: &Pod, is_recent: bool) -> Updated {
             .as_ref()
             .map_or(Timestamp::UNIX_EPOCH, |time| time.0),
         started: starts.and_then(|starts| starts.into_iter().max()),
-        restarted: statuses().any(|status| status.restart_count > 0),
+        restarted: statuses().any(|status| {
+            let has_ended = status.state.as_ref().is_some_and(|state| state.terminated.is_some());
+            status.restart_count > 0 || has_ended
+        }),
         is_recent,
     }
 }

@@ -34,7 +34,7 @@ pub(super) struct Updated {
     pub created: Timestamp,
     /// When the last container started; none before that.
     pub started: Option<Timestamp>,
-    /// Whether a container has ended and was started again.
+    /// Whether a container has ended.
     pub restarted: bool,
     /// Whether it was created from the newest template, and not from an earlier one in which nothing differs for it.
     pub is_recent: bool,
