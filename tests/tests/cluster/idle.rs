@@ -179,7 +179,11 @@ async fn the_status_changes_back_from_deployed_on_a_change() {
 
 /// Marks all existing pods as ready, as a kubelet would.
 pub async fn pods_are_ready(example: &Example) {
-    let pods: Api<Pod> = example.env.api();
+    mark_ready(&example.env.api()).await;
+}
+
+/// Marks these pods as ready.
+pub async fn mark_ready(pods: &Api<Pod>) {
     for pod in pods.list(&ListParams::default()).await.unwrap() {
         let conditions = json!([{"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}]);
         let status: Value = json!({"status": {"phase": "Running", "conditions": conditions}});

@@ -1,6 +1,7 @@
 //! One `host operator` process for the tenants of a test: namespaces with deployments in them. Also a registry with the
 //! releases of the example and a small one.
 
+use crate::idle::mark_ready;
 use crate::shared_cluster::SharedCluster;
 use boson_cluster::client::resource;
 use boson_tests::PATIENCE;
@@ -227,16 +228,7 @@ impl Tenant {
 
     /// Marks the pods of all StatefulSets as ready, as kubelets would. No pod runs here.
     pub async fn pods_are_ready(&self) {
-        let conditions = json!([{"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}]);
-        let status = json!({"status": {"phase": "Running", "conditions": conditions}});
-        for pod in self.list("v1", "Pod").await {
-            let name = pod["metadata"]["name"].as_str().unwrap();
-            // A pod that is terminating may be deleted by now.
-            let _ = self
-                .api("v1", "Pod")
-                .patch_status(name, &PatchParams::default(), &Patch::Merge(&status))
-                .await;
-        }
+        mark_ready(&Api::namespaced(self.client.clone(), &self.namespace)).await;
     }
 
     /// Events about anything in the namespace: reason and note.
