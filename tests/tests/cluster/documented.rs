@@ -3,8 +3,9 @@
 
 use crate::operator_process::{OperatorProcess, Tenant, is};
 use crate::shared_cluster::documents;
-use boson_tests::PATIENCE;
-use boson_tests::{host, root};
+use boson_tests::{PATIENCE, host, root};
+use futures::StreamExt;
+use kube::api::{ListParams, WatchEvent, WatchParams};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fs;
@@ -40,7 +41,9 @@ async fn every_name_and_every_state_is_as_documented() {
     let operator = OperatorProcess::set("documented", false, &[]).await;
     let tenant = operator.tenant("nats");
     // Every state of the status, over time.
-    let states_over_time = tokio::spawn(states(tenant.clone()));
+    let before = tenant.api(OURS, "BOSHDeployment").list(&ListParams::default()).await;
+    let version = before.unwrap().metadata.resource_version.unwrap();
+    let states_over_time = tokio::spawn(states(tenant.clone(), version));
     prepare(&tenant).await;
     tenant.deployment(NAME, &["scale"]).await;
     let resolving = state(&tenant, "Resolving Manifest").await;
@@ -96,14 +99,12 @@ async fn every_name_and_every_state_is_as_documented() {
     );
 }
 
-/// The states of the deployment until it was deployed and changed, in order.
-async fn states(tenant: Tenant) -> Vec<String> {
-    use futures::StreamExt;
-    use kube::api::{WatchEvent, WatchParams};
+/// The states of the deployment after this version of the list until it was deployed and changed, in order.
+async fn states(tenant: Tenant, version: String) -> Vec<String> {
     let mut states_over_time: Vec<String> = Vec::new();
     let events = tenant
         .api(OURS, "BOSHDeployment")
-        .watch(&WatchParams::default(), "0")
+        .watch(&WatchParams::default(), &version)
         .await;
     let mut events = events.unwrap().boxed();
     while let Some(event) = events.next().await {

@@ -140,15 +140,20 @@ pub(super) fn ordinals(set: &StatefulSet) -> Range<usize> {
     first..first + usize::try_from(replicas(set)).unwrap_or(0)
 }
 
+/// The ordinal of one of its pods.
+pub(super) fn ordinal(set: &StatefulSet, pod: &Pod) -> Option<usize> {
+    let name = pod.metadata.name.as_ref()?.strip_prefix(set.metadata.name.as_ref()?)?;
+    name.strip_prefix('-')?.parse().ok()
+}
+
 /// Ordinals of its pods that are ready, without pods that it is about to delete.
-pub(super) fn ready_ordinals<'p>(set: &StatefulSet, pods: &'p [Pod]) -> impl Iterator<Item = usize> + use<'p> {
-    let (prefix, wanted) = (format!("{}-", set.name_any()), ordinals(set));
+pub(super) fn ready_ordinals(set: &StatefulSet, pods: &[Pod]) -> impl Iterator<Item = usize> {
+    let wanted = ordinals(set);
     let ready = pods
         .iter()
         .filter(|pod| pod.metadata.deletion_timestamp.is_none() && pod_problems::is_ready(pod));
-    let ordinal = move |pod: &Pod| pod.metadata.name.as_ref()?.strip_prefix(&prefix)?.parse().ok();
     ready
-        .filter_map(ordinal)
+        .filter_map(|pod| ordinal(set, pod))
         .filter(move |ordinal| wanted.contains(ordinal))
 }
 

@@ -31,7 +31,7 @@ use kube::ResourceExt;
 use kube::api::ObjectMeta;
 use kube::runtime::controller::Action;
 use labelled::Labelled;
-use plan::{Plan, Seen};
+use plan::{Plan, Seen, Unplanned};
 use rollout::Rollout;
 use serde_json::{Value, json};
 use set_back::SetBack;
@@ -260,14 +260,14 @@ impl Context {
     ) -> Result<Result<Plan, Failure>, Error> {
         loop {
             match plan::plan(set, seen, owner, Timestamp::now()) {
-                Ok(Some(plan)) => return Ok(Ok(plan)),
-                Ok(None) => {
+                Ok(plan) => return Ok(Ok(plan)),
+                Err(Unplanned::Failed(failure)) => return Ok(Err(failure)),
+                Err(Unplanned::NeedsPods) => {
                     let names: Vec<&str> = names(&seen.live.sets).collect();
                     let selector = format!("{} in ({})", labels::STATEFUL_SET_NAME, names.join(","));
                     seen.pods = Some(self.cluster.list(place.namespace, &selector).await?);
                     seen.before = self.before(set, place.namespace).await?;
                 }
-                Err(failure) => return Ok(Err(failure)),
             }
         }
     }

@@ -18,7 +18,7 @@ use super::inspect::{
 use super::rollout::instances::{LiveZone, Wanted};
 use super::rollout::{self, Count, Decision, Hold, Instance, Rollout, State, Update, Updated};
 use super::set_back::{SetBack, set_back_from};
-use super::superseded::{self, Generations, GivenBack, Pace, Resized, Returning, TakenOver};
+use super::superseded::{self, Generations, GivenBack, Pace, Resized, Returning, Superseded, TakenOver};
 use super::versions::Versions;
 use super::{Failure, INVALID, Trouble, disks};
 use boson_api::QuarksStatefulSet;
@@ -92,7 +92,10 @@ struct Group<'a> {
     set: &'a QuarksStatefulSet,
     digest: &'a Digest,
     seen: &'a Seen,
-    pods: &'a [Pod],
+    /// The wanted one.
+    version: u32,
+    /// The last version that was ready.
+    last: Option<u32>,
     now: Timestamp,
 }
 
@@ -100,9 +103,10 @@ struct Group<'a> {
 #[derive(Default)]
 struct HandedOver {
     rollout: Rollout,
-    zones: Vec<TakenOver>,
     /// Pods of an earlier template that are not ready, to delete.
     pods: Vec<Pod>,
+    /// None: nothing is taken over.
+    superseded: Option<Superseded>,
 }
 
 /// What is replaced in place.
@@ -116,24 +120,31 @@ struct InPlace {
     set_back: Vec<SetBack>,
 }
 
-/// `owner`: the reference to the QuarksStatefulSet. None: the decision needs the pods.
+/// Why there is no plan.
+pub(super) enum Unplanned {
+    /// The decision needs the pods.
+    NeedsPods,
+    Failed(Failure),
+}
+
+impl<E: Into<Failure>> From<E> for Unplanned {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+/// `owner`: the reference to the QuarksStatefulSet.
 ///
 /// # Errors
-/// The template is missing or has ordinals, or the zones are invalid.
+/// The pods are needed, the template is missing or has ordinals, or the zones are invalid.
 pub(super) fn plan(
     set: &QuarksStatefulSet,
     seen: &Seen,
     owner: &OwnerReference,
     now: Timestamp,
-) -> Result<Option<Plan>, Failure> {
+) -> Result<Plan, Unplanned> {
+    refuse_ordinals(set)?;
     let live = &seen.live;
-    let inner = set.spec.template.get("spec");
-    let ordinals = inner.and_then(|inner| inner.get("ordinals"));
-    if ordinals.is_some_and(|ordinals| !ordinals.is_null()) {
-        let message = "spec.template.spec.ordinals cannot be set: instances have numbers from 0, and versions hand them \
-                       over by this member";
-        return Err(Failure::Trouble(Trouble(INVALID, message.into())));
-    }
     let (tree, digest) = (tree(set)?, Digest::of(&set.spec));
     let claimed = live
         .sets
@@ -147,50 +158,47 @@ pub(super) fn plan(
         .map(|made| finish(made, set, &digest, (&live.sets, owner)));
     let mut wanted = wanted.collect::<Result<Vec<Value>, Error>>()?;
     let all: usize = wanted.iter().map(replicas).sum();
-    // Without limits all instances start at once.
-    let is_limited = |one: &Value| {
-        one.annotation(labels::CANARIES)
-            .or(one.annotation(labels::MAX_IN_FLIGHT))
-            .is_some()
-    };
-    let has_limits = wanted.iter().any(is_limited);
     let last = Versions::last_ready(set, &live.sets);
-    let takes_over = (has_limits || set.spec.paused) && last.is_some_and(|last| last != version);
     let group = Group {
         set,
         digest: &digest,
         seen,
-        pods: seen.pods.as_deref().unwrap_or_default(),
+        version,
+        last,
         now,
     };
-    let is_rolled_out = set.status.as_ref().is_some_and(|status| status.rollout().is_none());
-    let mut taken = HandedOver::default();
+    let takes_over = (has_limits(&wanted) || set.spec.paused) && last.is_some_and(|last| last != version);
+    let mut handed_over = HandedOver::default();
     if takes_over {
-        if seen.pods.is_none() {
-            return Ok(None);
-        }
-        taken = group.hand_over(&mut wanted);
+        handed_over = group.hand_over(&mut wanted)?;
     }
+    let HandedOver {
+        mut rollout,
+        pods: mut replace,
+        mut superseded,
+    } = handed_over;
     let mut plan = objects::plan(wanted.clone(), &live.objects);
     let is_withheld = withhold(set, version, &mut plan, live);
     if is_withheld && !takes_over {
-        taken.rollout = Rollout::paused(all);
+        rollout = Rollout::paused(all);
     }
     let returning = returning(&wanted, &live.sets);
     let mut resize = Vec::new();
     if !returning.is_empty() {
-        if seen.pods.is_none() {
-            return Ok(None);
-        }
         // They are written when they have their ordinals back.
         let is_returning = |object: &Value| returning.iter().any(|one| is_named(one.set, object));
         plan.apply.retain(|one| !is_returning(one));
         plan.drifted.retain(|one| !is_returning(&one.wanted));
         plan.excess.retain(|one| !is_returning(&one.live));
-        let given_back = group.give_back(&wanted, &returning);
+        let others = match superseded.take() {
+            Some(others) => others,
+            None => group.superseded(&wanted, &[])?,
+        };
+        let given_back = group.give_back(&wanted, &returning, others.surplus)?;
+        superseded = Some(others);
         resize = given_back.resize;
         if !takes_over {
-            taken.rollout = given_back.rollout;
+            rollout = given_back.rollout;
         }
     }
     let new_objects: Vec<Value> = plan.apply.iter().filter(|one| !live.has(one)).cloned().collect();
@@ -200,44 +208,38 @@ pub(super) fn plan(
     let settled = plan.apply.is_empty() && renew.is_empty() && returning.is_empty() && !is_withheld;
     let is_steady = settled && current.iter().all(|one| is_ready(one) && !is_going(one));
     let outdated = outdated(&plan, &renew, &current, &live.sets);
-    let mut replace = std::mem::take(&mut taken.pods);
     let mut set_back = Vec::new();
+    let is_rolled_out = set.status.as_ref().is_some_and(|status| status.rollout().is_none());
     let is_replaced = !outdated.is_empty() || current.iter().any(|one| has_old_pods(one));
     let is_observed = is_replaced || !is_rolled_out && !is_withheld;
     if is_observed && !takes_over && returning.is_empty() {
-        if seen.pods.is_none() {
-            return Ok(None);
-        }
-        let in_place = group.replace(&wanted, &outdated, is_rolled_out);
+        let in_place = group.replace(&wanted, &outdated, is_rolled_out)?;
         let set_back_names = in_place.set_back.iter().filter_map(|one| one.wanted.name());
         let held: Vec<&str> = in_place.held.iter().map(String::as_str).chain(set_back_names).collect();
         let is_held = |name: Option<&str>| name.is_some_and(|name| held.contains(&name));
         plan.apply.retain(|one| !is_held(one.name()));
         renew.retain(|(old, _)| !is_held(old.metadata.name.as_deref()));
-        (taken.rollout, replace, set_back) = (in_place.rollout, in_place.pods, in_place.set_back);
+        (rollout, replace, set_back) = (in_place.rollout, in_place.pods, in_place.set_back);
     }
-    let ready = is_steady && !taken.rollout.is_underway();
-    let last = if ready { Some(version) } else { last };
+    let ready = is_steady && !rollout.is_underway();
     let mut delete = plan.delete;
     if !ready && !delete.is_empty() {
-        if seen.pods.is_none() {
-            return Ok(None);
-        }
-        let generations = Generations {
-            live: &live.sets,
-            pods: group.pods,
-            wanted: version,
-            last,
-            taken_over: &taken.zones,
+        let superseded = match superseded {
+            Some(superseded) => superseded,
+            None => group.superseded(&wanted, &[])?,
         };
-        let superseded = generations.superseded(delete);
-        delete = superseded.delete;
+        let is_superseded = |one: &Value| {
+            one.name()
+                .is_some_and(|name| superseded.delete.iter().any(|gone| gone == name))
+        };
+        delete.retain(is_superseded);
         // Those that lose instances first: pods need their quota.
         resize.splice(0..0, superseded.resize);
     }
-    Ok(Some(Plan {
+    let last = if ready { Some(version) } else { last };
+    Ok(Plan {
         wanted,
-        rollout: taken.rollout,
+        rollout,
         replicas: all,
         replace,
         set_back,
@@ -250,12 +252,16 @@ pub(super) fn plan(
         resize,
         ready,
         versions: Versions::after(set, version, digest.text().into(), last),
-    }))
+    })
 }
 
 // === impl Group ===
 
 impl Group<'_> {
+    fn pods(&self) -> Result<&[Pod], Unplanned> {
+        self.seen.pods.as_deref().ok_or(Unplanned::NeedsPods)
+    }
+
     /// Its zones, of the wanted StatefulSets.
     fn zones<'a>(&'a self, wanted: &'a [Value]) -> Vec<LiveZone<'a>> {
         let zone = |(index, object): (usize, &'a Value)| {
@@ -295,10 +301,23 @@ impl Group<'_> {
         rollout
     }
 
+    /// What happens to the other versions. `taken_over`: the zones of the wanted one, if it takes over.
+    fn superseded(&self, wanted: &[Value], taken_over: &[TakenOver]) -> Result<Superseded, Unplanned> {
+        let generations = Generations {
+            live: &self.seen.live.sets,
+            pods: self.pods()?,
+            wanted: self.version,
+            last: self.last,
+            taken_over,
+        };
+        Ok(generations.superseded(|set| wanted.iter().any(|object| is_named(set, object))))
+    }
+
     /// Starts the next instances of a new version, by the replicas of its StatefulSets.
-    fn hand_over(&self, wanted: &mut [Value]) -> HandedOver {
+    fn hand_over(&self, wanted: &mut [Value]) -> Result<HandedOver, Unplanned> {
+        let pods = self.pods()?;
         let zones = self.zones(wanted);
-        let of_zones = zones.iter().map(|zone| zone.handed_over(self.pods));
+        let of_zones = zones.iter().map(|zone| zone.handed_over(pods));
         let instances: Vec<Instance<'_>> = of_zones.flatten().collect();
         let mut decision = self.decide(wanted, &instances, Count::Percent(100));
         let done = |zone: &LiveZone<'_>| {
@@ -309,11 +328,21 @@ impl Group<'_> {
                 .unwrap_or(zone.replicas)
         };
         let done: Vec<usize> = zones.iter().map(done).collect();
-        let at_a_time = decision.at_a_time;
-        decision.limit(|at| {
+        let taken_over = zones.iter().zip(&done).map(|(zone, done)| TakenOver {
+            zone: zone.name.into(),
+            done: *done,
+            replicas: zone.replicas,
+        });
+        let superseded = self.superseded(wanted, &taken_over.collect::<Vec<_>>())?;
+        let free = |at: usize, at_a_time: usize| {
             let of_zone = |one: &Instance<'_>| Some(one.ordinal < done.get(one.zone_index)? + at_a_time);
             instances.get(at).and_then(of_zone).unwrap_or(false)
-        });
+        };
+        let at_a_time = decision.at_a_time;
+        decision.limit(|at| free(at, at_a_time));
+        // Before and after the others have lost their pods, the status is the same: it costs no request.
+        let rollout = self.rollout(&decision, &instances, &zones);
+        decision.limit(|at| free(at, at_a_time.saturating_sub(superseded.surplus)));
         let mut started = vec![0_usize; zones.len()];
         for (at, one) in instances.iter().enumerate() {
             let is_started = one.state != State::Outdated { is_ready: true } || decision.next.contains(&at);
@@ -322,16 +351,11 @@ impl Group<'_> {
             }
         }
         let next = decision.next.iter().filter_map(|at| instances.get(*at));
-        let old = next.filter_map(|one| zones.get(one.zone_index)?.pod(one.ordinal, self.pods));
-        let taken_over = zones.iter().zip(&done).map(|(zone, done)| TakenOver {
-            zone: zone.name.into(),
-            done: *done,
-            replicas: zone.replicas,
-        });
+        let old = next.filter_map(|one| zones.get(one.zone_index)?.pod(one.ordinal, pods));
         let handed_over = HandedOver {
             pods: old.cloned().collect(),
-            zones: taken_over.collect(),
-            rollout: self.rollout(&decision, &instances, &zones),
+            superseded: Some(superseded),
+            rollout,
         };
         for (object, count) in wanted.iter_mut().zip(started) {
             if count < replicas(object) {
@@ -341,11 +365,11 @@ impl Group<'_> {
                 }
             }
         }
-        handed_over
+        Ok(handed_over)
     }
 
-    /// Gives instances back to a version that is wanted again.
-    fn give_back(&self, wanted: &[Value], returning: &[Returning<'_>]) -> GivenBack {
+    /// Gives instances back to a version that is wanted again. `surplus`: pods that the other versions are to lose.
+    fn give_back(&self, wanted: &[Value], returning: &[Returning<'_>], surplus: usize) -> Result<GivenBack, Unplanned> {
         let update = update(wanted, Count::Percent(100));
         let instances = wanted.iter().map(replicas).sum();
         let pace = Pace {
@@ -354,24 +378,26 @@ impl Group<'_> {
             } else {
                 update.max_in_flight.among(instances).max(1)
             },
+            surplus,
             limit: update.update_watch_time.start_limit(),
             now: self.now,
         };
         let is_wanted = |one: &&StatefulSet| wanted.iter().any(|wanted| is_named(one, wanted));
         let all = self.seen.live.sets.iter().filter(is_wanted);
-        let mut given_back = superseded::give_back(returning, all, self.pods, &pace);
+        let mut given_back = superseded::give_back(returning, all, self.pods()?, &pace);
         given_back.rollout.is_paused = self.set.spec.paused && given_back.rollout.is_underway();
-        given_back
+        Ok(given_back)
     }
 
     /// Replaces pods. `outdated`: the StatefulSets that have another template than the wanted one; `is_rolled_out`:
     /// whether the last change was complete.
-    fn replace(&self, wanted: &[Value], outdated: &[String], is_rolled_out: bool) -> InPlace {
+    fn replace(&self, wanted: &[Value], outdated: &[String], is_rolled_out: bool) -> Result<InPlace, Unplanned> {
+        let all_pods = self.pods()?;
         let is_outdated = |name: &str| outdated.iter().any(|one| one == name);
         let zones = self.zones(wanted);
         let of_zones = zones
             .iter()
-            .map(|zone| zone.in_place(is_outdated(zone.set_name), self.pods));
+            .map(|zone| zone.in_place(is_outdated(zone.set_name), all_pods));
         let instances: Vec<Instance<'_>> = of_zones.flatten().collect();
         let mut decision = self.decide(wanted, &instances, Count::Number(1));
         if is_rolled_out && decision.left + decision.next.len() == 0 {
@@ -391,13 +417,13 @@ impl Group<'_> {
                 in_place.held.extend(stays.then(|| zone.set_name.to_string()));
                 continue;
             }
-            let pods = next.iter().filter_map(|one| zone.pod(one.ordinal, self.pods));
+            let pods = next.iter().filter_map(|one| zone.pod(one.ordinal, all_pods));
             in_place.pods.extend(pods.cloned());
             let is_served = |one: &&Instance<'_>| matches!(one.state, State::Updated(Updated { is_ready: true, .. }));
             let served = instances.iter().filter(|one| is_of_zone(one) && is_served(one)).count();
             // The template is the one that most of its pods are made from.
             if stays && decision.has_stopped() && left.clone().count() >= served {
-                let pods = left.filter_map(|one| zone.pod(one.ordinal, self.pods));
+                let pods = left.filter_map(|one| zone.pod(one.ordinal, all_pods));
                 let newest = pods.max_by_key(|pod| pod.metadata.creation_timestamp.clone());
                 let revision = newest.and_then(|pod| pod.labels().get(REVISION));
                 let of = revision.zip(zone.live);
@@ -406,8 +432,30 @@ impl Group<'_> {
                     .extend(of.and_then(|(revision, live)| SetBack::new(live, object, revision)));
             }
         }
-        in_place
+        Ok(in_place)
     }
+}
+
+/// Versions hand instances over by the ordinals of their StatefulSets.
+fn refuse_ordinals(set: &QuarksStatefulSet) -> Result<(), Failure> {
+    let inner = set.spec.template.get("spec");
+    let ordinals = inner.and_then(|inner| inner.get("ordinals"));
+    if ordinals.is_none_or(Value::is_null) {
+        return Ok(());
+    }
+    let message = "spec.template.spec.ordinals cannot be set: instances have numbers from 0, and versions hand them \
+                   over by this member";
+    Err(Failure::Trouble(Trouble(INVALID, message.into())))
+}
+
+/// Whether the update block has limits. Without any, all instances start at once.
+fn has_limits(wanted: &[Value]) -> bool {
+    let limits = |one: &Value| {
+        one.annotation(labels::CANARIES)
+            .or(one.annotation(labels::MAX_IN_FLIGHT))
+            .is_some()
+    };
+    wanted.iter().any(limits)
 }
 
 /// The update block. `limit`: instances at a time if it has no limit.

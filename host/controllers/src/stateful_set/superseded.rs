@@ -1,11 +1,13 @@
 //! What stays of the older versions of a group while a newer one takes over. Pure.
 //!
 //! The last version that was ready hands its instances over from the first one on: its StatefulSet gets a higher first
-//! ordinal when the newer version has the instance. So at most `max_in_flight` pods more than instances exist. A
-//! version that never was ready keeps only the instances that no other version has ready. An older version that is
-//! wanted again gets its instances back from the last one on, with the same limit.
+//! ordinal when the newer version has the instance. A version that never was ready keeps only the instances that no other
+//! version has ready. An older version that is wanted again gets its instances back from the last one on.
+//!
+//! At most `max_in_flight` pods more than instances exist. Kubernetes changes each StatefulSet by itself, so what the
+//! others lose counts until their pods are deleted.
 
-use super::inspect::{is_named, ordinals, ready_ordinals, version, zone};
+use super::inspect::{ordinal, ordinals, ready_ordinals, version, zone};
 use super::rollout::Rollout;
 use boson_cluster::objects::DIGEST;
 use k8s_openapi::api::apps::v1::StatefulSet;
@@ -53,8 +55,11 @@ pub(super) struct Generations<'a> {
 /// What happens to StatefulSets of older versions.
 #[derive(Debug, Default)]
 pub(super) struct Superseded {
-    pub delete: Vec<Value>,
+    /// Names.
+    pub delete: Vec<String>,
     pub resize: Vec<Resized>,
+    /// Pods that their StatefulSets do not keep, and whose deletion has not begun.
+    pub surplus: usize,
 }
 
 /// A StatefulSet that is wanted again after it has handed instances over.
@@ -75,6 +80,8 @@ pub(super) struct GivenBack {
 pub(super) struct Pace {
     /// How many at a time.
     pub at_a_time: usize,
+    /// See [`Superseded::surplus`].
+    pub surplus: usize,
     /// A pod that is not ready this long after its creation is waited for no longer: the version is a good one.
     pub limit: SignedDuration,
     pub now: Timestamp,
@@ -101,7 +108,7 @@ pub(super) fn give_back<'a>(
             }
         }
     }
-    let mut free = pace.at_a_time.saturating_sub(rollout.awaited.len());
+    let mut free = pace.at_a_time.saturating_sub(rollout.awaited.len() + pace.surplus);
     let mut given_back = GivenBack {
         rollout,
         resize: Vec::new(),
@@ -150,26 +157,25 @@ impl Resized {
 // === impl Generations ===
 
 impl Generations<'_> {
-    /// `others`: the StatefulSets that are not wanted. The last ready version, and removed zones of the wanted version,
-    /// stay until the wanted version is ready.
-    pub fn superseded(&self, others: Vec<Value>) -> Superseded {
+    /// What happens to the StatefulSets that are not wanted. The last ready version, and removed zones of the wanted
+    /// version, stay until the wanted version is ready.
+    pub fn superseded(&self, is_wanted: impl Fn(&StatefulSet) -> bool) -> Superseded {
         let mut superseded = Superseded::default();
-        for object in others {
-            let Some(set) = self.live.iter().find(|one| is_named(one, &object)) else {
-                continue;
-            };
+        for set in self.live.iter().filter(|set| !is_wanted(set)) {
             let number = version(set);
-            if number == Some(self.wanted) || number.is_none() {
-                continue;
-            }
             let present = ordinals(set);
-            let kept = if number == self.last {
+            let kept = if number == Some(self.wanted) || number.is_none() {
+                present.clone()
+            } else if number == self.last {
                 self.not_taken_over(set)
             } else {
                 self.needed(set)
             };
-            if kept.is_empty() && number != self.last {
-                superseded.delete.push(object);
+            let is_surplus = |pod: &&Pod| ordinal(set, pod).is_some_and(|ordinal| !kept.contains(&ordinal));
+            let staying = self.pods.iter().filter(|pod| pod.metadata.deletion_timestamp.is_none());
+            superseded.surplus += staying.filter(is_surplus).count();
+            if kept.is_empty() && ![self.last, Some(self.wanted), None].contains(&number) {
+                superseded.delete.push(set.name_any());
             } else if kept != present {
                 let ordinals = Ordinals::Only(kept);
                 let set = set.clone();

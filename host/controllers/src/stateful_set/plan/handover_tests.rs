@@ -15,6 +15,10 @@ struct Model {
     sets: Vec<Value>,
     /// By StatefulSet and ordinal: whether it is ready.
     pods: BTreeMap<(String, usize), bool>,
+    /// Whether pods are created at once, but deleted a step later: each StatefulSet is changed by itself.
+    deletes_late: bool,
+    /// Pods whose deletion begins with the next step.
+    leaving: BTreeSet<(String, usize)>,
 }
 
 fn group(image: &str, replicas: u32) -> QuarksStatefulSet {
@@ -61,7 +65,7 @@ impl Model {
             pods: Some(self.pods.iter().map(pod).collect()),
             ..Seen::default()
         };
-        plan(&set, &seen, &owner(), now).ok().unwrap().unwrap()
+        plan(&set, &seen, &owner(), now).ok().unwrap()
     }
 
     /// One reconcile, and what the StatefulSet controller and the kubelets make of it.
@@ -116,6 +120,13 @@ impl Model {
                 "updateRevision": "new"
             });
         }
+        let has_set = |set: &str| self.sets.iter().any(|one| one.name() == Some(set));
+        let mut leaving = std::mem::take(&mut self.pods);
+        leaving.retain(|key, _| {
+            self.deletes_late && has_set(&key.0) && !pods.contains_key(key) && !self.leaving.contains(key)
+        });
+        self.leaving = leaving.keys().cloned().collect();
+        pods.extend(leaving);
         self.pods = pods;
     }
 
@@ -132,7 +143,8 @@ impl Model {
     /// Zones and ordinals of the ready instances.
     fn ready_instances(&self) -> BTreeSet<(String, usize)> {
         let zone = |set: &str| set.rsplit_once("-v").unwrap().0.to_string();
-        let ready = self.pods.iter().filter(|(_, is_ready)| **is_ready);
+        let stays = |pod: &(String, usize)| !self.leaving.contains(pod);
+        let ready = self.pods.iter().filter(|(pod, is_ready)| **is_ready && stays(pod));
         ready.map(|((set, ordinal), _)| (zone(set), *ordinal)).collect()
     }
 
@@ -170,8 +182,13 @@ fn the_older_version_loses_each_instance_that_the_newer_one_has() {
     }
     let expected = [
         ["z0-v1 [0, 1, 2]", "z0-v2 [0]", "z1-v1 [0, 1, 2]", ""],
+        // What the older version is about to lose counts as one of the two in flight.
+        ["z0-v1 [1, 2]", "z0-v2 [0, 1]", "z1-v1 [0, 1, 2]", ""],
         ["z0-v1 [1, 2]", "z0-v2 [0, 1, 2]", "z1-v1 [0, 1, 2]", ""],
+        ["z0-v1 [2]", "z0-v2 [0, 1, 2]", "z1-v1 [0, 1, 2]", ""],
+        ["z0-v2 [0, 1, 2]", "z1-v1 [0, 1, 2]", "z1-v2 [0]", ""],
         ["z0-v2 [0, 1, 2]", "z1-v1 [0, 1, 2]", "z1-v2 [0, 1]", ""],
+        ["z0-v2 [0, 1, 2]", "z1-v1 [1, 2]", "z1-v2 [0, 1]", ""],
         ["z0-v2 [0, 1, 2]", "z1-v1 [2]", "z1-v2 [0, 1, 2]", ""],
         ["z0-v2 [0, 1, 2]", "z1-v2 [0, 1, 2]", "", ""],
     ];
@@ -183,19 +200,23 @@ fn the_older_version_loses_each_instance_that_the_newer_one_has() {
 fn a_version_that_is_wanted_again_gets_its_instances_back_before_the_other_one_goes() {
     let (first, second) = (group("i:1", 3), group("i:2", 3));
     let mut model = Model::ready("i:1", 3);
-    for _ in 0..5 {
+    let midway = ["z0-v2 [0, 1, 2]", "z1-v1 [0, 1, 2]", "z1-v2 [0, 1]"];
+    let is_midway = |_: &usize| {
         model.step(&second);
-    }
-    assert_eq!(model.sizes(), ["z0-v2 [0, 1, 2]", "z1-v1 [0, 1, 2]", "z1-v2 [0, 1]"]);
+        model.sizes() == midway
+    };
+    assert!((0..9).find(is_midway).is_some());
     let mut steps = Vec::new();
-    while model.sizes().len() != 2 {
+    while steps.last() != Some(&["z0-v1 [0, 1, 2]", "z1-v1 [0, 1, 2]"].map(String::from).to_vec()) {
         model.step(&first);
         if steps.last() != Some(&model.sizes()[..2].to_vec()) {
             steps.push(model.sizes()[..2].to_vec());
         }
     }
     let expected = [
+        ["z0-v2 [0, 1, 2]", "z1-v1 [0, 1, 2]"],
         ["z0-v1 [1, 2]", "z0-v2 [0, 1, 2]"],
+        ["z0-v1 [1, 2]", "z0-v2 [0]"],
         ["z0-v1 [0, 1, 2]", "z0-v2 [0]"],
         ["z0-v1 [0, 1, 2]", "z1-v1 [0, 1, 2]"],
     ];
@@ -229,7 +250,7 @@ fn a_version_that_never_was_ready_stays_for_the_instances_that_only_it_has() {
 fn an_instance_that_was_handed_over_stays_while_it_is_not_ready() {
     for again in ["i:1", "i:3"] {
         let mut model = Model::ready("i:1", 3);
-        for _ in 0..3 {
+        for _ in 0..4 {
             model.step(&group("i:2", 3));
         }
         assert_eq!(model.sizes()[..2], ["z0-v1 [1, 2]", "z0-v2 [0, 1, 2]"]);
@@ -246,7 +267,7 @@ fn an_instance_that_was_handed_over_stays_while_it_is_not_ready() {
 #[test]
 fn pods_that_are_about_to_be_deleted_count_for_no_instance() {
     let mut model = Model::ready("i:1", 3);
-    for _ in 0..3 {
+    for _ in 0..4 {
         model.step(&group("i:2", 3));
     }
     // The StatefulSet controller has not seen yet that the older version lost its first instance.
@@ -259,7 +280,7 @@ fn pods_that_are_about_to_be_deleted_count_for_no_instance() {
 #[test]
 fn a_pod_that_is_not_ready_for_long_does_not_keep_a_version_from_getting_its_instances_back() {
     let mut model = Model::ready("i:1", 3);
-    for _ in 0..3 {
+    for _ in 0..4 {
         model.step(&group("i:2", 3));
     }
     for ordinal in 1..3 {
@@ -296,6 +317,8 @@ fn a_broken_pod_of_a_version_with_its_first_disk_is_replaced_by_its_fix() {
 fn instances_that_are_no_longer_wanted_go_first() {
     let mut model = Model::ready("i:1", 3);
     model.step(&group("i:2", 2));
+    assert_eq!(model.sizes(), ["z0-v1 [0, 1]", "z1-v1 [0, 1]"]);
+    model.step(&group("i:2", 2));
     assert_eq!(model.sizes(), ["z0-v1 [0, 1]", "z0-v2 [0]", "z1-v1 [0, 1]"]);
 }
 
@@ -306,10 +329,12 @@ proptest! {
     fn manifests_that_follow_each_other_at_any_step_lose_no_instance_and_need_few_more_pods(
         edits in prop::collection::vec((0..4_usize, 1..6_u32, any::<bool>(), 0..8_usize), 1..6),
         scales in any::<bool>(),
-        pauses in any::<bool>()
+        pauses in any::<bool>(),
+        deletes_late in any::<bool>()
     ) {
         let images = ["i:1", "i:2", "i:3", BROKEN];
         let mut model = Model::ready("i:1", 3);
+        model.deletes_late = deletes_late;
         let (mut before, mut history, mut has_both) = (3, Vec::new(), false);
         for (image, replicas, paused, steps) in &edits {
             let replicas = if scales { *replicas } else { 3 };
@@ -338,6 +363,7 @@ proptest! {
             before = before.max(replicas);
         }
         model.settle(&group("i:2", 3));
+        model.step(&group("i:2", 3));
         prop_assert_eq!(model.pods.len(), 6);
         prop_assert!(model.sets.iter().all(|one| one["spec"]["ordinals"].is_null()));
     }

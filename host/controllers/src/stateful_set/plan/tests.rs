@@ -63,7 +63,7 @@ fn with(set: &QuarksStatefulSet, live: &[Value], claims: &[PersistentVolumeClaim
 }
 
 fn plan_at(set: &QuarksStatefulSet, seen: &Seen, now: Timestamp) -> Plan {
-    plan(set, seen, &owner(), now).ok().unwrap().unwrap()
+    plan(set, seen, &owner(), now).ok().unwrap()
 }
 
 /// The pods of a StatefulSet, according to its status: those of its newest revision first, and the ready ones.
@@ -89,7 +89,8 @@ fn pods(set: &Value) -> Vec<Pod> {
         });
         serde_json::from_value(pod).unwrap()
     };
-    (0..number("/spec/replicas")).map(pod).collect()
+    let first = number("/spec/ordinals/start");
+    (first..first + number("/spec/replicas")).map(pod).collect()
 }
 
 #[test]
@@ -107,7 +108,9 @@ fn ordinals_are_not_the_users() {
     let mut set = set("i:1", 1, false);
     set.spec.template["spec"]["ordinals"] = json!({"start": 5});
     let seen = Seen::default();
-    let Err(Failure::Trouble(Trouble(reason, message))) = plan(&set, &seen, &owner(), Timestamp::UNIX_EPOCH) else {
+    let Err(Unplanned::Failed(Failure::Trouble(Trouble(reason, message)))) =
+        plan(&set, &seen, &owner(), Timestamp::UNIX_EPOCH)
+    else {
         panic!("it is taken")
     };
     assert_eq!(reason, INVALID);
@@ -262,6 +265,12 @@ fn carry_out(there: &mut Vec<Value>, plan: &Plan) {
         there.retain(|one| one.name() != object.name());
         there.append(&mut made);
     }
+    for one in &plan.resize {
+        let mut sets = there.iter_mut().filter(|set| is_named(&one.set, set));
+        let (set, members) = (sets.next().unwrap(), one.members());
+        set["spec"]["ordinals"] = members["spec"]["ordinals"].clone();
+        set["spec"]["replicas"] = members["spec"]["replicas"].clone();
+    }
     let is_deleted = |one: &Value| plan.delete.iter().any(|gone| gone.name() == one.name());
     there.retain(|one| !is_deleted(one));
 }
@@ -279,8 +288,10 @@ fn a_new_version_starts_with_its_canaries_and_goes_on_zone_by_zone() {
             break;
         }
     }
-    let expected = [(2, [1, 0]), (2, [3, 0]), (2, [3, 2]), (2, [3, 3]), (0, [3, 3])];
-    assert_eq!(steps, expected.map(|(old, new)| (old, new.to_vec())));
+    let expected = [[1, 0], [2, 0], [3, 0], [3, 1], [3, 2], [3, 3]].map(|new| (2, new));
+    let expected = [&expected[..], &[(0, [3, 3])]].concat();
+    let expected = expected.into_iter().map(|(old, new)| (old, new.to_vec()));
+    assert_eq!(steps, expected.collect::<Vec<_>>());
     assert!(there.iter().all(|one| one.annotation(INCOMPLETE).is_none()));
 }
 
@@ -831,7 +842,7 @@ fn an_older_version_stays_until_the_watch_time_of_the_last_instances_has_passed(
         let pods: Vec<Pod> = there.iter().flat_map(pods).collect();
         plan_at(&second, &seen(there, &pods), Timestamp::from_second(time).unwrap())
     };
-    for time in [0, 40] {
+    for time in [0, 40, 40] {
         let plan = at(&there, time);
         carry_out(&mut there, &plan);
     }
