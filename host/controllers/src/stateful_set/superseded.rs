@@ -1,8 +1,8 @@
 //! What stays of the older versions of a group while a newer one takes over. Pure.
 //!
 //! The last version that was ready hands its instances over from the first one on: its StatefulSet gets a higher first
-//! ordinal when the newer version has the instance. A version that never was ready keeps only the instances that no other
-//! version has ready. An older version that is wanted again gets its instances back from the last one on.
+//! ordinal when the newer version has the instance. A version that never was ready keeps only the instances that no
+//! other version has ready. An older version that is wanted again gets its instances back from the last one on.
 //!
 //! At most `max_in_flight` pods more than instances exist. Kubernetes changes each StatefulSet by itself, so what the
 //! others lose counts until their pods are deleted.
