@@ -340,9 +340,15 @@ impl Group<'_> {
         };
         let at_a_time = decision.at_a_time;
         decision.limit(|at| free(at, at_a_time));
-        // Before and after the others have lost their pods, the status is the same: it costs no request.
+        // The next instances are the same before and after the others have lost their pods, and so is the status.
         let rollout = self.rollout(&decision, &instances, &zones);
-        decision.limit(|at| free(at, at_a_time.saturating_sub(superseded.surplus)));
+        let adds_no_pod = |at: usize| {
+            instances
+                .get(at)
+                .is_some_and(|one| one.state == State::Outdated { is_ready: false })
+        };
+        let left = at_a_time.saturating_sub(superseded.surplus);
+        decision.limit(|at| adds_no_pod(at) || free(at, left));
         let mut started = vec![0_usize; zones.len()];
         for (at, one) in instances.iter().enumerate() {
             let is_started = one.state != State::Outdated { is_ready: true } || decision.next.contains(&at);

@@ -5,9 +5,10 @@
 //! other version has ready. An older version that is wanted again gets its instances back from the last one on.
 //!
 //! At most `max_in_flight` pods more than instances exist. Kubernetes changes each StatefulSet by itself, so what the
-//! others lose counts until their pods are deleted.
+//! others lose counts until it has observed that. What it does not delete then, because it cannot create another pod of
+//! that StatefulSet for example, must not keep the newer version from its repair.
 
-use super::inspect::{ordinal, ordinals, ready_ordinals, version, zone};
+use super::inspect::{is_going, is_observed, ordinal, ordinals, ready_ordinals, version, zone};
 use super::rollout::Rollout;
 use boson_cluster::objects::DIGEST;
 use k8s_openapi::api::apps::v1::StatefulSet;
@@ -58,7 +59,7 @@ pub(super) struct Superseded {
     /// Names.
     pub delete: Vec<String>,
     pub resize: Vec<Resized>,
-    /// Pods that their StatefulSets do not keep, and whose deletion has not begun.
+    /// Pods that their StatefulSets are about to lose.
     pub surplus: usize,
 }
 
@@ -161,7 +162,7 @@ impl Generations<'_> {
     /// version, stay until the wanted version is ready.
     pub fn superseded(&self, is_wanted: impl Fn(&StatefulSet) -> bool) -> Superseded {
         let mut superseded = Superseded::default();
-        for set in self.live.iter().filter(|set| !is_wanted(set)) {
+        for set in self.live.iter().filter(|set| !is_wanted(set) && !is_going(set)) {
             let number = version(set);
             let present = ordinals(set);
             let kept = if number == Some(self.wanted) || number.is_none() {
@@ -173,7 +174,9 @@ impl Generations<'_> {
             };
             let is_surplus = |pod: &&Pod| ordinal(set, pod).is_some_and(|ordinal| !kept.contains(&ordinal));
             let staying = self.pods.iter().filter(|pod| pod.metadata.deletion_timestamp.is_none());
-            superseded.surplus += staying.filter(is_surplus).count();
+            if kept != present || !is_observed(set) {
+                superseded.surplus += staying.filter(is_surplus).count();
+            }
             if kept.is_empty() && ![self.last, Some(self.wanted), None].contains(&number) {
                 superseded.delete.push(set.name_any());
             } else if kept != present {
