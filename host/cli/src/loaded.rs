@@ -15,8 +15,9 @@ use boson_cluster::metrics::{Metrics, Version};
 use boson_controllers::conversion::{Chosen, Content, LoadedPlugin, Package, PluginHost, ResolvedPlugins, Settings};
 use boson_controllers::plugins::NO_MEMORY;
 use boson_document::json;
+use boson_pipeline::stage::CheckPolicy;
 use boson_pipeline::{Diagnostic, Stage, Stages};
-use boson_sandbox::{CheckPolicy, Digest, Failure, Plugin, Plugins, Sandbox, Source};
+use boson_sandbox::{Digest, Failure, Plugin, Plugins, Sandbox, Source};
 use parking_lot::{Mutex, MutexGuard};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -76,11 +77,8 @@ impl Loaded {
             built_in.push(known);
         }
         let checks = built_in.iter_mut().filter(|known| known.plugin.stage == Stage::Checks);
-        for (nth, known) in checks.enumerate() {
-            known.policy = CheckPolicy {
-                is_enforced: plugins.is_enforced(nth),
-                is_optional: plugins.is_optional(nth),
-            };
+        for (known, info) in checks.zip(plugins.checks()) {
+            known.policy = info.policy;
         }
         Ok(Self {
             shared: Arc::new(Shared {
@@ -316,10 +314,7 @@ impl Known {
     /// Under the name of its `plugin.yaml`, with its settings.
     fn named(mut self, chosen: &Chosen) -> Self {
         self.used.name.clone_from(&chosen.name);
-        self.policy = CheckPolicy {
-            is_enforced: chosen.is_enforced,
-            is_optional: chosen.is_optional,
-        };
+        self.policy = chosen.policy;
         let Settings { tree, document } = &chosen.settings;
         self.plugin = self.plugin.with_settings(tree, document);
         // Another ConfigMap may have the same component under another name.

@@ -7,8 +7,8 @@ use boson_document::closest;
 use boson_pipeline::bundle::kinds::Kind;
 use boson_pipeline::bundle::privileges::Privilege;
 use boson_pipeline::bundle::{ConflictingKinds, Grant, KeyPattern, Permissions};
+use boson_pipeline::stage::CheckPolicy;
 use boson_pipeline::{Diagnostic, Stage};
-use boson_sandbox::CheckPolicy;
 use clap::Args;
 use std::path::PathBuf;
 

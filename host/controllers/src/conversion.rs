@@ -5,7 +5,8 @@ use boson_api::PluginUse;
 use boson_document::Tree;
 use boson_pipeline::release::Release;
 use boson_pipeline::shadow::Shadow;
-use boson_pipeline::{Diagnostic, Installer, Stage, Stages};
+use boson_pipeline::stage::{CheckPolicy, SharedStages};
+use boson_pipeline::{Diagnostic, Installer, Stage};
 use boson_signatures::{Attached, Signed};
 use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::Secret;
@@ -125,10 +126,8 @@ pub struct Chosen {
     pub digest: Option<String>,
     /// `resources`: its place among the others was set explicitly.
     pub is_ordered: bool,
-    /// `checks`: its errors fail the conversion.
-    pub is_enforced: bool,
-    /// `checks`: if it fails itself, the conversion continues with a warning.
-    pub is_optional: bool,
+    /// Only of `checks`.
+    pub policy: CheckPolicy,
     /// The instance groups that a wrapper is for; none: all.
     pub groups: Option<Vec<String>>,
     /// Settings for its calls.
@@ -139,7 +138,7 @@ pub struct Chosen {
 #[derive(Clone)]
 pub struct ResolvedPlugins {
     /// The stages to call.
-    pub stages: Arc<dyn Stages + Send + Sync>,
+    pub stages: SharedStages,
     /// The plugins, for the status.
     pub uses: Vec<PluginUse>,
     /// The plugins that run beside them; `stages` calls them, too.

@@ -34,16 +34,8 @@ fn references(references: Vec<boson_variables::Reference>) -> Vec<Reference> {
         .collect()
 }
 
-fn none<T>() -> Reply<T> {
-    Err(StageError::Plugin(Box::new(Diagnostic::reported_error(
-        "test",
-        "not this stage",
-    ))))
-}
-
-impl Stages for Native {
-    fn plan(&self, document: Named<'_>, whose: VariableRules) -> Reply<VariablesPlan> {
-        *self.0.lock() += 1;
+impl Native {
+    fn planned(document: Named<'_>, whose: VariableRules) -> Reply<Answer> {
         let plan = boson_variables::plan(document.tree, rules(whose));
         let plan = plan.map_err(|all| StageError::Input(diagnostics_of(all, document.name)))?;
         let definition = |one: boson_variables::Definition| Definition {
@@ -54,18 +46,14 @@ impl Stages for Native {
             consumes: one.consumes,
             pointer: one.pointer.to_string(),
         };
-        let definitions = plan.definitions.into_iter().map(definition).collect();
-        Ok((
-            VariablesPlan {
-                definitions,
-                references: references(plan.references),
-            },
-            diagnostics_of(plan.diagnostics, document.name),
-        ))
+        let planned = VariablesPlan {
+            definitions: plan.definitions.into_iter().map(definition).collect(),
+            references: references(plan.references),
+        };
+        Ok((planned.into(), diagnostics_of(plan.diagnostics, document.name)))
     }
 
-    fn interpolate(&self, document: Named<'_>, values: &Tree, whose: VariableRules) -> Reply<Interpolated> {
-        *self.0.lock() += 1;
+    fn interpolated(document: Named<'_>, values: &Tree, whose: VariableRules) -> Reply<Answer> {
         let done = boson_variables::interpolate(document.tree.clone(), values.as_object().unwrap(), rules(whose));
         let done = done.map_err(|all| StageError::Input(diagnostics_of(all, document.name)))?;
         let interpolated = Interpolated {
@@ -73,51 +61,30 @@ impl Stages for Native {
             missing: references(done.missing),
             used: done.used,
         };
-        Ok((interpolated, diagnostics_of(done.diagnostics, document.name)))
+        Ok((interpolated.into(), diagnostics_of(done.diagnostics, document.name)))
+    }
+}
+
+impl Stages for Native {
+    fn call(&self, call: Call<'_>) -> Reply<Answer> {
+        *self.0.lock() += 1;
+        match call {
+            Call::Plan { document, rules } => Self::planned(document, rules),
+            Call::Interpolate {
+                document,
+                values,
+                rules,
+            } => Self::interpolated(document, values, rules),
+            other => panic!("{} is not of this stage", other.function()),
+        }
     }
 
-    fn apply(&self, _: Named<'_>, _: &[Named<'_>]) -> Reply<Applied> {
-        none()
-    }
-    fn find(&self, _: Named<'_>, _: &str) -> Reply<Tree> {
-        none()
-    }
-    fn resolve(&self, _: LinksRequest<'_>) -> Reply<Resolved> {
-        none()
-    }
-    fn addresses(&self, _: LinksRequest<'_>) -> Reply<Addresses> {
-        none()
-    }
-    fn render(&self, _: Option<&str>, _: &[Template<'_>], _: &Tree) -> Reply<Vec<Rendered>> {
-        none()
-    }
-    fn convert_deployment(&self, _: &Deployment, _: Named<'_>, _: &[Variable]) -> Reply<Vec<Tree>> {
-        none()
-    }
-    fn convert_group(&self, _: &GroupRequest<'_>) -> Reply<Vec<Tree>> {
-        none()
-    }
-    fn transforms(&self) -> usize {
-        0
-    }
-    fn transform(&self, _: usize, _: &Deployment, _: View<'_>) -> Reply<Vec<Edit>> {
-        none()
-    }
-    fn is_ordered(&self, _: usize) -> bool {
-        false
-    }
-    fn checks(&self) -> usize {
-        0
-    }
-    fn check(&self, _: usize, _: &Deployment, _: View<'_>) -> Reply<()> {
-        none()
-    }
-    fn is_enforced(&self, _: usize) -> bool {
-        false
+    fn info(&self, _: PluginRef<'_>) -> Option<PluginInfo> {
+        None
     }
 
-    fn is_optional(&self, _: usize) -> bool {
-        false
+    fn spent_here(&self) -> u64 {
+        0
     }
 }
 

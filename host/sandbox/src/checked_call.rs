@@ -5,7 +5,7 @@ use crate::plugin::Plugin;
 use crate::plugins::Plugins;
 use boson_document::Tree;
 use boson_pipeline::stage::{
-    BpmCopy, Deployment, Edit, External, ExternalLink, GroupRequest, GroupSummary, JobFiles, JobSpec, JobSummary,
+    BpmCopy, Deployment, Edit, External, ExternalLink, GroupRequest, GroupSummary, Hook, JobFiles, JobSpec, JobSummary,
     LinksRequest, MANIFEST, Named, OtherDeployment, Reply, Spread, Template, Variable, VariableRules, View,
 };
 use boson_pipeline::{Diagnostic, Stage, Stages};
@@ -218,10 +218,15 @@ fn hook(
         groups: &groups,
         objects: request.0.items("objects"),
     };
+    let hook = Hook {
+        nth: 0,
+        deployment,
+        view,
+    };
     Ok(match stage {
-        Stage::Checks => none(plugins.check(0, deployment, view)),
+        Stage::Checks => none(plugins.check(hook)),
         _ => {
-            let reply = plugins.transform(0, deployment, view);
+            let reply = plugins.transform(hook);
             reply.map(|(edits, diagnostics)| (Changes::Edits(edits), diagnostics))
         }
     })

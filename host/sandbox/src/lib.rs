@@ -57,6 +57,6 @@ pub use limits::Limits;
 pub use measures::Measures;
 pub use meter::Meter;
 pub use plugin::{Plugin, Source};
-pub use plugins::{CheckPolicy, Plugins};
+pub use plugins::Plugins;
 pub use profiler::{Function, Profile};
 pub use recorder::{RecordedCall, Recorder};

@@ -8,8 +8,9 @@ use crate::measures::Measures;
 use crate::plugin::Plugin;
 use crate::recorder::Recorder;
 use boson_pipeline::Stage;
-use boson_pipeline::stage::{Deployment, StageError};
+use boson_pipeline::stage::{Call, CheckPolicy, PluginRef, StageError};
 use parking_lot::Mutex;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -37,25 +38,6 @@ pub(crate) struct ResourcePlugin {
 pub(crate) struct Check {
     pub plugin: Plugin,
     pub policy: CheckPolicy,
-}
-
-/// What a plugin of `checks` may stop.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CheckPolicy {
-    /// Its errors fail the conversion.
-    pub is_enforced: bool,
-    /// If it fails itself, the conversion continues with a warning.
-    pub is_optional: bool,
-}
-
-// === impl CheckPolicy ===
-
-impl CheckPolicy {
-    /// Its errors fail the conversion, and so does its own failure.
-    pub const ENFORCED: Self = Self {
-        is_enforced: true,
-        is_optional: false,
-    };
 }
 
 // === impl Plugins ===
@@ -165,7 +147,7 @@ impl Plugins {
     }
 
     /// The rule of a stage, with its wrappers.
-    pub(crate) fn rule(&self, stage: Stage) -> Result<&Plugin, StageError> {
+    fn rule(&self, stage: Stage) -> Result<&Plugin, StageError> {
         self.rules.get(&stage).ok_or_else(|| {
             let failure = Failure::new(
                 FailureKind::Refused,
@@ -176,23 +158,38 @@ impl Plugins {
         })
     }
 
-    /// A plugin of a stage; a rule with its wrappers.
-    pub(crate) fn nth(&self, stage: Stage, nth: usize) -> Option<&Plugin> {
-        match stage {
-            Stage::Resources => self.resources.get(nth).map(|one| &one.plugin),
-            Stage::Checks => self.checks.get(nth).map(|one| &one.plugin),
-            rule => self.rules.get(&rule),
+    /// None: there is no such plugin of `resources` or `checks`.
+    ///
+    /// # Errors
+    /// There is no rule of the stage.
+    pub(crate) fn called(&self, plugin: PluginRef<'_>) -> Result<Option<Cow<'_, Plugin>>, StageError> {
+        Ok(match plugin {
+            // A job of any group.
+            PluginRef::Rule(Stage::Render, None) => Some(Cow::Borrowed(self.rule(Stage::Render)?)),
+            PluginRef::Rule(stage, group) => Some(self.rule(stage)?.serving(group)),
+            PluginRef::Resources(nth) => self.resources.get(nth).map(|one| Cow::Borrowed(&one.plugin)),
+            PluginRef::Check(nth) => self.checks.get(nth).map(|one| Cow::Borrowed(&one.plugin)),
+        })
+    }
+
+    pub(crate) fn is_ordered(&self, plugin: PluginRef<'_>) -> bool {
+        matches!(plugin, PluginRef::Resources(nth) if self.resources.get(nth).is_some_and(|one| one.is_ordered))
+    }
+
+    pub(crate) fn policy(&self, plugin: PluginRef<'_>) -> CheckPolicy {
+        match plugin {
+            PluginRef::Check(nth) => self.checks.get(nth).map_or_else(CheckPolicy::default, |one| one.policy),
+            _ => CheckPolicy::default(),
         }
     }
 
-    /// The deployment that a call is made for, if it is not the request that says so.
-    pub(crate) fn deployment(&self) -> Option<(&str, &str)> {
-        let (name, namespace) = self.deployment.as_ref()?;
-        Some((name, namespace))
+    /// Name and namespace of the deployment that a call is made for.
+    pub(crate) fn deployment_of<'a>(&'a self, call: Call<'a>) -> Option<(&'a str, &'a str)> {
+        let of_call = call.deployment().map(|one| (one.name.as_str(), one.namespace.as_str()));
+        of_call.or_else(|| {
+            self.deployment
+                .as_ref()
+                .map(|(name, namespace)| (name.as_str(), namespace.as_str()))
+        })
     }
-}
-
-/// Name and namespace of a deployment.
-pub(crate) fn of(deployment: &Deployment) -> Option<(&str, &str)> {
-    Some((&deployment.name, &deployment.namespace))
 }

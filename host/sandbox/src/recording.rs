@@ -5,29 +5,19 @@ use crate::bindings::boson::types::types::Context;
 use crate::conversions::context_with;
 use crate::json_call::JSON_MEMBERS;
 use crate::plugin::Plugin;
-use crate::plugins::{Plugins, of};
+use crate::plugins::Plugins;
 use crate::recorder::{ENUM_MEMBERS, RecordedCall};
 use boson_document::{Map, Tree, json};
-use boson_pipeline::Stage;
-use boson_pipeline::stage::{Deployment, View};
+use boson_pipeline::stage::Call;
 use serde::Serialize;
 
 // === impl Plugins ===
 
 impl Plugins {
     /// Passes a call to the recorder, if there is one.
-    pub(crate) fn record(
-        &self,
-        (stage, function): (Stage, &'static str),
-        plugin: Option<&Plugin>,
-        request: &impl Serialize,
-        context: &Context,
-    ) {
+    pub(crate) fn record(&self, call: Call<'_>, plugin: Option<&Plugin>, request: &impl Serialize, context: &Context) {
         let Some(recorder) = &self.recorder else { return };
-        let parameter = match stage {
-            Stage::Resources | Stage::Checks => "view",
-            _ => "request",
-        };
+        let parameter = if call.view().is_some() { "view" } else { "request" };
         let mut context = argument(context);
         if plugin.is_none()
             && let Some(context) = context.as_object_mut()
@@ -36,9 +26,9 @@ impl Plugins {
             context.shift_remove("settings");
         }
         let call = RecordedCall {
-            stage,
+            stage: call.stage(),
             plugin: plugin.cloned(),
-            function,
+            function: call.function(),
             arguments: Tree::object()
                 .with(parameter, argument(request))
                 .with("context", context),
@@ -47,19 +37,10 @@ impl Plugins {
     }
 
     /// Records the call that a plugin of a stage without plugins would get.
-    pub(crate) fn record_view(&self, function: (Stage, &'static str), deployment: &Deployment, view: View<'_>) {
-        if self.recorder.is_some() {
+    pub(crate) fn record_without_plugin(&self, call: Call<'_>) {
+        if let Some(view) = call.view().filter(|_| self.recorder.is_some()) {
             let view: wit_objects::View = view.into();
-            self.record(function, None, &view, &context_with("{}", of(deployment)));
-        }
-    }
-
-    /// Calls to make in a stage with so many plugins: a recorder gets one from a stage without plugins.
-    pub(crate) fn calls_of(&self, plugins: usize) -> usize {
-        if self.recorder.is_some() {
-            plugins.max(1)
-        } else {
-            plugins
+            self.record(call, None, &view, &context_with("{}", self.deployment_of(call)));
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::plugin::Plugin;
 use boson_document::contract::REQUIRED;
 use boson_document::{Pointer, Tree, json};
 use boson_pipeline::diagnostic::Related;
-use boson_pipeline::stage::{MANIFEST, Reply, StageError, View, fail_on_errors};
+use boson_pipeline::stage::{Call, MANIFEST, Reply, StageError, fail_on_errors};
 use boson_pipeline::{Diagnostic, Place, Severity, Stage};
 use std::cell::Cell;
 
@@ -43,24 +43,16 @@ pub(crate) struct Reading<'a> {
 // === impl Reading ===
 
 impl<'a> Reading<'a> {
-    /// Checks replies of a call of `plugin` that passed these documents.
-    pub(crate) fn of(sandbox: &'a Sandbox, plugin: &'a Plugin, documents: impl IntoIterator<Item = &'a str>) -> Self {
+    /// Checks replies of this call of `plugin`.
+    pub(crate) fn of(sandbox: &'a Sandbox, plugin: &'a Plugin, call: Call<'a>) -> Self {
+        let view = call.view();
         Self {
             sandbox,
             plugin,
-            documents: documents.into_iter().collect(),
-            objects: &[],
-            manifest: None,
+            documents: call.documents(),
+            objects: view.map_or(&[], |view| view.objects),
+            manifest: view.map(|view| view.manifest.name),
             separators: Cell::new(0),
-        }
-    }
-
-    /// Checks replies of a call of `plugin` that passed this view.
-    pub(crate) fn of_view(sandbox: &'a Sandbox, plugin: &'a Plugin, view: View<'a>) -> Self {
-        Self {
-            objects: view.objects,
-            manifest: Some(view.manifest.name),
-            ..Self::of(sandbox, plugin, [MANIFEST])
         }
     }
 

@@ -2,50 +2,52 @@
 
 use crate::account;
 use crate::bindings::boson::types::objects as wit_objects;
+use crate::bindings::boson::types::types::Context;
 use crate::bindings::boson::{bpm, links, ops, render, variables};
 use crate::bindings::exports::boson as exports;
 use crate::conversions::{context, edit, references};
 use crate::plugin::Plugin;
-use crate::plugins::{Check, Plugins, ResourcePlugin, of};
+use crate::plugins::Plugins;
 use crate::reply::Reading;
 use crate::unchanged;
 use boson_document::{Tree, json};
+use boson_pipeline::Stages;
 use boson_pipeline::stage::{
-    Addresses, Applied, Consumed, Definition, Deployment, Edit, GroupRequest, Interpolated, LinksRequest, Maker, Named,
-    Origin, Provider, Rendered, Reply, Resolved, ResolvedGroup, Settings, StageError, Template, Variable,
-    VariableRules, VariablesPlan, View,
+    Addresses, Answer, Applied, Call, Consumed, Definition, Deployment, Edit, GroupRequest, Interpolated, LinksRequest,
+    Named, Origin, PluginInfo, PluginRef, Provider, Rendered, Reply, Resolved, ResolvedGroup, Settings, StageError,
+    Template, Variable, VariableRules, VariablesPlan, View,
 };
-use boson_pipeline::{Author, Stage, Stages, resolved_document};
-use std::borrow::Cow;
 use std::collections::HashSet;
-use std::iter;
 
 /// Makes a call. If the plugin fails, this ends the function.
 macro_rules! reply {
-    ($self:ident, $plugin:expr, $reading:expr, $interface:path, |$guest:ident, $store:ident| $body:expr) => {{
+    ($self:ident, $interface:path, $function:ident, $request:expr) => {{
         use $interface as interface;
-        let plugin: &Plugin = $plugin;
-        let (result, measures) = $self.sandbox.call(plugin, &$self.account, |$store, instance| {
-            let $guest = interface::GuestIndices::new(&plugin.pre)?.load(&mut *$store, instance)?;
-            $body
+        let Pending { plugins, plugin, .. } = $self;
+        plugins.record($self.call, Some(plugin), $request, &$self.context);
+        let (result, measures) = plugins.sandbox.call(plugin, &plugins.account, |store, instance| {
+            let guest = interface::GuestIndices::new(&plugin.pre)?.load(&mut *store, instance)?;
+            guest.$function(store, $request, &$self.context)
         });
-        $self.count(plugin.stage, measures);
-        result.map_err(|failure| $reading.broken_off(&failure))?
+        plugins.count(plugin.stage, measures);
+        result.map_err(|failure| $self.reading.broken_off(&failure))?
     }};
 }
 
 /// Makes a call of a function that can fail. If the plugin fails or returns `err`, this ends the function.
 macro_rules! call {
-    ($self:ident, $plugin:expr, $reading:expr, $interface:path, |$guest:ident, $store:ident| $body:expr) => {
-        reply!($self, $plugin, $reading, $interface, |$guest, $store| $body)
-            .map_err(|errors| $reading.refusal(errors))?
+    ($self:ident, $interface:path, $function:ident, $request:expr) => {
+        reply!($self, $interface, $function, $request).map_err(|errors| $self.reading.refusal(errors))?
     };
 }
 
-/// Names of the documents that a call of the stage `links` passes.
-fn documents<'a>(request: &LinksRequest<'a>) -> impl Iterator<Item = &'a str> {
-    let specs = request.jobs.iter().map(|job| job.document_name);
-    iter::once(request.manifest.name).chain(specs)
+/// A call that is being made.
+struct Pending<'a> {
+    plugins: &'a Plugins,
+    plugin: &'a Plugin,
+    call: Call<'a>,
+    context: Context,
+    reading: Reading<'a>,
 }
 
 /// Names of the entries of a list of the manifest.
@@ -53,24 +55,90 @@ fn named(entries: &[Tree]) -> impl Iterator<Item = &str> {
     entries.iter().map(|entry| entry.str("name").unwrap_or_default())
 }
 
+fn answer<T: Into<Answer>>(reply: Reply<T>) -> Reply<Answer> {
+    reply.map(|(value, diagnostics)| (value.into(), diagnostics))
+}
+
 // === impl Plugins ===
 
-impl Plugins {
-    fn maker(&self, of: Maker<'_>) -> Option<Cow<'_, Plugin>> {
-        match of {
-            Maker::Bpm(group) => self.nth(Stage::Bpm, 0).map(|plugin| plugin.serving(group)),
-            Maker::Resources(nth) => self.nth(Stage::Resources, nth).map(Cow::Borrowed),
+impl Stages for Plugins {
+    fn call(&self, call: Call<'_>) -> Reply<Answer> {
+        let Some(plugin) = self.called(call.plugin())? else {
+            self.record_without_plugin(call);
+            return Ok((call.nothing(), Vec::new()));
+        };
+        let pending = Pending {
+            plugins: self,
+            plugin: &plugin,
+            call,
+            context: context(&plugin, self.deployment_of(call)),
+            reading: Reading::of(&self.sandbox, &plugin, call),
+        };
+        match call {
+            Call::Apply { document, files } => answer(pending.apply(document, files)),
+            Call::Find { document, path } => answer(pending.find(document, path)),
+            Call::Plan { document, rules } => answer(pending.plan(document, rules)),
+            Call::Interpolate {
+                document,
+                values,
+                rules,
+            } => answer(pending.interpolate(document, values, rules)),
+            Call::Resolve(request) => answer(pending.resolve(request)),
+            Call::Addresses(request) => answer(pending.addresses(request)),
+            Call::Render { templates, context, .. } => answer(pending.render(templates, context)),
+            Call::ConvertDeployment {
+                deployment,
+                document,
+                variables,
+            } => answer(pending.convert_deployment(deployment, document, variables)),
+            Call::ConvertGroup(request) => answer(pending.convert_group(request)),
+            Call::Transform(hook) => answer(pending.transform(hook.view)),
+            Call::Check(hook) => answer(pending.check(hook.view)),
         }
+    }
+
+    fn info(&self, plugin: PluginRef<'_>) -> Option<PluginInfo> {
+        let Some(found) = self.called(plugin).ok()? else {
+            // A recorder gets a call from a stage without plugins.
+            let is_recorded =
+                self.recorder.is_some() && matches!(plugin, PluginRef::Resources(0) | PluginRef::Check(0));
+            return is_recorded.then(|| PluginInfo::built_in(plugin.stage()));
+        };
+        Some(PluginInfo {
+            author: found.author(),
+            is_ordered: self.is_ordered(plugin),
+            policy: self.policy(plugin),
+        })
+    }
+
+    fn spent_here(&self) -> u64 {
+        account::spent_here()
+    }
+
+    fn below(&self, plugin: PluginRef<'_>) -> Option<Box<dyn Stages>> {
+        let below = self.called(plugin).ok()??.below.as_deref()?.clone();
+        Some(Box::new(Self::of_one(self.sandbox.clone(), below)))
+    }
+
+    fn settings(&self, plugin: PluginRef<'_>) -> Option<Settings> {
+        let plugin = self.called(plugin).ok()??;
+        Some(Settings {
+            tree: json::parse(plugin.settings()).ok()?,
+            document: plugin.settings_document.clone(),
+        })
+    }
+
+    fn with_settings(&self, plugin: PluginRef<'_>, settings: &Tree) -> Option<Box<dyn Stages>> {
+        let mut plugin = self.called(plugin).ok()??.into_owned();
+        plugin.settings = json::to_text(settings);
+        Some(Box::new(Self::of_one(self.sandbox.clone(), plugin)))
     }
 }
 
-// === impl Stages for Plugins ===
+// === impl Pending ===
 
-impl Stages for Plugins {
+impl Pending<'_> {
     fn apply(&self, doc: Named<'_>, files: &[Named<'_>]) -> Reply<Applied> {
-        let plugin = self.rule(Stage::Ops)?;
-        let documents = iter::once(doc.name).chain(files.iter().map(|file| file.name));
-        let reading = Reading::of(&self.sandbox, plugin, documents);
         let file = |file: &Named<'_>| ops::shapes::OperationsFile {
             name: file.name.into(),
             operations: json::to_text(file.tree),
@@ -81,14 +149,11 @@ impl Stages for Plugins {
             files: files.iter().map(file).collect(),
             more: Vec::new(),
         };
-        let context = context(plugin, self.deployment());
-        self.record((Stage::Ops, "apply"), Some(plugin), &request, &context);
-        let reply = call!(self, plugin, reading, exports::ops::operations, |guest, store| guest
-            .call_apply(store, &request, &context));
+        let reply = call!(self, exports::ops::operations, call_apply, &request);
         for origin in &reply.origins {
-            reading.passed("origins", &origin.document)?;
-            reading.pointer("origins", &origin.pointer)?;
-            reading.pointer("origins", &origin.source)?;
+            self.reading.passed("origins", &origin.document)?;
+            self.reading.pointer("origins", &origin.pointer)?;
+            self.reading.pointer("origins", &origin.source)?;
         }
         let origins = reply.origins.into_iter().map(|origin| Origin {
             pointer: origin.pointer,
@@ -96,60 +161,46 @@ impl Stages for Plugins {
             source: origin.source,
         });
         let applied = Applied {
-            document: reading.document("document", &reply.document)?,
+            document: self.reading.document("document", &reply.document)?,
             origins: origins.collect(),
         };
-        let (applied, diagnostics) = reading.reply(applied, reply.diagnostics, &reply.more)?;
-        if plugin.is_any_foreign()
+        let (applied, diagnostics) = self.reading.reply(applied, reply.diagnostics, &reply.more)?;
+        if self.plugin.is_any_foreign()
             && let Some(place) = unchanged::applied(&applied.document, doc, files, &applied.origins)
         {
             let what = format!("the value at '{place}' differs from its origin; see `origins` in the contract");
-            return Err(reading.malformed(what));
+            return Err(self.reading.malformed(what));
         }
         Ok((applied, diagnostics))
     }
 
     fn find(&self, doc: Named<'_>, path: &str) -> Reply<Tree> {
-        let plugin = self.rule(Stage::Ops)?;
-        let reading = Reading::of(&self.sandbox, plugin, [doc.name]);
         let request = ops::shapes::FindRequest {
             document: json::to_text(doc.tree),
             document_name: doc.name.into(),
             path: path.into(),
             more: Vec::new(),
         };
-        let context = context(plugin, self.deployment());
-        self.record((Stage::Ops, "find"), Some(plugin), &request, &context);
-        let reply = call!(self, plugin, reading, exports::ops::operations, |guest, store| guest
-            .call_find(store, &request, &context));
-        reading.reply(reading.document("value", &reply.value)?, Vec::new(), &reply.more)
+        let reply = call!(self, exports::ops::operations, call_find, &request);
+        self.reading
+            .reply(self.reading.document("value", &reply.value)?, Vec::new(), &reply.more)
     }
 
     fn plan(&self, doc: Named<'_>, rules: VariableRules) -> Reply<VariablesPlan> {
-        let plugin = self.rule(Stage::Variables)?;
-        let reading = Reading::of(&self.sandbox, plugin, [doc.name]);
         let request = variables::shapes::PlanRequest {
             document: json::to_text(doc.tree),
             document_name: doc.name.into(),
             rules: rules.into(),
             more: Vec::new(),
         };
-        let context = context(plugin, self.deployment());
-        self.record((Stage::Variables, "plan"), Some(plugin), &request, &context);
-        let reply = call!(
-            self,
-            plugin,
-            reading,
-            exports::variables::interpolation,
-            |guest, store| guest.call_plan(store, &request, &context)
-        );
+        let reply = call!(self, exports::variables::interpolation, call_plan, &request);
         let mut definitions = Vec::new();
         for one in reply.definitions {
-            reading.pointer("definitions", &one.pointer)?;
-            reading.members(&one.more)?;
+            self.reading.pointer("definitions", &one.pointer)?;
+            self.reading.members(&one.more)?;
             definitions.push(Definition {
-                options: reading.document("options", &one.options)?,
-                consumes: reading.document("consumes", &one.consumes)?,
+                options: self.reading.document("options", &one.options)?,
+                consumes: self.reading.document("consumes", &one.consumes)?,
                 name: one.name,
                 kind: one.kind,
                 update_mode: one.update_mode,
@@ -158,14 +209,12 @@ impl Stages for Plugins {
         }
         let plan = VariablesPlan {
             definitions,
-            references: references(&reading, reply.references)?,
+            references: references(&self.reading, reply.references)?,
         };
-        reading.reply(plan, reply.diagnostics, &reply.more)
+        self.reading.reply(plan, reply.diagnostics, &reply.more)
     }
 
     fn interpolate(&self, doc: Named<'_>, values: &Tree, rules: VariableRules) -> Reply<Interpolated> {
-        let plugin = self.rule(Stage::Variables)?;
-        let reading = Reading::of(&self.sandbox, plugin, [doc.name]);
         let request = variables::shapes::InterpolateRequest {
             document: json::to_text(doc.tree),
             document_name: doc.name.into(),
@@ -173,106 +222,90 @@ impl Stages for Plugins {
             rules: rules.into(),
             more: Vec::new(),
         };
-        let context = context(plugin, self.deployment());
-        self.record((Stage::Variables, "interpolate"), Some(plugin), &request, &context);
-        let reply = call!(
-            self,
-            plugin,
-            reading,
-            exports::variables::interpolation,
-            |guest, store| guest.call_interpolate(store, &request, &context)
-        );
+        let reply = call!(self, exports::variables::interpolation, call_interpolate, &request);
         let result = Interpolated {
-            document: reading.document("document", &reply.document)?,
-            missing: references(&reading, reply.missing)?,
+            document: self.reading.document("document", &reply.document)?,
+            missing: references(&self.reading, reply.missing)?,
             used: reply.used,
         };
-        let (result, diagnostics) = reading.reply(result, reply.diagnostics, &reply.more)?;
-        if plugin.is_any_foreign()
+        let (result, diagnostics) = self.reading.reply(result, reply.diagnostics, &reply.more)?;
+        if self.plugin.is_any_foreign()
             && let Some(place) = unchanged::interpolated(&result.document, doc.tree)
         {
             let what = format!("the value at '{place}' has changed, although it has no placeholder");
-            return Err(reading.malformed(what));
+            return Err(self.reading.malformed(what));
         }
         Ok((result, diagnostics))
     }
 
     fn resolve(&self, asked: LinksRequest<'_>) -> Reply<Resolved> {
-        let plugin = self.rule(Stage::Links)?;
-        let reading = Reading::of(&self.sandbox, plugin, documents(&asked));
-        let context = context(plugin, of(asked.deployment));
         let request: links::shapes::LinksRequest = asked.into();
-        self.record((Stage::Links, "resolve"), Some(plugin), &request, &context);
-        let reply = call!(self, plugin, reading, exports::links::resolution, |guest, store| guest
-            .call_resolve(store, &request, &context));
+        let reply = call!(self, exports::links::resolution, call_resolve, &request);
         // A missing group would have no workloads.
         let groups = || reply.groups.iter().map(|group| group.name.as_str());
-        reading.names("groups", groups(), named(asked.manifest.tree.items("instance_groups")))?;
+        self.reading
+            .names("groups", groups(), named(asked.manifest.tree.items("instance_groups")))?;
         if let Some(nth) = reply
             .providers
             .iter()
             .position(|one| !groups().any(|group| group == one.group))
         {
-            return Err(reading.malformed(format!("provider {nth} belongs to a group that does not exist")));
+            return Err(self
+                .reading
+                .malformed(format!("provider {nth} belongs to a group that does not exist")));
         }
         let mut resolved = Resolved {
             groups: Vec::new(),
             providers: Vec::new(),
         };
         for group in reply.groups {
-            reading.members(&group.more)?;
+            self.reading.members(&group.more)?;
             resolved.groups.push(ResolvedGroup {
-                document: reading.document("document", &group.document)?,
+                document: self.reading.document("document", &group.document)?,
                 name: group.name,
             });
         }
         for provider in reply.providers {
-            reading.members(&provider.more)?;
+            self.reading.members(&provider.more)?;
             let shared = provider.shared.as_deref();
             resolved.providers.push(Provider {
-                shared: shared.map(|link| reading.document("shared", link)).transpose()?,
-                properties: reading.document("properties", &provider.properties)?,
+                shared: shared.map(|link| self.reading.document("shared", link)).transpose()?,
+                properties: self.reading.document("properties", &provider.properties)?,
                 name: provider.name,
                 kind: provider.type_,
                 group: provider.group,
                 job: provider.job,
             });
         }
-        reading.reply(resolved, reply.diagnostics, &reply.more)
+        self.reading.reply(resolved, reply.diagnostics, &reply.more)
     }
 
     fn addresses(&self, asked: LinksRequest<'_>) -> Reply<Addresses> {
-        let plugin = self.rule(Stage::Links)?;
-        let reading = Reading::of(&self.sandbox, plugin, documents(&asked));
-        let context = context(plugin, of(asked.deployment));
         let request: links::shapes::LinksRequest = asked.into();
-        self.record((Stage::Links, "addresses"), Some(plugin), &request, &context);
-        let reply = call!(self, plugin, reading, exports::links::resolution, |guest, store| guest
-            .call_addresses(store, &request, &context));
+        let reply = call!(self, exports::links::resolution, call_addresses, &request);
         let defined: HashSet<&str> = named(asked.manifest.tree.items("variables")).collect();
         let mut addresses = Addresses::new();
         for (nth, one) in reply.variables.into_iter().enumerate() {
             if !defined.contains(one.variable.as_str()) {
-                return Err(reading.malformed(format!(
+                return Err(self.reading.malformed(format!(
                     "entry {nth} of `variables` names a variable that does not exist"
                 )));
             }
-            reading.members(&one.more)?;
+            self.reading.members(&one.more)?;
             let consumed = Consumed {
                 alternative_names: one.alternative_names,
                 common_name: one.common_name,
             };
             if addresses.insert(one.variable, consumed).is_some() {
-                return Err(reading.malformed(format!("entry {nth} of `variables` repeats a variable")));
+                return Err(self
+                    .reading
+                    .malformed(format!("entry {nth} of `variables` repeats a variable")));
             }
         }
-        reading.reply(addresses, reply.diagnostics, &reply.more)
+        self.reading.reply(addresses, reply.diagnostics, &reply.more)
     }
 
-    fn render(&self, group: Option<&str>, templates: &[Template<'_>], spec: &Tree) -> Reply<Vec<Rendered>> {
-        let rule = self.rule(Stage::Render)?;
-        let plugin = &*group.map_or(Cow::Borrowed(rule), |group| rule.serving(Some(group)));
-        let reading = Reading::of(&self.sandbox, plugin, templates.iter().map(|template| template.name));
+    fn render(&self, templates: &[Template<'_>], spec: &Tree) -> Reply<Vec<Rendered>> {
         let template = |template: &Template<'_>| render::shapes::Template {
             name: template.name.into(),
             text: template.text.into(),
@@ -282,24 +315,20 @@ impl Stages for Plugins {
             spec: json::to_text(spec),
             more: Vec::new(),
         };
-        let context = context(plugin, self.deployment());
-        self.record((Stage::Render, "render"), Some(plugin), &request, &context);
-        let reply = call!(self, plugin, reading, exports::render::templates, |guest, store| guest
-            .call_render(store, &request, &context));
+        let reply = call!(self, exports::render::templates, call_render, &request);
         // Rendered files must match the templates.
         let names = templates.iter().map(|template| template.name);
-        reading.names("files", reply.files.iter().map(|file| file.name.as_str()), names)?;
+        self.reading
+            .names("files", reply.files.iter().map(|file| file.name.as_str()), names)?;
         let file = |file: render::shapes::Rendered| Rendered {
             name: file.name,
             content: file.content,
         };
         let files: Vec<Rendered> = reply.files.into_iter().map(file).collect();
-        reading.reply(files, reply.diagnostics, &reply.more)
+        self.reading.reply(files, reply.diagnostics, &reply.more)
     }
 
     fn convert_deployment(&self, deployment: &Deployment, doc: Named<'_>, variables: &[Variable]) -> Reply<Vec<Tree>> {
-        let plugin = &*self.rule(Stage::Bpm)?.serving(None);
-        let reading = Reading::of(&self.sandbox, plugin, [doc.name]);
         let request = bpm::shapes::DeploymentRequest {
             options: deployment.into(),
             document: json::to_text(doc.tree),
@@ -307,120 +336,29 @@ impl Stages for Plugins {
             variables: variables.iter().map(Into::into).collect(),
             more: Vec::new(),
         };
-        let context = context(plugin, of(deployment));
-        self.record((Stage::Bpm, "convert-deployment"), Some(plugin), &request, &context);
-        let reply = call!(self, plugin, reading, exports::bpm::conversion, |guest, store| guest
-            .call_convert_deployment(store, &request, &context));
-        let objects = reading.documents("objects", &reply.objects)?;
-        reading.reply(objects, reply.diagnostics, &reply.more)
+        let reply = call!(self, exports::bpm::conversion, call_convert_deployment, &request);
+        let objects = self.reading.documents("objects", &reply.objects)?;
+        self.reading.reply(objects, reply.diagnostics, &reply.more)
     }
 
     fn convert_group(&self, request: &GroupRequest<'_>) -> Reply<Vec<Tree>> {
-        let plugin = &*self
-            .rule(Stage::Bpm)?
-            .serving(Some(resolved_document::name(request.group)));
-        let copies = request.jobs.iter().flat_map(|job| &job.bpm);
-        let documents = copies.map(|copy| copy.document_name.as_str());
-        let documents = iter::once(request.document_name).chain(documents);
-        let reading = Reading::of(&self.sandbox, plugin, documents);
-        let context = context(plugin, of(request.deployment));
         let request: bpm::shapes::GroupRequest = request.into();
-        self.record((Stage::Bpm, "convert-group"), Some(plugin), &request, &context);
-        let reply = call!(self, plugin, reading, exports::bpm::conversion, |guest, store| guest
-            .call_convert_group(store, &request, &context));
-        let objects = reading.documents("objects", &reply.objects)?;
-        reading.reply(objects, reply.diagnostics, &reply.more)
+        let reply = call!(self, exports::bpm::conversion, call_convert_group, &request);
+        let objects = self.reading.documents("objects", &reply.objects)?;
+        self.reading.reply(objects, reply.diagnostics, &reply.more)
     }
 
-    fn spent_here(&self) -> u64 {
-        account::spent_here()
-    }
-
-    fn transforms(&self) -> usize {
-        self.calls_of(self.resources.len())
-    }
-
-    fn is_ordered(&self, nth: usize) -> bool {
-        self.resources.get(nth).is_some_and(|one| one.is_ordered)
-    }
-
-    fn transform(&self, nth: usize, deployment: &Deployment, view: View<'_>) -> Reply<Vec<Edit>> {
-        let Some(ResourcePlugin { plugin, .. }) = self.resources.get(nth) else {
-            self.record_view((Stage::Resources, "transform"), deployment, view);
-            return Ok((Vec::new(), Vec::new()));
-        };
-        let reading = Reading::of_view(&self.sandbox, plugin, view);
-        let (request, context) = (wit_objects::View::from(view), context(plugin, of(deployment)));
-        self.record((Stage::Resources, "transform"), Some(plugin), &request, &context);
-        let reply = call!(
-            self,
-            plugin,
-            reading,
-            exports::resources::transformation,
-            |guest, store| guest.call_transform(store, &request, &context)
-        );
-        let edits = reply.edits.into_iter().map(|one| edit(&reading, one));
+    fn transform(&self, view: View<'_>) -> Reply<Vec<Edit>> {
+        let request = wit_objects::View::from(view);
+        let reply = call!(self, exports::resources::transformation, call_transform, &request);
+        let edits = reply.edits.into_iter().map(|one| edit(&self.reading, one));
         let edits = edits.collect::<Result<_, StageError>>()?;
-        reading.reply(edits, reply.diagnostics, &reply.more)
+        self.reading.reply(edits, reply.diagnostics, &reply.more)
     }
 
-    fn checks(&self) -> usize {
-        self.calls_of(self.checks.len())
-    }
-
-    fn is_enforced(&self, nth: usize) -> bool {
-        self.checks.get(nth).is_some_and(|one| one.policy.is_enforced)
-    }
-
-    fn is_optional(&self, nth: usize) -> bool {
-        self.checks.get(nth).is_some_and(|one| one.policy.is_optional)
-    }
-
-    fn check(&self, nth: usize, deployment: &Deployment, view: View<'_>) -> Reply<()> {
-        let Some(Check { plugin, .. }) = self.checks.get(nth) else {
-            self.record_view((Stage::Checks, "check"), deployment, view);
-            return Ok(((), Vec::new()));
-        };
-        let reading = Reading::of_view(&self.sandbox, plugin, view);
-        let (request, context) = (wit_objects::View::from(view), context(plugin, of(deployment)));
-        self.record((Stage::Checks, "check"), Some(plugin), &request, &context);
-        let reply = reply!(self, plugin, reading, exports::checks::policy, |guest, store| guest
-            .call_check(store, &request, &context));
-        reading.reply((), reply, &[])
-    }
-
-    fn author(&self, stage: Stage, nth: usize) -> Author {
-        let plugin = self.nth(stage, nth);
-        plugin.map_or_else(
-            || Author::built_in(stage.name()),
-            |plugin| plugin.serving(None).author(),
-        )
-    }
-
-    fn group_author(&self, group: &str) -> Author {
-        let plugin = self.nth(Stage::Bpm, 0);
-        plugin.map_or_else(
-            || Author::built_in(Stage::Bpm.name()),
-            |plugin| plugin.serving(Some(group)).author(),
-        )
-    }
-
-    fn below(&self, group: Option<&str>) -> Option<Box<dyn Stages>> {
-        let below = self.maker(Maker::Bpm(group))?.below.as_deref()?.clone();
-        Some(Box::new(Self::of_one(self.sandbox.clone(), below)))
-    }
-
-    fn settings(&self, of: Maker<'_>) -> Option<Settings> {
-        let plugin = self.maker(of)?;
-        Some(Settings {
-            tree: json::parse(plugin.settings()).ok()?,
-            document: plugin.settings_document.clone(),
-        })
-    }
-
-    fn with_settings(&self, of: Maker<'_>, settings: &Tree) -> Option<Box<dyn Stages>> {
-        let mut plugin = self.maker(of)?.into_owned();
-        plugin.settings = json::to_text(settings);
-        Some(Box::new(Self::of_one(self.sandbox.clone(), plugin)))
+    fn check(&self, view: View<'_>) -> Reply<()> {
+        let request = wit_objects::View::from(view);
+        let reply = reply!(self, exports::checks::policy, call_check, &request);
+        self.reading.reply((), reply, &[])
     }
 }

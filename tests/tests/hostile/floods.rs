@@ -2,9 +2,9 @@
 
 use super::{SANDBOX, is_alive, load};
 use boson_document::Tree;
-use boson_pipeline::stage::{Deployment, Named, Reply, Spread, StageError, View};
+use boson_pipeline::stage::{CheckPolicy, Deployment, Hook, Named, Reply, Spread, StageError, View};
 use boson_pipeline::{Diagnostic, Stages};
-use boson_sandbox::{CheckPolicy, Plugins};
+use boson_sandbox::Plugins;
 use boson_tests::component::component;
 use boson_tests::wrapper::COMMON;
 
@@ -38,8 +38,8 @@ fn deployment() -> Deployment {
     }
 }
 
-fn view(manifest: &Tree) -> View<'_> {
-    View {
+fn hook<'a>(deployment: &'a Deployment, manifest: &'a Tree) -> Hook<'a> {
+    let view = View {
         target: "quarks",
         manifest: Named {
             name: "manifest.yml",
@@ -47,6 +47,11 @@ fn view(manifest: &Tree) -> View<'_> {
         },
         groups: &[],
         objects: &[],
+    };
+    Hook {
+        nth: 0,
+        deployment,
+        view,
     }
 }
 
@@ -72,7 +77,7 @@ fn a_hundred_thousand_diagnostics_are_reported_as_five_hundred() {
         repeated(count, 104, record)
     );
     let plugins = plugin("checks", "policy@1.0.0#check", &body);
-    let reply: Reply<()> = plugins.check(0, &deployment(), view(&Tree::object()));
+    let reply: Reply<()> = plugins.check(hook(&deployment(), &Tree::object()));
     let ((), found) = reply.unwrap();
     assert_eq!(found.len(), 501);
     let last = found.last().unwrap();
@@ -104,7 +109,7 @@ fn added(objects: u32, items: u32) -> Diagnostic {
         repeated(objects, 36, &record)
     );
     let plugins = plugin("resources", "transformation@1.0.0#transform", &body);
-    match plugins.transform(0, &deployment(), view(&Tree::object())) {
+    match plugins.transform(hook(&deployment(), &Tree::object())) {
         Err(StageError::Plugin(failure)) => *failure,
         other => panic!("{other:?}"),
     }

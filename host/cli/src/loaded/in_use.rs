@@ -4,7 +4,8 @@ use super::{Known, Shared};
 use boson_controllers::codes;
 use boson_controllers::conversion::{Chosen, ResolvedPlugins};
 use boson_pipeline::shadow::{Shadow, Shadowed};
-use boson_pipeline::{Diagnostic, Stage, Stages};
+use boson_pipeline::stage::SharedStages;
+use boson_pipeline::{Diagnostic, Stage};
 use boson_sandbox::{Account, Digest, Failure, Plugins, Sandbox};
 use std::sync::Arc;
 use std::time::Duration;
@@ -132,7 +133,7 @@ fn stages(
 
 /// The plugins of a deployment, with those that run beside them.
 fn shadowed(
-    stages: Arc<dyn Stages + Send + Sync>,
+    stages: SharedStages,
     all: Vec<Used>,
     shadows: Vec<(Shadow, String)>,
     warnings: Vec<Diagnostic>,

@@ -5,7 +5,7 @@ use super::act;
 use super::conversion::variables::{Depth, asked};
 use super::conversion::{self, Work, traced};
 use super::inputs;
-use super::manifest::{Manifest, SharedStages};
+use super::manifest::Manifest;
 use super::observe;
 use super::plan::causes::Causes;
 use super::plan::held_back::HeldBack;
@@ -17,7 +17,7 @@ use boson_api::deployment::ConversionMode;
 use boson_document::Tree;
 use boson_in_pod::Values;
 use boson_manifest::group::InstanceGroup;
-use boson_pipeline::stage::Variable;
+use boson_pipeline::stage::{SharedStages, Variable};
 use serde_json::Value;
 use std::time::Instant;
 

@@ -8,11 +8,7 @@ use boson_pipeline::convert::codes;
 use boson_pipeline::report::Sources;
 use boson_pipeline::scrub::{Filter, Secrets};
 use boson_pipeline::stage::Named;
-use boson_pipeline::{Diagnostic, StageError, Stages};
-use std::sync::Arc;
-
-/// Stages that any thread may call.
-pub type SharedStages = Arc<dyn Stages + Send + Sync>;
+use boson_pipeline::{Diagnostic, StageError};
 
 /// The manifest between two steps.
 pub struct Manifest {

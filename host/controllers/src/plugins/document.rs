@@ -6,6 +6,7 @@ use super::image::ImageSource;
 use super::marks;
 use crate::codes;
 use boson_document::{Pointer, Tree};
+use boson_pipeline::stage::CheckPolicy;
 use boson_pipeline::yaml::Document;
 use boson_pipeline::{Diagnostic, Stage, packed};
 
@@ -20,10 +21,8 @@ pub struct PluginDocument {
     /// Position among the plugins of `resources`, or the wrappers of a stage; lower ones run first, or are nearer to
     /// the rule. None: not set, like 0.
     pub order: Option<i64>,
-    /// Its errors fail the conversion; only of `checks`.
-    pub is_enforced: bool,
-    /// If it fails itself, the conversion continues with a warning; only of `checks`.
-    pub is_optional: bool,
+    /// Only of `checks`.
+    pub policy: CheckPolicy,
     /// It runs beside the plugin of its name, without effect.
     pub is_shadow: bool,
     /// Settings, an object.
@@ -132,8 +131,10 @@ impl Reader<'_> {
             stage,
             wraps: tree.get("wraps").is_some(),
             order: tree.get("order").and_then(Tree::as_i64),
-            is_enforced: tree.get("enforce") == Some(&Tree::Bool(true)),
-            is_optional: tree.str("onFailure") == Some("skip"),
+            policy: CheckPolicy {
+                is_enforced: tree.get("enforce") == Some(&Tree::Bool(true)),
+                is_optional: tree.str("onFailure") == Some("skip"),
+            },
             is_shadow: tree.get("shadow") == Some(&Tree::Bool(true)),
             settings,
             selector: self.selector(tree, stage),
@@ -380,12 +381,14 @@ mod tests {
         .unwrap();
         assert!(wrapper.wraps && wrapper.order == Some(1));
         let check = format!("name: p\nenforce: true\ndigest: {DIGEST}\n");
-        assert!(parse(&check, Stage::Checks).unwrap().is_enforced);
+        assert!(parse(&check, Stage::Checks).unwrap().policy.is_enforced);
         assert!(parse(&check, Stage::Ops).is_err());
         let on_failure =
             |value: &str, stage: Stage| parse(&format!("name: p\nonFailure: {value}\ndigest: {DIGEST}\n"), stage);
-        assert!(on_failure("skip", Stage::Checks).unwrap().is_optional);
-        assert!(!on_failure("fail", Stage::Checks).unwrap().is_optional && on_failure("fail", Stage::Ops).is_ok());
+        assert!(on_failure("skip", Stage::Checks).unwrap().policy.is_optional);
+        assert!(
+            !on_failure("fail", Stage::Checks).unwrap().policy.is_optional && on_failure("fail", Stage::Ops).is_ok()
+        );
         for (value, stage) in [
             ("skip", Stage::Resources),
             ("skip", Stage::Bpm),

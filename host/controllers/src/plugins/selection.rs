@@ -14,6 +14,7 @@ use crate::conversion::{Chosen, Settings};
 use boson_api::PluginUse;
 use boson_api::deployment::PluginChoice;
 use boson_document::{Tree, json};
+use boson_pipeline::stage::CheckPolicy;
 use boson_pipeline::{Diagnostic, Installer, Stage};
 use std::sync::Arc;
 use std::time::Instant;
@@ -301,8 +302,7 @@ impl<'a> Selecting<'a> {
                 installer: Installer::BuiltIn,
                 digest: None,
                 is_ordered: true,
-                is_enforced: false,
-                is_optional: false,
+                policy: CheckPolicy::default(),
                 groups: None,
                 settings: settings_of(&Tree::object(), choice, String::new()),
             };
@@ -361,8 +361,7 @@ fn chosen(one: Candidate<'_>, choice: Option<&PluginChoice>, is_ordered: bool, o
         },
         digest: document.digest.clone(),
         is_ordered,
-        is_enforced: document.is_enforced,
-        is_optional: document.is_optional,
+        policy: document.policy,
         groups: document.selector.instance_groups.clone(),
         settings,
     }

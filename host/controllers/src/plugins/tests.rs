@@ -11,6 +11,7 @@ use boson_api::deployment::PluginChoice;
 use boson_api::stage::StageName;
 use boson_document::{Tree, json};
 use boson_pipeline::Stage;
+use boson_pipeline::stage::CheckPolicy;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -20,8 +21,7 @@ fn document(name: &str, stage: Stage, order: i64) -> PluginDocument {
         stage,
         wraps: false,
         order: (order != 0).then_some(order),
-        is_enforced: false,
-        is_optional: false,
+        policy: CheckPolicy::default(),
         is_shadow: false,
         settings: Tree::object().with("a", "plugin").with("b", "plugin"),
         selector: Selector::default(),

@@ -19,6 +19,7 @@ pub use codes::ALL as CODES;
 use crate::convert::{self, Conversion, Inputs};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::plain::{self, active};
+use crate::stage::PluginRef;
 use crate::{Stage, Stages, object, resolved_document};
 use boson_document::{Pointer, Tree};
 use boson_manifest::labels;
@@ -307,7 +308,7 @@ impl Tracing<'_> {
                 let group = resolved_document::name(&call.group);
                 let made = |stages: &dyn Stages| Some(stages.convert_group(&call.request(self.inputs)).ok()?.0);
                 layer(self.stages, Some(group), (object, field), &made, &|stages| Step {
-                    by: stages.group_author(group).called,
+                    by: stages.author(PluginRef::Rule(Stage::Bpm, Some(group))).called,
                     ..origins::of_group(stages, self.inputs, call, (object, field))
                 })
             }
@@ -321,7 +322,7 @@ impl Tracing<'_> {
                 let made =
                     |stages: &dyn Stages| Some(stages.convert_deployment(deployment, *manifest, variables).ok()?.0);
                 layer(self.stages, None, (object, field), &made, &|stages| Step {
-                    by: stages.author(Stage::Bpm, 0).called,
+                    by: stages.author(PluginRef::Rule(Stage::Bpm, None)).called,
                     ..origins::of_deployment(stages, self.inputs, (object, field))
                 })
             }
@@ -353,7 +354,7 @@ fn layer(
     made: &dyn Fn(&dyn Stages) -> Option<Vec<Tree>>,
     step: &dyn Fn(&dyn Stages) -> Step,
 ) -> Step {
-    let Some(below) = stages.below(group) else {
+    let Some(below) = stages.below(PluginRef::Rule(Stage::Bpm, group)) else {
         return step(stages);
     };
     let value = |made: &Option<Vec<Tree>>| value_in(made.as_deref().unwrap_or_default(), object, field);

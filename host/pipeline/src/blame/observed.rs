@@ -2,11 +2,7 @@
 
 use crate::author::Author;
 use crate::convert::Inputs;
-use crate::stage::{
-    Addresses, Applied, Deployment, Edit, GroupRequest, GroupSummary, Interpolated, JobFiles, LinksRequest, Named,
-    Rendered, Reply, Resolved, Template, Variable, VariableRules, VariablesPlan, View,
-};
-use crate::{Stage, Stages};
+use crate::stage::{Answer, Call, GroupRequest, GroupSummary, JobFiles, PluginInfo, PluginRef, Reply, Stage, Stages};
 use boson_document::Tree;
 use parking_lot::{Mutex, MutexGuard};
 
@@ -79,108 +75,43 @@ impl<'s> Observed<'s> {
 }
 
 impl Stages for Observed<'_> {
-    fn apply(&self, document: Named<'_>, files: &[Named<'_>]) -> Reply<Applied> {
-        self.stages.apply(document, files)
-    }
-
-    fn find(&self, document: Named<'_>, path: &str) -> Reply<Tree> {
-        self.stages.find(document, path)
-    }
-
-    fn plan(&self, document: Named<'_>, rules: VariableRules) -> Reply<VariablesPlan> {
-        self.stages.plan(document, rules)
-    }
-
-    fn interpolate(&self, document: Named<'_>, values: &Tree, rules: VariableRules) -> Reply<Interpolated> {
-        self.stages.interpolate(document, values, rules)
-    }
-
-    fn resolve(&self, request: LinksRequest<'_>) -> Reply<Resolved> {
-        self.stages.resolve(request)
-    }
-
-    fn addresses(&self, request: LinksRequest<'_>) -> Reply<Addresses> {
-        self.stages.addresses(request)
-    }
-
-    fn render(&self, group: Option<&str>, templates: &[Template<'_>], context: &Tree) -> Reply<Vec<Rendered>> {
-        self.stages.render(group, templates, context)
-    }
-
-    fn convert_deployment(
-        &self,
-        deployment: &Deployment,
-        document: Named<'_>,
-        variables: &[Variable],
-    ) -> Reply<Vec<Tree>> {
-        let reply = self.stages.convert_deployment(deployment, document, variables);
-        if let Ok((objects, _)) = &reply {
-            self.calls().of_deployment.clone_from(objects);
+    fn call(&self, call: Call<'_>) -> Reply<Answer> {
+        match call {
+            Call::Transform(hook) => {
+                let author = self.stages.author(call.plugin());
+                let mut calls = self.calls();
+                calls.transforms.push((author, hook.view.objects.to_vec()));
+                calls.summaries = hook.view.groups.to_vec();
+            }
+            Call::Check(hook) if self.stages.info(call.plugin()).is_none() => {
+                self.calls().last = hook.view.objects.to_vec();
+                return Ok((Answer::Checked(()), Vec::new()));
+            }
+            _ => {}
+        }
+        let reply = self.stages.call(call);
+        if let Ok((Answer::Objects(objects), _)) = &reply {
+            match call {
+                Call::ConvertGroup(request) => self.calls().groups.push(GroupCall {
+                    group: request.group.clone(),
+                    pointer: request.pointer.to_string(),
+                    jobs: request.jobs.clone(),
+                    resolved_secret: request.resolved_secret.to_string(),
+                    objects: objects.clone(),
+                }),
+                _ => self.calls().of_deployment.clone_from(objects),
+            }
         }
         reply
     }
 
-    fn convert_group(&self, request: &GroupRequest<'_>) -> Reply<Vec<Tree>> {
-        let reply = self.stages.convert_group(request);
-        if let Ok((objects, _)) = &reply {
-            self.calls().groups.push(GroupCall {
-                group: request.group.clone(),
-                pointer: request.pointer.to_string(),
-                jobs: request.jobs.clone(),
-                resolved_secret: request.resolved_secret.to_string(),
-                objects: objects.clone(),
-            });
-        }
-        reply
+    fn info(&self, plugin: PluginRef<'_>) -> Option<PluginInfo> {
+        let is_additional = || plugin == self.stages.end(Stage::Checks);
+        let info = self.stages.info(plugin);
+        info.or_else(|| is_additional().then(|| PluginInfo::built_in(Stage::Checks)))
     }
 
     fn spent_here(&self) -> u64 {
         self.stages.spent_here()
-    }
-
-    fn transforms(&self) -> usize {
-        self.stages.transforms()
-    }
-
-    fn transform(&self, nth: usize, deployment: &Deployment, view: View<'_>) -> Reply<Vec<Edit>> {
-        let author = self.stages.author(Stage::Resources, nth);
-        let mut calls = self.calls();
-        calls.transforms.push((author, view.objects.to_vec()));
-        calls.summaries = view.groups.to_vec();
-        drop(calls);
-        self.stages.transform(nth, deployment, view)
-    }
-
-    fn is_ordered(&self, nth: usize) -> bool {
-        self.stages.is_ordered(nth)
-    }
-
-    fn checks(&self) -> usize {
-        self.stages.checks() + 1
-    }
-
-    fn check(&self, nth: usize, deployment: &Deployment, view: View<'_>) -> Reply<()> {
-        if nth < self.stages.checks() {
-            self.stages.check(nth, deployment, view)
-        } else {
-            self.calls().last = view.objects.to_vec();
-            Ok(((), Vec::new()))
-        }
-    }
-
-    fn is_enforced(&self, nth: usize) -> bool {
-        self.stages.is_enforced(nth)
-    }
-
-    fn is_optional(&self, nth: usize) -> bool {
-        self.stages.is_optional(nth)
-    }
-
-    fn author(&self, stage: Stage, nth: usize) -> Author {
-        self.stages.author(stage, nth)
-    }
-
-    fn group_author(&self, group: &str) -> Author {
-        self.stages.group_author(group)
     }
 }

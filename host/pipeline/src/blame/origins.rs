@@ -8,7 +8,7 @@ use crate::bundle::{Bundle, Writer};
 use crate::convert::{Inputs, places};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::resolved_document;
-use crate::stage::{Deployment, GroupRequest, JobFiles, Maker, Named, Settings, View};
+use crate::stage::{Deployment, GroupRequest, Hook, JobFiles, Named, PluginRef, Settings, View};
 use crate::{Stage, Stages};
 use boson_document::{Pointer, Tree};
 
@@ -24,8 +24,8 @@ pub fn of_group(
         .with("group", call.group.clone())
         .with("bpm", Tree::Array(call.jobs.iter().map(bpm).collect()))
         .with("options", options(inputs.deployment));
-    let maker = Maker::Bpm(Some(resolved_document::name(&call.group)));
-    let (input, settings) = with_settings(input, stages, maker);
+    let plugin = PluginRef::Rule(Stage::Bpm, Some(resolved_document::name(&call.group)));
+    let (input, settings) = with_settings(input, stages, plugin);
     let found = influences(&input, &|input| {
         let deployment = with_options(inputs.deployment, input.get("options")?);
         let request = GroupRequest {
@@ -34,7 +34,7 @@ pub fn of_group(
             jobs: with_bpm(&call.jobs, input.items("bpm")),
             ..call.request(inputs)
         };
-        let changed = changed_settings(stages, maker, &settings, input);
+        let changed = changed_settings(stages, plugin, &settings, input);
         let stages = changed.as_deref().unwrap_or(stages);
         value_in(&stages.convert_group(&request).ok()?.0, object, field)
     });
@@ -75,8 +75,8 @@ pub fn of_deployment(stages: &dyn Stages, inputs: &Inputs<'_>, (object, field): 
             Tree::Array(inputs.variables.iter().map(variable).collect()),
         )
         .with("options", options(inputs.deployment));
-    let maker = Maker::Bpm(None);
-    let (input, settings) = with_settings(input, stages, maker);
+    let plugin = PluginRef::Rule(Stage::Bpm, None);
+    let (input, settings) = with_settings(input, stages, plugin);
     let found = influences(&input, &|input| {
         let deployment = with_options(inputs.deployment, input.get("options")?);
         let mut variables = inputs.variables.to_vec();
@@ -89,7 +89,7 @@ pub fn of_deployment(stages: &dyn Stages, inputs: &Inputs<'_>, (object, field): 
             name: inputs.manifest.name,
             tree: input.get("manifest")?,
         };
-        let changed = changed_settings(stages, maker, &settings, input);
+        let changed = changed_settings(stages, plugin, &settings, input);
         let stages = changed.as_deref().unwrap_or(stages);
         let made = stages.convert_deployment(&deployment, manifest, &variables).ok()?.0;
         value_in(&made, object, field)
@@ -121,8 +121,8 @@ pub fn settings_of_transform(
     nth: usize,
     (object, field): (&Tree, &Pointer),
 ) -> Vec<Input> {
-    let maker = Maker::Resources(nth);
-    let (input, settings) = with_settings(Tree::object(), stages, maker);
+    let plugin = PluginRef::Resources(nth);
+    let (input, settings) = with_settings(Tree::object(), stages, plugin);
     let Some((_, before)) = calls.transforms.get(nth) else {
         return Vec::new();
     };
@@ -135,12 +135,17 @@ pub fn settings_of_transform(
         groups: &calls.summaries,
         objects: before,
     };
+    let hook = Hook {
+        nth: 0,
+        deployment: inputs.deployment,
+        view,
+    };
     let found = influences(&input, &|input| {
-        let changed = changed_settings(stages, maker, &settings, input)?;
-        let edits = changed.transform(0, inputs.deployment, view).ok()?.0;
+        let changed = changed_settings(stages, plugin, &settings, input)?;
+        let edits = changed.transform(hook).ok()?.0;
         let mut bundle = Bundle::of_host(inputs.deployment).with_kinds(inputs.permissions.kinds());
         bundle.add(before.clone(), "the host").ok()?;
-        let author = &changed.author(Stage::Resources, 0);
+        let author = &changed.author(PluginRef::Resources(0));
         let is_ordered = true;
         bundle.edit(edits, Writer { author, is_ordered }).ok()?;
         value_in(bundle.objects(), object, field)
@@ -153,8 +158,8 @@ pub fn settings_of_transform(
 const SETTINGS: &str = "settings";
 
 /// An input with the settings of the plugin.
-fn with_settings(input: Tree, stages: &dyn Stages, maker: Maker<'_>) -> (Tree, Option<Settings>) {
-    let settings = stages.settings(maker);
+fn with_settings(input: Tree, stages: &dyn Stages, plugin: PluginRef<'_>) -> (Tree, Option<Settings>) {
+    let settings = stages.settings(plugin);
     let input = match &settings {
         Some(settings) => input.with(SETTINGS, settings.tree.clone()),
         None => input,
@@ -165,15 +170,15 @@ fn with_settings(input: Tree, stages: &dyn Stages, maker: Maker<'_>) -> (Tree, O
 /// The plugin with the settings of an input; `None` if it has its own.
 fn changed_settings(
     stages: &dyn Stages,
-    maker: Maker<'_>,
+    plugin: PluginRef<'_>,
     own: &Option<Settings>,
     input: &Tree,
 ) -> Option<Box<dyn Stages>> {
     let settings = input.get(SETTINGS)?;
     let is_own = own.as_ref().is_some_and(|own| own.tree == *settings);
-    match (maker, is_own) {
-        (Maker::Bpm(_), true) => None,
-        _ => stages.with_settings(maker, settings),
+    match (plugin, is_own) {
+        (PluginRef::Rule(..), true) => None,
+        _ => stages.with_settings(plugin, settings),
     }
 }
 

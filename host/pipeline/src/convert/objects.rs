@@ -5,7 +5,7 @@ use crate::author::Author;
 use crate::bundle::privileges::{self, GrantedPrivileges};
 use crate::diagnostic::{Diagnostic, causes};
 use crate::stage::{
-    Deployment, GroupRequest, JobFiles, Named, Reply, ResolvedGroup, Stage, StageError, Stages, Variable,
+    Deployment, GroupRequest, JobFiles, Named, PluginRef, Reply, ResolvedGroup, Stage, StageError, Stages, Variable,
 };
 use boson_document::Tree;
 use boson_manifest::dns;
@@ -57,7 +57,7 @@ pub fn objects(
     match stages.convert_deployment(deployment, manifest, variables) {
         Ok((objects, notes)) => {
             made.converted.push(Converted {
-                author: stages.author(Stage::Bpm, 0),
+                author: stages.author(PluginRef::Rule(Stage::Bpm, None)),
                 group: None,
                 objects,
             });
@@ -71,7 +71,7 @@ pub fn objects(
             Ok((objects, notes)) => {
                 let name = &group.resolved.name;
                 made.converted.push(Converted {
-                    author: stages.group_author(name),
+                    author: stages.author(PluginRef::Rule(Stage::Bpm, Some(name))),
                     group: Some(name.clone()),
                     objects,
                 });

@@ -8,7 +8,9 @@ use crate::bundle::{Bundle, Writer};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::plain::{active, places};
 use crate::resolved_document::{self, quarks};
-use crate::stage::{Deployment, GroupSummary, JobSummary, Named, ResolvedGroup, Stage, StageError, Stages, View};
+use crate::stage::{
+    Deployment, GroupSummary, Hook, JobSummary, Named, PluginRef, ResolvedGroup, StageError, Stages, View,
+};
 use boson_document::Tree;
 
 /// What plugins see besides the objects.
@@ -24,7 +26,7 @@ pub struct Overview<'a> {
 
 /// Whether plugins of these stages need an [`Overview`].
 pub fn has_hooks(stages: &dyn Stages) -> bool {
-    stages.transforms() > 0 || stages.checks() > 0
+    stages.info(PluginRef::Resources(0)).is_some() || stages.info(PluginRef::Check(0)).is_some()
 }
 
 /// Runs the plugins in order, each on the result of the one before, and checks the result. `bundle`: empty, with what
@@ -52,14 +54,15 @@ pub fn transform(
         groups: &groups,
         objects: &[],
     };
-    for nth in 0..stages.transforms() {
-        let reply = stages.transform(nth, deployment, view.with_objects(bundle.objects()));
+    for (nth, plugin) in stages.transforms().iter().enumerate() {
+        let view = view.with_objects(bundle.objects());
+        let reply = stages.transform(Hook { nth, deployment, view });
         let shown = |found| shown(found, overview.target, bundle.objects());
         let (edits, notes) = reply.map_err(|error| shown(error.into_diagnostics()))?;
         reported.extend(shown(notes));
         let writer = Writer {
-            author: &stages.author(Stage::Resources, nth),
-            is_ordered: stages.is_ordered(nth),
+            author: &plugin.author,
+            is_ordered: plugin.is_ordered,
         };
         reported.extend(bundle.edit(edits, writer)?);
     }
@@ -89,16 +92,16 @@ fn check(
     reported: &mut Vec<Diagnostic>,
 ) -> Result<(), Vec<Diagnostic>> {
     let mut errors = Vec::new();
-    for nth in 0..stages.checks() {
-        let found = match stages.check(nth, deployment, view) {
+    for (nth, plugin) in stages.checks().iter().enumerate() {
+        let found = match stages.check(Hook { nth, deployment, view }) {
             Ok(((), found)) | Err(StageError::Input(found)) => found,
-            Err(StageError::Plugin(failure)) if stages.is_optional(nth) => vec![skipped(*failure)],
+            Err(StageError::Plugin(failure)) if plugin.policy.is_optional => vec![skipped(*failure)],
             // A check that cannot run says nothing about the objects.
             Err(StageError::Plugin(failure)) => return Err(vec![*failure]),
         };
         for mut one in shown(found, view.target, view.objects) {
             match one.severity {
-                Severity::Error if stages.is_enforced(nth) => errors.push(one),
+                Severity::Error if plugin.policy.is_enforced => errors.push(one),
                 Severity::Error => {
                     one.severity = Severity::Warning;
                     reported.push(one);

@@ -9,18 +9,11 @@ mod report;
 
 pub use report::{MAX_PLACES, Report};
 
-use crate::author::Author;
 use crate::diagnostic::Diagnostic;
-use crate::stage::{
-    Addresses, Applied, Deployment, Edit, GroupRequest, Interpolated, LinksRequest, Named, Rendered, Reply, Resolved,
-    Stage, StageError, Stages, Template, Variable, VariableRules, VariablesPlan, View,
-};
-use boson_document::Tree;
+use crate::stage::{Answer, Call, PluginInfo, PluginRef, Reply, SharedStages, Stage, StageError, Stages};
+use edited::Edited;
 use parking_lot::Mutex;
 use std::sync::Arc;
-
-/// Stages that several threads share.
-pub type SharedStages = Arc<dyn Stages + Send + Sync>;
 
 /// A plugin that runs beside those in use.
 pub struct Shadow {
@@ -61,20 +54,86 @@ impl Shadow {
         self.report.lock().clone()
     }
 
-    /// Makes a call, and compares its reply.
-    fn call<T>(&self, call: impl FnOnce(&dyn Stages) -> Reply<T>, compare: impl FnOnce(&T, &mut Report)) {
+    /// Makes the call, too, and compares the answers.
+    fn call(&self, call: Call<'_>, old: &Compared<'_>) {
         let mut report = self.report.lock();
         if report.is_exhausted() {
             return report.skip();
         }
         // Calls of other threads must not wait for this one.
         drop(report);
-        let reply = call(&*self.stages);
+        let reply = self.stages.call(call.of_only());
+        let new = Compared::of(call, &reply);
         report = self.report.lock();
-        match reply {
-            Ok((value, _)) => report.compared(|report| compare(&value, report)),
+        match new {
+            Ok(new) => report.compared(|report| old.compare(&new, call, report)),
             Err(error) => report.failed(&error.into_diagnostics()),
         }
+    }
+}
+
+/// What of a reply is compared.
+enum Compared<'r> {
+    Answer(&'r Answer),
+    /// The objects that edits change.
+    Edited(Edited),
+    /// What a check reports is its reply, also if it is an error.
+    Reported(&'r [Diagnostic]),
+}
+
+// === impl Compared ===
+
+impl<'r> Compared<'r> {
+    /// # Errors
+    /// The plugin failed, or its edits do not apply.
+    fn of(call: Call<'_>, reply: &'r Reply<Answer>) -> Result<Self, StageError> {
+        match (call, reply) {
+            (Call::Check(_), Ok((_, reported)) | Err(StageError::Input(reported))) => Ok(Self::Reported(reported)),
+            (Call::Transform(hook), Ok((Answer::Edits(edits), _))) => {
+                let edited = edited::edited(hook.view.objects, edits.clone());
+                edited
+                    .map(Self::Edited)
+                    .map_err(|error| StageError::Input(vec![*error]))
+            }
+            (_, Ok((answer, _))) => Ok(Self::Answer(answer)),
+            (_, Err(error)) => Err(error.clone()),
+        }
+    }
+
+    fn compare(&self, new: &Self, call: Call<'_>, report: &mut Report) {
+        match (self, new) {
+            (Self::Answer(old), Self::Answer(new)) => compare(old, new, report),
+            (Self::Edited(old), Self::Edited(new)) => {
+                let objects = call.view().map_or(&[][..], |view| view.objects);
+                let (old, new) = edited::both(objects, old, new);
+                report.objects(&old, &new);
+            }
+            (Self::Reported(old), Self::Reported(new)) => report.findings(old, new),
+            _ => {}
+        }
+    }
+}
+
+fn compare(old: &Answer, new: &Answer, report: &mut Report) {
+    match (old, new) {
+        (Answer::Applied(old), Answer::Applied(new)) => report.documents("manifest", &old.document, &new.document),
+        (Answer::Interpolated(old), Answer::Interpolated(new)) => {
+            report.documents("manifest", &old.document, &new.document);
+        }
+        (Answer::Resolved(old), Answer::Resolved(new)) => {
+            // The host has checked that both have the groups of the manifest.
+            for (old, new) in old.groups.iter().zip(&new.groups) {
+                let group = format!("instance group '{}'", old.name);
+                report.documents(&group, &old.document, &new.document);
+            }
+        }
+        (Answer::Rendered(old), Answer::Rendered(new)) => {
+            let both = old.iter().zip(new);
+            both.filter(|(old, new)| old.content != new.content)
+                .for_each(|(old, _)| report.place(&format!("template '{}'", old.name)));
+        }
+        (Answer::Objects(old), Answer::Objects(new)) => report.objects(old, new),
+        _ => {}
     }
 }
 
@@ -86,187 +145,42 @@ impl Shadowed {
         Self { inner, shadows }
     }
 
-    fn of(&self, stage: Stage) -> impl Iterator<Item = &Shadow> {
-        self.shadows.iter().filter(move |shadow| shadow.stage == stage)
-    }
-
-    /// Those that run beside plugin number `nth` of a stage. Those that replace none run after the last one.
-    fn beside(&self, stage: Stage, nth: usize, plugins: usize) -> impl Iterator<Item = &Shadow> {
-        self.of(stage)
-            .filter(move |shadow| shadow.nth.unwrap_or(plugins) == nth)
-    }
-
-    /// The number of calls of a stage: one more if a shadow replaces no plugin.
-    fn calls(&self, stage: Stage, plugins: usize) -> usize {
-        let is_new = self.of(stage).any(|shadow| shadow.nth.is_none());
-        plugins + usize::from(is_new)
+    /// Those that get this call, too. Those that replace no plugin run after the last one.
+    fn beside(&self, call: Call<'_>) -> Vec<&Shadow> {
+        let nth = match call {
+            Call::Find { .. } | Call::Plan { .. } | Call::Addresses(_) => return Vec::new(),
+            Call::Transform(hook) | Call::Check(hook) => Some(hook.nth),
+            _ => None,
+        };
+        let is_beside = |shadow: &&Shadow| {
+            shadow.stage == call.stage()
+                && (nth.is_none() || shadow.nth == nth.filter(|_| self.inner.info(call.plugin()).is_some()))
+        };
+        self.shadows.iter().filter(is_beside).collect()
     }
 }
 
 impl Stages for Shadowed {
-    fn apply(&self, document: Named<'_>, files: &[Named<'_>]) -> Reply<Applied> {
-        let reply = self.inner.apply(document, files)?;
-        for shadow in self.of(Stage::Ops) {
-            let call = |stages: &dyn Stages| stages.apply(document, files);
-            shadow.call(call, |new, report| {
-                report.documents("manifest", &reply.0.document, &new.document)
-            });
-        }
-        Ok(reply)
-    }
-
-    fn find(&self, document: Named<'_>, path: &str) -> Reply<Tree> {
-        self.inner.find(document, path)
-    }
-
-    fn plan(&self, document: Named<'_>, rules: VariableRules) -> Reply<VariablesPlan> {
-        self.inner.plan(document, rules)
-    }
-
-    fn interpolate(&self, document: Named<'_>, values: &Tree, rules: VariableRules) -> Reply<Interpolated> {
-        let reply = self.inner.interpolate(document, values, rules)?;
-        for shadow in self.of(Stage::Variables) {
-            let call = |stages: &dyn Stages| stages.interpolate(document, values, rules);
-            shadow.call(call, |new, report| {
-                report.documents("manifest", &reply.0.document, &new.document)
-            });
-        }
-        Ok(reply)
-    }
-
-    fn resolve(&self, request: LinksRequest<'_>) -> Reply<Resolved> {
-        let reply = self.inner.resolve(request)?;
-        for shadow in self.of(Stage::Links) {
-            let call = |stages: &dyn Stages| stages.resolve(request);
-            shadow.call(call, |new, report| {
-                // The host has checked that both have the groups of the manifest.
-                for (old, new) in reply.0.groups.iter().zip(&new.groups) {
-                    let group = format!("instance group '{}'", old.name);
-                    report.documents(&group, &old.document, &new.document);
-                }
-            });
-        }
-        Ok(reply)
-    }
-
-    fn addresses(&self, request: LinksRequest<'_>) -> Reply<Addresses> {
-        self.inner.addresses(request)
-    }
-
-    fn render(&self, group: Option<&str>, templates: &[Template<'_>], spec: &Tree) -> Reply<Vec<Rendered>> {
-        let reply = self.inner.render(group, templates, spec)?;
-        for shadow in self.of(Stage::Render) {
-            let call = |stages: &dyn Stages| stages.render(group, templates, spec);
-            shadow.call(call, |new, report| {
-                let both = reply.0.iter().zip(new);
-                both.filter(|(old, new)| old.content != new.content)
-                    .for_each(|(old, _)| report.place(&format!("template '{}'", old.name)));
-            });
-        }
-        Ok(reply)
-    }
-
-    fn convert_deployment(
-        &self,
-        deployment: &Deployment,
-        document: Named<'_>,
-        variables: &[Variable],
-    ) -> Reply<Vec<Tree>> {
-        let reply = self.inner.convert_deployment(deployment, document, variables)?;
-        for shadow in self.of(Stage::Bpm) {
-            let call = |stages: &dyn Stages| stages.convert_deployment(deployment, document, variables);
-            shadow.call(call, |new, report| report.objects(&reply.0, new));
-        }
-        Ok(reply)
-    }
-
-    fn convert_group(&self, request: &GroupRequest<'_>) -> Reply<Vec<Tree>> {
-        let reply = self.inner.convert_group(request)?;
-        for shadow in self.of(Stage::Bpm) {
-            shadow.call(
-                |stages| stages.convert_group(request),
-                |new, report| report.objects(&reply.0, new),
-            );
-        }
-        Ok(reply)
-    }
-
-    fn spent_here(&self) -> u64 {
-        self.inner.spent_here()
-    }
-
-    fn transforms(&self) -> usize {
-        self.calls(Stage::Resources, self.inner.transforms())
-    }
-
-    fn transform(&self, nth: usize, deployment: &Deployment, view: View<'_>) -> Reply<Vec<Edit>> {
-        let plugins = self.inner.transforms();
-        let reply = if nth < plugins {
-            self.inner.transform(nth, deployment, view)?
-        } else {
-            (Vec::new(), Vec::new())
-        };
-        for shadow in self.beside(Stage::Resources, nth, plugins) {
-            let call = |stages: &dyn Stages| {
-                let (edits, _) = stages.transform(0, deployment, view)?;
-                let new = edited::edited(view.objects, edits).map_err(|error| StageError::Input(vec![*error]))?;
-                Ok((new, Vec::new()))
-            };
-            // If the edits of the plugin in use do not apply, its conversion fails.
-            let Ok(old) = edited::edited(view.objects, reply.0.clone()) else {
-                break;
-            };
-            shadow.call(call, |new, report| {
-                let (old, new) = edited::both(view.objects, &old, new);
-                report.objects(&old, &new);
-            });
-        }
-        Ok(reply)
-    }
-
-    fn is_ordered(&self, nth: usize) -> bool {
-        self.inner.is_ordered(nth)
-    }
-
-    fn checks(&self) -> usize {
-        self.calls(Stage::Checks, self.inner.checks())
-    }
-
-    fn check(&self, nth: usize, deployment: &Deployment, view: View<'_>) -> Reply<()> {
-        let plugins = self.inner.checks();
-        let reply = if nth < plugins {
-            self.inner.check(nth, deployment, view)
-        } else {
-            Ok(((), Vec::new()))
-        };
-        let old = match &reply {
-            Ok(((), found)) | Err(StageError::Input(found)) => found.clone(),
-            Err(StageError::Plugin(_)) => return reply,
-        };
-        for shadow in self.beside(Stage::Checks, nth, plugins) {
-            // What a check finds is its reply, also if it is an error.
-            let call = |stages: &dyn Stages| match stages.check(0, deployment, view) {
-                Ok(((), found)) | Err(StageError::Input(found)) => Ok((found, Vec::new())),
-                Err(error) => Err(error),
-            };
-            shadow.call(call, |new: &Vec<Diagnostic>, report| report.findings(&old, new));
+    fn call(&self, call: Call<'_>) -> Reply<Answer> {
+        let reply = self.inner.call(call);
+        let shadows = self.beside(call);
+        if !shadows.is_empty()
+            && let Ok(old) = Compared::of(call, &reply)
+        {
+            shadows.into_iter().for_each(|shadow| shadow.call(call, &old));
         }
         reply
     }
 
-    fn is_enforced(&self, nth: usize) -> bool {
-        self.inner.is_enforced(nth)
+    fn info(&self, plugin: PluginRef<'_>) -> Option<PluginInfo> {
+        let stage = plugin.stage();
+        let is_new = |shadow: &Shadow| shadow.stage == stage && shadow.nth.is_none();
+        let is_additional = || plugin == self.inner.end(stage) && self.shadows.iter().any(is_new);
+        let info = self.inner.info(plugin);
+        info.or_else(|| is_additional().then(|| PluginInfo::built_in(stage)))
     }
 
-    fn is_optional(&self, nth: usize) -> bool {
-        self.inner.is_optional(nth)
-    }
-
-    fn author(&self, stage: Stage, nth: usize) -> Author {
-        self.inner.author(stage, nth)
-    }
-
-    fn group_author(&self, group: &str) -> Author {
-        self.inner.group_author(group)
+    fn spent_here(&self) -> u64 {
+        self.inner.spent_here()
     }
 }

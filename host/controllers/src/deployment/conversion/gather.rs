@@ -6,7 +6,7 @@ use super::work::{Gathered, Work, series};
 use crate::deployment::act;
 use crate::deployment::inputs;
 use crate::deployment::jobs;
-use crate::deployment::manifest::{Manifest, SharedStages, blocking};
+use crate::deployment::manifest::{Manifest, blocking};
 use crate::deployment::plan::documents::Document;
 use crate::deployment::plan::stored::Stored;
 use crate::deployment::reconcile::Reconcile;
@@ -18,7 +18,7 @@ use boson_manifest::group::InstanceGroup;
 use boson_pipeline::Stage;
 use boson_pipeline::convert::{self, providers_document, stored_documents};
 use boson_pipeline::release::Release;
-use boson_pipeline::stage::{Deployment, External, Provider, Resolved, ResolvedGroup};
+use boson_pipeline::stage::{Deployment, External, Provider, Resolved, ResolvedGroup, SharedStages};
 use std::iter;
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 use super::work::Work;
 use crate::deployment::act;
 use crate::deployment::jobs;
-use crate::deployment::manifest::{Manifest, SharedStages, blocking};
+use crate::deployment::manifest::{Manifest, blocking};
 use crate::deployment::plan::documents::Document;
 use crate::deployment::plan::provenance;
 use crate::deployment::plan::stored::Stored;
@@ -12,6 +12,7 @@ use crate::deployment::stop::Stop;
 use boson_api::deployment::ConversionMode;
 use boson_in_pod::Values;
 use boson_pipeline::convert::stored_documents;
+use boson_pipeline::stage::SharedStages;
 use boson_pipeline::{Stage, plain, variables};
 
 /// The desired manifest.

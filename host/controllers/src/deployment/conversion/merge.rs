@@ -1,9 +1,10 @@
 //! The first step: the manifest with its ops files applied, and combined with its cloud configs.
 
 use crate::deployment::inputs::Documents;
-use crate::deployment::manifest::{Manifest, SharedStages, blocking};
+use crate::deployment::manifest::{Manifest, blocking};
 use crate::deployment::stop::Stop;
 use boson_pipeline::convert;
+use boson_pipeline::stage::SharedStages;
 
 /// The manifest with its ops files applied, and combined with its cloud configs.
 pub async fn merge(stages: SharedStages, documents: Documents) -> Result<Manifest, Stop> {

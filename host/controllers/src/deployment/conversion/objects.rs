@@ -1,7 +1,7 @@
 //! The last steps: the objects of the deployment.
 
 use super::work::{Gathered, THREADS};
-use crate::deployment::manifest::{Manifest, SharedStages, blocking, unnamed};
+use crate::deployment::manifest::{Manifest, blocking, unnamed};
 use crate::deployment::plan::held_back::HeldBack;
 use crate::deployment::plan::job_sources::JobSources;
 use crate::deployment::plan::revisions::Revisions;
@@ -11,7 +11,7 @@ use boson_document::Tree;
 use boson_pipeline::bundle::Bundle;
 use boson_pipeline::convert::{self, Group, Overview, Target, pod_plugins};
 use boson_pipeline::plain;
-use boson_pipeline::stage::{Named, Variable};
+use boson_pipeline::stage::{Named, SharedStages, Variable};
 
 /// The objects of the deployment. Groups that cannot be converted are held back.
 pub async fn objects(

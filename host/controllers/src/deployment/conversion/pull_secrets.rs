@@ -3,19 +3,19 @@
 use super::owned;
 use crate::deployment::act;
 use crate::deployment::inputs;
-use crate::deployment::manifest::{Manifest, SharedStages, blocking};
+use crate::deployment::manifest::{Manifest, blocking};
 use crate::deployment::observe;
 use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::Stop;
 use boson_pipeline::Stage;
-use boson_pipeline::stage::Named;
+use boson_pipeline::stage::{Named, PluginRef, SharedStages};
 
 /// Applies the pull Secrets early: pods of the conversion need them before the objects of the deployment exist.
 pub async fn apply(run: &Reconcile<'_>, stages: &SharedStages, manifest: &Manifest) -> Result<(), Stop> {
     if !manifest.tree.items("releases").iter().any(inputs::has_credentials) {
         return Ok(());
     }
-    let author = stages.author(Stage::Bpm, 0);
+    let author = stages.author(PluginRef::Rule(Stage::Bpm, None));
     let (stages, deployment) = (stages.clone(), run.deployment.clone());
     let (name, tree) = (manifest.name.clone(), manifest.tree.clone());
     let made = blocking(move || {

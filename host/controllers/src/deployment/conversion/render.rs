@@ -4,7 +4,7 @@ use super::work::{Gathered, THREADS, Work, series};
 use crate::deployment::act;
 use crate::deployment::inputs;
 use crate::deployment::jobs;
-use crate::deployment::manifest::{Manifest, SharedStages, blocking};
+use crate::deployment::manifest::{Manifest, blocking};
 use crate::deployment::plan::documents::Document;
 use crate::deployment::plan::held_back::HeldBack;
 use crate::deployment::plan::revisions::Revisions;
@@ -18,7 +18,7 @@ use boson_pipeline::convert::job_sources::{self, Remaining};
 use boson_pipeline::convert::stored_documents::{self, Texts};
 use boson_pipeline::convert::{self, Failure, Origin, instance_files};
 use boson_pipeline::release::Release;
-use boson_pipeline::stage::ResolvedGroup;
+use boson_pipeline::stage::{ResolvedGroup, SharedStages};
 use boson_pipeline::{Diagnostic, Stage};
 use std::sync::Arc;
 

@@ -3,13 +3,8 @@
 //! A conversion calls its stages from other threads, which do not have the tracing span of the reconcile. So the span
 //! is stored here.
 
-use crate::deployment::manifest::SharedStages;
-use boson_document::Tree;
-use boson_pipeline::stage::{
-    Addresses, Applied, Deployment, Edit, GroupRequest, Interpolated, LinksRequest, Named, Rendered, Reply, Resolved,
-    Template, Variable, VariableRules, VariablesPlan, View,
-};
-use boson_pipeline::{Author, Stage, Stages};
+use boson_pipeline::Stages;
+use boson_pipeline::stage::{Answer, Call, PluginInfo, PluginRef, Reply, SharedStages};
 use std::sync::Arc;
 use std::time::Instant;
 use tracing::Span;
@@ -29,108 +24,28 @@ pub fn traced(inner: SharedStages) -> SharedStages {
 
 // === impl Traced ===
 
-impl Traced {
-    fn call<T>(&self, stage: Stage, function: &'static str, call: impl FnOnce(&dyn Stages) -> Reply<T>) -> Reply<T> {
+impl Stages for Traced {
+    fn call(&self, call: Call<'_>) -> Reply<Answer> {
         // At the highest level, like the span of the reconcile.
-        let span = tracing::error_span!(parent: &self.span, "stage", stage = stage.name());
+        let span = tracing::error_span!(parent: &self.span, "stage", stage = call.stage().name());
         let _entered = span.enter();
         let began = Instant::now();
-        let reply = call(&*self.inner);
+        let reply = self.inner.call(call);
         let outcome = if reply.is_ok() { "ok" } else { "failed" };
         tracing::debug!(
-            function,
+            function = call.function(),
             outcome,
             seconds = began.elapsed().as_secs_f64(),
             "called a stage"
         );
         reply
     }
-}
 
-impl Stages for Traced {
-    fn apply(&self, document: Named<'_>, files: &[Named<'_>]) -> Reply<Applied> {
-        self.call(Stage::Ops, "apply", |stages| stages.apply(document, files))
-    }
-
-    fn find(&self, document: Named<'_>, path: &str) -> Reply<Tree> {
-        self.call(Stage::Ops, "find", |stages| stages.find(document, path))
-    }
-
-    fn plan(&self, document: Named<'_>, rules: VariableRules) -> Reply<VariablesPlan> {
-        self.call(Stage::Variables, "plan", |stages| stages.plan(document, rules))
-    }
-
-    fn interpolate(&self, document: Named<'_>, values: &Tree, rules: VariableRules) -> Reply<Interpolated> {
-        let call = |stages: &dyn Stages| stages.interpolate(document, values, rules);
-        self.call(Stage::Variables, "interpolate", call)
-    }
-
-    fn resolve(&self, request: LinksRequest<'_>) -> Reply<Resolved> {
-        self.call(Stage::Links, "resolve", |stages| stages.resolve(request))
-    }
-
-    fn addresses(&self, request: LinksRequest<'_>) -> Reply<Addresses> {
-        self.call(Stage::Links, "addresses", |stages| stages.addresses(request))
-    }
-
-    fn render(&self, group: Option<&str>, templates: &[Template<'_>], context: &Tree) -> Reply<Vec<Rendered>> {
-        let call = |stages: &dyn Stages| stages.render(group, templates, context);
-        self.call(Stage::Render, "render", call)
-    }
-
-    fn convert_deployment(
-        &self,
-        deployment: &Deployment,
-        document: Named<'_>,
-        variables: &[Variable],
-    ) -> Reply<Vec<Tree>> {
-        let call = |stages: &dyn Stages| stages.convert_deployment(deployment, document, variables);
-        self.call(Stage::Bpm, "convert-deployment", call)
-    }
-
-    fn convert_group(&self, request: &GroupRequest<'_>) -> Reply<Vec<Tree>> {
-        self.call(Stage::Bpm, "convert-group", |stages| stages.convert_group(request))
+    fn info(&self, plugin: PluginRef<'_>) -> Option<PluginInfo> {
+        self.inner.info(plugin)
     }
 
     fn spent_here(&self) -> u64 {
         self.inner.spent_here()
-    }
-
-    fn transforms(&self) -> usize {
-        self.inner.transforms()
-    }
-
-    fn transform(&self, nth: usize, deployment: &Deployment, view: View<'_>) -> Reply<Vec<Edit>> {
-        let call = |stages: &dyn Stages| stages.transform(nth, deployment, view);
-        self.call(Stage::Resources, "transform", call)
-    }
-
-    fn is_ordered(&self, nth: usize) -> bool {
-        self.inner.is_ordered(nth)
-    }
-
-    fn checks(&self) -> usize {
-        self.inner.checks()
-    }
-
-    fn check(&self, nth: usize, deployment: &Deployment, view: View<'_>) -> Reply<()> {
-        let call = |stages: &dyn Stages| stages.check(nth, deployment, view);
-        self.call(Stage::Checks, "check", call)
-    }
-
-    fn is_enforced(&self, nth: usize) -> bool {
-        self.inner.is_enforced(nth)
-    }
-
-    fn is_optional(&self, nth: usize) -> bool {
-        self.inner.is_optional(nth)
-    }
-
-    fn author(&self, stage: Stage, nth: usize) -> Author {
-        self.inner.author(stage, nth)
-    }
-
-    fn group_author(&self, group: &str) -> Author {
-        self.inner.group_author(group)
     }
 }

@@ -3,13 +3,13 @@
 
 use super::owned;
 use crate::deployment::inputs;
-use crate::deployment::manifest::{Manifest, SharedStages, blocking};
+use crate::deployment::manifest::{Manifest, blocking};
 use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::Stop;
 use boson_api::deployment::ConversionMode;
 use boson_document::Tree;
 use boson_pipeline::scrub::Secrets;
-use boson_pipeline::stage::{Deployment, External, Named, Variable};
+use boson_pipeline::stage::{Deployment, External, Named, PluginRef, SharedStages, Variable};
 use boson_pipeline::variables::{self, Table};
 use boson_pipeline::{Author, Diagnostic, Stage, StageError, Stages, convert};
 use serde_json::Value;
@@ -146,7 +146,7 @@ fn checked(
                 variables: wanted.variables,
                 objects,
                 warnings,
-                author: stages.author(Stage::Bpm, 0),
+                author: stages.author(PluginRef::Rule(Stage::Bpm, None)),
             })
         }
         Err(error) => Err(Refused {

@@ -2,7 +2,7 @@
 
 use super::digests;
 use crate::codes;
-use crate::deployment::manifest::{Manifest, SharedStages, blocking, unnamed};
+use crate::deployment::manifest::{Manifest, blocking, unnamed};
 use crate::deployment::observe;
 use crate::deployment::plan::variables::{State, state};
 use crate::deployment::reconcile::Reconcile;
@@ -12,7 +12,7 @@ use boson_document::Tree;
 use boson_in_pod::{Held, Origin, Values, secrets};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
-use boson_pipeline::stage::{Named, Variable};
+use boson_pipeline::stage::{Named, SharedStages, Variable};
 use boson_pipeline::variables;
 
 /// The values given by the user: `spec.vars`, and the Secrets of implicit variables.

@@ -22,8 +22,8 @@ pub fn version(document: &PluginDocument, record: Option<&str>) -> Option<Approv
         // A stage without a rule has nothing to wrap.
         wraps: document.wraps && Stage::has_rule(document.stage),
         order: document.order,
-        enforce: document.is_enforced,
-        on_failure: if document.is_optional {
+        enforce: document.policy.is_enforced,
+        on_failure: if document.policy.is_optional {
             OnFailure::Skip
         } else {
             OnFailure::Fail

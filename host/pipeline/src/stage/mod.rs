@@ -3,6 +3,10 @@
 //!
 //! `Stages` is implemented by the code that runs plugins; the pipeline does not depend on it.
 
+mod call;
+
+pub use call::{Answer, Call, CheckPolicy, Hook, PluginInfo, PluginRef};
+
 use crate::author::Author;
 use crate::diagnostic::{Diagnostic, Severity};
 use boson_document::Tree;
@@ -439,15 +443,6 @@ pub enum Edit {
     Remove(ObjectReference),
 }
 
-/// A plugin that makes or changes objects.
-#[derive(Clone, Copy, Debug)]
-pub enum Maker<'a> {
-    /// The outermost one of the stage `bpm` for this instance group; `None`: for the deployment as a whole.
-    Bpm(Option<&'a str>),
-    /// That of the stage `resources` with this number.
-    Resources(usize),
-}
-
 /// The settings of a plugin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
@@ -458,72 +453,105 @@ pub struct Settings {
 
 /// The stages. Every call uses a fresh instance of a sandboxed plugin; several threads may call at once.
 pub trait Stages: Sync {
-    /// ops.apply. `files`: name and operations of each ops file.
-    fn apply(&self, document: Named<'_>, files: &[Named<'_>]) -> Reply<Applied>;
-    fn find(&self, document: Named<'_>, path: &str) -> Reply<Tree>;
-    fn plan(&self, document: Named<'_>, rules: VariableRules) -> Reply<VariablesPlan>;
-    /// variables.interpolate. `values`: object of name -> value.
-    fn interpolate(&self, document: Named<'_>, values: &Tree, rules: VariableRules) -> Reply<Interpolated>;
-    fn resolve(&self, request: LinksRequest<'_>) -> Reply<Resolved>;
-    /// links.addresses: of the links that variables consume, before there are values.
-    fn addresses(&self, request: LinksRequest<'_>) -> Reply<Addresses>;
-    /// render.render, for a job of this instance group; if it is not known, with the wrappers of all groups.
-    fn render(&self, group: Option<&str>, templates: &[Template<'_>], context: &Tree) -> Reply<Vec<Rendered>>;
+    /// Makes a call; of a plugin of `resources` or `checks` that does not exist, the answer is that there is nothing to
+    /// do. The methods named after the functions make one, and return the value of that function.
+    fn call(&self, call: Call<'_>) -> Reply<Answer>;
+    /// None: there is no such plugin.
+    fn info(&self, plugin: PluginRef<'_>) -> Option<PluginInfo>;
+    /// Units of fuel that the calls of this thread have used so far: the cost of a part of a conversion is the
+    /// difference.
+    fn spent_here(&self) -> u64;
+    /// A rule without its outermost wrapper; `None` if there is no wrapper.
+    fn below(&self, _: PluginRef<'_>) -> Option<Box<dyn Stages>> {
+        None
+    }
+    fn settings(&self, _: PluginRef<'_>) -> Option<Settings> {
+        None
+    }
+    /// The plugin alone with other settings, as number 0 of its stage.
+    fn with_settings(&self, _: PluginRef<'_>, _settings: &Tree) -> Option<Box<dyn Stages>> {
+        None
+    }
+
+    /// `files`: name and operations of each ops file.
+    fn apply(&self, document: Named<'_>, files: &[Named<'_>]) -> Reply<Applied> {
+        call::typed(self.call(Call::Apply { document, files }))
+    }
+    fn find(&self, document: Named<'_>, path: &str) -> Reply<Tree> {
+        call::typed(self.call(Call::Find { document, path }))
+    }
+    fn plan(&self, document: Named<'_>, rules: VariableRules) -> Reply<VariablesPlan> {
+        call::typed(self.call(Call::Plan { document, rules }))
+    }
+    /// `values`: object of name -> value.
+    fn interpolate(&self, document: Named<'_>, values: &Tree, rules: VariableRules) -> Reply<Interpolated> {
+        call::typed(self.call(Call::Interpolate {
+            document,
+            values,
+            rules,
+        }))
+    }
+    fn resolve(&self, request: LinksRequest<'_>) -> Reply<Resolved> {
+        call::typed(self.call(Call::Resolve(request)))
+    }
+    /// Of the links that variables consume, before there are values.
+    fn addresses(&self, request: LinksRequest<'_>) -> Reply<Addresses> {
+        call::typed(self.call(Call::Addresses(request)))
+    }
+    /// For a job of this instance group; if it is not known, with the wrappers of all groups.
+    fn render(&self, group: Option<&str>, templates: &[Template<'_>], context: &Tree) -> Reply<Vec<Rendered>> {
+        call::typed(self.call(Call::Render {
+            group,
+            templates,
+            context,
+        }))
+    }
     fn convert_deployment(
         &self,
         deployment: &Deployment,
         document: Named<'_>,
         variables: &[Variable],
-    ) -> Reply<Vec<Tree>>;
-    fn convert_group(&self, request: &GroupRequest<'_>) -> Reply<Vec<Tree>>;
-    /// Units of fuel that the calls of this thread have used so far: the cost of a part of a conversion is the
-    /// difference.
-    fn spent_here(&self) -> u64 {
-        0
+    ) -> Reply<Vec<Tree>> {
+        call::typed(self.call(Call::ConvertDeployment {
+            deployment,
+            document,
+            variables,
+        }))
     }
-    /// Number of plugins of the resources stage.
-    fn transforms(&self) -> usize;
-    /// resources.transform of the plugin number `nth` (from 0) of that stage.
-    fn transform(&self, nth: usize, deployment: &Deployment, view: View<'_>) -> Reply<Vec<Edit>>;
-    /// Whether the place of this plugin of the resources stage among the others was set explicitly: then it may
-    /// override fields that an earlier plugin has set.
-    fn is_ordered(&self, nth: usize) -> bool;
-    /// Number of plugins of the checks stage.
-    fn checks(&self) -> usize;
-    /// checks.check of the plugin number `nth` (from 0) of that stage. An error that it reports is in the reply.
-    fn check(&self, nth: usize, deployment: &Deployment, view: View<'_>) -> Reply<()>;
-    /// Whether errors of this plugin of the checks stage fail the conversion.
-    fn is_enforced(&self, nth: usize) -> bool;
-    /// Whether the conversion continues without this plugin of the checks stage if it fails: if it traps, exceeds a
-    /// limit, or gives a malformed reply.
-    fn is_optional(&self, nth: usize) -> bool;
-    /// The plugin of a stage; `nth` counts those of `resources` and `checks`. Of a rule with wrappers, the outermost
-    /// that is not for some instance groups only: it returns what the host gets.
-    fn author(&self, stage: Stage, nth: usize) -> Author {
-        if stage.has_rule() {
-            Author::built_in(stage.name())
-        } else {
-            Author::built_in(&format!("{stage} {}", nth + 1))
+    fn convert_group(&self, request: &GroupRequest<'_>) -> Reply<Vec<Tree>> {
+        call::typed(self.call(Call::ConvertGroup(request)))
+    }
+    fn transform(&self, hook: Hook<'_>) -> Reply<Vec<Edit>> {
+        call::typed(self.call(Call::Transform(hook)))
+    }
+    /// An error that the plugin reports is in the reply.
+    fn check(&self, hook: Hook<'_>) -> Reply<()> {
+        call::typed(self.call(Call::Check(hook)))
+    }
+    fn author(&self, plugin: PluginRef<'_>) -> Author {
+        let built_in = || PluginInfo::built_in(plugin.stage());
+        self.info(plugin).unwrap_or_else(built_in).author
+    }
+    /// The plugins of `resources`, in order.
+    fn transforms(&self) -> Vec<PluginInfo> {
+        (0..).map_while(|nth| self.info(PluginRef::Resources(nth))).collect()
+    }
+    /// The plugins of `checks`, in order.
+    fn checks(&self) -> Vec<PluginInfo> {
+        (0..).map_while(|nth| self.info(PluginRef::Check(nth))).collect()
+    }
+    /// The plugin that would come after the last one of a stage.
+    fn end(&self, stage: Stage) -> PluginRef<'_> {
+        match stage {
+            Stage::Resources => PluginRef::Resources(self.transforms().len()),
+            Stage::Checks => PluginRef::Check(self.checks().len()),
+            rule => PluginRef::Rule(rule, None),
         }
     }
-    /// The plugin of the bpm stage that converts this instance group: a wrapper may be for some groups only.
-    fn group_author(&self, _group: &str) -> Author {
-        self.author(Stage::Bpm, 0)
-    }
-    /// The stage `bpm` without its outermost wrapper for this instance group, or for the deployment as a whole; `None`
-    /// if there is no wrapper.
-    fn below(&self, _group: Option<&str>) -> Option<Box<dyn Stages>> {
-        None
-    }
-    /// The settings of a plugin.
-    fn settings(&self, _of: Maker<'_>) -> Option<Settings> {
-        None
-    }
-    /// The plugin alone with other settings, as number 0 of its stage.
-    fn with_settings(&self, _of: Maker<'_>, _settings: &Tree) -> Option<Box<dyn Stages>> {
-        None
-    }
 }
+
+/// Stages that several threads share.
+pub type SharedStages = Arc<dyn Stages + Send + Sync>;
 
 /// Whose rules the variables stage follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
