@@ -1,6 +1,5 @@
-//! Each key that the tables of `boson_manifest::schema` mark as used or planned changes the output of a conversion.
-//! Planned keys have no effect in the cluster yet: a warning and `docs/guarantees.md` say so. The other fates have
-//! messages, which `plugins/bpm/tests/keys.rs` checks.
+//! Each key that the tables of `boson_manifest::schema` mark as used changes the output of a conversion. The other fates
+//! have messages, which `plugins/bpm/tests/keys.rs` checks.
 
 #![allow(clippy::unwrap_used, reason = "in the functions that tests share, too")]
 
@@ -49,7 +48,7 @@ fn keys() -> impl Iterator<Item = (String, Fate)> {
 }
 
 fn used() -> BTreeSet<String> {
-    let used = keys().filter(|(_, fate)| matches!(fate, Fate::Used | Fate::Planned));
+    let used = keys().filter(|(_, fate)| *fate == Fate::Used);
     let names = used.map(|(key, _)| key);
     names.filter(|key| !INTERNAL.contains(&key.as_str())).collect()
 }
@@ -139,25 +138,14 @@ fn every_used_key_changes_the_output() {
 }
 
 #[test]
-fn the_page_lists_exactly_the_keys_without_effect_yet() {
+fn the_page_lists_no_key_as_without_effect() {
     let page = fs::read_to_string(root().join("docs/guarantees.md")).unwrap();
     let (_, section) = page.split_once("## Not implemented yet").unwrap();
     let named: BTreeSet<String> = section.split('`').skip(1).step_by(2).map(last).collect();
     let all: BTreeSet<String> = keys().map(|(key, _)| last(&key)).collect();
-    let planned = keys().filter(|(_, fate)| *fate == Fate::Planned);
-    let planned: BTreeSet<String> = planned.map(|(key, _)| last(&key)).collect();
-    let listed: BTreeSet<String> = named.intersection(&all).cloned().collect();
-    assert!(!planned.is_empty());
-    assert_eq!(listed, planned, "keys of the page, and planned keys of the tables");
-}
-
-#[test]
-fn a_warning_reports_each_key_without_effect_yet() {
-    let (cases, directory) = (cases(), tempfile::tempdir().unwrap());
-    for (key, _) in keys().filter(|(_, fate)| *fate == Fate::Planned) {
-        let case = &cases[&key];
-        let ran = convert(directory.path(), "kubernetes", &[&case.given, &case.change]);
-        let warned = messages(&ran).iter().any(|message| message.contains("yet"));
-        assert!(warned, "{key}: {}", ran.stderr);
-    }
+    let listed: Vec<&String> = named.intersection(&all).collect();
+    assert!(
+        listed.is_empty(),
+        "all keys have an effect, but the page lists {listed:?}"
+    );
 }

@@ -121,8 +121,10 @@ pub struct QuarksStatefulSetSpec {
     /// Whether pods restart when a ConfigMap or Secret that they use changes. It has no effect yet.
     #[serde(default)]
     pub update_on_config_change: bool,
-    /// Commands by container name: a pod whose command succeeds is active (label quarks.cloudfoundry.org/pod-active).
-    /// They are not run yet: no pod gets the label, and Services of a deployment select all pods.
+    /// Commands by container name that succeed in a pod that is active. One of these pods, to which the Service of the
+    /// group leads, gets the label quarks.cloudfoundry.org/pod-active. A container of the pod with the port
+    /// active-passive runs the command, and answers an HTTP request with the status 200 if the pod is active, and with
+    /// 503 if it is passive. A conversion adds such containers.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     #[schemars(schema_with = "crate::schema::probes")]
     pub active_passive_probes: Map<String, Value>,

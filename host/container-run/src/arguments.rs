@@ -59,8 +59,20 @@ pub struct Flags {
     pub log_size: u64,
     /// `--log-files`: how many rotated files are retained.
     pub log_files: u32,
-    /// `--port`: where monit answers, or where a probe asks.
+    /// `--port`: where monit or an active/passive probe answers, or where a probe asks.
     pub port: u16,
+    /// `--word`, repeated: the command of an active/passive probe.
+    pub command: Vec<String>,
+    /// `--delay`: before the first run of it.
+    pub delay: Duration,
+    /// `--period`: between the beginnings of two runs of it.
+    pub period: Duration,
+    /// `--timeout`: how long one may take.
+    pub timeout: Duration,
+    /// `--successes`: after how many in a row the pod is active.
+    pub successes: u64,
+    /// `--failures`: after how many in a row it is no longer.
+    pub failures: u64,
 }
 
 // === impl Flags ===
@@ -87,6 +99,12 @@ impl Flags {
             log_size: LOG_SIZE,
             log_files: LOG_FILES,
             port: MONIT_PORT,
+            command: Vec::new(),
+            delay: Duration::ZERO,
+            period: Duration::from_secs(1),
+            timeout: Duration::from_secs(1),
+            successes: 1,
+            failures: 1,
         };
         let mut seen = Vec::new();
         let mut rest = arguments.iter();
@@ -143,6 +161,12 @@ impl Flags {
             "--wait-after-failure" => self.wait = Duration::from_secs(number(flag, value)?),
             "--log-size" => self.log_size = number(flag, value)?.max(1),
             "--log-files" => self.log_files = u32::try_from(number(flag, value)?).unwrap_or(LOG_FILES),
+            "--word" => self.command.push(value.to_string()),
+            "--delay" => self.delay = Duration::from_secs(number(flag, value)?),
+            "--period" => self.period = Duration::from_secs(number(flag, value)?.max(1)),
+            "--timeout" => self.timeout = Duration::from_secs(number(flag, value)?.max(1)),
+            "--successes" => self.successes = number(flag, value)?,
+            "--failures" => self.failures = number(flag, value)?,
             "--port" => {
                 let port = u16::try_from(number(flag, value)?);
                 self.port = port.map_err(|_| Failure::usage("--port needs a number up to 65535"))?;

@@ -2,6 +2,7 @@
 //! VM: one static binary that a pod copies to a volume, because the images of releases can be old and may have no
 //! shell.
 
+mod active;
 mod arguments;
 mod children;
 mod command;
@@ -13,6 +14,7 @@ mod events;
 mod exec_as;
 mod failure;
 mod files;
+mod http;
 mod install;
 mod instance;
 mod launch;
@@ -33,7 +35,7 @@ use arguments::Flags;
 use failure::{Failure, Result};
 use places::Places;
 
-const USAGE: &str = "usage: container-run process|probe|pre-render|script|scripts|errand|ready|logs|monit-http|install|copy-jobs|version [flags]; see docs/processes.md";
+const USAGE: &str = "usage: container-run process|probe|pre-render|script|scripts|errand|ready|logs|monit-http|active|install|copy-jobs|version [flags]; see docs/processes.md";
 
 fn main() -> ExitCode {
     match run() {
@@ -69,6 +71,7 @@ fn run() -> Result<u8> {
         "errand" => scripts::once::errand(&places, &Flags::read(rest, &["--job"])?),
         "logs" => logs::run(&places, &Flags::read(rest, &[])?),
         "monit-http" => monit_http::run(&places, &Flags::read(rest, &[])?),
+        "active" => active::run(&Flags::read(rest, &["--port", "--word"])?),
         "ready" => scripts::ready::run(&places, &Flags::read(rest, &["--job"])?),
         "install" => install::run(rest),
         "copy-jobs" => copy_jobs::run(rest),

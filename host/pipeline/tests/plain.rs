@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use boson_document::{Pointer, Tree, json};
 use boson_manifest::names::Names;
-use boson_pipeline::plain::{active, lower, resolved, stateful_set};
+use boson_pipeline::plain::{lower, resolved, stateful_set};
 use boson_pipeline::stage::ResolvedGroup;
 use boson_pipeline::{Severity, encoding};
 
@@ -577,13 +577,13 @@ fn services_select_all_pods_if_active_ones_are_not_labelled() {
     let service = tree(
         r#"{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "x"}, "spec": {"selector": {"a": "b", "quarks.cloudfoundry.org/pod-active": "active", "c": "d"}}}"#,
     );
-    let mut objects = [service, set(r#""activePassiveProbes": {"c": {"exec": {}}},"#, "", "")];
-    let warnings = active::lead_to_all(&mut objects);
+    let set = set(r#""activePassiveProbes": {"c": {"exec": {}}},"#, "", "");
+    let (objects, warnings) = lower(vec![service, set], &Tree::Null).unwrap();
     assert_eq!(json::to_text(at(&objects[0], "/spec/selector")), r#"{"a":"b","c":"d"}"#);
     assert_eq!(warnings.len(), 1);
     assert_eq!(
         (warnings[0].severity, warnings[0].code.as_str()),
-        (Severity::Warning, "plain-active-passive")
+        (Severity::Warning, "plain-needs-operator")
     );
 }
 

@@ -5,13 +5,12 @@ use crate::group::{Group, Lifecycle};
 use crate::request::{Converted, DeploymentRequest, GroupRequest, Reply};
 use crate::volumes::{self, Volumes};
 use crate::{
-    container, container_probe, deployment, dns, fields, init, kubernetes_rules, lifecycle_scripts, read, resources,
-    services, workload,
+    active_passive, container_probe, deployment, dns, fields, init, kubernetes_rules, lifecycle_scripts, read,
+    resources, services, workload,
 };
 use boson_document::{Report, Tree};
 use boson_manifest::dns::RESOLVED_KEY;
 use boson_manifest::names::{NameClaims, NameError};
-use std::collections::HashSet;
 
 /// Objects of one instance group: Services, claims of an errand, QuarksStatefulSet or QuarksJob.
 ///
@@ -44,6 +43,7 @@ fn alias_files(request: &GroupRequest, group: &Group, report: &mut Report) -> Ve
 
 fn objects(group: &Group, report: &mut Report) -> Vec<Tree> {
     check_containers(group, report);
+    active_passive::check(group, report);
     container_probe::check(group, report);
     check_requests(group, report);
     group
@@ -91,36 +91,12 @@ fn check_ports(group: &Group, report: &mut Report) {
     }
 }
 
-/// Two things must not share a container's name, and active/passive probes are for containers that exist.
+/// Two things must not share a container's name.
 fn check_containers(group: &Group, report: &mut Report) {
     let mut claims = NameClaims::default();
     for (name, by) in init::names_of(group) {
         if let Err(error) = claims.claim("container", &name, &by) {
             report.error(codes::NAME_CONFLICT, group.place.at("jobs"), error.to_string());
-        }
-    }
-    let pairs = group
-        .jobs
-        .iter()
-        .flat_map(|job| job.processes.iter().map(|process| container::name(job, process)));
-    let containers: HashSet<String> = pairs.collect();
-    for job in &group.jobs {
-        for name in job
-            .quarks
-            .active_passive
-            .keys()
-            .filter(|name| !containers.contains(*name))
-        {
-            let text = format!("Active/passive probe of '{name}' has no effect: the pod has no container of this name");
-            let place = job
-                .place
-                .at("properties")
-                .at("quarks")
-                .at("activePassiveProbes")
-                .at(name);
-            report
-                .warning(codes::PROBE, &place, text)
-                .suggest(name, containers.iter().map(String::as_str));
         }
     }
 }

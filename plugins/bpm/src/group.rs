@@ -4,6 +4,7 @@ use crate::cloud::Cloud;
 use crate::job::Job;
 use crate::metadata::Metadata;
 use crate::ports::Port;
+use crate::process::Process;
 use crate::request::Deployment;
 use crate::settings::Settings;
 use crate::waits::Wait;
@@ -79,6 +80,12 @@ impl Group {
             instances: self.instances,
             spread: self.deployment.spread,
         }
+    }
+
+    /// Each process with its job.
+    pub fn all_processes(&self) -> impl Iterator<Item = (&Job, &Process)> {
+        let jobs = self.jobs.iter();
+        jobs.flat_map(|job| job.processes.iter().map(move |process| (job, process)))
     }
 
     /// Jobs that have a container for their scripts.

@@ -8,7 +8,7 @@ use crate::literal::literal;
 use crate::object::{compact, object};
 use crate::volumes::{self, Volumes, mount};
 use crate::wrapper::{COPIER, HOME, JOBS, VOLUME, install};
-use crate::{lifecycle_scripts, monit_http, pre_render, resources, security, wait_containers};
+use crate::{active_passive, lifecycle_scripts, monit_http, pre_render, resources, security, wait_containers};
 use boson_document::Tree;
 use boson_manifest::copier::{self, RELEASES};
 use boson_manifest::instances::Spread;
@@ -32,6 +32,7 @@ pub fn containers(group: &Group, volumes: &Volumes) -> Vec<Tree> {
             .map(|job| lifecycle_scripts::sidecar(group, volumes, job)),
     );
     out.extend(monit_http::is_needed(group).then(|| monit_http::sidecar(group)));
+    out.extend(active_passive::sidecars(group, volumes));
     out
 }
 
@@ -59,6 +60,12 @@ pub fn names_of(group: &Group) -> Vec<(String, String)> {
         }
         for process in &job.processes {
             let of = format!("process '{}' of job '{}'", process.name, job.name);
+            if active_passive::is_used(group) {
+                out.push((
+                    active_passive::name(job, process),
+                    format!("the active/passive probe of {of}"),
+                ));
+            }
             out.push((names::container(&[&job.name, &process.name]), of));
         }
     }

@@ -42,10 +42,7 @@ pub fn sidecar(group: &Group) -> Tree {
 
 /// Only its own user and root can connect to the socket of a process's container.
 fn security(group: &Group) -> Tree {
-    let processes = group
-        .jobs
-        .iter()
-        .flat_map(|job| job.processes.iter().map(move |process| (job, process)));
+    let processes = group.all_processes();
     let mut users = processes.map(|(job, process)| security::of_process(job, process).get("runAsUser").cloned());
     if users.all(|user| user.is_none_or(|user| user == Tree::from(security::VCAP))) {
         security::of_plain()

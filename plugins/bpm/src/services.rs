@@ -1,5 +1,7 @@
-//! Services of a group: one headless for all, one for each instance; and the disruption budget.
+//! Services of a group: one headless for all, or for the active one, and one for each instance; and the disruption
+//! budget.
 
+use crate::active_passive;
 use crate::group::{Group, Lifecycle};
 use crate::object::{compact, object};
 use boson_document::Tree;
@@ -14,12 +16,11 @@ pub fn of_group(group: &Group) -> Result<Vec<Tree>, NameError> {
     if group.lifecycle != Lifecycle::Service {
         return Ok(Vec::new());
     }
-    let mut out = vec![service(
-        group,
-        &group.names.service(&group.name)?,
-        selector(group),
-        true,
-    )];
+    let mut leading = selector(group);
+    if active_passive::is_used(group) {
+        leading.set(labels::POD_ACTIVE, labels::ACTIVE);
+    }
+    let mut out = vec![service(group, &group.names.service(&group.name)?, leading, true)];
     for pod in group.layout().pods() {
         let selector = selector(group)
             .with(labels::AZ_INDEX, pod.zone.to_string())
@@ -62,16 +63,12 @@ pub fn disruption_budget(group: &Group) -> Result<Option<Tree>, NameError> {
     }))
 }
 
-/// Pods of the group; with active/passive probes: those that are active.
+/// Pods of the group.
 fn selector(group: &Group) -> Tree {
-    let mut selector = object! {
+    object! {
         labels::DEPLOYMENT_NAME => group.names.deployment(),
         labels::INSTANCE_GROUP_NAME => group.slug.as_str(),
-    };
-    if group.jobs.iter().any(|job| !job.quarks.active_passive.is_empty()) {
-        selector.set(labels::POD_ACTIVE, "active");
     }
-    selector
 }
 
 /// Headless Services publish addresses of pods that are not ready: peers must find each other while they start.

@@ -178,7 +178,7 @@ fn check(table: &[Key], root: &str, convert: Convert) {
             .collect();
         let severities: Vec<Severity> = reported.iter().map(|one| one.severity).collect();
         let expected = match key.fate {
-            Fate::Used | Fate::Planned => vec![],
+            Fate::Used => vec![],
             Fate::Warned(_) => vec![Severity::Warning],
             Fate::Refused(_) => vec![Severity::Error],
         };
@@ -342,7 +342,7 @@ fn no_key_of_boshs_schema_is_without_a_row() {
             let path = word.trim_end_matches('!');
             let key = row(table, path).unwrap_or_else(|| panic!("{path} is missing"));
             let found = match key.fate {
-                Fate::Used | Fate::Planned => "used",
+                Fate::Used => "used",
                 Fate::Warned(_) => "warned",
                 Fate::Refused(_) => "refused",
             };

@@ -66,8 +66,16 @@ pub const AZ_INDEX: &str = "quarks.cloudfoundry.org/az-index";
 pub const AZ_NAME: &str = "quarks.cloudfoundry.org/az-name";
 /// Label: name of the StatefulSet of a pod.
 pub const STATEFUL_SET_NAME: &str = "quarks.cloudfoundry.org/quarks-statefulset-name";
-/// Label `active` on a pod whose active/passive probe succeeded.
+/// Label: the active pod of a group with active/passive probes has the value [`ACTIVE`], the others none.
 pub const POD_ACTIVE: &str = "quarks.cloudfoundry.org/pod-active";
+/// Value of [`POD_ACTIVE`].
+pub const ACTIVE: &str = "active";
+/// Name of the container ports at which pods answer whether they are active.
+pub const ACTIVE_PASSIVE_PORT: &str = "active-passive";
+/// The number of the first of these ports. `deploy/operator/network-policy.yaml` allows the operator to connect to them.
+pub const FIRST_ACTIVE_PASSIVE_PORT: u16 = 14_920;
+/// How many of them a pod has at most.
+pub const MAX_ACTIVE_PASSIVE_PORTS: u16 = 8;
 /// Label: ordinal of a pod, as the predecessor's webhook set it.
 pub const POD_ORDINAL: &str = "quarks.cloudfoundry.org/pod-ordinal";
 /// Label that Kubernetes itself sets on the pods of a StatefulSet: the ordinal.

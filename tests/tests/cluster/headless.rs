@@ -3,7 +3,7 @@
 use crate::operator_process::{OperatorProcess, Tenant};
 use crate::small_deployment::Small;
 use boson_tests::PATIENCE;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 fn manifest(quarks: &str) -> String {
@@ -59,22 +59,16 @@ async fn the_first_port_gives_instances_an_address_and_removing_the_last_removes
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn services_of_a_group_with_active_passive_probes_select_all_its_pods_with_a_warning() {
+async fn the_service_of_a_group_with_active_passive_probes_selects_the_active_pod_and_that_of_an_instance_does_not() {
     let operator = OperatorProcess::set("active", false, &[]).await;
     let tenant = operator.tenant("active");
     let quarks = "ports: [{name: http, protocol: TCP, internal: 8080}], activePassiveProbes: {app-app: {exec: {command: [/bin/true]}}}";
     tenant.config_map("d-manifest", "manifest", &manifest(quarks)).await;
     tenant.deployment("d", &[]).await;
     tenant.applied("d").await;
-    let service = until(&tenant, "d-web", "the Service", Value::is_object).await;
-    let selector = service["spec"]["selector"].as_object().unwrap();
-    assert!(
-        !selector.contains_key("quarks.cloudfoundry.org/pod-active"),
-        "{selector:?}"
-    );
-    tenant
-        .reported("the probes", |_, note| {
-            note.contains("active/passive probes are not run yet")
-        })
-        .await;
+    for (name, value) in [("d-web", json!("active")), ("d-web-0", Value::Null)] {
+        let service = until(&tenant, name, "the Service", Value::is_object).await;
+        let selected = &service["spec"]["selector"]["quarks.cloudfoundry.org/pod-active"];
+        assert_eq!(*selected, value, "{name}");
+    }
 }

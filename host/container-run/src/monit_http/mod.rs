@@ -6,133 +6,61 @@
 //! containers of the pod, and for them only.
 
 mod action;
-mod connection;
 mod documents;
-mod request;
 
-use std::net::{Ipv4Addr, TcpListener};
-use std::os::fd::{AsFd, BorrowedFd};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-
-use rustix::event::PollFlags;
+use std::net::Ipv4Addr;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use self::action::{Action, Pending};
-use self::connection::Connection;
 use self::documents::Service;
-use self::request::{Method, Parsed, Request, Status};
 use crate::arguments::Flags;
 use crate::command::monit::summary;
 use crate::events::Events;
 use crate::failure::Result;
+use crate::http::request::{self, Method, Parsed, Request, Status};
+use crate::http::{self, Server};
 use crate::instance::known::{self, Known};
 use crate::instance::now;
 use crate::output::say::say;
 use crate::places::Places;
 
-/// Clients at the same time; the oldest gives way to the next one.
-const MOST: usize = 16;
-/// How long to wait for a port that another program uses.
-const RETRY: Duration = Duration::from_secs(10);
 /// `vcap:random-password` in base64: user and password of monit on every BOSH VM, which clients have as a constant.
 const CREDENTIALS: &str = "dmNhcDpyYW5kb20tcGFzc3dvcmQ=";
 
-const OK: Status = (200, "OK");
 const XML: &str = "text/xml";
 const TEXT: &str = "text/plain";
 
-struct Server<'a> {
+struct Monit<'a> {
     places: &'a Places,
     processes: Vec<Known>,
     pending: Pending,
     /// When it started, in seconds since 1970.
     incarnation: u64,
-    port: u16,
-    listener: Option<TcpListener>,
-    /// When to try again to listen.
-    retry: Instant,
-    connections: Vec<Connection>,
 }
 
 /// Runs the subcommand.
 pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
     let mut events = Events::new()?;
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let mut server = Server {
+    let mut monit = Monit {
         places,
         processes: known::all(places),
         pending: Pending::default(),
         incarnation: since.as_secs(),
-        port: flags.port,
-        listener: None,
-        retry: Instant::now(),
-        connections: Vec::new(),
     };
+    let mut server = Server::new(vec![(Ipv4Addr::LOCALHOST, flags.port).into()]);
     loop {
         server.listen();
         if events.wait_for(server.deadline(), server.interests())?.stop {
             return Ok(0);
         }
-        server.accept();
-        server.proceed();
+        server.proceed(|parsed| monit.answer(parsed));
     }
 }
 
-// === impl Server ===
+// === impl Monit ===
 
-impl Server<'_> {
-    /// Listens on the port. Ignores errors, because the other containers do not need it.
-    fn listen(&mut self) {
-        if self.listener.is_some() || Instant::now() < self.retry {
-            return;
-        }
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, self.port));
-        match listener.and_then(|listener| listener.set_nonblocking(true).map(|()| listener)) {
-            Ok(listener) => self.listener = Some(listener),
-            Err(error) => {
-                say(&format!(
-                    "listening on port {}: {error}; next attempt in {} seconds",
-                    self.port,
-                    RETRY.as_secs()
-                ));
-                self.retry = Instant::now() + RETRY;
-            }
-        }
-    }
-
-    fn deadline(&self) -> Option<Instant> {
-        let retry = self.listener.is_none().then_some(self.retry);
-        self.connections.iter().map(Connection::until).chain(retry).min()
-    }
-
-    fn interests(&self) -> impl Iterator<Item = (BorrowedFd<'_>, PollFlags)> {
-        let listener = self.listener.iter().map(|listener| (listener.as_fd(), PollFlags::IN));
-        listener.chain(self.connections.iter().map(Connection::interest))
-    }
-
-    fn accept(&mut self) {
-        let Some(listener) = &self.listener else { return };
-        for _ in 0..MOST {
-            let Ok((stream, _)) = listener.accept() else { return };
-            let Ok(connection) = Connection::new(stream) else {
-                continue;
-            };
-            if self.connections.len() >= MOST {
-                // In the order in which they were accepted.
-                self.connections.remove(0);
-            }
-            self.connections.push(connection);
-        }
-    }
-
-    fn proceed(&mut self) {
-        let mut connections = std::mem::take(&mut self.connections);
-        for connection in &mut connections {
-            connection.proceed(|parsed| self.answer(parsed));
-        }
-        connections.retain(Connection::is_open);
-        self.connections = connections;
-    }
-
+impl Monit<'_> {
     fn answer(&mut self, parsed: &Parsed<'_>) -> Vec<u8> {
         let incarnation = self.incarnation;
         let request = match parsed {
@@ -145,14 +73,14 @@ impl Server<'_> {
         }
         match (request.method, request.path) {
             (Method::Get, "/_status") if request.parameter("format") == Some("xml") => {
-                response(OK, XML, &documents::status(&self.services(), incarnation))
+                response(request::OK, XML, &documents::status(&self.services(), incarnation))
             }
             (Method::Get, "/_status2") if request.parameter("format") == Some("xml") => {
-                response(OK, XML, &documents::status2(&self.services(), incarnation))
+                response(request::OK, XML, &documents::status2(&self.services(), incarnation))
             }
             (Method::Get, "/_status" | "/_status2") => {
                 self.refresh();
-                response(OK, TEXT, &summary(&self.processes))
+                response(request::OK, TEXT, &summary(&self.processes))
             }
             (Method::Get, _) => refusal(request::NOT_FOUND, "There is no page of this name"),
             (Method::Post, path) => self.act(path.trim_start_matches('/'), request),
@@ -185,7 +113,7 @@ impl Server<'_> {
         };
         let known = &self.processes[index];
         match self.pending.begin(self.places, &known.job, &known.process.name, action) {
-            Ok(true) => response(OK, TEXT, "accepted\n"),
+            Ok(true) => response(request::OK, TEXT, "accepted\n"),
             Ok(false) => refusal(
                 request::UNAVAILABLE,
                 "Other action already in progress -- please try again later",
@@ -219,15 +147,10 @@ fn refusal(status: Status, text: &str) -> Vec<u8> {
     response(status, TEXT, &format!("{text}\n"))
 }
 
-/// Each connection has one answer.
-fn response((code, reason): Status, kind: &str, body: &str) -> Vec<u8> {
-    let challenge = match code {
-        401 => "WWW-Authenticate: Basic realm=\"monit\"\r\n",
+fn response(status: Status, kind: &str, body: &str) -> Vec<u8> {
+    let challenge = match status {
+        request::UNAUTHORIZED => "WWW-Authenticate: Basic realm=\"monit\"\r\n",
         _ => "",
     };
-    let length = body.len();
-    let text = format!(
-        "HTTP/1.1 {code} {reason}\r\n{challenge}Content-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
-    );
-    text.into_bytes()
+    http::response(status, &format!("{challenge}Content-Type: {kind}\r\n"), body)
 }

@@ -1,5 +1,6 @@
 //! The controller of QuarksStatefulSets: versioned StatefulSets, one per zone.
 
+mod active;
 mod digest;
 mod disks;
 mod explain;

@@ -1,7 +1,8 @@
 //! The watches of the controller: its objects, their StatefulSets, and their pods, whose problems no StatefulSet
-//! reports.
+//! reports. Beside them, the active pods of groups are followed.
 
 use super::Context;
+use super::active;
 use super::labelled::is_labelled;
 use boson_api::QuarksStatefulSet;
 use boson_cluster::reconcile::watches::{Watches, owners};
@@ -50,14 +51,17 @@ pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Opti
     let reconcile = |set: Arc<QuarksStatefulSet>, context: Arc<Context>| async move { context.reconcile(&set).await };
     let concurrency = running.concurrency;
     let (store, queue) = watches.queue();
-    running
-        .drive_queue(
-            NAME,
-            &namespace,
-            (store, batched(queue, WINDOW)),
-            context,
-            reconcile,
-            (concurrency, forget),
-        )
-        .await;
+    let (sets, following) = (store.clone(), context.clone());
+    let driving = running.drive_queue(
+        NAME,
+        &namespace,
+        (store, batched(queue, WINDOW)),
+        context,
+        reconcile,
+        (concurrency, forget),
+    );
+    tokio::select! {
+        () = driving => {}
+        () = active::follow(&following, &sets) => {}
+    }
 }

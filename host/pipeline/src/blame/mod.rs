@@ -18,7 +18,7 @@ pub use codes::ALL as CODES;
 
 use crate::convert::{self, Conversion, Inputs};
 use crate::diagnostic::{Diagnostic, Place};
-use crate::plain::{self, active};
+use crate::plain;
 use crate::stage::PluginRef;
 use crate::{Stage, Stages, object, resolved_document};
 use boson_document::{Pointer, Tree};
@@ -233,13 +233,13 @@ impl Tracing<'_> {
 
     /// The object of the operator's kinds from which the host made this one, and its fields that determine the field.
     fn lowering(&self, object: &Tree, field: &Pointer) -> (Step, Vec<(Tree, Pointer)>) {
-        let mut before = self.calls.last.clone();
-        active::lead_to_all(&mut before);
         let lowered = |source: &Tree| {
             let made = plain::lower(vec![source.clone()], self.inputs.values).ok()?.0;
             made.into_iter().find(|one| is_same(one, object))
         };
-        let ours = before
+        let ours = self
+            .calls
+            .last
             .iter()
             .filter(|one| one.str("apiVersion") == Some(labels::API_VERSION));
         let mut step = Step {

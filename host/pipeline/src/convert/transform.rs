@@ -6,7 +6,7 @@ use super::objects::Converted;
 use super::target::Target;
 use crate::bundle::{Bundle, Writer};
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::plain::{active, places};
+use crate::plain::places;
 use crate::resolved_document::{self, quarks};
 use crate::stage::{
     Deployment, GroupSummary, Hook, JobSummary, Named, PluginRef, ResolvedGroup, StageError, Stages, View,
@@ -66,9 +66,8 @@ pub fn transform(
         };
         reported.extend(bundle.edit(edits, writer)?);
     }
-    let mut objects = bundle.into_objects();
+    let objects = bundle.into_objects();
     check(stages, deployment, view.with_objects(&objects), reported)?;
-    reported.extend(active::lead_to_all(&mut objects));
     Ok(objects)
 }
 

@@ -1,10 +1,6 @@
 //! Explanations of the diagnostics of the plain target.
 
 boson_document::codes! {
-    PLAIN_ACTIVE_PASSIVE = "plain-active-passive", "Active/passive probes have no effect yet",
-        "Neither the operator nor Kubernetes runs these probes yet, so it is unknown which pods of the group are \
-         active, and its Services select all pods. If clients must reach the active pod, they have to find it \
-         themselves, or the group must have one instance.";
     PLAIN_INVALID_KEY = "plain-invalid-key", "A value has a key that Kubernetes does not accept",
         "The members of a variable's value become keys of its Secret, which consist of letters, digits, `-`, `_` and \
          `.`. Rename the member wherever it is used.";
@@ -23,8 +19,8 @@ boson_document::codes! {
         "Without the operator, no values are generated in the cluster, so the conversion must create each Secret \
          with its value. Generate and store values with `--vars-store FILE`, or set the value with `-v` or `-l`.";
     PLAIN_NEEDS_OPERATOR = "plain-needs-operator", "Something has no effect without the operator",
-        "Kubernetes alone does not copy Secrets between namespaces, does not store the output of a Job, and replaces \
-         the pods of a StatefulSet one after the other, from the last to the first, without canaries. Everything else \
+        "Kubernetes alone does not copy Secrets between namespaces, does not store the output of a Job, does not know \
+         which pod of a group with active/passive probes is active, and replaces the pods of a StatefulSet one after the other, from the last to the first, without canaries. Everything else \
          works. The operator supports both: `--target quarks`.";
     PLAIN_NO_NAME = "plain-no-name", "A name has no characters that Kubernetes accepts",
         "Names of Kubernetes objects consist of lower-case letters, digits and `-`. Rename the instance group or the \

@@ -3,7 +3,7 @@
 //! Each kind has its own pure plan function (what a controller would create from one object). [`lower`] applies them to
 //! a whole conversion and reports what has no effect without the operator.
 
-pub mod active;
+mod active;
 pub mod codes;
 mod dns;
 pub mod job;
@@ -33,7 +33,8 @@ pub fn lower(objects: Vec<Tree>, values: &Tree) -> Result<(Vec<Tree>, Vec<Diagno
     let (mut plain, mut diagnostics) = (Vec::with_capacity(objects.len()), Vec::new());
     // One warning for all groups: nearly every manifest has an update block.
     diagnostics.extend(objects.iter().any(has_update).then(without_rollout));
-    for object in objects {
+    for mut object in objects {
+        active::lead_to_all(&mut object);
         if object.str("apiVersion") != Some(labels::API_VERSION) {
             plain.push(object);
             continue;
@@ -112,7 +113,11 @@ fn unheeded(object: &Tree) -> Vec<Diagnostic> {
             && value.as_array().is_none_or(|a| !a.is_empty())
             && value.as_object().is_none_or(|o| !o.is_empty())
     };
-    let table: [(&[&str], &str); 2] = [
+    let table: [(&[&str], &str); 3] = [
+        (
+            &["spec", "activePassiveProbes"],
+            "without the operator, no pod is marked as active: its Services select all pods",
+        ),
         (
             &["spec", "output", "outputMap"],
             "the output of its containers is not stored without the operator",

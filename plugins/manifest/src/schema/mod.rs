@@ -1,4 +1,4 @@
-//! Tables of every key of a manifest and its effect: used, planned, warned about or refused.
+//! Tables of every key of a manifest and its effect: used, warned about or refused.
 //!
 //! Tables hold the paths below one root: the [manifest](MANIFEST), an [instance group](GROUP) of the resolved document,
 //! a [job](JOB), the job property [`quarks`](QUARKS). A path's tokens are member names, `[]` for the items of a list,
@@ -18,9 +18,6 @@ use boson_document::Code;
 pub enum Fate {
     /// It has its effect, here or in another stage.
     Used,
-    /// It is converted, but nothing acts on the result yet. The stage that converts it warns of that, and
-    /// `docs/guarantees.md` lists the key.
-    Planned,
     /// It has no effect; why.
     Warned(&'static str),
     /// It is refused, with BOSH's message or ours.

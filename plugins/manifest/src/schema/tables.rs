@@ -13,13 +13,6 @@ const fn used(path: &'static str, kind: Type) -> Key {
     }
 }
 
-const fn planned(path: &'static str, kind: Type) -> Key {
-    Key {
-        fate: Fate::Planned,
-        ..used(path, kind)
-    }
-}
-
 const fn needed(path: &'static str, kind: Type) -> Key {
     Key {
         path,
@@ -331,7 +324,7 @@ pub const QUARKS: &[Key] = &[
     used("pre_render_scripts.jobs", Type::Array),
     used("post_start", Type::Hash),
     used("post_start.condition", Type::Hash),
-    planned("activePassiveProbes", Type::Hash),
+    used("activePassiveProbes", Type::Hash),
     used("debug", Type::Boolean),
     used("consumes", Type::Any),
     used("instances", Type::Any),

@@ -1,6 +1,7 @@
 //! Tests whose pods run on a node. They need root; without it they are skipped, except in continuous integration. `make
 //! node` runs them alone.
 
+mod active;
 mod conversion;
 mod disks;
 mod faults;

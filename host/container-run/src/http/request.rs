@@ -8,6 +8,8 @@ const BLANK_LINE: &[u8] = b"\r\n\r\n";
 /// A status of HTTP with its reason.
 pub type Status = (u16, &'static str);
 
+/// The request succeeded.
+pub const OK: Status = (200, "OK");
 /// The request is wrong.
 pub const BAD: Status = (400, "Bad Request");
 /// It needs a user and a password.

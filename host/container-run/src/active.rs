@@ -1,0 +1,164 @@
+//! `container-run active`: the sidecar that runs an active/passive probe, and tells the operator whether the pod is
+//! active: `GET /` is answered with the status 200 or 503.
+//!
+//! The operator has no permission to run commands in pods, and of a probe that the kubelet runs, only readiness is
+//! visible to it: a passive pod is ready, too.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use rustix::process::{Pid, Signal};
+
+use crate::arguments::Flags;
+use crate::children;
+use crate::events::Events;
+use crate::failure::{Failure, Result, code_of_exec};
+use crate::http::{Server, request, response};
+use crate::output::say::say;
+
+/// Whether the pod is active, by the last results.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Verdict {
+    is_active: bool,
+    /// Results in a row that say the opposite.
+    against: u64,
+}
+
+/// A run of the command.
+#[derive(Clone, Copy, Debug)]
+struct Running {
+    pid: Pid,
+    kill_at: Instant,
+    is_killed: bool,
+}
+
+/// Runs the subcommand.
+pub fn run(flags: &Flags) -> Result<u8> {
+    let mut events = Events::new()?;
+    children::adopt_orphans();
+    let addresses = [
+        (Ipv6Addr::UNSPECIFIED, flags.port).into(),
+        // Where the kernel has no IPv6.
+        (Ipv4Addr::UNSPECIFIED, flags.port).into(),
+    ];
+    let mut server = Server::new(addresses.into());
+    let mut verdict = Verdict::default();
+    let mut running: Option<Running> = None;
+    let mut next = Instant::now() + flags.delay;
+    loop {
+        server.listen();
+        if running.is_none() && next <= Instant::now() {
+            next = Instant::now() + flags.period;
+            match start(flags) {
+                Ok(started) => running = Some(started),
+                Err(failure) => {
+                    verdict.note(false, flags);
+                    say(&failure.text);
+                }
+            }
+        }
+        let due = match &running {
+            Some(run) if !run.is_killed => Some(run.kill_at),
+            Some(_) => None,
+            None => Some(next),
+        };
+        let until = due.into_iter().chain(server.deadline()).min();
+        let happened = events.wait_for(until, server.interests())?;
+        if happened.stop {
+            children::kill_all();
+            return Ok(0);
+        }
+        if let Some(run) = &mut running {
+            let ended = happened.ended.iter().find(|ended| ended.pid == run.pid);
+            if ended.is_some() || run.kill_at <= Instant::now() {
+                // What the command started ends with it.
+                children::send_group(run.pid, Signal::KILL);
+                run.is_killed = true;
+            }
+            if let Some(ended) = ended {
+                verdict.note(ended.code == 0, flags);
+                running = None;
+            }
+        }
+        server.proceed(|_| verdict.answer());
+    }
+}
+
+/// Starts the command with the variables of the container, as the kubelet does. Its output is discarded: it may contain
+/// values, and is written every few seconds.
+fn start(flags: &Flags) -> Result<Running> {
+    let (program, arguments) = flags
+        .command
+        .split_first()
+        .ok_or_else(|| Failure::usage("--word is needed"))?;
+    let child = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .map_err(|error| Failure {
+            code: code_of_exec(&error),
+            text: format!("cannot run the command of the active/passive probe: {}", error.kind()),
+        })?;
+    Ok(Running {
+        pid: Pid::from_child(&child),
+        kill_at: Instant::now() + flags.timeout,
+        is_killed: false,
+    })
+}
+
+// === impl Verdict ===
+
+impl Verdict {
+    fn note(&mut self, success: bool, flags: &Flags) {
+        if success == self.is_active {
+            self.against = 0;
+            return;
+        }
+        self.against += 1;
+        let needed = if success { flags.successes } else { flags.failures };
+        if self.against >= needed {
+            say(if success {
+                "the pod is active"
+            } else {
+                "the pod is passive"
+            });
+            *self = Self {
+                is_active: success,
+                against: 0,
+            };
+        }
+    }
+
+    fn answer(self) -> Vec<u8> {
+        if self.is_active {
+            response(request::OK, "", "active\n")
+        } else {
+            response(request::UNAVAILABLE, "", "passive\n")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_in_a_row_change_the_verdict() {
+        let arguments = ["--word", "true", "--port", "1", "--successes", "2", "--failures", "3"].map(String::from);
+        let flags = Flags::read(&arguments, &[]).unwrap();
+        let mut verdict = Verdict::default();
+        let mut after = |results: &str| {
+            results.chars().for_each(|result| verdict.note(result == '+', &flags));
+            verdict.is_active
+        };
+        assert!(!after("+-+"), "not in a row");
+        assert!(after("+"));
+        assert!(after("--+--"), "not in a row");
+        assert!(!after("-"));
+    }
+}

@@ -1,0 +1,240 @@
+//! One pod of a group with an active/passive probe has the label to which the Service leads; another one takes over when
+//! its probe fails, when it does not answer any more, and when it is deleted. Two pods never have the label.
+
+use super::disks::is_ready;
+use crate::operator::{Environment, config_map};
+use anyhow::{Context, Result, ensure};
+use boson_tests::cluster::image::Image;
+
+use boson_tests::cluster::{Cluster, program, with_node};
+use boson_tests::{PATIENCE, root};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::process::{Child, Command};
+use std::time::Instant;
+use tempfile::TempDir;
+
+const ACTIVE: &str = "quarks.cloudfoundry.org/pod-active";
+/// The process of a pod is active while this file exists.
+const FILE: &str = "/var/vcap/sys/log/app/active";
+const MANIFEST: &str = r#"
+name: pair
+releases: [{name: shop, version: "1", url: boson.test}]
+stemcells: [{alias: default, os: busybox, version: "1"}]
+instance_groups:
+- name: web
+  instances: 2
+  stemcell: default
+  jobs:
+  - name: app
+    release: shop
+    properties:
+      word: first
+      quarks:
+        ports: [{name: http, protocol: TCP, internal: 8080}]
+        activePassiveProbes: {app-app: {exec: {command: [test, -e, /var/vcap/sys/log/app/active]}}}
+"#;
+
+#[test]
+fn the_service_leads_to_one_active_pod_and_another_one_takes_over() {
+    let Some(cluster) = with_node().unwrap() else { return };
+    let pair = Pair::new(cluster).unwrap();
+    pair.deploy().unwrap();
+    let mut watch = Watch::begin(&pair).unwrap();
+    let [first, second] = pair.ready().unwrap();
+    assert_eq!(pair.led_to().unwrap(), BTreeSet::new(), "both are passive, and ready");
+    for pod in [&first, &second] {
+        pair.inside(pod, &format!("touch {FILE}")).unwrap();
+    }
+    pair.led("both are active", &first).unwrap();
+    pair.inside(&first, &format!("rm {FILE}")).unwrap();
+    pair.led("its probe fails", &second).unwrap();
+    pair.inside(&first, &format!("touch {FILE}")).unwrap();
+    pair.stop_answering(&second).unwrap();
+    pair.led("it does not answer", &first).unwrap();
+    let gone = ["delete", "pod", &second, "--wait=false", "--grace-period=0", "--force"];
+    pair.env.kubectl(&gone).unwrap();
+    let again = pair.ready().unwrap();
+    pair.inside(&again[1], &format!("touch {FILE}")).unwrap();
+    pair.env.kubectl(&["delete", "pod", &first, "--wait=false"]).unwrap();
+    pair.led("it is deleted", &second).unwrap();
+    watch.check().unwrap();
+    let events = pair
+        .env
+        .kubectl(&["get", "events.events.k8s.io", "--output=json"])
+        .unwrap();
+    assert!(events.contains(&format!("pod '{second}' is active")), "{events}");
+}
+
+/// A deployment with a group of two instances.
+struct Pair {
+    env: Environment,
+}
+
+// === impl Pair ===
+
+impl Pair {
+    fn new(cluster: &'static Cluster) -> Result<Self> {
+        let env = Environment::with_pods(cluster, "pair")?;
+        let release = root().join("tests/fixtures/releases/shop");
+        env.registry.push_release("shop:busybox-1-1", &release)?;
+        let image = format!("{}/bosh/shop:busybox-1-1", env.registry.host());
+        cluster.load_image(&Image::release(&image, &release)?)?;
+        Ok(Self { env })
+    }
+
+    fn deploy(&self) -> Result<()> {
+        let registry = format!("{}/bosh", self.env.registry.host());
+        let deployment = json!({
+            "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": "pair"},
+            "spec": {
+                "manifest": {"type": "configmap", "name": "manifest"},
+                "conversion": {"mode": self.env.mode, "registry": registry}
+            }
+        });
+        self.env
+            .apply(&[config_map("manifest", "manifest", MANIFEST), deployment])
+    }
+
+    fn pods(&self) -> Result<Vec<Value>> {
+        let selector = "--selector=quarks.cloudfoundry.org/instance-group-name=web";
+        let list = self.env.kubectl(&["get", "pods", selector, "--output=json"])?;
+        let list: Value = serde_json::from_str(&list)?;
+        let mut pods = list["items"].as_array().cloned().unwrap_or_default();
+        pods.retain(|pod| pod["metadata"]["deletionTimestamp"].is_null());
+        Ok(pods)
+    }
+
+    /// The names of the pods, once both are ready.
+    fn ready(&self) -> Result<[String; 2]> {
+        let mut pods = Vec::new();
+        self.until("ready pods", || {
+            pods = self.pods()?;
+            Ok(pods.len() == 2 && pods.iter().all(is_ready))
+        })?;
+        let mut names: Vec<String> = pods
+            .iter()
+            .filter_map(|pod| pod["metadata"]["name"].as_str())
+            .map(str::to_string)
+            .collect();
+        names.sort();
+        names.try_into().ok().context("two names")
+    }
+
+    /// Waits until the Service leads to this pod alone.
+    fn led(&self, what: &str, pod: &str) -> Result<()> {
+        let began = Instant::now();
+        self.until(what, || Ok(self.led_to()? == BTreeSet::from([pod.to_string()])))?;
+        println!(
+            "{what}: the Service leads to '{pod}' after {:.1} s",
+            began.elapsed().as_secs_f64()
+        );
+        Ok(())
+    }
+
+    /// The pods to which the Service of the group leads.
+    fn led_to(&self) -> Result<BTreeSet<String>> {
+        let slices = [
+            "get",
+            "endpointslices",
+            "--selector=kubernetes.io/service-name=pair-web",
+            "--output=json",
+        ];
+        let slices: Value = serde_json::from_str(&self.env.kubectl(&slices)?)?;
+        let slices = slices["items"].as_array().into_iter().flatten();
+        let endpoints = slices.flat_map(|slice| slice["endpoints"].as_array().into_iter().flatten());
+        let names = endpoints.filter_map(|one| one["targetRef"]["name"].as_str());
+        Ok(names.map(str::to_string).collect())
+    }
+
+    fn inside(&self, pod: &str, script: &str) -> Result<String> {
+        self.env
+            .kubectl(&["exec", pod, "--container=app-app", "--", "sh", "-c", script])
+    }
+
+    /// Freezes the sidecar of a pod, as if its node were lost: it accepts connections, and says nothing.
+    fn stop_answering(&self, pod: &str) -> Result<()> {
+        let is_sidecar = |process: &&PathBuf| {
+            let text = |name: &str| fs::read_to_string(process.join(name)).unwrap_or_default();
+            text("root/etc/hostname").trim() == pod && text("cmdline").contains("container-run\0active\0")
+        };
+        let processes = self.env.cluster.processes_of_pods()?;
+        let found = processes.iter().find(is_sidecar).context("the sidecar does not run")?;
+        let number = found.file_name().context("a number")?;
+        ensure!(
+            Command::new("kill").arg("-STOP").arg(number).status()?.success(),
+            "kill"
+        );
+        Ok(())
+    }
+
+    fn until(&self, what: &str, holds: impl FnMut() -> Result<bool>) -> Result<()> {
+        let otherwise = || {
+            let pods = self
+                .env
+                .kubectl(&["get", "pods", "--output=wide", "--label-columns", ACTIVE]);
+            let sets = self.env.kubectl(&["describe", "quarksstatefulsets"]);
+            format!("{}\n{}", pods.unwrap_or_default(), sets.unwrap_or_default())
+        };
+        self.env.operator.until(what, PATIENCE, holds, otherwise)
+    }
+}
+
+/// Follows the labels of the pods.
+struct Watch {
+    kubectl: Child,
+    files: TempDir,
+}
+
+// === impl Watch ===
+
+impl Watch {
+    fn begin(pair: &Pair) -> Result<Self> {
+        let files = tempfile::tempdir()?;
+        let label = ACTIVE.replace('.', "\\.");
+        let columns = format!("{{.type}} {{.object.metadata.name}} {{.object.metadata.labels.{label}}}{{\"\\n\"}}");
+        let kubectl = Command::new(program("kubectl")?)
+            .arg("--kubeconfig")
+            .arg(pair.env.cluster.kubeconfig())
+            .args([
+                "--namespace",
+                &pair.env.namespace,
+                "get",
+                "pods",
+                "--watch",
+                "--output-watch-events",
+            ])
+            .arg(format!("--output=jsonpath={columns}"))
+            .stdout(File::create(files.path().join("events"))?)
+            .spawn()?;
+        Ok(Self { kubectl, files })
+    }
+
+    /// Checks that at most one pod had the label after each event, and that some had it.
+    fn check(&mut self) -> Result<()> {
+        self.kubectl.kill()?;
+        let text = fs::read_to_string(self.files.path().join("events"))?;
+        let (mut active, mut changes) = (BTreeSet::new(), 0);
+        for line in text.lines() {
+            let words: Vec<&str> = line.split(' ').collect();
+            let (kind, name) = (words.first().context("a type")?, words.get(1).context("a name")?);
+            if *kind != "DELETED" && words.get(2) == Some(&"active") {
+                changes += usize::from(active.insert(*name));
+            } else {
+                active.remove(name);
+            }
+            ensure!(active.len() <= 1, "two are active: {active:?}\n{text}");
+        }
+        ensure!(changes == 4, "{changes} changes\n{text}");
+        Ok(())
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let _ = self.kubectl.kill();
+        let _ = self.kubectl.wait();
+    }
+}
