@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
-use std::fs;
+use std::fs::{self, File};
 use std::io::Write;
 use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
@@ -71,7 +71,7 @@ impl Server {
             .arg("serve")
             .arg(path("config.yml"))
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
+            .stderr(File::create(path("log"))?)
             .spawn()
             .context("docker-registry is missing: run .ci/setup")?;
         let mut server = Self {
@@ -284,8 +284,10 @@ impl Server {
         let output = child.wait_with_output()?;
         ensure!(
             output.status.success(),
-            "{method} {url}: {}",
-            String::from_utf8_lossy(&output.stderr)
+            "{method} {url}: {}\n{}",
+            String::from_utf8_lossy(&output.stderr),
+            // A registry that has ended says why.
+            fs::read_to_string(self.files().join("log")).unwrap_or_default()
         );
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }

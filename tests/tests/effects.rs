@@ -1,5 +1,5 @@
-//! Each key that the tables of `boson_manifest::schema` mark as used changes the output of a conversion. The other fates
-//! have messages, which `plugins/bpm/tests/keys.rs` checks.
+//! Each key that the tables of `boson_manifest::schema` mark as used changes the output of a conversion. The other
+//! fates have messages, which `plugins/bpm/tests/keys.rs` checks.
 
 #![allow(clippy::unwrap_used, reason = "in the functions that tests share, too")]
 

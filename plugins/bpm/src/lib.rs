@@ -20,8 +20,8 @@
 //! - **Replicas.** `REPLICAS` and `BOSH_REPLICA_COUNT` come from the key `replicas` of the resolved Secret (optional),
 //!   so that scaling changes only that Secret's name in a pod template: the writer of that Secret adds the key,
 //!   `instances` of the group as text. A plain target may write the number instead.
-//! - **`spec.activePassiveProbes`** need a controller, which asks the port `active-passive` of the pods and labels one of
-//!   them: without one, drop the label `pod-active` from the Services' selectors and warn.
+//! - **`spec.activePassiveProbes`** need a controller, which asks the port `active-passive` of the pods and labels one
+//!   of them: without one, drop the label `pod-active` from the Services' selectors and warn.
 //! - **QuarksJob -> Job.** `spec.template` is the Job's template; `trigger.strategy: manual` is a Job with `suspend:
 //!   true`, `once` one without.
 //! - **QuarksSecret -> Secret** of the name `spec.secretName`, with `secretLabels` and `secretAnnotations`.

@@ -72,7 +72,8 @@ pub const POD_ACTIVE: &str = "quarks.cloudfoundry.org/pod-active";
 pub const ACTIVE: &str = "active";
 /// Name of the container ports at which pods answer whether they are active.
 pub const ACTIVE_PASSIVE_PORT: &str = "active-passive";
-/// The number of the first of these ports. `deploy/operator/network-policy.yaml` allows the operator to connect to them.
+/// The number of the first of these ports. `deploy/operator/network-policy.yaml` allows the operator to connect to
+/// them.
 pub const FIRST_ACTIVE_PASSIVE_PORT: u16 = 14_920;
 /// How many of them a pod has at most.
 pub const MAX_ACTIVE_PASSIVE_PORTS: u16 = 8;

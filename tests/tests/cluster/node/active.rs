@@ -1,5 +1,5 @@
-//! One pod of a group with an active/passive probe has the label to which the Service leads; another one takes over when
-//! its probe fails, when it does not answer any more, and when it is deleted. Two pods never have the label.
+//! One pod of a group with an active/passive probe has the label to which the Service leads; another one takes over
+//! when its probe fails, when it does not answer any more, and when it is deleted. Two pods never have the label.
 
 use super::disks::is_ready;
 use crate::operator::{Environment, config_map};
@@ -48,18 +48,19 @@ fn the_service_leads_to_one_active_pod_and_another_one_takes_over() {
     for pod in [&first, &second] {
         pair.inside(pod, &format!("touch {FILE}")).unwrap();
     }
-    pair.led("both are active", &first).unwrap();
+    let begun = pair.led("both are active", &first).unwrap();
     pair.inside(&first, &format!("rm {FILE}")).unwrap();
-    pair.led("its probe fails", &second).unwrap();
+    let failed = pair.led("its probe fails", &second).unwrap();
     pair.inside(&first, &format!("touch {FILE}")).unwrap();
     pair.stop_answering(&second).unwrap();
-    pair.led("it does not answer", &first).unwrap();
+    let silent = pair.led("it does not answer", &first).unwrap();
     let gone = ["delete", "pod", &second, "--wait=false", "--grace-period=0", "--force"];
     pair.env.kubectl(&gone).unwrap();
     let again = pair.ready().unwrap();
     pair.inside(&again[1], &format!("touch {FILE}")).unwrap();
     pair.env.kubectl(&["delete", "pod", &first, "--wait=false"]).unwrap();
-    pair.led("it is deleted", &second).unwrap();
+    let deleted = pair.led("it is deleted", &second).unwrap();
+    println!("active after {begun:.1} s; failed {failed:.1} s, silent {silent:.1} s, deleted {deleted:.1} s");
     watch.check().unwrap();
     let events = pair
         .env
@@ -123,15 +124,11 @@ impl Pair {
         names.try_into().ok().context("two names")
     }
 
-    /// Waits until the Service leads to this pod alone.
-    fn led(&self, what: &str, pod: &str) -> Result<()> {
+    /// Waits until the Service leads to this pod alone. Returns the seconds that this took.
+    fn led(&self, what: &str, pod: &str) -> Result<f64> {
         let began = Instant::now();
         self.until(what, || Ok(self.led_to()? == BTreeSet::from([pod.to_string()])))?;
-        println!(
-            "{what}: the Service leads to '{pod}' after {:.1} s",
-            began.elapsed().as_secs_f64()
-        );
-        Ok(())
+        Ok(began.elapsed().as_secs_f64())
     }
 
     /// The pods to which the Service of the group leads.

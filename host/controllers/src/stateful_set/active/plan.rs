@@ -2,8 +2,8 @@
 //!
 //! - The pod with the label keeps it while it is ready and answers that it is active.
 //! - Otherwise the first ready pod that answers so gets it, by zone and number of the instance.
-//! - Without such a pod, a ready pod keeps the label if it does not answer: perhaps only the operator cannot reach it. A
-//!   pod that says it is passive loses it.
+//! - Without such a pod, a ready pod keeps the label if it does not answer: perhaps only the operator cannot reach it.
+//!   A pod that says it is passive loses it.
 
 use crate::pod_problems::is_ready;
 use boson_manifest::labels;
