@@ -8,6 +8,7 @@ use boson_tests::cluster::image::Image;
 
 use boson_tests::cluster::{Cluster, program, with_node};
 use boson_tests::{PATIENCE, root};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -159,11 +160,9 @@ impl Pair {
         };
         let processes = self.env.cluster.processes_of_pods()?;
         let found = processes.iter().find(is_sidecar).context("the sidecar does not run")?;
-        let number = found.file_name().context("a number")?;
-        ensure!(
-            Command::new("kill").arg("-STOP").arg(number).status()?.success(),
-            "kill"
-        );
+        let number = found.file_name().and_then(|name| name.to_str()?.parse().ok());
+        let sidecar = number.and_then(Pid::from_raw).context("a number")?;
+        kill_process(sidecar, Signal::STOP)?;
         Ok(())
     }
 
