@@ -245,7 +245,9 @@ fn stop(it: &mut Installed) -> Result<()> {
     })?;
     it.apply_all(&[set("example.com/c:2")])?;
     it.until("the canary", || {
-        Ok(it.get("pod/stuck-v1-0")?["spec"]["containers"][0]["image"] == "example.com/c:2")
+        // Between its deletion and its creation there is none.
+        let pod = it.get("pod/stuck-v1-0").unwrap_or_default();
+        Ok(pod["spec"]["containers"][0]["image"] == "example.com/c:2")
     })?;
     let running = json!({"running": {"startedAt": "2026-01-01T00:00:00Z"}});
     let container =
