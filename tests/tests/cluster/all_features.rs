@@ -19,6 +19,7 @@ pub const STEPS: &[(&str, Step)] = &[
     ("pods of a new version become ready", roll),
     ("pods get one more disk", equip),
     ("a rollout stops", stop),
+    ("pods are refused", refuse),
     ("objects are deleted by a user", delete),
     ("instance groups are removed", regroup),
     ("values are generated", generate),
@@ -260,6 +261,17 @@ fn stop(it: &mut Installed) -> Result<()> {
     it.until("the earlier template", || {
         let set = it.get("statefulset/stuck-v1")?;
         Ok(set["spec"]["template"]["spec"]["containers"][0]["image"] == "example.com/c:1")
+    })
+}
+
+/// Only events of the StatefulSet say why.
+fn refuse(it: &mut Installed) -> Result<()> {
+    let pods = json!({"serviceAccountName": "missing", "containers": [{"name": "c", "image": "example.com/c:1"}]});
+    let set = json!({"apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "QuarksStatefulSet",
+        "metadata": {"name": "refused"}, "spec": {"template": {"spec": {"replicas": 1, "template": {"spec": pods}}}}});
+    it.apply_all(&[set])?;
+    it.until("the refused pod", || {
+        Ok(it.get("quarksstatefulset/refused")?["status"]["problems"][0]["reason"] == "FailedCreate")
     })
 }
 
