@@ -8,7 +8,9 @@ use crate::literal::literal;
 use crate::object::{compact, object};
 use crate::volumes::{self, Volumes, mount};
 use crate::wrapper::{COPIER, HOME, JOBS, VOLUME, install};
-use crate::{active_passive, lifecycle_scripts, monit_http, pre_render, resources, security, wait_containers};
+use crate::{
+    active_passive, container, lifecycle_scripts, monit_http, pre_render, resources, security, wait_containers,
+};
 use boson_document::Tree;
 use boson_manifest::copier::{self, RELEASES};
 use boson_manifest::instances::Spread;
@@ -66,7 +68,7 @@ pub fn names_of(group: &Group) -> Vec<(String, String)> {
                     format!("the active/passive probe of {of}"),
                 ));
             }
-            out.push((names::container(&[&job.name, &process.name]), of));
+            out.push((container::name(job, process), of));
         }
     }
     out

@@ -34,9 +34,8 @@ pub fn of_process(group: &Group, job: &Job, process: &Process) -> Tree {
 
 /// `resources` of a pre-start script: the VM's, else all that the processes may take together.
 pub fn of_script(group: &Group) -> Tree {
-    let jobs = group.jobs.iter();
-    let processes = jobs.flat_map(|job| job.processes.iter().map(move |process| (job, process)));
-    let (memory, cpu): (Vec<_>, Vec<_>) = processes
+    let (memory, cpu): (Vec<_>, Vec<_>) = group
+        .all_processes()
         .map(|(job, process)| (memory(group, job, process), cpu(group, job, process)))
         .unzip();
     let cpu = cpu.iter().map(|cpu| cpu.as_deref().and_then(millis));
