@@ -32,7 +32,7 @@ pub use deployment::{
 pub use job::{QuarksJob, QuarksJobSpec, QuarksJobStatus};
 pub use plugin_approval::{ApprovedVersion, OnFailure, PluginApproval, PluginApprovalSpec};
 pub use secret::{QuarksSecret, QuarksSecretSpec, QuarksSecretStatus};
-pub use stateful_set::{PodProblem, QuarksStatefulSet, QuarksStatefulSetSpec, QuarksStatefulSetStatus};
+pub use stateful_set::{ActivePod, PodProblem, QuarksStatefulSet, QuarksStatefulSetSpec, QuarksStatefulSetStatus};
 
 /// The definitions that the operator needs in a cluster.
 pub fn definitions() -> [CustomResourceDefinition; 5] {

@@ -114,7 +114,11 @@ pub fn probes(_: &mut SchemaGenerator) -> Schema {
                         "command": { "type": "array", "minItems": 1, "items": { "type": "string" }, "description": "Program and arguments; no shell." }
                     }
                 },
-                "periodSeconds": { "type": "integer", "format": "int32", "minimum": 1, "description": "Seconds between two probes. Default: 30." }
+                "initialDelaySeconds": { "type": "integer", "format": "int32", "minimum": 0, "description": "Seconds before the first run. Default: 0." },
+                "periodSeconds": { "type": "integer", "format": "int32", "minimum": 0, "description": "Seconds from one run to the next. Default: 2." },
+                "timeoutSeconds": { "type": "integer", "format": "int32", "minimum": 0, "description": "Seconds after which a run fails. Default: 1." },
+                "successThreshold": { "type": "integer", "format": "int32", "minimum": 0, "description": "Successes in a row after which the pod is active. Default: 1." },
+                "failureThreshold": { "type": "integer", "format": "int32", "minimum": 0, "description": "Failures in a row after which it is passive. Default: 2." }
             }
         }
     })

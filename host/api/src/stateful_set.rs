@@ -87,6 +87,13 @@ pub const PAUSED: &str = "Paused";
         priority = 1
     ),
     printcolumn(
+        name = "Active",
+        type_ = "string",
+        json_path = ".status.activePod.name",
+        description = "The active pod, of a group with active/passive probes",
+        priority = 1
+    ),
+    printcolumn(
         name = "Zones",
         type_ = "string",
         json_path = ".spec.zones",
@@ -168,6 +175,9 @@ pub struct QuarksStatefulSetStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub ready_replicas: Option<i32>,
+    /// Of a group with active/passive probes: the pod to which its Service leads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active_pod: Option<ActivePod>,
     /// Number of the newest version. The names of its StatefulSets end with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
@@ -195,6 +205,18 @@ pub struct QuarksStatefulSetStatus {
     pub conditions: Vec<Condition>,
 }
 
+/// The active pod of a group.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ActivePod {
+    /// The pod; none while no pod is active.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Grows each time that a pod is chosen.
+    #[schemars(range(min = 1))]
+    pub transitions: i64,
+}
+
 /// Why a pod is not ready.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PodProblem {
@@ -212,6 +234,11 @@ pub struct PodProblem {
 // === impl QuarksStatefulSetStatus ===
 
 impl QuarksStatefulSetStatus {
+    /// The name of the active pod.
+    pub fn active_pod(&self) -> Option<&str> {
+        self.active_pod.as_ref()?.name.as_deref()
+    }
+
     /// Reason and message of the condition Ready if it is False; none if pods only need more time.
     pub fn trouble(&self) -> Option<(&str, &str)> {
         let is_trouble = |reason: &str| ![PODS_READY, PODS_NOT_READY].contains(&reason);

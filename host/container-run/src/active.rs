@@ -28,10 +28,11 @@ struct Verdict {
 
 /// A run of the command.
 #[derive(Clone, Copy, Debug)]
-struct Running {
+struct Run {
     pid: Pid,
-    kill_at: Instant,
-    is_killed: bool,
+    /// When it is too late, or too late again: a process that waits for a device does not end even when it is killed.
+    due: Instant,
+    is_late: bool,
 }
 
 /// Runs the subcommand.
@@ -45,7 +46,7 @@ pub fn run(flags: &Flags) -> Result<u8> {
     ];
     let mut server = Server::new(addresses.into());
     let mut verdict = Verdict::default();
-    let mut running: Option<Running> = None;
+    let mut running: Option<Run> = None;
     let mut next = Instant::now() + flags.delay;
     loop {
         server.listen();
@@ -59,12 +60,8 @@ pub fn run(flags: &Flags) -> Result<u8> {
                 }
             }
         }
-        let due = match &running {
-            Some(run) if !run.is_killed => Some(run.kill_at),
-            Some(_) => None,
-            None => Some(next),
-        };
-        let until = due.into_iter().chain(server.deadline()).min();
+        let due = running.map_or(next, |run| run.due);
+        let until = server.deadline().into_iter().chain([due]).min();
         let happened = events.wait_for(until, server.interests())?;
         if happened.stop {
             children::kill_all();
@@ -72,13 +69,15 @@ pub fn run(flags: &Flags) -> Result<u8> {
         }
         if let Some(run) = &mut running {
             let ended = happened.ended.iter().find(|ended| ended.pid == run.pid);
-            if ended.is_some() || run.kill_at <= Instant::now() {
+            let now = Instant::now();
+            if ended.is_some() || run.due <= now {
                 // What the command started ends with it.
                 children::send_group(run.pid, Signal::KILL);
-                run.is_killed = true;
             }
-            if let Some(ended) = ended {
-                verdict.note(ended.code == 0, flags);
+            if let Some(success) = run.result(ended.map(|ended| ended.code), now, flags) {
+                verdict.note(success, flags);
+            }
+            if ended.is_some() {
                 running = None;
             }
         }
@@ -88,7 +87,7 @@ pub fn run(flags: &Flags) -> Result<u8> {
 
 /// Starts the command with the variables of the container, as the kubelet does. Its output is discarded: it may contain
 /// values, and is written every few seconds.
-fn start(flags: &Flags) -> Result<Running> {
+fn start(flags: &Flags) -> Result<Run> {
     let (program, arguments) = flags
         .command
         .split_first()
@@ -104,11 +103,28 @@ fn start(flags: &Flags) -> Result<Running> {
             code: code_of_exec(&error),
             text: format!("cannot run the command of the active/passive probe: {}", error.kind()),
         })?;
-    Ok(Running {
+    Ok(Run {
         pid: Pid::from_child(&child),
-        kill_at: Instant::now() + flags.timeout,
-        is_killed: false,
+        due: Instant::now() + flags.timeout,
+        is_late: false,
     })
+}
+
+// === impl Run ===
+
+impl Run {
+    /// Whether it succeeded. A late run is a failure at once, and again in each period in which it has not ended.
+    fn result(&mut self, code: Option<u8>, now: Instant, flags: &Flags) -> Option<bool> {
+        match code {
+            Some(code) => (!self.is_late).then_some(code == 0),
+            None if self.due <= now => {
+                self.is_late = true;
+                self.due = now + flags.period;
+                Some(false)
+            }
+            None => None,
+        }
+    }
 }
 
 // === impl Verdict ===
@@ -146,6 +162,7 @@ impl Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn results_in_a_row_change_the_verdict() {
@@ -160,5 +177,22 @@ mod tests {
         assert!(after("+"));
         assert!(after("--+--"), "not in a row");
         assert!(!after("-"));
+    }
+
+    #[test]
+    fn a_run_that_does_not_end_is_a_failure_in_each_period() {
+        let arguments = ["--word", "true", "--port", "1", "--timeout", "1", "--period", "2"].map(String::from);
+        let flags = Flags::read(&arguments, &[]).unwrap();
+        let begun = Instant::now();
+        let mut run = Run {
+            pid: Pid::INIT,
+            due: begun + flags.timeout,
+            is_late: false,
+        };
+        let mut at = |millis: u64, code: Option<u8>| run.result(code, begun + Duration::from_millis(millis), &flags);
+        assert_eq!(at(500, None), None);
+        assert_eq!(at(1000, None), Some(false));
+        assert_eq!((at(2900, None), at(3000, None)), (None, Some(false)));
+        assert_eq!(at(3100, Some(0)), None, "it was counted");
     }
 }

@@ -7,6 +7,9 @@ use crate::failure::{Failure, Result};
 
 /// Kubernetes' own default.
 const GRACE: Duration = Duration::from_secs(30);
+const SECOND: Duration = Duration::from_secs(1);
+/// What Kubernetes accepts in fields that count seconds.
+const MAX_SECONDS: u64 = i32::MAX as u64;
 /// Size of a log file before rotation, as in BOSH's logrotate: 50 MiB.
 const LOG_SIZE: u64 = 50 << 20;
 const LOG_FILES: u32 = 7;
@@ -148,7 +151,7 @@ impl Flags {
             "--env" => self.env.push(value.to_string()),
             "--members" => self.members = list(value).map(member).collect::<Result<_>>()?,
             "--scripts" => self.scripts = list(value).map(|item| name(flag, item)).collect::<Result<_>>()?,
-            "--grace" => self.grace = Duration::from_secs(number(flag, value)?),
+            "--grace" => self.grace = seconds(flag, value)?,
             "--persistent-disk-mb" => self.persistent_disk = number(flag, value)?,
             "--condition" if value == "described" => self.condition = true,
             "--condition" => return Err(Failure::usage("--condition needs described")),
@@ -158,15 +161,15 @@ impl Flags {
             "--bosh" => self.bosh = value.to_string(),
             "--after-stop" if value == "end" || value == "stay" => self.ends = value == "end",
             "--after-stop" => return Err(Failure::usage("--after-stop needs end or stay")),
-            "--wait-after-failure" => self.wait = Duration::from_secs(number(flag, value)?),
+            "--wait-after-failure" => self.wait = seconds(flag, value)?,
             "--log-size" => self.log_size = number(flag, value)?.max(1),
             "--log-files" => self.log_files = u32::try_from(number(flag, value)?).unwrap_or(LOG_FILES),
             "--word" => self.command.push(value.to_string()),
-            "--delay" => self.delay = Duration::from_secs(number(flag, value)?),
-            "--period" => self.period = Duration::from_secs(number(flag, value)?.max(1)),
-            "--timeout" => self.timeout = Duration::from_secs(number(flag, value)?.max(1)),
-            "--successes" => self.successes = number(flag, value)?,
-            "--failures" => self.failures = number(flag, value)?,
+            "--delay" => self.delay = seconds(flag, value)?,
+            "--period" => self.period = seconds(flag, value)?.max(SECOND),
+            "--timeout" => self.timeout = seconds(flag, value)?.max(SECOND),
+            "--successes" => self.successes = number(flag, value)?.max(1),
+            "--failures" => self.failures = number(flag, value)?.max(1),
             "--port" => {
                 let port = u16::try_from(number(flag, value)?);
                 self.port = port.map_err(|_| Failure::usage("--port needs a number up to 65535"))?;
@@ -197,6 +200,15 @@ fn name(flag: &str, value: &str) -> Result<String> {
         return Err(Failure::usage(format!("{flag}: '{value}' is not a name")));
     }
     Ok(value.to_string())
+}
+
+/// Within what a point in time can be moved by.
+fn seconds(flag: &str, value: &str) -> Result<Duration> {
+    let number = number(flag, value)?;
+    if number > MAX_SECONDS {
+        return Err(Failure::usage(format!("{flag} needs at most {MAX_SECONDS} seconds")));
+    }
+    Ok(Duration::from_secs(number))
 }
 
 fn number(flag: &str, value: &str) -> Result<u64> {
@@ -242,6 +254,10 @@ mod tests {
             (&[], "--job is needed"),
             (&["--job", "a/b"], "--job: 'a/b' is not a name"),
             (&["--job", "a", "--grace", "x"], "--grace needs a whole number, not 'x'"),
+            (
+                &["--job", "a", "--delay", "18446744073709551615"],
+                "--delay needs at most 2147483647 seconds",
+            ),
             (
                 &["--job", "a", "--members", "b"],
                 "--members needs <job>/<process>, not 'b'",

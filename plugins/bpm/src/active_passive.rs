@@ -7,6 +7,7 @@ use crate::environment::environment;
 use crate::group::{Group, Lifecycle};
 use crate::job::Job;
 use crate::object::{compact, object};
+use crate::probe;
 use crate::process::Process;
 use crate::volumes::Volumes;
 use crate::wrapper::{self, Wrapped};
@@ -35,7 +36,7 @@ struct Probed<'g> {
 
 /// Whether the pods of a group are active or passive.
 pub fn is_used(group: &Group) -> bool {
-    group.jobs.iter().any(|job| !job.quarks.active_passive.is_empty())
+    probed(group).next().is_some()
 }
 
 /// The name of the sidecar of a process.
@@ -51,7 +52,7 @@ pub fn sidecars(group: &Group, volumes: &Volumes) -> Vec<Tree> {
         .collect()
 }
 
-/// Probes of no container, or without a command; ports that are not free.
+/// Probes of no container, without a command, or with wrong values; ports that are not free.
 pub fn check(group: &Group, report: &mut Report) {
     let containers: HashSet<String> = group
         .all_processes()
@@ -60,16 +61,19 @@ pub fn check(group: &Group, report: &mut Report) {
     for job in &group.jobs {
         let place = job.place.at("properties").at("quarks").at("activePassiveProbes");
         for (name, probe) in &job.quarks.active_passive {
+            let place = place.at(name);
             if !containers.contains(name) {
-                let text =
-                    format!("Active/passive probe of '{name}' has no effect: the pod has no container of this name");
+                // Without the probe that was meant, all pods would serve.
+                let text = format!("Active/passive probe of '{name}': the pod has no container of this name");
                 report
-                    .warning(codes::PROBE, place.at(name), text)
+                    .error(codes::PROBE, &place, text)
                     .suggest(name, containers.iter().map(String::as_str));
             }
-            if words(probe).is_none() {
+            if words(probe).is_some() {
+                probe::check(probe, "readiness", &place, report);
+            } else {
                 let text = format!("Active/passive probe of '{name}' must be `exec: {{command: [..]}}`");
-                report.error(codes::PROBE, place.at(name), text);
+                report.error(codes::PROBE, &place, text);
             }
         }
     }
@@ -113,7 +117,9 @@ fn sidecar(group: &Group, volumes: &Volumes, probed: &Probed<'_>, port: u16) -> 
     let Probed { job, process, probe } = *probed;
     let mut command = wrapper::command("active", Wrapped::pod()).with("--port", port);
     for (flag, field, default) in FLAGS {
-        command = command.with(flag, probe.get(field).and_then(Tree::as_i64).unwrap_or(default));
+        let value = probe.get(field).and_then(Tree::as_i64);
+        // As in Kubernetes, zero stands for the default.
+        command = command.with(flag, value.filter(|value| *value > 0).unwrap_or(default));
     }
     for word in words(probe).unwrap_or_default() {
         command = command.with("--word", word);

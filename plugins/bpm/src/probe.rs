@@ -61,6 +61,14 @@ fn flat(probe: &Tree, process: &str, kind: &str, place: &Place, report: &mut Rep
     Some(map.into())
 }
 
+/// Fields and values of a probe that has its handler at the first level.
+pub fn check(probe: &Tree, kind: &str, place: &Place, report: &mut Report) {
+    check_fields(probe, place, report);
+    if let Some(map) = probe.as_object() {
+        check_values(map, kind, place, report);
+    }
+}
+
 /// The fields are those of Kubernetes, at their places in the manifest.
 fn check_fields(probe: &Tree, place: &Place, report: &mut Report) {
     let mut probe = probe.clone();

@@ -92,6 +92,8 @@ pub const VARIABLE_NAME: &str = "variableName";
 
 // === annotations ===
 
+/// Annotation of a pod: `status.activePod.transitions` of its group when the pod was last marked as active or passive.
+pub const ACTIVE_TRANSITIONS: &str = "quarks.cloudfoundry.org/active-transitions";
 /// Annotation: name of a variable as the manifest has it, before it was sanitized.
 pub const VARIABLE: &str = "quarks.cloudfoundry.org/variable";
 /// Annotation: `update_mode` of a variable.

@@ -152,7 +152,7 @@ fn feed(
 pub(super) fn keep(cache: &Cache, kind: &'static str, meta: &ObjectMeta, reported: Reported) -> Touched {
     let (place, homes) = (place(kind, meta), homes(kind, meta));
     let entry = Entry {
-        digest: Digest::of(meta),
+        digest: Digest::of(meta).with(reported.has_active_pod),
         homes: homes.clone(),
         reported,
     };

@@ -72,6 +72,8 @@ pub struct Reported {
     pub version: Option<u32>,
     /// Its label, if its pods run post-deploy scripts.
     pub post_deploy: Option<String>,
+    /// Whether one of its pods is the active one: only then does its Service lead to this pod alone.
+    pub has_active_pod: bool,
 }
 
 /// Why an instance group is not ready or not rolled out, as its condition reports it.
@@ -114,6 +116,7 @@ impl Reported {
                 .get(labels::INSTANCE_GROUP_NAME)
                 .filter(|_| reads_post_deploy(set))
                 .cloned(),
+            has_active_pod: status.and_then(QuarksStatefulSetStatus::active_pod).is_some(),
         }
     }
 }

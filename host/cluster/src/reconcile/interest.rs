@@ -37,6 +37,13 @@ impl Interest {
         tables.references.insert(who, references);
     }
 
+    /// The objects to which `who` refers.
+    pub fn references(&self, who: (&str, &str)) -> Vec<Place> {
+        let tables = self.tables.lock();
+        let found = tables.references.get(&(who.0.to_string(), who.1.to_string()));
+        found.into_iter().flatten().cloned().collect()
+    }
+
     /// `who` is deleted.
     pub fn forget(&self, who: (&str, &str)) {
         let who = (who.0.to_string(), who.1.to_string());

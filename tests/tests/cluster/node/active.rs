@@ -1,5 +1,6 @@
 //! One pod of a group with an active/passive probe has the label to which the Service leads; another one takes over
-//! when its probe fails, when it does not answer any more, and when it is deleted. Two pods never have the label.
+//! when its probe fails, when it does not answer any more, and when it is deleted. Two pods never have the label. A
+//! group that gets its probe while it runs serves from all pods until one is active.
 
 use super::disks::is_ready;
 use crate::operator::{Environment, config_map};
@@ -35,17 +36,25 @@ instance_groups:
       word: first
       quarks:
         ports: [{name: http, protocol: TCP, internal: 8080}]
-        activePassiveProbes: {app-app: {exec: {command: [test, -e, /var/vcap/sys/log/app/active]}}}
 "#;
+/// It follows the manifest.
+const PROBE: &str =
+    "        activePassiveProbes: {app-app: {exec: {command: [test, -e, /var/vcap/sys/log/app/active]}}}\n";
 
 #[test]
 fn the_service_leads_to_one_active_pod_and_another_one_takes_over() {
     let Some(cluster) = with_node().unwrap() else { return };
     let pair = Pair::new(cluster).unwrap();
-    pair.deploy().unwrap();
+    pair.deploy("").unwrap();
+    pair.ready(&[]).unwrap();
+    pair.deploy(PROBE).unwrap();
     let mut watch = Watch::begin(&pair).unwrap();
-    let [first, second] = pair.ready().unwrap();
-    assert_eq!(pair.led_to().unwrap(), BTreeSet::new(), "both are passive, and ready");
+    let [first, second] = pair.ready(&["active-app-app"]).unwrap();
+    let both = BTreeSet::from([first.clone(), second.clone()]);
+    pair.until("pods that served before the probe do so until one is active", || {
+        Ok(pair.led_to()? == both)
+    })
+    .unwrap();
     pair.inside(&first, &format!("touch {FILE}")).unwrap();
     let begun = pair.led("it is active", &first).unwrap();
     // The sidecars run their probes at different times, so only now is it known which pod is the first.
@@ -57,12 +66,18 @@ fn the_service_leads_to_one_active_pod_and_another_one_takes_over() {
     let silent = pair.led("it does not answer", &first).unwrap();
     let gone = ["delete", "pod", &second, "--wait=false", "--grace-period=0", "--force"];
     pair.env.kubectl(&gone).unwrap();
-    let again = pair.ready().unwrap();
+    let again = pair.ready(&["active-app-app"]).unwrap();
     pair.inside(&again[1], &format!("touch {FILE}")).unwrap();
     pair.env.kubectl(&["delete", "pod", &first, "--wait=false"]).unwrap();
     let deleted = pair.led("it is deleted", &second).unwrap();
     println!("active after {begun:.1} s; failed {failed:.1} s, silent {silent:.1} s, deleted {deleted:.1} s");
-    watch.check().unwrap();
+    watch.check(&[&first, &second, &first, &second]).unwrap();
+    pair.deploy(&PROBE.replace("app-app:", "app-ap:")).unwrap();
+    pair.until("a mistyped name is refused", || {
+        let deployment = pair.env.kubectl(&["get", "boshdeployment", "pair", "--output=yaml"])?;
+        Ok(deployment.contains("the pod has no container of this name"))
+    })
+    .unwrap();
     let events = pair
         .env
         .kubectl(&["get", "events.events.k8s.io", "--output=json"])
@@ -87,7 +102,8 @@ impl Pair {
         Ok(Self { env })
     }
 
-    fn deploy(&self) -> Result<()> {
+    /// `probe`: the end of the manifest.
+    fn deploy(&self, probe: &str) -> Result<()> {
         let registry = format!("{}/bosh", self.env.registry.host());
         let deployment = json!({
             "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": "pair"},
@@ -97,7 +113,7 @@ impl Pair {
             }
         });
         self.env
-            .apply(&[config_map("manifest", "manifest", MANIFEST), deployment])
+            .apply(&[config_map("manifest", "manifest", &format!("{MANIFEST}{probe}")), deployment])
     }
 
     fn pods(&self) -> Result<Vec<Value>> {
@@ -109,12 +125,17 @@ impl Pair {
         Ok(pods)
     }
 
-    /// The names of the pods, once both are ready.
-    fn ready(&self) -> Result<[String; 2]> {
+    /// The names of the pods, once both are ready and have these sidecars.
+    fn ready(&self, sidecars: &[&str]) -> Result<[String; 2]> {
+        let has_sidecars = |pod: &Value| {
+            let containers = pod["spec"]["initContainers"].as_array().into_iter().flatten();
+            let names: Vec<&str> = containers.filter_map(|one| one["name"].as_str()).collect();
+            sidecars.iter().all(|name| names.contains(name))
+        };
         let mut pods = Vec::new();
         self.until("ready pods", || {
             pods = self.pods()?;
-            Ok(pods.len() == 2 && pods.iter().all(is_ready))
+            Ok(pods.len() == 2 && pods.iter().all(|pod| is_ready(pod) && has_sidecars(pod)))
         })?;
         let mut names: Vec<String> = pods
             .iter()
@@ -208,22 +229,24 @@ impl Watch {
         Ok(Self { kubectl, files })
     }
 
-    /// Checks that at most one pod had the label after each event, and that some had it.
-    fn check(&mut self) -> Result<()> {
+    /// Checks that at most one pod had the label after each event, and which ones had it, in this order.
+    fn check(&mut self, expected: &[&str]) -> Result<()> {
         self.kubectl.kill()?;
         let text = fs::read_to_string(self.files.path().join("events"))?;
-        let (mut active, mut changes) = (BTreeSet::new(), 0);
+        let (mut active, mut order) = (BTreeSet::new(), Vec::new());
         for line in text.lines() {
             let words: Vec<&str> = line.split(' ').collect();
             let (kind, name) = (words.first().context("a type")?, words.get(1).context("a name")?);
             if *kind != "DELETED" && words.get(2) == Some(&"active") {
-                changes += usize::from(active.insert(*name));
+                active.insert(*name);
+                order.push(*name);
             } else {
                 active.remove(name);
             }
             ensure!(active.len() <= 1, "two are active: {active:?}\n{text}");
         }
-        ensure!(changes == 4, "{changes} changes\n{text}");
+        order.dedup();
+        ensure!(order == expected, "{order:?}\n{text}");
         Ok(())
     }
 }

@@ -111,7 +111,8 @@ async fn resolves(name: &str) -> Option<SocketAddr> {
 /// What the servers say of an instance group at one time; none: they do not answer.
 #[derive(Clone, Copy, Debug)]
 struct Answers {
-    /// The cluster's, of its Service: pods that are not ready count.
+    /// The cluster's, of its Service: pods that are not ready count, but of a group with active/passive probes only the
+    /// active one.
     service: Option<Found>,
     /// The cluster's, of the Service of its first instance, which exists as long as the instance.
     first: Option<Found>,

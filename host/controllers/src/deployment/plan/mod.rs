@@ -1,6 +1,7 @@
 //! Decides what to write for a deployment: a pure function of what the conversion made, of the objects in the cluster,
 //! and of settings.
 
+mod active_pods;
 pub mod causes;
 pub mod change;
 pub mod documents;
@@ -139,6 +140,7 @@ pub fn plan(desired: &Desired, live: &Live, settings: &Settings<'_>) -> Plan {
     }
     // Groups that are held back keep their present objects.
     there.retain(|object| !desired.held_back.owns(object));
+    active_pods::keep(&mut wanted, &there);
     manifest_version::keep(&mut wanted, &there);
     let known: Vec<String> = live.job_sources.iter().filter_map(|meta| meta.name.clone()).collect();
     let pods = operator_image::Pods {

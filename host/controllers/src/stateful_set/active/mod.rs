@@ -1,23 +1,24 @@
 //! Groups with active/passive probes: one pod has the label to which their Service leads.
 //!
 //! The probes run in the pods, in a sidecar that answers at a port of the pod whether it is active. Every
-//! [`ASK_INTERVAL`], the operator asks all pods of such a group. The label of a pod is removed before another pod gets
-//! it, so two pods never have it at the same time: see [`plan`].
+//! [`ASK_INTERVAL`], the operator asks all pods of such a group. Two pods never have the label at the same time: see
+//! [`plan`].
 
 mod ask;
 mod plan;
 
 use super::{Context, MANAGER};
 use ask::Port;
-use boson_api::QuarksStatefulSet;
-use boson_cluster::client::{Error, Fault, Identity, Notice, pod_identity};
+use boson_api::{ActivePod, QuarksStatefulSet};
+use boson_cluster::client::{Error, Fault, Identity, Notice};
 use boson_manifest::labels;
 use futures::future::join_all;
 use futures::stream::{FuturesUnordered, StreamExt};
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
+use kube::api::ObjectMeta;
 use kube::runtime::reflector::Store;
-use plan::Member;
+use plan::{Member, Write};
 use serde_json::json;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -28,6 +29,9 @@ use tokio::time::MissedTickBehavior;
 const ASK_INTERVAL: Duration = Duration::from_secs(2);
 /// The pause of a group after an error of the API server.
 const RETRY_INTERVAL: Duration = Duration::from_secs(10);
+/// How often a choice is recorded again if the status has changed in between, which it does whenever a pod is no longer
+/// ready.
+const MAX_RECORDS: usize = 5;
 /// Reason of the event about the pod that became active.
 const ACTIVE_POD: &str = "ActivePod";
 /// Reason of the event about a pod that was the active one, if no other one is.
@@ -84,65 +88,117 @@ async fn keep(context: &Context, set: Arc<QuarksStatefulSet>) {
 
 impl Context {
     async fn elect(&self, set: &QuarksStatefulSet, place: Identity<'_>) -> Result<(), Error> {
-        let Some(selector) = selector(set) else { return Ok(()) };
+        let sets = self.interest.references((place.namespace, place.name));
+        if sets.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<String> = sets.into_iter().map(|(_, name)| name).collect();
+        let selector = format!("{} in ({})", labels::STATEFUL_SET_NAME, names.join(","));
         let pods: Vec<Pod> = self.cluster.list(place.namespace, &selector).await?;
         let answers = join_all(pods.iter().map(|pod| ask::pod(Port::all(pod)))).await;
-        let members = pods.iter().zip(answers);
-        let members: Vec<Member> = members.map(|(pod, answer)| Member::new(pod, answer)).collect();
-        let change = plan::plan(&members);
-        for pod in change.demote.iter().filter_map(|at| pods.get(*at)) {
-            match self.mark(pod_identity(&pod.metadata), None).await {
-                // It is gone, and its label with it.
-                Err(error) if error.fault == Fault::NotFound => {}
-                result => result?,
-            }
+        let members: Vec<Member> = pods
+            .iter()
+            .zip(answers)
+            .map(|(pod, answer)| Member::new(pod, answer))
+            .collect();
+        if plan::plan(&members, recorded(set)).is_empty() {
+            return Ok(());
         }
-        let promoted = change.promote.and_then(|at| pods.get(at));
-        if let Some(pod) = promoted {
-            let mut identity = pod_identity(&pod.metadata);
-            // Another operator may have decided otherwise since the pod was read.
-            identity
-                .metadata
-                .resource_version
-                .clone_from(&pod.metadata.resource_version);
-            self.mark(identity, Some(labels::ACTIVE)).await?;
-        }
-        if let Some(notice) = notice(promoted, change.is_vacant) {
-            tracing::info!(group = place.name, "{}", notice.note);
-            if let Err(error) = self.events.emit(set, &notice).await {
-                tracing::warn!(%error, "an event was lost");
+        for _ in 0..MAX_RECORDS {
+            // After the pods, and not from the cache: see `plan`.
+            let present = self.cluster.get::<QuarksStatefulSet>(place.namespace, place.name).await?;
+            let Some(present) = present.filter(|present| present.metadata.uid.as_deref() == Some(place.uid)) else {
+                return Ok(());
+            };
+            if self.write(&present, place.namespace, &pods, &members).await? {
+                break;
             }
         }
         Ok(())
     }
 
-    async fn mark(&self, pod: Pod, value: Option<&str>) -> Result<(), Error> {
-        let members = json!({"metadata": {"labels": {labels::POD_ACTIVE: value}}});
+    /// Writes what is planned, in this order. False: the status has changed since it was read.
+    async fn write(
+        &self,
+        set: &QuarksStatefulSet,
+        namespace: &str,
+        pods: &[Pod],
+        members: &[Member],
+    ) -> Result<bool, Error> {
+        let status = set.status.clone().unwrap_or_default();
+        let transitions = status.active_pod.as_ref().map_or(0, |active| active.transitions) + 1;
+        for write in plan::plan(members, recorded(set)) {
+            match write {
+                Write::Demote(name) => {
+                    let metadata = ObjectMeta {
+                        name: Some(name),
+                        namespace: Some(namespace.into()),
+                        ..ObjectMeta::default()
+                    };
+                    match self.mark(metadata, None, transitions).await {
+                        // It is gone, and its label with it.
+                        Err(error) if error.fault == Fault::NotFound => {}
+                        result => result?,
+                    }
+                }
+                Write::Record(name) => {
+                    let is_vacant = name.is_none();
+                    let mut status = status.clone();
+                    status.active_pod = Some(ActivePod { name, transitions });
+                    match self.cluster.set_status(MANAGER, set, &status).await {
+                        Err(error) if error.is_race() => return Ok(false),
+                        result => result?,
+                    };
+                    if is_vacant {
+                        let note = "no pod is active: the Service of the group leads to none";
+                        self.tell(set, true, NO_ACTIVE_POD, note.into()).await;
+                    }
+                }
+                Write::Promote(at) => {
+                    let Some(pod) = pods.get(at) else { continue };
+                    let metadata = ObjectMeta {
+                        name: pod.metadata.name.clone(),
+                        namespace: pod.metadata.namespace.clone(),
+                        uid: pod.metadata.uid.clone(),
+                        resource_version: pod.metadata.resource_version.clone(),
+                        ..ObjectMeta::default()
+                    };
+                    self.mark(metadata, Some(labels::ACTIVE), transitions).await?;
+                    let note = format!("pod '{}' is active", pod.name_any());
+                    self.tell(set, false, ACTIVE_POD, note).await;
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// The annotation changes the pod even if its label is as it should be.
+    async fn mark(&self, pod: ObjectMeta, value: Option<&str>, transitions: i64) -> Result<(), Error> {
+        let members = json!({"metadata": {
+            "labels": {labels::POD_ACTIVE: value},
+            "annotations": {labels::ACTIVE_TRANSITIONS: transitions.to_string()},
+        }});
+        let pod = Pod {
+            metadata: pod,
+            ..Pod::default()
+        };
         self.cluster.merge(MANAGER, &pod, members).await.map(drop)
     }
-}
 
-/// The pods of a group, by the labels that its StatefulSets have as a selector.
-fn selector(set: &QuarksStatefulSet) -> Option<String> {
-    let spec = set.spec.template.get("spec")?;
-    let labels = spec.pointer("/selector/matchLabels")?.as_object()?;
-    let pairs = labels
-        .iter()
-        .filter_map(|(key, value)| Some(format!("{key}={}", value.as_str()?)));
-    Some(pairs.collect::<Vec<_>>().join(",")).filter(|selector| !selector.is_empty())
-}
-
-fn notice(promoted: Option<&Pod>, is_vacant: bool) -> Option<Notice> {
-    if let Some(pod) = promoted {
-        return Some(Notice {
-            warning: false,
-            reason: ACTIVE_POD.into(),
-            note: format!("pod '{}' is active", pod.name_any()),
-        });
+    async fn tell(&self, set: &QuarksStatefulSet, warning: bool, reason: &'static str, note: String) {
+        tracing::info!(group = set.name_any(), "{note}");
+        let notice = Notice {
+            warning,
+            reason: reason.into(),
+            note,
+        };
+        if let Err(error) = self.events.emit(set, &notice).await {
+            tracing::warn!(%error, "an event was lost");
+        }
     }
-    is_vacant.then(|| Notice {
-        warning: true,
-        reason: NO_ACTIVE_POD.into(),
-        note: "no pod is active: the Service of the group leads to none".into(),
-    })
+}
+
+/// The name of the active pod, by the status.
+fn recorded(set: &QuarksStatefulSet) -> Option<&str> {
+    set.status.as_ref()?.active_pod()
 }
