@@ -19,6 +19,7 @@ use boson_in_pod::Values;
 use boson_manifest::group::InstanceGroup;
 use boson_pipeline::stage::{SharedStages, Variable};
 use serde_json::Value;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// The desired manifest, and what the steps after it need.
@@ -26,7 +27,7 @@ struct Prepared {
     manifest: Manifest,
     variables: Vec<Variable>,
     /// The manifest with its placeholders, if plugins need it.
-    without_values: Tree,
+    without_values: Arc<Tree>,
     /// Variables that the manifest no longer has.
     removed: Vec<String>,
     work: Work,
@@ -36,14 +37,13 @@ struct Prepared {
 pub async fn deploy(run: &Reconcile<'_>) -> Result<Done, Stop> {
     let stages = traced(run.plugins.stages.clone());
     let Prepared {
-        manifest,
+        mut manifest,
         variables,
         without_values,
         removed,
         mut work,
     } = prepare(run, &stages).await?;
-    let manifests = (manifest, without_values);
-    let (manifest, desired) = convert(run, stages, manifests, variables, &mut work).await?;
+    let desired = convert(run, stages, &mut manifest, (without_values, variables), &mut work).await?;
     act::plugins::copy(run).await?;
     let applied = apply(run, &desired, &manifest).await?;
     // List again to include new versions; else the oldest would stay until the next change.
@@ -93,29 +93,29 @@ fn shadows(run: &Reconcile<'_>, manifest: &Manifest) -> Vec<ShadowResult> {
 /// The desired manifest: with ops, and with the values of all variables. Waits until all values exist.
 async fn prepare(run: &Reconcile<'_>, stages: &SharedStages) -> Result<Prepared, Stop> {
     let documents = inputs::documents(run).await?.whole()?;
-    let manifest = conversion::merge(stages.clone(), documents).await?;
+    let mut manifest = conversion::merge(stages.clone(), documents).await?;
     run.progress.counted(services(&manifest.tree));
     let without_values = if boson_pipeline::convert::has_hooks(&**stages) {
         manifest.tree.clone()
     } else {
-        Tree::Null
+        Arc::default()
     };
     let mut held = inputs::given(run, stages.clone(), &manifest).await?;
     let given = Values::of(&held).map_err(|errors| manifest.fail(errors))?.given;
     let with_ops = run.whose().with_ops(&manifest.tree);
     act::documents::apply(run, &with_ops.map_err(|error| manifest.one(error))?).await?;
-    let asked = asked(run, stages.clone(), manifest, &given, Depth::Releases).await?;
-    let (mut manifest, variables) = (asked.manifest, asked.variables);
+    let asked = asked(run, stages.clone(), &mut manifest, &given, Depth::Releases).await?;
+    let variables = asked.variables;
     let removed = act::variables::request(run, &manifest, asked.secrets).await?;
     held.extend(inputs::generated(run, &variables).await?);
     let values = Values::of(&held).map_err(|errors| manifest.fail(errors))?;
-    manifest.secrets.add(values.secrets());
+    manifest.secrets_mut().add(values.secrets());
     let mut work = Work::new(held, values, observe::documents(run).await?);
     if run.mode == ConversionMode::Jobs {
         act::plugins::copy(run).await?;
     }
-    let mut manifest = conversion::interpolate(run, stages, manifest, &mut work).await?;
-    manifest.secrets.except_names(&manifest.tree);
+    conversion::interpolate(run, stages, &mut manifest, &mut work).await?;
+    Arc::make_mut(&mut manifest.secrets).except_names(&manifest.tree);
     run.progress.done(1);
     Ok(Prepared {
         manifest,
@@ -130,41 +130,32 @@ async fn prepare(run: &Reconcile<'_>, stages: &SharedStages) -> Result<Prepared,
 async fn convert(
     run: &Reconcile<'_>,
     stages: SharedStages,
-    (manifest, without_values): (Manifest, Tree),
-    variables: Vec<Variable>,
+    manifest: &mut Manifest,
+    of_deployment: (Arc<Tree>, Vec<Variable>),
     work: &mut Work,
-) -> Result<(Manifest, Desired), Stop> {
-    let (mut manifest, gathered, providers) = conversion::gather(run, &stages, manifest, work).await?;
+) -> Result<Desired, Stop> {
+    let (gathered, providers) = conversion::gather(run, &stages, manifest, work).await?;
     // Links that cannot be stored are reported before minutes of rendering.
-    let links = conversion::links::secrets(run, &mut manifest, &providers)?;
+    let links = conversion::links::secrets(run, manifest, &providers)?;
     run.progress.done(2);
     let mut held_back = HeldBack::default();
     let rendered = conversion::render(run, &stages, manifest, gathered, work, &mut held_back);
-    let (manifest, mut rendered) = rendered.await?;
+    let mut rendered = rendered.await?;
     run.progress.done(3);
-    let sources = conversion::job_sources(run, &manifest, &mut rendered)?;
+    let sources = conversion::job_sources(run, manifest, &mut rendered)?;
     let revisions = conversion::revisions(&mut rendered);
-    let made = conversion::objects(
-        run,
-        stages,
-        (manifest, without_values),
-        variables,
-        rendered,
-        &mut held_back,
-    );
-    let (manifest, objects) = made.await?;
-    let mut objects = conversion::links::add(run, &manifest, objects, links, &held_back)?;
+    let objects = conversion::objects(run, stages, manifest, of_deployment, rendered, &mut held_back).await?;
+    let mut objects = conversion::links::add(run, manifest, objects, links, &held_back)?;
     for (group, revisions) in revisions {
         revisions.give(&group, &mut objects);
     }
     plan::serial::give(&plan::serial::update_after(&manifest.tree), &mut objects);
-    let desired = Desired {
+    Ok(Desired {
         objects,
         manifest: work.desired.clone(),
         sources,
         held_back,
-    };
-    Ok((manifest, desired))
+    })
 }
 
 /// Observes the objects in the cluster, plans the way to the desired ones, and acts. Returns what was done.

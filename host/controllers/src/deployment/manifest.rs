@@ -9,17 +9,19 @@ use boson_pipeline::report::Sources;
 use boson_pipeline::scrub::{Filter, Secrets};
 use boson_pipeline::stage::Named;
 use boson_pipeline::{Diagnostic, StageError};
+use std::sync::Arc;
 
 /// The manifest between two steps.
+#[derive(Clone)]
 pub struct Manifest {
     pub name: String,
-    pub tree: Tree,
-    pub sources: Sources,
+    pub tree: Arc<Tree>,
+    pub sources: Arc<Sources>,
     pub warnings: Vec<Diagnostic>,
     /// Values that no message may hold.
-    pub secrets: Secrets,
+    pub secrets: Arc<Secrets>,
     /// The memory that the conversion may use: held as long as the manifest.
-    pub _share: Share,
+    pub _share: Arc<Share>,
 }
 
 // === impl Manifest ===
@@ -30,6 +32,20 @@ impl Manifest {
             name: &self.name,
             tree: &self.tree,
         }
+    }
+
+    /// Reads it outside the threads of the runtime: see [`blocking`].
+    pub async fn blocking<T: Send + 'static>(&self, work: impl FnOnce(&Self) -> T + Send + 'static) -> Result<T, Stop> {
+        let shared = self.clone();
+        blocking(move || work(&shared)).await
+    }
+
+    pub fn sources_mut(&mut self) -> &mut Sources {
+        Arc::make_mut(&mut self.sources)
+    }
+
+    pub fn secrets_mut(&mut self) -> &mut Secrets {
+        Arc::make_mut(&mut self.secrets)
     }
 
     /// What messages may quote.

@@ -78,7 +78,7 @@ async fn check(run: &Reconcile<'_>) -> Result<Vec<String>, Stop> {
         return Ok(sentences(&later, &read.sources));
     }
     let stages = run.plugins.stages.clone();
-    let manifest = merge(stages.clone(), read.whole()?).await?;
+    let mut manifest = merge(stages.clone(), read.whole()?).await?;
     let (given, errors) = inputs::given_so_far(run, stages.clone(), &manifest).await?;
     let (later, wrong) = parted(errors);
     if !wrong.is_empty() {
@@ -89,8 +89,7 @@ async fn check(run: &Reconcile<'_>) -> Result<Vec<String>, Stop> {
         return Ok(sentences(&reported, &manifest.sources));
     }
     let given = Values::of(&given).map_err(|errors| manifest.fail(errors))?.given;
-    let asked = asked(run, stages, manifest, &given, Depth::Manifest).await?;
-    let manifest = asked.manifest;
+    let asked = asked(run, stages, &mut manifest, &given, Depth::Manifest).await?;
     let reported = [manifest.warnings, asked.warnings].concat();
     let reported = manifest.secrets.scrub(reported, &manifest.sources);
     Ok(sentences(&reported, &manifest.sources))

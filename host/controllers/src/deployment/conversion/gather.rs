@@ -6,7 +6,7 @@ use super::work::{Gathered, Work, series};
 use crate::deployment::act;
 use crate::deployment::inputs;
 use crate::deployment::jobs;
-use crate::deployment::manifest::{Manifest, blocking};
+use crate::deployment::manifest::Manifest;
 use crate::deployment::plan::documents::Document;
 use crate::deployment::plan::stored::Stored;
 use crate::deployment::reconcile::Reconcile;
@@ -17,10 +17,8 @@ use boson_document::Tree;
 use boson_manifest::group::InstanceGroup;
 use boson_pipeline::Stage;
 use boson_pipeline::convert::{self, providers_document, stored_documents};
-use boson_pipeline::release::Release;
-use boson_pipeline::stage::{Deployment, External, Provider, Resolved, ResolvedGroup, SharedStages};
+use boson_pipeline::stage::{External, Provider, ResolvedGroup, SharedStages};
 use std::iter;
-use std::sync::Arc;
 
 /// The series of the step's documents.
 struct Documents {
@@ -33,27 +31,27 @@ struct Documents {
 pub async fn gather(
     run: &Reconcile<'_>,
     stages: &SharedStages,
-    mut manifest: Manifest,
+    manifest: &mut Manifest,
     work: &mut Work,
-) -> Result<(Manifest, Vec<Gathered>, Vec<Provider>), Stop> {
-    let external = inputs::links(run, &mut manifest).await?;
+) -> Result<(Vec<Gathered>, Vec<Provider>), Stop> {
+    let external = inputs::links(run, manifest).await?;
     let names = group_names(&manifest.tree);
     let series = Documents {
-        groups: series(&names, &manifest, |group| run.whose().resolved(group))?,
+        groups: series(&names, manifest, |group| run.whose().resolved(group))?,
         links: run.whose().links(),
     };
-    let (manifest, mut stored) = match run.mode {
+    let mut stored = match run.mode {
         ConversionMode::InProcess => here(run, stages, manifest, &series, work, external).await?,
         ConversionMode::Jobs => {
-            store(run, &manifest, &external, work).await?;
+            store(run, manifest, &external, work).await?;
             in_pods(run, stages, manifest, (&names, &series), work).await?
         }
     };
     let links = stored.pop().ok_or_else(|| Stop::defect("the links are not stored"))?;
-    let providers = providers(run, &manifest, &links, work).await?;
+    let providers = providers(run, manifest, &links, work).await?;
     let mut gathered = Vec::new();
     for (name, one) in names.iter().zip(stored) {
-        work.stamp(run, &one, &work.annotations(&manifest, Some(name))).await?;
+        work.stamp(run, &one, &work.annotations(manifest, Some(name))).await?;
         let document = stored_documents::read(&one.name, one.bytes(stored_documents::RESOLVED))
             .map_err(|error| manifest.one(error))?;
         gathered.push(Gathered {
@@ -67,7 +65,7 @@ pub async fn gather(
             sources: None,
         });
     }
-    Ok((manifest, gathered, providers))
+    Ok((gathered, providers))
 }
 
 /// The links of a stored document.
@@ -86,27 +84,33 @@ async fn providers(
 async fn here(
     run: &Reconcile<'_>,
     stages: &SharedStages,
-    manifest: Manifest,
+    manifest: &mut Manifest,
     series: &Documents,
     work: &Work,
     external: External,
-) -> Result<(Manifest, Vec<Stored>), Stop> {
-    let releases = inputs::releases(run, &manifest).await?;
-    let (manifest, resolved) = resolve(stages.clone(), manifest, run.deployment.clone(), releases, external).await?;
+) -> Result<Vec<Stored>, Stop> {
+    let releases = inputs::releases(run, manifest).await?;
+    manifest.sources_mut().add_releases(&releases);
+    let (stages, deployment) = (stages.clone(), run.deployment.clone());
+    let resolved = manifest.blocking(move |manifest| {
+        let resolved = convert::gather(&*stages, &deployment, manifest.named(), &releases, &external);
+        resolved.map_err(|error| manifest.wrong(error))
+    });
+    let (resolved, reported) = resolved.await??;
+    manifest.warnings.extend(reported);
     let both = series.groups.iter().zip(&resolved.groups);
     let groups = both.map(|(series, group)| Document {
         series,
         texts: stored_documents::resolved(group),
-        annotations: work.annotations(&manifest, Some(&group.name)),
+        annotations: work.annotations(manifest, Some(&group.name)),
     });
     let links = Document {
         series: &series.links,
         texts: stored_documents::providers(&resolved.providers),
-        annotations: work.annotations(&manifest, None),
+        annotations: work.annotations(manifest, None),
     };
     let documents = groups.chain(iter::once(links)).collect();
-    let stored = act::documents::store(run, documents, &manifest, &work.existing).await?;
-    Ok((manifest, stored))
+    act::documents::store(run, documents, manifest, &work.existing).await
 }
 
 /// Stores the links from outside of the deployment for the pods.
@@ -130,37 +134,18 @@ async fn store(run: &Reconcile<'_>, manifest: &Manifest, external: &External, wo
 async fn in_pods(
     run: &Reconcile<'_>,
     stages: &SharedStages,
-    mut manifest: Manifest,
+    manifest: &mut Manifest,
     (names, series): (&[String], &Documents),
     work: &Work,
-) -> Result<(Manifest, Vec<Stored>), Stop> {
-    let releases = inputs::images(run, &manifest)?;
-    pull_secrets::apply(run, stages, &manifest).await?;
+) -> Result<Vec<Stored>, Stop> {
+    let releases = inputs::images(run, manifest)?;
+    pull_secrets::apply(run, stages, manifest).await?;
     let both = names.iter().zip(&series.groups);
     let groups: Vec<_> = both.map(|(name, series)| jobs::Gathering { name, series }).collect();
-    let site = work.site(run, Stage::Links, &manifest).await?;
+    let site = work.site(run, Stage::Links, manifest).await?;
     let job = jobs::gathering(&site, &work.desired, (&groups, &series.links), &releases)?;
     let all: Vec<Series> = series.groups.iter().chain([&series.links]).cloned().collect();
-    let stored = jobs::output(run, &job, &all, &mut manifest).await?;
-    Ok((manifest, stored))
-}
-
-/// Binds properties and resolves links.
-async fn resolve(
-    stages: SharedStages,
-    mut manifest: Manifest,
-    deployment: Deployment,
-    releases: Arc<Vec<Release>>,
-    external: External,
-) -> Result<(Manifest, Resolved), Stop> {
-    blocking(move || {
-        manifest.sources.add_releases(&releases);
-        let resolved = convert::gather(&*stages, &deployment, manifest.named(), &releases, &external);
-        let (resolved, reported) = resolved.map_err(|error| manifest.wrong(error))?;
-        manifest.warnings.extend(reported);
-        Ok((manifest, resolved))
-    })
-    .await?
+    jobs::output(run, &job, &all, manifest).await
 }
 
 /// Names of the instance groups, in manifest order.

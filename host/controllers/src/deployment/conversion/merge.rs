@@ -5,6 +5,7 @@ use crate::deployment::manifest::{Manifest, blocking};
 use crate::deployment::stop::Stop;
 use boson_pipeline::convert;
 use boson_pipeline::stage::SharedStages;
+use std::sync::Arc;
 
 /// The manifest with its ops files applied, and combined with its cloud configs.
 pub async fn merge(stages: SharedStages, documents: Documents) -> Result<Manifest, Stop> {
@@ -27,11 +28,11 @@ pub async fn merge(stages: SharedStages, documents: Documents) -> Result<Manifes
         let tree = merged.map_err(|errors| Stop::wrong(secrets.scrub(errors, &sources), &sources))?;
         Ok(Manifest {
             name: manifest.name.clone(),
-            tree,
-            sources,
+            tree: Arc::new(tree),
+            sources: Arc::new(sources),
             warnings,
-            secrets,
-            _share: share,
+            secrets: Arc::new(secrets),
+            _share: Arc::new(share),
         })
     })
     .await?

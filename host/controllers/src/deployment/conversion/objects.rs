@@ -1,7 +1,7 @@
 //! The last steps: the objects of the deployment.
 
 use super::work::{Gathered, THREADS};
-use crate::deployment::manifest::{Manifest, blocking, unnamed};
+use crate::deployment::manifest::{Manifest, unnamed};
 use crate::deployment::plan::held_back::HeldBack;
 use crate::deployment::plan::job_sources::JobSources;
 use crate::deployment::plan::revisions::Revisions;
@@ -12,22 +12,23 @@ use boson_pipeline::bundle::Bundle;
 use boson_pipeline::convert::{self, Group, Overview, Target, pod_plugins};
 use boson_pipeline::plain;
 use boson_pipeline::stage::{Named, SharedStages, Variable};
+use std::sync::Arc;
 
 /// The objects of the deployment. Groups that cannot be converted are held back.
 pub async fn objects(
     run: &Reconcile<'_>,
     stages: SharedStages,
-    (mut manifest, without_values): (Manifest, Tree),
-    variables: Vec<Variable>,
+    manifest: &mut Manifest,
+    (without_values, variables): (Arc<Tree>, Vec<Variable>),
     gathered: Vec<Gathered>,
     held_back: &mut HeldBack,
-) -> Result<(Manifest, Vec<Tree>), Stop> {
+) -> Result<Vec<Tree>, Stop> {
     let deployment = run.deployment.clone();
     let in_pods = run.copies.plugins.clone();
     let granted = convert::granted(&run.names, gathered.iter().map(Gathered::ready));
     let permissions = &run.context.conversion.permissions;
     let bundle = Bundle::with_rules(&deployment, granted, permissions, &manifest.tree);
-    let (manifest, failed, result) = blocking(move || {
+    let made = manifest.blocking(move |manifest| {
         let mut reported = Vec::new();
         let ready: Vec<Group<'_>> = gathered.iter().map(Gathered::ready).collect();
         let of_deployment = (manifest.named(), variables.as_slice());
@@ -54,15 +55,15 @@ pub async fn objects(
             let objects = convert::transform(&*stages, &deployment, converted, overview, bundle, &mut reported);
             (made.failed, objects)
         };
-        manifest.warnings.extend(reported);
-        (manifest, failed, result)
-    })
-    .await?;
+        (failed, result, reported)
+    });
+    let (failed, result, reported) = made.await?;
+    manifest.warnings.extend(reported);
     let objects = result.map_err(|errors| manifest.fail(errors))?;
     for (group, errors) in failed {
         held_back.add([group], manifest.wrong_with(errors));
     }
-    Ok((manifest, objects))
+    Ok(objects)
 }
 
 /// The revisions of the instances of all groups that have some, by the name of the group.

@@ -3,12 +3,12 @@
 use super::owned;
 use crate::deployment::act;
 use crate::deployment::inputs;
-use crate::deployment::manifest::{Manifest, blocking};
+use crate::deployment::manifest::Manifest;
 use crate::deployment::observe;
 use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::Stop;
 use boson_pipeline::Stage;
-use boson_pipeline::stage::{Named, PluginRef, SharedStages};
+use boson_pipeline::stage::{PluginRef, SharedStages};
 
 /// Applies the pull Secrets early: pods of the conversion need them before the objects of the deployment exist.
 pub async fn apply(run: &Reconcile<'_>, stages: &SharedStages, manifest: &Manifest) -> Result<(), Stop> {
@@ -17,14 +17,7 @@ pub async fn apply(run: &Reconcile<'_>, stages: &SharedStages, manifest: &Manife
     }
     let author = stages.author(PluginRef::Rule(Stage::Bpm, None));
     let (stages, deployment) = (stages.clone(), run.deployment.clone());
-    let (name, tree) = (manifest.name.clone(), manifest.tree.clone());
-    let made = blocking(move || {
-        let named = Named {
-            name: &name,
-            tree: &tree,
-        };
-        stages.convert_deployment(&deployment, named, &[])
-    });
+    let made = manifest.blocking(move |manifest| stages.convert_deployment(&deployment, manifest.named(), &[]));
     let (objects, _) = made.await?.map_err(|error| manifest.wrong(error))?;
     let secrets = objects
         .into_iter()

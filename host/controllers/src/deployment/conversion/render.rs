@@ -4,7 +4,7 @@ use super::work::{Gathered, THREADS, Work, series};
 use crate::deployment::act;
 use crate::deployment::inputs;
 use crate::deployment::jobs;
-use crate::deployment::manifest::{Manifest, blocking};
+use crate::deployment::manifest::Manifest;
 use crate::deployment::plan::documents::Document;
 use crate::deployment::plan::held_back::HeldBack;
 use crate::deployment::plan::revisions::Revisions;
@@ -19,8 +19,7 @@ use boson_pipeline::convert::stored_documents::{self, Texts};
 use boson_pipeline::convert::{self, Failure, Origin, instance_files};
 use boson_pipeline::release::Release;
 use boson_pipeline::stage::{ResolvedGroup, SharedStages};
-use boson_pipeline::{Diagnostic, Stage};
-use std::sync::Arc;
+use boson_pipeline::{Diagnostic, Stage, Stages};
 
 /// A document for each group; none if the group cannot be rendered.
 type Each = Vec<Option<Stored>>;
@@ -29,14 +28,14 @@ type Each = Vec<Option<Stored>>;
 pub async fn render(
     run: &Reconcile<'_>,
     stages: &SharedStages,
-    manifest: Manifest,
+    manifest: &mut Manifest,
     gathered: Vec<Gathered>,
     work: &mut Work,
     held_back: &mut HeldBack,
-) -> Result<(Manifest, Vec<Gathered>), Stop> {
+) -> Result<Vec<Gathered>, Stop> {
     let names: Vec<String> = gathered.iter().map(|one| one.group.name.clone()).collect();
-    let series = series(&names, &manifest, |group| run.whose().bpm(group))?;
-    let (mut manifest, stored) = match run.mode {
+    let series = series(&names, manifest, |group| run.whose().bpm(group))?;
+    let stored = match run.mode {
         ConversionMode::InProcess => here(run, stages, manifest, (&gathered, &series), work, held_back).await?,
         ConversionMode::Jobs => in_pods(run, manifest, (&gathered, &series), work, held_back).await?,
     };
@@ -51,31 +50,34 @@ pub async fn render(
             bpm_document::read(&document).map_err(|error| manifest.one(error))?;
         to.jobs = jobs;
         to.revisions = instances.and_then(|digests| Revisions::of(&one.secret.metadata, &work.existing, digests));
-        let mut annotations = work.annotations(&manifest, Some(&to.group.name));
+        let mut annotations = work.annotations(manifest, Some(&to.group.name));
         annotations.extend(to.revisions.iter().flat_map(Revisions::of_document));
         work.stamp(run, &one, &annotations).await?;
         to.sources = one
             .find(job_sources::KEY)
             .and_then(|stored| job_sources::pack(stored, &mut remaining));
         for file in files {
-            manifest.sources.add_document(file, true);
+            manifest.sources_mut().add_document(file, true);
         }
         rendered.push(to);
     }
-    Ok((manifest, rendered))
+    Ok(rendered)
 }
 
 async fn here(
     run: &Reconcile<'_>,
     stages: &SharedStages,
-    manifest: Manifest,
+    manifest: &mut Manifest,
     (gathered, series): (&[Gathered], &[Series]),
     work: &Work,
     held_back: &mut HeldBack,
-) -> Result<(Manifest, Each), Stop> {
-    let releases = inputs::releases(run, &manifest).await?;
-    let resolved = gathered.iter().map(|one| one.group.clone()).collect();
-    let (manifest, rendered) = templates(stages.clone(), manifest, resolved, releases).await?;
+) -> Result<Each, Stop> {
+    let releases = inputs::releases(run, manifest).await?;
+    let resolved: Vec<ResolvedGroup> = gathered.iter().map(|one| one.group.clone()).collect();
+    let stages = stages.clone();
+    let rendered = manifest.blocking(move |manifest| templates(&*stages, manifest, &resolved, &releases));
+    let (rendered, reported) = rendered.await??;
+    manifest.warnings.extend(reported);
     if !rendered.is_empty() && rendered.iter().all(Result::is_err) {
         let errors = rendered.into_iter().filter_map(Result::err).flatten();
         return Err(manifest.fail(errors.collect()));
@@ -88,67 +90,65 @@ async fn here(
             Ok(texts) => documents.push(Document {
                 series,
                 texts,
-                annotations: work.annotations(&manifest, Some(name)),
+                annotations: work.annotations(manifest, Some(name)),
             }),
             Err(errors) => held_back.add([name.clone()], manifest.wrong_with(errors)),
         }
     }
-    let stored = act::documents::store(run, documents, &manifest, &work.existing).await?;
+    let stored = act::documents::store(run, documents, manifest, &work.existing).await?;
     let mut stored = stored.into_iter();
     let each = is_rendered.into_iter();
     let each = each.map(|is_rendered| is_rendered.then(|| stored.next()).flatten());
-    Ok((manifest, each.collect()))
+    Ok(each.collect())
 }
 
 async fn in_pods(
     run: &Reconcile<'_>,
-    mut manifest: Manifest,
+    manifest: &mut Manifest,
     (gathered, series): (&[Gathered], &[Series]),
     work: &Work,
     held_back: &mut HeldBack,
-) -> Result<(Manifest, Each), Stop> {
-    let releases = inputs::images(run, &manifest)?;
+) -> Result<Each, Stop> {
+    let releases = inputs::images(run, manifest)?;
     let groups = gathered.iter().zip(series).map(|(one, series)| jobs::Rendering {
         name: &one.group.name,
         series,
         resolved: &one.resolved,
     });
     let groups: Vec<_> = groups.collect();
-    let site = work.site(run, Stage::Render, &manifest).await?;
+    let site = work.site(run, Stage::Render, manifest).await?;
     let job = jobs::rendering(&site, &groups, &releases)?;
-    let left = jobs::output_by_group(run, &job, series, &mut manifest).await?;
+    let left = jobs::output_by_group(run, &job, series, manifest).await?;
     let failed = gathered.iter().zip(&left.stored).filter(|(_, stored)| stored.is_none());
     if let Some(wrong) = left.wrong {
         held_back.add(failed.map(|(one, _)| one.group.name.clone()), wrong);
     }
-    Ok((manifest, left.stored))
+    Ok(left.stored)
 }
 
-/// Renders the templates of all groups. Returns for each group what the next step reads, or its errors.
-async fn templates(
-    stages: SharedStages,
-    mut manifest: Manifest,
-    groups: Vec<ResolvedGroup>,
-    releases: Arc<Vec<Release>>,
-) -> Result<(Manifest, Vec<Result<Texts, Vec<Diagnostic>>>), Stop> {
-    blocking(move || {
-        let (mut reported, origin) = (Vec::new(), Origin::Manifest(manifest.named()));
-        let how = (manifest.filter(), THREADS);
-        let rendered = convert::render(&*stages, origin, &groups, &releases, how, &mut reported);
-        let rendered = rendered.map_err(|errors| manifest.fail(errors))?;
-        manifest.warnings.extend(reported);
-        let mut remaining = Remaining::default();
-        let each = rendered.groups.into_iter().zip(rendered.files);
-        let texts = groups.iter().zip(each).map(|(group, (jobs, files))| {
-            let jobs = jobs.map_err(Failure::into_diagnostics)?;
-            Ok(stored_documents::bpm(
-                &jobs,
-                &instance_files::digests(&files),
-                job_sources::text(&group.document, &releases, &mut remaining),
-            ))
-        });
-        let texts = texts.collect();
-        Ok((manifest, texts))
-    })
-    .await?
+/// What the next step reads of each group, or its errors; and warnings.
+type Rendered = (Vec<Result<Texts, Vec<Diagnostic>>>, Vec<Diagnostic>);
+
+/// Renders the templates of all groups.
+fn templates(
+    stages: &dyn Stages,
+    manifest: &Manifest,
+    groups: &[ResolvedGroup],
+    releases: &[Release],
+) -> Result<Rendered, Stop> {
+    let (mut reported, origin) = (Vec::new(), Origin::Manifest(manifest.named()));
+    let how = (manifest.filter(), THREADS);
+    let rendered = convert::render(stages, origin, groups, releases, how, &mut reported);
+    let rendered = rendered.map_err(|errors| manifest.fail(errors))?;
+    let mut remaining = Remaining::default();
+    let each = rendered.groups.into_iter().zip(rendered.files);
+    let texts = groups.iter().zip(each).map(|(group, (jobs, files))| {
+        let jobs = jobs.map_err(Failure::into_diagnostics)?;
+        Ok(stored_documents::bpm(
+            &jobs,
+            &instance_files::digests(&files),
+            job_sources::text(&group.document, releases, &mut remaining),
+        ))
+    });
+    Ok((texts.collect(), reported))
 }

@@ -3,7 +3,7 @@
 
 use super::owned;
 use crate::deployment::inputs;
-use crate::deployment::manifest::{Manifest, blocking};
+use crate::deployment::manifest::Manifest;
 use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::Stop;
 use boson_api::deployment::ConversionMode;
@@ -13,10 +13,10 @@ use boson_pipeline::stage::{Deployment, External, Named, PluginRef, SharedStages
 use boson_pipeline::variables::{self, Table};
 use boson_pipeline::{Author, Diagnostic, Stage, StageError, Stages, convert};
 use serde_json::Value;
+use std::sync::Arc;
 
 /// What a manifest needs before it can be converted.
 pub struct Asked {
-    pub manifest: Manifest,
     /// Variables that need a value.
     pub variables: Vec<Variable>,
     /// A QuarksSecret for each.
@@ -54,24 +54,20 @@ struct Refused {
 pub async fn asked(
     run: &Reconcile<'_>,
     stages: SharedStages,
-    mut manifest: Manifest,
+    manifest: &mut Manifest,
     given: &Table,
     depth: Depth,
 ) -> Result<Asked, Stop> {
     // The checked document holds given values, and checks may quote what they refuse.
-    manifest.secrets.add(Secrets::of(&given.to_tree()));
+    manifest.secrets_mut().add(Secrets::of(&given.to_tree()));
     let (deployment, given, own) = (run.deployment.clone(), given.clone(), stages.clone());
-    let (manifest, result) = blocking(move || {
-        let result = checked(&*own, &manifest, &deployment, &given);
-        (manifest, result)
-    })
-    .await?;
+    let result = manifest.blocking(move |manifest| checked(&*own, manifest, &deployment, &given));
     let Checked {
         variables,
         objects,
         warnings,
         author,
-    } = match result {
+    } = match result.await? {
         Ok(checked) => checked,
         Err(Refused { errors, document }) => {
             return Err(refused(run, stages, manifest, errors, document, depth).await);
@@ -80,9 +76,8 @@ pub async fn asked(
     let secrets = objects
         .into_iter()
         .filter(|object| object.str("kind") == Some("QuarksSecret"));
-    let secrets = owned::checked(run, secrets.collect(), author, &manifest)?;
+    let secrets = owned::checked(run, secrets.collect(), author, manifest)?;
     Ok(Asked {
-        manifest,
         variables,
         secrets,
         warnings,
@@ -94,7 +89,7 @@ pub async fn asked(
 async fn refused(
     run: &Reconcile<'_>,
     stages: SharedStages,
-    mut manifest: Manifest,
+    manifest: &mut Manifest,
     errors: Vec<Diagnostic>,
     document: Option<Tree>,
     depth: Depth,
@@ -103,18 +98,18 @@ async fn refused(
     let Some(document) = document.filter(|_| is_deep) else {
         return manifest.fail(errors);
     };
-    manifest.tree = document;
+    manifest.tree = Arc::new(document);
     // Without releases, their images are reported after these errors are fixed.
-    let Ok(releases) = inputs::releases(run, &manifest).await else {
+    let Ok(releases) = inputs::releases(run, manifest).await else {
         return manifest.fail(errors);
     };
-    let external = match inputs::links(run, &mut manifest).await {
+    let external = match inputs::links(run, manifest).await {
         Ok(external) => external,
         Err(Stop::Wrong(_)) => External::default(),
         Err(stop) => return stop,
     };
     let deployment = run.deployment.clone();
-    let all = blocking(move || {
+    let all = manifest.blocking(move |manifest| {
         let gathered = convert::gather(&*stages, &deployment, manifest.named(), &releases, &external);
         let more = gathered.err().map(StageError::into_diagnostics).unwrap_or_default();
         manifest.fail(convert::together(errors, more))

@@ -36,7 +36,7 @@ pub async fn read(run: &Reconcile<'_>, manifest: &mut Manifest) -> Result<Extern
     };
     let mut secrets = external.secrets();
     secrets.except_names(&manifest.tree);
-    manifest.secrets.add(secrets);
+    manifest.secrets_mut().add(secrets);
     if diagnostics.iter().any(boson_pipeline::Diagnostic::is_error) {
         return Err(manifest.fail(diagnostics));
     }

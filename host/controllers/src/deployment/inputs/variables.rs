@@ -2,7 +2,7 @@
 
 use super::digests;
 use crate::codes;
-use crate::deployment::manifest::{Manifest, blocking, unnamed};
+use crate::deployment::manifest::{Manifest, unnamed};
 use crate::deployment::observe;
 use crate::deployment::plan::variables::{State, state};
 use crate::deployment::reconcile::Reconcile;
@@ -12,7 +12,7 @@ use boson_document::Tree;
 use boson_in_pod::{Held, Origin, Values, secrets};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
-use boson_pipeline::stage::{Named, SharedStages, Variable};
+use boson_pipeline::stage::{SharedStages, Variable};
 use boson_pipeline::variables;
 
 /// The values given by the user: `spec.vars`, and the Secrets of implicit variables.
@@ -47,13 +47,8 @@ pub async fn given_so_far(
     };
     let known: Vec<String> = table.names().map(str::to_string).collect();
     let known = || defined(&manifest.tree).chain(known.iter().map(String::as_str));
-    let (name, tree) = (manifest.name.clone(), manifest.tree.clone());
-    let wanted = blocking(move || {
-        let named = Named {
-            name: &name,
-            tree: &tree,
-        };
-        variables::wanted(&*stages, named, &table).map(|(wanted, _)| wanted.implicit)
+    let wanted = manifest.blocking(move |manifest| {
+        variables::wanted(&*stages, manifest.named(), &table).map(|(wanted, _)| wanted.implicit)
     });
     for reference in wanted.await?.map_err(|error| manifest.wrong(error))? {
         let (variable, key) = secrets::implicit(&reference.name);
