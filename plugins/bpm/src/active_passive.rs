@@ -70,7 +70,7 @@ pub fn check(group: &Group, report: &mut Report) {
                     .suggest(name, containers.iter().map(String::as_str));
             }
             if words(probe).is_some() {
-                probe::check(probe, "readiness", &place, report);
+                probe::check(probe, probe::ACTIVE_PASSIVE, &place, report);
             } else {
                 let text = format!("Active/passive probe of '{name}' must be `exec: {{command: [..]}}`");
                 report.error(codes::PROBE, &place, text);

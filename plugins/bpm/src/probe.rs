@@ -9,6 +9,9 @@ use boson_document::{Map, Place, Report, Tree};
 use boson_processes::probe::{self, HANDLERS, KINDS};
 use std::collections::HashMap;
 
+/// The kind of a probe that tells whether a pod is active.
+pub const ACTIVE_PASSIVE: &str = "active/passive";
+
 /// Members of a container by process: `readinessProbe`, `livenessProbe`, `startupProbe`.
 pub type Probes = HashMap<String, Map>;
 
@@ -96,12 +99,17 @@ fn check_values(probe: &Map, kind: &str, place: &Place, report: &mut Report) {
             wrong(key, "should be greater than -1");
         }
     }
-    if kind != "readiness" && number("successThreshold").is_some_and(|number| number > 1) {
+    let is_of_health = !["readiness", ACTIVE_PASSIVE].contains(&kind);
+    if is_of_health && number("successThreshold").is_some_and(|number| number > 1) {
         wrong("successThreshold", "must be 1, except for a readiness probe");
     }
     let grace = number("terminationGracePeriodSeconds");
-    if grace.is_some_and(|_| kind == "readiness") {
-        wrong("terminationGracePeriodSeconds", "has no meaning for a readiness probe");
+    if grace.is_some_and(|_| !is_of_health) {
+        let why = match kind {
+            ACTIVE_PASSIVE => "has no meaning for an active/passive probe",
+            _ => "has no meaning for a readiness probe",
+        };
+        wrong("terminationGracePeriodSeconds", why);
     } else if grace.is_some_and(|grace| grace <= 0) {
         wrong("terminationGracePeriodSeconds", "should be greater than 0");
     }

@@ -79,6 +79,8 @@ pub const FIRST_ACTIVE_PASSIVE_PORT: u16 = 14_920;
 pub const MAX_ACTIVE_PASSIVE_PORTS: u16 = 8;
 /// Label: ordinal of a pod, as the predecessor's webhook set it.
 pub const POD_ORDINAL: &str = "quarks.cloudfoundry.org/pod-ordinal";
+/// Annotation of a QuarksStatefulSet that a user sets: the rule of its rollout that does not apply to one generation.
+pub const WAIVED_RULE: &str = "quarks.cloudfoundry.org/waived-rule";
 /// Label that Kubernetes itself sets on the pods of a StatefulSet: the ordinal.
 pub const KUBERNETES_POD_INDEX: &str = "apps.kubernetes.io/pod-index";
 /// Label of a namespace that an operator serves.
@@ -92,7 +94,8 @@ pub const VARIABLE_NAME: &str = "variableName";
 
 // === annotations ===
 
-/// Annotation of a pod: `status.activePod.transitions` of its group when the pod was last marked as active or passive.
+/// Annotation of a pod: the `status.activePod.transitions` of its group for which the pod was last marked as active or
+/// passive. Perhaps it was not recorded.
 pub const ACTIVE_TRANSITIONS: &str = "quarks.cloudfoundry.org/active-transitions";
 /// Annotation: name of a variable as the manifest has it, before it was sanitized.
 pub const VARIABLE: &str = "quarks.cloudfoundry.org/variable";

@@ -30,14 +30,9 @@ impl Digest {
         Self::of_bytes(json!([meta.uid, state]).to_string().as_bytes())
     }
 
-    /// Of the part of a status that controllers care about; false is as without a status.
-    #[must_use]
-    pub fn with(self, part: bool) -> Self {
-        if part {
-            Self::of_bytes(&[self.bytes(), &[1]].concat())
-        } else {
-            self
-        }
+    /// The digest of a generation alone.
+    pub fn of_generation(generation: i64) -> Self {
+        Self::of_bytes(&generation.to_be_bytes())
     }
 
     /// The digest of any bytes.
@@ -77,13 +72,6 @@ mod tests {
         ] {
             assert_ne!(one, meta(other.clone()), "{other}");
         }
-    }
-
-    #[test]
-    fn a_part_of_the_status_that_matters_is_another_state() {
-        let one = meta(json!({"uid": "u", "generation": 1}));
-        assert_eq!(one.with(false), one);
-        assert_ne!(one.with(true), one);
     }
 
     #[test]

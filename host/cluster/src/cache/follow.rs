@@ -41,7 +41,7 @@ pub struct Touched {
     pub homes: Vec<String>,
 }
 
-/// Metadata, and the readiness in the status.
+/// Metadata, and what the status reports.
 type Observed = (ObjectMeta, Reported);
 
 /// A watch of one kind.
@@ -152,7 +152,7 @@ fn feed(
 pub(super) fn keep(cache: &Cache, kind: &'static str, meta: &ObjectMeta, reported: Reported) -> Touched {
     let (place, homes) = (place(kind, meta), homes(kind, meta));
     let entry = Entry {
-        digest: Digest::of(meta).with(reported.has_active_pod),
+        digest: Digest::of(meta),
         homes: homes.clone(),
         reported,
     };

@@ -72,8 +72,8 @@ pub struct Reported {
     pub version: Option<u32>,
     /// Its label, if its pods run post-deploy scripts.
     pub post_deploy: Option<String>,
-    /// Whether one of its pods is the active one: only then does its Service lead to this pod alone.
-    pub has_active_pod: bool,
+    /// The generation, if its Service may begin to lead to the active pod alone.
+    pub serves_from_active_pod: Option<i64>,
 }
 
 /// Why an instance group is not ready or not rolled out, as its condition reports it.
@@ -116,7 +116,7 @@ impl Reported {
                 .get(labels::INSTANCE_GROUP_NAME)
                 .filter(|_| reads_post_deploy(set))
                 .cloned(),
-            has_active_pod: status.and_then(QuarksStatefulSetStatus::active_pod).is_some(),
+            serves_from_active_pod: set.metadata.generation.filter(|_| set.serves_from_active_pod()),
         }
     }
 }
@@ -155,6 +155,9 @@ impl Cache {
         let mut digests = Digests::new();
         let mut take = |place: &Place, entry: &Entry| {
             digests.insert((place.kind.into(), place.name.clone()), entry.digest);
+            if let Some(generation) = entry.reported.serves_from_active_pod {
+                digests.insert(selector::active(&place.name), Digest::of_generation(generation));
+            }
         };
         for home in [selector.uid.clone(), selector.claims()] {
             tables.at_home(&home).for_each(|(place, entry)| take(place, entry));
@@ -492,6 +495,37 @@ mod tests {
         assert_eq!(cache.digests(&selector()), after);
         put(&cache, "Service", &meta("c", "4", owned("u")));
         assert_ne!(cache.digests(&selector()), after, "another writer changed c");
+    }
+
+    #[test]
+    fn an_active_pod_is_another_state_until_its_group_has_another_generation() {
+        let cache = Cache::default();
+        let group = |generation: i64, label: &str, active: bool| {
+            let mut group = meta("g", "1", owned("u"));
+            group.generation = Some(generation);
+            group.labels = Some([("a".to_string(), label.to_string())].into());
+            let reported = Reported {
+                serves_from_active_pod: Some(generation).filter(|_| active),
+                ..Reported::default()
+            };
+            follow::keep(&cache, "QuarksStatefulSet", &group, reported);
+            (cache.digests(&selector()), group)
+        };
+        let (before, _) = group(1, "a", false);
+        let (active, _) = group(1, "a", true);
+        assert_ne!(before, active);
+        for (generation, label, is_active) in [(2, "a", false), (2, "b", false), (1, "b", true)] {
+            let (active, _) = group(1, "a", true);
+            let (after, now) = group(generation, label, is_active);
+            let written = Written {
+                kind: "QuarksStatefulSet".into(),
+                name: "g".into(),
+                now: Some(now),
+            };
+            assert_eq!(selector().after(active.clone(), std::slice::from_ref(&written)), after);
+            let deleted = Written { now: None, ..written };
+            assert!(selector().after(active, &[deleted]).is_empty());
+        }
     }
 
     #[test]

@@ -10,6 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The only kind that belongs to a deployment by label: claims outlive their deployment, so they have no owner.
 pub(super) const CLAIM: &str = "PersistentVolumeClaim";
 
+/// The kind of instance groups.
+const GROUP: &str = "QuarksStatefulSet";
+
 /// The endpoints of Services. They belong to the deployments that their Service provides a link to.
 pub(super) const SLICE: &str = "EndpointSlice";
 
@@ -43,11 +46,19 @@ impl Selector {
             match &one.now {
                 Some(meta) if self.holds(&one.kind, &one.name, &homes(&one.kind, meta)) => {
                     digests.insert(key, Digest::of(meta));
+                    let same = meta.generation.map(Digest::of_generation);
+                    let is_other = |active: &Digest| Some(*active) != same;
+                    if one.kind == GROUP && digests.get(&active(&one.name)).is_some_and(is_other) {
+                        digests.remove(&active(&one.name));
+                    }
                 }
                 // An event, or another object that does not match.
                 Some(_) => {}
                 None => {
                     digests.remove(&key);
+                    if one.kind == GROUP {
+                        digests.remove(&active(&one.name));
+                    }
                 }
             }
         }
@@ -78,6 +89,12 @@ impl Selector {
             || self.refers.iter().any(|(of, to)| *of == kind && to == name)
             || (kind == "Secret" && self.prefixes.iter().any(|prefix| name.starts_with(prefix)))
     }
+}
+
+/// The key of the digest that exists while the Service of an instance group may begin to lead to the active pod. An
+/// object of another generation may not until its status says so.
+pub(super) fn active(group: &str) -> (String, String) {
+    (format!("{GROUP}/active"), group.into())
 }
 
 /// What an object belongs to.

@@ -10,7 +10,7 @@ mod plan;
 use super::{Context, MANAGER};
 use ask::Port;
 use boson_api::{ActivePod, QuarksStatefulSet};
-use boson_cluster::client::{Error, Fault, Identity, Notice};
+use boson_cluster::client::{Error, Fault, Identity, Notice, pod_identity};
 use boson_manifest::labels;
 use futures::future::join_all;
 use futures::stream::{FuturesUnordered, StreamExt};
@@ -19,7 +19,7 @@ use kube::ResourceExt;
 use kube::api::ObjectMeta;
 use kube::runtime::reflector::Store;
 use plan::{Member, Write};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,7 +46,7 @@ pub(super) async fn follow(context: &Context, sets: &Store<QuarksStatefulSet>) {
     loop {
         tokio::select! {
             _ = ticks.tick() => {
-                for set in sets.state().into_iter().filter(|set| has_probes(set)) {
+                for set in sets.state().into_iter().filter(|set| is_followed(set)) {
                     let key = (set.namespace(), set.name_any());
                     // A pod that does not answer delays its own group only.
                     if busy.insert(key.clone()) {
@@ -63,7 +63,12 @@ pub(super) async fn follow(context: &Context, sets: &Store<QuarksStatefulSet>) {
 }
 
 fn has_probes(set: &QuarksStatefulSet) -> bool {
-    !set.spec.active_passive_probes.is_empty() && set.metadata.deletion_timestamp.is_none()
+    !set.spec.active_passive_probes.is_empty()
+}
+
+/// Without probes, no pod may stay recorded: it would count as active when the group gets probes again.
+fn is_followed(set: &QuarksStatefulSet) -> bool {
+    (has_probes(set) || recorded(set).is_some()) && set.metadata.deletion_timestamp.is_none()
 }
 
 /// Keeps the labels of one group.
@@ -88,13 +93,7 @@ async fn keep(context: &Context, set: Arc<QuarksStatefulSet>) {
 
 impl Context {
     async fn elect(&self, set: &QuarksStatefulSet, place: Identity<'_>) -> Result<(), Error> {
-        let sets = self.interest.references((place.namespace, place.name));
-        if sets.is_empty() {
-            return Ok(());
-        }
-        let names: Vec<String> = sets.into_iter().map(|(_, name)| name).collect();
-        let selector = format!("{} in ({})", labels::STATEFUL_SET_NAME, names.join(","));
-        let pods: Vec<Pod> = self.cluster.list(place.namespace, &selector).await?;
+        let pods = self.members(set, place).await?;
         let answers = join_all(pods.iter().map(|pod| ask::pod(Port::all(pod)))).await;
         let members: Vec<Member> = pods
             .iter()
@@ -106,8 +105,10 @@ impl Context {
         }
         for _ in 0..MAX_RECORDS {
             // After the pods, and not from the cache: see `plan`.
-            let present = self.cluster.get::<QuarksStatefulSet>(place.namespace, place.name).await?;
-            let Some(present) = present.filter(|present| present.metadata.uid.as_deref() == Some(place.uid)) else {
+            let named = format!("metadata.name={}", place.name);
+            let present: Vec<QuarksStatefulSet> = self.cluster.list_with_fields(place.namespace, &named).await?;
+            let mut present = present.into_iter();
+            let Some(present) = present.find(|present| present.metadata.uid.as_deref() == Some(place.uid)) else {
                 return Ok(());
             };
             if self.write(&present, place.namespace, &pods, &members).await? {
@@ -115,6 +116,29 @@ impl Context {
             }
         }
         Ok(())
+    }
+
+    /// The pods of a group. Those of a deployment are selected by the labels that its Services use: also pods of
+    /// StatefulSets that are being deleted, and of an earlier deployment of the same name.
+    async fn members(&self, set: &QuarksStatefulSet, place: Identity<'_>) -> Result<Vec<Pod>, Error> {
+        if !has_probes(set) {
+            return Ok(Vec::new());
+        }
+        let pods = Value::from(set.spec.template.clone());
+        let labels = pods.pointer("/spec/template/metadata/labels");
+        let label = |key| Some(format!("{key}={}", labels?.get(key)?.as_str()?));
+        let of_group = label(labels::DEPLOYMENT_NAME).zip(label(labels::INSTANCE_GROUP_NAME));
+        let selector = if let Some((deployment, group)) = of_group {
+            format!("{deployment},{group}")
+        } else {
+            let sets = self.interest.references((place.namespace, place.name));
+            let names: Vec<String> = sets.into_iter().map(|(_, name)| name).collect();
+            if names.is_empty() {
+                return Ok(Vec::new());
+            }
+            format!("{} in ({})", labels::STATEFUL_SET_NAME, names.join(","))
+        };
+        self.cluster.list(place.namespace, &selector).await
     }
 
     /// Writes what is planned, in this order. False: the status has changed since it was read.
@@ -149,20 +173,15 @@ impl Context {
                         Err(error) if error.is_race() => return Ok(false),
                         result => result?,
                     };
-                    if is_vacant {
-                        let note = "no pod is active: the Service of the group leads to none";
+                    if is_vacant && has_probes(set) {
+                        let note = "no pod is active";
                         self.tell(set, true, NO_ACTIVE_POD, note.into()).await;
                     }
                 }
                 Write::Promote(at) => {
                     let Some(pod) = pods.get(at) else { continue };
-                    let metadata = ObjectMeta {
-                        name: pod.metadata.name.clone(),
-                        namespace: pod.metadata.namespace.clone(),
-                        uid: pod.metadata.uid.clone(),
-                        resource_version: pod.metadata.resource_version.clone(),
-                        ..ObjectMeta::default()
-                    };
+                    let mut metadata = pod_identity(&pod.metadata).metadata;
+                    metadata.resource_version.clone_from(&pod.metadata.resource_version);
                     self.mark(metadata, Some(labels::ACTIVE), transitions).await?;
                     let note = format!("pod '{}' is active", pod.name_any());
                     self.tell(set, false, ACTIVE_POD, note).await;
@@ -172,7 +191,8 @@ impl Context {
         Ok(true)
     }
 
-    /// The annotation changes the pod even if its label is as it should be.
+    /// The annotation changes the pod even if its label is as it should be, unless the pod was changed for the same
+    /// record before.
     async fn mark(&self, pod: ObjectMeta, value: Option<&str>, transitions: i64) -> Result<(), Error> {
         let members = json!({"metadata": {
             "labels": {labels::POD_ACTIVE: value},

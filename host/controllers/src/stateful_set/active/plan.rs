@@ -124,7 +124,8 @@ mod tests {
     use proptest::prelude::*;
     use proptest::sample::Index;
 
-    /// `+`, `-` and `?` are answers; `*` has the label, `!` is not ready, and `x` is being deleted. Names are positions.
+    /// `+`, `-` and `?` are answers; `*` has the label, `!` is not ready, and `x` is being deleted. Names are
+    /// positions.
     fn members(text: &str) -> Vec<Member> {
         let member = |(at, word): (usize, &str)| Member {
             name: at.to_string(),
@@ -156,7 +157,12 @@ mod tests {
             ("+* +* -", Some("1"), "<0", "somebody has set a label"),
             ("- +* -", None, "=1", "an operator that recorded nothing has set it"),
             ("+ - -", Some("gone"), "<gone =0 >0", "the recorded one was deleted"),
-            ("+ +", Some("1"), "=1 >1", "the label of the recorded one was not written"),
+            (
+                "+ +",
+                Some("1"),
+                "=1 >1",
+                "the label of the recorded one was not written",
+            ),
             ("? -", Some("0"), "<0 =none", "it came back and does not answer yet"),
         ] {
             let text = |write: Write| match write {
@@ -223,8 +229,10 @@ mod tests {
                     self.recorded.write(name);
                     read = self.recorded.revision;
                 }
+                // The status is read again, the pods are not.
+                Write::Record(_) => return Some(Step::ReadStatus(pods)),
                 Write::Promote(at) if self.pods[at].revision == pods[at].revision => self.pods[at].write(true),
-                Write::Record(_) | Write::Promote(_) => return None,
+                Write::Promote(_) => return None,
             }
             Some(Step::Write(pods, read, writes))
         }
