@@ -175,9 +175,18 @@ pub struct QuarksStatefulSetStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub ready_replicas: Option<i32>,
-    /// Of a group with active/passive probes: the pod to which its Service leads.
+    /// Of a group with active/passive probes: the pod with the label quarks.cloudfoundry.org/pod-active. Where probes
+    /// were added, the Service leads to it as soon as the rollout is complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_pod: Option<ActivePod>,
+    /// The rule that keeps instances from being updated: GroupOrder, ZoneOrder, Canaries, MaxInFlight, FailedUpdate or
+    /// Paused. The condition Progressing says what they wait for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_by: Option<String>,
+    /// The rule that does not apply: the annotation quarks.cloudfoundry.org/waived-rule, while it is of the present
+    /// generation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waived_rule: Option<String>,
     /// Number of the newest version. The names of its StatefulSets end with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
@@ -212,7 +221,7 @@ pub struct ActivePod {
     /// The pod; none while no pod is active.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Grows each time that a pod is chosen.
+    /// Grows with each record.
     #[schemars(range(min = 1))]
     pub transitions: i64,
 }
@@ -229,6 +238,19 @@ pub struct PodProblem {
     pub reason: String,
     /// What Kubernetes reports about it. It never holds the output of a container, or a secret value.
     pub message: String,
+}
+
+// === impl QuarksStatefulSet ===
+
+impl QuarksStatefulSet {
+    /// Whether the Service of the group may begin to lead to the active pod alone: one was chosen, and no pod is left
+    /// that cannot tell whether it is active.
+    pub fn serves_from_active_pod(&self) -> bool {
+        let has_probes = !self.spec.active_passive_probes.is_empty();
+        let status = self.status.as_ref();
+        let status = status.filter(|status| status.observed_generation == self.metadata.generation);
+        has_probes && status.is_some_and(|status| status.rollout().is_none() && status.active_pod().is_some())
+    }
 }
 
 // === impl QuarksStatefulSetStatus ===

@@ -67,6 +67,7 @@ mod rbac;
 mod restarts;
 mod retained;
 mod rollout;
+mod rollout_deaths;
 mod secrets;
 mod shared_cluster;
 mod signing;

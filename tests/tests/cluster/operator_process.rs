@@ -123,6 +123,15 @@ pub fn small_release_with(at: &Path, [name, file, text]: [&str; 3]) {
 // === impl Tenant ===
 
 impl Tenant {
+    /// A namespace that an operator in this process serves, without a registry.
+    pub fn of(client: Client, namespace: &str) -> Self {
+        Self {
+            client,
+            namespace: namespace.into(),
+            registry: String::new(),
+        }
+    }
+
     pub fn api(&self, api_version: &str, kind: &str) -> Api<DynamicObject> {
         Api::namespaced_with(self.client.clone(), &self.namespace, &resource(api_version, kind))
     }

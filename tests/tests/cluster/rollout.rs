@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
+pub const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 
 /// A group of one instance, whose pods tolerate this tier of nodes.
 fn manifest(tier: &str) -> String {
@@ -40,28 +40,36 @@ pub async fn found(tenant: &Tenant) -> Found {
     for set in tenant.list("apps/v1", "StatefulSet").await {
         found.insert(text(&set["metadata"]["name"]), Vec::new());
     }
-    let ready = json!({"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}});
-    for pod in tenant.list("v1", "Pod").await {
+    let pods = tenant.list("v1", "Pod").await;
+    for pod in &pods {
         let (metadata, labels) = (&pod["metadata"], &pod["metadata"]["labels"]);
         let set = text(&labels["quarks.cloudfoundry.org/quarks-statefulset-name"]);
         if let Some(pods) = found.get_mut(&set) {
             pods.push(text(&metadata["uid"]));
         }
+    }
+    work_as_kubelets(tenant, &pods).await;
+    found
+}
+
+/// Reports pods as ready, and broken ones as running only.
+pub async fn work_as_kubelets(tenant: &Tenant, pods: &[Value]) {
+    let ready = json!({"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}});
+    for pod in pods {
         let container = json!({"name": "c", "image": "i", "imageID": "", "ready": false, "restartCount": 0,
-            "state": {"running": {"startedAt": metadata["creationTimestamp"]}}});
+            "state": {"running": {"startedAt": pod["metadata"]["creationTimestamp"]}}});
         let unready = json!({"status": {"phase": "Running", "containerStatuses": [container]}});
-        let name = text(&metadata["name"]);
+        let status = if is_broken(pod) { &unready } else { &ready };
         // It may be deleted by now.
         let _: Result<DynamicObject, _> = tenant
             .api("v1", "Pod")
             .patch_status(
-                &name,
+                pod["metadata"]["name"].as_str().unwrap_or_default(),
                 &PatchParams::default(),
-                &Patch::Merge(if is_broken(&pod) { &unready } else { &ready }),
+                &Patch::Merge(status),
             )
             .await;
     }
-    found
 }
 
 async fn until(tenant: &Tenant, what: &str, mut holds: impl FnMut(&Found, &Value) -> bool) -> Found {
@@ -365,6 +373,56 @@ async fn pods_with_disks_are_replaced_once_each_after_the_canary() {
     })
     .await;
     assert_eq!(steps, [vec![0, 1, 2], vec![1, 2], vec![2], Vec::new()]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rule_is_named_and_does_not_apply_to_the_generation_for_which_it_is_waived() {
+    let operator = OperatorProcess::set("waived", false, &[]).await;
+    let tenant = operator.tenant("waived");
+    let set = "d-web-v1";
+    write_instances(&tenant, "one", true).await;
+    let is_whole =
+        |found: &Found, status: &Value| found.get(set).is_some_and(|pods| pods.len() == 3) && status["ready"] == true;
+    let one = until(&tenant, "all instances", is_whole).await;
+    let kept = |found: &Found| one[set].iter().filter(|uid| found[set].contains(uid)).count();
+    write_instances(&tenant, "broken", true).await;
+    let failed = until(&tenant, "the failed canary", |_, status| {
+        has_failed(status) && status["heldBy"] == "FailedUpdate"
+    })
+    .await;
+    assert_eq!(kept(&failed), 2);
+    let group = tenant.get(OURS, "QuarksStatefulSet", "d-web").await.unwrap();
+    let generation = group["metadata"]["generation"].as_i64().unwrap();
+    let waive = async |rule: String| {
+        let annotations = json!({"metadata": {"annotations": {"quarks.cloudfoundry.org/waived-rule": rule}}});
+        let groups = tenant.api(OURS, "QuarksStatefulSet");
+        let patched: Result<DynamicObject, _> = groups
+            .patch("d-web", &PatchParams::default(), &Patch::Merge(&annotations))
+            .await;
+        patched.unwrap();
+    };
+    let message = |status: &Value| {
+        status["conditions"][1]["message"]
+            .as_str()
+            .unwrap_or_default()
+            .to_string()
+    };
+    waive("Failed".into()).await;
+    let explained = |_: &Found, status: &Value| message(status).contains("must be '<rule>@<generation>'");
+    until(&tenant, "why this is no rule", explained).await;
+    waive(format!("FailedUpdate/d-web-v1-0@{}", generation - 1)).await;
+    until(&tenant, "another generation", |found, status| {
+        assert_eq!(kept(found), 2, "it applies");
+        status["waivedRule"].is_null() && !explained(found, status)
+    })
+    .await;
+    let waiver = format!("FailedUpdate/d-web-v1-0@{generation}");
+    waive(waiver.clone()).await;
+    until(&tenant, "the next instance", |found, status| {
+        kept(found) == 1 && status["waivedRule"] == waiver && status["heldBy"] == "MaxInFlight"
+    })
+    .await;
+    tenant.reported("the rule", |reason, _| reason == "RuleWaived").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -16,7 +16,7 @@ use super::inspect::{
     is_ready,
 };
 use super::rollout::instances::{LiveZone, Wanted};
-use super::rollout::{self, Count, Decision, Hold, Instance, Rollout, State, Update, Updated};
+use super::rollout::{self, Count, Decision, Instance, Rollout, Rule, State, Update, Updated, Waiver};
 use super::set_back::{SetBack, set_back_from};
 use super::superseded::{self, Generations, GivenBack, Pace, Resized, Returning, Superseded, TakenOver};
 use super::versions::Versions;
@@ -96,6 +96,8 @@ struct Group<'a> {
     version: u32,
     /// The last version that was ready.
     last: Option<u32>,
+    /// A rule of the rollout that does not apply.
+    waiver: Option<Waiver<'a>>,
     now: Timestamp,
 }
 
@@ -165,6 +167,8 @@ pub(super) fn plan(
         seen,
         version,
         last,
+        // The status reports an annotation that cannot be read.
+        waiver: Waiver::of(set).unwrap_or_default(),
         now,
     };
     let takes_over = (has_limits(&wanted) || set.spec.paused) && last.is_some_and(|last| last != version);
@@ -281,13 +285,27 @@ impl Group<'_> {
         wanted.iter().enumerate().map(zone).collect()
     }
 
+    fn waived(&self) -> Option<Rule> {
+        self.waiver.map(|waiver| waiver.rule)
+    }
+
     /// `limit`: instances at a time if the update block has no limit.
     fn decide(&self, wanted: &[Value], instances: &[Instance<'_>], limit: Count) -> Decision {
-        let mut decision = rollout::decide(instances, &update(wanted, limit), self.now);
+        let pod = self.waiver.and_then(|waiver| waiver.pod);
+        let is_accepted = |one: &Instance<'_>| {
+            let set = wanted.get(one.zone_index).and_then(|object| object.name());
+            set.is_some_and(|set| pod == Some(format!("{set}-{}", one.ordinal).as_str()))
+        };
+        let update = Update {
+            accepted: instances.iter().position(is_accepted),
+            ..update(wanted, limit).without(self.waived())
+        };
+        let mut decision = rollout::decide(instances, &update, self.now);
+        let has_others = !self.seen.before.is_empty() && self.waived() != Some(Rule::GroupOrder);
         if self.set.spec.paused {
-            decision.hold(Hold::Paused);
-        } else if !self.seen.before.is_empty() && !instances.iter().any(Instance::is_begun) {
-            decision.hold(Hold::Others);
+            decision.hold(Rule::Paused);
+        } else if has_others && !instances.iter().any(Instance::is_begun) {
+            decision.hold(Rule::GroupOrder);
         }
         decision
     }
@@ -295,7 +313,7 @@ impl Group<'_> {
     /// How far the rollout is.
     fn rollout(&self, decision: &Decision, instances: &[Instance<'_>], zones: &[LiveZone<'_>]) -> Rollout {
         let mut rollout = Rollout::of(decision, instances, zones);
-        if decision.hold == Some(Hold::Others) {
+        if decision.held_by == Some(Rule::GroupOrder) {
             rollout.awaited.clone_from(&self.seen.before);
         }
         rollout
@@ -376,7 +394,7 @@ impl Group<'_> {
 
     /// Gives instances back to a version that is wanted again. `surplus`: pods that the other versions are to lose.
     fn give_back(&self, wanted: &[Value], returning: &[Returning<'_>], surplus: usize) -> Result<GivenBack, Unplanned> {
-        let update = update(wanted, Count::Percent(100));
+        let update = update(wanted, Count::Percent(100)).without(self.waived());
         let instances = wanted.iter().map(replicas).sum();
         let pace = Pace {
             at_a_time: if self.set.spec.paused {
@@ -390,9 +408,7 @@ impl Group<'_> {
         };
         let is_wanted = |one: &&StatefulSet| wanted.iter().any(|wanted| is_named(one, wanted));
         let all = self.seen.live.sets.iter().filter(is_wanted);
-        let mut given_back = superseded::give_back(returning, all, self.pods()?, &pace);
-        given_back.rollout.is_paused = self.set.spec.paused && given_back.rollout.is_underway();
-        Ok(given_back)
+        Ok(superseded::give_back(returning, all, self.pods()?, &pace))
     }
 
     /// Replaces pods. `outdated`: the StatefulSets that have another template than the wanted one; `is_rolled_out`:

@@ -2,8 +2,9 @@
 
 #[cfg(test)]
 use super::Counts;
+use super::rollout::Waiver;
 #[cfg(test)]
-use super::rollout::Rollout;
+use super::rollout::{Rollout, Rule};
 use super::versions::Versions;
 use super::{Context, Done, INVALID, MANAGER, NAME_CONFLICT, REFUSED, Trouble, WAITING};
 use crate::pod_problems;
@@ -12,12 +13,15 @@ use boson_api::stateful_set::{PAUSED, PODS_NOT_READY, PODS_READY, PROGRESSING, R
 use boson_api::{Condition, ConditionStatus, PodProblem, QuarksStatefulSet, QuarksStatefulSetStatus};
 use boson_cluster::client::{Error, Notice};
 use boson_cluster::reconcile;
+use boson_manifest::labels;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::Resource;
 
 /// Most problems in the condition; the status has more.
 const SHOWN: usize = 3;
+/// Reason of the event about a rule that does not apply to a generation.
+const RULE_WAIVED: &str = "RuleWaived";
 /// Condition: whether claims have the requested size and class.
 const DISKS: &str = "DisksAsAsked";
 
@@ -65,7 +69,16 @@ fn notices(set: &QuarksStatefulSet, status: &QuarksStatefulSetStatus, done: &Res
         reason: reason.to_string().into(),
         note: note.into(),
     };
-    match done {
+    let before = set.status.as_ref().and_then(|status| status.waived_rule.as_ref());
+    let waived = status.waived_rule.as_ref().filter(|rule| before != Some(*rule));
+    let waived = waived.map(|rule| {
+        let note = format!(
+            "a rule of rollouts does not apply, by '{}': '{rule}'",
+            labels::WAIVED_RULE
+        );
+        warning(RULE_WAIVED, &note)
+    });
+    let others = match done {
         Err(Trouble(reason, message)) => vec![warning(reason, message)],
         Ok(done) => {
             let reported = status
@@ -78,7 +91,8 @@ fn notices(set: &QuarksStatefulSet, status: &QuarksStatefulSetStatus, done: &Res
             let disks = changed.map(|new| warning(&new.reason, &new.message));
             trouble.into_iter().chain(disks).collect()
         }
-    }
+    };
+    others.into_iter().chain(waived).collect()
 }
 
 /// Whether claims were as asked when the rollout of this generation began.
@@ -103,6 +117,12 @@ fn status(set: &QuarksStatefulSet, done: &Result<Done, Trouble>, now: &Time) -> 
         status.last_reconcile = Some(now.clone());
     }
     status.problems = done.as_ref().map(|done| done.problems.clone()).unwrap_or_default();
+    // Refused, it waits for no rule.
+    status.held_by = done
+        .as_ref()
+        .ok()
+        .and_then(|done| done.rollout.held_by)
+        .map(|rule| rule.name().into());
     if let Ok(done) = done {
         let Versions {
             newest, digest, ready, ..
@@ -114,8 +134,16 @@ fn status(set: &QuarksStatefulSet, done: &Result<Done, Trouble>, now: &Time) -> 
         status.updated_replicas = Some(done.counts.updated);
         status.ready_replicas = Some(done.counts.ready);
     }
+    let waiver = Waiver::of(set);
+    status.waived_rule = waiver
+        .as_ref()
+        .ok()
+        .and_then(|waiver| Some((*waiver)?.text.to_string()));
     let was_rolled_out = set.status.as_ref().is_some_and(|status| status.rollout().is_none());
-    for finding in findings(done, was_rolled_out) {
+    for mut finding in findings(done, was_rolled_out) {
+        if let (PROGRESSING, Err(why)) = (finding.kind, &waiver) {
+            finding.message = format!("{}; {why}", finding.message);
+        }
         conditions::set(&mut status.conditions, finding, generation, now);
     }
     if matches!(done, Ok(Done { disks: None, .. })) {
@@ -193,7 +221,7 @@ fn progressing(done: &Done, was_rolled_out: bool) -> Finding {
     let is_done = done.ready || was_rolled_out && done.versions.ready == Some(done.versions.wanted);
     let (status, reason, message) = match (rollout.text(), rollout.failure()) {
         (Some(waits), Some(failure)) => (ConditionStatus::False, failure, waits),
-        (Some(waits), None) if rollout.is_paused => (ConditionStatus::Unknown, PAUSED, waits),
+        (Some(waits), None) if rollout.is_paused() => (ConditionStatus::Unknown, PAUSED, waits),
         (Some(waits), None) => (ConditionStatus::True, UPDATING, waits),
         (None, _) if is_done => (
             ConditionStatus::True,
@@ -387,7 +415,7 @@ mod tests {
                 done
             })
         };
-        let paused = with(&|rollout| rollout.is_paused = true);
+        let paused = with(&|rollout| rollout.held_by = Some(Rule::Paused));
         assert_eq!(reported(paused), (Unknown, PAUSED.into(), Some(1)));
         let failed = with(&|rollout| rollout.failed = vec!["d-g-v2-0".into()]);
         assert_eq!(reported(failed), (False, "UpdateFailed".into(), Some(1)));

@@ -9,7 +9,7 @@
 //! that StatefulSet for example, must not keep the newer version from its repair.
 
 use super::inspect::{is_going, is_observed, ordinal, ordinals, ready_ordinals, version, zone};
-use super::rollout::Rollout;
+use super::rollout::{Rollout, Rule};
 use boson_cluster::objects::DIGEST;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Pod;
@@ -120,6 +120,7 @@ pub(super) fn give_back<'a>(
         let missing = all.saturating_sub(present.end);
         given_back.rollout.left += missing + present.start.min(all);
         if pace.at_a_time == 0 {
+            given_back.rollout.held_by = Some(Rule::Paused);
             continue;
         }
         let added = missing.min(free);
@@ -128,6 +129,9 @@ pub(super) fn give_back<'a>(
         let before = present.start.min(free);
         free -= before;
         let start = present.start - before;
+        if added < missing || start > 0 {
+            given_back.rollout.held_by = Some(Rule::MaxInFlight);
+        }
         let ordinals = if one.all == Some(end) && start == 0 {
             Ordinals::First(end)
         } else if (start..end) == present {

@@ -111,6 +111,10 @@ fn stateful_set(set: &Tree, spec: &Tree, template: &Tree, zone: &Zone<'_>, versi
     let own = zone.labels().with(labels::STATEFUL_SET_NAME, name.as_str());
     let labels = merge(merge(map(set, "labels"), &map(template, "labels")), &own);
     let mut annotations = merge(annotations(set), &map(template, "annotations"));
+    // It is about the rollout of the group.
+    if let Tree::Object(members) = &mut annotations {
+        members.shift_remove(labels::WAIVED_RULE);
+    }
     annotations.set(labels::VERSION, version.to_string());
     if zone.name.is_some() {
         annotations.set(labels::ZONES, json::to_text(&Tree::from(spec.items("zones").to_vec())));

@@ -112,8 +112,10 @@ impl Pair {
                 "conversion": {"mode": self.env.mode, "registry": registry}
             }
         });
-        self.env
-            .apply(&[config_map("manifest", "manifest", &format!("{MANIFEST}{probe}")), deployment])
+        self.env.apply(&[
+            config_map("manifest", "manifest", &format!("{MANIFEST}{probe}")),
+            deployment,
+        ])
     }
 
     fn pods(&self) -> Result<Vec<Value>> {

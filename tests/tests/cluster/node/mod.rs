@@ -16,5 +16,6 @@ mod page;
 mod plugins_in_pods;
 mod pods;
 mod requests;
+mod restarts;
 mod running;
 mod unready;

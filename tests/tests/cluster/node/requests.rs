@@ -1,6 +1,6 @@
-//! Clients of web servers on a node lose no request while instances are updated, added and removed, and while the
-//! operator restarts. The groups have one pod more than instances at most, and adding and removing instances restarts
-//! none. The manifest is rendered by Jobs.
+//! Clients of web servers on a node lose no request while instances are updated, evicted, added and removed, and while
+//! the operator restarts. The groups have one pod more than instances at most, and adding and removing instances
+//! restarts none. The manifest is rendered by Jobs.
 
 use super::disks::is_ready;
 use crate::operator::{Environment, config_map};
@@ -63,6 +63,14 @@ fn no_request_is_lost_while_instances_are_updated_added_and_removed() {
         shop.deploy("third", 3)?;
         shop.begun("third")?;
         shop.deploy("second", 3)?;
+        shop.reached("second", 3)
+    });
+    // As `kubectl drain` does it, which also cordons the node; other tests need it.
+    scenario("eviction of all pods", &|shop| {
+        for pod in [shop.pods("web")?, shop.pods("store")?].concat() {
+            let name = pod["metadata"]["name"].as_str().context("a name")?.to_string();
+            shop.until("the eviction", || shop.evict(&name))?;
+        }
         shop.reached("second", 3)
     });
     for (what, instances) in [("3 to 2 instances", 2), ("2 to 1 instances", 1)] {
@@ -186,6 +194,20 @@ impl Shop {
         let mut pods = list["items"].as_array().cloned().unwrap_or_default();
         pods.retain(|pod| pod["metadata"]["deletionTimestamp"].is_null());
         Ok(pods)
+    }
+
+    /// Whether the disruption budget allows the eviction of this pod now.
+    fn evict(&self, pod: &str) -> Result<bool> {
+        let path = format!("/api/v1/namespaces/{}/pods/{pod}/eviction", self.env.namespace);
+        let eviction = json!({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod}});
+        let arguments = ["create", "--raw", &path, "--filename=-"];
+        let answer = self.env.cluster.try_kubectl(arguments, &eviction.to_string())?;
+        ensure!(
+            answer.success || answer.stderr.contains("disruption budget"),
+            "{}",
+            answer.stderr
+        );
+        Ok(answer.success)
     }
 
     /// Of the pods of both groups.

@@ -2,6 +2,7 @@ use super::super::inspect::RESTARTED_AT;
 use super::*;
 use boson_cluster::client::Fault;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 pub(super) fn set(image: &str, replicas: u32, claims: bool) -> QuarksStatefulSet {
@@ -457,48 +458,48 @@ fn seen(there: &[Value], pods: &[Pod]) -> Seen {
     }
 }
 
-#[test]
-fn what_leaves_the_files_of_an_instance_replaces_no_pod() {
-    for claims in [false, true] {
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_leaves_the_files_of_an_instance_replaces_no_pod(
+        claims in any::<bool>(),
+        count in 0..5_usize,
+        label in prop::option::of("[a-c]"),
+        annotation in prop::option::of("[a-c]"),
+        limits in prop::option::of(("[0-3]", "[1-9]")),
+        document in "[a-c]"
+    ) {
         let first = live(&of(&revised("i:1", claims, &["1", "1"]), &[]), 2);
         let before = made_before(&first);
-        let mut tagged = revised("i:1", claims, &["1", "1"]);
-        tagged.spec.template["spec"]["template"]["metadata"]["annotations"]["team"] = "blue".into();
-        let mut relaxed = revised("i:1", claims, &["1", "1"]);
-        relaxed.spec.template["metadata"]["annotations"][labels::MAX_IN_FLIGHT] = "7".into();
-        for (what, wanted) in [
-            ("more instances", revised("i:1", claims, &["1", "1", "2"])),
-            ("fewer instances", revised("i:1", claims, &["1"])),
-            ("no instances", revised("i:1", claims, &[])),
-            ("a tag", tagged),
-            ("the update block", relaxed),
-        ] {
-            let plan = plan_at(&wanted, &seen(&first, &before), Timestamp::UNIX_EPOCH);
-            assert_eq!(names(&plan.apply), ["d-g-z0-v1", "d-g-z1-v1"], "{what}");
-            assert_eq!(
-                (plan.replace.len(), plan.rollout.left, plan.delete.len()),
-                (0, 0, 0),
-                "{what}"
-            );
-            // Kubernetes has made a pod for a new instance only.
-            let mut there = live(&plan, 2);
-            for one in &mut there {
-                one["status"]["updatedReplicas"] = 0.into();
-                one["status"]["readyReplicas"] = one["spec"]["replicas"].clone();
-            }
-            let mut pods = before.clone();
-            pods.extend(
-                made_before(&there)
-                    .into_iter()
-                    .filter(|pod| pod.name_any().ends_with("-2")),
-            );
-            let done = plan_at(&wanted, &seen(&there, &pods), Timestamp::from_second(60).unwrap());
-            assert!(
-                done.apply.is_empty() && done.replace.is_empty() && done.ready,
-                "{what}: {done:?}"
-            );
-            assert_eq!(done.versions.ready, Some(1), "{what}");
+        let mut wanted = revised("i:1", claims, &["1", "1", "2", "2"][..count]);
+        if let Some((canaries, max_in_flight)) = &limits {
+            let update = &mut wanted.spec.template["metadata"]["annotations"];
+            update[labels::CANARIES] = canaries.as_str().into();
+            update[labels::MAX_IN_FLIGHT] = max_in_flight.as_str().into();
         }
+        let metadata = &mut wanted.spec.template["spec"]["template"]["metadata"];
+        metadata["annotations"][labels::RENDERED_AS] = document.into();
+        if let Some(value) = annotation {
+            metadata["annotations"]["team"] = value.into();
+        }
+        if let Some(value) = label {
+            metadata["labels"] = json!({"team": value});
+        }
+        let plan = plan_at(&wanted, &seen(&first, &before), Timestamp::UNIX_EPOCH);
+        prop_assert_eq!(names(&plan.apply), ["d-g-z0-v1", "d-g-z1-v1"]);
+        prop_assert_eq!((plan.replace.len(), plan.rollout.left, plan.delete.len(), plan.renew.len()), (0, 0, 0, 0));
+        // Kubernetes has made pods for new instances only.
+        let mut there = live(&plan, 2);
+        for one in &mut there {
+            one["status"]["updatedReplicas"] = 0.into();
+            one["status"]["readyReplicas"] = one["spec"]["replicas"].clone();
+        }
+        let is_new = |pod: &Pod| ["-2", "-3"].iter().any(|end| pod.name_any().ends_with(end));
+        let pods = [before, made_before(&there).into_iter().filter(is_new).collect()].concat();
+        let done = plan_at(&wanted, &seen(&there, &pods), Timestamp::from_second(60).unwrap());
+        prop_assert!(done.apply.is_empty() && done.replace.is_empty() && done.ready, "{:?}", done);
+        prop_assert_eq!(done.versions.ready, Some(1));
     }
 }
 
@@ -628,15 +629,15 @@ fn a_paused_group_keeps_its_pods_until_it_is_resumed() {
         let waits = of(&paused(ready.clone()), &there);
         let changes = (&waits.apply, &waits.delete, &waits.replace, &waits.new_objects);
         assert_eq!(changes, (&vec![], &vec![], &vec![], &vec![]), "{claims}");
-        assert!(!waits.ready && waits.rollout.is_paused && waits.rollout.left == 4);
+        assert!(!waits.ready && waits.rollout.is_paused() && waits.rollout.left == 4);
         let text = "4 instances are yet to be updated, when it is no longer paused";
         assert_eq!(waits.rollout.text().as_deref(), Some(text));
         let resumed = of(&ready, &there);
-        assert!(!resumed.apply.is_empty() && !resumed.rollout.is_paused, "{claims}");
+        assert!(!resumed.apply.is_empty() && !resumed.rollout.is_paused(), "{claims}");
         let there = live(&of(&revised("i:1", claims, &["1", "1"]), &[]), 2);
         let more = paused(revised("i:1", claims, &["1", "1", "1"]));
         let scaled = plan_at(&more, &seen(&there, &made_before(&there)), Timestamp::UNIX_EPOCH);
-        assert_eq!((scaled.apply.len(), scaled.rollout.is_paused), (2, false), "{claims}");
+        assert_eq!((scaled.apply.len(), scaled.rollout.is_paused()), (2, false), "{claims}");
     }
 }
 

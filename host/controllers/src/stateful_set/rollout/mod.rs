@@ -10,8 +10,10 @@
 //!   The rollout goes on when the instance becomes ready, or when something else is wanted.
 
 pub(super) mod instances;
+mod rule;
 mod update;
 
+pub(super) use rule::{Rule, Waiver};
 pub(super) use update::{Count, Update};
 
 use instances::LiveZone;
@@ -82,16 +84,8 @@ pub(super) struct Decision {
     pub at_a_time: usize,
     /// When to decide again, if nothing else happens.
     pub again: Option<SignedDuration>,
-    /// Why nothing begins.
-    pub hold: Option<Hold>,
-}
-
-/// Why a rollout does not go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Hold {
-    /// Other groups are updated before.
-    Others,
-    Paused,
+    /// What the instances wait for that are still to be updated.
+    pub held_by: Option<Rule>,
 }
 
 /// How far a rollout is, for the status.
@@ -106,8 +100,8 @@ pub(super) struct Rollout {
     pub left: usize,
     /// When to decide again, if nothing else happens.
     pub again: Option<SignedDuration>,
-    /// Whether what is left waits until the group is no longer paused.
-    pub is_paused: bool,
+    /// What these wait for.
+    pub held_by: Option<Rule>,
 }
 
 /// An updated instance at one time.
@@ -177,6 +171,9 @@ impl Decision {
         self.left += self.next.len();
         self.next.retain(|at| is_free(*at));
         self.left -= self.next.len();
+        if self.left > 0 {
+            self.held_by.get_or_insert(Rule::MaxInFlight);
+        }
     }
 
     /// Waits for no instance: a pod that starts again later is no update.
@@ -189,17 +186,17 @@ impl Decision {
 
     /// Whether nothing is done until a user does something, or a failed instance becomes ready.
     pub fn has_stopped(&self) -> bool {
-        let is_stopped = !self.failed.is_empty() || self.hold == Some(Hold::Paused);
+        let is_stopped = !self.failed.is_empty() || self.held_by == Some(Rule::Paused);
         is_stopped && self.next.is_empty() && self.awaited.is_empty()
     }
 
     /// Begins nothing.
-    pub fn hold(&mut self, hold: Hold) {
+    pub fn hold(&mut self, rule: Rule) {
         self.limit(|_| false);
         if self.left > 0 {
-            self.hold = Some(hold);
+            self.held_by = Some(rule);
         }
-        if self.hold == Some(Hold::Others) {
+        if self.held_by == Some(Rule::GroupOrder) {
             self.again = Some(HOLD_INTERVAL);
         }
     }
@@ -262,6 +259,11 @@ impl<'i> Zone<'i> {
                     decision.awaited.push(*at);
                     decision.again = Some(decision.again.map_or(time, |again| again.min(time)));
                 }
+                // As if it were done: others follow.
+                Progress::Failed if update.accepted == Some(*at) => {
+                    decision.done.push(*at);
+                    continue;
+                }
                 Progress::Failed => {
                     decision.failed.push(*at);
                     decision.canary_failed |= is_canary;
@@ -277,15 +279,16 @@ impl<'i> Zone<'i> {
         update.max_in_flight.among(self.touched.len()).max(1)
     }
 
-    /// The ready instances that may be updated, if `unavailable` ones are not available.
-    fn next(&self, unavailable: usize, decision: &Decision) -> Vec<usize> {
-        let ready = |one: &&(usize, &Instance<'_>)| one.1.state == State::Outdated { is_ready: true };
+    /// Whether the canaries are not done.
+    fn awaits_canaries(&self, decision: &Decision) -> bool {
         let is_awaited = |one: &(usize, &Instance<'_>)| decision.awaited.contains(&one.0) || one.1.is_outdated();
-        let members = if self.canaries().iter().any(is_awaited) {
-            self.canaries()
-        } else {
-            &self.members
-        };
+        self.canaries().iter().any(is_awaited)
+    }
+
+    /// The ready instances that may be updated, if `unavailable` ones are not available.
+    fn next(&self, unavailable: usize, of_canaries: bool, decision: &Decision) -> Vec<usize> {
+        let ready = |one: &&(usize, &Instance<'_>)| one.1.state == State::Outdated { is_ready: true };
+        let members = if of_canaries { self.canaries() } else { &self.members };
         let free = decision.at_a_time.saturating_sub(unavailable);
         members.iter().filter(ready).take(free).map(|(at, _)| *at).collect()
     }
@@ -308,7 +311,7 @@ impl Rollout {
             canary_failed: decision.canary_failed,
             left: decision.left + decision.next.len(),
             again: decision.again,
-            is_paused: decision.hold == Some(Hold::Paused),
+            held_by: decision.held_by,
         }
     }
 
@@ -316,7 +319,7 @@ impl Rollout {
     pub fn paused(instances: usize) -> Self {
         Self {
             left: instances,
-            is_paused: true,
+            held_by: Some(Rule::Paused),
             ..Self::default()
         }
     }
@@ -324,6 +327,11 @@ impl Rollout {
     /// Whether instances are yet to be updated, or their update is not complete.
     pub fn is_underway(&self) -> bool {
         self.left > 0 || !self.awaited.is_empty() || !self.failed.is_empty()
+    }
+
+    /// Whether instances wait until the group is no longer paused.
+    pub fn is_paused(&self) -> bool {
+        self.held_by == Some(Rule::Paused)
     }
 
     /// Whether instances wait for others.
@@ -365,7 +373,7 @@ impl Rollout {
                 "the {what} of {failed} was not ready within its watch time{so}; it goes on when it is ready, or with \
                  another manifest"
             )
-        } else if self.is_paused {
+        } else if self.is_paused() {
             format!("{left} yet to be updated, when it is no longer paused")
         } else if self.left == 0 {
             format!("the update of {} is not complete", list(&self.awaited))
@@ -387,7 +395,11 @@ pub(super) fn decide(instances: &[Instance<'_>], update: &Update, now: Timestamp
         .collect();
     let outdated = || instances.iter().enumerate().filter(|(_, one)| one.is_outdated());
     decision.left = outdated().count();
-    if decision.left == 0 || !decision.failed.is_empty() {
+    if decision.left == 0 {
+        return decision;
+    }
+    if !decision.failed.is_empty() {
+        decision.held_by = Some(Rule::FailedUpdate);
         return decision;
     }
     let unready = outdated().filter(|(_, one)| one.state == State::Outdated { is_ready: false });
@@ -396,17 +408,27 @@ pub(super) fn decide(instances: &[Instance<'_>], update: &Update, now: Timestamp
     let current = zones
         .iter()
         .position(|zone| zone.members.iter().any(|(_, one)| one.is_outdated()));
+    let canaries = zones.iter().position(|zone| zone.awaits_canaries(&decision));
+    let canaries = canaries.filter(|_| update.waived != Some(Rule::Canaries));
     if let Some((at, zone)) = current.and_then(|at| Some((at, zones.get(at)?))) {
-        let elsewhere = unavailable
-            .iter()
-            .enumerate()
-            .any(|(other, count)| other != at && *count > 0);
+        let mut others = unavailable.iter().enumerate();
+        let waits_for_zone = others.any(|(other, count)| other != at && *count > 0);
+        let waits_for_canaries = canaries.is_some_and(|of| of != at);
         decision.at_a_time = zone.at_a_time(update);
-        if !elsewhere {
-            next.extend(zone.next(unavailable.get(at).copied().unwrap_or(0), &decision));
+        if !waits_for_zone && !waits_for_canaries {
+            let here = unavailable.get(at).copied().unwrap_or(0);
+            next.extend(zone.next(here, canaries.is_some(), &decision));
         }
+        decision.held_by = Some(if waits_for_zone && !waits_for_canaries {
+            Rule::ZoneOrder
+        } else if canaries.is_some() {
+            Rule::Canaries
+        } else {
+            Rule::MaxInFlight
+        });
     }
     decision.left -= next.len();
+    decision.held_by = decision.held_by.filter(|_| decision.left > 0);
     decision.next = next;
     decision
 }

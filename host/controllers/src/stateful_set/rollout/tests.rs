@@ -23,6 +23,8 @@ fn update(canaries: Count, max_in_flight: Count) -> Update {
         max_in_flight,
         canary_watch_time: watch_time(CANARY_WATCH),
         update_watch_time: watch_time(UPDATE_WATCH),
+        waived: None,
+        accepted: None,
     }
 }
 
@@ -247,6 +249,50 @@ fn failed_canaries_leave_all_others_as_they_are() {
     assert_eq!(starts, [(0, 0), (0, 1)]);
     assert_eq!((decision.failed.as_slice(), decision.left), (&[0, 1][..], 6));
     assert!(decision.canary_failed);
+}
+
+#[test]
+fn what_instances_wait_for_has_a_name_and_can_be_waived() {
+    let group = update(Count::Number(1), Count::Number(2));
+    let decided = |states: &[State], waived: Option<Rule>| {
+        let mut all = instances(&[4, 2], OUTDATED);
+        for (one, state) in all.iter_mut().zip(states) {
+            one.state = *state;
+        }
+        let update = Update {
+            accepted: waived.filter(|rule| *rule == Rule::FailedUpdate).map(|_| 0),
+            ..group.without(waived)
+        };
+        let decision = decide(&all, &update, at(60));
+        (decision.held_by, decision.next)
+    };
+    let (done, awaited, failed) = (started(0, true), started(50, false), started(0, false));
+    let away = [done, done, done, done, OUTDATED, State::Missing];
+    for (states, rule, next) in [
+        (&[awaited][..], Rule::Canaries, vec![1]),
+        (&[done, awaited, State::Missing], Rule::MaxInFlight, vec![3]),
+        (&[failed], Rule::FailedUpdate, vec![1, 2]),
+    ] {
+        assert_eq!(decided(states, None), (Some(rule), vec![]), "{states:?}");
+        assert_eq!(decided(states, Some(rule)).1, next, "{rule:?}");
+    }
+    assert_eq!(decided(&away, None), (None, vec![4]), "it is the last one");
+    let begun = [done, done, done, State::Missing];
+    assert_eq!(decided(&begun, None), (Some(Rule::ZoneOrder), vec![]));
+    let all_are_canaries = Update {
+        canaries: Count::Number(4),
+        ..group
+    };
+    let mut all = instances(&[2, 2], OUTDATED);
+    (all[0].state, all[1].state) = (done, awaited);
+    let decision = decide(&all, &all_are_canaries, at(60));
+    assert_eq!((decision.held_by, decision.next), (Some(Rule::Canaries), vec![]));
+    let another = decided(&[failed, failed], Some(Rule::FailedUpdate));
+    assert_eq!(
+        another,
+        (Some(Rule::FailedUpdate), vec![]),
+        "only the first one is waived"
+    );
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The update block of an instance group, which the conversion writes as annotations.
 
+use super::Rule;
 use boson_manifest::labels;
 use k8s_openapi::jiff::SignedDuration;
 use std::collections::BTreeMap;
@@ -28,6 +29,10 @@ pub(in super::super) struct Update {
     pub max_in_flight: Count,
     pub canary_watch_time: WatchTime,
     pub update_watch_time: WatchTime,
+    /// A rule that does not apply.
+    pub waived: Option<Rule>,
+    /// The position of an instance whose failed update counts as done.
+    pub accepted: Option<usize>,
 }
 
 /// Time within which the containers of a pod must start, if the watch time is shorter: it counts from their start, and
@@ -89,7 +94,19 @@ impl Update {
             max_in_flight: count(labels::MAX_IN_FLIGHT).unwrap_or(max_in_flight),
             canary_watch_time: watch_time(labels::CANARY_WATCH_TIME).unwrap_or(DEFAULT_WATCH_TIME),
             update_watch_time: watch_time(labels::UPDATE_WATCH_TIME).unwrap_or(DEFAULT_WATCH_TIME),
+            waived: None,
+            accepted: None,
         }
+    }
+
+    /// Without this rule.
+    #[must_use]
+    pub fn without(mut self, rule: Option<Rule>) -> Self {
+        if rule == Some(Rule::MaxInFlight) {
+            self.max_in_flight = Count::Percent(100);
+        }
+        self.waived = rule;
+        self
     }
 }
 
@@ -116,6 +133,8 @@ mod tests {
             max_in_flight: Count::Number(3),
             canary_watch_time: time(30, 1200),
             update_watch_time: time(0, 5),
+            waived: None,
+            accepted: None,
         };
         assert_eq!(update, expected);
         let none = Update::of(&BTreeMap::new(), Count::Percent(100));
