@@ -5,6 +5,7 @@ use anyhow::{Context, Result, ensure};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use boson_tests::PATIENCE;
+use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, Limited, Operator, shared};
 use boson_tests::registry::{Server, push_example};
 use boson_tests::root;
@@ -72,6 +73,15 @@ impl Environment {
         let mut env = Self::set(cluster, cluster.namespace(name)?, registry, &more)?;
         env.mode = "Jobs";
         Ok(env)
+    }
+
+    /// Gives registry and node the release of `tests/fixtures/releases/shop`. Returns its image.
+    pub fn load_shop(&self) -> Result<String> {
+        let release = root().join("tests/fixtures/releases/shop");
+        self.registry.push_release("shop:busybox-1-1", &release)?;
+        let image = format!("{}/bosh/shop:busybox-1-1", self.registry.host());
+        self.cluster.load_image(&Image::release(&image, &release)?)?;
+        Ok(image)
     }
 
     /// Another operator for the same namespace.

@@ -5,10 +5,8 @@
 use super::disks::is_ready;
 use crate::operator::{Environment, config_map};
 use anyhow::{Context, Result, ensure};
-use boson_tests::cluster::image::Image;
-
+use boson_tests::PATIENCE;
 use boson_tests::cluster::{Cluster, program, with_node};
-use boson_tests::{PATIENCE, root};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -95,10 +93,7 @@ struct Pair {
 impl Pair {
     fn new(cluster: &'static Cluster) -> Result<Self> {
         let env = Environment::with_pods(cluster, "pair")?;
-        let release = root().join("tests/fixtures/releases/shop");
-        env.registry.push_release("shop:busybox-1-1", &release)?;
-        let image = format!("{}/bosh/shop:busybox-1-1", env.registry.host());
-        cluster.load_image(&Image::release(&image, &release)?)?;
+        env.load_shop()?;
         Ok(Self { env })
     }
 

@@ -6,7 +6,6 @@ use super::disks::is_ready;
 use crate::operator::{Environment, config_map};
 use anyhow::{Context, Result, ensure};
 use boson_tests::PATIENCE;
-use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, with_node};
 use boson_tests::root;
 use serde_json::{Value, json};
@@ -106,10 +105,7 @@ struct Shop {
 impl Shop {
     fn new(cluster: &'static Cluster) -> Result<Self> {
         let env = Environment::with_pods(cluster, "shop")?;
-        let release = root().join("tests/fixtures/releases/shop");
-        env.registry.push_release("shop:busybox-1-1", &release)?;
-        let image = format!("{}/bosh/shop:busybox-1-1", env.registry.host());
-        cluster.load_image(&Image::release(&image, &release)?)?;
+        let image = env.load_shop()?;
         cluster.disks(&env.namespace, CLAIMS, 2)?;
         Ok(Self { env, image })
     }

@@ -5,9 +5,8 @@
 
 use crate::operator::{Environment, config_map, is};
 use anyhow::{Context, Result, ensure};
-use boson_tests::cluster::image::Image;
+use boson_tests::PATIENCE;
 use boson_tests::cluster::{Cluster, with_node};
-use boson_tests::{PATIENCE, root};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -157,10 +156,7 @@ struct Table {
 impl Table {
     fn new(cluster: &'static Cluster) -> Result<Self> {
         let env = Environment::with_pods(cluster, "table")?;
-        let release = root().join("tests/fixtures/releases/shop");
-        env.registry.push_release("shop:busybox-1-1", &release)?;
-        let image = format!("{}/bosh/shop:busybox-1-1", env.registry.host());
-        cluster.load_image(&Image::release(&image, &release)?)?;
+        env.load_shop()?;
         cluster.disks(&env.namespace, "disk-pvc-table-disk-v1", 2)?;
         for zone in 0..3 {
             cluster.disks(
