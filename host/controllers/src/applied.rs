@@ -5,12 +5,12 @@ use boson_api::{BoshDeployment, ConditionStatus};
 use boson_cluster::client::{Cluster, Error};
 use boson_manifest::cloud;
 use boson_manifest::names::{NameError, Names};
-use boson_pipeline::convert::stored_documents::{self, MANIFEST};
+use boson_pipeline::convert::stored_documents::{self, BEFORE_PAUSE, MANIFEST};
 use boson_pipeline::yaml::{self, Document};
 use k8s_openapi::api::core::v1::Secret;
 use std::slice;
 
-/// A stored manifest.
+/// A stored manifest: the one that runs, if a change of it waits because the deployment is paused.
 #[derive(Debug)]
 pub struct Applied {
     /// The manifest, without its cloud configs.
@@ -69,7 +69,8 @@ fn unapplied(deployment: &BoshDeployment) -> Option<String> {
 }
 
 fn of_secret(name: &str, secret: &Secret) -> Option<(Document, Option<Document>)> {
-    let data = secret.data.as_ref()?.get(MANIFEST)?;
+    let data = secret.data.as_ref()?;
+    let data = data.get(BEFORE_PAUSE).or_else(|| data.get(MANIFEST))?;
     let title = format!("Secret {name}");
     let mut manifest = stored_documents::read(&title, &data.0).ok()?;
     let Some(tree) = manifest.tree.as_object_mut()?.shift_remove(cloud::KEY) else {

@@ -25,3 +25,4 @@ pub use codes::ALL as CODES;
 pub use deployment::Conversion;
 pub use quarks_secret::OWN_SIGNER;
 pub use run::{Config, RunError, run};
+pub use stateful_set::{Decision, decide};

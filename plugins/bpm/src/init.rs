@@ -1,4 +1,4 @@
-//! Init containers, in order: the sidecar for log files; then those that bring the process wrapper, copy the releases'
+//! Init containers, in order: the sidecar for log files, if scripts log; then those that bring the process wrapper, copy the releases'
 //! templates, change and render them, and run pre-start scripts; then the other sidecars.
 
 use crate::environment::{environment, field, ordinal, replicas, text};
@@ -9,7 +9,7 @@ use crate::object::{compact, object};
 use crate::volumes::{self, Volumes, mount};
 use crate::wrapper::{COPIER, HOME, JOBS, VOLUME, install};
 use crate::{
-    active_passive, container, lifecycle_scripts, monit_http, pre_render, resources, security, wait_containers,
+    active_passive, container, lifecycle_scripts, logs, monit_http, pre_render, resources, security, wait_containers,
 };
 use boson_document::Tree;
 use boson_manifest::copier::{self, RELEASES};
@@ -20,7 +20,7 @@ use std::collections::HashSet;
 /// All init containers of a group.
 pub fn containers(group: &Group, volumes: &Volumes) -> Vec<Tree> {
     let mut out = Vec::new();
-    out.extend((!group.settings.no_logs).then(|| lifecycle_scripts::logs(group)));
+    out.extend(logs::sidecar(group));
     out.push(wrapper_copier(group));
     out.extend(copiers(group));
     out.extend(pre_render::containers(group));
@@ -40,7 +40,7 @@ pub fn containers(group: &Group, volumes: &Volumes) -> Vec<Tree> {
 
 /// Names of all of them and of the containers, each with its purpose.
 pub fn names_of(group: &Group) -> Vec<(String, String)> {
-    let fixed = [COPIER, "template-render", monit_http::NAME, "logs", pre_render::WRITER];
+    let fixed = [COPIER, "template-render", monit_http::NAME, logs::NAME, pre_render::WRITER];
     let mut out: Vec<(String, String)> = fixed
         .iter()
         .map(|name| (name.to_string(), format!("the init container '{name}'")))

@@ -50,6 +50,7 @@ mod kubernetes_rules;
 mod lifecycle_scripts;
 mod literal;
 mod metadata;
+mod logs;
 mod monit_http;
 mod object;
 mod pod;

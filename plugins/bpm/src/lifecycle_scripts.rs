@@ -9,7 +9,7 @@ use crate::group::{Group, Lifecycle};
 use crate::job::Job;
 use crate::object::{compact, object};
 use crate::scripts::Scripts;
-use crate::volumes::{self, Volumes, mount, podinfo};
+use crate::volumes::{Volumes, mount, podinfo};
 use crate::wrapper::{self, Command, PROGRAM, Wrapped};
 use crate::{resources, security};
 use boson_document::{Report, Tree};
@@ -51,19 +51,12 @@ pub struct Members {
 impl Members {
     /// Of a group's pods.
     pub fn of(group: &Group) -> Self {
-        let of_job = |job: &Job| -> Vec<String> {
-            let processes = job.processes.iter();
-            processes
-                .map(|process| format!("{}/{}", job.name, process.name))
-                .collect()
-        };
         let stopping = group.jobs_with_sidecar().filter(|job| job.scripts.stopping());
         // Every container lists them: without a script that needs them, a group of many processes would take quadratic
         // time.
         let is_needed = group.jobs_with_sidecar().next().is_some();
-        let jobs = group.jobs.iter().filter(|_| is_needed);
         Self {
-            processes: jobs.flat_map(of_job).collect(),
+            processes: if is_needed { processes(group) } else { Vec::new() },
             scripts: stopping.map(|job| job.name.clone()).collect(),
         }
     }
@@ -78,6 +71,17 @@ impl Members {
             .with("--members", self.processes.join(","))
             .with("--scripts", self.scripts.join(","))
     }
+}
+
+/// `<job>/<process>` of all processes of a group.
+pub fn processes(group: &Group) -> Vec<String> {
+    let of_job = |job: &Job| -> Vec<String> {
+        let processes = job.processes.iter();
+        processes
+            .map(|process| format!("{}/{}", job.name, process.name))
+            .collect()
+    };
+    group.jobs.iter().flat_map(of_job).collect()
 }
 
 /// Kubernetes' default grace period in seconds.
@@ -132,20 +136,6 @@ pub fn sidecar(group: &Group, volumes: &Volumes, job: &Job) -> Tree {
         "resources" => resources::of_sidecar(group),
         "volumeMounts" => mounts,
         "securityContext" => security::of_root(Some(job)),
-    })
-}
-
-/// The sidecar that shows the log files of the pod's jobs. It is the first init container: Kubernetes stops sidecars in
-/// reverse order, so it also sends what other sidecars log while they stop.
-pub fn logs(group: &Group) -> Tree {
-    compact(object! {
-        "name" => "logs",
-        "image" => group.deployment.operator_image.as_str(),
-        "restartPolicy" => "Always",
-        "command" => wrapper::command_in_image("logs", Wrapped::pod()).list(),
-        "resources" => resources::of_logs(),
-        "volumeMounts" => volumes::of_logs(),
-        "securityContext" => security::of_plain(),
     })
 }
 

@@ -3,7 +3,7 @@
 use crate::group::{Group, Lifecycle};
 use crate::object::{compact, object};
 use crate::volumes::Volumes;
-use crate::{container, init, lifecycle_scripts, security, zone};
+use crate::{container, init, lifecycle_scripts, logs, security, zone};
 use boson_document::Tree;
 
 /// `template` of a StatefulSet or Job; `restart_policy` if the workload does not set it.
@@ -14,7 +14,7 @@ pub fn template(group: &Group, volumes: &Volumes, restart_policy: Option<&str>) 
     });
     let mut spec = object! {
         "initContainers" => init::containers(group, volumes),
-        "containers" => containers.collect::<Vec<_>>(),
+        "containers" => containers.chain(logs::beside_processes(group)).collect::<Vec<_>>(),
         "volumes" => volumes.list(group),
         "securityContext" => security::of_pod(),
         "terminationGracePeriodSeconds" => lifecycle_scripts::grace(group),

@@ -52,6 +52,13 @@ impl Wrapped {
     pub fn pod() -> Self {
         Self { flags: Vec::new() }
     }
+
+    /// All of the pod, as long as one of these processes runs.
+    pub fn processes(all: &[String]) -> Self {
+        Self {
+            flags: vec!["--members".into(), all.join(",")],
+        }
+    }
 }
 
 // === impl Command ===

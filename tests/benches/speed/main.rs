@@ -51,6 +51,7 @@ fn groups() -> Vec<Group> {
         ("names", names::names),
         ("operator-apply", operator::apply),
         ("operator-idle", operator::idle),
+        ("decision", rollout::decision),
         ("rollout", rollout::rollout),
         ("neighbors", neighbors::neighbors),
         ("plugins", plugins::plugins),

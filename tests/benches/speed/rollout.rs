@@ -1,10 +1,14 @@
 //! Rows about a rollout: the time that the operator adds to that of the pods, and its requests.
 
+use crate::measure::Sample;
 use crate::site::Site;
 use crate::table::Row;
-use anyhow::Result;
+use anyhow::{Result, ensure};
+use boson_api::QuarksStatefulSet;
+use boson_controllers::decide;
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::jiff::Timestamp;
 use kube::api::{Api, Patch, PatchParams};
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Client, ResourceExt};
@@ -15,6 +19,9 @@ use tokio::runtime::Runtime;
 
 /// Updated one after the other.
 const INSTANCES: u32 = 10;
+/// Decided one after the other.
+const DECIDED_GROUPS: usize = 200;
+const DECISIONS: usize = 20;
 const PATIENCE: Duration = Duration::from_secs(300);
 
 pub fn rollout() -> Result<Vec<Row>> {
@@ -59,6 +66,56 @@ pub fn rollout() -> Result<Vec<Row>> {
     }
     kubelet.abort();
     Ok(rows)
+}
+
+/// The decisions of a change of many groups in all of which an instance is to be replaced.
+pub fn decision() -> Result<Vec<Row>> {
+    let set = |nth: usize, tier: &str| -> Result<QuarksStatefulSet> {
+        let mut set = group(&format!("group-{nth}"), tier, true);
+        set["metadata"]["namespace"] = "bench".into();
+        set["metadata"]["uid"] = format!("uid-{nth}").into();
+        Ok(serde_json::from_value(set)?)
+    };
+    let mut groups = Vec::new();
+    for nth in 0..DECIDED_GROUPS {
+        let mut live = decide(&set(nth, "one")?, Vec::new(), Vec::new())?.apply;
+        let mut pods = Vec::new();
+        for object in &mut live {
+            object["metadata"]["generation"] = 1.into();
+            object["status"] = json!({"observedGeneration": 1, "replicas": INSTANCES, "readyReplicas": INSTANCES,
+                "updatedReplicas": INSTANCES, "updateRevision": "one"});
+            let name = object["metadata"]["name"].as_str().unwrap_or_default();
+            for ordinal in 0..INSTANCES {
+                pods.push(serde_json::from_value::<Pod>(ready_pod(name, ordinal))?);
+            }
+        }
+        groups.push((set(nth, "two")?, live, pods));
+    }
+    let mut decided = Vec::new();
+    for _ in 0..DECISIONS {
+        let groups = groups.clone();
+        let began = Instant::now();
+        for (set, live, pods) in groups {
+            let decision = decide(&set, live, pods)?;
+            ensure!(decision.replace.len() == 1, "the canary is not replaced: {decision:?}");
+        }
+        decided.push(began.elapsed().as_secs_f64() * 1e3);
+    }
+    let details = format!("median of {DECISIONS}; {INSTANCES} instances each, of which one is replaced");
+    Ok(vec![Row::below(
+        "operator: rollout decisions of 200 groups",
+        Sample::of(decided).median(),
+        20.0,
+        "ms",
+        &details,
+    )])
+}
+
+fn ready_pod(set: &str, ordinal: u32) -> Value {
+    json!({"metadata": {"name": format!("{set}-{ordinal}"), "namespace": "bench", "creationTimestamp": Timestamp::UNIX_EPOCH.to_string(),
+            "labels": {"controller-revision-hash": "one", "quarks.cloudfoundry.org/quarks-statefulset-name": set}},
+        "spec": {"containers": []},
+        "status": {"conditions": [{"type": "Ready", "status": "True"}]}})
 }
 
 fn group(name: &str, tier: &str, has_disks: bool) -> Value {

@@ -2,6 +2,8 @@
 
 use crate::operator_process::{OperatorProcess, Tenant, is, small_release_with};
 use crate::rollout::{Found, found};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use boson_tests::cluster::shared;
 use boson_tests::{PATIENCE, host};
 use kube::api::{Patch, PatchParams};
@@ -381,7 +383,17 @@ async fn pause_and_resume(tenant: &Tenant, disk: u32) {
     let changed = group("domain: b").manifest();
     tenant.config_map("d-manifest", "manifest", &changed).await;
     assert_eq!(until("Paused", 0).await, first, "{disk}");
+    let stored = async |key: &str| {
+        let secret = tenant.get("v1", "Secret", "d.with-ops").await.unwrap_or_default();
+        let text = secret["data"][key].as_str().map(|text| STANDARD.decode(text).unwrap());
+        text.map(|text| String::from_utf8(text).unwrap())
+    };
+    let changes = stored("changes").await.unwrap();
+    assert!(changes.contains("-       domain: \"<redacted>\"\n+       domain: \"<redacted>\"\n"), "{changes}");
+    let before = stored("manifest-before-pause.yaml").await.unwrap();
+    assert!(before.contains("domain: a") && !before.contains("domain: b"), "{before}");
     pause(false).await;
     let last = until("RolledOut", 2).await;
+    assert_eq!((stored("changes").await, stored("manifest-before-pause.yaml").await), (None, None));
     assert!(last.len() == 2 && last.iter().all(|uid| !first.contains(uid)), "{disk}");
 }

@@ -39,12 +39,11 @@ pub struct Watches<K: Kind + 'static> {
 impl<K: Kind + Send + Sync + 'static> Watches<K> {
     /// Watches the objects of the controller.
     pub fn of(client: &Client, namespace: &Option<String>, config: watcher::Config) -> Self {
-        let (store, writer) = reflector::store();
-        let events = watcher(api::<K>(client, namespace), config).backoff(WatchBackoff::default());
+        let (store, own) = stored(client, namespace, config);
         Self {
             client: client.clone(),
             namespace: namespace.clone(),
-            all: vec![own(store.clone(), events.reflect(writer)).boxed()],
+            all: vec![own.boxed()],
             store,
         }
     }
@@ -111,8 +110,21 @@ impl<K: Kind + Send + Sync + 'static> Watches<K> {
     }
 }
 
+/// The objects of a controller, each requeued when it changes. They are stored without their managed fields, which are
+/// as large as the rest of an instance group: a reconcile that needs those reads the object.
+pub fn stored<K: Kind + Send + Sync + 'static>(
+    client: &Client,
+    namespace: &Option<String>,
+    config: watcher::Config,
+) -> (Store<K>, impl Stream<Item = Requeued<K>> + Send + use<K>) {
+    let (store, writer) = reflector::store();
+    let events = watcher(api::<K>(client, namespace), config).backoff(WatchBackoff::default());
+    let trimmed = events.modify(|object: &mut K| object.meta_mut().managed_fields = None);
+    (store.clone(), own(store, trimmed.reflect(writer)))
+}
+
 /// Requeues an object each time that it changes. `events`: the watch events, after `store` was updated.
-pub fn own<K: Kind + Send + Sync + 'static>(
+fn own<K: Kind + Send + Sync + 'static>(
     store: Store<K>,
     events: impl Stream<Item = watcher::Result<Event<K>>> + Send,
 ) -> impl Stream<Item = Requeued<K>> + Send {

@@ -1,6 +1,6 @@
 //! `container-run logs`: the sidecar that sends the log files which jobs write themselves to the container's log, each
 //! line with its file's name, and keeps them from growing without end. The output of processes and scripts is already
-//! in the logs of their containers.
+//! in the logs of their containers. With `--members`, it is a container beside the processes, and stops after them.
 
 mod follow;
 mod names;
@@ -14,6 +14,7 @@ use self::names::Names;
 use crate::arguments::Flags;
 use crate::events::Events;
 use crate::failure::Result;
+use crate::instance::meeting::Pod;
 use crate::instance::{is_marked, mark};
 use crate::output::container::{Container, Offered, offer};
 use crate::output::logfile::Rotation;
@@ -22,12 +23,15 @@ use crate::places::Places;
 
 /// How often files are looked for and read.
 const PERIOD: Duration = Duration::from_secs(1);
+/// How often it looks whether processes have ended, once the pod stops.
+const LAST_LOOKS: Duration = Duration::from_millis(50);
 /// Maximum number of files, more than any pod should have: each needs a descriptor.
 const MOST: usize = 1000;
 /// Exists once this sidecar has run in the pod's life.
 const MARK: &str = "sent";
 
-struct Logs {
+struct Logs<'a> {
+    pod: Pod<'a>,
     root: PathBuf,
     names: Names,
     rotation: Rotation,
@@ -36,13 +40,17 @@ struct Logs {
     again: bool,
     full: bool,
     events: Events,
+    /// Whether the stop signal has come.
+    told: bool,
+    /// Whether all that is left is to send what there is.
     stop: bool,
 }
 
 /// Runs the subcommand.
 pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
-    let state = places.log_state();
+    let (state, instance) = (places.log_state(), places.instance());
     let mut logs = Logs {
+        pod: Pod::new(&instance, flags),
         root: places.vcap("sys/log"),
         names: Names::new(places),
         rotation: Rotation {
@@ -53,6 +61,7 @@ pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
         again: is_marked(&state, MARK),
         full: false,
         events: Events::new()?,
+        told: false,
         stop: false,
     };
     // Without the directory, what was sent is sent again after a restart.
@@ -69,7 +78,7 @@ pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
 
 // === impl Logs ===
 
-impl Logs {
+impl Logs<'_> {
     /// Finds new files, and forgets those that were deleted and read.
     fn scan(&mut self) {
         let found = self.names.find(&self.root);
@@ -126,13 +135,16 @@ impl Logs {
         Ok(true)
     }
 
+    /// Kubernetes signals all containers of a pod at once, but processes log until they end.
     fn wait(&mut self, until: Instant) -> Result<()> {
         while !self.stop {
             let now = Instant::now();
             if now >= until {
                 break;
             }
-            self.stop = self.events.wait(Some(until))?.stop;
+            let until = if self.told { until.min(now + LAST_LOOKS) } else { until };
+            self.told |= self.events.wait(Some(until))?.stop;
+            self.stop = self.told && !self.pod.any_lives();
         }
         Ok(())
     }

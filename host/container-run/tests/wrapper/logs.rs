@@ -3,6 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
+use rustix::process::Signal;
 use serde_json::json;
 
 use crate::pod::Pod;
@@ -45,6 +46,23 @@ fn files_of_jobs_are_sent_with_their_names_and_those_of_the_wrapper_are_not() {
     log("j/access.log", "five\n");
     sidecar.says("five");
     assert_eq!(sidecar.output(), "j/access.log: five\n");
+}
+
+#[test]
+fn a_container_beside_processes_sends_what_they_log_while_they_stop() {
+    let pod = Pod::new();
+    let log = pod.path("vcap/sys/log/j/access.log");
+    let text = format!("trap 'sleep 1; echo last >>{log}; exit 0' TERM; echo first >>{log}; while :; do sleep 0.05; done", log = log.display());
+    fs::create_dir_all(log.parent().unwrap()).unwrap();
+    pod.job("j", &text, json!({}));
+    let mut process = pod.process("j");
+    let mut logs = pod.start(&["logs", "--members", "j/j"]);
+    logs.says("j/access.log: first\n");
+    logs.signal(Signal::TERM);
+    process.signal(Signal::TERM);
+    assert_eq!(logs.wait(), 0);
+    assert!(logs.output().ends_with("j/access.log: last\n"), "{}", logs.output());
+    process.wait();
 }
 
 #[test]

@@ -102,8 +102,7 @@ async fn prepare(run: &Reconcile<'_>, stages: &SharedStages) -> Result<Prepared,
     };
     let mut held = inputs::given(run, stages.clone(), &manifest).await?;
     let given = Values::of(&held).map_err(|errors| manifest.fail(errors))?.given;
-    let with_ops = run.whose().with_ops(&manifest.tree);
-    act::documents::apply(run, &with_ops.map_err(|error| manifest.one(error))?).await?;
+    act::documents::store_manifest(run, &manifest).await?;
     let asked = asked(run, stages.clone(), &mut manifest, &given, Depth::Releases).await?;
     let variables = asked.variables;
     let removed = act::variables::request(run, &manifest, asked.secrets).await?;

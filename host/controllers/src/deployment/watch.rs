@@ -10,13 +10,13 @@ use boson_api::BoshDeployment;
 use boson_cluster::cache::{Touched, follow};
 use boson_cluster::client::{Kind, WatchBackoff, api};
 use boson_cluster::reconcile::Running;
-use boson_cluster::reconcile::watches::{self, own};
+use boson_cluster::reconcile::watches::{self, stored};
 use boson_manifest::labels;
 use futures::stream::{self, Stream, StreamExt};
 use k8s_openapi::api::core::v1::{Pod, ServiceAccount};
 use kube::ResourceExt;
 use kube::core::PartialObjectMeta;
-use kube::runtime::reflector::{self, ObjectRef, Store};
+use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::{WatchStreamExt, watcher};
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ type Requeued = watches::Requeued<BoshDeployment>;
 /// Runs until it is asked to stop, for one namespace or for all.
 pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Option<String>) {
     let concurrency = running.concurrency;
-    let (store, objects) = objects(&context, &namespace);
+    let (store, objects) = stored::<BoshDeployment>(&context.cluster.client(), &namespace, watcher::Config::default());
     let touched = touched(&context, &namespace, store.clone());
     // Each reconcile resolves which plugins it uses.
     let all = watches::all(&context.plugins.changes, store.clone());
@@ -54,18 +54,6 @@ pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Opti
         () = driving => {}
         () = report_orphans(&checked, &namespace, &deployments) => {}
     }
-}
-
-/// The deployments, and a requeue for each change.
-fn objects(
-    context: &Context,
-    namespace: &Option<String>,
-) -> (Store<BoshDeployment>, impl Stream<Item = Requeued> + Send + use<>) {
-    let (store, writer) = reflector::store();
-    let all = api::<BoshDeployment>(&context.cluster.client(), namespace);
-    let events = watcher(all, watcher::Config::default()).backoff(WatchBackoff::default());
-    let changed = own(store.clone(), events.reflect(writer));
-    (store, changed)
 }
 
 /// The deployments to requeue when an object changes that they own or refer to.

@@ -28,7 +28,7 @@ use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use k8s_openapi::jiff::Timestamp;
-use kube::ResourceExt;
+use kube::{Resource, ResourceExt};
 use kube::api::ObjectMeta;
 use kube::runtime::controller::Action;
 use labelled::Labelled;
@@ -118,6 +118,34 @@ impl From<Error> for Failure {
 impl From<Box<Diagnostic>> for Failure {
     fn from(error: Box<Diagnostic>) -> Self {
         Self::Trouble(Trouble(INVALID, error.message))
+    }
+}
+
+/// What a reconcile decides from the objects in the cluster, without requests; `make bench` measures it.
+#[derive(Debug)]
+pub struct Decision {
+    /// StatefulSets to apply.
+    pub apply: Vec<Value>,
+    /// Pods to replace.
+    pub replace: Vec<Pod>,
+}
+
+/// Decides the next step of a rollout: `live` are the StatefulSets of `set`, as the API server has them.
+///
+/// # Errors
+/// An object that is invalid.
+pub fn decide(set: &QuarksStatefulSet, live: Vec<Value>, pods: Vec<Pod>) -> Result<Decision, Error> {
+    let seen = Seen {
+        live: Live::of(live)?,
+        pods: Some(pods),
+        ..Seen::default()
+    };
+    match plan::plan(set, &seen, &owner(set)?, Timestamp::now()) {
+        Ok(Plan { apply, replace, .. }) => Ok(Decision { apply, replace }),
+        Err(Unplanned::Failed(Failure::Api(error))) => Err(error),
+        Err(Unplanned::Failed(Failure::Trouble(_)) | Unplanned::NeedsPods) => {
+            Err(Error::flawed(&QuarksStatefulSet::kind(&()), set.meta().name.as_deref(), "has no plan"))
+        }
     }
 }
 

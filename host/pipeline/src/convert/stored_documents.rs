@@ -19,6 +19,10 @@ use std::slice;
 
 /// Key of a manifest.
 pub const MANIFEST: &str = "manifest.yaml";
+/// Key of the manifest that runs, beside one that waits until the deployment is no longer paused.
+pub const BEFORE_PAUSE: &str = "manifest-before-pause.yaml";
+/// Key of what differs between the two, as `bosh deploy` shows it.
+pub const CHANGES: &str = "changes";
 /// Key of a group's resolved document.
 pub const RESOLVED: &str = resolved::KEY;
 /// Key of the links that a deployment provides.

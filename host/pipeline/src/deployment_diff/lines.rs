@@ -2,6 +2,7 @@
 
 use boson_document::Tree;
 use indexmap::IndexMap;
+use std::fmt;
 
 /// Columns a level.
 const INDENT: usize = 2;
@@ -73,6 +74,13 @@ impl Line {
     pub(super) fn new(level: usize, text: &str, status: Status) -> Self {
         let text = format!("{}{text}", " ".repeat(INDENT * level));
         Self { status, text }
+    }
+}
+
+/// As `bosh deploy` prints it.
+impl fmt::Display for Line {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}{}", self.status.sign(), self.text)
     }
 }
 

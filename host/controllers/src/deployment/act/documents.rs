@@ -8,6 +8,7 @@ use crate::deployment::observe;
 use crate::deployment::plan::documents::{Document, content, is_up_to_date};
 use crate::deployment::plan::provenance;
 use crate::deployment::plan::stored::Stored;
+use crate::deployment::plan::waiting::Waiting;
 use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::Stop;
 use boson_cluster::client::Created;
@@ -16,15 +17,19 @@ use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use std::collections::BTreeMap;
 
-/// Applies a Secret of this deployment if the cluster has none or a different one.
-pub async fn apply(run: &Reconcile<'_>, wanted: &Secret) -> Result<(), Stop> {
-    let name = wanted.metadata.name.as_deref();
-    let name = name.ok_or_else(|| Stop::defect("a Secret has no name"))?;
-    let live = observe::secret(run, name).await?;
+/// Stores the manifest after ops; while the deployment is paused, with the one that runs and what differs.
+pub async fn store_manifest(run: &Reconcile<'_>, manifest: &Manifest) -> Result<(), Stop> {
+    let live = observe::secret(run, &run.names.with_ops()).await?;
     not_of_others(run, live.as_ref())?;
-    if !live.is_some_and(|live| is_up_to_date(wanted, &live)) {
+    let paused = live.as_ref().filter(|_| run.object.spec.paused);
+    let waiting = paused.and_then(|live| Waiting::of(live, &manifest.tree));
+    let with = |waiting| run.whose().with_ops(&manifest.tree, waiting);
+    // Two manifests may be too large for a Secret, in which one has a place.
+    let wanted = with(waiting.as_ref()).or_else(|_| with(None));
+    let wanted = wanted.map_err(|error| manifest.one(error))?;
+    if !live.is_some_and(|live| is_up_to_date(&wanted, &live)) {
         run.progress.writes();
-        run.context.cluster.apply(MANAGER, wanted).await?;
+        run.context.cluster.apply(MANAGER, &wanted).await?;
     }
     Ok(())
 }

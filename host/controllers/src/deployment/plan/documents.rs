@@ -1,5 +1,6 @@
 //! The Secrets between the steps of a conversion. Pure.
 
+use super::waiting::Waiting;
 use crate::codes;
 use boson_cluster::objects::versioned::{Content, Series};
 use boson_document::Tree;
@@ -29,14 +30,16 @@ impl Whose<'_> {
         format!("{}={}", labels::DEPLOYMENT_NAME, self.names.deployment())
     }
 
-    /// The Secret with the manifest after ops.
+    /// The Secret with the manifest after ops, and with the change that waits.
     ///
     /// # Errors
     /// It is larger than a Secret may be.
-    pub fn with_ops(self, document: &Tree) -> Result<Secret, Diagnostic> {
+    pub fn with_ops(self, document: &Tree, waiting: Option<&Waiting>) -> Result<Secret, Diagnostic> {
         let labels = self.labels(secret_type::WITH_OPS, None);
         let name = self.names.with_ops();
-        let content = content(&name, stored_documents::manifest(document))?;
+        let mut texts = stored_documents::manifest(document);
+        texts.extend(waiting.map(Waiting::texts).unwrap_or_default());
+        let content = content(&name, texts)?;
         let mut annotations = plain::tags(document, None);
         annotations.extend(content.annotations);
         Ok(Secret {

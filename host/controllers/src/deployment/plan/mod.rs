@@ -22,6 +22,7 @@ pub mod revisions;
 pub mod serial;
 pub mod stored;
 pub mod variables;
+pub mod waiting;
 
 #[cfg(test)]
 mod tests;
