@@ -1,5 +1,5 @@
-//! The stages as the pipeline calls them: requests and replies in the pipeline's own types (the contract of `wit/`,
-//! without its bindings).
+//! The stages as the pipeline calls them: the nouns of `boson_contract`, and requests and replies in the pipeline's own
+//! types (the contract of `wit/`, without its bindings).
 //!
 //! `Stages` is implemented by the code that runs plugins; the pipeline does not depend on it.
 
@@ -9,6 +9,7 @@ pub use call::{Answer, Call, CheckPolicy, Hook, PluginInfo, PluginRef};
 
 use crate::author::Author;
 use crate::diagnostic::{Diagnostic, Severity};
+pub use boson_contract::ops::{Applied, Origin};
 use boson_document::Tree;
 pub use boson_manifest::instances::Spread;
 use std::collections::BTreeMap;
@@ -127,25 +128,6 @@ pub struct Named<'a> {
     /// Name, for diagnostics.
     pub name: &'a str,
     pub tree: &'a Tree,
-}
-
-/// Origin of a part of a document (`wit/ops`).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Origin {
-    /// Pointer into the result.
-    pub pointer: String,
-    /// The document it comes from.
-    pub document: String,
-    /// Pointer into that document.
-    pub source: String,
-}
-
-/// Reply of ops.apply.
-#[derive(Clone, Debug)]
-pub struct Applied {
-    pub document: Tree,
-    /// What does not come from the same pointer of the input.
-    pub origins: Vec<Origin>,
 }
 
 /// A variable of the manifest.
