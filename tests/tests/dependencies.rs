@@ -29,11 +29,21 @@ const CRATES: &[Crate] = &[
     member("boson-processes", &["boson-document"], OUTSIDE),
     member("boson-fields", &["boson-document"], OUTSIDE),
     member("boson-ops", &["boson-contract", "boson-document"], OUTSIDE),
-    member("boson-variables", &["boson-document", "boson-manifest"], OUTSIDE),
+    member(
+        "boson-variables",
+        &["boson-contract", "boson-document", "boson-manifest"],
+        OUTSIDE,
+    ),
     member("boson-links", &["boson-document", "boson-manifest"], OUTSIDE),
     member(
         "boson-bpm",
-        &["boson-document", "boson-fields", "boson-manifest", "boson-processes"],
+        &[
+            "boson-contract",
+            "boson-document",
+            "boson-fields",
+            "boson-manifest",
+            "boson-processes",
+        ],
         OUTSIDE,
     ),
     member("boson-render", &[], &["cap-std", "kube", "tokio"]),

@@ -3,7 +3,9 @@
 //!
 //! Pure. A record has no `more`; diagnostics are beside a reply, because the rules and the host have two forms of them.
 
+pub mod bpm;
 pub mod ops;
+pub mod variables;
 
 use boson_document::Diagnostic;
 

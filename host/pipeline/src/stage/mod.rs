@@ -9,7 +9,9 @@ pub use call::{Answer, Call, CheckPolicy, Hook, PluginInfo, PluginRef};
 
 use crate::author::Author;
 use crate::diagnostic::{Diagnostic, Severity};
+pub use boson_contract::bpm::Variable;
 pub use boson_contract::ops::{Applied, Origin};
+pub use boson_contract::variables::{Definition, Interpolated, Reference, Rules as VariableRules, VariablesPlan};
 use boson_document::Tree;
 pub use boson_manifest::instances::Spread;
 use std::collections::BTreeMap;
@@ -128,49 +130,6 @@ pub struct Named<'a> {
     /// Name, for diagnostics.
     pub name: &'a str,
     pub tree: &'a Tree,
-}
-
-/// A variable of the manifest.
-#[derive(Clone, Debug)]
-pub struct Definition {
-    pub name: String,
-    /// Type; `None`: the value is expected from elsewhere.
-    pub kind: Option<String>,
-    /// Options as written, or null.
-    pub options: Tree,
-    /// `no-overwrite`, `overwrite`, `converge`.
-    pub update_mode: Option<String>,
-    /// Links that it consumes, or null.
-    pub consumes: Tree,
-    /// Place of the entry.
-    pub pointer: String,
-}
-
-/// A variable that a document refers to, and the first place that does.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reference {
-    /// Name, without sub-keys.
-    pub name: String,
-    pub pointer: String,
-}
-
-/// Reply of variables.plan.
-#[derive(Clone, Debug)]
-pub struct VariablesPlan {
-    /// In the order of the manifest.
-    pub definitions: Vec<Definition>,
-    /// Sorted, each name once.
-    pub references: Vec<Reference>,
-}
-
-/// Reply of variables.interpolate.
-#[derive(Clone, Debug)]
-pub struct Interpolated {
-    pub document: Tree,
-    /// Names that had no value, sorted.
-    pub missing: Vec<Reference>,
-    /// Names that were used, sorted.
-    pub used: Vec<String>,
 }
 
 /// The deployment and its target.
@@ -342,19 +301,6 @@ pub struct GroupRequest<'a> {
     pub jobs: Vec<JobFiles>,
     /// Name of the Secret with the ig-resolved document.
     pub resolved_secret: &'a str,
-}
-
-/// A variable that needs an object.
-#[derive(Clone, Debug)]
-pub struct Variable {
-    pub name: String,
-    pub kind: String,
-    /// Options, placeholders replaced.
-    pub options: Tree,
-    /// `no-overwrite`, `overwrite`, `converge`.
-    pub update_mode: Option<String>,
-    /// Place of its definition.
-    pub pointer: String,
 }
 
 /// Names one object.
@@ -534,14 +480,6 @@ pub trait Stages: Sync {
 
 /// Stages that several threads share.
 pub type SharedStages = Arc<dyn Stages + Send + Sync>;
-
-/// Whose rules the variables stage follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VariableRules {
-    Director,
-    /// `bosh interpolate`'s.
-    Cli,
-}
 
 /// Separates the errors: a stage with an error among its diagnostics has failed.
 pub fn fail_on_errors<T>(value: T, diagnostics: Vec<Diagnostic>) -> Reply<T> {
