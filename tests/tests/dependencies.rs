@@ -25,7 +25,7 @@ const CRATES: &[Crate] = &[
     // === plugins: pure rules, and what they share with the host ===
     member("boson-document", &[], OUTSIDE),
     member("boson-contract", &["boson-document"], OUTSIDE),
-    member("boson-manifest", &["boson-document"], OUTSIDE),
+    member("boson-manifest", &["boson-contract", "boson-document"], OUTSIDE),
     member("boson-processes", &["boson-document"], OUTSIDE),
     member("boson-fields", &["boson-document"], OUTSIDE),
     member("boson-ops", &["boson-contract", "boson-document"], OUTSIDE),
@@ -34,7 +34,11 @@ const CRATES: &[Crate] = &[
         &["boson-contract", "boson-document", "boson-manifest"],
         OUTSIDE,
     ),
-    member("boson-links", &["boson-document", "boson-manifest"], OUTSIDE),
+    member(
+        "boson-links",
+        &["boson-contract", "boson-document", "boson-manifest"],
+        OUTSIDE,
+    ),
     member(
         "boson-bpm",
         &[
@@ -121,7 +125,7 @@ const CRATES: &[Crate] = &[
     ),
     member(
         "boson-dns",
-        &["boson-document", "boson-manifest"],
+        &["boson-contract", "boson-document", "boson-manifest"],
         &["wasmtime", "cap-std"],
     ),
     // === the operator ===

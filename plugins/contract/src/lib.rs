@@ -4,6 +4,7 @@
 //! Pure. A record has no `more`; diagnostics are beside a reply, because the rules and the host have two forms of them.
 
 pub mod bpm;
+pub mod links;
 pub mod ops;
 pub mod variables;
 

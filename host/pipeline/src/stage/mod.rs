@@ -10,11 +10,13 @@ pub use call::{Answer, Call, CheckPolicy, Hook, PluginInfo, PluginRef};
 use crate::author::Author;
 use crate::diagnostic::{Diagnostic, Severity};
 pub use boson_contract::bpm::Variable;
+pub use boson_contract::links::{
+    Addresses, Consumed, External, ExternalLink, JobSpec, OtherDeployment, Provider, Resolved, ResolvedGroup,
+};
 pub use boson_contract::ops::{Applied, Origin};
 pub use boson_contract::variables::{Definition, Interpolated, Reference, Rules as VariableRules, VariablesPlan};
 use boson_document::Tree;
 pub use boson_manifest::instances::Spread;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -150,44 +152,6 @@ pub struct Deployment {
     pub monit: bool,
 }
 
-/// A job's spec file.
-#[derive(Clone, Debug)]
-pub struct JobSpec<'a> {
-    pub release: &'a str,
-    pub job: &'a str,
-    pub spec: &'a Tree,
-    /// Its name, for diagnostics.
-    pub document_name: &'a str,
-}
-
-/// A link from outside of the deployment.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ExternalLink {
-    pub name: String,
-    pub kind: String,
-    /// What provides it, for messages: `Secret 'db' and Service 'postgres'`.
-    pub origin: String,
-    /// The link as templates get it.
-    pub content: Tree,
-}
-
-/// Another deployment of the namespace.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct OtherDeployment {
-    pub name: String,
-    /// The links that it shares.
-    pub links: Vec<ExternalLink>,
-}
-
-/// All links from outside of the deployment.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct External {
-    /// Those that native workloads provide to the deployment.
-    pub native: Vec<ExternalLink>,
-    /// The existing deployments that its links may name.
-    pub deployments: Vec<OtherDeployment>,
-}
-
 /// Request of both functions of the links stage.
 #[derive(Clone, Copy, Debug)]
 pub struct LinksRequest<'a> {
@@ -197,49 +161,6 @@ pub struct LinksRequest<'a> {
     pub jobs: &'a [JobSpec<'a>],
     /// The links from outside of the deployment.
     pub external: &'a External,
-}
-
-/// A group with all that rendering and conversion need (`wit/links`).
-#[derive(Clone, Debug)]
-pub struct ResolvedGroup {
-    pub name: String,
-    /// The ig-resolved document.
-    pub document: Tree,
-}
-
-/// A link that a job provides.
-#[derive(Clone, Debug)]
-pub struct Provider {
-    pub name: String,
-    pub kind: String,
-    /// Instance group.
-    pub group: String,
-    pub job: String,
-    /// Exposed properties.
-    pub properties: Tree,
-    /// The link as templates of other deployments get it, if it is shared.
-    pub shared: Option<Tree>,
-}
-
-/// Reply of links.resolve.
-#[derive(Clone, Debug)]
-pub struct Resolved {
-    /// In the order of the manifest.
-    pub groups: Vec<ResolvedGroup>,
-    /// All links provided.
-    pub providers: Vec<Provider>,
-}
-
-/// Reply of links.addresses: addresses of the links that variables consume, by the variable's name.
-pub type Addresses = BTreeMap<String, Consumed>;
-
-/// Addresses of the links that one variable consumes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Consumed {
-    /// Of the link `alternative_name`.
-    pub alternative_names: Vec<String>,
-    /// Of the link `common_name`.
-    pub common_name: Option<String>,
 }
 
 /// A template to render.

@@ -2,8 +2,8 @@
 
 use crate::deployment::{Case, quarks, tree};
 use crate::links::{certificate, consumer};
+use boson_contract::links::{ExternalLink, OtherDeployment};
 use boson_document::json::to_text;
-use boson_links::{ExternalLink, OtherDeployment};
 use serde_json::{Value, json};
 
 fn link(name: &str, kind: &str, origin: &str) -> ExternalLink {
@@ -135,5 +135,5 @@ fn certificates_get_the_addresses_of_native_links() {
     let mut case = certificate(consumes, json!(1));
     case.external.native = vec![link("proxy", "address", "Service 'proxy'")];
     let addresses = case.addresses().unwrap();
-    assert_eq!(addresses[0].alternative_names, ["proxy", "10.0.0.1"]);
+    assert_eq!(addresses["tls"].alternative_names, ["proxy", "10.0.0.1"]);
 }
