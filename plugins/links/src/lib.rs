@@ -26,6 +26,7 @@ mod unused;
 pub mod value;
 pub mod variables;
 
+pub use boson_contract::links::{Addresses, Consumed, External, ExternalLink, JobSpec, OtherDeployment, Resolved};
 pub use content::Ids;
 pub use deployment::Deployment;
 pub use stage::{addresses, resolve};

@@ -1,9 +1,8 @@
 //! A deployment to resolve: a manifest and jobs' specs as JSON values.
 
 use boson_contract::Reply;
-use boson_contract::links::{Addresses, External, JobSpec, Resolved};
 use boson_document::{Diagnostic, Pointer, Severity, Tree, json};
-use boson_links::{Deployment, Ids, addresses, resolve};
+use boson_links::{Addresses, Deployment, External, Ids, JobSpec, Resolved, addresses, resolve};
 use boson_manifest::instances::Spread;
 use serde_json::{Value, json as value};
 

@@ -2,8 +2,8 @@
 
 use crate::deployment::{Case, quarks, tree};
 use crate::links::{certificate, consumer};
-use boson_contract::links::{ExternalLink, OtherDeployment};
 use boson_document::json::to_text;
+use boson_links::{ExternalLink, OtherDeployment};
 use serde_json::{Value, json};
 
 fn link(name: &str, kind: &str, origin: &str) -> ExternalLink {

@@ -1,7 +1,7 @@
 //! Links: matching of providers and consumers, exposed properties, and errors.
 
 use crate::deployment::{Case, group, quarks};
-use boson_contract::links::{Addresses, Consumed};
+use boson_links::{Addresses, Consumed};
 use serde_json::{Value, json};
 
 /// A group `app` whose job `web` consumes the link `db` of type `pg`, with this entry in the manifest, and groups with
