@@ -24,15 +24,30 @@ const CLIENT: &[&str] = &["hyper", "kube-client", "kube-runtime", "tokio"];
 const CRATES: &[Crate] = &[
     // === plugins: pure rules, and what they share with the host ===
     member("boson-document", &[], OUTSIDE),
-    member("boson-manifest", &["boson-document"], OUTSIDE),
+    member("boson-contract", &["boson-document"], OUTSIDE),
+    member("boson-manifest", &["boson-contract", "boson-document"], OUTSIDE),
     member("boson-processes", &["boson-document"], OUTSIDE),
     member("boson-fields", &["boson-document"], OUTSIDE),
-    member("boson-ops", &["boson-document"], OUTSIDE),
-    member("boson-variables", &["boson-document", "boson-manifest"], OUTSIDE),
-    member("boson-links", &["boson-document", "boson-manifest"], OUTSIDE),
+    member("boson-ops", &["boson-contract", "boson-document"], OUTSIDE),
+    member(
+        "boson-variables",
+        &["boson-contract", "boson-document", "boson-manifest"],
+        OUTSIDE,
+    ),
+    member(
+        "boson-links",
+        &["boson-contract", "boson-document", "boson-manifest"],
+        OUTSIDE,
+    ),
     member(
         "boson-bpm",
-        &["boson-document", "boson-fields", "boson-manifest", "boson-processes"],
+        &[
+            "boson-contract",
+            "boson-document",
+            "boson-fields",
+            "boson-manifest",
+            "boson-processes",
+        ],
         OUTSIDE,
     ),
     member("boson-render", &[], &["cap-std", "kube", "tokio"]),
@@ -43,13 +58,14 @@ const CRATES: &[Crate] = &[
     member("boson-budget", &[], OUTSIDE),
     member(
         "boson-pipeline",
-        &["boson-document", "boson-fields", "boson-manifest"],
+        &["boson-contract", "boson-document", "boson-fields", "boson-manifest"],
         OUTSIDE,
     ),
     member(
         "boson-sandbox",
         &[
             "boson-budget",
+            "boson-contract",
             "boson-document",
             "boson-fields",
             "boson-manifest",
@@ -64,12 +80,19 @@ const CRATES: &[Crate] = &[
     // === releases and images ===
     member(
         "boson-releases",
-        &["boson-document", "boson-fields", "boson-manifest", "boson-pipeline"],
+        &[
+            "boson-contract",
+            "boson-document",
+            "boson-fields",
+            "boson-manifest",
+            "boson-pipeline",
+        ],
         &["kube", "tokio", "wasmtime"],
     ),
     member(
         "boson-registry",
         &[
+            "boson-contract",
             "boson-document",
             "boson-fields",
             "boson-manifest",
@@ -83,6 +106,7 @@ const CRATES: &[Crate] = &[
     member(
         "boson-images",
         &[
+            "boson-contract",
             "boson-document",
             "boson-fields",
             "boson-manifest",
@@ -101,25 +125,38 @@ const CRATES: &[Crate] = &[
     ),
     member(
         "boson-dns",
-        &["boson-document", "boson-manifest"],
+        &["boson-contract", "boson-document", "boson-manifest"],
         &["wasmtime", "cap-std"],
     ),
     // === the operator ===
     member(
         "boson-api",
-        &["boson-document", "boson-fields", "boson-manifest", "boson-pipeline"],
+        &[
+            "boson-contract",
+            "boson-document",
+            "boson-fields",
+            "boson-manifest",
+            "boson-pipeline",
+        ],
         &["cap-std", "wasmtime"],
     ),
     // In pods, too: `host util` needs no client for it.
     member(
         "boson-in-pod",
-        &["boson-document", "boson-fields", "boson-manifest", "boson-pipeline"],
+        &[
+            "boson-contract",
+            "boson-document",
+            "boson-fields",
+            "boson-manifest",
+            "boson-pipeline",
+        ],
         OUTSIDE,
     ),
     member(
         "boson-cluster",
         &[
             "boson-api",
+            "boson-contract",
             "boson-document",
             "boson-fields",
             "boson-manifest",
@@ -133,6 +170,7 @@ const CRATES: &[Crate] = &[
         &[
             "boson-api",
             "boson-cluster",
+            "boson-contract",
             "boson-document",
             "boson-fields",
             "boson-manifest",
@@ -146,6 +184,7 @@ const CRATES: &[Crate] = &[
             "boson-api",
             "boson-budget",
             "boson-cluster",
+            "boson-contract",
             "boson-credentials",
             "boson-document",
             "boson-fields",
@@ -167,6 +206,7 @@ const CRATES: &[Crate] = &[
             "boson-budget",
             "boson-cluster",
             "boson-componentize",
+            "boson-contract",
             "boson-controllers",
             "boson-credentials",
             "boson-dns",

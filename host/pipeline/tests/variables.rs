@@ -17,64 +17,28 @@ fn diagnostics_of(diagnostics: Vec<boson_document::Diagnostic>, name: &str) -> V
     diagnostics.into_iter().map(named).collect()
 }
 
-fn rules(rules: VariableRules) -> boson_variables::Rules {
-    match rules {
-        VariableRules::Director => boson_variables::Rules::Director,
-        VariableRules::Cli => boson_variables::Rules::Cli,
-    }
-}
-
-fn references(references: Vec<boson_variables::Reference>) -> Vec<Reference> {
-    references
-        .into_iter()
-        .map(|one| Reference {
-            name: one.name,
-            pointer: one.pointer.to_string(),
-        })
-        .collect()
-}
-
-impl Native {
-    fn planned(document: Named<'_>, whose: VariableRules) -> Reply<Answer> {
-        let plan = boson_variables::plan(document.tree, rules(whose));
-        let plan = plan.map_err(|all| StageError::Input(diagnostics_of(all, document.name)))?;
-        let definition = |one: boson_variables::Definition| Definition {
-            name: one.name,
-            kind: one.kind,
-            options: one.options,
-            update_mode: one.update_mode,
-            consumes: one.consumes,
-            pointer: one.pointer.to_string(),
-        };
-        let planned = VariablesPlan {
-            definitions: plan.definitions.into_iter().map(definition).collect(),
-            references: references(plan.references),
-        };
-        Ok((planned.into(), diagnostics_of(plan.diagnostics, document.name)))
-    }
-
-    fn interpolated(document: Named<'_>, values: &Tree, whose: VariableRules) -> Reply<Answer> {
-        let done = boson_variables::interpolate(document.tree.clone(), values.as_object().unwrap(), rules(whose));
-        let done = done.map_err(|all| StageError::Input(diagnostics_of(all, document.name)))?;
-        let interpolated = Interpolated {
-            document: done.document,
-            missing: references(done.missing),
-            used: done.used,
-        };
-        Ok((interpolated.into(), diagnostics_of(done.diagnostics, document.name)))
-    }
+/// The reply of a rule to a call about this document, as the host reads it.
+fn answer<T: Into<Answer>>(reply: boson_contract::Reply<T>, name: &str) -> Reply<Answer> {
+    let (value, diagnostics) = reply.map_err(|all| StageError::Input(diagnostics_of(all, name)))?;
+    Ok((value.into(), diagnostics_of(diagnostics, name)))
 }
 
 impl Stages for Native {
     fn call(&self, call: Call<'_>) -> Reply<Answer> {
         *self.0.lock() += 1;
         match call {
-            Call::Plan { document, rules } => Self::planned(document, rules),
+            Call::Plan { document, rules } => answer(boson_variables::plan(document.tree, rules), document.name),
             Call::Interpolate {
                 document,
                 values,
                 rules,
-            } => Self::interpolated(document, values, rules),
+            } => {
+                let values = values.as_object().unwrap();
+                answer(
+                    boson_variables::interpolate(document.tree.clone(), values, rules),
+                    document.name,
+                )
+            }
             other => panic!("{} is not of this stage", other.function()),
         }
     }

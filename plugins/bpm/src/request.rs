@@ -1,5 +1,6 @@
 //! Requests and replies of the stage: the types of `wit/bpm`, without its bindings.
 
+pub use boson_contract::bpm::Variable;
 use boson_document::{Diagnostic, Tree};
 use boson_manifest::instances::Spread;
 
@@ -60,19 +61,6 @@ pub struct GroupRequest {
     pub alias_files: Tree,
     /// Name of the Secret that holds `group`.
     pub resolved_secret: String,
-}
-
-/// A variable that the deployment defines.
-#[derive(Clone, Debug)]
-pub struct Variable {
-    pub name: String,
-    pub kind: String,
-    /// Options, placeholders replaced.
-    pub options: Tree,
-    /// `no-overwrite`, `overwrite`, `converge`.
-    pub update_mode: Option<String>,
-    /// Place of its definition in the manifest.
-    pub pointer: String,
 }
 
 /// Request of convert-deployment.

@@ -1,12 +1,12 @@
 //! Links that jobs consume, from the release and the manifest.
 
 use crate::codes;
-use crate::external::External;
 use crate::group::Group;
 use crate::job::Job;
 use crate::provide::name_or_type;
 use crate::unused::unused;
 use crate::value::{class, hash, plain};
+use boson_contract::links::External;
 use boson_document::{Map, Place, Report, Tree};
 use boson_manifest::members::Members;
 use boson_manifest::spec::{Consumes, Specs};

@@ -1,6 +1,6 @@
 //! The deployment that is resolved.
 
-use crate::external::External;
+use boson_contract::links::External;
 use boson_manifest::instances::Spread;
 
 /// The deployment and its namespace.

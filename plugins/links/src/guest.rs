@@ -8,7 +8,7 @@ use boson::types::types as wit;
 use boson_document::about_plugin;
 use exports::boson::links::resolution as world;
 use exports::boson::types::about;
-use wire::{ids, parse, to_wire};
+use wire::{ids, jobs, parse, to_wire};
 
 wit_bindgen::generate!({
     path: ["../../wit/types/1.0.0", "../../wit/links/1.0.0"],
@@ -24,13 +24,14 @@ about_plugin!(about, Plugin, "links", crate::SETTINGS_SCHEMA, codes::ALL);
 impl world::Guest for Plugin {
     fn resolve(request: shapes::LinksRequest, context: wit::Context) -> Result<shapes::Resolved, Vec<wit::Diagnostic>> {
         let ids = ids(&parse(&context.settings, "settings")?);
-        let (document, deployment, jobs) = wire::read(&request, context)?;
-        let name = &request.document_name;
-        let resolved = crate::resolve(&document, &deployment, &jobs, ids).map_err(|all| to_wire(all, name))?;
+        let (document, deployment, specs) = wire::read(&request, context)?;
+        let (name, jobs) = (&request.document_name, jobs(&request.jobs, &specs));
+        let resolved = crate::resolve(&document, &deployment, &jobs, ids);
+        let (resolved, diagnostics) = resolved.map_err(|all| to_wire(all, name))?;
         Ok(shapes::Resolved {
             groups: resolved.groups.into_iter().map(Into::into).collect(),
             providers: resolved.providers.into_iter().map(Into::into).collect(),
-            diagnostics: to_wire(resolved.diagnostics, name),
+            diagnostics: to_wire(diagnostics, name),
             more: Vec::new(),
         })
     }
@@ -39,8 +40,8 @@ impl world::Guest for Plugin {
         request: shapes::LinksRequest,
         context: wit::Context,
     ) -> Result<shapes::ResolvedAddresses, Vec<wit::Diagnostic>> {
-        let (document, deployment, jobs) = wire::read(&request, context)?;
-        let name = &request.document_name;
+        let (document, deployment, specs) = wire::read(&request, context)?;
+        let (name, jobs) = (&request.document_name, jobs(&request.jobs, &specs));
         let (variables, diagnostics) =
             crate::addresses(&document, &deployment, &jobs).map_err(|all| to_wire(all, name))?;
         Ok(shapes::ResolvedAddresses {

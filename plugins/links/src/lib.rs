@@ -9,7 +9,6 @@ pub mod consume;
 pub mod content;
 pub mod data;
 pub mod deployment;
-pub mod external;
 pub mod group;
 #[cfg(target_family = "wasm")]
 #[allow(unsafe_code, reason = "generated bindings")]
@@ -27,13 +26,10 @@ mod unused;
 pub mod value;
 pub mod variables;
 
-pub use boson_manifest::spec::JobSpec;
+pub use boson_contract::links::{Addresses, Consumed, External, ExternalLink, JobSpec, OtherDeployment, Resolved};
 pub use content::Ids;
 pub use deployment::Deployment;
-pub use external::{External, ExternalLink, OtherDeployment};
-pub use resolved::GroupDocument;
-pub use stage::{Provided, Resolved, addresses, resolve};
-pub use variables::VariableAddresses;
+pub use stage::{addresses, resolve};
 
 /// JSON Schema of the stage's settings.
 pub const SETTINGS_SCHEMA: &str = r#"{

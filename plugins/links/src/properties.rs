@@ -195,16 +195,16 @@ impl<'s> Known<'s> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use boson_contract::links::JobSpec;
     use boson_document::{Report, json};
-    use boson_manifest::spec::JobSpec;
 
     fn bound(given: &str, properties: &str) -> Result<String, Vec<Mismatch>> {
         let spec = json::parse(&format!(r#"{{"name": "j", "properties": {properties}}}"#)).unwrap();
         let from = JobSpec {
-            release: "r".into(),
-            job: "j".into(),
-            spec,
-            document_name: "spec".into(),
+            release: "r",
+            job: "j",
+            spec: &spec,
+            document_name: "spec",
         };
         let mut report = Report::default();
         let spec = Spec::read(&from, crate::codes::JOB_SPEC, &mut report);

@@ -2,9 +2,9 @@
 
 use crate::codes;
 use crate::consume::{Asker, Consumer, Way};
-use crate::external::{External, ExternalLink};
 use crate::group::Group;
 use crate::provide::{Provider, Source};
+use boson_contract::links::{External, ExternalLink};
 use boson_document::{Diagnostic, Pointer, Report};
 use boson_manifest::redacted::plain;
 use std::collections::HashMap;

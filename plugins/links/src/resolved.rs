@@ -7,6 +7,7 @@ use crate::job::Job;
 use crate::manifest::Manifest;
 use crate::quarks::quarks;
 use crate::value::{depth, hash, plain};
+use boson_contract::links::ResolvedGroup;
 use boson_document::{MAX_DEPTH, Map, Report, Tree};
 use boson_manifest::cloud::{self, CloudConfig};
 use boson_manifest::dns::{self, Zone};
@@ -27,14 +28,6 @@ pub struct JobData {
     pub hypothetical: Option<Tree>,
     /// Consumed links by their names in the release.
     pub consumes: Map,
-}
-
-/// The resolved document of a group.
-#[derive(Clone, Debug, PartialEq)]
-pub struct GroupDocument {
-    pub name: String,
-    /// See `wit/links`.
-    pub document: Tree,
 }
 
 /// Makes the documents of all groups.
@@ -67,7 +60,7 @@ impl<'m, 'a> Documents<'m, 'a> {
     }
 
     /// The documents of all groups; one that is nested too deep is reported.
-    pub fn all(&self, data: Vec<Vec<JobData>>, report: &mut Report) -> Vec<GroupDocument> {
+    pub fn all(&self, data: Vec<Vec<JobData>>, report: &mut Report) -> Vec<ResolvedGroup> {
         let mut made = Vec::new();
         let waits = self.waits();
         for ((group, data), waits) in self.manifest.groups.iter().zip(data).zip(waits) {
@@ -82,7 +75,7 @@ impl<'m, 'a> Documents<'m, 'a> {
                 );
                 report.error(codes::TOO_DEEP, &group.entry.place, message);
             }
-            made.push(GroupDocument {
+            made.push(ResolvedGroup {
                 name: group.name().into(),
                 document,
             });

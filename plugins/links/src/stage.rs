@@ -7,60 +7,27 @@ use crate::deployment::Deployment;
 use crate::manifest::Manifest;
 use crate::provide::{Provider, Source, provided};
 use crate::resolve::collected;
-use crate::resolved::{Documents, GroupDocument};
+use crate::resolved::Documents;
 use crate::value::plain;
-use crate::variables::{self, VariableAddresses};
-use crate::{addons, codes, limit, quarks};
-use boson_document::{Diagnostic, Pointer, Report, Tree};
+use crate::{addons, codes, limit, quarks, variables};
+use boson_contract::Reply;
+use boson_contract::links::{self, Addresses, JobSpec, Resolved};
+use boson_document::{Pointer, Report, Tree};
 use boson_manifest::dns;
 use boson_manifest::instances::{Layout, Spread};
 use boson_manifest::names::{Names, label};
-use boson_manifest::spec::{JobSpec, Specs};
+use boson_manifest::spec::Specs;
 use std::collections::HashSet;
-
-/// What the stage replies.
-#[derive(Clone, Debug)]
-pub struct Resolved {
-    /// In the order of the manifest.
-    pub groups: Vec<GroupDocument>,
-    /// All links that jobs provide, without those set to `nil`.
-    pub providers: Vec<Provided>,
-    pub diagnostics: Vec<Diagnostic>,
-}
-
-/// A link that a job provides.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Provided {
-    /// Name, `as` considered.
-    pub name: String,
-    pub kind: String,
-    /// Instance group.
-    pub group: String,
-    pub job: String,
-    /// The exposed properties.
-    pub properties: Tree,
-    /// The link as templates of other deployments get it, if it is shared.
-    pub shared: Option<Tree>,
-}
 
 /// Resolves a whole deployment. `document` is the manifest with variables replaced.
 ///
 /// # Errors
 /// All errors in the input, with the warnings. Links are resolved only if manifest and specs are valid.
-pub fn resolve(
-    document: &Tree,
-    deployment: &Deployment,
-    jobs: &[JobSpec],
-    ids: Ids,
-) -> Result<Resolved, Vec<Diagnostic>> {
+pub fn resolve(document: &Tree, deployment: &Deployment, jobs: &[JobSpec<'_>], ids: Ids) -> Reply<Resolved> {
     let mut report = limit::report();
     let resolved = run(document, deployment, jobs, ids, &mut report);
     match resolved {
-        Some((groups, providers)) if !report.failed() => Ok(Resolved {
-            groups,
-            providers,
-            diagnostics: limit::finish(report),
-        }),
+        Some(resolved) if !report.failed() => Ok((resolved, limit::finish(report))),
         _ => Err(collected(limit::finish(report), &deployment.name)),
     }
 }
@@ -71,11 +38,7 @@ pub fn resolve(
 ///
 /// # Errors
 /// Links of variables with no provider or several providers.
-pub fn addresses(
-    document: &Tree,
-    deployment: &Deployment,
-    jobs: &[JobSpec],
-) -> Result<(Vec<VariableAddresses>, Vec<Diagnostic>), Vec<Diagnostic>> {
+pub fn addresses(document: &Tree, deployment: &Deployment, jobs: &[JobSpec<'_>]) -> Reply<Addresses> {
     let mut unchecked = limit::report();
     let mut report = limit::report();
     let specs = Specs::read(jobs, codes::JOB_SPEC, &mut unchecked);
@@ -133,10 +96,10 @@ fn plan<'a>(document: &'a Tree, deployment: &Deployment, specs: &Specs<'a>, repo
 fn run(
     document: &Tree,
     deployment: &Deployment,
-    jobs: &[JobSpec],
+    jobs: &[JobSpec<'_>],
     ids: Ids,
     report: &mut Report,
-) -> Option<(Vec<GroupDocument>, Vec<Provided>)> {
+) -> Option<Resolved> {
     let specs = Specs::read(jobs, codes::JOB_SPEC, report);
     let Plan {
         manifest,
@@ -178,8 +141,10 @@ fn run(
         cluster_domain: &deployment.cluster_domain,
         spread: deployment.spread,
     });
-    let documents = Documents::new(&manifest, &deployment.name, &names, zone).all(data, report);
-    Some((documents, offered))
+    Some(Resolved {
+        groups: Documents::new(&manifest, &deployment.name, &names, zone).all(data, report),
+        providers: offered,
+    })
 }
 
 /// Most instances of all groups: as many pods as Kubernetes is made for in a namespace.
@@ -250,7 +215,7 @@ fn offered(
     manifest: &Manifest<'_>,
     mut content: Content<'_>,
     report: &mut Report,
-) -> Vec<Provided> {
+) -> Vec<links::Provider> {
     let mut all = Vec::new();
     for provider in providers.iter().filter(|provider| provider.consumable) {
         let group = &manifest.groups[provider.group];
@@ -260,7 +225,7 @@ fn offered(
             report.error(codes::LIMIT, &group.entry.place, error.0);
             None
         });
-        all.push(Provided {
+        all.push(links::Provider {
             name: provider.name.clone(),
             kind: provider.kind.clone(),
             group: group.name().into(),

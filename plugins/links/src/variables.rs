@@ -6,20 +6,9 @@ use crate::group::Group;
 use crate::provide::{Provider, Source};
 use crate::resolve::{Found, Providers};
 use crate::value::{hash, text};
+use boson_contract::links::Addresses;
 use boson_document::{Place, Pointer, Report, Tree};
 use boson_manifest::names::Names;
-use std::collections::BTreeMap;
-
-/// Addresses of the links that a variable consumes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct VariableAddresses {
-    /// Name of the variable.
-    pub variable: String,
-    /// To append to its option `alternative_names`.
-    pub alternative_names: Vec<String>,
-    /// Its option `common_name`, if that is not set.
-    pub common_name: Option<String>,
-}
 
 /// Links that a certificate may consume.
 const CONSUMERS: [&str; 2] = ["alternative_name", "common_name"];
@@ -83,9 +72,9 @@ pub fn addresses(
     names: &Names,
     deployment: &Deployment,
     report: &mut Report,
-) -> Option<Vec<VariableAddresses>> {
+) -> Option<Addresses> {
     let index = Providers::new(providers, &deployment.external);
-    let (mut addresses, mut complete) = (BTreeMap::new(), true);
+    let (mut addresses, mut complete) = (Addresses::new(), true);
     for link in links {
         let (address, instances): (_, Vec<String>) = match index.find(&link.consumer, groups, &deployment.name, report)
         {
@@ -107,18 +96,14 @@ pub fn addresses(
             }
         };
         let Some(address) = address else { continue };
-        let found: &mut VariableAddresses = addresses.entry(&link.variable).or_default();
+        let found = addresses.entry(link.variable.clone()).or_default();
         if link.consumer.original == "common_name" {
             found.common_name = Some(if link.wildcard { wildcard(&address) } else { address });
         } else {
             found.alternative_names = alternative_names(address, link.wildcard, instances);
         }
     }
-    let named = |(variable, found): (&String, VariableAddresses)| VariableAddresses {
-        variable: variable.clone(),
-        ..found
-    };
-    complete.then(|| addresses.into_iter().map(named).collect())
+    complete.then_some(addresses)
 }
 
 /// The first label of an address replaced, as BOSH does.

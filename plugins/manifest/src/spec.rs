@@ -2,22 +2,10 @@
 
 use crate::redacted::plain;
 use crate::types::Type;
+use boson_contract::links::JobSpec;
 use boson_document::ruby::{class, string as text};
 use boson_document::{Code, Map, Place, Pointer, Report, Tree};
 use std::collections::{HashMap, HashSet};
-
-/// A job of a release, as it comes in.
-#[derive(Clone, Debug)]
-pub struct JobSpec {
-    /// Name of the release.
-    pub release: String,
-    /// Name of the job: the directory's.
-    pub job: String,
-    /// The job's `spec` (or `job.MF`) file.
-    pub spec: Tree,
-    /// Name of the spec's document.
-    pub document_name: String,
-}
 
 /// The parts of a spec that properties and links need.
 #[derive(Debug)]
@@ -62,20 +50,20 @@ pub struct Consumes {
 
 impl<'s> Spec<'s> {
     /// Reads a spec; errors are added to the report with this code.
-    pub fn read(from: &'s JobSpec, code: &'static Code, report: &mut Report) -> Self {
+    pub fn read(from: &JobSpec<'s>, code: &'static Code, report: &mut Report) -> Self {
         let mut reader = Reader {
-            job: &from.job,
-            document: &from.document_name,
+            job: from.job,
+            document: from.document_name,
             code,
             report,
         };
-        reader.name(&from.spec);
-        reader.formats(&from.spec);
+        reader.name(from.spec);
+        reader.formats(from.spec);
         Self {
-            document: &from.document_name,
-            properties: reader.properties(&from.spec),
-            provides: reader.provides(&from.spec),
-            consumes: reader.consumes(&from.spec),
+            document: from.document_name,
+            properties: reader.properties(from.spec),
+            provides: reader.provides(from.spec),
+            consumes: reader.consumes(from.spec),
         }
     }
 }
@@ -90,12 +78,12 @@ pub struct Specs<'a> {
 
 impl<'a> Specs<'a> {
     /// Reads all specs; errors are added to the report with this code.
-    pub fn read(jobs: &'a [JobSpec], code: &'static Code, report: &mut Report) -> Self {
+    pub fn read(jobs: &[JobSpec<'a>], code: &'static Code, report: &mut Report) -> Self {
         let all = jobs.iter().map(|job| Spec::read(job, code, report)).collect();
         let by_name = jobs
             .iter()
             .enumerate()
-            .map(|(index, job)| ((job.release.as_str(), job.job.as_str()), index))
+            .map(|(index, job)| ((job.release, job.job), index))
             .collect();
         Self { all, by_name }
     }

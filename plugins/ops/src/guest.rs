@@ -37,7 +37,7 @@ impl world::Guest for Plugin {
         let files = request.files.into_iter().map(read);
         let files = files.collect::<Result<_, Vec<wit::Diagnostic>>>()?;
         let name = &request.document_name;
-        let applied = crate::apply(parse(&request.document, name)?, name, files).map_err(to_wire)?;
+        let (applied, diagnostics) = crate::apply(parse(&request.document, name)?, name, files).map_err(to_wire)?;
         let origin = |Origin {
                           pointer,
                           document,
@@ -54,7 +54,7 @@ impl world::Guest for Plugin {
         Ok(shapes::Applied {
             document: text,
             origins: applied.origins.into_iter().map(origin).collect(),
-            diagnostics: to_wire(applied.diagnostics),
+            diagnostics: to_wire(diagnostics),
             more: Vec::new(),
         })
     }

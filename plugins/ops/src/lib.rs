@@ -24,8 +24,9 @@ mod test;
 #[allow(unsafe_code, reason = "generated bindings")]
 mod guest;
 
-pub use origins::Origin;
+pub use boson_contract::ops::{Applied, Origin};
 
+use boson_contract::Reply;
 use boson_document::{Diagnostic, Pointer, Tree, did_you_mean};
 use failure::{Attempt, Failure};
 use operation::{Action, Operation};
@@ -43,20 +44,11 @@ pub struct OperationsFile {
     pub operations: Tree,
 }
 
-/// The result of the operations.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Applied {
-    pub document: Tree,
-    /// Parts that do not come from the same pointer of the input document.
-    pub origins: Vec<Origin>,
-    pub diagnostics: Vec<Diagnostic>,
-}
-
 /// Applies the operations of all files in order.
 ///
 /// # Errors
 /// The first file with wrong definitions, before anything is applied; else the first operation that fails.
-pub fn apply(document: Tree, document_name: &str, files: Vec<OperationsFile>) -> Result<Applied, Vec<Diagnostic>> {
+pub fn apply(document: Tree, document_name: &str, files: Vec<OperationsFile>) -> Reply<Applied> {
     let mut diagnostics = Vec::new();
     let mut names = Vec::with_capacity(files.len());
     let mut operations = Vec::with_capacity(files.len());
@@ -81,11 +73,7 @@ pub fn apply(document: Tree, document_name: &str, files: Vec<OperationsFile>) ->
         let message = "The origins of some parts of the document are not recorded: there are too many";
         diagnostics.push(Diagnostic::info(codes::ORIGINS_LEFT_OUT, message).in_document(document_name));
     }
-    Ok(Applied {
-        document,
-        origins,
-        diagnostics,
-    })
+    Ok((Applied { document, origins }, diagnostics))
 }
 
 /// The value at a path of the operations' grammar.

@@ -1,5 +1,6 @@
 //! Where the parts of the result come from: a shadow of the document that grows only where operations reach.
 
+use boson_contract::ops::Origin;
 use boson_document::Pointer;
 use std::collections::BTreeMap;
 
@@ -19,17 +20,6 @@ pub enum Part {
     Path,
     /// The value is the operation's.
     Value,
-}
-
-/// Origin of a part of the result: the contract's `origin`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Origin {
-    /// RFC 6901 pointer into the result.
-    pub pointer: String,
-    /// Name of the document that the value comes from.
-    pub document: String,
-    /// RFC 6901 pointer into that document.
-    pub source: String,
 }
 
 /// Where one value of the document comes from, and what below it comes from elsewhere.

@@ -4,11 +4,12 @@
 //! that is not found because of its options is not reported: the names inside are, when the walk reaches them. As with
 //! BOSH, only one level is checked: options may refer to a variable that is not found because of its own options.
 
-use crate::definitions::{self, Definition};
 use crate::failure::Failure;
-use crate::plan::Reference;
+use crate::plan::listed;
 use crate::walk::{Evaluate, walk};
-use crate::{Interpolated, codes, find, limit, satisfied};
+use crate::{codes, definitions, find, limit, satisfied};
+use boson_contract::Reply;
+use boson_contract::variables::{Definition, Interpolated};
 use boson_document::placeholder::{self, Placeholder};
 use boson_document::{Diagnostic, Map, Pointer, Report, Tree, go};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -19,10 +20,10 @@ const MAX_CHAIN: usize = 64;
 const SECTIONS: &str = "Getting all variables from variable definitions sections";
 
 /// Replaces placeholders, then takes out the definitions of variables that were found.
-pub fn interpolate(mut document: Tree, values: &Map) -> Result<Interpolated, Vec<Diagnostic>> {
+pub fn interpolate(mut document: Tree, values: &Map) -> Reply<Interpolated> {
     let defined = definitions::read(&document)?;
     let mut variables = Variables::new(values, &defined);
-    let failed = |definition: &Definition, failure: Failure| vec![failure.within(SECTIONS).at(&definition.pointer)];
+    let failed = |definition: &Definition, failure: Failure| vec![failure.within(SECTIONS).at(&place(definition))];
     // The first failure ends it: failures of other definitions often have the same cause.
     for definition in defined.iter().filter(|definition| definition.kind.is_some()) {
         variables
@@ -36,17 +37,21 @@ pub fn interpolate(mut document: Tree, values: &Map) -> Result<Interpolated, Vec
     for definition in &defined {
         match variables.found(&definition.name) {
             Ok(true) => found.push(definition.name.as_str()),
-            Ok(false) => variables.miss(&definition.name, &definition.pointer),
+            Ok(false) => variables.miss(&definition.name, &place(definition)),
             Err(failure) => return Err(failed(definition, failure)),
         }
     }
     satisfied::remove(&mut document, &found).map_err(|diagnostic| vec![diagnostic])?;
-    Ok(Interpolated {
+    let interpolated = Interpolated {
         document,
-        missing: variables.missing(),
-        used: variables.used(),
-        diagnostics,
-    })
+        missing: listed(variables.missing),
+        used: variables.used.into_iter().collect(),
+    };
+    Ok((interpolated, diagnostics))
+}
+
+fn place(definition: &Definition) -> Pointer {
+    Pointer::parse(&definition.pointer).unwrap_or_default()
 }
 
 /// The state of a variable.
@@ -86,18 +91,6 @@ impl<'v> Variables<'v> {
             missing: BTreeMap::new(),
             used: BTreeSet::new(),
         }
-    }
-
-    fn missing(&self) -> Vec<Reference> {
-        let reference = |(name, pointer): (&String, &Pointer)| Reference {
-            name: name.clone(),
-            pointer: pointer.clone(),
-        };
-        self.missing.iter().map(reference).collect()
-    }
-
-    fn used(&self) -> Vec<String> {
-        self.used.iter().cloned().collect()
     }
 
     /// Notes that a variable has no value; one that its options block is not noted.

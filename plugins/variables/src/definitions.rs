@@ -1,24 +1,9 @@
-//! Entries of the `variables` section, and the section as `bosh interpolate` reads it: name, type and options, scalars
-//! as texts, nothing else checked.
+//! The `variables` section as `bosh interpolate` reads it: name, type and options, scalars as texts, nothing else
+//! checked.
 
 use crate::{codes, limit};
+use boson_contract::variables::Definition;
 use boson_document::{Diagnostic, Map, Pointer, Report, Tree, go};
-
-/// One entry of the `variables` section.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Definition {
-    pub name: String,
-    /// Type; none: the value must be given.
-    pub kind: Option<String>,
-    /// Options as written, or null.
-    pub options: Tree,
-    /// `no-overwrite`, `overwrite`, `converge`.
-    pub update_mode: Option<String>,
-    /// Links that it consumes, or null.
-    pub consumes: Tree,
-    /// Place of the entry.
-    pub pointer: Pointer,
-}
 
 /// Reads the section; empty if the document is not a map or has no section.
 ///
@@ -65,7 +50,7 @@ fn definition(entry: &Tree, place: Pointer, report: &mut Report) -> Option<Defin
         options: any("options"),
         update_mode: map.get("update_mode").and_then(Tree::as_str).map(str::to_string),
         consumes: any("consumes"),
-        pointer: place,
+        pointer: place.to_string(),
     })
 }
 

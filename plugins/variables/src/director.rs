@@ -1,14 +1,16 @@
 //! Interpolation as the director does it, without the prefix of director and deployment that it gives to names.
 
 use crate::failure::Failure;
-use crate::plan::Reference;
+use crate::plan::listed;
 use crate::walk::{Evaluate, walk};
-use crate::{Interpolated, codes, find, limit, names, satisfied};
-use boson_document::{Diagnostic, Map, Number, Pointer, Report, Tree};
+use crate::{codes, find, limit, names, satisfied};
+use boson_contract::Reply;
+use boson_contract::variables::Interpolated;
+use boson_document::{Map, Number, Pointer, Report, Tree};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Replaces placeholders, then takes out the definitions of variables that have a value.
-pub fn interpolate(mut document: Tree, values: &Map) -> Result<Interpolated, Vec<Diagnostic>> {
+pub fn interpolate(mut document: Tree, values: &Map) -> Reply<Interpolated> {
     let defined: Vec<String> = document
         .items("variables")
         .iter()
@@ -30,16 +32,12 @@ pub fn interpolate(mut document: Tree, values: &Map) -> Result<Interpolated, Vec
         .collect();
     satisfied::remove(&mut document, &found).map_err(|diagnostic| vec![diagnostic])?;
     variables.used.extend(found.into_iter().map(str::to_string));
-    let missing = variables
-        .missing
-        .into_iter()
-        .map(|(name, pointer)| Reference { name, pointer });
-    Ok(Interpolated {
+    let interpolated = Interpolated {
         document,
-        missing: missing.collect(),
+        missing: listed(variables.missing),
         used: variables.used.into_iter().collect(),
-        diagnostics,
-    })
+    };
+    Ok((interpolated, diagnostics))
 }
 
 struct Variables<'v> {

@@ -26,11 +26,11 @@ impl world::Guest for Plugin {
         let name = &request.document_name;
         known(&request.more, &context, name)?;
         let plan = crate::plan(&parse(&request.document, name)?, request.rules.into());
-        let plan = plan.map_err(|all| to_wire(all, name))?;
+        let (plan, diagnostics) = plan.map_err(|all| to_wire(all, name))?;
         Ok(shapes::VariablesPlan {
             definitions: plan.definitions.into_iter().map(definition).collect(),
             references: plan.references.into_iter().map(reference).collect(),
-            diagnostics: to_wire(plan.diagnostics, name),
+            diagnostics: to_wire(diagnostics, name),
             more: Vec::new(),
         })
     }
@@ -40,7 +40,7 @@ impl world::Guest for Plugin {
         known(&request.more, &context, name)?;
         let values = members(parse(&request.values, name)?, name)?;
         let done = crate::interpolate(parse(&request.document, name)?, &values, request.rules.into());
-        let done = done.map_err(|all| to_wire(all, name))?;
+        let (done, diagnostics) = done.map_err(|all| to_wire(all, name))?;
         let text = json::to_text(&done.document);
         // The instance ends with this call: freeing a large tree piece by piece would take a tenth of the call without
         // need.
@@ -49,7 +49,7 @@ impl world::Guest for Plugin {
             document: text,
             missing: done.missing.into_iter().map(reference).collect(),
             used: done.used,
-            diagnostics: to_wire(done.diagnostics, name),
+            diagnostics: to_wire(diagnostics, name),
             more: Vec::new(),
         })
     }

@@ -10,7 +10,6 @@
 pub mod codes;
 pub mod limit;
 pub mod plan;
-pub mod rules;
 
 mod cli;
 mod definitions;
@@ -26,31 +25,20 @@ mod walk;
 #[allow(unsafe_code, reason = "generated bindings")]
 mod guest;
 
-pub use definitions::Definition;
-pub use plan::{Plan, Reference, plan};
-pub use rules::Rules;
+pub use boson_contract::variables::{Definition, Interpolated, Reference, Rules, VariablesPlan};
+pub use plan::plan;
 
-use boson_document::{Diagnostic, Map, Tree};
+use boson_contract::Reply;
+use boson_document::{Map, Tree};
 
 /// JSON Schema of the settings: there are none.
 pub const SETTINGS_SCHEMA: &str = r#"{"type":"object","additionalProperties":false}"#;
-
-/// A document whose placeholders are replaced.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Interpolated {
-    pub document: Tree,
-    /// Names that had no value, sorted, and the first place of each.
-    pub missing: Vec<Reference>,
-    /// Names of values that were used, sorted.
-    pub used: Vec<String>,
-    pub diagnostics: Vec<Diagnostic>,
-}
 
 /// Replaces placeholders by values; takes entries out of `variables` whose variable has one.
 ///
 /// # Errors
 /// All errors in the placeholders, up to [`limit::MAX`]. A name without a value is not an error.
-pub fn interpolate(document: Tree, values: &Map, rules: Rules) -> Result<Interpolated, Vec<Diagnostic>> {
+pub fn interpolate(document: Tree, values: &Map, rules: Rules) -> Reply<Interpolated> {
     match rules {
         Rules::Cli => cli::interpolate(document, values),
         Rules::Director => director::interpolate(document, values),

@@ -1,35 +1,17 @@
 //! Definitions and references, which are needed before placeholders can be replaced.
 
-use crate::definitions::{self, Definition};
-use crate::{Rules, limit, names, validation};
+use crate::{definitions, limit, names, validation};
+use boson_contract::Reply;
+use boson_contract::variables::{Reference, Rules, VariablesPlan};
 use boson_document::placeholder::{Part, each_string, roots};
-use boson_document::{Diagnostic, Pointer, Report, Tree};
+use boson_document::{Pointer, Report, Tree};
 use std::collections::BTreeMap;
-
-/// A variable that the document refers to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reference {
-    /// Name, without sub-keys.
-    pub name: String,
-    /// First place that refers to it.
-    pub pointer: Pointer,
-}
-
-/// Definitions and references of a document.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Plan {
-    /// In the order of the document.
-    pub definitions: Vec<Definition>,
-    /// Sorted, each name once.
-    pub references: Vec<Reference>,
-    pub diagnostics: Vec<Diagnostic>,
-}
 
 /// Reads definitions and references.
 ///
 /// # Errors
 /// A section that the rules refuse; with the director's rules, names that it refuses too, wherever they are.
-pub fn plan(document: &Tree, rules: Rules) -> Result<Plan, Vec<Diagnostic>> {
+pub fn plan(document: &Tree, rules: Rules) -> Reply<VariablesPlan> {
     let (definitions, references, diagnostics) = match rules {
         Rules::Cli => (definitions::read(document)?, roots(document), Vec::new()),
         Rules::Director => {
@@ -39,15 +21,20 @@ pub fn plan(document: &Tree, rules: Rules) -> Result<Plan, Vec<Diagnostic>> {
             (definitions, references, limit::finish(report)?)
         }
     };
-    let references = references
-        .into_iter()
-        .map(|(name, pointer)| Reference { name, pointer })
-        .collect();
-    Ok(Plan {
+    let plan = VariablesPlan {
         definitions,
-        references,
-        diagnostics,
-    })
+        references: listed(references),
+    };
+    Ok((plan, diagnostics))
+}
+
+/// References by their names and places.
+pub fn listed(found: BTreeMap<String, Pointer>) -> Vec<Reference> {
+    let reference = |(name, pointer): (String, Pointer)| Reference {
+        name,
+        pointer: pointer.to_string(),
+    };
+    found.into_iter().map(reference).collect()
 }
 
 /// The director's placeholders; those that it refuses are reported.

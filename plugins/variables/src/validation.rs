@@ -1,7 +1,7 @@
 //! The `variables` section as the director reads it: checked in its order, with its messages; the first error ends it.
 
-use crate::definitions::Definition;
 use crate::{codes, names};
+use boson_contract::variables::Definition;
 use boson_document::{Diagnostic, Map, Pointer, Report, Tree};
 use boson_manifest::redacted;
 use boson_manifest::types::Type;
@@ -224,7 +224,7 @@ impl<'d> Entry<'d> {
             update_mode: self.map.get("update_mode").and_then(Tree::as_str).map(str::to_string),
             name: self.name.to_string(),
             kind: Some(self.kind.to_string()),
-            pointer: self.place,
+            pointer: self.place.to_string(),
         }
     }
 }

@@ -57,10 +57,10 @@ proptest! {
     #[test]
     fn twice_is_once(document in document(), cli in any::<bool>()) {
         let rules = if cli { Rules::Cli } else { Rules::Director };
-        if let Ok(once) = interpolate(document, &values(), rules) {
+        if let Ok((once, _)) = interpolate(document, &values(), rules) {
             // Parts around a value may make a new placeholder; then the second time replaces that.
-            prop_assume!(plan(&once.document, rules).is_ok_and(|plan| plan.references.iter().all(|r| !values().contains_key(&r.name))));
-            let twice = interpolate(once.document.clone(), &values(), rules).unwrap();
+            prop_assume!(plan(&once.document, rules).is_ok_and(|(plan, _)| plan.references.iter().all(|r| !values().contains_key(&r.name))));
+            let (twice, _) = interpolate(once.document.clone(), &values(), rules).unwrap();
             prop_assert_eq!(twice.document, once.document);
         }
     }
@@ -70,7 +70,7 @@ proptest! {
         let rules = if cli { Rules::Cli } else { Rules::Director };
         let (one, other) = (interpolate(document.clone(), &values(), rules), interpolate(reversed(&document), &values(), rules));
         match (one, other) {
-            (Ok(one), Ok(other)) => {
+            (Ok((one, _)), Ok((other, _))) => {
                 prop_assert_eq!(one.document, other.document);
                 prop_assert_eq!(one.used, other.used);
                 let names = |all: Vec<boson_variables::Reference>| all.into_iter().map(|m| m.name).collect::<Vec<_>>();
@@ -90,10 +90,10 @@ proptest! {
 
     #[test]
     fn nothing_is_lost_without_values(document in document()) {
-        let done = interpolate(document.clone(), &Map::new(), Rules::Cli).unwrap();
+        let (done, _) = interpolate(document.clone(), &Map::new(), Rules::Cli).unwrap();
         prop_assert_eq!(done.document, document.clone());
         let missing: Vec<_> = done.missing.into_iter().map(|m| m.name).collect();
-        let references: Vec<_> = plan(&document, Rules::Cli).unwrap().references.into_iter().map(|r| r.name).collect();
+        let references: Vec<_> = plan(&document, Rules::Cli).unwrap().0.references.into_iter().map(|r| r.name).collect();
         prop_assert_eq!(missing, references);
     }
 }

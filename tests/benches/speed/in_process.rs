@@ -243,7 +243,7 @@ fn apply_natively(document: &Tree, operations: &Tree) -> Result<Tree> {
         name: "ops.yml".into(),
         operations: again(operations)?,
     }];
-    let applied =
+    let (applied, _) =
         boson_ops::apply(again(document)?, "manifest.yml", files).map_err(|diagnostics| anyhow!("{diagnostics:?}"))?;
     again(&applied.document)
 }

@@ -33,19 +33,10 @@ use crate::scrub::Secrets;
 use crate::stage::External;
 use boson_document::Tree;
 
-// === impl External ===
-
-impl External {
-    /// Whether there is nothing.
-    pub fn is_empty(&self) -> bool {
-        self.native.is_empty() && self.deployments.is_empty()
-    }
-
-    /// The values that no message may contain: the properties of all links.
-    pub fn secrets(&self) -> Secrets {
-        let shared = self.deployments.iter().flat_map(|deployment| &deployment.links);
-        let links = self.native.iter().chain(shared);
-        let properties = links.filter_map(|link| link.content.get("properties").cloned());
-        Secrets::of(&Tree::from(properties.collect::<Vec<_>>()))
-    }
+/// The values that no message may contain: the properties of all links.
+pub fn secrets(external: &External) -> Secrets {
+    let shared = external.deployments.iter().flat_map(|deployment| &deployment.links);
+    let links = external.native.iter().chain(shared);
+    let properties = links.filter_map(|link| link.content.get("properties").cloned());
+    Secrets::of(&Tree::from(properties.collect::<Vec<_>>()))
 }

@@ -1,5 +1,5 @@
-//! The stages as the pipeline calls them: requests and replies in the pipeline's own types (the contract of `wit/`,
-//! without its bindings).
+//! The stages as the pipeline calls them: the nouns of `boson_contract`, and requests and replies in the pipeline's own
+//! types (the contract of `wit/`, without its bindings).
 //!
 //! `Stages` is implemented by the code that runs plugins; the pipeline does not depend on it.
 
@@ -9,9 +9,14 @@ pub use call::{Answer, Call, CheckPolicy, Hook, PluginInfo, PluginRef};
 
 use crate::author::Author;
 use crate::diagnostic::{Diagnostic, Severity};
+pub use boson_contract::bpm::Variable;
+pub use boson_contract::links::{
+    Addresses, Consumed, External, ExternalLink, JobSpec, OtherDeployment, Provider, Resolved, ResolvedGroup,
+};
+pub use boson_contract::ops::{Applied, Origin};
+pub use boson_contract::variables::{Definition, Interpolated, Reference, Rules as VariableRules, VariablesPlan};
 use boson_document::Tree;
 pub use boson_manifest::instances::Spread;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -129,68 +134,6 @@ pub struct Named<'a> {
     pub tree: &'a Tree,
 }
 
-/// Origin of a part of a document (`wit/ops`).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Origin {
-    /// Pointer into the result.
-    pub pointer: String,
-    /// The document it comes from.
-    pub document: String,
-    /// Pointer into that document.
-    pub source: String,
-}
-
-/// Reply of ops.apply.
-#[derive(Clone, Debug)]
-pub struct Applied {
-    pub document: Tree,
-    /// What does not come from the same pointer of the input.
-    pub origins: Vec<Origin>,
-}
-
-/// A variable of the manifest.
-#[derive(Clone, Debug)]
-pub struct Definition {
-    pub name: String,
-    /// Type; `None`: the value is expected from elsewhere.
-    pub kind: Option<String>,
-    /// Options as written, or null.
-    pub options: Tree,
-    /// `no-overwrite`, `overwrite`, `converge`.
-    pub update_mode: Option<String>,
-    /// Links that it consumes, or null.
-    pub consumes: Tree,
-    /// Place of the entry.
-    pub pointer: String,
-}
-
-/// A variable that a document refers to, and the first place that does.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reference {
-    /// Name, without sub-keys.
-    pub name: String,
-    pub pointer: String,
-}
-
-/// Reply of variables.plan.
-#[derive(Clone, Debug)]
-pub struct VariablesPlan {
-    /// In the order of the manifest.
-    pub definitions: Vec<Definition>,
-    /// Sorted, each name once.
-    pub references: Vec<Reference>,
-}
-
-/// Reply of variables.interpolate.
-#[derive(Clone, Debug)]
-pub struct Interpolated {
-    pub document: Tree,
-    /// Names that had no value, sorted.
-    pub missing: Vec<Reference>,
-    /// Names that were used, sorted.
-    pub used: Vec<String>,
-}
-
 /// The deployment and its target.
 #[derive(Clone, Debug)]
 pub struct Deployment {
@@ -209,44 +152,6 @@ pub struct Deployment {
     pub monit: bool,
 }
 
-/// A job's spec file.
-#[derive(Clone, Debug)]
-pub struct JobSpec<'a> {
-    pub release: &'a str,
-    pub job: &'a str,
-    pub spec: &'a Tree,
-    /// Its name, for diagnostics.
-    pub document_name: &'a str,
-}
-
-/// A link from outside of the deployment.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ExternalLink {
-    pub name: String,
-    pub kind: String,
-    /// What provides it, for messages: `Secret 'db' and Service 'postgres'`.
-    pub origin: String,
-    /// The link as templates get it.
-    pub content: Tree,
-}
-
-/// Another deployment of the namespace.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct OtherDeployment {
-    pub name: String,
-    /// The links that it shares.
-    pub links: Vec<ExternalLink>,
-}
-
-/// All links from outside of the deployment.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct External {
-    /// Those that native workloads provide to the deployment.
-    pub native: Vec<ExternalLink>,
-    /// The existing deployments that its links may name.
-    pub deployments: Vec<OtherDeployment>,
-}
-
 /// Request of both functions of the links stage.
 #[derive(Clone, Copy, Debug)]
 pub struct LinksRequest<'a> {
@@ -256,49 +161,6 @@ pub struct LinksRequest<'a> {
     pub jobs: &'a [JobSpec<'a>],
     /// The links from outside of the deployment.
     pub external: &'a External,
-}
-
-/// A group with all that rendering and conversion need (`wit/links`).
-#[derive(Clone, Debug)]
-pub struct ResolvedGroup {
-    pub name: String,
-    /// The ig-resolved document.
-    pub document: Tree,
-}
-
-/// A link that a job provides.
-#[derive(Clone, Debug)]
-pub struct Provider {
-    pub name: String,
-    pub kind: String,
-    /// Instance group.
-    pub group: String,
-    pub job: String,
-    /// Exposed properties.
-    pub properties: Tree,
-    /// The link as templates of other deployments get it, if it is shared.
-    pub shared: Option<Tree>,
-}
-
-/// Reply of links.resolve.
-#[derive(Clone, Debug)]
-pub struct Resolved {
-    /// In the order of the manifest.
-    pub groups: Vec<ResolvedGroup>,
-    /// All links provided.
-    pub providers: Vec<Provider>,
-}
-
-/// Reply of links.addresses: addresses of the links that variables consume, by the variable's name.
-pub type Addresses = BTreeMap<String, Consumed>;
-
-/// Addresses of the links that one variable consumes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Consumed {
-    /// Of the link `alternative_name`.
-    pub alternative_names: Vec<String>,
-    /// Of the link `common_name`.
-    pub common_name: Option<String>,
 }
 
 /// A template to render.
@@ -360,19 +222,6 @@ pub struct GroupRequest<'a> {
     pub jobs: Vec<JobFiles>,
     /// Name of the Secret with the ig-resolved document.
     pub resolved_secret: &'a str,
-}
-
-/// A variable that needs an object.
-#[derive(Clone, Debug)]
-pub struct Variable {
-    pub name: String,
-    pub kind: String,
-    /// Options, placeholders replaced.
-    pub options: Tree,
-    /// `no-overwrite`, `overwrite`, `converge`.
-    pub update_mode: Option<String>,
-    /// Place of its definition.
-    pub pointer: String,
 }
 
 /// Names one object.
@@ -552,14 +401,6 @@ pub trait Stages: Sync {
 
 /// Stages that several threads share.
 pub type SharedStages = Arc<dyn Stages + Send + Sync>;
-
-/// Whose rules the variables stage follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VariableRules {
-    Director,
-    /// `bosh interpolate`'s.
-    Cli,
-}
 
 /// Separates the errors: a stage with an error among its diagnostics has failed.
 pub fn fail_on_errors<T>(value: T, diagnostics: Vec<Diagnostic>) -> Reply<T> {

@@ -7,20 +7,16 @@ use boson_document::Tree;
 /// given values are put in: the deployment's name may be one.
 pub type AskAddresses<'a> = dyn Fn(Named<'_>) -> Reply<Addresses> + 'a;
 
-// === impl Consumed ===
-
-impl Consumed {
-    /// Adds the addresses to options: appends those of `alternative_names`, and sets `common_name` if it is missing.
-    pub fn amend(&self, options: &mut Tree) {
-        let names = self.alternative_names.iter().map(|name| Tree::from(name.as_str()));
-        match options.get_mut("alternative_names").and_then(Tree::as_array_mut) {
-            Some(held) => held.extend(names),
-            None if self.alternative_names.is_empty() => {}
-            None => drop(options.set("alternative_names", self.alternative_names.clone())),
-        }
-        if let (Some(address), None) = (&self.common_name, options.get("common_name")) {
-            options.set("common_name", address.as_str());
-        }
+/// Adds the addresses to options: appends those of `alternative_names`, and sets `common_name` if it is missing.
+pub fn amend(options: &mut Tree, consumed: &Consumed) {
+    let names = consumed.alternative_names.iter().map(|name| Tree::from(name.as_str()));
+    match options.get_mut("alternative_names").and_then(Tree::as_array_mut) {
+        Some(held) => held.extend(names),
+        None if consumed.alternative_names.is_empty() => {}
+        None => drop(options.set("alternative_names", consumed.alternative_names.clone())),
+    }
+    if let (Some(address), None) = (&consumed.common_name, options.get("common_name")) {
+        options.set("common_name", address.as_str());
     }
 }
 
@@ -50,7 +46,7 @@ mod tests {
             (&none, r#"{"is_ca":true}"#, r#"{"is_ca":true}"#),
         ] {
             let mut options = json::parse(options).unwrap();
-            consumed.amend(&mut options);
+            amend(&mut options, consumed);
             assert_eq!(json::to_text(&options), want);
         }
     }

@@ -1,10 +1,8 @@
 //! Converts this stage's types to those of the contract, and back.
 
 use super::{shapes, wit};
-use crate::{
-    Deployment, External, ExternalLink, GroupDocument, Ids, JobSpec, OtherDeployment, Provided, VariableAddresses,
-    codes,
-};
+use crate::{Deployment, Ids, codes};
+use boson_contract::links::{Consumed, External, ExternalLink, JobSpec, OtherDeployment, Provider, ResolvedGroup};
 use boson_document::contract::reject_required;
 use boson_document::{Diagnostic, Pointer, Tree, contract_types, json};
 use boson_manifest::instances::Spread;
@@ -16,11 +14,11 @@ pub fn parse(text: &str, name: &str) -> Result<Tree, Vec<wit::Diagnostic>> {
     json::parse(text).map_err(|error| to_wire(vec![malformed(error)], name))
 }
 
-/// The manifest, the deployment and the jobs of a call, if the plugin knows all members that it must know.
+/// The manifest, the deployment and the specs of the jobs of a call, if the plugin knows all members that it must know.
 pub fn read(
     request: &shapes::LinksRequest,
     context: wit::Context,
-) -> Result<(Tree, Deployment, Vec<JobSpec>), Vec<wit::Diagnostic>> {
+) -> Result<(Tree, Deployment, Vec<Tree>), Vec<wit::Diagnostic>> {
     let failed = |error| to_wire(vec![error], &request.document_name);
     let members = request.jobs.iter().flat_map(|job| names(&job.more));
     let shared = request.deployments.iter().flat_map(|other| &other.links);
@@ -33,13 +31,15 @@ pub fn read(
         let missing = "The call names no deployment";
         failed(Diagnostic::error(codes::NO_DEPLOYMENT, missing))
     })?;
-    let jobs = request.jobs.iter().map(job).collect::<Result<_, _>>()?;
+    let specs = request.jobs.iter().map(|job| parse(&job.spec, &job.document_name));
+    let specs = specs.collect::<Result<_, _>>()?;
     let document = parse(&request.document, &request.document_name)?;
     let external = External {
         native: links(&request.native)?,
         deployments: request.deployments.iter().map(other).collect::<Result<_, _>>()?,
     };
-    Ok((document, self::deployment(deployment, &request.options, external), jobs))
+    let deployment = self::deployment(deployment, &request.options, external);
+    Ok((document, deployment, specs))
 }
 
 fn other(deployment: &shapes::OtherDeployment) -> Result<OtherDeployment, Vec<wit::Diagnostic>> {
@@ -74,14 +74,15 @@ fn deployment(deployment: wit::Deployment, options: &wit::ConversionOptions, ext
     }
 }
 
-/// A job of a release.
-fn job(job: &shapes::JobSpec) -> Result<JobSpec, Vec<wit::Diagnostic>> {
-    Ok(JobSpec {
-        spec: parse(&job.spec, &job.document_name)?,
-        release: job.release.clone(),
-        job: job.job.clone(),
-        document_name: job.document_name.clone(),
-    })
+/// The jobs of a call, with their specs.
+pub fn jobs<'r>(jobs: &'r [shapes::JobSpec], specs: &'r [Tree]) -> Vec<JobSpec<'r>> {
+    let job = |(job, spec): (&'r shapes::JobSpec, &'r Tree)| JobSpec {
+        release: &job.release,
+        job: &job.job,
+        spec,
+        document_name: &job.document_name,
+    };
+    jobs.iter().zip(specs).map(job).collect()
 }
 
 /// The setting for ids. The host has checked them against the schema.
@@ -103,8 +104,8 @@ pub fn to_wire(diagnostics: Vec<Diagnostic>, name: &str) -> Vec<wit::Diagnostic>
 
 contract_types!(wit);
 
-impl From<GroupDocument> for shapes::ResolvedGroup {
-    fn from(group: GroupDocument) -> Self {
+impl From<ResolvedGroup> for shapes::ResolvedGroup {
+    fn from(group: ResolvedGroup) -> Self {
         Self {
             name: group.name,
             document: json::to_text(&group.document),
@@ -113,24 +114,24 @@ impl From<GroupDocument> for shapes::ResolvedGroup {
     }
 }
 
-impl From<Provided> for shapes::Provider {
-    fn from(provided: Provided) -> Self {
+impl From<Provider> for shapes::Provider {
+    fn from(provider: Provider) -> Self {
         Self {
-            name: provided.name,
-            type_: provided.kind,
-            group: provided.group,
-            job: provided.job,
-            properties: json::to_text(&provided.properties),
-            shared: provided.shared.as_ref().map(json::to_text),
+            name: provider.name,
+            type_: provider.kind,
+            group: provider.group,
+            job: provider.job,
+            properties: json::to_text(&provider.properties),
+            shared: provider.shared.as_ref().map(json::to_text),
             more: Vec::new(),
         }
     }
 }
 
-impl From<VariableAddresses> for shapes::VariableAddresses {
-    fn from(addresses: VariableAddresses) -> Self {
+impl From<(String, Consumed)> for shapes::VariableAddresses {
+    fn from((variable, addresses): (String, Consumed)) -> Self {
         Self {
-            variable: addresses.variable,
+            variable,
             alternative_names: addresses.alternative_names,
             common_name: addresses.common_name,
             more: Vec::new(),

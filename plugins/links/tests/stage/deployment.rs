@@ -1,14 +1,16 @@
 //! A deployment to resolve: a manifest and jobs' specs as JSON values.
 
+use boson_contract::Reply;
 use boson_document::{Diagnostic, Pointer, Severity, Tree, json};
-use boson_links::{Deployment, External, Ids, JobSpec, Resolved, VariableAddresses, resolve};
+use boson_links::{Addresses, Deployment, External, Ids, JobSpec, Resolved, addresses, resolve};
 use boson_manifest::instances::Spread;
 use serde_json::{Value, json as value};
 
 /// A deployment `dep` in namespace `ns`.
 pub struct Case {
     manifest: Value,
-    jobs: Vec<JobSpec>,
+    /// Release, name, spec and the spec's document of each job.
+    jobs: Vec<(String, String, Tree, String)>,
     /// What `instances` means.
     pub spread: Spread,
     /// Whose ids are.
@@ -57,18 +59,23 @@ impl Case {
             spec["name"] = name.into();
         }
         let document_name = format!("{release}/jobs/{name}/spec");
-        self.jobs.push(JobSpec {
-            release: release.into(),
-            job: name.into(),
-            spec: tree(&spec),
-            document_name,
-        });
+        let job = (release.into(), name.into(), tree(&spec), document_name);
+        self.jobs.push(job);
         self
     }
 
-    pub fn resolve(&self) -> Result<Resolved, Vec<Diagnostic>> {
-        let deployment = self.deployment();
-        resolve(&tree(&self.manifest), &deployment, &self.jobs, self.ids)
+    pub fn resolve(&self) -> Reply<Resolved> {
+        resolve(&tree(&self.manifest), &self.deployment(), &self.jobs(), self.ids)
+    }
+
+    fn jobs(&self) -> Vec<JobSpec<'_>> {
+        let jobs = self.jobs.iter().map(|(release, job, spec, document_name)| JobSpec {
+            release,
+            job,
+            spec,
+            document_name,
+        });
+        jobs.collect()
     }
 
     fn deployment(&self) -> Deployment {
@@ -82,9 +89,8 @@ impl Case {
     }
 
     /// The addresses that variables consume, or the errors.
-    pub fn addresses(&self) -> Result<Vec<VariableAddresses>, Vec<(String, String)>> {
-        let deployment = self.deployment();
-        let found = boson_links::addresses(&tree(&self.manifest), &deployment, &self.jobs);
+    pub fn addresses(&self) -> Result<Addresses, Vec<(String, String)>> {
+        let found = addresses(&tree(&self.manifest), &self.deployment(), &self.jobs());
         found
             .map(|(addresses, _)| addresses)
             .map_err(|diagnostics| reported(&diagnostics, Severity::Error))
@@ -92,6 +98,10 @@ impl Case {
 
     /// It resolves; the warnings are dropped.
     pub fn resolved(&self) -> Resolved {
+        self.sound().0
+    }
+
+    fn sound(&self) -> (Resolved, Vec<Diagnostic>) {
         self.resolve().unwrap_or_else(|diagnostics| panic!("{diagnostics:#?}"))
     }
 
@@ -102,7 +112,7 @@ impl Case {
     }
 
     pub fn warnings(&self) -> Vec<(String, String)> {
-        reported(&self.resolved().diagnostics, Severity::Warning)
+        reported(&self.sound().1, Severity::Warning)
     }
 }
 

@@ -135,5 +135,5 @@ fn certificates_get_the_addresses_of_native_links() {
     let mut case = certificate(consumes, json!(1));
     case.external.native = vec![link("proxy", "address", "Service 'proxy'")];
     let addresses = case.addresses().unwrap();
-    assert_eq!(addresses[0].alternative_names, ["proxy", "10.0.0.1"]);
+    assert_eq!(addresses["tls"].alternative_names, ["proxy", "10.0.0.1"]);
 }

@@ -1,7 +1,7 @@
 //! Links: matching of providers and consumers, exposed properties, and errors.
 
 use crate::deployment::{Case, group, quarks};
-use boson_links::VariableAddresses;
+use boson_links::{Addresses, Consumed};
 use serde_json::{Value, json};
 
 /// A group `app` whose job `web` consumes the link `db` of type `pg`, with this entry in the manifest, and groups with
@@ -386,11 +386,11 @@ pub fn certificate(consumes: Value, instances: Value) -> Case {
 #[test]
 fn variables_get_the_addresses_of_groups_before_placeholders_are_replaced() {
     let tls = |alternative_names: &[&str], common_name: Option<&str>| {
-        vec![VariableAddresses {
-            variable: "tls".into(),
+        let consumed = Consumed {
             alternative_names: alternative_names.iter().map(ToString::to_string).collect(),
             common_name: common_name.map(Into::into),
-        }]
+        };
+        Addresses::from([("tls".into(), consumed)])
     };
     let address = "dep-api.ns.svc.cluster.local";
     for (consumes, instances, expected) in [
@@ -414,7 +414,7 @@ fn variables_get_the_addresses_of_groups_before_placeholders_are_replaced() {
             json!(1),
             tls(&[], Some("*.ns.svc.cluster.local")),
         ),
-        (json!(null), json!(1), Vec::new()),
+        (json!(null), json!(1), Addresses::new()),
     ] {
         assert_eq!(certificate(consumes, instances).addresses(), Ok(expected));
     }

@@ -24,7 +24,7 @@ pub fn file(operations: &str) -> OperationsFile {
 
 /// Applies one list of operations.
 pub fn run(document: &str, operations: &str) -> Result<Applied, Vec<Diagnostic>> {
-    apply(tree(document), DOCUMENT, vec![file(operations)])
+    apply(tree(document), DOCUMENT, vec![file(operations)]).map(|(applied, _)| applied)
 }
 
 /// The result, or the words of the failure of the first operation.

@@ -31,7 +31,7 @@ fn each_operation_sees_the_result_of_those_before() {
 fn files_are_applied_in_order() {
     let one = ("one.yml", r#"[{"type": "replace", "path": "/a?", "value": 1}]"#);
     let two = ("two.yml", r#"[{"type": "replace", "path": "/a", "value": 2}]"#);
-    let applied = apply(tree("{}"), DOCUMENT, files(&[one, two])).unwrap();
+    let (applied, _) = apply(tree("{}"), DOCUMENT, files(&[one, two])).unwrap();
     assert_eq!(json::to_text(&applied.document), r#"{"a":2}"#);
     let errors = apply(tree("{}"), DOCUMENT, files(&[two, one])).unwrap_err();
     let words = "Expected to find a map key 'a' for path '/a' (found no other map keys)";

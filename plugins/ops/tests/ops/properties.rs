@@ -97,7 +97,9 @@ fn go(document: &Tree, files: &[Vec<Tree>]) -> Result<Applied, String> {
         operations: Tree::Array(operations.clone()),
     };
     let files = files.iter().enumerate().map(file).collect();
-    apply(document.clone(), DOCUMENT, files).map_err(|errors| errors[0].message.clone())
+    apply(document.clone(), DOCUMENT, files)
+        .map(|(applied, _)| applied)
+        .map_err(|errors| errors[0].message.clone())
 }
 
 // === origins ===

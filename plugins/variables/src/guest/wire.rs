@@ -22,7 +22,7 @@ pub fn definition(definition: crate::Definition) -> shapes::Definition {
         options: json::to_text(&definition.options),
         update_mode: definition.update_mode,
         consumes: json::to_text(&definition.consumes),
-        pointer: definition.pointer.to_string(),
+        pointer: definition.pointer,
         more: Vec::new(),
     }
 }
@@ -31,7 +31,7 @@ pub fn definition(definition: crate::Definition) -> shapes::Definition {
 pub fn reference(reference: crate::Reference) -> shapes::Reference {
     shapes::Reference {
         name: reference.name,
-        pointer: reference.pointer.to_string(),
+        pointer: reference.pointer,
     }
 }
 

@@ -25,7 +25,7 @@ use boson_pipeline::scrub::Secrets;
 use boson_pipeline::stage::{Addresses, Deployment, External, LinksRequest, Named, Reply};
 use boson_pipeline::variables::Options;
 use boson_pipeline::yaml::Document;
-use boson_pipeline::{Diagnostic, Stage, StageError, Stages};
+use boson_pipeline::{Diagnostic, Stage, StageError, Stages, external};
 use boson_sandbox::{Account, Plugins};
 use std::sync::Arc;
 
@@ -135,8 +135,8 @@ fn converted(
     site.plugins = site.plugins.with_deployment(&deployment.name, &deployment.namespace);
     let (external, reported) = site.links(&deployment, &manifest.document)?;
     warnings.extend(reported);
-    manifest.hide(external.secrets());
-    secrets.add(external.secrets());
+    manifest.hide(external::secrets(&external));
+    secrets.add(external::secrets(&external));
     let inputs = site.inputs((&deployment, &permissions), (&document, &manifest), &external, sources);
     let (conversion, blames) = site.objects(&inputs, progress);
     let rendered = conversion.rendered.into_iter();
@@ -282,7 +282,7 @@ impl Site<'_> {
     fn links(&self, deployment: &Deployment, manifest: &Tree) -> Links {
         let found = self.natives.links(deployment, manifest)?;
         if let Watching::Calls(recording) = self.watching {
-            recording.hide(found.0.secrets());
+            recording.hide(external::secrets(&found.0));
         }
         Ok(found)
     }

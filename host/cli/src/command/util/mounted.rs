@@ -43,7 +43,7 @@ pub fn links(path: Option<&Path>) -> Result<External, Vec<Diagnostic>> {
 
 /// The values in these links that messages must not contain: none that the document has as a name.
 pub fn secrets_of(external: &External, document: &Tree) -> Secrets {
-    let mut secrets = external.secrets();
+    let mut secrets = external::secrets(external);
     secrets.except_names(document);
     secrets
 }

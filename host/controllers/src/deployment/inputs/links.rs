@@ -34,7 +34,7 @@ pub async fn read(run: &Reconcile<'_>, manifest: &mut Manifest) -> Result<Extern
         native: links,
         deployments: shared_links::read(run, manifest).await?,
     };
-    let mut secrets = external.secrets();
+    let mut secrets = external::secrets(&external);
     secrets.except_names(&manifest.tree);
     manifest.secrets_mut().add(secrets);
     if diagnostics.iter().any(boson_pipeline::Diagnostic::is_error) {

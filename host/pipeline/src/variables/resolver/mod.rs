@@ -5,6 +5,7 @@ mod making;
 
 use crate::diagnostic::Diagnostic;
 use crate::stage::{Addresses, Definition, Named, StageError, Stages, VariableRules, VariablesPlan};
+use crate::variables::amend::amend;
 use crate::variables::circle::recursion_help;
 use crate::variables::generate::Generator;
 use crate::variables::inputs::Inputs;
@@ -170,7 +171,7 @@ impl<'a> Resolver<'a> {
             return Ok(State::Blocked);
         };
         if let Some(consumed) = self.addresses.get(name) {
-            consumed.amend(&mut options);
+            amend(&mut options, consumed);
         }
         let has_value = self.value(name).is_some();
         let has_value = match &definition.kind {

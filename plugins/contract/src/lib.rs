@@ -1,0 +1,14 @@
+//! The nouns of the plugin interface: records of `wit/` with documents as trees, without bindings. The rules reply with
+//! them, and the host reads the replies into them.
+//!
+//! Pure. A record has no `more`; diagnostics are beside a reply, because the rules and the host have two forms of them.
+
+pub mod bpm;
+pub mod links;
+pub mod ops;
+pub mod variables;
+
+use boson_document::Diagnostic;
+
+/// Reply of a rule: the value with its warnings, or diagnostics of which at least one is an error.
+pub type Reply<T> = Result<(T, Vec<Diagnostic>), Vec<Diagnostic>>;
