@@ -1,6 +1,7 @@
 //! Made-up compiled releases and stemcell images.
 
 use anyhow::Result;
+use data_encoding::HEXLOWER;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
@@ -154,7 +155,7 @@ pub fn write_large(path: &Path, bytes: u64) -> Result<()> {
             count => hash.update(&buffer[..count]),
         }
     }
-    let digest = hex(&hash.finalize());
+    let digest = HEXLOWER.encode(&hash.finalize());
     let job = tgz(&[
         (
             "job.MF".into(),
@@ -287,9 +288,5 @@ pub fn noise(size: usize) -> Vec<u8> {
 
 /// The hexadecimal digest.
 pub fn sha256(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(&Sha256::digest(bytes))
 }

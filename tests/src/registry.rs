@@ -5,6 +5,7 @@ use crate::PATIENCE;
 use crate::ports::free_port_at;
 use crate::root;
 use anyhow::{Context, Result, bail, ensure};
+use data_encoding::HEXLOWER;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
@@ -301,7 +302,7 @@ impl Drop for Server {
 }
 
 fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(&Sha256::digest(bytes))
 }
 
 /// A gzipped layer of these files: path and content.

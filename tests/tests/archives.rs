@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "in the functions that tests share, too")]
 
 use boson_tests::{Ran, host};
+use data_encoding::HEXLOWER;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
@@ -42,7 +43,7 @@ impl Archive {
 
     /// A release tarball with this job.
     fn release(job: &[u8]) -> Self {
-        let digest: String = Sha256::digest(job).iter().map(|byte| format!("{byte:02x}")).collect();
+        let digest = HEXLOWER.encode(&Sha256::digest(job));
         let manifest =
             format!("name: app\nversion: \"1\"\njobs: [{{name: app, version: x, sha1: \"sha256:{digest}\"}}]\n");
         Self::new().file("./release.MF", manifest).file("./jobs/app.tgz", job)

@@ -5,6 +5,7 @@
 
 use boson_pipeline::Stage;
 use boson_tests::wit_changes::{self, Items};
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 use std::collections::HashSet;
 use std::fs;
@@ -25,7 +26,7 @@ fn digest(folder: &Path) -> String {
         hasher.update(fs::read(&file).unwrap());
         hasher.update([0]);
     }
-    hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(&hasher.finalize())
 }
 
 #[test]

@@ -8,6 +8,7 @@ use boson_tests::registry::Server;
 use boson_tests::signing::{self, SigningKey};
 use boson_tests::wrapper::COMMON;
 use boson_tests::{Ran, Run, built_in, root};
+use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -82,8 +83,7 @@ impl Scene {
 }
 
 fn sha256(bytes: &[u8]) -> String {
-    let digits: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("sha256:{digits}")
+    format!("sha256:{}", HEXLOWER.encode(&Sha256::digest(bytes)))
 }
 
 /// The fingerprint of a key: the digest of its DER.

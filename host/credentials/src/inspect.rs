@@ -2,6 +2,7 @@
 
 use crate::{Cause, KeySize, RsaKey, Source, pem_text};
 use aws_lc_rs::digest::{SHA256, digest};
+use data_encoding::HEXLOWER;
 use std::time::SystemTime;
 use x509_cert::certificate::{CertificateInner, Raw};
 use x509_cert::der::Decode;
@@ -29,7 +30,7 @@ impl Issued {
         Some(Self {
             not_before: validity.not_before.to_system_time(),
             not_after: validity.not_after.to_system_time(),
-            fingerprint: hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect(),
+            fingerprint: HEXLOWER.encode(hash.as_ref()),
         })
     }
 }

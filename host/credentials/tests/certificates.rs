@@ -6,6 +6,7 @@ mod made;
 
 use boson_credentials::{Issued, KeptKey, Request, System, generate, refused_by_bosh};
 use boson_document::{Tree, json};
+use data_encoding::{HEXLOWER, HEXUPPER};
 use made::{NOW, make, tool, written};
 use std::time::{Duration, SystemTime};
 use x509_parser::prelude::*;
@@ -259,16 +260,10 @@ fn key_identifiers_are_sha1_of_the_modulus_and_link_leaf_to_signer() {
         return;
     };
     let digits = modulus.trim().trim_start_matches("Modulus=");
-    let bytes: Vec<u8> = (0..digits.len())
-        .step_by(2)
-        .map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap())
-        .collect();
+    let bytes = HEXUPPER.decode(digits.as_bytes()).unwrap();
     std::fs::write(dir.path().join("modulus"), bytes).unwrap();
     let sum = tool("openssl", &["dgst", "-sha1", "-r", "modulus"], dir.path()).unwrap();
-    assert_eq!(
-        sum[..40],
-        own.iter().map(|byte| format!("{byte:02x}")).collect::<String>()
-    );
+    assert_eq!(sum[..40], HEXLOWER.encode(&own));
 }
 
 #[test]

@@ -4,7 +4,8 @@
 use crate::codes;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::codes as release_codes;
-use boson_releases::{Mismatch, Verifier, to_hex};
+use boson_releases::{Mismatch, Verifier};
+use data_encoding::HEXLOWER;
 use reqwest::header::{CONTENT_RANGE, RANGE};
 use reqwest::redirect::{Action, Attempt, Policy};
 use reqwest::{Certificate, Client, Response, StatusCode, Url};
@@ -137,7 +138,7 @@ impl Downloads {
 
     fn path(&self, release: Release<'_>) -> PathBuf {
         let key = Sha256::digest(format!("{}\n{}", release.url, release.digests.unwrap_or_default()));
-        self.directory.join(format!("{}.tgz", to_hex(&key)))
+        self.directory.join(format!("{}.tgz", HEXLOWER.encode(&key)))
     }
 
     /// Opens the file of a tarball, and waits for another process that downloads it.

@@ -2,6 +2,7 @@
 //! again and stops if it differs. So no result is stored under the digest of other inputs.
 
 use crate::Held;
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
 /// The digest of a manifest and the values of variables, in any order: 32 hexadecimal digits.
@@ -19,11 +20,7 @@ pub fn digest(manifest: &[u8], values: &[Held]) -> String {
         add(path.as_bytes());
         add(bytes);
     }
-    hash.finalize()
-        .iter()
-        .take(16)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    HEXLOWER.encode(&hash.finalize()[..16])
 }
 
 #[cfg(test)]

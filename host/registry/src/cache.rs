@@ -4,6 +4,7 @@
 use crate::place::Place;
 use crate::space::{Reservation, Sizes};
 use boson_oci::Digesting;
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
@@ -42,14 +43,14 @@ struct Kept {
 impl Key {
     pub(crate) fn new(registry: &str, repository: &str, digest: &str) -> Self {
         // The inputs are untrusted; their hash is always a valid file name.
-        Self(hex(&Sha256::digest(format!("{registry}\n{repository}\n{digest}"))))
+        Self(HEXLOWER.encode(&Sha256::digest(format!("{registry}\n{repository}\n{digest}"))))
     }
 
     /// The key of a part of a component that a namespace has pulled. It is used without asking the registry again, so
     /// that an operator can restart while the registry is away; therefore each namespace has its own.
     pub(crate) fn of_component(namespace: &str, registry: &str, repository: &str, digest: &str) -> Self {
         let text = format!("component\n{namespace}\n{registry}\n{repository}\n{digest}");
-        Self(hex(&Sha256::digest(text)))
+        Self(HEXLOWER.encode(&Sha256::digest(text)))
     }
 }
 
@@ -218,8 +219,4 @@ fn touch(path: &Path) -> io::Result<()> {
 
 fn on_disk(bytes: u64) -> u64 {
     bytes.max(1).next_multiple_of(BLOCK)
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

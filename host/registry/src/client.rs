@@ -1,9 +1,9 @@
 //! HTTP requests to registries, with size limits on all answers. Registries are not trusted.
 
-use crate::cache::hex;
 use crate::credentials::Credentials;
 use crate::failure::Failure;
 use crate::token::{self, Challenge};
+use data_encoding::HEXLOWER;
 use oci_spec::distribution::Reference;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_RANGE, HeaderValue, RANGE, WWW_AUTHENTICATE};
 use reqwest::redirect::{Action, Attempt, Policy};
@@ -181,7 +181,7 @@ impl Repository<'_> {
         let body = bounded(answer, MANIFEST).await?;
         let body = body.ok_or(Failure::Format("has a manifest of more than 4 MiB", "push it again"))?;
         // A tag has no colon.
-        if which.contains(':') && format!("sha256:{}", hex(&Sha256::digest(&body))) != which {
+        if which.contains(':') && format!("sha256:{}", HEXLOWER.encode(&Sha256::digest(&body))) != which {
             return Err(Failure::Odd("returned a manifest that does not match its digest"));
         }
         Ok(body)
@@ -211,7 +211,7 @@ impl Repository<'_> {
         let answer = self.get(&format!("blobs/{digest}")).await?;
         let body = bounded(answer, MANIFEST).await?;
         let body = body.ok_or(Failure::Format("has a document of more than 4 MiB", "push it again"))?;
-        if format!("sha256:{}", hex(&Sha256::digest(&body))) == digest {
+        if format!("sha256:{}", HEXLOWER.encode(&Sha256::digest(&body))) == digest {
             Ok(body)
         } else {
             Err(Failure::Odd("returned a document that does not match its digest"))

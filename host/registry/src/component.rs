@@ -2,7 +2,7 @@
 //! the manifest, which is checked, contains that of the component, which is checked, too.
 
 use crate::artifact::Artifact;
-use crate::cache::{Cache, Key, hex};
+use crate::cache::{Cache, Key};
 use crate::client::Repository;
 use crate::codes;
 use crate::credentials::Credentials;
@@ -14,6 +14,7 @@ use crate::registry::{MANIFEST, Registry};
 use crate::space::{Reservation, Reserving, unwritable};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::packed::MAX_COMPONENT;
+use data_encoding::HEXLOWER;
 use futures::FutureExt;
 use oci_spec::distribution::Reference;
 use reqwest::Response;
@@ -286,7 +287,7 @@ impl Draft {
             out.write_all(&part).map_err(|error| unwritable(&error))?;
         }
         out.flush().map_err(|error| unwritable(&error))?;
-        if format!("sha256:{}", hex(&hash.finalize())) == layer.digest {
+        if format!("sha256:{}", HEXLOWER.encode(&hash.finalize())) == layer.digest {
             Ok(())
         } else {
             Err(explain(WRONG))

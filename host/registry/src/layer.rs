@@ -1,12 +1,13 @@
 //! One layer: from the registry through the reducer into a layout.
 
-use crate::cache::{Key, hex};
+use crate::cache::Key;
 use crate::codes;
 use crate::failure::{Failure, unreachable};
 use crate::layout::Draft;
 use crate::manifest::Layer;
 use crate::pipe::{Inlet, pipe};
 use boson_pipeline::Diagnostic;
+use data_encoding::HEXLOWER;
 use reqwest::Response;
 use sha2::{Digest, Sha256};
 use tokio::task;
@@ -35,7 +36,7 @@ impl Incoming<'_> {
                 return Ok(());
             }
         }
-        if format!("sha256:{}", hex(&hash.finalize())) != self.layer.digest {
+        if format!("sha256:{}", HEXLOWER.encode(&hash.finalize())) != self.layer.digest {
             return Err(WRONG);
         }
         inlet.end().await;

@@ -1,10 +1,11 @@
 //! An image layout for one reader: made of links to cached layers, and deleted when it is dropped.
 
-use crate::cache::{Cache, Key, hex};
+use crate::cache::{Cache, Key};
 use crate::place::Place;
 use crate::space::{Reservation, Reserving, unwritable};
 use boson_pipeline::Diagnostic;
 use boson_releases::{Budget, Limits, reduce};
+use data_encoding::HEXLOWER;
 use serde::Serialize;
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -138,7 +139,7 @@ struct Descriptor {
 fn blob(blobs: &Path, file: &Path, media_type: &'static str) -> io::Result<Descriptor> {
     let mut hash = Hash(Sha256::new());
     let size = io::copy(&mut File::open(file)?, &mut hash)?;
-    let digest = hex(&hash.0.finalize());
+    let digest = HEXLOWER.encode(&hash.0.finalize());
     fs::rename(file, blobs.join(&digest))?;
     Ok(Descriptor {
         media_type,

@@ -1,12 +1,12 @@
 //! The blobs of an OCI image layout, by digest, checked while they are read.
 
-use crate::digest::to_hex;
 use crate::directory::unreadable;
 use crate::limits::Budget;
 use boson_document::{Tree, json};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::codes;
 use cap_std::fs::{Dir, File};
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -163,7 +163,7 @@ impl Blob<'_> {
     pub fn verify(mut self) -> Result<(), Diagnostic> {
         let document = format!("{}:{}", self.source, self.descriptor.path);
         io::copy(&mut self, &mut io::sink()).map_err(|error| unreadable(&document, &error))?;
-        let got = to_hex(&self.hash.finalize());
+        let got = HEXLOWER.encode(&self.hash.finalize());
         if got == self.descriptor.digest {
             return Ok(());
         }

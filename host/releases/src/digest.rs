@@ -1,5 +1,6 @@
 //! Digests as BOSH writes them: `<sha1>`, `sha256:<hex>`, or several with `;` between, of which the strongest counts.
 
+use data_encoding::HEXLOWER;
 use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha512};
 
@@ -75,9 +76,9 @@ impl Verifier {
     /// It does not match.
     pub fn finish(self) -> Result<(), Mismatch> {
         let got = match self.hash {
-            Hash::Sha1(hash) => to_hex(&hash.finalize()),
-            Hash::Sha256(hash) => to_hex(&hash.finalize()),
-            Hash::Sha512(hash) => to_hex(&hash.finalize()),
+            Hash::Sha1(hash) => HEXLOWER.encode(&hash.finalize()),
+            Hash::Sha256(hash) => HEXLOWER.encode(&hash.finalize()),
+            Hash::Sha512(hash) => HEXLOWER.encode(&hash.finalize()),
         };
         let expected = self.digest.rsplit(':').next().unwrap_or_default();
         if expected.eq_ignore_ascii_case(&got) {
@@ -99,16 +100,6 @@ pub fn verify(digests: &str, content: &[u8]) -> Result<(), Mismatch> {
     let mut verifier = Verifier::new(digests).ok_or(Mismatch::Unknown)?;
     verifier.update(content);
     verifier.finish()
-}
-
-/// The hexadecimal form of a digest.
-pub fn to_hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digit = |nibble: u8| DIGITS.get(usize::from(nibble)).map_or('0', |digit| char::from(*digit));
-    bytes
-        .iter()
-        .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])
-        .collect()
 }
 
 fn algorithm(digest: &str) -> Option<Algorithm> {

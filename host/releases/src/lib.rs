@@ -24,7 +24,7 @@ mod tarball;
 
 pub use blobs::{Blob, Blobs, Descriptor, note};
 pub use compiled::Compiled;
-pub use digest::{Mismatch, Verifier, to_hex};
+pub use digest::{Mismatch, Verifier};
 pub use entries::{Item, Kind, each, refuse};
 pub use layer::reduce;
 pub use limits::{Budget, Limits};

@@ -1,5 +1,6 @@
 //! Digests of components.
 
+use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use sha2::{Digest as _, Sha256};
 use std::fmt;
 
@@ -17,19 +18,13 @@ impl Digest {
 
     /// Reads 64 hexadecimal digits.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        let mut digest = [0; 32];
-        if text.len() != 64 {
-            return None;
-        }
-        for (index, byte) in digest.iter_mut().enumerate() {
-            *byte = u8::from_str_radix(text.get(2 * index..2 * index + 2)?, 16).ok()?;
-        }
-        Some(Self(digest))
+        let bytes = HEXLOWER_PERMISSIVE.decode(text.as_bytes()).ok()?;
+        Some(Self(bytes.try_into().ok()?))
     }
 
     /// 64 hexadecimal digits.
     pub fn hex(&self) -> String {
-        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+        HEXLOWER.encode(&self.0)
     }
 
     /// `sha256:` and twelve digits, for messages.

@@ -6,6 +6,7 @@ use aws_lc_rs::signature::{
 };
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use data_encoding::HEXLOWER;
 
 /// The label of a public key in PEM.
 const LABEL: &str = "PUBLIC KEY";
@@ -74,9 +75,7 @@ impl Keys {
 
 /// The digest by which messages name a key.
 fn fingerprint(info: &[u8]) -> String {
-    let digits = digest(&SHA256, info);
-    let digits = digits.as_ref().iter().map(|byte| format!("{byte:02x}"));
-    format!("sha256:{}", digits.collect::<String>())
+    format!("sha256:{}", HEXLOWER.encode(digest(&SHA256, info).as_ref()))
 }
 
 /// The key in a SubjectPublicKeyInfo, whose algorithm it names.

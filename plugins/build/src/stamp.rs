@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
 /// One digest of several parts, in hexadecimal.
@@ -15,7 +16,7 @@ pub(crate) fn digest_of(parts: &[&[u8]]) -> String {
         // Each part's own digest, or bytes could move from one part to the next unnoticed.
         all.update(Sha256::digest(part));
     }
-    all.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(&all.finalize())
 }
 
 /// The bytes of this program.

@@ -1,5 +1,6 @@
 //! Digests of what is written.
 
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 use std::io::{self, Write};
 
@@ -48,6 +49,5 @@ pub fn digest(bytes: &[u8]) -> String {
 }
 
 fn text(all: Sha256) -> String {
-    let digest: String = all.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("sha256:{digest}")
+    format!("sha256:{}", HEXLOWER.encode(&all.finalize()))
 }

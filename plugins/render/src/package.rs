@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
 /// SHA-256 of `dist/ruby+stdlib.wasm` in the npm package `@ruby/3.4-wasm-wasi` 2.10.1.
@@ -16,7 +17,7 @@ pub const DIGEST: &str = "4b814fc9d13505ea5b4c1f3bd3a7cc7ccca137f551196b9b21f0a7
 /// When the file cannot be read, or is another Ruby.
 pub fn read_package(path: &Path) -> Result<Vec<u8>> {
     let bytes = std::fs::read(path).with_context(|| format!("reading the Ruby module {}", path.display()))?;
-    let digest = hex(&Sha256::digest(&bytes));
+    let digest = HEXLOWER.encode(&Sha256::digest(&bytes));
     if digest != DIGEST {
         bail!(
             "{} is not the Ruby this renderer is made for: its SHA-256 is {digest}, not {DIGEST}",
@@ -24,8 +25,4 @@ pub fn read_package(path: &Path) -> Result<Vec<u8>> {
         );
     }
     Ok(bytes)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -7,6 +7,7 @@ mod instance;
 
 use std::sync::OnceLock;
 
+use data_encoding::HEXLOWER;
 use instance::{FUEL, Renderer, Reply, list, member, string};
 
 const CONTEXT: &str = r#"{
@@ -477,8 +478,7 @@ fn templates_give_what_erb_gives() {
     let texts: Vec<String> = (0..800)
         .map(|_| (0..=random(12)).map(|_| parts[random(parts.len())]).collect())
         .collect();
-    let bytes = serde_json::to_string(&texts).unwrap().into_bytes();
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hex = HEXLOWER.encode(serde_json::to_string(&texts).unwrap().as_bytes());
     let by_erb = output(&format!(
         "<% texts = JSON.parse(['{hex}'].pack('H*')) %><%= texts.map {{ |text|
             begin

@@ -2,6 +2,7 @@
 
 use crate::registry::{Server, files_below};
 use anyhow::{Context, Result, ensure};
+use data_encoding::HEXLOWER;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::json;
@@ -156,7 +157,7 @@ impl Image {
             "architecture": if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" },
             "os": "linux",
             "config": {"Env": ["PATH=/bin"], "Entrypoint": self.entrypoint},
-            "rootfs": {"type": "layers", "diff_ids": [format!("sha256:{}", hex(layer))]},
+            "rootfs": {"type": "layers", "diff_ids": [format!("sha256:{}", HEXLOWER.encode(&Sha256::digest(layer)))]},
         });
         config.to_string()
     }
@@ -195,8 +196,4 @@ fn append(archive: &mut tar::Builder<impl Write>, path: &str, content: &[u8], mo
     header.set_size(content.len() as u64);
     header.set_mode(mode);
     Ok(archive.append_data(&mut header, path, content)?)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -2,6 +2,7 @@
 //! a target directory.
 
 use anyhow::{Context, Result, ensure};
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
@@ -69,5 +70,5 @@ fn traces(files: &[&Path], directory: &Path) -> Result<String> {
         );
         all.update(line);
     }
-    Ok(all.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(HEXLOWER.encode(&all.finalize()))
 }

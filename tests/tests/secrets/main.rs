@@ -9,6 +9,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use boson_tests::golden::{Case, cases};
 use boson_tests::{Ran, Run, binary, host, root};
+use data_encoding::HEXLOWER;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -72,7 +73,7 @@ const FORMS: [&str; 39] = [
 
 /// What no message may contain of a value: eight bytes of it in any form, or all of a shorter form.
 fn revealing(value: &str) -> Vec<String> {
-    let hex: String = value.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let hex = HEXLOWER.encode(value.as_bytes());
     let reversed: String = value.chars().rev().collect();
     let base64 = |text: &str| encode(text.as_bytes());
     let forms = [

@@ -4,6 +4,7 @@
 //! often and by whichever process it is emitted, until the API server deletes it (after an hour by default).
 
 use super::{Cluster, Error, FieldManager};
+use data_encoding::HEXLOWER;
 use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use k8s_openapi::jiff::Timestamp;
@@ -109,12 +110,7 @@ where
         hash.update(part);
         hash.update([0]);
     }
-    let digits: String = hash
-        .finalize()
-        .iter()
-        .take(8)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let digits = HEXLOWER.encode(&hash.finalize()[..8]);
     let object = cut(object, NAME).trim_end_matches(['.', '-']);
     Ok(Event {
         metadata: ObjectMeta {

@@ -6,6 +6,7 @@
 use super::drift::{Drifted, Excess, Foreign, holds};
 use crate::client::AnyObject;
 use boson_manifest::labels;
+use data_encoding::HEXLOWER;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::Resource;
 use serde_json::Value;
@@ -166,7 +167,7 @@ pub fn digest(value: &Value) -> String {
 
 /// The first 16 of these bytes, as 32 digits.
 pub fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(bytes.get(..16).unwrap_or(bytes))
 }
 
 /// Whether the object is owned by the one with this UID.

@@ -8,6 +8,7 @@
 use crate::quarks_secret::member;
 use boson_credentials::{Cause, Issued, KeySize, Request, RsaKey, Source, System, generate};
 use boson_document::{Number, Tree};
+use data_encoding::HEXLOWER;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use std::collections::BTreeMap;
@@ -198,7 +199,7 @@ fn pair(options: &Tree, signer: Option<&Tree>) -> Result<Pair, String> {
 fn token() -> Result<String, String> {
     let mut bytes = [0; 20];
     System::new().fill(&mut bytes).map_err(|cause| cause.to_string())?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(HEXLOWER.encode(&bytes))
 }
 
 /// The system's randomness, and a clock that is backdated.

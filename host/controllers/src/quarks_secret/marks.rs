@@ -1,6 +1,7 @@
 //! Annotations that record what this controller generated, and from what. They reveal nothing about a value: what they
 //! record of it is a digest.
 
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
 /// On the Secret: digest of type and options that its value was made from. A different digest means that the user
@@ -29,5 +30,5 @@ pub fn digest(texts: &[&str]) -> String {
         hash.update(text);
         hash.update([0]);
     }
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(&hash.finalize())
 }

@@ -3,6 +3,7 @@
 
 use crate::release::{Job, TemplateFile};
 use crate::stage::ResolvedGroup;
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
@@ -57,9 +58,7 @@ impl InstanceFiles {
             all.update(path);
             all.update(digest);
         }
-        let digest = all.finalize();
-        let bytes = digest.iter().take(INSTANCE_DIGEST_BYTES);
-        bytes.map(|byte| format!("{byte:02x}")).collect()
+        HEXLOWER.encode(&all.finalize()[..INSTANCE_DIGEST_BYTES])
     }
 }
 

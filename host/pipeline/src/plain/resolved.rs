@@ -8,6 +8,7 @@ use crate::{Diagnostic, yaml};
 use boson_document::Tree;
 use boson_manifest::labels::{self, secret_kind, secret_type};
 use boson_manifest::names::{NameError, Names, label_value};
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::slice;
@@ -143,8 +144,7 @@ impl Rendered {
     /// the indexes of the later zones.
     fn digest(&self, zone: usize) -> String {
         let first = self.first_indexes.get(zone).unwrap_or(&0);
-        let digest = Sha256::digest(format!("{first}\n{}", self.document));
-        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+        HEXLOWER.encode(&Sha256::digest(format!("{first}\n{}", self.document)))
     }
 }
 

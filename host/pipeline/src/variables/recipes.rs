@@ -6,6 +6,7 @@ use crate::diagnostic::Diagnostic;
 use crate::variables::codes;
 use crate::yaml::Document;
 use boson_document::{Map, Tree, go, json};
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
 /// Recipes by the variable's name.
@@ -99,9 +100,7 @@ fn digest(value: &Tree) -> String {
     if let Tree::Object(members) = &mut value {
         members.sort_keys();
     }
-    let bytes = Sha256::digest(json::to_text(&value));
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("sha256:{hex}")
+    format!("sha256:{}", HEXLOWER.encode(&Sha256::digest(json::to_text(&value))))
 }
 
 #[cfg(test)]

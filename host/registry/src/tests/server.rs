@@ -1,5 +1,6 @@
 //! A fake registry that sends the responses of a test, byte by byte.
 
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -81,8 +82,7 @@ pub fn manifest(layers: &[&[u8]]) -> Vec<u8> {
 
 /// `sha256:…` of these bytes.
 pub fn digest(bytes: &[u8]) -> String {
-    let hex: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("sha256:{hex}")
+    format!("sha256:{}", HEXLOWER.encode(&Sha256::digest(bytes)))
 }
 
 /// A layer, not compressed, with these files.

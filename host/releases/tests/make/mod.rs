@@ -4,6 +4,7 @@
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::Release;
 use boson_releases::Limits;
+use data_encoding::HEXLOWER;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
@@ -79,7 +80,7 @@ pub fn gzip(bytes: &[u8]) -> Vec<u8> {
 }
 
 pub fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(&Sha256::digest(bytes))
 }
 
 /// A good job.

@@ -10,6 +10,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use boson_tests::cluster::with_node;
 use boson_tests::host;
+use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -28,10 +29,7 @@ fn packed(stage: &str, component: &[u8]) -> Result<Vec<Value>> {
 
 /// Like [`packed`] for `links`, written by hand: in this number of ConfigMaps, the first one last.
 fn in_parts(name: &str, component: &[u8], parts: usize) -> Vec<Value> {
-    let digest: String = Sha256::digest(component)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let digest = HEXLOWER.encode(&Sha256::digest(component));
     let document = format!("name: {name}\ndigest: sha256:{digest}\nparts: {parts}\n");
     let chunks = component.chunks(component.len().div_ceil(parts)).enumerate();
     let mut maps: Vec<Value> = chunks

@@ -4,6 +4,7 @@ use super::scene::{HOOKED, Scene, healthy, uses};
 use crate::guests::Guest;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -133,10 +134,7 @@ fn a_bad_plugin_is_refused_and_reported_and_the_last_good_one_stays() {
 
 /// A ConfigMap with an unchecked component.
 fn unchecked(name: &str, stage: &str, component: &[u8]) -> String {
-    let digest: String = Sha256::digest(component)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let digest = HEXLOWER.encode(&Sha256::digest(component));
     json!({
         "apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {"name": name, "labels": {"quarks.cloudfoundry.org/plugin": stage}},

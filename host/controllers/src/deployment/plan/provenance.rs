@@ -2,6 +2,7 @@
 //! gives the same document. Pure.
 
 use boson_pipeline::encoding;
+use data_encoding::HEXLOWER;
 use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
 use serde_json::{Value, json};
@@ -14,8 +15,7 @@ pub const PROVENANCE: &str = "quarks.cloudfoundry.org/desired-manifest-digest";
 /// The digest of a manifest's text, compressed or not.
 pub fn digest(manifest: &[u8]) -> String {
     let text = encoding::unpack(manifest);
-    let bytes = Sha256::digest(text.as_deref().unwrap_or(manifest));
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(&Sha256::digest(text.as_deref().unwrap_or(manifest)))
 }
 
 /// The patch that sets these annotations; none if they are up to date.

@@ -4,6 +4,7 @@ use super::super::document::PluginDocument;
 use boson_api::{ApprovedVersion, OnFailure};
 use boson_document::{Tree, json};
 use boson_pipeline::Stage;
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
 /// The version that this `plugin.yaml` describes; `record`: the image that its tag was resolved to. None if it names an
@@ -47,9 +48,7 @@ fn of_setting(value: &Tree) -> String {
 }
 
 fn sha256(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
-    let digits: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("sha256:{digits}")
+    format!("sha256:{}", HEXLOWER.encode(&Sha256::digest(bytes)))
 }
 
 fn sorted(names: &[String]) -> Vec<String> {
