@@ -6,8 +6,8 @@
 //! test guesses of a password against it.
 
 use boson_cluster::objects;
-use boson_manifest::labels;
-use serde_json::{Map, Value};
+use boson_manifest::{contract, labels};
+use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 /// By zone, in the order of the instances' ordinals. Without zones, the name of the zone is empty.
@@ -17,6 +17,11 @@ pub(crate) type ByInstance = BTreeMap<String, Vec<String>>;
 const POD_METADATA: &str = "/template/spec/template/metadata";
 /// Where it has the volumes of its pods.
 const VOLUMES: &str = "/template/spec/template/spec/volumes";
+/// Where it has their containers.
+const CONTAINERS: [&str; 2] = [
+    "/template/spec/template/spec/initContainers",
+    "/template/spec/template/spec/containers",
+];
 /// Names of versions of documents in volumes, which differ without another shape: the files that are rendered from them
 /// have revisions.
 const DOCUMENTS: [&str; 2] = ["/secret/secretName", "/configMap/name"];
@@ -95,6 +100,41 @@ pub(crate) fn shape(mut spec: Value) -> String {
     objects::digest(&spec)
 }
 
+/// The same for the pods of each zone, in the order of the zones; one without zones. It is the digest of a group in
+/// that zone alone, so zones that come and go at the end do not count.
+pub(crate) fn shapes(spec: &Value) -> Vec<String> {
+    let zones = spec["zones"].as_array().map_or(&[][..], Vec::as_slice);
+    let mut spec = spec.clone();
+    for at in CONTAINERS {
+        let containers = spec.pointer_mut(at).and_then(Value::as_array_mut);
+        for container in containers.into_iter().flatten() {
+            if let Some(env) = container.get_mut("env").and_then(Value::as_array_mut) {
+                without_az_count(env, zones.len());
+            }
+        }
+    }
+    if zones.is_empty() {
+        return vec![shape(spec)];
+    }
+    let in_zone = |zone: &Value| {
+        let mut spec = spec.clone();
+        spec["zones"] = json!([zone]);
+        spec["zoneValues"] = spec["zoneValues"][zone.as_str().unwrap_or_default()].clone();
+        shape(spec)
+    };
+    zones.iter().map(in_zone).collect()
+}
+
+/// Removes the number of zones, and the contract version that depends on it, from a container of the operator: pods
+/// keep them. Any other container that has the variable gets the number.
+fn without_az_count(env: &mut Vec<Value>, zones: usize) {
+    if env.iter().any(|one| one["name"] == contract::VARIABLE) {
+        env.retain(|one| one["name"] != contract::VARIABLE && one["name"] != contract::AZ_COUNT);
+    } else if let Some(count) = env.iter_mut().find(|one| one["name"] == contract::AZ_COUNT) {
+        *count = zones.into();
+    }
+}
+
 /// Removes what manifests can set as tags and labels. The operator's own are for something.
 fn without_tags(metadata: &mut Value) {
     let is_own = |key: &String| key.contains(labels::GROUP) && !is_revision(key);
@@ -137,7 +177,6 @@ fn replace(value: &mut Value, name: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     fn revisions(zones: &[(&str, &[&str])]) -> ByInstance {
         let zone = |(name, of): &(&str, &[&str])| ((*name).to_string(), of.iter().map(ToString::to_string).collect());
@@ -211,6 +250,35 @@ mod tests {
         ] {
             assert_ne!(shape(with(from, to)), first, "{from}");
         }
+    }
+
+    #[test]
+    fn zones_at_the_end_are_no_part_of_the_shape_in_a_zone() {
+        let of = |zones: &[&str], values: Value, contract: &str, name: &str| {
+            let mut spec = spec();
+            (spec["zones"], spec["zoneValues"]) = (json!(zones), values);
+            let count = json!({"name": contract::AZ_COUNT, "value": zones.len().to_string()});
+            let pod = spec.pointer_mut("/template/spec/template/spec").unwrap();
+            pod["initContainers"][0]["env"] = json!([{"name": name, "value": contract}, count]);
+            shapes(&spec)
+        };
+        let two = of(&["a", "b"], json!({"b": "x"}), "5", contract::VARIABLE);
+        let three = of(&["a", "b", "c"], json!({"b": "x", "c": "y"}), "5", contract::VARIABLE);
+        assert_eq!((&three[..2], three.len()), (&two[..], 3));
+        assert_eq!(of(&["a"], json!({}), "2", contract::VARIABLE), two[..1]);
+        let moved = of(&["b", "a"], json!({"b": "y"}), "5", contract::VARIABLE);
+        assert!(
+            two.iter().all(|one| !moved.contains(one) || *one == two[0]),
+            "other nodes"
+        );
+        assert_ne!(moved[0], two[0], "another zone at this place");
+        // A container of a plugin gets the number.
+        let given = |zones: &[&str]| of(zones, json!({}), "1", "PLUGIN")[0].clone();
+        assert_ne!(given(&["a"]), given(&["a", "b"]));
+        let mut without = spec();
+        without["zones"] = json!([]);
+        assert_eq!(shapes(&without).len(), 1);
+        assert_ne!(shapes(&without), shapes(&spec()));
     }
 
     #[test]

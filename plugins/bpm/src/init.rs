@@ -133,7 +133,7 @@ fn template_render(group: &Group) -> Tree {
         text("BOSH_DEPLOYMENT_NAME", &literal(&group.deployment.name)),
         text("BOSH_JOB_NAME", &literal(&group.name)),
         text("BOSH_AZ_INDEX", "1"),
-        text("BOSH_AZ_COUNT", &zones),
+        text(contract::AZ_COUNT, &zones),
         replicas(group, "BOSH_REPLICA_COUNT"),
         ordinal(group, "BOSH_REPLICA_ORDINAL"),
         text(contract::VARIABLE, &contract_version(group).to_string()),

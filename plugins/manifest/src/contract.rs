@@ -20,3 +20,5 @@ pub const COMMON: u32 = 2;
 pub const OLDEST: u32 = 1;
 /// Variable of a container: the version that its pod was made for. A pod without it was made for version 1.
 pub const VARIABLE: &str = "BOSON_POD_CONTRACT";
+/// Variable of the container that renders: the number of AZs. No image reads it, so a pod may keep an earlier number.
+pub const AZ_COUNT: &str = "BOSH_AZ_COUNT";

@@ -163,6 +163,49 @@ fn restarted(before: &[(String, String)], after: &[(String, String)]) -> BTreeSe
     before.iter().filter(other).map(|(place, _)| place.clone()).collect()
 }
 
+/// Deploys groups, one after the other. `before`: the pods of the one before.
+async fn each_restarts(
+    (tenant, release): (&Tenant, &Path),
+    before: &mut Vec<(String, String)>,
+    changes: impl IntoIterator<Item = (&'static str, Group, BTreeSet<String>)>,
+) {
+    for (what, group, expected) in changes {
+        let announced = announced(tenant, release, &group);
+        let after = deployed(tenant, &group).await;
+        let restarted = restarted(before, &after);
+        let Group { zones, disk, .. } = group;
+        assert_eq!(
+            (&restarted, &announced),
+            (&expected, &expected),
+            "{what}, {zones}, {disk}"
+        );
+        *before = after;
+    }
+}
+
+/// Zones that are added and removed at the end, in a group in three zones.
+fn other_zones(first: &Group) -> [(&'static str, Group, BTreeSet<String>); 4] {
+    let group = |zones, instances| Group {
+        zones,
+        instances,
+        ..first.clone()
+    };
+    let (three, four) = (first.zones, "z1, z2, z3, z4");
+    // Without disks, all instances that stay.
+    let moved: &[&str] = if first.disk > 0 {
+        &["d-web-z0-1", "d-web-z1-1"]
+    } else {
+        &["d-web-z0-0", "d-web-z0-1", "d-web-z1-0", "d-web-z1-1", "d-web-z2-0"]
+    };
+    let moved = moved.iter().map(ToString::to_string).collect();
+    [
+        ("another zone", group(four, 4), BTreeSet::new()),
+        ("more instances in four zones", group(four, 6), BTreeSet::new()),
+        ("other indexes", group(three, 6), moved),
+        ("fewer instances in three zones", group(three, 3), BTreeSet::new()),
+    ]
+}
+
 /// `second`: the pod of the instance with index 1.
 async fn each_change(tenant: &Tenant, release: &Path, zones: &'static str, disk: u32, second: &str) {
     let first = Group {
@@ -195,17 +238,15 @@ async fn each_change(tenant: &Tenant, release: &Path, zones: &'static str, disk:
         ("comment", with(&|group| group.manifest = "# a comment")),
     ];
     let mut before = deployed(tenant, &first).await;
-    for (what, group) in nothing {
-        let announced = announced(tenant, release, &group);
-        assert_eq!(announced, BTreeSet::new(), "{what}, {zones}, {disk}");
-        let after = deployed(tenant, &group).await;
-        assert_eq!(restarted(&before, &after), BTreeSet::new(), "{what}, {zones}, {disk}");
-        before = after;
+    let nothing = nothing.map(|(what, group)| (what, group, BTreeSet::new()));
+    each_restarts((tenant, release), &mut before, nothing).await;
+    if !zones.is_empty() {
+        each_restarts((tenant, release), &mut before, other_zones(&first)).await;
     }
     let all: BTreeSet<String> = before.iter().map(|(place, _)| place.clone()).collect();
     let one = BTreeSet::from([second.to_string()]);
     let of_second = if disk > 0 { one } else { all.clone() };
-    for (what, group, expected) in [
+    let some = [
         (
             "a file of one instance",
             with(&|group| group.properties = "domain: a, port: 1"),
@@ -224,17 +265,8 @@ async fn each_change(tenant: &Tenant, release: &Path, zones: &'static str, disk:
             }),
             all,
         ),
-    ] {
-        let announced = announced(tenant, release, &group);
-        let after = deployed(tenant, &group).await;
-        let restarted = restarted(&before, &after);
-        assert_eq!(
-            (&restarted, &announced),
-            (&expected, &expected),
-            "{what}, {zones}, {disk}"
-        );
-        before = after;
-    }
+    ];
+    each_restarts((tenant, release), &mut before, some).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 pub(super) struct Digest {
     text: String,
     former: Option<String>,
+    /// The digest for each zone; none in a QuarksStatefulSet that a user wrote.
+    zones: Vec<String>,
     /// The revisions of the instances; none in a QuarksStatefulSet that a user wrote.
     pub revisions: Option<ByInstance>,
 }
@@ -23,6 +25,7 @@ impl Digest {
         let whole = json!(spec);
         if let Some(revisions) = instance_revisions::of_spec(&whole) {
             return Self {
+                zones: instance_revisions::shapes(&whole),
                 text: instance_revisions::shape(whole),
                 former: None,
                 revisions: Some(revisions),
@@ -46,6 +49,7 @@ impl Digest {
         Self {
             text: objects::digest(&json!(spec)),
             former,
+            zones: Vec::new(),
             revisions: None,
         }
     }
@@ -59,6 +63,22 @@ impl Digest {
     pub fn text(&self) -> &str {
         &self.text
     }
+
+    /// Whether a digest that a StatefulSet or pod of the zone at this position has recorded is of the same template.
+    /// That of earlier operators is of all zones.
+    pub fn is_in_zone(&self, zone: usize, recorded: &str) -> bool {
+        self.text_in_zone(zone) == recorded || self.is(recorded)
+    }
+
+    /// The text that they record.
+    pub fn text_in_zone(&self, zone: usize) -> &str {
+        self.zones.get(zone).unwrap_or(&self.text)
+    }
+
+    /// Whether there is a zone at this position, as far as that can be told.
+    pub fn has_zone(&self, zone: usize) -> bool {
+        self.zones.is_empty() || zone < self.zones.len()
+    }
 }
 
 #[cfg(test)]
@@ -67,6 +87,7 @@ impl From<&str> for Digest {
         Self {
             text: text.into(),
             former: None,
+            zones: Vec::new(),
             revisions: None,
         }
     }
@@ -83,6 +104,12 @@ mod tests {
         serde_json::from_value(spec).unwrap()
     }
 
+    fn revisions(mut spec: QuarksStatefulSetSpec) -> QuarksStatefulSetSpec {
+        let annotations = json!({labels::INSTANCE_REVISIONS: r#"{"a": ["1"]}"#});
+        spec.template["spec"]["template"]["metadata"] = json!({ "annotations": annotations });
+        spec
+    }
+
     #[test]
     fn numbers_of_pods_do_not_count() {
         let even = Digest::of(&spec(&[], "i"));
@@ -93,11 +120,6 @@ mod tests {
 
     #[test]
     fn whether_it_is_paused_does_not_count() {
-        let revisions = |mut spec: QuarksStatefulSetSpec| {
-            let annotations = json!({labels::INSTANCE_REVISIONS: r#"{"a": ["1"]}"#});
-            spec.template["spec"]["template"]["metadata"] = json!({ "annotations": annotations });
-            spec
-        };
         for of in [spec(&[], "i"), revisions(spec(&[], "i"))] {
             let paused = QuarksStatefulSetSpec {
                 paused: true,
@@ -105,6 +127,23 @@ mod tests {
             };
             assert_eq!(Digest::of(&paused), Digest::of(&of));
         }
+    }
+
+    #[test]
+    fn zones_at_the_end_do_not_count_in_the_others_and_what_an_earlier_operator_recorded_of_all_is_the_same() {
+        let of = |zones: &[&str]| {
+            let mut spec = revisions(spec(&[], "i"));
+            spec.zones = zones.iter().map(ToString::to_string).collect();
+            Digest::of(&spec)
+        };
+        let two = of(&["a", "b"]);
+        for other in [of(&["a", "b", "c"]), of(&["a"])] {
+            assert!(other.is_in_zone(0, two.text_in_zone(0)) && !other.is(two.text()));
+        }
+        assert!(two.is_in_zone(0, two.text()) && two.is_in_zone(1, two.text()));
+        let swapped = of(&["b", "a"]);
+        assert!((0..2).all(|zone| !swapped.is_in_zone(zone, two.text_in_zone(zone))));
+        assert!(two.has_zone(1) && !two.has_zone(2));
     }
 
     #[test]

@@ -55,12 +55,12 @@ pub(super) fn version(set: &StatefulSet) -> Option<u32> {
     set.annotations().get(labels::VERSION)?.parse().ok()
 }
 
-/// Whether it was made from the template with this digest, and its instances have the same revisions.
+/// Whether it was made from the template with this digest in its zone, and its instances have the same revisions.
 pub(super) fn is_of_template(set: &StatefulSet, digest: &Digest) -> bool {
     let is_of_shape = set
         .annotations()
         .get(TEMPLATE)
-        .is_some_and(|recorded| digest.is(recorded));
+        .is_some_and(|recorded| digest.is_in_zone(zone_index(set), recorded));
     let found = || set.spec.as_ref()?.template.metadata.as_ref().and_then(revisions);
     let agree = |wanted: &ByInstance| found().is_some_and(|found| instance_revisions::agree(&found, wanted));
     is_of_shape && digest.revisions.as_ref().is_none_or(agree)
@@ -119,6 +119,12 @@ pub(super) fn has_old_pods(set: &StatefulSet) -> bool {
 /// The name of its zone; empty without zones.
 pub(super) fn zone(set: &StatefulSet) -> &str {
     set.labels().get(labels::AZ_NAME).map_or("", String::as_str)
+}
+
+/// The position of its zone; 0 without zones.
+pub(super) fn zone_index(set: &StatefulSet) -> usize {
+    let index = set.labels().get(labels::AZ_INDEX);
+    index.and_then(|index| index.parse().ok()).unwrap_or(0)
 }
 
 /// In how many zones its version has a StatefulSet.

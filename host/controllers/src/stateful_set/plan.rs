@@ -155,9 +155,8 @@ pub(super) fn plan(
         .flatten();
     let version = Versions::wanted(set, &live.sets, claimed, &digest);
     let wanted = stateful_sets(&tree, version)?;
-    let wanted = wanted
-        .iter()
-        .map(|made| finish(made, set, &digest, (&live.sets, owner)));
+    let wanted = wanted.iter().enumerate();
+    let wanted = wanted.map(|made| finish(made, set, &digest, (&live.sets, owner)));
     let mut wanted = wanted.collect::<Result<Vec<Value>, Error>>()?;
     let all: usize = wanted.iter().map(replicas).sum();
     let last = Versions::last_ready(set, &live.sets);
@@ -277,7 +276,7 @@ impl Group<'_> {
                 live: self.seen.live.sets.iter().find(|one| is_named(one, object)),
                 replicas: replicas(object),
                 wanted: self.digest.revisions.as_ref().map(|revisions| Wanted {
-                    shape: self.digest.text(),
+                    digest: self.digest,
                     revisions: revisions.get(name).map_or(&[], Vec::as_slice),
                 }),
             }
@@ -570,8 +569,9 @@ fn replaces_pods(wanted: &Value, live: &[StatefulSet]) -> bool {
     found.any(|one| one.annotations().get(PODS).map(String::as_str) != wanted.annotation(PODS))
 }
 
+/// `made`: with the position of its zone.
 fn finish(
-    made: &Tree,
+    (zone, made): (usize, &Tree),
     set: &QuarksStatefulSet,
     digest: &Digest,
     (live, owner): (&[StatefulSet], &OwnerReference),
@@ -581,11 +581,12 @@ fn finish(
     if let Some(spec) = value.get_mut("spec") {
         spec["updateStrategy"] = json!({"type": "OnDelete"});
     }
-    value.set_annotation(TEMPLATE, Some(digest.text()));
+    let shape = digest.text_in_zone(zone);
+    value.set_annotation(TEMPLATE, Some(shape));
     if digest.revisions.is_some()
         && let Some(pods) = value.pointer_mut("/spec/template")
     {
-        pods.set_annotation(labels::SHAPE_DIGEST, Some(digest.text()));
+        pods.set_annotation(labels::SHAPE_DIGEST, Some(shape));
     }
     keep_deployment_version(&mut value, digest, live);
     let fixed = fixed(&value);

@@ -4,7 +4,7 @@
 //! ready. So a number is never reused for another template, even after all StatefulSets were deleted.
 
 use super::digest::Digest;
-use super::inspect::{has_claims, is_going, is_incomplete, is_of_template, is_ready, version, zones};
+use super::inspect::{has_claims, is_going, is_incomplete, is_of_template, is_ready, version, zone_index, zones};
 use boson_api::QuarksStatefulSet;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use std::collections::BTreeMap;
@@ -53,9 +53,9 @@ impl Versions {
         let Some(newest) = numbers.into_iter().flatten().max() else {
             return 1;
         };
-        let mut same = live.iter().filter(|one| version(one) == Some(newest)).peekable();
-        let kept = match same.peek() {
-            Some(_) => same.any(|one| is_of_template(one, digest) || has_claims(one)),
+        let of = |number: u32| live.iter().filter(move |one| version(one) == Some(number));
+        let kept = match of(newest).next() {
+            Some(_) => are_of_template(of(newest), digest) || of(newest).any(has_claims),
             // It was deleted, or will be created again: with another number, pods would start with empty disks.
             None => {
                 claimed == Some(newest)
@@ -66,9 +66,9 @@ impl Versions {
             return newest;
         }
         // A reverted change: the old pods still run, and nothing has to start.
-        let mut before = live.iter().filter(|one| !is_going(one));
-        let before = before.find(|one| is_of_template(one, digest));
-        before.and_then(version).unwrap_or_else(|| newest.saturating_add(1))
+        let stays = |number: &u32| are_of_template(of(*number).filter(|one| !is_going(one)), digest);
+        let before = live.iter().filter_map(version).find(stays);
+        before.unwrap_or_else(|| newest.saturating_add(1))
     }
 
     /// What to record for this wanted version.
@@ -110,6 +110,12 @@ impl Versions {
             .filter(|(ready, _): &(i64, u32)| *ready > 0)
             .map(|(_, number)| number)
     }
+}
+
+/// Whether these StatefulSets of a version were made from the template. One whose zone was removed does not count.
+fn are_of_template<'a>(sets: impl Iterator<Item = &'a StatefulSet>, digest: &Digest) -> bool {
+    let mut wanted = sets.filter(|one| digest.has_zone(zone_index(one))).peekable();
+    wanted.peek().is_some() && wanted.all(|one| is_of_template(one, digest))
 }
 
 #[cfg(test)]

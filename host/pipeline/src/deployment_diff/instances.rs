@@ -4,8 +4,8 @@
 use super::{causes, shape};
 use crate::convert::instance_files::{GroupFiles, InstanceFiles};
 use boson_document::Tree;
-use boson_manifest::labels;
 use boson_manifest::names::label_value;
+use boson_manifest::{contract, labels};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A finished conversion, with objects of the operator.
@@ -108,6 +108,11 @@ fn slots(group: Option<&GroupFiles>) -> BTreeMap<Slot<'_>, (usize, &InstanceFile
     slots
 }
 
+/// In how many zones there are instances.
+fn zones(slots: &BTreeMap<Slot<'_>, (usize, &InstanceFiles)>) -> usize {
+    slots.keys().filter(|(_, ordinal)| *ordinal == 0).count()
+}
+
 type Of<'t> = (Side<'t>, Option<&'t GroupFiles>);
 
 fn of_group((old_side, old): Of<'_>, (new_side, new): Of<'_>) -> Vec<InstanceChange> {
@@ -134,13 +139,21 @@ fn of_group((old_side, old): Of<'_>, (new_side, new): Of<'_>) -> Vec<InstanceCha
         .collect();
     surplus.sort_by_key(|one| std::cmp::Reverse(one.index));
     let of_shape = reasons_of_shape(before, after);
+    let has_other_zones = zones(&was) != zones(&is);
     let mut touched = Vec::new();
     for (slot, (nth, instance)) in &is {
         let (action, reasons) = match (was.get(slot), old, new) {
             (Some((old_nth, old_one)), Some(old), Some(new)) => {
                 let jobs = (causes::jobs(old, *old_nth), causes::jobs(new, *nth));
                 let files = reasons_of_files(old_one, instance, &jobs);
-                (Action::Restart, files.into_iter().chain(of_shape.clone()).collect())
+                let (az, ordinal) = *slot;
+                // As the operator decides it: a pod has its index outside of these files, too.
+                let index = (has_other_zones && ordinal > 0).then_some("spec.index");
+                let zone = (place(before, az) != place(after, az)).then_some("zone");
+                let members: Vec<String> = index.into_iter().chain(zone).map(String::from).collect();
+                let of_place = (!members.is_empty()).then_some(Reason::Pod(members));
+                let reasons = files.into_iter().chain(of_place).chain(of_shape.clone());
+                (Action::Restart, reasons.collect())
             }
             _ => (Action::Create, Vec::new()),
         };
@@ -188,22 +201,31 @@ fn template(set: &Tree) -> &Tree {
     spec.unwrap_or(&Tree::Null)
 }
 
+/// The position of a zone, and where its nodes are.
+fn place<'t>(set: Option<&'t Tree>, az: Option<&str>) -> Option<(usize, Option<&'t str>)> {
+    let (spec, az) = (set?.get("spec")?, az?);
+    let mut zones = spec.items("zones").iter();
+    let value = spec.get("zoneValues").and_then(|values| values.str(az));
+    Some((zones.position(|zone| zone.as_str() == Some(az))?, value))
+}
+
 fn reasons_of_shape(old: Option<&Tree>, new: Option<&Tree>) -> Vec<Reason> {
-    let (Some(old), Some(new)) = (old.map(template), new.map(template)) else {
+    let (Some(old), Some(new)) = (old, new) else {
         return Vec::new();
     };
-    let pod = |template: &Tree| {
-        let pod = template.get("template");
+    let pod = |set: &Tree| {
+        let pod = template(set).get("template");
         let member = |name| pod.and_then(|pod| pod.get(name)).cloned().unwrap_or_default();
-        member("spec").with("metadata", without_tags(member("metadata")))
+        let zones = set.get("spec").map_or(0, |spec| spec.items("zones").len());
+        without_az_count(member("spec"), zones).with("metadata", without_tags(member("metadata")))
     };
     // Their size, labels and annotations replace no pod.
     let claim = |claim: &Tree| {
         let name = claim.get("metadata").and_then(|metadata| metadata.str("name"));
         Tree::object().with("name", name.unwrap_or_default())
     };
-    let claims = |template: &Tree| {
-        let claims = template.items("volumeClaimTemplates").iter().map(claim);
+    let claims = |set: &Tree| {
+        let claims = template(set).items("volumeClaimTemplates").iter().map(claim);
         Tree::object().with("claims", Tree::Array(claims.collect()))
     };
     let of = |members: BTreeSet<String>, reason: fn(Vec<String>) -> Reason| {
@@ -227,6 +249,25 @@ fn without_tags(mut metadata: Tree) -> Tree {
         }
     }
     metadata
+}
+
+/// The spec of pods without the number of zones, and the contract version that depends on it, in containers of the
+/// operator: pods keep them. Any other container that has the variable gets the number.
+fn without_az_count(mut pod: Tree, zones: usize) -> Tree {
+    let is = |variable: &Tree, name: &str| variable.str("name") == Some(name);
+    for list in ["initContainers", "containers"] {
+        for container in pod.get_mut(list).and_then(Tree::as_array_mut).into_iter().flatten() {
+            let Some(env) = container.get_mut("env").and_then(Tree::as_array_mut) else {
+                continue;
+            };
+            if env.iter().any(|one| is(one, contract::VARIABLE)) {
+                env.retain(|one| !is(one, contract::VARIABLE) && !is(one, contract::AZ_COUNT));
+            } else if let Some(count) = env.iter_mut().find(|one| is(one, contract::AZ_COUNT)) {
+                count.set("value", zones.to_string());
+            }
+        }
+    }
+    pod
 }
 
 fn reasons_of_files(
@@ -320,6 +361,40 @@ mod tests {
         ];
         assert_eq!(found((&sets, &old), (&sets, &new)), wanted);
         assert!(found((&sets, &old), (&sets, &old)).is_empty());
+    }
+
+    #[test]
+    fn another_zone_at_the_end_restarts_only_instances_whose_index_differs() {
+        let set = |zones: &str, contract: u8| {
+            let count = parse(zones).unwrap().as_array().unwrap().len();
+            let env = format!(
+                r#"[{{"name": "{}", "value": "{contract}"}}, {{"name": "{}", "value": "{count}"}}]"#,
+                contract::VARIABLE,
+                contract::AZ_COUNT
+            );
+            let mut set = set("db", "a", DISK);
+            set.get_mut("spec").unwrap().set("zones", parse(zones).unwrap());
+            let template = ["spec", "template", "spec", "template", "spec"];
+            let pod = template
+                .iter()
+                .fold(&mut set, |tree, member| tree.get_mut(member).unwrap());
+            let renderer = format!(r#"[{{"name": "template-render", "env": {env}}}]"#);
+            pod.set("initContainers", parse(&renderer).unwrap());
+            [set]
+        };
+        let one = (set(r#"["z1"]"#, 2), [group("db", &[("z1", 1), ("z1", 1)])]);
+        let two = (
+            set(r#"["z1", "z2"]"#, 5),
+            [group("db", &[("z1", 1), ("z2", 1), ("z1", 1)])],
+        );
+        let swapped = (set(r#"["z2", "z1"]"#, 5), [group("db", &[("z2", 1), ("z1", 1)])]);
+        let found = |old: &([Tree; 1], [GroupFiles; 1]), new: &([Tree; 1], [GroupFiles; 1])| {
+            found((&old.0, &old.1), (&new.0, &new.1))
+        };
+        assert_eq!(found(&one, &two), ["restart db/2 z1 spec.index", "create db/1 z2 "]);
+        assert_eq!(found(&two, &one), ["delete db/1 z2 ", "restart db/1 z1 spec.index"]);
+        let wanted = ["delete db/2 z1 ", "restart db/0 z2 zone", "restart db/1 z1 zone"];
+        assert_eq!(found(&two, &swapped), wanted);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The parts of a pod that depend on its zone: node affinity, environment, labels.
 
 use boson_document::Tree;
-use boson_manifest::labels;
+use boson_manifest::{contract, labels};
 
 /// Node label with the zone, unless another one was configured.
 pub(crate) const NODE_LABEL: &str = "topology.kubernetes.io/zone";
@@ -51,7 +51,7 @@ impl Zone<'_> {
             ("AZ_INDEX", &index, Rule::Always),
             // Names used by the oldest source: only if the conversion asked for them.
             ("BOSH_AZ_INDEX", &index, Rule::WhereSet),
-            ("BOSH_AZ_COUNT", &count, Rule::WhereSet),
+            (contract::AZ_COUNT, &count, Rule::WhereSet),
         ];
         let replicas = self.fullest.to_string();
         if inject_replicas && !knows_replicas(pod) {

@@ -1,5 +1,5 @@
 //! What a change restarts where Jobs render the manifest, counted by the UIDs of pods: groups with and without disks,
-//! without zones and in three zones. `restarts` is the same where the operator renders it.
+//! without zones and in three or four zones. `restarts` is the same where the operator renders it.
 //!
 //! Run by hand with `BOSON_NODE_RESTARTS=1`: beside the other tests, the node has no room for these pods.
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// All zones are on the node.
-const CLOUD_CONFIG: &str = "azs: [{name: z1, cloud_properties: {zone: here}}, {name: z2, cloud_properties: {zone: here}}, {name: z3, cloud_properties: {zone: here}}]";
+const CLOUD_CONFIG: &str = "azs: [{name: z1, cloud_properties: {zone: here}}, {name: z2, cloud_properties: {zone: here}}, {name: z3, cloud_properties: {zone: here}}, {name: z4, cloud_properties: {zone: here}}]";
 const GROUPS: [&str; 4] = ["plain", "disk", "zones", "zones-disk"];
 
 #[test]
@@ -44,6 +44,8 @@ fn a_change_that_jobs_render_restarts_only_instances_whose_files_or_pods_differ(
     for (what, row, expected) in [
         ("more instances", change(&|row| row.more = true), &nothing),
         ("fewer instances", first.clone(), &nothing),
+        ("another zone", change(&|row| row.zones = 4), &nothing),
+        ("no last zone", first.clone(), &nothing),
         ("tags", change(&|row| row.manifest = "tags: {team: blue}"), &nothing),
         (
             "update block",
@@ -87,6 +89,8 @@ struct Row {
     properties: &'static str,
     /// Whether the groups have more instances.
     more: bool,
+    /// The number of zones, each with an instance.
+    zones: usize,
 }
 
 impl Default for Row {
@@ -96,6 +100,7 @@ impl Default for Row {
             update: "{max_in_flight: 9}",
             properties: "word: a",
             more: false,
+            zones: 3,
         }
     }
 }
@@ -105,7 +110,7 @@ impl Default for Row {
 impl Row {
     /// The number of instances of a group.
     fn instances(&self, group: &str) -> usize {
-        let first = if group.starts_with("zones") { 3 } else { 2 };
+        let first = if group.starts_with("zones") { self.zones } else { 2 };
         first + usize::from(self.more && group != "disk" && group != "zones-disk")
     }
 
@@ -118,9 +123,10 @@ impl Row {
         } = self;
         let group = |name: &str| {
             let azs = if name.starts_with("zones") {
-                "azs: [z1, z2, z3]"
+                let azs: Vec<String> = (1..=self.zones).map(|zone| format!("z{zone}")).collect();
+                format!("azs: [{}]", azs.join(", "))
             } else {
-                ""
+                String::new()
             };
             let disk = if name.ends_with("disk") { 10 } else { 0 };
             format!(
@@ -158,7 +164,7 @@ impl Table {
         let env = Environment::with_pods(cluster, "table")?;
         env.load_shop()?;
         cluster.disks(&env.namespace, "disk-pvc-table-disk-v1", 2)?;
-        for zone in 0..3 {
+        for zone in 0..4 {
             cluster.disks(
                 &env.namespace,
                 &format!("zones-disk-pvc-table-zones-disk-z{zone}-v1"),

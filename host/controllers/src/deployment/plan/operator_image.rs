@@ -144,14 +144,16 @@ fn is_written(found: &Value, form: &Value) -> bool {
     annotation(found, objects::DIGEST) == Some(objects::digest(form).as_str())
 }
 
-/// Whether what was written and this form differ at most in what replaces no pod, such as the number of instances.
+/// Whether what was written and this form differ at most in what replaces no pod, such as the number of instances or
+/// zones at the end.
 fn restarts_nothing(found: &Value, form: &Value) -> bool {
     let (found, form) = (&found["spec"], &form["spec"]);
     let revisions = |spec| instance_revisions::of_spec(spec);
     let agree = revisions(found)
         .zip(revisions(form))
         .map(|(found, form)| instance_revisions::agree(&found, &form));
-    agree == Some(true) && instance_revisions::shape(found.clone()) == instance_revisions::shape(form.clone())
+    let (found, form) = (instance_revisions::shapes(found), instance_revisions::shapes(form));
+    agree == Some(true) && found.iter().zip(&form).all(|(found, form)| found == form)
 }
 
 /// Whether a change of its template starts new pods. A manual errand gets the new image with its next run.
@@ -164,9 +166,11 @@ fn starts_pods(object: &Value) -> bool {
 }
 
 /// Gives the containers of `object` that run the operator image the images that they have in `found`, with the contract
-/// versions that they were made for. Returns the first image that differs.
+/// versions that they were made for; not where other zones need a later version, which an older image may not serve.
+/// Returns the first image that differs.
 fn keep_image(object: &mut Value, found: &Value, image: &str) -> Option<String> {
     let mut old = None;
+    let has_other_zones = object["spec"]["zones"] != found["spec"]["zones"];
     for list in ["initContainers", "containers"] {
         let own = object.pointer_mut(PODS).and_then(|pods| pods[list].as_array_mut());
         for container in own.into_iter().flatten() {
@@ -176,6 +180,9 @@ fn keep_image(object: &mut Value, found: &Value, image: &str) -> Option<String> 
             let Some(there) = containers(found, list).find(|there| there["name"] == container["name"]) else {
                 continue;
             };
+            if has_other_zones && made_for(container) > made_for(there) {
+                continue;
+            }
             if let Some(other) = there["image"].as_str().filter(|other| container["image"] != *other) {
                 old.get_or_insert_with(|| other.to_string());
                 container["image"] = other.into();
@@ -184,6 +191,13 @@ fn keep_image(object: &mut Value, found: &Value, image: &str) -> Option<String> 
         }
     }
     old
+}
+
+/// The contract version that a container was made for.
+fn made_for(container: &Value) -> Option<u32> {
+    let mut env = container["env"].as_array()?.iter();
+    let version = env.find(|one| one["name"] == contract::VARIABLE)?;
+    version["value"].as_str()?.parse().ok()
 }
 
 fn keep_contract(container: &mut Value, there: &Value) {
@@ -238,6 +252,30 @@ mod tests {
         let kept_image = of("host:1", r#"{"":["1","2"]}"#, 2);
         assert_eq!(kept(&scaled, &live), [("host:1".to_string(), kept_image)]);
         assert_eq!(kept(&of("host:2", r#"{"":["2"]}"#, 1), &live), [], "its files differ");
+    }
+
+    #[test]
+    fn another_zone_leaves_the_image_if_it_serves_what_that_zone_needs() {
+        let of = |image, zones: &[&str], version: &str| {
+            let mut object = with_revisions(object("QuarksStatefulSet", image, "run"), r#"{"a":["1"]}"#, 1);
+            object["spec"]["zones"] = json!(zones);
+            object.pointer_mut(PODS).unwrap()["initContainers"][1]["env"] = json!([
+                {"name": contract::VARIABLE, "value": version},
+                {"name": contract::AZ_COUNT, "value": zones.len().to_string()}
+            ]);
+            object
+        };
+        let more = of("host:2", &["a", "b", "c"], "5");
+        assert_eq!(
+            kept(&more, &stored(of("host:1", &["a", "b"], "5"))),
+            [("host:1".to_string(), of("host:1", &["a", "b", "c"], "5"))]
+        );
+        assert_eq!(kept(&more, &stored(of("host:1", &["a"], "2"))), []);
+        assert_eq!(
+            kept(&more, &stored(of("host:1", &["b", "a"], "5"))),
+            [],
+            "in another order"
+        );
     }
 
     #[test]

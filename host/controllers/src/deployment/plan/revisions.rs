@@ -49,7 +49,8 @@ impl Revisions {
             .take(REVISION_LENGTH)
             .collect();
         let revision = |zone: &str, (ordinal, digest): (usize, &String)| {
-            let found = known.iter().find_map(|known| known.revision(zone, ordinal, digest));
+            let mut known = known.iter().filter(|known| known.has_index(ordinal, &digests));
+            let found = known.find_map(|known| known.revision(zone, ordinal, digest));
             found.unwrap_or_else(|| own.clone())
         };
         let of_zone = |(zone, digests): (&String, &Vec<String>)| {
@@ -104,6 +105,12 @@ impl Known {
         })
     }
 
+    /// Whether an instance with this number in its zone had the same `spec.index`, which is in its pod outside of the
+    /// files of its jobs, too. With another number of zones, only the first instance of a zone had it.
+    fn has_index(&self, ordinal: usize, wanted: &ByInstance) -> bool {
+        ordinal == 0 || self.digests.len() == wanted.len()
+    }
+
     /// The revision of an instance, if its files have this digest.
     fn revision(&self, zone: &str, ordinal: usize, digest: &str) -> Option<String> {
         let same = self
@@ -156,6 +163,28 @@ mod tests {
         let other = document("d.bpm.g-x-v1", "44444444", Some(&two));
         let foreign = Revisions::of(&back, &[other], digests(&["a"])).unwrap();
         assert_eq!(of(&foreign), ["33333333"], "of another group");
+    }
+
+    #[test]
+    fn with_another_number_of_zones_only_the_first_instance_of_each_zone_keeps_its_index_and_so_its_revision() {
+        let zones = |zones: &[&str], each: &[&str]| {
+            let each: Vec<String> = each.iter().map(ToString::to_string).collect();
+            zones
+                .iter()
+                .map(|zone| ((*zone).to_string(), each.clone()))
+                .collect::<ByInstance>()
+        };
+        let new = document("d.bpm.g-v1", "11111111", None);
+        let two = Revisions::of(&new, &[], zones(&["y", "z"], &["a", "a"])).unwrap();
+        let first = document("d.bpm.g-v1", "11111111", Some(&two));
+        let new = document("d.bpm.g-v2", "22222222", None);
+        let three = Revisions::of(&new, std::slice::from_ref(&first), zones(&["x", "y", "z"], &["a", "a"])).unwrap();
+        assert_eq!(of(&three), ["11111111", "22222222"]);
+        assert_eq!(three.revisions["x"], ["22222222", "22222222"]);
+        let back = document("d.bpm.g-v3", "33333333", None);
+        let second = document("d.bpm.g-v2", "22222222", Some(&three));
+        let back = Revisions::of(&back, &[second, first], zones(&["y", "z"], &["a", "a"])).unwrap();
+        assert_eq!(back.revisions, two.revisions);
     }
 
     #[test]

@@ -1,9 +1,11 @@
 use super::super::inspect::RESTARTED_AT;
 use super::*;
 use boson_cluster::client::Fault;
+use boson_manifest::contract;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 pub(super) fn set(image: &str, replicas: u32, claims: bool) -> QuarksStatefulSet {
     let claims = if claims {
@@ -500,6 +502,92 @@ proptest! {
         let done = plan_at(&wanted, &seen(&there, &pods), Timestamp::from_second(60).unwrap());
         prop_assert!(done.apply.is_empty() && done.replace.is_empty() && done.ready, "{:?}", done);
         prop_assert_eq!(done.versions.ready, Some(1));
+    }
+}
+
+/// A group of the operator with this many instances in each of these zones.
+fn in_zones(claims: bool, zones: &[&str], count: usize) -> QuarksStatefulSet {
+    let mut set = revised("i:1", claims, &vec!["1"; count]);
+    let revisions: BTreeMap<&str, Vec<&str>> = zones.iter().map(|zone| (*zone, vec!["1"; count])).collect();
+    let version = if zones.len() > 1 {
+        contract::SEVERAL_ZONES
+    } else {
+        contract::COMMON
+    };
+    let pods = &mut set.spec.template["spec"]["template"];
+    pods["metadata"]["annotations"][labels::INSTANCE_REVISIONS] = json!(revisions).to_string().into();
+    pods["spec"]["initContainers"] = json!([{"name": "template-render", "image": "h:1", "env": [
+        {"name": contract::AZ_COUNT, "value": zones.len().to_string()},
+        {"name": contract::VARIABLE, "value": version.to_string()}
+    ]}]);
+    set.spec.zones = zones.iter().map(ToString::to_string).collect();
+    set
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn zones_that_are_added_or_removed_at_the_end_replace_no_pod_of_the_others(
+        claims in any::<bool>(),
+        before in 1..5_usize,
+        after in 1..5_usize,
+        count in 1..4_u8
+    ) {
+        let group = |zones: usize| in_zones(claims, &["a", "b", "c", "d"][..zones], count.into());
+        let made = |zones: Range<usize>| zones.map(|zone| format!("d-g-z{zone}-v1")).collect::<Vec<_>>();
+        let mut there = live(&of(&group(before), &[]), count.into());
+        let old = made_before(&there);
+        let plan = plan_at(&group(after), &seen(&there, &old), Timestamp::UNIX_EPOCH);
+        let changes = (plan.replace.len(), plan.rollout.left, plan.delete.len(), plan.renew.len());
+        prop_assert_eq!(changes, (0, 0, 0, 0));
+        let written = if before == after { 0 } else { after };
+        prop_assert_eq!(names(&plan.apply), made(0..written));
+        // Kubernetes has made pods in new zones only.
+        carry_out(&mut there, &plan);
+        for one in &mut there {
+            one["status"]["updatedReplicas"] = 0.into();
+        }
+        let is_new = |pod: &Pod| old.iter().all(|old| old.name_any() != pod.name_any());
+        let pods = [old.clone(), made_before(&there).into_iter().filter(is_new).collect()].concat();
+        let done = plan_at(&group(after), &seen(&there, &pods), Timestamp::from_second(60).unwrap());
+        prop_assert!(done.apply.is_empty() && done.replace.is_empty() && done.ready, "{:?}", done);
+        prop_assert_eq!(names(&done.delete), made(after..before));
+        prop_assert_eq!(done.versions.ready, Some(1));
+    }
+}
+
+#[test]
+fn zones_in_another_order_replace_the_group() {
+    for claims in [false, true] {
+        let there = live(&of(&in_zones(claims, &["a", "b", "c"], 1), &[]), 1);
+        let before = made_before(&there);
+        for (zones, left) in [(["b", "a", "c"], 2), (["a", "c", "b"], 2), (["a", "x", "c"], 1)] {
+            let wanted = in_zones(claims, &zones, 1);
+            let plan = plan_at(&wanted, &seen(&there, &before), Timestamp::UNIX_EPOCH);
+            let (version, left) = if claims { (1, left) } else { (2, 3) };
+            assert_eq!((plan.versions.wanted, plan.rollout.left), (version, left), "{zones:?}");
+        }
+    }
+}
+
+#[test]
+fn what_an_earlier_operator_recorded_of_all_zones_replaces_no_pod() {
+    for claims in [false, true] {
+        let group = in_zones(claims, &["a", "b"], 1);
+        let recorded = Digest::of(&group.spec);
+        let mut there = live(&of(&group, &[]), 1);
+        for one in &mut there {
+            one.set_annotation(TEMPLATE, Some(recorded.text()));
+            for written in [objects::DIGEST, PODS] {
+                one.set_annotation(written, Some("earlier"));
+            }
+            let pods = one.pointer_mut("/spec/template").unwrap();
+            pods.set_annotation(labels::SHAPE_DIGEST, Some(recorded.text()));
+        }
+        let plan = plan_at(&group, &seen(&there, &made_before(&there)), Timestamp::UNIX_EPOCH);
+        assert_eq!(names(&plan.apply), ["d-g-z0-v1", "d-g-z1-v1"], "{claims}");
+        assert_eq!((plan.replace.len(), plan.rollout.left), (0, 0), "{claims}");
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Instance, State, Updated};
 use crate::pod_problems::is_ready;
+use crate::stateful_set::digest::Digest;
 use crate::stateful_set::inspect::{RESTARTED_AT, REVISION, has_claims, is_going, is_observed, ordinals, revisions};
 use crate::stateful_set::set_back::set_back_from;
 use boson_manifest::labels;
@@ -30,8 +31,8 @@ pub(in crate::stateful_set) struct LiveZone<'a> {
 /// What the pods of a zone should run.
 #[derive(Clone, Copy)]
 pub(in crate::stateful_set) struct Wanted<'a> {
-    /// The digest of their shape.
-    pub shape: &'a str,
+    /// The digest of the template.
+    pub digest: &'a Digest,
     /// The revisions of the instances.
     pub revisions: &'a [String],
 }
@@ -54,7 +55,7 @@ impl<'a> LiveZone<'a> {
         let template = live.and_then(|live| live.spec.as_ref()?.template.metadata.as_ref());
         let is_wanted = |metadata: &ObjectMeta, ordinal| {
             let restarted = |metadata: &ObjectMeta| metadata.annotations.as_ref()?.get(RESTARTED_AT).cloned();
-            let wanted = |wanted: Wanted<'_>| wanted.is_in(metadata, self.name, ordinal);
+            let wanted = |wanted: Wanted<'_>| wanted.is_in(metadata, self, ordinal);
             self.wanted.is_some_and(wanted) && restarted(metadata) == template.and_then(restarted)
         };
         let state = |(ordinal, pod): (usize, &Option<&Pod>)| {
@@ -150,13 +151,14 @@ fn lacks(set: &StatefulSet, pod: &Pod) -> bool {
 
 impl Wanted<'_> {
     /// Whether a pod or pod template with this metadata is of it.
-    fn is_in(&self, metadata: &ObjectMeta, zone: &str, ordinal: usize) -> bool {
+    fn is_in(&self, metadata: &ObjectMeta, zone: &LiveZone<'_>, ordinal: usize) -> bool {
         let shape = metadata
             .annotations
             .as_ref()
             .and_then(|all| all.get(labels::SHAPE_DIGEST));
-        let found = || Some(revisions(metadata)?.get(zone)?.get(ordinal)?.clone());
-        shape.is_some_and(|shape| shape == self.shape) && found().as_ref() == self.revisions.get(ordinal)
+        let found = || Some(revisions(metadata)?.get(zone.name)?.get(ordinal)?.clone());
+        let is_of_shape = shape.is_some_and(|shape| self.digest.is_in_zone(zone.index, shape));
+        is_of_shape && found().as_ref() == self.revisions.get(ordinal)
     }
 }
 
