@@ -130,10 +130,10 @@ pub fn write_large(path: &Path, bytes: u64) -> Result<()> {
         Compression::fast(),
     ));
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    const FILE: u64 = 8 << 20;
+    const FILE_BYTES: u64 = 8 << 20;
     // Programs compress to about a third: a third of noise, the rest is repeated text.
-    for nth in 0..(bytes * 5 / 2).div_ceil(FILE) {
-        let mut content = vec![0; FILE as usize];
+    for nth in 0..(bytes * 5 / 2).div_ceil(FILE_BYTES) {
+        let mut content = vec![0; FILE_BYTES as usize];
         for block in content.chunks_mut(1024) {
             for word in block.chunks_mut(8).take(48) {
                 state = state
@@ -142,7 +142,7 @@ pub fn write_large(path: &Path, bytes: u64) -> Result<()> {
                 word.copy_from_slice(&(state ^ (state >> 29)).to_le_bytes());
             }
         }
-        let mut header = header(EntryType::Regular, 0o755, FILE);
+        let mut header = header(EntryType::Regular, 0o755, FILE_BYTES);
         archive.append_data(&mut header, format!("bin/program-{nth}"), content.as_slice())?;
     }
     archive.into_inner()?.finish()?.flush()?;

@@ -27,7 +27,7 @@ use std::time::Duration;
 
 /// How long a test waits for what has to happen, on a machine that is busy with other tests. Only a failure takes that
 /// long.
-pub const PATIENCE: Duration = Duration::from_secs(300);
+pub const WAIT_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Result of a run of `host`.
 #[derive(Debug)]

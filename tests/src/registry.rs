@@ -1,7 +1,7 @@
 //! A real registry on an address of this machine: Debian's `docker-registry`, which `.ci/setup` installs. Images are
 //! pushed by the HTTP API, because the client under test should not create the test's input.
 
-use crate::PATIENCE;
+use crate::WAIT_TIMEOUT;
 use crate::ports::free_port_at;
 use crate::root;
 use anyhow::{Context, Result, bail, ensure};
@@ -86,7 +86,7 @@ impl Server {
             if let Some(status) = server.child.try_wait()? {
                 bail!("the registry ended: {status}");
             }
-            ensure!(began.elapsed() < PATIENCE, "the registry does not come up");
+            ensure!(began.elapsed() < WAIT_TIMEOUT, "the registry does not come up");
             std::thread::sleep(Duration::from_millis(50));
         }
         Ok(server)

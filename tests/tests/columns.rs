@@ -5,7 +5,7 @@
 use boson_tests::{root, sources};
 use std::fs;
 
-const COLUMNS: usize = 120;
+const MAX_COLUMNS: usize = 120;
 
 #[test]
 fn comments_fit_the_columns() {
@@ -51,5 +51,5 @@ fn pages_fit_the_columns() {
 }
 
 fn is_wide(line: &str) -> bool {
-    line.chars().count() > COLUMNS
+    line.chars().count() > MAX_COLUMNS
 }

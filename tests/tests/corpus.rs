@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Number of differences that are shown for a folder of releases.
-const SHOWN: usize = 10;
+const MAX_SHOWN_DIFFERENCES: usize = 10;
 
 #[test]
 fn templates_are_rendered_as_bosh_renders_them() {
@@ -52,7 +52,7 @@ fn a_folder_of_releases() {
     for file in files(&folder) {
         let name = file.file_stem().unwrap().to_string_lossy().into_owned();
         let count = templates(&file).unwrap();
-        table.push(count.report(&name, SHOWN));
+        table.push(count.report(&name, MAX_SHOWN_DIFFERENCES));
         all.merge(count);
     }
     let report = format!("{}\n{}", table.join("\n"), all.report("total", 0));

@@ -376,7 +376,7 @@ fn random_manifests_are_converted_as_what_interpolate_writes_of_them() {
         let mut random = Random::new(seed);
         let mut values = || -> String {
             (0..12)
-                .map(|_| format!("- {}\n", value(&mut random, &spellings, DEPTH)))
+                .map(|_| format!("- {}\n", value(&mut random, &spellings, MAX_DEPTH)))
                 .collect()
         };
         let (all, replaced) = (values(), values());
@@ -416,7 +416,7 @@ fn random_manifests_are_converted_as_what_interpolate_writes_of_them() {
 }
 
 /// How deep lists and maps of random values are nested.
-const DEPTH: usize = 3;
+const MAX_DEPTH: usize = 3;
 
 /// A value of one line: a spelling, in quotes or not, a variable, a list or a map.
 fn value(random: &mut Random, spellings: &[&str], depth: usize) -> String {
@@ -424,7 +424,7 @@ fn value(random: &mut Random, spellings: &[&str], depth: usize) -> String {
     let one = spellings[at];
     // In flow collections, a text may not contain what ends it.
     let quoted = format!("'{}'", one.replace('\'', "''"));
-    let needs_quotes = depth < DEPTH && one.contains([',', '[', ']', '{', '}', '#', '?', ':']);
+    let needs_quotes = depth < MAX_DEPTH && one.contains([',', '[', ']', '{', '}', '#', '?', ':']);
     match random.below(if depth > 0 { 5 } else { 3 }) {
         0 if !needs_quotes => one.to_string(),
         0 | 1 => quoted,

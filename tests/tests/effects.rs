@@ -13,7 +13,7 @@ use std::path::Path;
 use std::{fs, thread};
 
 /// Conversions at a time.
-const WORKERS: usize = 4;
+const CONCURRENT_CONVERSIONS: usize = 4;
 /// Keys that the other stages read and the bpm stage gets from the host, so users cannot set them in a manifest.
 const INTERNAL: [&str; 5] = [
     "manifest cloud_config",
@@ -132,7 +132,7 @@ fn every_used_key_changes_the_output() {
             }
         }
     };
-    thread::scope(|scope| (0..WORKERS).for_each(|_| drop(scope.spawn(work))));
+    thread::scope(|scope| (0..CONCURRENT_CONVERSIONS).for_each(|_| drop(scope.spawn(work))));
     let wrong = wrong.into_inner();
     assert!(wrong.is_empty(), "{} keys:\n{}", wrong.len(), wrong.join("\n"));
 }

@@ -22,9 +22,9 @@ use std::process::Command;
 use std::time::Duration;
 
 /// Numbers of plugins that each run tries: some seconds.
-const FIRST: Range<u64> = 0..100;
+const SEEDS: Range<u64> = 0..100;
 /// Memory that this process may have had at the end, in bytes.
-const MOST: u64 = 1 << 30;
+const MAX_MEMORY_BYTES: u64 = 1 << 30;
 
 /// The core functions of a plugin of each stage that takes few kinds of arguments, and a call.
 const STAGES: [(&str, &str, &[&str], &str); 3] = [
@@ -73,7 +73,7 @@ fn generate(folder: &Path) {
         file
     });
     let shapes: Vec<PathBuf> = shapes.collect();
-    let numbers = seeds(FIRST);
+    let numbers = seeds(SEEDS);
     let target = boson_tests::binary().unwrap().ancestors().nth(2).unwrap().join("smith");
     let output = Command::new(env!("CARGO"))
         .args(["run", "--quiet", "--release", "--offline", "--locked", "--"])
@@ -167,7 +167,7 @@ fn generated_plugins_neither_crash_the_host_nor_fill_its_memory() {
     files.retain(|file| file.extension().is_some_and(|extension| extension == "wasm"));
     files.sort();
     assert!(
-        files.len() as u64 > seeds(FIRST).end - seeds(FIRST).start,
+        files.len() as u64 > seeds(SEEDS).end - seeds(SEEDS).start,
         "{}",
         files.len()
     );
@@ -187,11 +187,11 @@ fn generated_plugins_neither_crash_the_host_nor_fill_its_memory() {
             }
         }
     }
-    let are_many = seeds(FIRST).count() >= FIRST.count();
+    let are_many = seeds(SEEDS).count() >= SEEDS.count();
     assert!(!are_many || outcomes.count("loaded") > 10, "{outcomes:?}");
     assert!(!are_many || outcomes.count("load: Refused") > 10, "{outcomes:?}");
     let peak = peak(std::process::id()).unwrap();
-    assert!(peak < MOST, "{} MiB: {outcomes:?}", peak >> 20);
+    assert!(peak < MAX_MEMORY_BYTES, "{} MiB: {outcomes:?}", peak >> 20);
 }
 
 /// A generator of numbers.
@@ -246,7 +246,7 @@ fn changed_worlds_of_modules_end_no_command() {
     let module = format!("(module {COMMON} {})", functions.concat());
     let core = boson_tests::component::core_module(&module, "ops", "ops", &[]).unwrap();
     let world = section(&core, "component-type");
-    for seed in seeds(FIRST) {
+    for seed in seeds(SEEDS) {
         let (mut changed, mut random) = (core.clone(), random(seed));
         for _ in 0..=random(2) {
             changed[world.start + random(world.len())] ^= 1 << random(8);
@@ -261,7 +261,7 @@ fn changed_worlds_of_modules_end_no_command() {
         );
         outcomes.add(["packed", "refused"][usize::from(ran.code == 1)]);
     }
-    let are_many = seeds(FIRST).count() >= FIRST.count();
+    let are_many = seeds(SEEDS).count() >= SEEDS.count();
     assert!(!are_many || outcomes.count("refused") > 10, "{outcomes:?}");
 }
 
@@ -278,7 +278,7 @@ fn changed_components_and_modules_neither_crash_the_host_nor_fill_its_memory() {
     );
     let whole = built(&module, "ops").unwrap();
     let core = boson_tests::component::core_module(&module, "ops", "ops", &[]).unwrap();
-    for seed in seeds(FIRST) {
+    for seed in seeds(SEEDS) {
         run(
             &sandbox,
             &format!("component {seed}"),
@@ -289,7 +289,7 @@ fn changed_components_and_modules_neither_crash_the_host_nor_fill_its_memory() {
             run(&sandbox, &format!("module {seed}"), &made, &mut outcomes);
         }
     }
-    let are_many = seeds(FIRST).count() >= FIRST.count();
+    let are_many = seeds(SEEDS).count() >= SEEDS.count();
     assert!(!are_many || outcomes.count("loaded") > 0, "{outcomes:?}");
     assert!(!are_many || outcomes.count("load: Refused") > 5, "{outcomes:?}");
 }

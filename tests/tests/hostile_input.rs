@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-const LARGEST: usize = 32 << 20;
+const MAX_INPUT_BYTES: usize = 32 << 20;
 
 #[track_caller]
 fn fails_with(ran: &Ran, code: &str, words: &str) {
@@ -33,7 +33,7 @@ fn scratch_with(name: &str, bytes: &[u8]) -> tempfile::TempDir {
 fn files_over_32_mib_are_refused_by_name() {
     let scratch = scratch_with("ok.yml", b"name: demo\n");
     let large = File::create(scratch.path().join("large.yml")).unwrap();
-    large.set_len(LARGEST as u64 + 1).unwrap();
+    large.set_len(MAX_INPUT_BYTES as u64 + 1).unwrap();
     for (arguments, name) in [
         (vec!["interpolate", "large.yml"], "'large.yml'"),
         (vec!["interpolate", "ok.yml", "-o", "large.yml"], "'large.yml'"),
@@ -59,7 +59,7 @@ fn files_over_32_mib_are_refused_by_name() {
 #[test]
 fn standard_input_has_the_same_bound() {
     let scratch = tempfile::tempdir().unwrap();
-    let ran = host_with_input(scratch.path(), ["interpolate", "-"], &vec![b'#'; LARGEST + 1]).unwrap();
+    let ran = host_with_input(scratch.path(), ["interpolate", "-"], &vec![b'#'; MAX_INPUT_BYTES + 1]).unwrap();
     fails_with(&ran, "input-too-large", "'(standard input)' is larger than 32 MiB");
 }
 
@@ -243,7 +243,10 @@ fn releases_with_special_files_are_refused_without_waiting() {
             &format!("'release/jobs/app/{file}' is not a plain file"),
         );
         std::fs::remove_file(&path).unwrap();
-        File::create(&path).unwrap().set_len(LARGEST as u64 + 1).unwrap();
+        File::create(&path)
+            .unwrap()
+            .set_len(MAX_INPUT_BYTES as u64 + 1)
+            .unwrap();
         let ran = host(scratch.path(), ["convert", "manifest.yml", "--release", "demo=release"]).unwrap();
         fails_with(
             &ran,

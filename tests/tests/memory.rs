@@ -13,7 +13,7 @@ use std::process::Command;
 use tar::{Builder, EntryType, Header};
 use wait4::Wait4;
 
-const LIMIT: u64 = 2 << 30;
+const MAX_MEMORY_BYTES: u64 = 2 << 30;
 
 /// Result of a run, with its peak memory in bytes.
 struct Measured {
@@ -25,7 +25,7 @@ struct Measured {
 /// Runs `host` in a container of 2 GiB; `None` if this user cannot create one.
 fn run(folder: &Path, arguments: &[String]) -> Option<Measured> {
     use std::os::unix::process::ExitStatusExt;
-    let limited = Limited::to(LIMIT).unwrap()?;
+    let limited = Limited::to(MAX_MEMORY_BYTES).unwrap()?;
     let said = fs::File::create(folder.join("said")).unwrap();
     let mut command: Command = limited.command(&binary().unwrap());
     let child = command
@@ -103,7 +103,7 @@ fn six_small_tarballs_do_not_fill_the_memory() {
     assert_eq!(ran.code, Some(1), "{}", ran.said);
     assert!(ran.said.contains("error[release-too-large]"), "{}", ran.said);
     assert!(ran.said.contains("r0.tgz") && ran.said.len() < 10_000, "{}", ran.said);
-    assert!(ran.peak < LIMIT / 2, "{} MiB", ran.peak >> 20);
+    assert!(ran.peak < MAX_MEMORY_BYTES / 2, "{} MiB", ran.peak >> 20);
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn releases_that_each_are_small_enough_are_bounded_together() {
         "{}",
         ran.said
     );
-    assert!(ran.peak < LIMIT / 2, "{} MiB", ran.peak >> 20);
+    assert!(ran.peak < MAX_MEMORY_BYTES / 2, "{} MiB", ran.peak >> 20);
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn files_that_each_are_small_enough_are_bounded_together() {
             ran.said
         );
         assert_eq!(ran.said.matches("error[").count(), 1, "{}", ran.said);
-        assert!(ran.peak < LIMIT / 2, "{} MiB", ran.peak >> 20);
+        assert!(ran.peak < MAX_MEMORY_BYTES / 2, "{} MiB", ran.peak >> 20);
     }
     let Some(ran) = run(folder.path(), &once.map(str::to_string)) else {
         return;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 /// Longest message. The server accepts 32 KiB, too much to read.
-const MESSAGE: usize = 2000;
+const MAX_MESSAGE_CHARS: usize = 2000;
 
 /// One aspect of an object's state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -73,11 +73,11 @@ impl From<bool> for ConditionStatus {
 /// Truncates a message to the maximum length, and appends a note about it.
 pub fn cut(message: &str) -> String {
     let length = message.chars().count();
-    if length <= MESSAGE {
+    if length <= MAX_MESSAGE_CHARS {
         return message.to_string();
     }
     let note = format!("\n[the message is cut: it has {length} characters]");
-    let kept = message.chars().take(MESSAGE.saturating_sub(note.len()));
+    let kept = message.chars().take(MAX_MESSAGE_CHARS.saturating_sub(note.len()));
     kept.chain(note.chars()).collect()
 }
 

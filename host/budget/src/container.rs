@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 /// A limit of at least this size means "no limit": version 1 writes the largest number of pages.
 const NO_LIMIT: u64 = 1 << 60;
 /// If no limit can be determined.
-const UNKNOWN: u64 = 2 << 30;
+const DEFAULT_MEMORY_BYTES: u64 = 2 << 30;
 
 /// Bytes that this process may take: the limit of its container, or half of the machine's memory where it has none.
 pub fn memory() -> u64 {
     let root = Path::new("/");
     limit(root)
         .or_else(|| machine(root).map(|all| all / 2))
-        .unwrap_or(UNKNOWN)
+        .unwrap_or(DEFAULT_MEMORY_BYTES)
 }
 
 /// The limit of the container, if it has one.

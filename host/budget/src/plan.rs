@@ -5,13 +5,13 @@ use crate::class::Class;
 const MIB: u64 = 1 << 20;
 
 /// Memory of one call of a plugin if several namespaces share the budget and it is large enough.
-const CALL: u64 = 512 * MIB;
+const CALL_BYTES: u64 = 512 * MIB;
 /// Memory reserved for other uses during a compilation.
-const BESIDE_COMPILING: u64 = 256 * MIB;
+const RESERVED_BYTES: u64 = 256 * MIB;
 /// The assumed minimum of a process: with less, no plugin would run.
-const LEAST: u64 = 256 * MIB;
+const MIN_PROCESS_BYTES: u64 = 256 * MIB;
 /// Calls at a time, at most: the sandbox reserves address space for as many.
-const PLACES: u32 = 16;
+const MAX_PLACES: u32 = 16;
 
 /// Who shares the budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,13 +39,13 @@ impl Plan {
     /// Three eighths stay outside: the operator's own objects, the pages that plugins keep (128 MiB), and freed memory
     /// that is not returned to the system yet.
     pub fn new(memory: u64, cores: usize, sharing: Sharing) -> Self {
-        let cores = u32::try_from(cores).unwrap_or(PLACES);
+        let cores = u32::try_from(cores).unwrap_or(MAX_PLACES);
         Self {
-            bytes: memory.max(LEAST) / 8 * 5,
+            bytes: memory.max(MIN_PROCESS_BYTES) / 8 * 5,
             // Twice the cores, so that half of the places keeps all cores busy, and two namespaces get one half each.
             places: match sharing {
-                Sharing::One => PLACES,
-                Sharing::Namespaces => cores.saturating_mul(2).clamp(4, PLACES),
+                Sharing::One => MAX_PLACES,
+                Sharing::Namespaces => cores.saturating_mul(2).clamp(4, MAX_PLACES),
             },
             sharing,
         }
@@ -59,7 +59,7 @@ impl Plan {
             Class::Documents => percent(35),
             Class::Releases => percent(15),
             Class::Code => percent(5),
-            Class::Compiling => self.bytes.saturating_sub(BESIDE_COMPILING).max(self.bytes / 2),
+            Class::Compiling => self.bytes.saturating_sub(RESERVED_BYTES).max(self.bytes / 2),
             Class::Call => self.bytes,
         }
     }
@@ -88,7 +88,7 @@ impl Plan {
         let firm = [Class::Reading, Class::Documents, Class::Releases, Class::Code].map(|class| self.most(class));
         match self.sharing {
             Sharing::One => self.bytes,
-            Sharing::Namespaces => CALL.min(self.bytes - firm.iter().sum::<u64>()),
+            Sharing::Namespaces => CALL_BYTES.min(self.bytes - firm.iter().sum::<u64>()),
         }
     }
 }
@@ -101,8 +101,8 @@ mod tests {
     fn a_container_of_two_gibibytes_has_room_for_the_largest_call_of_two_namespaces() {
         let plan = Plan::new(2 << 30, 2, Sharing::Namespaces);
         assert_eq!(plan.bytes, 1280 * MIB);
-        assert_eq!(plan.largest_call(), CALL);
-        assert!(plan.most_of_one(Class::Call) >= CALL);
+        assert_eq!(plan.largest_call(), CALL_BYTES);
+        assert!(plan.most_of_one(Class::Call) >= CALL_BYTES);
         assert_eq!((plan.places, plan.places_of_one()), (4, 2));
     }
 

@@ -2,18 +2,18 @@
 //! the check of settings.
 
 use anyhow::Context;
-use boson_sandbox::{CODE_LIMIT, Task};
+use boson_sandbox::{MAX_MACHINE_CODE_BYTES, Task};
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit};
 use std::path::Path;
 
 /// Address space. CRuby, the largest component known, takes 1.5 GiB to compile; the pool's reservation is not made
 /// before the limit is set.
-const MAX_ADDRESS_SPACE: u64 = 8 << 30;
+const MAX_ADDRESS_SPACE_BYTES: u64 = 8 << 30;
 /// Directory of the control group, with its memory limit, its usage, and the part that the kernel can reclaim
 /// immediately.
 const GROUP: &str = "/sys/fs/cgroup";
 /// Memory of the container that is reserved for a conversion that runs at the same time.
-const LEFT: u64 = 256 << 20;
+const RESERVED_BYTES: u64 = 256 << 20;
 
 /// Limits this process to what its task needs, for the rest of its life.
 ///
@@ -23,8 +23,8 @@ pub fn confine(task: Task) -> anyhow::Result<()> {
     // If the parent process ends, the result is not needed.
     set_parent_process_death_signal(Some(Signal::KILL)).context("cannot end with the parent process")?;
     limit(Resource::Cpu, task.cpu_limit().as_secs())?;
-    limit(Resource::As, MAX_ADDRESS_SPACE)?;
-    limit(Resource::Fsize, CODE_LIMIT)?;
+    limit(Resource::As, MAX_ADDRESS_SPACE_BYTES)?;
+    limit(Resource::Fsize, MAX_MACHINE_CODE_BYTES)?;
     // Without a limit the kernel would kill the whole container, and the next one, which compiles the same component
     // again.
     if let Some(available) = available(Path::new(GROUP)) {
@@ -40,7 +40,10 @@ fn available(group: &Path) -> Option<u64> {
     let details = std::fs::read_to_string(group.join("memory.stat")).unwrap_or_default();
     let cached = details.lines().find_map(|line| line.strip_prefix("inactive_file "));
     let cached: u64 = cached.and_then(|bytes| bytes.trim().parse().ok()).unwrap_or(0);
-    Some(most.saturating_sub(held.saturating_sub(cached)).saturating_sub(LEFT))
+    Some(
+        most.saturating_sub(held.saturating_sub(cached))
+            .saturating_sub(RESERVED_BYTES),
+    )
 }
 
 /// Lowers a limit; a lower limit is not raised.

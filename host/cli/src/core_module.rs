@@ -5,7 +5,7 @@ use crate::codes;
 use crate::user_cache;
 use boson_componentize::Error;
 use boson_pipeline::Diagnostic;
-use boson_pipeline::packed::MAX_COMPONENT;
+use boson_pipeline::packed::MAX_COMPONENT_BYTES;
 use boson_sandbox::{Cache, Digest, Task};
 use std::fs::File;
 use std::io::Read;
@@ -63,7 +63,7 @@ pub fn is_at(path: &Path) -> bool {
 /// # Errors
 /// No component can be made of the module.
 pub fn component(path: &Path) -> Result<Option<Vec<u8>>, Box<Diagnostic>> {
-    let bound = u64::try_from(MAX_COMPONENT).unwrap_or(u64::MAX);
+    let bound = u64::try_from(MAX_COMPONENT_BYTES).unwrap_or(u64::MAX);
     let mut bytes = Vec::new();
     let mut file = match File::open(path) {
         Ok(file) => file.take(bound),

@@ -6,7 +6,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 /// Size of the cache; manifests and ops files have some hundred KiB. A document that is not cached is downloaded again.
-const MOST: usize = 32 << 20;
+const MAX_CACHE_BYTES: usize = 32 << 20;
 
 /// A document as it was last read.
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ impl Documents {
         self.bytes += cached.bytes.len() + address.len();
         self.all.insert(address.to_string(), cached);
         self.order.push_back(address.to_string());
-        while self.bytes > MOST {
+        while self.bytes > MAX_CACHE_BYTES {
             let Some(oldest) = self.order.front().cloned() else {
                 return;
             };
@@ -72,12 +72,12 @@ mod tests {
         let mut documents = Documents::default();
         for nth in 0..128 {
             documents.store(&format!("a{nth}"), cached(4 << 20));
-            assert!(documents.bytes <= MOST);
+            assert!(documents.bytes <= MAX_CACHE_BYTES);
         }
         assert!(documents.get("a0").is_none() && documents.get("a127").is_some());
         assert_eq!(documents.all.len(), documents.order.len());
         documents.store("a127", cached(1));
-        documents.store("large", cached(MOST));
+        documents.store("large", cached(MAX_CACHE_BYTES));
         assert!(
             documents.all.is_empty() && documents.bytes == 0,
             "too large to be cached"

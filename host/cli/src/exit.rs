@@ -65,8 +65,8 @@ pub fn code(result: Result<(), Failed>) -> ExitCode {
         Ok(()) | Err(Failed::BrokenPipe) => ExitCode::SUCCESS,
         Err(Failed::Input) => ExitCode::from(1),
         Err(Failed::Bug) => ExitCode::from(70),
-        Err(Failed::Reported) => ExitCode::from(boson_in_pod::REPORTED),
-        Err(Failed::Again) => ExitCode::from(boson_in_pod::TRY_AGAIN),
+        Err(Failed::Reported) => ExitCode::from(boson_in_pod::REPORTED_EXIT_CODE),
+        Err(Failed::Again) => ExitCode::from(boson_in_pod::TRY_AGAIN_EXIT_CODE),
         Err(Failed::Different) => ExitCode::from(2),
         // As timeout(1).
         Err(Failed::TimedOut) => ExitCode::from(124),

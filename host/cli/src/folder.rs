@@ -22,7 +22,7 @@ const SUFFIX: &str = ".files";
 /// Held while a run writes.
 const LOCK: &str = ".boson.lock";
 /// The largest inventory, in bytes: far above that of the largest deployment.
-const INVENTORY: u64 = 8 << 20;
+const MAX_INVENTORY_BYTES: u64 = 8 << 20;
 
 /// The result of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +94,7 @@ fn list(directory: &Path, inventory: &str, names: &BTreeSet<String>, listed: &BT
 /// been tampered with.
 fn listed(inventory: &Path) -> Result<BTreeSet<String>> {
     let unreadable = || format!("cannot read the inventory '{}'", inventory.display());
-    let bytes = files::regular(inventory, INVENTORY).with_context(unreadable)?;
+    let bytes = files::regular(inventory, MAX_INVENTORY_BYTES).with_context(unreadable)?;
     let text = String::from_utf8(bytes.unwrap_or_default()).with_context(unreadable)?;
     let plain = |name: &&str| name.ends_with(".yaml") && !name.starts_with('.') && !name.contains(['/', '\\', '\0']);
     Ok(text.lines().filter(plain).map(str::to_string).collect())
@@ -276,7 +276,10 @@ mod tests {
         refused("not a regular file");
         std::os::unix::fs::symlink("/dev/zero", &inventory).unwrap();
         refused("");
-        fs::File::create(&inventory).unwrap().set_len(INVENTORY + 1).unwrap();
+        fs::File::create(&inventory)
+            .unwrap()
+            .set_len(MAX_INVENTORY_BYTES + 1)
+            .unwrap();
         refused("larger than 8 MiB");
         fs::write(&inventory, b"service-\xff.yaml\n").unwrap();
         refused("invalid utf-8");

@@ -8,7 +8,7 @@ use std::mem;
 use std::sync::Arc;
 
 /// Bytes that are kept between two times that they are shown.
-const MAX_KEPT: usize = 4 << 20;
+const MAX_KEPT_BYTES: usize = 4 << 20;
 
 /// What plugins have printed. Copies share it.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +33,7 @@ impl Printed {
     fn add(&self, plugin: &str, text: &[u8]) {
         let mut kept = self.0.lock();
         kept.bytes += text.len();
-        if kept.bytes <= MAX_KEPT {
+        if kept.bytes <= MAX_KEPT_BYTES {
             let text = String::from_utf8_lossy(text).into_owned();
             kept.texts.push((plugin.to_string(), text));
         }
@@ -56,8 +56,9 @@ impl Printed {
     /// Takes the lines, each with the name of its plugin, and one about those that are missing.
     fn lines(&self, secrets: &Secrets, sources: &Sources) -> impl Iterator<Item = (String, String)> {
         let kept = mem::take(&mut *self.0.lock());
-        let limit = MAX_KEPT >> 20;
-        let rest = (kept.bytes > MAX_KEPT).then(|| format!("more than {limit} MiB of output; the rest is not shown"));
+        let limit = MAX_KEPT_BYTES >> 20;
+        let rest =
+            (kept.bytes > MAX_KEPT_BYTES).then(|| format!("more than {limit} MiB of output; the rest is not shown"));
         let lines = kept.texts.into_iter().flat_map(|(plugin, text)| {
             // A secret may have line breaks.
             let text = secrets.redact(text.into(), sources);
@@ -90,7 +91,7 @@ mod tests {
         let printed = Printed::default();
         (0..100).for_each(|_| printed.add("p.wasm", &[b'a'; 1 << 16]));
         let shown = printed.take();
-        assert!(shown.len() <= MAX_KEPT + 200, "{}", shown.len());
+        assert!(shown.len() <= MAX_KEPT_BYTES + 200, "{}", shown.len());
         assert!(shown.ends_with("more than 4 MiB of output; the rest is not shown\n"));
     }
 }

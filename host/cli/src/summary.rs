@@ -7,7 +7,7 @@ use boson_manifest::labels;
 const DEPLOYMENT: &str = "(deployment)";
 const HEADER: (&str, &str) = ("INSTANCE GROUP", "OBJECTS");
 /// Blanks between columns, as in tables of kubectl.
-const GAP: usize = 3;
+const COLUMN_GAP: usize = 3;
 
 /// One line for each instance group, in the order of the objects, and one for all that belongs to none.
 pub fn table(objects: &[Tree]) -> String {
@@ -19,7 +19,7 @@ pub fn table(objects: &[Tree]) -> String {
     groups.sort_by_key(|(group, _)| *group == DEPLOYMENT);
     let rows = groups.iter().map(|(group, kinds)| (*group, listed(kinds)));
     let rows: Vec<(&str, String)> = [(HEADER.0, HEADER.1.to_string())].into_iter().chain(rows).collect();
-    let width = rows.iter().map(|(group, _)| group.len()).max().unwrap_or(0) + GAP;
+    let width = rows.iter().map(|(group, _)| group.len()).max().unwrap_or(0) + COLUMN_GAP;
     rows.iter()
         .map(|(group, kinds)| format!("{group:width$}{kinds}\n"))
         .collect()

@@ -3,7 +3,7 @@
 
 use crate::codes;
 use boson_pipeline::Diagnostic;
-use boson_pipeline::packed::{self, COMPRESSED, MAX_COMPONENT, MAX_PACKED};
+use boson_pipeline::packed::{self, COMPRESSED, MAX_COMPONENT_BYTES, MAX_PACKED_BYTES};
 use ruzstd::decoding::StreamingDecoder;
 use std::fs::{self, File};
 use std::io::Read;
@@ -14,14 +14,14 @@ use std::path::Path;
 /// # Errors
 /// It is too large, packed or unpacked, or not a zstd stream.
 pub fn unpack(parts: &[Vec<u8>], compressed: bool) -> Result<Vec<u8>, Box<Diagnostic>> {
-    if parts.iter().map(Vec::len).sum::<usize>() > MAX_PACKED {
-        return Err(too_large(MAX_PACKED, " packed"));
+    if parts.iter().map(Vec::len).sum::<usize>() > MAX_PACKED_BYTES {
+        return Err(too_large(MAX_PACKED_BYTES, " packed"));
     }
     if !compressed {
         return Ok(parts.concat());
     }
-    let component = stream(parts, MAX_COMPONENT).map_err(|why| no_stream(&why))?;
-    component.ok_or_else(|| too_large(MAX_COMPONENT, ""))
+    let component = stream(parts, MAX_COMPONENT_BYTES).map_err(|why| no_stream(&why))?;
+    component.ok_or_else(|| too_large(MAX_COMPONENT_BYTES, ""))
 }
 
 /// The content of a zstd stream; `None` if it has more than `bound` bytes.
@@ -59,14 +59,14 @@ pub fn read(path: &Path) -> Result<Option<Vec<u8>>, Box<Diagnostic>> {
         let layout = packed::layout(names.iter().map(String::as_str)).map_err(|why| unreadable(&why))?;
         let mut parts = Vec::new();
         for file in &layout.files {
-            parts.push(bounded(&path.join(file), MAX_PACKED).map_err(|error| unreadable(&error.to_string()))?);
+            parts.push(bounded(&path.join(file), MAX_PACKED_BYTES).map_err(|error| unreadable(&error.to_string()))?);
         }
         return unpack(&parts, layout.compressed).map(Some);
     }
     if !name.ends_with(COMPRESSED) {
         return Ok(None);
     }
-    let part = bounded(path, MAX_PACKED).map_err(|error| unreadable(&error.to_string()))?;
+    let part = bounded(path, MAX_PACKED_BYTES).map_err(|error| unreadable(&error.to_string()))?;
     unpack(&[part], true).map(Some)
 }
 

@@ -16,11 +16,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The largest document; manifests and ops files have some hundred KiB, a ConfigMap holds one MiB.
-const LARGEST: usize = 4 << 20;
+const MAX_DOCUMENT_BYTES: usize = 4 << 20;
 /// Timeout of the whole request.
-const PATIENCE: Duration = Duration::from_secs(10);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// Redirects that are followed.
-const REDIRECTS: usize = 5;
+const MAX_REDIRECTS: usize = 5;
 
 /// Which servers are allowed.
 #[derive(Clone, Debug, Default)]
@@ -80,7 +80,7 @@ impl WebDocuments {
         }
         let client = Client::builder()
             .user_agent(concat!("boson/", env!("CARGO_PKG_VERSION")))
-            .timeout(PATIENCE)
+            .timeout(REQUEST_TIMEOUT)
             .redirect(Policy::custom(move |attempt| followed(attempt, &allowed)))
             .tls_certs_merge(certificates)
             .build()?;
@@ -115,8 +115,11 @@ impl WebDocuments {
         let mut bytes = Vec::new();
         while let Some(part) = answer.chunk().await.map_err(|error| broken(address, &error))? {
             bytes.extend_from_slice(&part);
-            if bytes.len() > LARGEST {
-                return Err(unread(address, &format!("it is larger than {} MiB", LARGEST >> 20)));
+            if bytes.len() > MAX_DOCUMENT_BYTES {
+                return Err(unread(
+                    address,
+                    &format!("it is larger than {} MiB", MAX_DOCUMENT_BYTES >> 20),
+                ));
             }
         }
         let mut cached = self.cached.lock();
@@ -142,7 +145,7 @@ impl Web for WebDocuments {
 
 /// Follows redirects to allowed hosts only.
 fn followed(attempt: Attempt<'_>, hosts: &Hosts) -> reqwest::redirect::Action {
-    if attempt.previous().len() > REDIRECTS {
+    if attempt.previous().len() > MAX_REDIRECTS {
         return attempt.error("too many redirects");
     }
     match hosts.refusal(attempt.url()) {
@@ -173,7 +176,7 @@ fn unread(address: &str, why: &str) -> Diagnostic {
 /// The innermost cause: the outer ones repeat the address, with its query.
 fn broken(address: &str, error: &reqwest::Error) -> Diagnostic {
     if error.is_timeout() {
-        return unread(address, &format!("no response within {} s", PATIENCE.as_secs()));
+        return unread(address, &format!("no response within {} s", REQUEST_TIMEOUT.as_secs()));
     }
     let mut cause: &dyn std::error::Error = error;
     while let Some(inner) = cause.source() {

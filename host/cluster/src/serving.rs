@@ -21,11 +21,11 @@ use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 
 /// Longest time for the headers of a request.
-const HEADERS: Duration = Duration::from_secs(5);
+const HEADER_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a trouble counts that is not reported again: a failing part retries within 60 s.
-const TROUBLE: Duration = Duration::from_secs(90);
+const TROUBLE_TIMEOUT: Duration = Duration::from_secs(90);
 /// Most clients at a time; kubelet and Prometheus are two.
-const CLIENTS: usize = 32;
+const MAX_CLIENTS: usize = 32;
 
 /// The state of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,7 +125,10 @@ impl Part {
     }
 
     fn trouble(&self) -> Option<&str> {
-        let fresh = self.trouble.as_ref().filter(|(_, since)| since.elapsed() < TROUBLE);
+        let fresh = self
+            .trouble
+            .as_ref()
+            .filter(|(_, since)| since.elapsed() < TROUBLE_TIMEOUT);
         fresh.map(|(words, _)| words.as_str())
     }
 }
@@ -140,7 +143,7 @@ pub async fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
 
 /// Serves until it is dropped.
 pub async fn serve(listener: TcpListener, health: Health, metrics: Arc<Metrics>) {
-    let mut places = Places::new(CLIENTS, CLIENTS / 4);
+    let mut places = Places::new(MAX_CLIENTS, MAX_CLIENTS / 4);
     loop {
         let (stream, peer) = match listener.accept().await {
             Ok(accepted) => accepted,
@@ -158,7 +161,7 @@ pub async fn serve(listener: TcpListener, health: Health, metrics: Arc<Metrics>)
                 async move { Ok::<_, Infallible>(response) }
             });
             let mut http = http1::Builder::new();
-            http.timer(TokioTimer::new()).header_read_timeout(HEADERS);
+            http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
             if let Err(error) = http.serve_connection(TokioIo::new(stream), service).await {
                 tracing::debug!(%error, "a client disconnected");
             }
@@ -228,8 +231,10 @@ mod tests {
         let health = Health::default();
         health.set("watch", State::Working);
         tokio::spawn(serve(listener, health, Arc::default()));
-        let silent: Vec<_> = (0..3 * CLIENTS).map(|_| TcpStream::connect(address).unwrap()).collect();
-        let answer = tokio::time::timeout(HEADERS / 2, ask(address, "/live")).await;
+        let silent: Vec<_> = (0..3 * MAX_CLIENTS)
+            .map(|_| TcpStream::connect(address).unwrap())
+            .collect();
+        let answer = tokio::time::timeout(HEADER_TIMEOUT / 2, ask(address, "/live")).await;
         assert!(answer.unwrap().starts_with("HTTP/1.1 200"));
         drop(silent);
     }

@@ -6,13 +6,13 @@ use std::time::Duration;
 use crate::failure::{Failure, Result};
 
 /// Kubernetes' own default.
-const GRACE: Duration = Duration::from_secs(30);
+const DEFAULT_GRACE_PERIOD: Duration = Duration::from_secs(30);
 const SECOND: Duration = Duration::from_secs(1);
 /// 68 years.
 const MAX_SECONDS: u64 = i32::MAX as u64;
 /// Size of a log file before rotation, as in BOSH's logrotate: 50 MiB.
-const LOG_SIZE: u64 = 50 << 20;
-const LOG_FILES: u32 = 7;
+const DEFAULT_LOG_BYTES: u64 = 50 << 20;
+const DEFAULT_LOG_FILES: u32 = 7;
 
 /// Port of monit's HTTP interface in BOSH.
 const MONIT_PORT: u16 = 2822;
@@ -90,7 +90,7 @@ impl Flags {
             env: Vec::new(),
             members: Vec::new(),
             scripts: Vec::new(),
-            grace: GRACE,
+            grace: DEFAULT_GRACE_PERIOD,
             persistent_disk: 0,
             condition: false,
             post_deploy: String::new(),
@@ -99,8 +99,8 @@ impl Flags {
             bosh: String::new(),
             ends: false,
             wait: Duration::ZERO,
-            log_size: LOG_SIZE,
-            log_files: LOG_FILES,
+            log_size: DEFAULT_LOG_BYTES,
+            log_files: DEFAULT_LOG_FILES,
             port: MONIT_PORT,
             command: Vec::new(),
             delay: Duration::ZERO,
@@ -163,7 +163,7 @@ impl Flags {
             "--after-stop" => return Err(Failure::usage("--after-stop needs end or stay")),
             "--wait-after-failure" => self.wait = seconds(flag, value)?,
             "--log-size" => self.log_size = number(flag, value)?.max(1),
-            "--log-files" => self.log_files = u32::try_from(number(flag, value)?).unwrap_or(LOG_FILES),
+            "--log-files" => self.log_files = u32::try_from(number(flag, value)?).unwrap_or(DEFAULT_LOG_FILES),
             "--word" => self.command.push(value.to_string()),
             "--delay" => self.delay = seconds(flag, value)?,
             "--period" => self.period = seconds(flag, value)?.max(SECOND),

@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, kill_process_group, wait};
 
 /// How long descendants may take to die after SIGKILL.
-const DEATH: Duration = Duration::from_secs(2);
+const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A child that has ended, with the exit status that a shell would report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ fn has_children() -> bool {
 
 /// Kills all descendants and reaps them, as BPM kills a process's namespace.
 pub fn kill_all() {
-    let end = Instant::now() + DEATH;
+    let end = Instant::now() + KILL_TIMEOUT;
     loop {
         reap();
         // Orphans are adopted, so without children there are no descendants. Searching all processes of a machine takes

@@ -11,9 +11,9 @@ use crate::failure::{Doing, Failure, Result};
 use crate::places::Places;
 
 /// The format that this program reads.
-const VERSION: u32 = 1;
+const FORMAT_VERSION: u32 = 1;
 /// Far more than any bpm.yml; a wrong mount must not fill the container's memory.
-const MOST: u64 = 4 << 20;
+const MAX_DESCRIPTION_BYTES: u64 = 4 << 20;
 
 /// A job's file.
 #[derive(Debug, Deserialize)]
@@ -182,7 +182,7 @@ impl Description {
         let path = places.processes(job);
         let mut text = String::new();
         File::open(&path)
-            .and_then(|file| file.take(MOST).read_to_string(&mut text))
+            .and_then(|file| file.take(MAX_DESCRIPTION_BYTES).read_to_string(&mut text))
             .doing("reading", &path)?;
         let place = path.display();
         let description: Self = serde_json::from_str(&text).map_err(|error| {
@@ -192,9 +192,9 @@ impl Description {
                 shape(&error)
             ))
         })?;
-        if description.version != VERSION {
+        if description.version != FORMAT_VERSION {
             return Err(Failure::new(format!(
-                "{place}: format {}, this program reads format {VERSION}: the operator and the pod are of different versions",
+                "{place}: format {}, this program reads format {FORMAT_VERSION}: the operator and the pod are of different versions",
                 description.version
             )));
         }

@@ -13,7 +13,7 @@ use crate::output::relay::Relay;
 use crate::signals::{Event, Signals};
 
 /// How long the descendants of a program that has ended may write.
-pub const LAST_OUTPUT: Duration = Duration::from_secs(2);
+pub const LAST_OUTPUT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The sources of events.
 pub struct Events {
@@ -106,7 +106,7 @@ impl Events {
     /// through `exec > >(..)` ends before the program that writes its last lines. Does not wait long: a background
     /// process may keep the pipe open.
     pub fn last_output(&mut self) {
-        let end = Instant::now() + LAST_OUTPUT;
+        let end = Instant::now() + LAST_OUTPUT_TIMEOUT;
         while self.relays.iter().any(|relay| !relay.is_done()) && Instant::now() < end {
             let mut fds = Vec::new();
             for relay in &self.relays {

@@ -11,7 +11,7 @@ use crate::description::Size;
 use crate::failure::{Doing, Failure, Result, code_of_exec};
 
 /// BPM's wrapper script raises the limit to this for all processes without `limits.open_files`.
-const OPEN_FILES: u64 = 524_288;
+const DEFAULT_OPEN_FILES: u64 = 524_288;
 
 /// The differences between a program's attributes and those of this process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -130,7 +130,7 @@ impl Changes {
             })?;
         } else if self.usual_open_files {
             let hard = getrlimit(Resource::Nofile).maximum;
-            let number = hard.map_or(OPEN_FILES, |hard| hard.min(OPEN_FILES));
+            let number = hard.map_or(DEFAULT_OPEN_FILES, |hard| hard.min(DEFAULT_OPEN_FILES));
             let limits = Rlimit {
                 current: Some(number),
                 maximum: Some(number),

@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 /// Directories within each other. Releases have a few.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 /// The paths of what a directory contains.
 pub fn entries(directory: &Path) -> io::Result<Vec<PathBuf>> {
@@ -34,7 +34,7 @@ pub fn copy(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 fn copy_within(from: &Path, to: &Path, depth: usize) -> io::Result<()> {
-    if depth > DEEPEST {
+    if depth > MAX_DEPTH {
         return Err(io::Error::other("too many directories within each other"));
     }
     fs::create_dir_all(to)?;

@@ -14,7 +14,7 @@ use crate::output::say::say;
 use crate::places::Places;
 
 /// Longer than most probes may take: the kubelet ends them.
-const TIMEOUT: Duration = Duration::from_secs(60);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(60);
 /// Enough of an answer for its first line.
 const MAX_ANSWER_BYTES: usize = 16 << 10;
 /// The pod's address, a variable of every container.
@@ -89,9 +89,9 @@ fn message(request: &Request, host: &str, port: u16) -> Result<String> {
 
 fn exchange(message: &str, host: &str, port: u16) -> io::Result<Vec<u8>> {
     let address = (host, port).to_socket_addrs()?.next().ok_or(io::ErrorKind::NotFound)?;
-    let mut stream = TcpStream::connect_timeout(&address, TIMEOUT)?;
-    stream.set_read_timeout(Some(TIMEOUT))?;
-    stream.set_write_timeout(Some(TIMEOUT))?;
+    let mut stream = TcpStream::connect_timeout(&address, PROBE_TIMEOUT)?;
+    stream.set_read_timeout(Some(PROBE_TIMEOUT))?;
+    stream.set_write_timeout(Some(PROBE_TIMEOUT))?;
     stream.write_all(message.as_bytes())?;
     let mut answer = Vec::new();
     let mut buffer = [0; 512];

@@ -9,7 +9,7 @@ use crate::description::Description;
 use crate::events::{Events, Happened};
 use crate::failure::Result;
 use crate::instance::control::{Control, Request};
-use crate::instance::meeting::{ALONE, Pod, time_for_scripts};
+use crate::instance::meeting::{Pod, STOP_SIGNAL_TIMEOUT, time_for_scripts};
 use crate::instance::order::{Dependents, Order};
 use crate::instance::{Of, Seat, State};
 use crate::output::say::say;
@@ -19,10 +19,10 @@ use crate::service::monit::MonitProcess;
 use crate::service::{Phase, Service};
 
 /// How often files of others are read while something waits for them.
-const POLL: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// How often a running process checks that those run which it depends on.
-const CHECK: Duration = Duration::from_secs(1);
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// State of the container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -248,7 +248,7 @@ impl Supervisor<'_> {
                 self.course = Course::Restart;
                 return self.service.stop(&mut self.events);
             }
-            Course::Meet(since) if since.elapsed() >= ALONE => return self.end(),
+            Course::Meet(since) if since.elapsed() >= STOP_SIGNAL_TIMEOUT => return self.end(),
             Course::Scripts(until) => {
                 let late = Instant::now() >= until;
                 if late {
@@ -262,7 +262,7 @@ impl Supervisor<'_> {
             Course::Dependents(since) => match self.order.dependents() {
                 Dependents::Stopped => return self.end(),
                 // Only this container is being stopped.
-                Dependents::Running if since.elapsed() >= ALONE => return self.end(),
+                Dependents::Running if since.elapsed() >= STOP_SIGNAL_TIMEOUT => return self.end(),
                 Dependents::Running | Dependents::Stopping => {}
             },
             _ => {}
@@ -313,8 +313,10 @@ impl Supervisor<'_> {
 
     fn deadline(&self) -> Option<Instant> {
         let poll = match self.course {
-            Course::Await | Course::Meet(_) | Course::Scripts(_) | Course::Dependents(_) => Some(Instant::now() + POLL),
-            Course::Run if self.order.has_dependencies() => Some(Instant::now() + CHECK),
+            Course::Await | Course::Meet(_) | Course::Scripts(_) | Course::Dependents(_) => {
+                Some(Instant::now() + POLL_INTERVAL)
+            }
+            Course::Run if self.order.has_dependencies() => Some(Instant::now() + CHECK_INTERVAL),
             _ => None,
         };
         [poll, self.service.deadline()].into_iter().flatten().min()

@@ -4,7 +4,7 @@
 //! # Guarantees
 //! An object is reported only after it was found twice, so that an object and its deployment can be created in any
 //! order, and only if the API server itself has no such deployment. It is reported once an hour, the time that events
-//! are kept, and once more when the deployment exists. At most [`MOST`] events are emitted at a time.
+//! are kept, and once more when the deployment exists. At most [`MAX_EVENTS`] events are emitted at a time.
 
 use boson_api::BoshDeployment;
 use boson_cluster::client::{Cluster, Error, Kind, Notice};
@@ -15,11 +15,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// Between two checks. They read only what watches have stored.
-const TICK: Duration = Duration::from_secs(10);
+const CHECK_INTERVAL: Duration = Duration::from_secs(10);
 /// Most events of a check, of each sort.
-const MOST: usize = 32;
+const MAX_EVENTS: usize = 32;
 /// Checks until the same event is emitted again: an hour.
-const REPEAT: u32 = 360;
+const CHECKS_UNTIL_REPEAT: u32 = 360;
 /// The reason of the warning. A deployment that consumes a link of an unknown deployment has the same one.
 const UNKNOWN: &str = "LinksUnknownDeployment";
 /// The reason of the event after it.
@@ -76,7 +76,7 @@ struct Due<W> {
 pub(crate) async fn report<N: Namers>(cluster: &Cluster, namers: &N) {
     let mut orphans = Orphans::default();
     loop {
-        tokio::time::sleep(TICK).await;
+        tokio::time::sleep(CHECK_INTERVAL).await;
         let due = orphans.check(namers.all(), |one| namers.has_deployment(one));
         for one in &due.found {
             emit(namers, one, &found(one, N::KEY)).await;
@@ -125,7 +125,7 @@ impl<W: Clone + Ord> Orphans<W> {
             if exists(&one) {
                 match self.all.get(&one) {
                     // The next check reports it.
-                    Some(State::Reported { .. }) if found.len() == MOST => {}
+                    Some(State::Reported { .. }) if found.len() == MAX_EVENTS => {}
                     Some(State::Reported { .. }) => {
                         self.all.remove(&one);
                         found.push(one);
@@ -137,11 +137,15 @@ impl<W: Clone + Ord> Orphans<W> {
             match self.all.get_mut(&one) {
                 None => drop(self.all.insert(one, State::Noticed)),
                 Some(State::Noticed) => unknown.push(one),
-                Some(state @ State::Reported { checks: REPEAT }) => *state = State::Noticed,
+                Some(
+                    state @ State::Reported {
+                        checks: CHECKS_UNTIL_REPEAT,
+                    },
+                ) => *state = State::Noticed,
                 Some(State::Reported { checks }) => *checks += 1,
             }
         }
-        unknown.truncate(MOST);
+        unknown.truncate(MAX_EVENTS);
         Due { unknown, found }
     }
 
@@ -216,7 +220,7 @@ mod tests {
     fn an_object_is_reported_once_an_hour_and_when_its_deployment_exists() {
         let mut orphans = Orphans::default();
         let mut reported = 0;
-        for _ in 0..=REPEAT + 4 {
+        for _ in 0..=CHECKS_UNTIL_REPEAT + 4 {
             for due in orphans.check(one(), |_| false).unknown {
                 orphans.reported(&due);
                 reported += 1;

@@ -16,9 +16,9 @@ pub(crate) const USUAL: [&str; 2] = ["ContainerCreating", "PodInitializing"];
 /// Reasons of the container runtime for a process that it could not start, mostly because the file does not exist.
 const NOT_STARTED: [&str; 3] = ["StartError", "ContainerCannotRun", "RunContainerError"];
 /// A container that has run this long is not in a crash loop any more: the kubelet resets its back-off then, too.
-const STABLE: SignedDuration = SignedDuration::from_mins(10);
+const CRASH_LOOP_RESET_DELAY: SignedDuration = SignedDuration::from_mins(10);
 /// Longest text of kubelet or runtime.
-const TEXT: usize = 300;
+const MAX_TEXT_CHARS: usize = 300;
 
 /// The problems of all pods that are not ready, sorted by pod. `operator_image`: messages of its containers can be
 /// shown.
@@ -62,7 +62,7 @@ fn of_container(status: &ContainerStatus, pod: &Pod, operator_image: &str, now: 
     let last = status.last_state.as_ref().and_then(|last| last.terminated.as_ref());
     if let Some(running) = &state.running {
         let since = running.started_at.as_ref().map_or(now, |time| time.0);
-        let crashed = last.filter(|_| now.duration_since(since) < STABLE);
+        let crashed = last.filter(|_| now.duration_since(since) < CRASH_LOOP_RESET_DELAY);
         return match crashed {
             _ if status.ready || is_init(status, pod) => None,
             Some(end) => crash(status, end, pod, operator_image),
@@ -126,7 +126,12 @@ fn not_started(message: &str) -> String {
 }
 
 fn first_line(text: &str) -> String {
-    text.lines().next().unwrap_or_default().chars().take(TEXT).collect()
+    text.lines()
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .take(MAX_TEXT_CHARS)
+        .collect()
 }
 
 pub(crate) fn is_ready(pod: &Pod) -> bool {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 /// A namespace that asked and got no slot counts as waiting for this long. It asks again at shorter intervals, unless
 /// its deployment is deleted.
-const WAITS: Duration = Duration::from_secs(3);
+const WAITER_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Slots that namespaces share. Clones share them, too.
 #[derive(Clone, Debug)]
@@ -66,7 +66,7 @@ impl Slots {
         }
         state
             .waiting
-            .retain(|_, since| now.saturating_duration_since(*since) < WAITS);
+            .retain(|_, since| now.saturating_duration_since(*since) < WAITER_TIMEOUT);
         let is_full = state.held.values().sum::<usize>() >= self.total;
         if is_full || state.waiting.keys().any(|other| state.held_by(other) < held) {
             state.waiting.insert(namespace.to_string(), now);
@@ -153,6 +153,6 @@ mod tests {
         let mut held: Vec<Option<Slot>> = ["a", "a", "b", "b"].map(|name| slots.acquire(name, now)).into();
         assert!(slots.acquire("c", now).is_none());
         held.pop();
-        assert!(slots.acquire("b", now + WAITS).is_some());
+        assert!(slots.acquire("b", now + WAITER_TIMEOUT).is_some());
     }
 }

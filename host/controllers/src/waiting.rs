@@ -9,9 +9,9 @@ use boson_cluster::client::{Cluster, Error};
 use std::time::{Duration, Instant};
 
 /// Between two reads of the deployment.
-const POLL: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Between two reads of its documents, while the status is about others.
-const REREAD: Duration = Duration::from_secs(3);
+const DOCUMENT_REREAD_INTERVAL: Duration = Duration::from_secs(3);
 
 /// What to wait for.
 #[derive(Clone, Debug)]
@@ -84,7 +84,7 @@ impl Waiting {
                 }
                 View::NotYet(_) => {}
             }
-            tokio::time::sleep(POLL.min(self.timeout.saturating_sub(began.elapsed()))).await;
+            tokio::time::sleep(POLL_INTERVAL.min(self.timeout.saturating_sub(began.elapsed()))).await;
         }
     }
 
@@ -98,7 +98,8 @@ impl Waiting {
             .status
             .as_ref()
             .and_then(|status| status.inputs_digest.as_ref());
-        let is_about = |(digest, at): &(String, Instant)| Some(digest) == observed || at.elapsed() < REREAD;
+        let is_about =
+            |(digest, at): &(String, Instant)| Some(digest) == observed || at.elapsed() < DOCUMENT_REREAD_INTERVAL;
         if !expected.as_ref().is_some_and(is_about) {
             let digest = digest_now(cluster, namespace, &deployment.spec).await?;
             *expected = Some((digest, Instant::now()));

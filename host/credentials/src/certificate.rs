@@ -56,7 +56,7 @@ pub(crate) const OPTIONS: &[(&str, Kind)] = &[
 ];
 
 /// What CredHub calls the options that it limits, and how many characters they have at most.
-const LONGEST: [(&str, &str, usize); 4] = [
+const MAX_ATTRIBUTE_LENGTHS: [(&str, &str, usize); 4] = [
     ("organization_unit", "organization unit", 64),
     ("locality", "locality", 128),
     ("state", "state", 128),
@@ -284,7 +284,7 @@ fn key_usage(words: &[String], is_ca: bool) -> Result<FlagSet<KeyUsages>, Cause>
 
 /// The subject, in Go's order. Country and organization are BOSH's where the options have none.
 pub(crate) fn subject(options: &Options<'_>) -> Result<Name, Cause> {
-    for (option, what, most) in LONGEST {
+    for (option, what, most) in MAX_ATTRIBUTE_LENGTHS {
         if options.text(option).chars().count() > most {
             return Err(Cause::TooLong(what, most));
         }

@@ -6,9 +6,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
 /// How long one question waits.
-const WAIT: Duration = Duration::from_millis(1500);
+const QUESTION_TIMEOUT: Duration = Duration::from_millis(1500);
 /// Length of a header.
-const HEADER: usize = 12;
+const HEADER_BYTES: usize = 12;
 /// Recursion desired.
 const FLAGS: u16 = 0x0100;
 /// Code of an answer: no such name.
@@ -53,7 +53,7 @@ fn ask_for(server: SocketAddr, name: &str, kind: u16) -> io::Result<Found> {
         SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
     };
     let socket = UdpSocket::bind((any, 0))?;
-    socket.set_read_timeout(Some(WAIT))?;
+    socket.set_read_timeout(Some(QUESTION_TIMEOUT))?;
     socket.connect(server)?;
     // The port of the socket is new for each question, and only this server's packets arrive there.
     let id = socket.local_addr()?.port() ^ kind;
@@ -65,7 +65,7 @@ fn ask_for(server: SocketAddr, name: &str, kind: u16) -> io::Result<Found> {
 }
 
 fn question(id: u16, name: &str, kind: u16) -> Option<Vec<u8>> {
-    let mut packet = Vec::with_capacity(HEADER + name.len() + 6);
+    let mut packet = Vec::with_capacity(HEADER_BYTES + name.len() + 6);
     for number in [id, FLAGS, 1, 0, 0, 0] {
         packet.extend(number.to_be_bytes());
     }
@@ -79,7 +79,7 @@ fn question(id: u16, name: &str, kind: u16) -> Option<Vec<u8>> {
     packet.push(0);
     packet.extend(kind.to_be_bytes());
     packet.extend(1_u16.to_be_bytes());
-    (packet.len() <= HEADER + 255 + 4).then_some(packet)
+    (packet.len() <= HEADER_BYTES + 255 + 4).then_some(packet)
 }
 
 /// The server's answer to the question with this number; none: it has failed.

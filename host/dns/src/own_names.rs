@@ -9,9 +9,9 @@ use std::fmt::Write as _;
 use std::net::IpAddr;
 
 /// Most names on one line: resolvers read lines of bounded length.
-const NAMES_A_LINE: usize = 8;
+const MAX_NAMES_PER_LINE: usize = 8;
 /// Most names of an instance.
-const MOST_NAMES: usize = 500;
+const MAX_NAMES: usize = 500;
 /// What queries of links and aliases begin with, for a group with one instance.
 const QUERIES: [&str; 3] = ["q-s0", "q-s3", "q-s4"];
 
@@ -37,7 +37,7 @@ pub struct Own<'a> {
 pub fn hosts(own: &Own<'_>) -> String {
     let mut text = String::from("# Names of this instance: its own address, so that its processes can listen there.\n");
     text.push_str("127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n");
-    for some in names(own).chunks(NAMES_A_LINE) {
+    for some in names(own).chunks(MAX_NAMES_PER_LINE) {
         // Writing to a text never fails.
         let _ = writeln!(text, "{} {}", own.ip, some.join(" "));
     }
@@ -62,7 +62,7 @@ fn names(own: &Own<'_>) -> Vec<String> {
     }
     let mut seen = HashSet::new();
     all.retain(|name| is_host(name) && seen.insert(name.clone()));
-    all.truncate(MOST_NAMES);
+    all.truncate(MAX_NAMES);
     all
 }
 
@@ -192,7 +192,7 @@ mod tests {
         assert!(
             text(1)
                 .lines()
-                .all(|line| line.split(' ').count() <= NAMES_A_LINE + 1 || line.starts_with('#'))
+                .all(|line| line.split(' ').count() <= MAX_NAMES_PER_LINE + 1 || line.starts_with('#'))
         );
         assert!(text(1).contains("\n127.0.0.1 localhost\n"));
     }

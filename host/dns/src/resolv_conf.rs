@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::net::IpAddr;
 
 /// Most servers that resolvers use.
-const MOST_SERVERS: usize = 3;
+const MAX_SERVERS: usize = 3;
 
 /// The content: the pod's own file with one more server at the front.
 ///
@@ -27,7 +27,7 @@ pub fn with_server(own: &str, server: IpAddr) -> String {
     let mut text = String::from("# The deployment's DNS, which knows BOSH's names and aliases, and the cluster's.\n");
     let mut seen = std::collections::HashSet::new();
     servers.retain(|one| seen.insert(one.clone()));
-    for server in servers.into_iter().take(MOST_SERVERS) {
+    for server in servers.into_iter().take(MAX_SERVERS) {
         let _ = writeln!(text, "nameserver {server}");
     }
     options.extend(OWN_OPTIONS.map(String::from));
@@ -46,7 +46,7 @@ fn is_ours(option: &str) -> bool {
 /// The servers of a file.
 pub fn servers(text: &str) -> Vec<IpAddr> {
     let server = |line: &str| line.trim().strip_prefix("nameserver")?.trim().parse().ok();
-    text.lines().filter_map(server).take(MOST_SERVERS).collect()
+    text.lines().filter_map(server).take(MAX_SERVERS).collect()
 }
 
 #[cfg(test)]

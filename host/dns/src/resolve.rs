@@ -10,9 +10,9 @@ use std::collections::HashSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// Labels of a long name before its root.
-const LONG: usize = 4;
+const LONG_NAME_LABELS: usize = 4;
 /// Most names in a reverse answer.
-const MOST_NAMES: usize = 20;
+const MAX_NAMES: usize = 20;
 
 /// What the question's type asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,7 +127,7 @@ fn find(zone: &Zone, target: &str) -> Found {
         let rest = target.strip_suffix(domain)?;
         rest.strip_suffix('.').or_else(|| rest.is_empty().then_some(""))
     };
-    let made = |before: &&str| before.split('.').count() == LONG;
+    let made = |before: &&str| before.split('.').count() == LONG_NAME_LABELS;
     if let Some(before) = below(&zone.root).or_else(|| below(&zone.domain).filter(made)) {
         return match parse(before) {
             Ok(query) => chosen(zone, &query),
@@ -234,7 +234,7 @@ fn names(zone: &Zone, pods: &Snapshot, name: &str) -> Answer {
     let full = zone.full_name(&zone.instances[instance]);
     let aliases = [full.clone(), ip.to_string()];
     let aliases = aliases.iter().filter_map(|target| zone.alias_of.get(target)).flatten();
-    Answer::Names([&full].into_iter().chain(aliases).take(MOST_NAMES).cloned().collect())
+    Answer::Names([&full].into_iter().chain(aliases).take(MAX_NAMES).cloned().collect())
 }
 
 /// The address of `10.0.1.10.in-addr.arpa`, or of 32 digits before `ip6.arpa`.

@@ -5,9 +5,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
 /// How long one question waits.
-const WAIT: Duration = Duration::from_millis(500);
+const QUESTION_TIMEOUT: Duration = Duration::from_millis(500);
 /// Pause after a question that failed at once.
-const PAUSE: Duration = Duration::from_millis(100);
+const RETRY_DELAY: Duration = Duration::from_millis(100);
 /// A question for the address of `upcheck.bosh-dns`: id, flags, one question; name, type A, class IN.
 const QUESTION: &[u8] = b"\x42\x05\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x07upcheck\x08bosh-dns\x00\x00\x01\x00\x01";
 
@@ -21,7 +21,7 @@ pub fn wait(server: SocketAddr, patience: Duration) -> io::Result<()> {
         match ask(server) {
             Ok(()) => return Ok(()),
             Err(error) if began.elapsed() >= patience => return Err(error),
-            Err(_) => std::thread::sleep(PAUSE),
+            Err(_) => std::thread::sleep(RETRY_DELAY),
         }
     }
 }
@@ -32,7 +32,7 @@ fn ask(server: SocketAddr) -> io::Result<()> {
         SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
     };
     let socket = UdpSocket::bind((any, 0))?;
-    socket.set_read_timeout(Some(WAIT))?;
+    socket.set_read_timeout(Some(QUESTION_TIMEOUT))?;
     socket.connect(server)?;
     socket.send(QUESTION)?;
     let mut answer = [0; 512];

@@ -2,8 +2,8 @@
 //!
 //! # Guarantees
 //! Any bytes are accepted as input. An answer over UDP is no longer than the question allows (512 bytes without EDNS,
-//! never over [`LARGEST`]), which prevents amplification attacks. A longer answer is marked as truncated, and the
-//! client asks again over TCP.
+//! never over [`MAX_UDP_ANSWER_BYTES`]), which prevents amplification attacks. A longer answer is marked as truncated,
+//! and the client asks again over TCP.
 
 use crate::instances::Snapshot;
 use crate::resolve::{Answer, Wanted, resolve};
@@ -15,13 +15,13 @@ use hickory_proto::serialize::binary::{BinDecodable, BinEncodable, BinEncoder};
 use std::net::{IpAddr, SocketAddr};
 
 /// Largest answer over UDP: what passes every network without being split.
-pub const LARGEST: u16 = 1_232;
+pub const MAX_UDP_ANSWER_BYTES: u16 = 1_232;
 /// Largest answer over UDP without EDNS.
-const SMALLEST: u16 = 512;
+const MAX_PLAIN_UDP_ANSWER_BYTES: u16 = 512;
 /// Largest question that is read.
-pub const LARGEST_QUESTION: usize = 4_096;
+pub const MAX_QUESTION_BYTES: usize = 4_096;
 /// Maximum number of addresses in an answer: as many as fit into a message over TCP.
-const MOST_RECORDS: usize = 2_000;
+const MAX_RECORDS: usize = 2_000;
 
 /// The transport of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub struct Known<'k> {
 
 /// Answers a packet.
 pub fn answer(known: Known<'_>, packet: &[u8], way: Way) -> Outcome {
-    if packet.len() > LARGEST_QUESTION || packet.len() < HEADER {
+    if packet.len() > MAX_QUESTION_BYTES || packet.len() < HEADER_BYTES {
         return Outcome::Dropped;
     }
     let Ok(message) = Message::from_bytes(packet) else {
@@ -106,7 +106,7 @@ pub fn answer(known: Known<'_>, packet: &[u8], way: Way) -> Outcome {
     match resolve(known.zone, known.pods, &name, wanted) {
         Answer::Addresses(mut all) => {
             shuffle(&mut all, known.chance);
-            all.truncate(MOST_RECORDS);
+            all.truncate(MAX_RECORDS);
             reply.records(query, all.into_iter().map(data))
         }
         Answer::Names(names) => {
@@ -123,7 +123,7 @@ pub fn answer(known: Known<'_>, packet: &[u8], way: Way) -> Outcome {
 }
 
 /// Length of a message's header.
-const HEADER: usize = 12;
+const HEADER_BYTES: usize = 12;
 
 /// The reply to a packet that cannot be parsed beyond its header.
 fn malformed(packet: &[u8]) -> Outcome {
@@ -189,14 +189,17 @@ impl Reply {
         message.metadata = Metadata::response_from_request(&question.metadata);
         message.metadata.recursion_available = true;
         message.queries = question.queries.iter().take(1).cloned().collect();
-        let asked = question.edns.as_ref().map_or(SMALLEST, Edns::max_payload);
+        let asked = question
+            .edns
+            .as_ref()
+            .map_or(MAX_PLAIN_UDP_ANSWER_BYTES, Edns::max_payload);
         if question.edns.is_some() {
             let mut edns = Edns::new();
-            edns.set_max_payload(LARGEST);
+            edns.set_max_payload(MAX_UDP_ANSWER_BYTES);
             message.edns = Some(edns);
         }
         let limit = match way {
-            Way::Udp => asked.clamp(SMALLEST, LARGEST),
+            Way::Udp => asked.clamp(MAX_PLAIN_UDP_ANSWER_BYTES, MAX_UDP_ANSWER_BYTES),
             Way::Tcp => u16::MAX,
         };
         Self { message, limit }

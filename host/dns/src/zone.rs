@@ -23,12 +23,12 @@ pub enum ZoneError {
     #[error("aliases cannot be resolved: '{0}' refers to itself, or has too many targets")]
     Recursion(String),
     /// More than a deployment can have.
-    #[error("the zone has more than {MOST_INSTANCES} instances")]
+    #[error("the zone has more than {MAX_INSTANCES} instances")]
     TooLarge,
 }
 
 /// Most instances of a zone.
-const MOST_INSTANCES: u64 = 20_000;
+const MAX_INSTANCES: u64 = 20_000;
 /// Port of DNS.
 const PORT: u16 = 53;
 
@@ -195,7 +195,7 @@ impl Zone {
                 spread,
             };
             total += layout.count();
-            if total > MOST_INSTANCES {
+            if total > MAX_INSTANCES {
                 return Err(ZoneError::TooLarge);
             }
             let mut members = Vec::new();

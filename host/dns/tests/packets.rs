@@ -5,7 +5,7 @@
 mod demo;
 
 use boson_dns::instances::{Endpoint, Slice, Snapshot};
-use boson_dns::wire::{Known, LARGEST, Outcome, Way, answer};
+use boson_dns::wire::{Known, MAX_UDP_ANSWER_BYTES, Outcome, Way, answer};
 use boson_dns::zone::{AliasFiles, Zone};
 use hickory_proto::op::{Edns, Message, MessageType, OpCode, Query, ResponseCode};
 use hickory_proto::rr::{Name, RData, RecordType};
@@ -114,7 +114,7 @@ fn answers_over_udp_fit_and_say_where_they_are_cut() {
         (None, 512),
         (Some(100), 512),
         (Some(1000), 1000),
-        (Some(65535), usize::from(LARGEST)),
+        (Some(65535), usize::from(MAX_UDP_ANSWER_BYTES)),
     ] {
         let packet = question("web.service.internal.", RecordType::A, payload);
         let Outcome::Reply(bytes) = answer(known(&zone, &pods), &packet, Way::Udp) else {
@@ -207,7 +207,7 @@ proptest! {
         let zone = demo::zone();
         let pods = demo::pods(&zone);
         if let Outcome::Reply(bytes) = answer(known(&zone, &pods), &packet, Way::Udp) {
-            prop_assert!(bytes.len() <= usize::from(LARGEST));
+            prop_assert!(bytes.len() <= usize::from(MAX_UDP_ANSWER_BYTES));
         }
     }
 
@@ -219,7 +219,7 @@ proptest! {
         packet[at % length] = value;
         packet[(at * 7) % length] = more;
         if let Outcome::Reply(bytes) = answer(known(&zone, &pods), &packet, Way::Udp) {
-            prop_assert!(bytes.len() <= usize::from(LARGEST));
+            prop_assert!(bytes.len() <= usize::from(MAX_UDP_ANSWER_BYTES));
             // A spoofed sender address cannot be used for amplification.
             prop_assert!(bytes.len() <= 512 || payload.is_some());
         }

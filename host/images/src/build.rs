@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Layers of an image altogether: storage drivers take 127, and others may build on it.
-const LAYERS: usize = 100;
+const MAX_LAYERS: usize = 100;
 
 /// The inputs of an image.
 pub struct Ingredients<'i> {
@@ -42,7 +42,7 @@ pub fn build(
     let Ingredients { base, release, .. } = ingredients;
     let mut layers = base.layers.clone();
     layers.push(skeleton(base, place, pool).map_err(|error| unwritable(&error))?);
-    let available = LAYERS.saturating_sub(layers.len() + 1).max(1);
+    let available = MAX_LAYERS.saturating_sub(layers.len() + 1).max(1);
     layers.extend(of_packages(release, available, place, pool, tell)?);
     let mut draft = Draft::new(place, pool).map_err(|error| unwritable(&error))?;
     jobs::add(&mut draft, release.jobs())?;

@@ -17,15 +17,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How long a connection may take to come up.
-const CONNECT: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a server may pause within an answer.
-const SILENCE: Duration = Duration::from_secs(60);
+const READ_TIMEOUT: Duration = Duration::from_secs(60);
 /// Redirects that are followed: release servers send to the storage where tarballs are.
-const REDIRECTS: usize = 5;
+const MAX_REDIRECTS: usize = 5;
 /// The largest tarball, in bytes; the largest of cf-deployment has 1 GiB.
-const LARGEST: u64 = 8 << 30;
+const MAX_TARBALL_BYTES: u64 = 8 << 30;
 /// How often a server is asked again after it broke off.
-const ATTEMPTS: u32 = 5;
+const MAX_ATTEMPTS: u32 = 5;
 
 /// Downloads into a directory of ours.
 #[derive(Clone, Debug)]
@@ -88,8 +88,8 @@ impl Downloads {
         }
         let client = Client::builder()
             .user_agent(concat!("boson/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(CONNECT)
-            .read_timeout(SILENCE)
+            .connect_timeout(CONNECT_TIMEOUT)
+            .read_timeout(READ_TIMEOUT)
             .redirect(Policy::custom(followed))
             .tls_certs_merge(certificates)
             .build()
@@ -99,7 +99,7 @@ impl Downloads {
         Ok(Self {
             client,
             directory: directory.to_path_buf(),
-            largest: LARGEST,
+            largest: MAX_TARBALL_BYTES,
         })
     }
 
@@ -111,7 +111,7 @@ impl Downloads {
         let url = address(release)?;
         let path = self.path(release);
         let file = self.open(&path).await?;
-        for attempt in 0..ATTEMPTS {
+        for attempt in 0..MAX_ATTEMPTS {
             if attempt > 0 {
                 tokio::time::sleep(Duration::from_millis(250 << attempt)).await;
             }
@@ -120,7 +120,7 @@ impl Downloads {
                 Err(Stop::Final(error)) => return Err(error),
                 Err(Stop::Broken(why)) => Some(why),
             };
-            match (broken, attempt + 1 == ATTEMPTS) {
+            match (broken, attempt + 1 == MAX_ATTEMPTS) {
                 (None, _) => {
                     self.check(release, &path, &file).await?;
                     return Ok(Download {
@@ -291,7 +291,7 @@ fn address(release: Release<'_>) -> Result<Url, Diagnostic> {
 
 /// Redirects are followed over TLS only.
 fn followed(attempt: Attempt<'_>) -> Action {
-    if attempt.previous().len() > REDIRECTS {
+    if attempt.previous().len() > MAX_REDIRECTS {
         attempt.error("too many redirects")
     } else if attempt.url().scheme() == "https" {
         attempt.follow()

@@ -10,10 +10,10 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 /// Bytes that are deflated at once: large enough that the cost of a new compressor for each block is negligible.
-const BLOCK: usize = 1 << 20;
+const BLOCK_BYTES: usize = 1 << 20;
 /// Compression level. For programs, as in stemcells and packages, higher levels take twice as long to save a few
 /// percent.
-const LEVEL: u32 = 4;
+const COMPRESSION_LEVEL: u32 = 4;
 /// No name, no time, unknown system: nothing of this machine.
 const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
 /// An empty last block.
@@ -87,7 +87,7 @@ impl<W: Write> Gzip<W> {
         Ok(Self {
             out,
             pool: pool.clone(),
-            block: Vec::with_capacity(BLOCK),
+            block: Vec::with_capacity(BLOCK_BYTES),
             pending: VecDeque::new(),
             crc: Crc::new(),
         })
@@ -112,7 +112,7 @@ impl<W: Write> Gzip<W> {
     }
 
     fn hand_over(&mut self) -> io::Result<()> {
-        let block = std::mem::replace(&mut self.block, Vec::with_capacity(BLOCK));
+        let block = std::mem::replace(&mut self.block, Vec::with_capacity(BLOCK_BYTES));
         let (done, result) = sync_channel(1);
         let work = Work { block, done };
         self.pool.work.send(work).map_err(|_| stopped())?;
@@ -134,11 +134,11 @@ impl<W: Write> Gzip<W> {
 
 impl<W: Write> Write for Gzip<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let free = BLOCK - self.block.len();
+        let free = BLOCK_BYTES - self.block.len();
         let part = bytes.get(..free.min(bytes.len())).unwrap_or_default();
         self.crc.update(part);
         self.block.extend_from_slice(part);
-        if self.block.len() == BLOCK {
+        if self.block.len() == BLOCK_BYTES {
             self.hand_over()?;
         }
         Ok(part.len())
@@ -152,7 +152,7 @@ impl<W: Write> Write for Gzip<W> {
 
 /// Deflates a block to the end of a byte, so that another can follow.
 fn deflate(block: &[u8]) -> io::Result<Vec<u8>> {
-    let mut compress = Compress::new(Compression::new(LEVEL), false);
+    let mut compress = Compress::new(Compression::new(COMPRESSION_LEVEL), false);
     let mut out = Vec::with_capacity(block.len() / 2 + 1024);
     loop {
         let done = usize::try_from(compress.total_in()).unwrap_or(usize::MAX);
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn one_stream_whatever_the_threads_and_the_writes() {
         let noise = |n: u32| (n.wrapping_mul(2_654_435_761) >> 21) as u8;
-        for size in [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 7] {
+        for size in [0, 1, BLOCK_BYTES - 1, BLOCK_BYTES, BLOCK_BYTES + 1, 3 * BLOCK_BYTES + 7] {
             let bytes: Vec<u8> = (0..size as u32).map(noise).collect();
             let one = packed(&bytes, 1, usize::MAX);
             assert_eq!(one, packed(&bytes, 3, 4099), "{size}");

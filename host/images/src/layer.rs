@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tar::{Builder, EntryType};
 
 /// Group of what is in packages and jobs: vcap's, as BOSH's agent sets it.
-const GROUP: u64 = 1000;
+const VCAP_GROUP_ID: u64 = 1000;
 
 /// A layer that is being written.
 pub(crate) struct Draft {
@@ -47,14 +47,14 @@ impl Draft {
     /// Adds a directory with a mode.
     pub(crate) fn directory_with(&mut self, path: &str, mode: u32) -> io::Result<()> {
         let mut header = header(EntryType::Directory, mode, 0);
-        header.set_gid(GROUP);
+        header.set_gid(VCAP_GROUP_ID);
         self.archive.append_data(&mut header, path, io::empty())
     }
 
     /// Adds a file.
     pub(crate) fn file(&mut self, path: &str, mode: u32, size: u64, content: impl Read) -> io::Result<()> {
         let mut header = header(EntryType::Regular, mode, size);
-        header.set_gid(GROUP);
+        header.set_gid(VCAP_GROUP_ID);
         self.archive.append_data(&mut header, path, content)
     }
 

@@ -15,7 +15,7 @@ mod values;
 
 pub use codes::ALL as CODES;
 pub use inputs::digest;
-pub use report::{MOST, Report, from_message, to_message};
+pub use report::{MAX_MESSAGE_BYTES, Report, from_message, to_message};
 pub use values::{Held, Origin, Values};
 
 /// The file of a container that becomes Secrets.
@@ -25,6 +25,6 @@ pub const PROVIDERS: &str = "/mnt/quarks/providers.json";
 /// The file with the report of a container.
 pub const TERMINATION_LOG: &str = "/dev/termination-log";
 /// Exit code of a command that has reported errors in its input: a retry would fail, too.
-pub const REPORTED: u8 = 65;
+pub const REPORTED_EXIT_CODE: u8 = 65;
 /// Exit code of a command whose mounts have changed since it was ordered: a new pod gets the new ones.
-pub const TRY_AGAIN: u8 = 75;
+pub const TRY_AGAIN_EXIT_CODE: u8 = 75;

@@ -6,7 +6,7 @@ use boson_pipeline::{Diagnostic, Place, Severity};
 use serde::{Deserialize, Serialize};
 
 /// Maximum size of one message in bytes, for pods with any number of containers.
-pub const MOST: usize = 4096;
+pub const MAX_MESSAGE_BYTES: usize = 4096;
 
 /// The report of a container.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub fn to_message(diagnostics: &[Diagnostic], limit: usize) -> String {
         .filter(|one| one.severity != Severity::Info)
         .collect();
     all.sort_by_key(|one| one.severity);
-    let limit = limit.min(MOST);
+    let limit = limit.min(MAX_MESSAGE_BYTES);
     // For the line that counts the others.
     let available = limit.saturating_sub(r#"{"more":100000}"#.len() + 1);
     let (mut text, mut written) = (String::new(), 0);
@@ -256,11 +256,11 @@ mod tests {
 
     #[test]
     fn diagnostics_are_reported_with_their_position_errors_first() {
-        let report = from_message(&to_message(&reported(), MOST)).unwrap();
+        let report = from_message(&to_message(&reported(), MAX_MESSAGE_BYTES)).unwrap();
         assert_eq!(report.diagnostics, [reported()[2].clone(), reported()[0].clone()]);
         assert_eq!(report.more, 0);
         assert_eq!(from_message("cp: no such file"), None);
-        assert_eq!(to_message(&[], MOST), "");
+        assert_eq!(to_message(&[], MAX_MESSAGE_BYTES), "");
     }
 
     #[test]
@@ -270,7 +270,7 @@ mod tests {
             .collect();
         for limit in [300, 1000, 9000] {
             let text = to_message(&many, limit);
-            assert!(text.len() <= limit.min(MOST), "{}", text.len());
+            assert!(text.len() <= limit.min(MAX_MESSAGE_BYTES), "{}", text.len());
             let report = from_message(&text).unwrap();
             assert_eq!(report.diagnostics.len() + report.more, 100, "{limit}");
         }
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn a_cut_costs_the_last_line_only() {
-        let text = to_message(&reported(), MOST);
+        let text = to_message(&reported(), MAX_MESSAGE_BYTES);
         let report = from_message(&text[..text.len() - 10]).unwrap();
         assert_eq!((report.diagnostics.len(), report.more), (1, 1));
     }

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// The owner of the fields of output.
 const MANAGER: FieldManager = FieldManager("boson-output");
 /// How many races may be lost before giving up.
-const RACES: usize = 10;
+const MAX_LOST_RACES: usize = 10;
 
 /// Why a Secret was not written.
 #[derive(Debug, thiserror::Error)]
@@ -38,7 +38,7 @@ pub async fn keep(
     wanted: &Wanted,
 ) -> Result<String, Failure> {
     let mut raced = None;
-    for _ in 0..RACES {
+    for _ in 0..MAX_LOST_RACES {
         let done = if wanted.versioned {
             version(cluster, namespace, owner, wanted).await
         } else {

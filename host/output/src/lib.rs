@@ -13,7 +13,7 @@ pub use codes::ALL as CODES;
 pub use ends::{End, ends, get_pod};
 pub use keep::{Failure, keep};
 pub use order::Order;
-pub use parsed::{FILE_LIMIT, Wanted, secrets};
+pub use parsed::{MAX_FILE_BYTES, Wanted, secrets};
 
 /// Name of the container that stores the output.
 pub const CONTAINER: &str = "output-persist";

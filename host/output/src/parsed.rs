@@ -3,7 +3,7 @@
 use crate::codes;
 use boson_api::job::{Output, OutputSecret, PersistenceMethod};
 use boson_manifest::labels;
-use boson_manifest::names::{self, SUBDOMAIN_LIMIT};
+use boson_manifest::names::{self, MAX_SUBDOMAIN_LENGTH};
 use boson_pipeline::codes::Code;
 use boson_pipeline::{Diagnostic, encoding};
 use k8s_openapi::ByteString;
@@ -11,9 +11,9 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// Most bytes of a file.
-pub const FILE_LIMIT: u64 = 32 << 20;
+pub const MAX_FILE_BYTES: u64 = 32 << 20;
 /// Length of `-v<N>` after the name of a versioned Secret.
-const VERSION: usize = "-v4294967295".len();
+const MAX_VERSION_SUFFIX_LENGTH: usize = "-v4294967295".len();
 
 /// A desired Secret.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,7 +71,7 @@ fn fanned(place: &str, key: &str, asked: &OutputSecret) -> Result<String, Box<Di
     Ok(names::cut(
         &format!("{}-{ending}", asked.name),
         "",
-        SUBDOMAIN_LIMIT - VERSION,
+        MAX_SUBDOMAIN_LENGTH - MAX_VERSION_SUFFIX_LENGTH,
     ))
 }
 
@@ -129,7 +129,7 @@ fn flat<'v>(place: &str, key: &str, value: &'v Value) -> Result<&'v str, Box<Dia
 
 fn is_key(key: &str) -> bool {
     let taken = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    (1..=SUBDOMAIN_LIMIT).contains(&key.len()) && key.bytes().all(taken) && key != "." && !key.starts_with("..")
+    (1..=MAX_SUBDOMAIN_LENGTH).contains(&key.len()) && key.bytes().all(taken) && key != "." && !key.starts_with("..")
 }
 
 fn error(code: &Code, what: String) -> Box<Diagnostic> {

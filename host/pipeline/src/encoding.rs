@@ -5,7 +5,7 @@
 //! A compressed value can also be recognized without the annotation, as a file in a pod must be: no text begins with
 //! the two bytes of gzip.
 
-use crate::bundle::limits::DATA_LIMIT;
+use crate::bundle::limits::MAX_DATA_BYTES;
 use crate::yaml::MAX_BYTES;
 use flate2::read::GzDecoder;
 use flate2::{Compression, GzBuilder};
@@ -16,17 +16,17 @@ use std::io::{Read, Write};
 /// Value of the annotation of a Secret whose large values are compressed.
 pub const GZIP: &str = "gzip";
 /// Limit up to which the values of a Secret, together, are not compressed, in bytes.
-pub const THRESHOLD: usize = 256 << 10;
+pub const COMPRESSION_THRESHOLD_BYTES: usize = 256 << 10;
 /// Limit up to which a single value is not compressed, in any Secret, in bytes: short values such as numbers of
 /// instances become environment variables of containers.
-pub const SHORT: usize = 1 << 10;
+pub const MAX_SHORT_VALUE_BYTES: usize = 1 << 10;
 /// Limit on an unpacked value, in bytes; the same as for a YAML document. A few bytes can unpack to gigabytes.
-pub const UNPACKED_LIMIT: usize = MAX_BYTES;
+pub const MAX_UNPACKED_BYTES: usize = MAX_BYTES;
 
 /// The first two bytes of gzip files. The second begins no character of UTF-8.
 const MAGIC: [u8; 2] = [0x1f, 0x8b];
 /// Fixed instead of zlib's default: the level affects the bytes.
-const LEVEL: u32 = 6;
+const COMPRESSION_LEVEL: u32 = 6;
 
 /// The values do not fit into a Secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,33 +37,33 @@ pub struct TooLarge {
     pub packed: Option<usize>,
 }
 
-/// A value is not a complete gzip file, or unpacks to more than [`UNPACKED_LIMIT`].
+/// A value is not a complete gzip file, or unpacks to more than [`MAX_UNPACKED_BYTES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damaged;
 
-/// Compresses the values of one Secret if they have more than [`THRESHOLD`] bytes together. Returns whether it did:
-/// then the Secret needs the annotation.
+/// Compresses the values of one Secret if they have more than [`COMPRESSION_THRESHOLD_BYTES`] bytes together. Returns
+/// whether it did: then the Secret needs the annotation.
 ///
 /// # Errors
 /// They do not fit into a Secret even when compressed; some may be compressed then.
 pub fn pack<'v>(values: impl IntoIterator<Item = &'v mut Vec<u8>>) -> Result<bool, TooLarge> {
     let mut values: Vec<&mut Vec<u8>> = values.into_iter().collect();
     let size = values.iter().map(|value| value.len()).sum();
-    if size <= THRESHOLD {
+    if size <= COMPRESSION_THRESHOLD_BYTES {
         return Ok(false);
     }
-    if values.iter().any(|value| value.len() > UNPACKED_LIMIT) {
+    if values.iter().any(|value| value.len() > MAX_UNPACKED_BYTES) {
         return Err(TooLarge { size, packed: None });
     }
     let mut packed = false;
-    for value in values.iter_mut().filter(|value| value.len() > SHORT) {
+    for value in values.iter_mut().filter(|value| value.len() > MAX_SHORT_VALUE_BYTES) {
         if let Some(compressed) = compress(value) {
             **value = compressed;
             packed = true;
         }
     }
     match values.iter().map(|value| value.len()).sum() {
-        fits if fits <= DATA_LIMIT => Ok(packed),
+        fits if fits <= MAX_DATA_BYTES => Ok(packed),
         now => Err(TooLarge {
             size,
             packed: Some(now),
@@ -80,10 +80,10 @@ pub fn unpack(value: &[u8]) -> Result<Cow<'_, [u8]>, Damaged> {
         return Ok(Cow::Borrowed(value));
     }
     let mut bytes = Vec::new();
-    let limit = u64::try_from(UNPACKED_LIMIT).unwrap_or(u64::MAX).saturating_add(1);
+    let limit = u64::try_from(MAX_UNPACKED_BYTES).unwrap_or(u64::MAX).saturating_add(1);
     let read = GzDecoder::new(value).take(limit).read_to_end(&mut bytes);
     match read {
-        Ok(length) if length <= UNPACKED_LIMIT => Ok(Cow::Owned(bytes)),
+        Ok(length) if length <= MAX_UNPACKED_BYTES => Ok(Cow::Owned(bytes)),
         _ => Err(Damaged),
     }
 }
@@ -105,7 +105,7 @@ pub(crate) fn compress(value: &[u8]) -> Option<Vec<u8>> {
     let mut encoder = GzBuilder::new()
         .mtime(0)
         .operating_system(255)
-        .write(Vec::new(), Compression::new(LEVEL));
+        .write(Vec::new(), Compression::new(COMPRESSION_LEVEL));
     encoder.write_all(value).ok()?;
     encoder.finish().ok()
 }
@@ -118,11 +118,11 @@ impl fmt::Display for TooLarge {
         match packed {
             Some(packed) => write!(
                 f,
-                "it would have {size} bytes, {packed} when compressed, but a Secret may have at most {DATA_LIMIT}"
+                "it would have {size} bytes, {packed} when compressed, but a Secret may have at most {MAX_DATA_BYTES}"
             ),
             None => write!(
                 f,
-                "it would have {size} bytes, and one value at most {UNPACKED_LIMIT} before it is compressed"
+                "it would have {size} bytes, and one value at most {MAX_UNPACKED_BYTES} before it is compressed"
             ),
         }
     }
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn values_up_to_the_threshold_stay_as_they_are() {
-        let mut values = [text(THRESHOLD - 3), b"abc".to_vec()];
+        let mut values = [text(COMPRESSION_THRESHOLD_BYTES - 3), b"abc".to_vec()];
         let before = values.clone();
         assert_eq!(pack(&mut values), Ok(false));
         assert_eq!(values, before);
@@ -161,12 +161,16 @@ mod tests {
 
     #[test]
     fn above_it_large_values_are_compressed_and_short_ones_are_not() {
-        let before = [text(THRESHOLD), b"3".to_vec(), text(SHORT)];
+        let before = [
+            text(COMPRESSION_THRESHOLD_BYTES),
+            b"3".to_vec(),
+            text(MAX_SHORT_VALUE_BYTES),
+        ];
         let (mut values, mut again) = (before.clone(), before.clone());
         assert_eq!(pack(&mut values), Ok(true));
         assert_eq!(pack(&mut again), Ok(true));
         assert_eq!(values, again, "the same bytes each time");
-        assert!(is_packed(&values[0]) && values[0].len() < THRESHOLD / 3);
+        assert!(is_packed(&values[0]) && values[0].len() < COMPRESSION_THRESHOLD_BYTES / 3);
         assert_eq!(values[1..], before[1..]);
         assert_eq!(&values[0][4..10], [0, 0, 0, 0, 0, 255], "no time, no system");
         for (packed, plain) in values.iter().zip(&before) {
@@ -178,21 +182,21 @@ mod tests {
 
     #[test]
     fn a_secret_that_does_not_fit_compressed_is_reported_with_both_sizes() {
-        let error = pack([&mut noise(DATA_LIMIT + 1)]).unwrap_err();
-        assert_eq!(error.size, DATA_LIMIT + 1);
-        assert!(error.packed.is_some_and(|packed| packed > DATA_LIMIT), "{error:?}");
+        let error = pack([&mut noise(MAX_DATA_BYTES + 1)]).unwrap_err();
+        assert_eq!(error.size, MAX_DATA_BYTES + 1);
+        assert!(error.packed.is_some_and(|packed| packed > MAX_DATA_BYTES), "{error:?}");
         assert!(error.to_string().contains("1048577 bytes"), "{error}");
-        let error = pack([&mut vec![b'x'; UNPACKED_LIMIT + 1]]).unwrap_err();
+        let error = pack([&mut vec![b'x'; MAX_UNPACKED_BYTES + 1]]).unwrap_err();
         assert_eq!(error.packed, None);
     }
 
     #[test]
     fn a_value_that_is_damaged_or_unpacks_to_too_much_is_refused() {
-        let mut values = [text(THRESHOLD + 1)];
+        let mut values = [text(COMPRESSION_THRESHOLD_BYTES + 1)];
         pack(&mut values).unwrap();
         assert_eq!(unpack(&values[0][..values[0].len() - 9]), Err(Damaged));
         assert_eq!(unpack(&MAGIC), Err(Damaged));
-        let bomb = compress(&vec![0; UNPACKED_LIMIT + 1]).unwrap();
+        let bomb = compress(&vec![0; MAX_UNPACKED_BYTES + 1]).unwrap();
         assert_eq!(unpack(&bomb), Err(Damaged));
         assert!(!is_same(&bomb, &bomb[1..]));
     }

@@ -1,6 +1,6 @@
 //! Rules for names of objects.
 
-use boson_manifest::names::LABEL_LIMIT;
+use boson_manifest::names::MAX_LABEL_LENGTH;
 
 /// The rule for names of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ impl NameRule {
     pub fn check(self, name: &str) -> Result<(), String> {
         let limit = match self {
             Self::Subdomain(limit) | Self::Label(limit) => limit,
-            Self::Service => LABEL_LIMIT,
+            Self::Service => MAX_LABEL_LENGTH,
         };
         if name.len() > limit {
             return Err(format!(

@@ -4,7 +4,7 @@ use crate::Diagnostic;
 use crate::name_rule::NameRule;
 use boson_document::Code;
 use boson_document::Tree;
-use boson_manifest::names::{LABEL_LIMIT, SUBDOMAIN_LIMIT};
+use boson_manifest::names::{MAX_LABEL_LENGTH, MAX_SUBDOMAIN_LENGTH};
 
 /// An error about an object.
 pub(crate) fn fault(object: &Tree, code: &Code, why: &str) -> Box<Diagnostic> {
@@ -71,7 +71,7 @@ pub(crate) fn namespace(object: &Tree) -> Option<&str> {
 pub(crate) fn is_label_value(text: &str) -> bool {
     let outside = |byte: u8| byte.is_ascii_alphanumeric();
     let ends = [text.bytes().next(), text.bytes().last()];
-    text.len() <= LABEL_LIMIT
+    text.len() <= MAX_LABEL_LENGTH
         && text
             .bytes()
             .all(|byte| outside(byte) || matches!(byte, b'-' | b'_' | b'.'))
@@ -83,6 +83,6 @@ pub(crate) fn is_qualified(key: &str) -> bool {
     let (prefix, name) = key
         .split_once('/')
         .map_or((None, key), |(prefix, name)| (Some(prefix), name));
-    let dns = |prefix: &str| NameRule::Subdomain(SUBDOMAIN_LIMIT).check(prefix).is_ok();
+    let dns = |prefix: &str| NameRule::Subdomain(MAX_SUBDOMAIN_LENGTH).check(prefix).is_ok();
     !name.is_empty() && is_label_value(name) && prefix.is_none_or(dns)
 }

@@ -6,18 +6,18 @@ pub const COMPONENT: &str = "plugin.wasm";
 /// Suffix of a compressed component.
 pub const COMPRESSED: &str = ".zst";
 /// Limit on a packed component, in bytes: all operators, pods and the API server have to store or transfer it.
-pub const MAX_PACKED: usize = 32 << 20;
+pub const MAX_PACKED_BYTES: usize = 32 << 20;
 /// Limit on a component, in bytes. CRuby has 43 MB.
-pub const MAX_COMPONENT: usize = 96 << 20;
+pub const MAX_COMPONENT_BYTES: usize = 96 << 20;
 /// The file with the cases of a plugin, beside `plugin.yaml`.
 pub const CASES: &str = "cases.json.zst";
 /// Limit on the packed cases of a plugin, in bytes: they share a ConfigMap of 1 MiB with a part of the component.
-pub const MAX_CASES_PACKED: usize = 512 << 10;
+pub const MAX_PACKED_CASES_BYTES: usize = 512 << 10;
 /// Limit on the cases of a plugin as text, in bytes: a value takes about ten times the size of its text in memory.
 pub const MAX_CASES_BYTES: usize = 4 << 20;
 /// Limit on the number of cases of a plugin.
 pub const MAX_CASES: usize = 64;
-/// Limit on the parts of a component: more than `MAX_PACKED` fills.
+/// Limit on the parts of a component: more than `MAX_PACKED_BYTES` fills.
 pub const MAX_PARTS: usize = 256;
 
 /// Which files make up the component.

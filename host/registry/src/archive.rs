@@ -5,13 +5,13 @@ use crate::artifact::Artifact;
 use crate::codes;
 use crate::failure::Failure;
 use boson_pipeline::Diagnostic;
-use boson_pipeline::packed::MAX_COMPONENT;
+use boson_pipeline::packed::MAX_COMPONENT_BYTES;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
 /// The largest index or manifest, in bytes.
-const DOCUMENT: u64 = 4 << 20;
+const MAX_DOCUMENT_BYTES: u64 = 4 << 20;
 /// The index of a layout.
 const INDEX: &str = "index.json";
 /// The file that marks a layout.
@@ -36,7 +36,7 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Diagnostic> {
         let bytes = bytes.filter(|bytes| boson_oci::digest(bytes) == digest);
         bytes.ok_or_else(|| explain(Failure::Format("is incomplete or damaged", "write it again")))
     };
-    let index = entry(path, INDEX, DOCUMENT).map_err(|error| unreadable(path, &error))?;
+    let index = entry(path, INDEX, MAX_DOCUMENT_BYTES).map_err(|error| unreadable(path, &error))?;
     let mut body = index.ok_or_else(|| {
         explain(Failure::Format(
             "is not an image layout",
@@ -46,8 +46,8 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Diagnostic> {
     // The layout's own index, an index in it, and the manifest.
     for _ in 0..3 {
         match Artifact::read(&body).map_err(explain)? {
-            Artifact::Index(digest) => body = blob(&digest, DOCUMENT)?,
-            Artifact::Component(layer) => return blob(&layer.digest, MAX_COMPONENT as u64),
+            Artifact::Index(digest) => body = blob(&digest, MAX_DOCUMENT_BYTES)?,
+            Artifact::Component(layer) => return blob(&layer.digest, MAX_COMPONENT_BYTES as u64),
         }
     }
     Err(explain(Failure::Format(

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// Layers and entries of a manifest.
-const PARTS: usize = 256;
+const MAX_PARTS: usize = 256;
 /// Annotation of a layer: the name of its file.
 const TITLE: &str = "org.opencontainers.image.title";
 
@@ -64,8 +64,8 @@ impl Artifact {
     pub(crate) fn read(body: &[u8]) -> Result<Self, Failure> {
         let document: Document = serde_json::from_slice(body).map_err(|_| unreadable())?;
         match (document.schema_version, document.layers, document.manifests) {
-            (2, Some(layers), None) if layers.len() <= PARTS => component(layers).map(Self::Component),
-            (2, None, Some(entries)) if entries.len() <= PARTS => entry(entries).map(Self::Index),
+            (2, Some(layers), None) if layers.len() <= MAX_PARTS => component(layers).map(Self::Component),
+            (2, None, Some(entries)) if entries.len() <= MAX_PARTS => entry(entries).map(Self::Index),
             _ => Err(unreadable()),
         }
     }
@@ -237,7 +237,7 @@ mod tests {
         ] {
             assert!(read(body).unwrap_err().contains("an unsupported format"), "{body}");
         }
-        let many = vec![("DIGEST", "application/wasm", ""); PARTS + 1];
+        let many = vec![("DIGEST", "application/wasm", ""); MAX_PARTS + 1];
         assert!(read(&layers(&many)).unwrap_err().contains("an unsupported format"));
     }
 }

@@ -1,7 +1,7 @@
 //! The signatures and signed statements of an image, as the operator needs them, kept in the cache beside the
 //! component. They are not verified here.
 
-use crate::attachments::{self, LARGEST_STATEMENT};
+use crate::attachments::{self, MAX_STATEMENT_BYTES};
 use crate::cache::Key;
 use crate::component::{Keys, Owned, component_reference};
 use crate::credentials::Credentials;
@@ -14,7 +14,7 @@ use boson_signatures::Attached;
 use oci_spec::distribution::Reference;
 
 /// The largest list in the cache, in bytes.
-const LARGEST_LIST: u64 = 16 << 20;
+const MAX_LIST_BYTES: u64 = 16 << 20;
 
 // === impl Registry ===
 
@@ -32,7 +32,7 @@ impl Registry {
             let reference = component_reference(self, wanted.image)?;
             let found = async {
                 let repository = self.client.repository(&reference, credentials).await?;
-                attachments::read(&repository, reference.digest().unwrap_or_default(), LARGEST_STATEMENT).await
+                attachments::read(&repository, reference.digest().unwrap_or_default(), MAX_STATEMENT_BYTES).await
             };
             let found = found.await;
             found.map_err(|failure: Failure| failure.explain_component(wanted.image))
@@ -65,7 +65,7 @@ impl Registry {
         let reference = component_reference(self, wanted.image)?;
         let (cache, key) = (self.cache.clone(), key(wanted, &reference));
         blocking(move || {
-            let found = cache.read(&key, LARGEST_LIST).map_err(|error| unwritable(&error))?;
+            let found = cache.read(&key, MAX_LIST_BYTES).map_err(|error| unwritable(&error))?;
             // A damaged list is like none.
             Ok(found
                 .and_then(|text| serde_json::from_slice(&text).ok())

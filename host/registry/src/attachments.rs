@@ -18,13 +18,13 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// Documents of an image that are read.
-const MOST: usize = 16;
+const MAX_DOCUMENTS: usize = 16;
 /// Manifests that refer to an image that are read.
-const REFERRERS: usize = 32;
+const MAX_REFERRERS: usize = 32;
 /// The largest document, in bytes.
-const LARGEST: u64 = 4 << 20;
+const MAX_DOCUMENT_BYTES: u64 = 4 << 20;
 /// The largest signature and signed statement, in bytes. SBOMs are larger, but the operator does not read them.
-pub(crate) const LARGEST_STATEMENT: u64 = 256 << 10;
+pub(crate) const MAX_STATEMENT_BYTES: u64 = 256 << 10;
 /// The type of a payload that names an image.
 const PAYLOAD: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
 /// The annotation with the signature of a payload.
@@ -96,7 +96,7 @@ impl Registry {
             let reference = component_reference(self, image)?;
             let found = async {
                 let repository = self.client.repository(&reference, credentials).await?;
-                read(&repository, reference.digest().unwrap_or_default(), LARGEST).await
+                read(&repository, reference.digest().unwrap_or_default(), MAX_DOCUMENT_BYTES).await
             };
             found.await.map_err(|failure| failure.explain_component(image))
         })
@@ -133,8 +133,8 @@ pub(crate) async fn read(repository: &Repository<'_>, digest: &str, largest: u64
         None => present(repository.manifest(&tag).await)?,
     };
     let entries = index.map(|index| document(&index).manifests).unwrap_or_default();
-    found.has_more |= entries.len() > REFERRERS;
-    for entry in entries.into_iter().take(REFERRERS) {
+    found.has_more |= entries.len() > MAX_REFERRERS;
+    for entry in entries.into_iter().take(MAX_REFERRERS) {
         if !is_digest(&entry.digest) || entry.artifact_type.is_some_and(|kind| !is_wanted(&kind)) {
             continue;
         }
@@ -164,7 +164,7 @@ impl Attachments {
             let (is_statement, is_payload) = (document.is_statement(), document.is_payload());
             let Some(content) = document
                 .content
-                .filter(|content| content.len() as u64 <= LARGEST_STATEMENT)
+                .filter(|content| content.len() as u64 <= MAX_STATEMENT_BYTES)
             else {
                 continue;
             };
@@ -194,7 +194,7 @@ impl Attachments {
                 (false, Some(kind)) => kind.clone(),
                 (false, None) => continue,
             };
-            if self.all.len() == MOST {
+            if self.all.len() == MAX_DOCUMENTS {
                 self.has_more = true;
                 return Ok(());
             }

@@ -14,9 +14,9 @@ use std::sync::atomic::AtomicU64;
 use std::time::SystemTime;
 
 /// Most cached layers of any size: adding a layer reads the metadata of all.
-const LAYERS: usize = 8192;
+const MAX_LAYERS: usize = 8192;
 /// Disk usage of a file is a multiple of this, in bytes.
-const BLOCK: u64 = 4096;
+const BLOCK_BYTES: u64 = 4096;
 
 /// A cache directory.
 #[derive(Clone, Debug)]
@@ -154,7 +154,7 @@ impl Cache {
         let mut sum = layers.iter().fold(on_disk(bytes), |sum, layer| sum + layer.bytes);
         let mut count = layers.len() + 1;
         for layer in layers {
-            if sum <= self.sizes.kept && count <= LAYERS {
+            if sum <= self.sizes.kept && count <= MAX_LAYERS {
                 break;
             }
             fs::remove_file(&layer.path)?;
@@ -218,5 +218,5 @@ fn touch(path: &Path) -> io::Result<()> {
 }
 
 fn on_disk(bytes: u64) -> u64 {
-    bytes.max(1).next_multiple_of(BLOCK)
+    bytes.max(1).next_multiple_of(BLOCK_BYTES)
 }

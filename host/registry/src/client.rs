@@ -15,17 +15,17 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 /// How long a connection may take to come up.
-const CONNECT: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a registry may pause within an answer.
-const SILENCE: Duration = Duration::from_secs(30);
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long signing in may take. Tokens are requested again during long transfers, which have no limit of their own.
-const SIGN_IN: Duration = Duration::from_secs(60);
+const SIGN_IN_TIMEOUT: Duration = Duration::from_secs(60);
 /// Redirects that are followed: registries send to the storage where layers are.
-const REDIRECTS: usize = 5;
+const MAX_REDIRECTS: usize = 5;
 /// The largest manifest, in bytes; registries refuse to take larger ones.
-const MANIFEST: usize = 4 << 20;
+const MAX_MANIFEST_BYTES: usize = 4 << 20;
 /// The largest answer with a token, in bytes.
-const TOKEN: usize = 64 << 10;
+const MAX_TOKEN_BYTES: usize = 64 << 10;
 /// Manifests that we can read.
 const MANIFESTS: &str = "application/vnd.oci.image.manifest.v1+json, application/vnd.oci.image.index.v1+json, \
                          application/vnd.docker.distribution.manifest.v2+json, \
@@ -72,8 +72,8 @@ impl Client {
         let plain = without_tls.clone();
         let http = reqwest::Client::builder()
             .user_agent(concat!("boson/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(CONNECT)
-            .read_timeout(SILENCE)
+            .connect_timeout(CONNECT_TIMEOUT)
+            .read_timeout(READ_TIMEOUT)
             .redirect(Policy::custom(move |attempt| followed(attempt, &plain)))
             .tls_certs_merge(certificates)
             .build()?;
@@ -96,7 +96,7 @@ impl Client {
         credentials: Option<&Credentials>,
         access: Access<'_>,
     ) -> Result<Repository<'_>, Failure> {
-        let signed_in = timeout(SIGN_IN, self.sign_in(image, credentials, access)).await;
+        let signed_in = timeout(SIGN_IN_TIMEOUT, self.sign_in(image, credentials, access)).await;
         signed_in.unwrap_or(Err(Failure::Odd("does not answer")))
     }
 
@@ -153,7 +153,7 @@ impl Client {
         }
         let answer = good(request.send().await?)?;
         let unusable = Failure::Odd("returned no usable token");
-        match bounded(answer, TOKEN).await? {
+        match bounded(answer, MAX_TOKEN_BYTES).await? {
             Some(body) => token::bearer(&body).ok_or(unusable),
             None => Err(unusable),
         }
@@ -178,7 +178,7 @@ impl Repository<'_> {
     /// The manifest of this tag or digest.
     pub(crate) async fn manifest(&self, which: &str) -> Result<Vec<u8>, Failure> {
         let answer = self.get(&format!("manifests/{which}")).await?;
-        let body = bounded(answer, MANIFEST).await?;
+        let body = bounded(answer, MAX_MANIFEST_BYTES).await?;
         let body = body.ok_or(Failure::Format("has a manifest of more than 4 MiB", "push it again"))?;
         // A tag has no colon.
         if which.contains(':') && format!("sha256:{}", HEXLOWER.encode(&Sha256::digest(&body))) != which {
@@ -209,7 +209,7 @@ impl Repository<'_> {
     /// A small blob, checked.
     pub(crate) async fn document(&self, digest: &str) -> Result<Vec<u8>, Failure> {
         let answer = self.get(&format!("blobs/{digest}")).await?;
-        let body = bounded(answer, MANIFEST).await?;
+        let body = bounded(answer, MAX_MANIFEST_BYTES).await?;
         let body = body.ok_or(Failure::Format("has a document of more than 4 MiB", "push it again"))?;
         if format!("sha256:{}", HEXLOWER.encode(&Sha256::digest(&body))) == digest {
             Ok(body)
@@ -231,7 +231,7 @@ impl Repository<'_> {
             Err(Failure::Status(status)) if UNKNOWN.contains(&status) => return Ok(None),
             answer => answer?,
         };
-        let body = bounded(answer, MANIFEST).await?;
+        let body = bounded(answer, MAX_MANIFEST_BYTES).await?;
         let too_many = Failure::Format("has more than 4 MiB of referrers", "delete those that are not needed");
         body.map(Some).ok_or(too_many)
     }
@@ -310,7 +310,7 @@ async fn bounded(mut answer: Response, largest: usize) -> Result<Option<Vec<u8>>
 fn followed(attempt: Attempt<'_>, without_tls: &BTreeSet<String>) -> Action {
     let url = attempt.url();
     let plain = url.scheme() == "http" && without_tls.contains(&token::place(url));
-    if attempt.previous().len() > REDIRECTS {
+    if attempt.previous().len() > MAX_REDIRECTS {
         attempt.error("too many redirects")
     } else if plain || url.scheme() == "https" {
         attempt.follow()

@@ -10,10 +10,10 @@ use crate::failure::Failure;
 use crate::layer::blocking;
 use crate::manifest::{Layer, is_digest};
 use crate::place::Place;
-use crate::registry::{MANIFEST, Registry};
+use crate::registry::{MANIFEST_TIMEOUT, Registry};
 use crate::space::{Reservation, Reserving, unwritable};
 use boson_pipeline::Diagnostic;
-use boson_pipeline::packed::MAX_COMPONENT;
+use boson_pipeline::packed::MAX_COMPONENT_BYTES;
 use data_encoding::HEXLOWER;
 use futures::FutureExt;
 use oci_spec::distribution::Reference;
@@ -28,9 +28,9 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 /// How long the pull of a component may take, all requests included: other plugins wait for it.
-const PULL: Duration = Duration::from_secs(120);
+const PULL_TIMEOUT: Duration = Duration::from_secs(120);
 /// The largest manifest, in bytes.
-const LARGEST_MANIFEST: u64 = 4 << 20;
+const MAX_MANIFEST_BYTES: u64 = 4 << 20;
 
 /// An image with a component, for a namespace: what one namespace has pulled gives no access to another one.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +51,7 @@ impl Registry {
     pub async fn pin(&self, image: &str, credentials: Option<&Credentials>) -> Result<String, Diagnostic> {
         self.bounded(image, async {
             let reference = component_reference(self, image)?;
-            let asked = timeout(MANIFEST, async {
+            let asked = timeout(MANIFEST_TIMEOUT, async {
                 let repository = self.client.repository(&reference, credentials).await?;
                 let body = repository.manifest(which(&reference)).await?;
                 // A tag of something else is not recorded.
@@ -67,8 +67,8 @@ impl Registry {
     /// digest, `sha256:` and 64 digits.
     ///
     /// # Guarantees
-    /// It ends within two minutes, and writes at most [`MAX_COMPONENT`] bytes. An image that this namespace has in the
-    /// cache is not requested again.
+    /// It ends within two minutes, and writes at most [`MAX_COMPONENT_BYTES`] bytes. An image that this namespace has
+    /// in the cache is not requested again.
     ///
     /// # Errors
     /// As [`Self::pin`]; the disk.
@@ -111,7 +111,7 @@ impl Registry {
         );
         blocking(move || {
             let found = cache
-                .read(&key, MAX_COMPONENT as u64)
+                .read(&key, MAX_COMPONENT_BYTES as u64)
                 .map_err(|error| unwritable(&error))?;
             Ok(found.filter(|bytes| digest(bytes) == layer.digest))
         })
@@ -138,7 +138,7 @@ impl Registry {
         work: impl Future<Output = Result<T, Diagnostic>>,
     ) -> Result<T, Diagnostic> {
         // Libraries parse the registry's answers, and a panic there must not end the operator.
-        let patience = PULL.min(self.patience);
+        let patience = PULL_TIMEOUT.min(self.patience);
         match timeout(patience, AssertUnwindSafe(work).catch_unwind()).await {
             Ok(Ok(result)) => result,
             Ok(Err(_)) => Err(Failure::Odd("returned a response that cannot be read").explain_component(image)),
@@ -156,7 +156,7 @@ impl Registry {
             let mut next = pinned;
             // An index, and the manifest that it leads to.
             for _ in 0..2 {
-                let body = cache.read(&keys.of(&next), LARGEST_MANIFEST);
+                let body = cache.read(&keys.of(&next), MAX_MANIFEST_BYTES);
                 let body = body.map_err(|error| unwritable(&error))?;
                 match body
                     .filter(|body| digest(body) == next)
@@ -180,7 +180,7 @@ impl Registry {
     ) -> Result<String, Diagnostic> {
         let explain = |failure: Failure| failure.explain_component(wanted.image);
         let late = Err(Failure::Odd("does not answer"));
-        let asked = timeout(MANIFEST, async {
+        let asked = timeout(MANIFEST_TIMEOUT, async {
             let repository = self.client.repository(reference, credentials).await?;
             let (manifests, layer) = manifests(&repository, which(reference)).await?;
             Ok((repository, manifests, layer))
@@ -192,7 +192,7 @@ impl Registry {
             Ok((place, cache.reserve()))
         })
         .await?;
-        let asked = timeout(MANIFEST, repository.blob(&layer.digest)).await;
+        let asked = timeout(MANIFEST_TIMEOUT, repository.blob(&layer.digest)).await;
         let answer = asked.unwrap_or(Err(Failure::Odd("does not answer"))).map_err(explain)?;
         let mut draft = Draft {
             place,
@@ -305,7 +305,7 @@ async fn manifests(repository: &Repository<'_>, which: &str) -> Result<(Vec<Vec<
         bodies.push(body);
     }
     match read {
-        Artifact::Component(layer) if layer.size <= MAX_COMPONENT as u64 => Ok((bodies, layer)),
+        Artifact::Component(layer) if layer.size <= MAX_COMPONENT_BYTES as u64 => Ok((bodies, layer)),
         Artifact::Component(_) => Err(Failure::Format(
             "has a component of more than 96 MiB",
             "strip it of debugging information",

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The largest configuration, and the largest answer of a helper, in bytes.
-const LARGEST: u64 = 1 << 20;
+const MAX_CONFIGURATION_BYTES: u64 = 1 << 20;
 /// Docker's name for its hub.
 const HUB_KEY: &str = "https://index.docker.io/v1/";
 
@@ -67,7 +67,7 @@ fn config_path() -> Option<PathBuf> {
 
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
-    File::open(path)?.take(LARGEST).read_to_end(&mut text)?;
+    File::open(path)?.take(MAX_CONFIGURATION_BYTES).read_to_end(&mut text)?;
     Ok(text)
 }
 
@@ -107,7 +107,7 @@ fn ask(helper: &str, server: &str) -> Result<Option<Credentials>, Diagnostic> {
     }
     let mut answer = Vec::new();
     if let Some(output) = child.stdout.take() {
-        let read = output.take(LARGEST).read_to_end(&mut answer);
+        let read = output.take(MAX_CONFIGURATION_BYTES).read_to_end(&mut answer);
         read.map_err(|error| failed(&format!("breaks off: {error}")))?;
     }
     let ended = child.wait().map_err(|error| failed(&format!("breaks off: {error}")))?;

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use serde::Deserialize;
 
 /// Layers that an image may have; the usual storage drivers take 127.
-const LAYERS: usize = 256;
+const MAX_LAYERS: usize = 256;
 
 /// The manifest under a name.
 #[derive(Debug)]
@@ -70,7 +70,7 @@ impl Manifest {
 }
 
 fn check(layers: &[Layer]) -> Result<(), Failure> {
-    if layers.len() > LAYERS {
+    if layers.len() > MAX_LAYERS {
         return Err(Failure::Format("has too many layers", "squash it"));
     }
     if layers.iter().any(|layer| layer.media_type.ends_with("zstd")) {
@@ -167,11 +167,11 @@ mod tests {
     fn what_is_no_manifest_of_ours_is_reported() {
         let layer = r#"{"digest":"DIGEST","size":1}"#;
         let layers = |count: usize| format!(r#"{{"schemaVersion":2,"layers":[{}]}}"#, vec![layer; count].join(","));
-        assert!(matches!(read(&layers(LAYERS)), Ok(Manifest::Image(all)) if all.len() == LAYERS));
+        assert!(matches!(read(&layers(MAX_LAYERS)), Ok(Manifest::Image(all)) if all.len() == MAX_LAYERS));
         let elsewhere = r#"{"schemaVersion":2,"layers":[{"digest":"DIGEST","size":1,"urls":["http://a"]}]}"#;
         assert!(read(elsewhere).is_ok());
         for (body, wanted) in [
-            (layers(LAYERS + 1).as_str(), "too many layers"),
+            (layers(MAX_LAYERS + 1).as_str(), "too many layers"),
             (&layers(1).replace('1', "-1"), "an unsupported format"),
             (&layers(1).replace("DIGEST", "sha256:../../x"), "an unsupported format"),
             (&layers(1).replace('2', "1"), "an unsupported format"),

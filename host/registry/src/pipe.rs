@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use tokio::sync::mpsc;
 
 /// Buffered parts, each one read of a socket: some hundred KiB at most.
-const PARTS: usize = 8;
+const MAX_BUFFERED_PARTS: usize = 8;
 
 /// Writing end.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ enum Part {
 
 /// Both ends of a pipe.
 pub(crate) fn pipe() -> (Inlet, Outlet) {
-    let (sender, parts) = mpsc::channel(PARTS);
+    let (sender, parts) = mpsc::channel(MAX_BUFFERED_PARTS);
     let outlet = Outlet {
         parts,
         rest: io::Cursor::default(),

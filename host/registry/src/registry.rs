@@ -19,10 +19,10 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 /// How long a manifest may take, signing in included.
-pub(crate) const MANIFEST: Duration = Duration::from_secs(60);
+pub(crate) const MANIFEST_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long an image may take, all its layers included: an endless download would block every deployment of an
 /// operator.
-const IMAGE: Duration = Duration::from_secs(300);
+const IMAGE_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// How to reach registries.
 #[derive(Clone, Debug, Default)]
@@ -67,7 +67,7 @@ impl Registry {
             cache: Cache::new(cache, sizes),
             client,
             allowed: Arc::new(settings.allowed.clone()),
-            patience: IMAGE,
+            patience: IMAGE_TIMEOUT,
         })
     }
 
@@ -102,7 +102,7 @@ impl Registry {
         if !self.allows(&reference) {
             return Err(not_allowed(&reference, image));
         }
-        let asked = timeout(MANIFEST, self.layers(&reference, credentials)).await;
+        let asked = timeout(MANIFEST_TIMEOUT, self.layers(&reference, credentials)).await;
         let (repository, layers) = asked
             .unwrap_or(Err(Failure::Odd("does not answer")))
             .map_err(|failure| failure.explain(image))?;
@@ -159,7 +159,7 @@ async fn add(
     if kept {
         return Ok(draft);
     }
-    let asked = timeout(MANIFEST, repository.blob(&layer.digest)).await;
+    let asked = timeout(MANIFEST_TIMEOUT, repository.blob(&layer.digest)).await;
     let answer = asked
         .unwrap_or(Err(Failure::Odd("does not answer")))
         .map_err(|failure| failure.explain(image))?;

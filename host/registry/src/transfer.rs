@@ -25,16 +25,16 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 /// Layers of an image that are sent at once.
-const AT_ONCE: usize = 3;
+const MAX_CONCURRENT_LAYERS: usize = 3;
 /// How long a small request may take, signing in included.
-const SMALL: Duration = Duration::from_secs(60);
+const SMALL_REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 /// The largest layer of a stemcell's image, in bytes.
-const LAYER: u64 = 8 << 30;
+const MAX_LAYER_BYTES: u64 = 8 << 30;
 /// Most attempts after interrupted transfers.
-const ATTEMPTS: u32 = 5;
+const MAX_ATTEMPTS: u32 = 5;
 /// New tokens for a layer, because they are valid for some minutes only. Then the registry's answer stands: a registry
 /// that always rejects its own tokens would otherwise be asked for ever.
-const NEW_TOKENS_PER_LAYER: u32 = 3;
+const MAX_NEW_TOKENS_PER_LAYER: u32 = 3;
 
 /// Moves whole images.
 #[derive(Clone, Debug)]
@@ -82,7 +82,7 @@ impl Transfer {
     /// Codes `image-*`: no access, no answer.
     pub async fn present(&self, image: &str, credentials: Option<&Credentials>) -> Result<Option<String>, Diagnostic> {
         let reference = reference(image)?;
-        let asked = timeout(SMALL, async {
+        let asked = timeout(SMALL_REQUEST_TIMEOUT, async {
             let repository = self.client.repository(&reference, credentials).await?;
             repository.has_manifest(reference.tag().unwrap_or_default()).await
         });
@@ -110,7 +110,7 @@ impl Transfer {
         let reference = reference(image)?;
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(place);
         made.map_err(|error| uncached(place, &error))?;
-        let asked = timeout(SMALL, async {
+        let asked = timeout(SMALL_REQUEST_TIMEOUT, async {
             let repository = self.client.repository(&reference, credentials).await?;
             let which = reference.digest().or(reference.tag()).unwrap_or_default();
             let mut body = repository.manifest(which).await?;
@@ -133,7 +133,7 @@ impl Transfer {
             let mut tokens = 0;
             let content = loop {
                 match self.layer(&repository, &layer, place, tell).await {
-                    Err(Stop::Failure(Failure::Expired)) if tokens < NEW_TOKENS_PER_LAYER => {
+                    Err(Stop::Failure(Failure::Expired)) if tokens < MAX_NEW_TOKENS_PER_LAYER => {
                         tokens += 1;
                         let again = self.client.repository(&reference, credentials).await;
                         repository = again.map_err(|failure| failure.explain(image))?;
@@ -155,7 +155,7 @@ impl Transfer {
         place: &Path,
         tell: &Tell<'_>,
     ) -> Result<Section, Stop> {
-        if layer.size > LAYER {
+        if layer.size > MAX_LAYER_BYTES {
             return Err(Stop::Failure(Failure::Format(
                 "has a layer of more than 8 GiB",
                 "take another",
@@ -163,7 +163,7 @@ impl Transfer {
         }
         let path = place.join(layer.digest.replace("sha256:", ""));
         let file = locked(path).await.map_err(Stop::Disk)?;
-        for attempt in 0..ATTEMPTS {
+        for attempt in 0..MAX_ATTEMPTS {
             let mut have = file.metadata().map_err(Stop::Disk)?.len();
             if have > layer.size {
                 // The file of an earlier run has other content.
@@ -173,7 +173,7 @@ impl Transfer {
                 break;
             }
             match receive(repository, layer, &file, have, tell).await {
-                Err(Stop::Failure(failure)) if failure.may_pass() && attempt + 1 < ATTEMPTS => {
+                Err(Stop::Failure(failure)) if failure.may_pass() && attempt + 1 < MAX_ATTEMPTS => {
                     tokio::time::sleep(Duration::from_millis(250 << attempt)).await;
                 }
                 Err(stop) => return Err(stop),
@@ -230,7 +230,7 @@ impl Transfer {
         let layers = image.layers.iter().map(|layer| (layer.digest.as_str(), &layer.content));
         let blobs = layers.chain([(image.config.digest.as_str(), &config)]);
         stream::iter(blobs.map(Ok::<_, Failure>))
-            .try_for_each_concurrent(AT_ONCE, |(digest, content)| {
+            .try_for_each_concurrent(MAX_CONCURRENT_LAYERS, |(digest, content)| {
                 self.blob(&upload, reference, digest, content, from.as_deref(), tell)
             })
             .await?;

@@ -15,11 +15,11 @@ use tokio::sync::Mutex;
 use tokio::time::sleep;
 
 /// Bytes that are sent in one request, and what an upload holds in memory.
-const PART: usize = 4 << 20;
+const PART_BYTES: usize = 4 << 20;
 /// The largest part that a registry may ask for, in bytes.
-const LARGEST_PART: usize = 32 << 20;
+const MAX_PART_BYTES: usize = 32 << 20;
 /// Most failures of one blob that are retried.
-const FAILURES: u32 = 5;
+const MAX_FAILURES: u32 = 5;
 /// A registry's header with its minimum size of a part.
 const LEAST: &str = "oci-chunk-min-length";
 
@@ -73,7 +73,7 @@ impl<'u> Upload<'u> {
         let mut session = None;
         loop {
             match self.go_on(&mut session, digest, content, from, tell).await {
-                Err(failure) if failure.may_pass() && failures < FAILURES => {
+                Err(failure) if failure.may_pass() && failures < MAX_FAILURES => {
                     failures += 1;
                     sleep(Duration::from_millis(100 << failures)).await;
                     session = self.found_again(session).await;
@@ -103,8 +103,8 @@ impl<'u> Upload<'u> {
             tell(content.size());
             return Ok(());
         };
-        if content.size() <= PART as u64 && open.sent == 0 {
-            let bytes = part(content, 0, PART).await?;
+        if content.size() <= PART_BYTES as u64 && open.sent == 0 {
+            let bytes = part(content, 0, PART_BYTES).await?;
             self.end(open, digest, bytes).await?;
             tell(content.size());
             return Ok(());
@@ -146,7 +146,9 @@ impl<'u> Upload<'u> {
             StatusCode::CREATED if from.is_some() => Ok(None),
             StatusCode::ACCEPTED => {
                 let least = number(&answer, LEAST).unwrap_or_default();
-                let part = usize::try_from(least).unwrap_or(LARGEST_PART).clamp(PART, LARGEST_PART);
+                let part = usize::try_from(least)
+                    .unwrap_or(MAX_PART_BYTES)
+                    .clamp(PART_BYTES, MAX_PART_BYTES);
                 Ok(Some(Session {
                     place: self.place(&answer).await?,
                     sent: 0,
@@ -244,7 +246,7 @@ impl<'u> Upload<'u> {
                 Ok(answer) => Failure::of(answer.status()),
                 Err(failure) => failure,
             };
-            if !failure.may_pass() || failures == FAILURES {
+            if !failure.may_pass() || failures == MAX_FAILURES {
                 return Err(failure);
             }
             failures += 1;

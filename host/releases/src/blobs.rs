@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Read, Seek, SeekFrom};
 
 /// Largest index or manifest, in bytes. Registries refuse more than 4 MiB.
-const MAX_JSON: u64 = 4 << 20;
+const MAX_JSON_BYTES: u64 = 4 << 20;
 
 /// Location of the blobs of a layout.
 pub enum Blobs<'b> {
@@ -114,12 +114,12 @@ impl Blobs<'_> {
         let document = format!("{}:{path}", self.source());
         let broken =
             |why: &str| Diagnostic::error(codes::RELEASE_IMAGE, format!("'{document}' {why}")).in_document(&document);
-        if size > MAX_JSON {
+        if size > MAX_JSON_BYTES {
             return Err(broken("is too large"));
         }
         let mut text = String::new();
         reader
-            .take(MAX_JSON)
+            .take(MAX_JSON_BYTES)
             .read_to_string(&mut text)
             .map_err(|error| broken(&format!("can't be read: {error}")))?;
         json::parse(&text).map_err(|error| broken(&format!("is not JSON: {error}")))

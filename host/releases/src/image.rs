@@ -17,7 +17,7 @@ use std::io::Read;
 pub const JOBS_SRC: &str = "var/vcap/jobs-src";
 
 /// Most nested indexes.
-const MAX_INDEXES: usize = 3;
+const MAX_NESTED_INDEXES: usize = 3;
 
 /// Marks what a layer removes.
 const WHITEOUT: &str = ".wh.";
@@ -77,7 +77,7 @@ impl Image<'_> {
     fn manifest(&self) -> Result<(Tree, Option<String>), Diagnostic> {
         let mut index = self.blobs.index()?;
         let mut reference = None;
-        for _ in 0..MAX_INDEXES {
+        for _ in 0..MAX_NESTED_INDEXES {
             let picked = self.pick(&index)?;
             reference = reference.or_else(|| reference_of(picked));
             let descriptor = self.descriptor(picked)?;

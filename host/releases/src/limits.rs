@@ -9,7 +9,7 @@ const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
 /// An upper estimate of an entry's memory besides its path and content, in bytes.
-const ENTRY: u64 = 128;
+const ENTRY_BYTES: u64 = 128;
 
 /// Bounds for reading one release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,7 +110,7 @@ impl Budget {
     /// # Errors
     /// There are too many: archives can hold millions of empty files with long names.
     pub fn note(&self, path: &str, document: &str) -> Result<(), Diagnostic> {
-        self.keep(path.len() as u64 + ENTRY, document)
+        self.keep(path.len() as u64 + ENTRY_BYTES, document)
     }
 
     /// Counts bytes that are kept, for the file `document`.

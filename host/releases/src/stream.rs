@@ -6,10 +6,10 @@ use std::cell::Cell;
 use std::io::{self, BufRead, BufReader, Read};
 
 /// Size of the reading buffer, in bytes.
-const BUFFER: usize = 128 << 10;
+const BUFFER_BYTES: usize = 128 << 10;
 
 /// How often progress is reported, in unpacked bytes.
-const TELL_EVERY: u64 = 32 << 20;
+const PROGRESS_INTERVAL_BYTES: u64 = 32 << 20;
 
 /// The limit that a stream exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl<'m, R: Read> Stream<'m, R> {
     /// # Errors
     /// Those of the reader.
     pub fn open(reader: R, meter: &'m Meter<'m>, tell: &'m mut dyn FnMut(u64)) -> io::Result<Self> {
-        let mut packed = BufReader::with_capacity(BUFFER, Packed { inner: reader, meter });
+        let mut packed = BufReader::with_capacity(BUFFER_BYTES, Packed { inner: reader, meter });
         let gzip = packed.fill_buf()?.starts_with(&[0x1f, 0x8b]);
         let inner = if gzip {
             Inner::Gzip(Box::new(Members::new(packed, meter.budget.limits.members)))
@@ -131,7 +131,7 @@ impl<R: Read> Read for Stream<'_, R> {
             })?,
         };
         let unpacked = self.meter.count(count as u64)?;
-        if unpacked - self.reported >= TELL_EVERY {
+        if unpacked - self.reported >= PROGRESS_INTERVAL_BYTES {
             self.reported = unpacked;
             (self.tell)(unpacked);
         }

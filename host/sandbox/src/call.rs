@@ -26,7 +26,7 @@ use wasmtime::component::Instance;
 use wasmtime::{Store, Trap};
 
 /// Bytes of one page of linear memory.
-pub(crate) const PAGE: u64 = 64 << 10;
+pub(crate) const PAGE_BYTES: u64 = 64 << 10;
 
 /// Prefix of the name of a function that only traps if calls nest too deep.
 const TOO_DEEP: &str = "nested too deep";
@@ -245,7 +245,7 @@ fn spent(plugin: &Plugin, account: &Account) -> Failure {
 fn initial_memory(plugin: &Plugin) -> Option<u64> {
     let needs = plugin.pre.component().resources_required()?;
     let pages = needs.max_initial_memory_size.unwrap_or(0);
-    pages.checked_mul(PAGE)?.checked_mul(needs.num_memories.into())
+    pages.checked_mul(PAGE_BYTES)?.checked_mul(needs.num_memories.into())
 }
 
 /// Whether the trap is a plugin's own way to end where its calls nest too deep: the name of a function marks it, as in

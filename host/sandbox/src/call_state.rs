@@ -9,7 +9,7 @@ use wasmtime::ResourceLimiter;
 use wasmtime::component::Val;
 
 /// Bytes by which a share grows, if possible: requests for single pages would be thousands.
-const STEP: u64 = 8 << 20;
+const SHARE_STEP_BYTES: u64 = 8 << 20;
 
 /// What the store of a call carries: its limits, the memory it has, and what the budget gave it.
 pub(crate) struct CallState {
@@ -80,7 +80,7 @@ impl CallState {
             None | Some(0) => true,
             Some(more) => {
                 let room = (self.memory_limit as u64).saturating_sub(share.bytes());
-                share.grow(more.max(STEP).min(room)) || share.grow(more)
+                share.grow(more.max(SHARE_STEP_BYTES).min(room)) || share.grow(more)
             }
         }
     }

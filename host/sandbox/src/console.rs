@@ -10,7 +10,7 @@ use wasmtime::Store;
 use wasmtime::component::{Instance, Linker};
 
 /// Bytes of output of one call that are kept.
-const MAX_PRINTED: usize = 1 << 20;
+const MAX_PRINTED_BYTES: usize = 1 << 20;
 
 type Show = dyn Fn(&str, &[u8]) + Send + Sync;
 
@@ -68,12 +68,12 @@ pub(crate) fn connect(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
 impl CallState {
     /// Keeps a text that the instance prints, up to a limit.
     fn print(&mut self, text: &[u8]) {
-        let Some(room) = MAX_PRINTED.checked_sub(self.printed.len()) else {
+        let Some(room) = MAX_PRINTED_BYTES.checked_sub(self.printed.len()) else {
             return;
         };
         self.printed.extend_from_slice(text.get(..room).unwrap_or(text));
         if text.len() > room {
-            let limit = MAX_PRINTED >> 10;
+            let limit = MAX_PRINTED_BYTES >> 10;
             let rest = format!("\nmore than {limit} KiB of output; the rest is not shown\n");
             self.printed.extend_from_slice(rest.as_bytes());
         }

@@ -11,10 +11,10 @@ use boson_document::json;
 
 /// Bytes of all texts of a description, and of its schema. The operator keeps them for as long as the plugin is loaded,
 /// and a schema takes a hundred times its bytes as a tree.
-const MOST: usize = 512 << 10;
-const MOST_OF_SCHEMA: usize = 64 << 10;
+const MAX_DESCRIPTION_BYTES: usize = 512 << 10;
+const MAX_SCHEMA_BYTES: usize = 64 << 10;
 /// Codes of a description.
-const MOST_CODES: usize = 1000;
+const MAX_CODES: usize = 1000;
 
 // === impl Plugin ===
 
@@ -81,13 +81,11 @@ fn fault(description: &about::Description) -> Option<String> {
         Some("a name that is not lower-case words joined by `-`, at most 63 characters,".to_string())
     } else if !is_version(&description.version) {
         Some("a version that is not a semantic version of at most 63 characters".to_string())
-    } else if schema > MOST_OF_SCHEMA {
-        Some(format!("a settings schema of more than {} KiB", MOST_OF_SCHEMA >> 10))
-    } else if description.codes.len() > MOST_CODES || size > MOST {
-        let most = MOST >> 10;
-        Some(format!(
-            "more than {MOST_CODES} codes, or more than {most} KiB of texts"
-        ))
+    } else if schema > MAX_SCHEMA_BYTES {
+        Some(format!("a settings schema of more than {} KiB", MAX_SCHEMA_BYTES >> 10))
+    } else if description.codes.len() > MAX_CODES || size > MAX_DESCRIPTION_BYTES {
+        let most = MAX_DESCRIPTION_BYTES >> 10;
+        Some(format!("more than {MAX_CODES} codes, or more than {most} KiB of texts"))
     } else {
         None
     }

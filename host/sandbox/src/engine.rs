@@ -23,7 +23,7 @@ const TARGET: &str = "x86_64-unknown-linux-gnu";
 const TARGET: &str = "aarch64-unknown-linux-gnu";
 
 /// How often the epoch advances. A deadline is at most this much late.
-const TICK: Duration = Duration::from_millis(10);
+const EPOCH_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Calls that may run at once: no budget has more places. The budget limits their memory.
 const MAX_CALLS: u32 = 16;
@@ -32,10 +32,10 @@ const MAX_INSTANCES: u32 = MAX_CALLS * (1 + MAX_WRAPPERS);
 
 /// Bytes of a memory that stay mapped after a call: what a rule takes for a manifest of some 100 kB. Times `MAX_CALLS`:
 /// 128 MiB at most, because no more than two unused slots stay warm and a chain of wrappers is rare.
-const KEPT_PAGES: usize = 8 << 20;
+const KEPT_MEMORY_BYTES: usize = 8 << 20;
 
 /// Bytes of a table that stay mapped after a call, of those that it has used: CRuby's has 416 kB.
-const KEPT_TABLE: usize = 512 << 10;
+const KEPT_TABLE_BYTES: usize = 512 << 10;
 
 /// The sandbox in which plugins run.
 #[derive(Clone)]
@@ -149,7 +149,7 @@ impl Sandbox {
     /// Ticks until then, one more because the first may come at once.
     pub(crate) fn ticks_until(&self, then: Instant) -> u64 {
         let left = then.saturating_duration_since(Instant::now());
-        let ticks = left.as_millis() / TICK.as_millis();
+        let ticks = left.as_millis() / EPOCH_INTERVAL.as_millis();
         u64::try_from(ticks).unwrap_or(u64::MAX - 1) + 1
     }
 }
@@ -186,8 +186,8 @@ fn pooled(limits: &Limits) -> wasmtime::Result<Engine> {
 fn keep_pages(pool: &mut PoolingAllocationConfig) {
     if PoolingAllocationConfig::is_pagemap_scan_available() {
         pool.pagemap_scan(Enabled::Yes)
-            .linear_memory_keep_resident(KEPT_PAGES)
-            .table_keep_resident(KEPT_TABLE);
+            .linear_memory_keep_resident(KEPT_MEMORY_BYTES)
+            .table_keep_resident(KEPT_TABLE_BYTES);
     } else {
         pool.linear_memory_keep_resident(0).table_keep_resident(0);
     }
@@ -238,7 +238,7 @@ fn start_ticker(engine: EngineWeak) {
         while let Some(engine) = engine.upgrade() {
             engine.increment_epoch();
             drop(engine);
-            std::thread::sleep(TICK);
+            std::thread::sleep(EPOCH_INTERVAL);
         }
     });
     if let Err(error) = spawned {

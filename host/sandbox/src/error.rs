@@ -11,7 +11,7 @@ use std::fmt;
 pub(crate) const CANNOT_BE_READ: &str = "cannot be read: ";
 
 /// Bytes of a message. It may quote names of a component, of any length.
-const LONGEST: usize = 1000;
+const MAX_MESSAGE_BYTES: usize = 1000;
 
 /// The classes of failure that are a plugin's fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,8 +85,8 @@ impl Failure {
     /// The message becomes one line of limited length.
     pub(crate) fn new(kind: FailureKind, plugin: &str, message: impl Into<String>) -> Self {
         let mut message: String = message.into().replace(char::is_control, " ");
-        if message.len() > LONGEST {
-            message.truncate(message.floor_char_boundary(LONGEST));
+        if message.len() > MAX_MESSAGE_BYTES {
+            message.truncate(message.floor_char_boundary(MAX_MESSAGE_BYTES));
             message.push_str("...");
         }
         Self {

@@ -6,7 +6,7 @@ use crate::codes;
 use boson_document::{Tree, json};
 
 /// Bytes of the text of an exception that a message shows.
-const MAX_TEXT: usize = 600;
+const MAX_TEXT_BYTES: usize = 600;
 /// Active functions that a message shows.
 const MAX_FRAMES: usize = 8;
 /// The member of the diagnostic with the active functions.
@@ -38,7 +38,7 @@ fn is_exception(code: &str) -> bool {
 
 /// All of it is in the message, because the filter for secrets reads no other part of the host's own diagnostics.
 fn sentence(text: &str, stack: Option<&Tree>) -> String {
-    let end = text.floor_char_boundary(MAX_TEXT);
+    let end = text.floor_char_boundary(MAX_TEXT_BYTES);
     let (shown, cut) = (&text[..end], if end < text.len() { "..." } else { "" });
     let frames = stack.and_then(Tree::as_array).into_iter().flatten();
     let frames: Vec<&str> = frames.filter_map(Tree::as_str).take(MAX_FRAMES).collect();

@@ -3,11 +3,11 @@
 use wasmtime::{FrameInfo, WasmBacktrace};
 
 /// Frames that are shown.
-const MOST: usize = 8;
+const MAX_SHOWN_FRAMES: usize = 8;
 /// Frames that are read: those of a runtime come first.
-const READ: usize = 64;
+const MAX_READ_FRAMES: usize = 64;
 /// Characters of a name.
-const LONGEST: usize = 120;
+const MAX_NAME_CHARS: usize = 120;
 
 /// How the names of functions begin that a runtime has between the mistake and the trap.
 const RUNTIMES: [&str; 17] = [
@@ -47,13 +47,13 @@ pub(crate) fn functions(error: &wasmtime::Error) -> Vec<String> {
 
 /// Names of all functions in a stack, innermost first.
 pub(crate) fn names(stack: &WasmBacktrace) -> Vec<String> {
-    stack.frames().iter().take(READ).map(name).collect()
+    stack.frames().iter().take(MAX_READ_FRAMES).map(name).collect()
 }
 
 /// All names, for those that the plugin itself marks.
 pub(crate) fn is_active(error: &wasmtime::Error, is_wanted: impl Fn(&str) -> bool) -> bool {
     let trace = error.downcast_ref::<WasmBacktrace>();
-    let mut frames = trace.iter().flat_map(|trace| trace.frames()).take(READ);
+    let mut frames = trace.iter().flat_map(|trace| trace.frames()).take(MAX_READ_FRAMES);
     frames.any(|frame| frame.func_name().is_some_and(&is_wanted))
 }
 
@@ -67,7 +67,7 @@ fn name(frame: &FrameInfo) -> String {
 /// Without the hash that compilers of Rust add.
 fn readable(name: &str) -> String {
     let name = format!("{:#}", rustc_demangle::demangle(name));
-    name.chars().filter(|c| !c.is_control()).take(LONGEST).collect()
+    name.chars().filter(|c| !c.is_control()).take(MAX_NAME_CHARS).collect()
 }
 
 fn shown(mut names: Vec<String>) -> Vec<String> {
@@ -75,7 +75,7 @@ fn shown(mut names: Vec<String>) -> Vec<String> {
         |name: &String| OF_C.contains(&name.as_str()) || RUNTIMES.iter().any(|begin| name.starts_with(begin));
     let first = names.iter().position(|name| !is_of_runtime(name)).unwrap_or(0);
     names.drain(..first);
-    names.truncate(MOST);
+    names.truncate(MAX_SHOWN_FRAMES);
     names
 }
 
@@ -107,6 +107,6 @@ mod tests {
             ["main.annotate"]
         );
         assert_eq!(shown_of(&["runtime.throw"]), ["runtime.throw"], "nothing else is known");
-        assert_eq!(shown_of(&["a\u{1b}[1m"; 20]).len(), MOST);
+        assert_eq!(shown_of(&["a\u{1b}[1m"; 20]).len(), MAX_SHOWN_FRAMES);
     }
 }

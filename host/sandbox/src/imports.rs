@@ -4,11 +4,11 @@
 use std::fmt;
 
 /// Names that a message lists.
-const SHOWN: usize = 8;
+const MAX_LISTED_NAMES: usize = 8;
 /// Bytes of each.
-const LONGEST: usize = 80;
+const MAX_NAME_BYTES: usize = 80;
 /// Imports that are not types. A wrapper has one.
-const MOST: usize = 1000;
+const MAX_IMPORTS: usize = 1000;
 
 /// What a component imports under one name, except types.
 #[derive(Clone, Debug)]
@@ -44,7 +44,7 @@ impl Import {
     /// of 100 kB.
     pub(crate) fn add(&mut self, kind: &str, path: &Path<'_>) {
         self.count += 1;
-        if self.shown.len() < SHOWN {
+        if self.shown.len() < MAX_LISTED_NAMES {
             let space = if kind.is_empty() { "" } else { " " };
             self.shown.push(format!("{kind}{space}'{}'", cut(&path.to_string())));
         }
@@ -56,8 +56,8 @@ impl Import {
 impl Imports {
     /// Adds what is imported under this name; `collect` adds its items.
     pub(crate) fn add(&mut self, interface: &str, collect: impl FnOnce(&Path<'_>, &mut Import)) {
-        if self.all.len() >= MOST {
-            self.fault = Some(format!("has more than {MOST} imports"));
+        if self.all.len() >= MAX_IMPORTS {
+            self.fault = Some(format!("has more than {MAX_IMPORTS} imports"));
             return;
         }
         let mut import = Import {
@@ -102,7 +102,7 @@ pub(crate) fn list<T: AsRef<str>>(names: &[T], count: usize) -> String {
     if names.is_empty() {
         return "nothing".to_string();
     }
-    let shown: Vec<&str> = names.iter().take(SHOWN).map(AsRef::as_ref).collect();
+    let shown: Vec<&str> = names.iter().take(MAX_LISTED_NAMES).map(AsRef::as_ref).collect();
     match count.saturating_sub(shown.len()) {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
@@ -111,7 +111,7 @@ pub(crate) fn list<T: AsRef<str>>(names: &[T], count: usize) -> String {
 
 /// The beginning of a name.
 pub(crate) fn cut(name: &str) -> String {
-    let end = name.floor_char_boundary(LONGEST);
+    let end = name.floor_char_boundary(MAX_NAME_BYTES);
     match name.get(..end) {
         Some(start) if end < name.len() => format!("{start}..."),
         _ => name.to_string(),
@@ -129,7 +129,7 @@ mod tests {
             (0..100_000).for_each(|_| found.add("function", &path.below("f")));
         });
         let [import] = &imports.all[..] else { unreachable!() };
-        assert_eq!((import.count, import.shown.len()), (100_000, SHOWN));
+        assert_eq!((import.count, import.shown.len()), (100_000, MAX_LISTED_NAMES));
         let listed = list(&import.shown, import.count);
         assert!(
             listed.len() < 2000 && listed.ends_with("...' and 99992 more"),
@@ -143,7 +143,7 @@ mod tests {
         for nth in 0..3000 {
             imports.add(&nth.to_string(), |path, found| found.add("function", path));
         }
-        assert_eq!(imports.all.len(), MOST);
+        assert_eq!(imports.all.len(), MAX_IMPORTS);
         assert_eq!(imports.fault.as_deref(), Some("has more than 1000 imports"));
     }
 }

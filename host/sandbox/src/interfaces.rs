@@ -1,6 +1,6 @@
 //! What a component is: its interfaces, and what an instance of it has from the beginning.
 
-use crate::call::PAGE;
+use crate::call::PAGE_BYTES;
 use crate::engine::Sandbox;
 use crate::plugin::Plugin;
 
@@ -49,7 +49,7 @@ impl Sandbox {
         Requirements {
             code: plugin.code_bytes(),
             memories: needs.map_or(0, |needs| needs.num_memories),
-            memory: needs.and_then(|needs| needs.max_initial_memory_size).unwrap_or(0) * PAGE,
+            memory: needs.and_then(|needs| needs.max_initial_memory_size).unwrap_or(0) * PAGE_BYTES,
             tables: needs.map_or(0, |needs| needs.num_tables),
             table_elements: needs.and_then(|needs| needs.max_initial_table_size).unwrap_or(0),
         }

@@ -44,7 +44,7 @@ mod unchanged;
 mod wrapping;
 
 pub use account::Account;
-pub use cache::{CODE_LIMIT, Cache, Task};
+pub use cache::{Cache, MAX_MACHINE_CODE_BYTES, Task};
 pub use checked_call::{Changes, deployment};
 pub use codes::ALL as CODES;
 pub use console::Console;

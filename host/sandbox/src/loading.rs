@@ -9,7 +9,7 @@ use crate::error::{CANNOT_BE_READ, Failure, FailureKind};
 use crate::plugin::{Plugin, Source};
 use crate::wrapping;
 use boson_pipeline::Stage;
-use boson_pipeline::packed::MAX_COMPONENT;
+use boson_pipeline::packed::MAX_COMPONENT_BYTES;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -165,12 +165,12 @@ impl Sandbox {
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let refused = |what: String| Failure::new(FailureKind::Refused, &path.display().to_string(), what);
     let mut bytes = Vec::new();
-    let bound = u64::try_from(MAX_COMPONENT).unwrap_or(u64::MAX).saturating_add(1);
+    let bound = u64::try_from(MAX_COMPONENT_BYTES).unwrap_or(u64::MAX).saturating_add(1);
     File::open(path)
         .and_then(|file| file.take(bound).read_to_end(&mut bytes))
         .map_err(|error| refused(format!("{CANNOT_BE_READ}{error}")))?;
-    if bytes.len() > MAX_COMPONENT {
-        Err(refused(format!("has more than {} MiB", MAX_COMPONENT >> 20)))
+    if bytes.len() > MAX_COMPONENT_BYTES {
+        Err(refused(format!("has more than {} MiB", MAX_COMPONENT_BYTES >> 20)))
     } else {
         Ok(bytes)
     }

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Time between interruptions.
-const INTERVAL: Duration = Duration::from_micros(100);
+const SAMPLE_INTERVAL: Duration = Duration::from_micros(100);
 
 // === impl Sandbox ===
 
@@ -39,7 +39,7 @@ impl Sandbox {
         let result = thread::scope(|scope| {
             scope.spawn(|| {
                 while !done.load(Ordering::Relaxed) {
-                    thread::sleep(INTERVAL);
+                    thread::sleep(SAMPLE_INTERVAL);
                     self.engine.increment_epoch();
                 }
             });

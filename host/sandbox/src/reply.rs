@@ -20,9 +20,9 @@ const MAX_DIAGNOSTICS: usize = 500;
 /// and a plugin must not exhaust the host's memory with a reply.
 const MAX_SEPARATORS: usize = 2_000_000;
 /// Bytes of one text of a diagnostic.
-const MAX_TEXT: usize = 16 << 10;
+const MAX_TEXT_BYTES: usize = 16 << 10;
 /// Bytes of a code.
-const MAX_CODE: usize = 160;
+const MAX_CODE_BYTES: usize = 160;
 /// Most related places of one diagnostic; the others are dropped.
 const MAX_RELATED: usize = 16;
 
@@ -93,7 +93,7 @@ impl<'a> Reading<'a> {
 
     /// A pointer of the reply.
     pub(crate) fn pointer(&self, what: &str, text: &str) -> Result<(), StageError> {
-        if text.len() <= MAX_TEXT && Pointer::parse(text).is_some() {
+        if text.len() <= MAX_TEXT_BYTES && Pointer::parse(text).is_some() {
             Ok(())
         } else {
             Err(self.malformed(format!("`{what}` is not a JSON pointer")))
@@ -275,19 +275,26 @@ impl Reading<'_> {
 /// What is wrong if one of these members must be known, because this host knows none.
 pub(crate) fn unknown(more: &[wit::Member]) -> Option<String> {
     let required = more.iter().find(|member| member.name.starts_with(REQUIRED))?;
-    let name = required.name.chars().filter(char::is_ascii_graphic).take(MAX_CODE);
+    let name = required
+        .name
+        .chars()
+        .filter(char::is_ascii_graphic)
+        .take(MAX_CODE_BYTES);
     let name: String = name.collect();
     Some(format!("requires '{name}', which this host does not know"))
 }
 
 fn is_code(code: &str, plugin: &str) -> bool {
     let rest = code.strip_prefix(plugin).and_then(|rest| rest.strip_prefix('-'));
-    code.len() <= MAX_CODE && rest.is_some_and(words)
+    code.len() <= MAX_CODE_BYTES && rest.is_some_and(words)
 }
 
 fn bounded(mut text: String) -> String {
-    if text.len() > MAX_TEXT {
-        let cut = (0..=MAX_TEXT).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    if text.len() > MAX_TEXT_BYTES {
+        let cut = (0..=MAX_TEXT_BYTES)
+            .rev()
+            .find(|at| text.is_char_boundary(*at))
+            .unwrap_or(0);
         text.truncate(cut);
         text.push('…');
     }

@@ -9,9 +9,9 @@ use wasmparser::{Parser, Payload, ValidPayload, Validator, WasmFeatures};
 
 /// Bytes of all types of a component. The engine keeps them for as long as the component is loaded, and takes forty
 /// times as much memory for them. CRuby has 3 kB.
-const TYPES: usize = 256 << 10;
+const MAX_TYPE_BYTES: usize = 256 << 10;
 /// Bytes of all imports, exports, aliases and instances, of the component and its modules.
-const DECLARATIONS: usize = 4 << 20;
+const MAX_DECLARATION_BYTES: usize = 4 << 20;
 
 /// # Errors
 /// What it imports, that it declares too much, or that it is of no stage or not a valid component.
@@ -45,10 +45,10 @@ fn excess(bytes: &[u8]) -> wasmparser::Result<Option<String>> {
             _ => {}
         }
     }
-    Ok(match (types > TYPES, others > DECLARATIONS) {
-        (true, _) => Some(format!("has more than {} KiB of types", TYPES >> 10)),
+    Ok(match (types > MAX_TYPE_BYTES, others > MAX_DECLARATION_BYTES) {
+        (true, _) => Some(format!("has more than {} KiB of types", MAX_TYPE_BYTES >> 10)),
         (_, true) => {
-            let most = DECLARATIONS >> 20;
+            let most = MAX_DECLARATION_BYTES >> 20;
             Some(format!(
                 "has more than {most} MiB of imports, exports, aliases and instances"
             ))

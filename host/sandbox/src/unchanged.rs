@@ -8,7 +8,7 @@ use boson_pipeline::stage::{Named, Origin};
 use std::collections::BTreeMap;
 
 /// Values that are compared in one reply.
-const MOST: usize = 5_000_000;
+const MAX_COMPARED_VALUES: usize = 5_000_000;
 
 /// Finds a value of the reply of `ops.apply` that differs from its origin: the same place of the manifest, or what
 /// `origins` names. Returns its place.
@@ -72,7 +72,7 @@ impl Check {
 
     fn is_over(&mut self) -> bool {
         self.compared += 1;
-        self.differs.is_some() || self.compared > MOST
+        self.differs.is_some() || self.compared > MAX_COMPARED_VALUES
     }
 
     fn report(&mut self) {

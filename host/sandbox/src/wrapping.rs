@@ -22,7 +22,7 @@ use wasmtime::component::{Linker, Val};
 /// Calls of the rule below in one call of a wrapper.
 const MAX_CALLS: u32 = 16;
 /// Bytes of the stack of a call below: WebAssembly's own, and that of the host's code around it.
-const STACK: usize = 4 << 20;
+const STACK_BYTES: usize = 4 << 20;
 
 /// A failure of the rule below a wrapper.
 #[derive(Debug)]
@@ -99,7 +99,7 @@ impl Below for Rule {
         let (started, span) = (Instant::now(), self.plugin.span());
         // Its own stack: that of the caller's thread is for one instance.
         let ended = thread::scope(|scope| {
-            let thread = thread::Builder::new().name(function.into()).stack_size(STACK);
+            let thread = thread::Builder::new().name(function.into()).stack_size(STACK_BYTES);
             let run = || span.in_scope(|| self.run(state, function, arguments));
             let call = thread.spawn_scoped(scope, run)?;
             call.join().map_err(|_| wasmtime::Error::msg("the call panicked"))

@@ -10,7 +10,7 @@ use serde_json::Value;
 /// The type of a payload that is a statement.
 const STATEMENT: &str = "application/vnd.in-toto+json";
 /// Signatures of an envelope that are verified.
-const MOST: usize = 16;
+const MAX_SIGNATURES: usize = 16;
 
 /// A payload with its type and signatures, which are not verified yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,7 +78,7 @@ impl Envelope {
     pub fn signer<'k>(&self, keys: &'k Keys) -> Option<&'k str> {
         let payload = STANDARD.decode(&self.payload).ok()?;
         let signed = encoded(&self.payload_type, &payload);
-        let mut signatures = self.signatures.iter().take(MOST);
+        let mut signatures = self.signatures.iter().take(MAX_SIGNATURES);
         signatures.find_map(|signature| keys.signer(&signed, &signature.sig))
     }
 

@@ -11,7 +11,7 @@ use data_encoding::HEXLOWER;
 /// The label of a public key in PEM.
 const LABEL: &str = "PUBLIC KEY";
 /// The largest signature, in bytes of text: that of an RSA key of 8192 bits has 1368.
-const LARGEST: usize = 4096;
+const MAX_SIGNATURE_BYTES: usize = 4096;
 
 /// Public keys, each of which counts.
 #[derive(Debug, Default)]
@@ -63,7 +63,7 @@ impl Keys {
     /// The fingerprint of the key that made this signature, a text in base64, of these bytes.
     pub fn signer(&self, bytes: &[u8], signature: &str) -> Option<&str> {
         let text: String = signature.split_ascii_whitespace().collect();
-        if text.len() > LARGEST {
+        if text.len() > MAX_SIGNATURE_BYTES {
             return None;
         }
         let signature = STANDARD.decode(text).ok()?;
@@ -161,7 +161,7 @@ pub(crate) mod tests {
                 "there is no key"
             );
         }
-        for nonsense in ["", "!", "AAAA", &"A".repeat(LARGEST + 4)] {
+        for nonsense in ["", "!", "AAAA", &"A".repeat(MAX_SIGNATURE_BYTES + 4)] {
             assert!(!have_signed(&all, b"component", nonsense), "{nonsense}");
         }
     }

@@ -13,10 +13,10 @@ use boson_processes::probe::{HANDLERS, KINDS, by_wrapper};
 
 /// How long the first start of a process may take: BOSH gives monit's processes as long as `update` says, which is
 /// often ten minutes.
-const START_SECONDS: i64 = 600;
+const START_TIMEOUT_SECONDS: i64 = 600;
 /// Kubernetes' defaults.
-const PERIOD_SECONDS: i64 = 10;
-const FAILURES: i64 = 3;
+const PROBE_INTERVAL_SECONDS: i64 = 10;
+const FAILURE_THRESHOLD: i64 = 3;
 
 /// Requests with headers to ports of a name that only the kubelet could know.
 pub fn check(group: &Group, report: &mut Report) {
@@ -70,8 +70,8 @@ pub fn startup(container: &Tree) -> Option<Tree> {
         let given = liveness.get(key).and_then(Tree::as_i64);
         given.filter(|given| *given > 0).unwrap_or(default)
     };
-    let period = number("periodSeconds", PERIOD_SECONDS);
-    let failures = (START_SECONDS / period).max(number("failureThreshold", FAILURES));
+    let period = number("periodSeconds", PROBE_INTERVAL_SECONDS);
+    let failures = (START_TIMEOUT_SECONDS / period).max(number("failureThreshold", FAILURE_THRESHOLD));
     let members = liveness.as_object()?.iter();
     let handler = members.filter(|(key, _)| HANDLERS.contains(&key.as_str()) || *key == "timeoutSeconds");
     let handler: Tree = handler.map(|(key, value)| (key.clone(), value.clone())).collect();

@@ -96,7 +96,7 @@ fn check(request: &DeploymentRequest, place: &Place, report: &mut Report) {
 }
 
 /// Most zones in the message.
-const MOST_ZONES: usize = 20;
+const MAX_LISTED_ZONES: usize = 20;
 
 /// Warns once about zone names that no cloud config maps: the nodes of the cluster are not known here.
 fn zones(document: &Tree, place: &Place, report: &mut Report) {
@@ -106,7 +106,7 @@ fn zones(document: &Tree, place: &Place, report: &mut Report) {
         let names_of_group = group.azs(&mut unreported()).into_iter();
         for name in names_of_group.filter(|name| cloud.is_none_or(|cloud| cloud.zone(name).is_none())) {
             first.get_or_insert_with(|| place.with(group.place.at("azs").pointer));
-            if seen.insert(name.clone()) && names.len() < MOST_ZONES {
+            if seen.insert(name.clone()) && names.len() < MAX_LISTED_ZONES {
                 names.push(name);
             }
         }
@@ -298,7 +298,7 @@ fn quarks(job: &Tree, place: &Place, report: &mut Report) {
 }
 
 /// Most instances whose Service names are checked for conflicts; the host accepts no more objects of a deployment.
-const MOST_SERVICES: usize = 20_000;
+const MAX_CHECKED_SERVICES: usize = 20_000;
 
 /// Names of all groups' objects: two groups, or a group and another's instance, must not share one.
 fn claim_groups(
@@ -308,7 +308,7 @@ fn claim_groups(
     claims: &mut NameClaims,
     report: &mut Report,
 ) {
-    let (mut left, mut seen) = (MOST_SERVICES, HashSet::new());
+    let (mut left, mut seen) = (MAX_CHECKED_SERVICES, HashSet::new());
     for group in InstanceGroup::all(&request.document) {
         // The links stage reports groups with the same canonical name, and names that no Service can have.
         if !seen.insert(label(&group.name)) {

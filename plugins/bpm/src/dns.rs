@@ -15,11 +15,11 @@ const COMPONENT: (&str, &str) = ("app.kubernetes.io/component", "dns");
 /// Port of the servers. Ports below 1024 would need more permissions.
 const PORT: i64 = 5353;
 /// Port of their probes and metrics.
-const PROBE: i64 = 8080;
+const PROBE_PORT: i64 = 8080;
 /// Directory of their configuration.
 const CONFIG: &str = "/etc/boson/dns";
 /// The number of servers: one may be unavailable.
-const SERVERS: i64 = 2;
+const SERVER_COUNT: i64 = 2;
 
 const CODES: &dns::Codes = &dns::Codes {
     invalid: codes::DNS_ALIAS,
@@ -86,7 +86,7 @@ fn service(name: &str, names: &Names, metadata: &Metadata) -> Tree {
 
 fn deployment(request: &DeploymentRequest, name: &str, names: &Names, metadata: &Metadata, files: &[String]) -> Tree {
     let spec = object! {
-        "replicas" => SERVERS,
+        "replicas" => SERVER_COUNT,
         "selector" => object! { "matchLabels" => selector(names) },
         // A server that does not become ready must not replace a working one.
         "strategy" => object! { "type" => "RollingUpdate", "rollingUpdate" => object! { "maxUnavailable" => 0_i64, "maxSurge" => 1_i64 } },
@@ -118,7 +118,7 @@ fn pod(request: &DeploymentRequest, name: &str, names: &Names, files: &[String])
 }
 
 fn container(request: &DeploymentRequest) -> Tree {
-    let probe = |path: &str| object! { "httpGet" => object! { "path" => path, "port" => PROBE } };
+    let probe = |path: &str| object! { "httpGet" => object! { "path" => path, "port" => PROBE_PORT } };
     let mut context = security::of_plain();
     context.set("readOnlyRootFilesystem", true);
     let port = |name: &str, protocol: &str, port: i64| {
@@ -128,7 +128,7 @@ fn container(request: &DeploymentRequest) -> Tree {
         "name" => "dns",
         "image" => request.deployment.operator_image.as_str(),
         "command" => vec!["host", "dns", "serve"],
-        "ports" => vec![port("dns", "UDP", PORT), port("dns-tcp", "TCP", PORT), port("probe", "TCP", PROBE)],
+        "ports" => vec![port("dns", "UDP", PORT), port("dns-tcp", "TCP", PORT), port("probe", "TCP", PROBE_PORT)],
         "resources" => object! {
             "requests" => object! { "cpu" => "10m", "memory" => "32Mi" },
             "limits" => object! { "memory" => "128Mi" },

@@ -40,7 +40,13 @@ pub fn containers(group: &Group, volumes: &Volumes) -> Vec<Tree> {
 
 /// Names of all of them and of the containers, each with its purpose.
 pub fn names_of(group: &Group) -> Vec<(String, String)> {
-    let fixed = [COPIER, "template-render", monit_http::NAME, logs::NAME, pre_render::WRITER];
+    let fixed = [
+        COPIER,
+        "template-render",
+        monit_http::NAME,
+        logs::NAME,
+        pre_render::WRITER,
+    ];
     let mut out: Vec<(String, String)> = fixed
         .iter()
         .map(|name| (name.to_string(), format!("the init container '{name}'")))

@@ -63,7 +63,7 @@ impl Members {
 
     /// The command of a process, which waits for the scripts before it stops.
     pub fn stopping(&self, command: Command, group: &Group) -> Command {
-        let command = command.with("--grace", grace(group).unwrap_or(DEFAULT_GRACE));
+        let command = command.with("--grace", grace(group).unwrap_or(DEFAULT_GRACE_SECONDS));
         if self.scripts.is_empty() {
             return command;
         }
@@ -85,11 +85,11 @@ pub fn processes(group: &Group) -> Vec<String> {
 }
 
 /// Kubernetes' default grace period in seconds.
-const DEFAULT_GRACE: i64 = 30;
+const DEFAULT_GRACE_SECONDS: i64 = 30;
 /// Grace period of a pod with drain scripts, for which BOSH waits without limit.
-const GRACE_WITH_DRAIN: i64 = 600;
+const DRAIN_GRACE_SECONDS: i64 = 600;
 /// Grace period of a pod with scripts after its processes have stopped.
-const GRACE_WITH_POST_STOP: i64 = 120;
+const POST_STOP_GRACE_SECONDS: i64 = 120;
 
 /// `terminationGracePeriodSeconds` of the group's pods; none: Kubernetes' own.
 pub fn grace(group: &Group) -> Option<i64> {
@@ -102,9 +102,9 @@ pub fn grace(group: &Group) -> Option<i64> {
     if given.is_some() {
         given
     } else if any(|scripts| scripts.pre_stop || scripts.drain) {
-        Some(GRACE_WITH_DRAIN)
+        Some(DRAIN_GRACE_SECONDS)
     } else {
-        any(|scripts| scripts.post_stop).then_some(GRACE_WITH_POST_STOP)
+        any(|scripts| scripts.post_stop).then_some(POST_STOP_GRACE_SECONDS)
     }
 }
 
@@ -114,7 +114,7 @@ pub fn sidecar(group: &Group, volumes: &Volumes, job: &Job) -> Tree {
     let mut command = wrapper::command("scripts", Wrapped::job(job))
         .with("--members", members.processes.join(","))
         .with("--scripts", members.scripts.join(","))
-        .with("--grace", grace(group).unwrap_or(DEFAULT_GRACE))
+        .with("--grace", grace(group).unwrap_or(DEFAULT_GRACE_SECONDS))
         .with("--persistent-disk-mb", group.disks.persistent.unwrap_or(0));
     if job.quarks.has_condition && job.scripts.post_start {
         command = command.with("--condition", "described");

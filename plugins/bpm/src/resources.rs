@@ -15,7 +15,7 @@ use boson_processes::bytes::{self, mebibytes, quantity};
 use boson_processes::cpu::millis;
 
 /// [`Requests::Fraction`] is one of so many parts.
-const PARTS: u64 = 4;
+const FRACTION_DIVISOR: u64 = 4;
 
 /// `resources` of a process.
 pub fn of_process(group: &Group, job: &Job, process: &Process) -> Tree {
@@ -109,7 +109,7 @@ fn request(share: Option<u64>, limit: Option<u64>, requests: Requests) -> Option
     let full = share.map(|share| share.min(limit.unwrap_or(u64::MAX)));
     match requests {
         Requests::Full => full,
-        Requests::Fraction => full.or(limit).map(|full| (full / PARTS).max(1)),
+        Requests::Fraction => full.or(limit).map(|full| (full / FRACTION_DIVISOR).max(1)),
         Requests::None => full.or(limit).map(|_| 0),
     }
 }

@@ -62,7 +62,7 @@ const NO_OVERWRITE: &str = "no-overwrite";
 const KEY_LENGTH: &str = "keyLength";
 
 /// The longest password.
-const MAX_LENGTH: i64 = 65_536;
+const MAX_PASSWORD_LENGTH: i64 = 65_536;
 
 /// Options of all types that go beside the request.
 const COMMON: [&str; 1] = ["copies"];
@@ -227,8 +227,8 @@ fn certificate(options: &Tree, names: &Names, place: &Place, report: &mut Report
 fn check_length(options: &Tree, place: &Place, report: &mut Report) {
     let text = match options.get("length").and_then(Tree::as_i64) {
         Some(length) if length < 0 => "Failed to generate password, 'length' param cannot be negative".to_string(),
-        Some(length) if length > MAX_LENGTH => {
-            format!("Failed to generate password, 'length' param cannot be greater than {MAX_LENGTH}")
+        Some(length) if length > MAX_PASSWORD_LENGTH => {
+            format!("Failed to generate password, 'length' param cannot be greater than {MAX_PASSWORD_LENGTH}")
         }
         _ => return,
     };

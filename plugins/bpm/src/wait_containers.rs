@@ -9,7 +9,7 @@ use boson_document::Tree;
 use boson_manifest::{contract, names};
 
 /// Seconds after which the container fails, and is started again.
-const TIMEOUT: u32 = 1800;
+const TIMEOUT_SECONDS: u32 = 1800;
 
 /// The init containers: after rendering, which needs none of these Services, and before everything that may.
 pub fn all(group: &Group) -> Vec<Tree> {
@@ -27,7 +27,7 @@ fn name(wait: &Wait) -> String {
 }
 
 fn container(group: &Group, wait: &Wait) -> Tree {
-    let timeout = TIMEOUT.to_string();
+    let timeout = TIMEOUT_SECONDS.to_string();
     let mut command: Vec<String> = ["host", "util", "wait", "--timeout", &timeout].map(String::from).into();
     command.extend(wait.of_group.clone());
     command.push(wait.address.clone());

@@ -1,8 +1,8 @@
 //! Finds the closest known name for a misspelt one.
 
 /// Longest name, in bytes, and greatest number of names that are compared.
-const LENGTH: usize = 100;
-const NAMES: usize = 1000;
+const MAX_NAME_BYTES: usize = 100;
+const MAX_NAMES: usize = 1000;
 
 /// How the help text of a misspelt name begins.
 pub const SUGGESTION: &str = "did you mean '";
@@ -11,7 +11,7 @@ pub const SUGGESTION: &str = "did you mean '";
 /// and three in total. A name of two characters may lack a third one, because any other change could be meant as it is:
 /// `z9` is not `z1`.
 pub fn closest<'n>(typed: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
-    if typed.len() > LENGTH {
+    if typed.len() > MAX_NAME_BYTES {
         return None;
     }
     let (length, shortest) = match typed.chars().count() {
@@ -19,8 +19,8 @@ pub fn closest<'n>(typed: &str, names: impl IntoIterator<Item = &'n str>) -> Opt
         length => (length, 0),
     };
     let most = (length / 3).min(3);
-    let fits = |name: &&str| name.len() <= LENGTH && name.chars().count() >= shortest;
-    let short = names.into_iter().filter(fits).take(NAMES);
+    let fits = |name: &&str| name.len() <= MAX_NAME_BYTES && name.chars().count() >= shortest;
+    let short = names.into_iter().filter(fits).take(MAX_NAMES);
     let measured = short.map(|name| (strsim::osa_distance(typed, name), name));
     let near = measured.filter(|(distance, _)| (1..=most).contains(distance));
     near.min().map(|(_, name)| name)

@@ -14,7 +14,7 @@ use boson_manifest::stemcell::Stemcell;
 use boson_manifest::types::Type;
 
 /// Most jobs of a deployment, so that addons cannot multiply groups without bounds.
-const MOST_JOBS: usize = 20_000;
+const MAX_JOBS: usize = 20_000;
 
 /// Places all addons in order; errors are added to the report.
 pub fn place<'a>(manifest: &mut Manifest<'a>, specs: &Specs<'a>, report: &mut Report) {
@@ -46,8 +46,8 @@ pub fn place<'a>(manifest: &mut Manifest<'a>, specs: &Specs<'a>, report: &mut Re
                 .help(help);
         }
         total += applies.len() * placed.jobs.len();
-        if total > MOST_JOBS {
-            let message = format!("The instance groups have more than {MOST_JOBS} jobs, those of addons included");
+        if total > MAX_JOBS {
+            let message = format!("The instance groups have more than {MAX_JOBS} jobs, those of addons included");
             report.error(codes::LIMIT, place.at(index), message);
             return;
         }

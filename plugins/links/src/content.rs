@@ -9,9 +9,9 @@ use boson_manifest::instances::Instance;
 use boson_manifest::names::{NameError, Names};
 
 /// Most objects for instances, in `spec`s and links together: a misplaced `instances: 100000` would multiply them.
-const MOST_INSTANCES: u64 = 50_000;
+const MAX_INSTANCES: u64 = 50_000;
 /// Most bytes of properties in links.
-const MOST_BYTES: usize = 24 << 20;
+const MAX_PROPERTY_BYTES: usize = 24 << 20;
 
 /// Whose `spec.name` and `spec.id` are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,15 +59,15 @@ impl<'c> Content<'c> {
     pub fn spend(&mut self, instances: u64, bytes: usize) -> Result<(), TooLarge> {
         self.instances = self.instances.saturating_add(instances);
         self.bytes = self.bytes.saturating_add(bytes);
-        if self.instances > MOST_INSTANCES {
+        if self.instances > MAX_INSTANCES {
             return Err(TooLarge(format!(
-                "The instances of all jobs and links are more than {MOST_INSTANCES}"
+                "The instances of all jobs and links are more than {MAX_INSTANCES}"
             )));
         }
-        if self.bytes > MOST_BYTES {
+        if self.bytes > MAX_PROPERTY_BYTES {
             return Err(TooLarge(format!(
                 "The properties of all links have more than {} MiB",
-                MOST_BYTES >> 20
+                MAX_PROPERTY_BYTES >> 20
             )));
         }
         Ok(())

@@ -31,7 +31,7 @@ pub struct Gathering<'r, 'a> {
 }
 
 /// Most undeclared properties of one job that are reported.
-const MOST_UNUSED: usize = 20;
+const MAX_UNUSED_PROPERTIES: usize = 20;
 
 // === impl Gathering ===
 
@@ -130,7 +130,7 @@ impl<'a> Gathering<'_, 'a> {
             .flat_map(|link| link.items("properties"))
             .filter_map(Tree::as_str);
         custom.for_each(|name| known.add(name));
-        for path in known.unknown(&job.properties, MOST_UNUSED) {
+        for path in known.unknown(&job.properties, MAX_UNUSED_PROPERTIES) {
             let dotted = path.iter().map(|key| plain(key)).collect::<Vec<_>>().join(".");
             let message = format!(
                 "Property '{dotted}' is not declared by job '{}' of release '{}'",

@@ -4,11 +4,11 @@ use crate::codes;
 use boson_document::{Diagnostic, LeftOut, Pointer, Report};
 
 /// Most errors, and most warnings, of one call.
-const MOST: usize = 500;
+const MAX_DIAGNOSTICS: usize = 500;
 
 /// A report with the limit of this stage.
 pub fn report() -> Report {
-    Report::limited(MOST)
+    Report::limited(MAX_DIAGNOSTICS)
 }
 
 /// All diagnostics; the last ones say how many were left out.

@@ -23,7 +23,7 @@ pub struct Mismatch {
 }
 
 /// Most pieces of a dotted name: more than a document can be deep.
-const MOST_PIECES: usize = 120;
+const MAX_PIECES: usize = 120;
 
 /// The pieces of a dotted name, as Ruby splits it: empty ones at the end do not count.
 pub fn pieces(name: &str) -> Vec<&str> {
@@ -47,7 +47,7 @@ pub fn bind(given: &Map, spec: &Spec<'_>) -> Result<Map, Vec<Mismatch>> {
             given,
             property: property.name.into(),
         };
-        if pieces.len() > MOST_PIECES {
+        if pieces.len() > MAX_PIECES {
             mismatches.push(mismatch("NilClass", None));
             continue;
         }
@@ -155,7 +155,7 @@ impl<'s> Known<'s> {
         self.names.push(name);
         let node = pieces(name)
             .into_iter()
-            .take(MOST_PIECES)
+            .take(MAX_PIECES)
             .fold(self, |node, piece| node.below.entry(piece).or_default());
         node.whole = true;
     }

@@ -20,7 +20,7 @@ pub enum Found<'p> {
 }
 
 /// Most providers that an error names.
-const MOST_NAMED: usize = 30;
+const MAX_NAMED_PROVIDERS: usize = 30;
 
 /// All providers, by type and name.
 #[derive(Debug)]
@@ -153,7 +153,7 @@ impl<'p> Providers<'p> {
         let kind = &consumer.kind;
         let external = self.external_to(consumer);
         if !names.is_empty() {
-            let mut names: Vec<&str> = names.iter().take(MOST_NAMED).copied().collect();
+            let mut names: Vec<&str> = names.iter().take(MAX_NAMED_PROVIDERS).copied().collect();
             names.dedup();
             let names = names.join(", ");
             return format!("providers of the type '{kind}' are named: {names}; set `from` to one of them");
@@ -183,7 +183,7 @@ impl<'p> Providers<'p> {
         report: &mut Report,
     ) {
         let mut message = format!("{} Multiple link providers found:", header(consumer, groups));
-        for found in many.iter().take(MOST_NAMED) {
+        for found in many.iter().take(MAX_NAMED_PROVIDERS) {
             let detail = match found {
                 Found::Provider(index) => detail(&self.all[*index], consumer.network.as_deref(), groups, deployment),
                 Found::External(link) => format!("Link provider '{}' from {}", link.name, link.origin),
@@ -191,8 +191,8 @@ impl<'p> Providers<'p> {
             };
             message += &format!("\n  - {detail}");
         }
-        if many.len() > MOST_NAMED {
-            message += &format!("\n  - and {} more", many.len() - MOST_NAMED);
+        if many.len() > MAX_NAMED_PROVIDERS {
+            message += &format!("\n  - and {} more", many.len() - MAX_NAMED_PROVIDERS);
         }
         let help = "name one with `consumes: {link: {from: name}}`; give providers of the same name others with `provides: {link: {as: name}}`";
         report
@@ -209,11 +209,11 @@ pub fn collected(mut diagnostics: Vec<Diagnostic>, deployment: &str) -> Vec<Diag
     };
     let mut message = format!("Failed to resolve links from deployment '{deployment}'. See errors below:");
     let failed: Vec<&Diagnostic> = diagnostics.iter().filter(|one| of_links(one)).collect();
-    for one in failed.iter().take(MOST_NAMED) {
+    for one in failed.iter().take(MAX_NAMED_PROVIDERS) {
         message += &format!("\n  - {}", one.message.replace("\n", "\n  "));
     }
-    if failed.len() > MOST_NAMED {
-        message += &format!("\n  - and {} more", failed.len() - MOST_NAMED);
+    if failed.len() > MAX_NAMED_PROVIDERS {
+        message += &format!("\n  - and {} more", failed.len() - MAX_NAMED_PROVIDERS);
     }
     let mut all = Diagnostic::error(codes::FAILED, message).at(Pointer::root().at("instance_groups"));
     all.help("each error is reported above with its place");

@@ -148,7 +148,7 @@ fn run(
 }
 
 /// Most instances of all groups: as many pods as Kubernetes is made for in a namespace.
-const MOST_OF_ALL: u64 = 3_000;
+const MAX_INSTANCES: u64 = 3_000;
 
 fn lay_out(manifest: &mut Manifest<'_>, names: &Names, spread: Spread, report: &mut Report) {
     let (mut total, mut seen) = (0, HashSet::new());
@@ -162,8 +162,8 @@ fn lay_out(manifest: &mut Manifest<'_>, names: &Names, spread: Spread, report: &
         total += layout.count();
         let excess = layout.excess().or_else(|| {
             let name = plain(group.name());
-            (total > MOST_OF_ALL)
-                .then(|| format!("The instance groups up to '{name}' have more than {MOST_OF_ALL} instances"))
+            (total > MAX_INSTANCES)
+                .then(|| format!("The instance groups up to '{name}' have more than {MAX_INSTANCES} instances"))
         });
         if let Some(message) = excess {
             report.error(codes::LIMIT, group.entry.place.at("instances"), message);

@@ -7,7 +7,7 @@ use crate::names::{NameError, Names};
 use crate::redacted;
 
 /// Most instances of a group. Each has its own pod and Service, and Kubernetes is made for 3,000 pods in a namespace.
-pub const MOST_OF_A_GROUP: u64 = 1_000;
+pub const MAX_INSTANCES_PER_GROUP: u64 = 1_000;
 
 /// What `instances` of a group means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,8 +74,8 @@ impl Layout<'_> {
     /// The error if they are more than a group may have.
     pub fn excess(&self) -> Option<String> {
         let name = redacted::plain(self.group);
-        (self.count() > MOST_OF_A_GROUP)
-            .then(|| format!("Instance group '{name}' has more than {MOST_OF_A_GROUP} instances over its AZs"))
+        (self.count() > MAX_INSTANCES_PER_GROUP)
+            .then(|| format!("Instance group '{name}' has more than {MAX_INSTANCES_PER_GROUP} instances over its AZs"))
     }
 
     /// Replicas in each AZ, in the order of the AZs.

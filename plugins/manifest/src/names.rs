@@ -10,13 +10,13 @@ use std::collections::HashMap;
 use std::fmt;
 
 /// Longest DNS label: Services, containers, ports' hosts, label values.
-pub const LABEL_LIMIT: usize = 63;
+pub const MAX_LABEL_LENGTH: usize = 63;
 /// Longest DNS name: Secrets, and the full address of a Service.
-pub const SUBDOMAIN_LIMIT: usize = 253;
+pub const MAX_SUBDOMAIN_LENGTH: usize = 253;
 /// Longest name of a StatefulSet: its pods carry name and revision hash in one label.
-pub const STATEFUL_SET_LIMIT: usize = 52;
+pub const MAX_STATEFUL_SET_LENGTH: usize = 52;
 /// Length of an md5 in hexadecimal digits.
-const DIGEST: usize = 32;
+const DIGEST_DIGITS: usize = 32;
 
 /// Why there is no such name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ impl fmt::Display for NameError {
             ),
             Self::AddressTooLong { service, suffix } => write!(
                 f,
-                "The address '{service}{suffix}' has more than {SUBDOMAIN_LIMIT} characters, and '{suffix}' is too long to shorten the name"
+                "The address '{service}{suffix}' has more than {MAX_SUBDOMAIN_LENGTH} characters, and '{suffix}' is too long to shorten the name"
             ),
             Self::Conflict {
                 kind,
@@ -93,7 +93,7 @@ pub fn label(text: &str) -> String {
 
 /// The value of a label that names `text`.
 pub fn label_value(text: &str) -> String {
-    cut(&label(text), "", LABEL_LIMIT)
+    cut(&label(text), "", MAX_LABEL_LENGTH)
 }
 
 /// BOSH's canonical form of a name, as parts of DNS names have it.
@@ -130,26 +130,26 @@ pub fn cut(base: &str, ending: &str, limit: usize) -> String {
         return format!("{base}{ending}");
     }
     let digest = format!("{:x}", Md5::digest(base));
-    let start: String = base.chars().take(space.saturating_sub(DIGEST)).collect();
-    format!("{start}{}{ending}", &digest[..DIGEST.min(space)])
+    let start: String = base.chars().take(space.saturating_sub(DIGEST_DIGITS)).collect();
+    format!("{start}{}{ending}", &digest[..DIGEST_DIGITS.min(space)])
 }
 
-/// What [`cut`] gives for a name with another ending and limit, from what it gave at [`LABEL_LIMIT`]: a name is cut
-/// once, however many objects are named after it.
+/// What [`cut`] gives for a name with another ending and limit, from what it gave at [`MAX_LABEL_LENGTH`]: a name is
+/// cut once, however many objects are named after it.
 pub fn cut_again(name: &str, ending: &str, limit: usize) -> String {
     let space = limit.saturating_sub(ending.len());
-    let start = LABEL_LIMIT - DIGEST;
+    let start = MAX_LABEL_LENGTH - DIGEST_DIGITS;
     let digest = name.get(start..).filter(|digest| is_digest(digest));
     match digest {
-        Some(digest) if (DIGEST..LABEL_LIMIT).contains(&space) => {
-            format!("{}{digest}{ending}", &name[..space - DIGEST])
+        Some(digest) if (DIGEST_DIGITS..MAX_LABEL_LENGTH).contains(&space) => {
+            format!("{}{digest}{ending}", &name[..space - DIGEST_DIGITS])
         }
         _ => cut(name, ending, limit),
     }
 }
 
 fn is_digest(text: &str) -> bool {
-    text.len() == DIGEST && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    text.len() == DIGEST_DIGITS && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 /// Name of a container, an init container or a volume of a pod.
@@ -193,24 +193,24 @@ impl Names {
 
     /// The deployment as a label value and as the beginning of other names.
     pub fn deployment(&self) -> String {
-        cut(&self.deployment, "", LABEL_LIMIT)
+        cut(&self.deployment, "", MAX_LABEL_LENGTH)
     }
 
     // --- QuarksJobs of the conversion ---
 
     /// QuarksJob that writes the desired manifest.
     pub fn variable_interpolation(&self) -> String {
-        cut(&format!("var-interpolation-{}", self.deployment), "", LABEL_LIMIT)
+        cut(&format!("var-interpolation-{}", self.deployment), "", MAX_LABEL_LENGTH)
     }
 
     /// QuarksJob that writes the resolved groups.
     pub fn data_gathering(&self) -> String {
-        cut(&format!("data-gathering-{}", self.deployment), "", LABEL_LIMIT)
+        cut(&format!("data-gathering-{}", self.deployment), "", MAX_LABEL_LENGTH)
     }
 
     /// QuarksJob that writes the rendered bpm.
     pub fn bpm_configs(&self) -> String {
-        cut(&format!("bpm-configs-{}", self.deployment), "", LABEL_LIMIT)
+        cut(&format!("bpm-configs-{}", self.deployment), "", MAX_LABEL_LENGTH)
     }
 
     /// Is this the name of one of these?
@@ -296,7 +296,7 @@ impl Names {
         cut(
             &subdomain(&format!("link-{}-{kind}-{name}", self.subdomain)),
             "",
-            SUBDOMAIN_LIMIT,
+            MAX_SUBDOMAIN_LENGTH,
         )
     }
 
@@ -309,7 +309,7 @@ impl Names {
     }
 
     fn secret(&self, rest: &str, ending: &str) -> String {
-        cut(&format!("{}.{rest}", self.subdomain), ending, SUBDOMAIN_LIMIT)
+        cut(&format!("{}.{rest}", self.subdomain), ending, MAX_SUBDOMAIN_LENGTH)
     }
 
     // --- workloads ---
@@ -319,7 +319,7 @@ impl Names {
     /// # Errors
     /// A group name of which nothing is left.
     pub fn group(&self, group: &str) -> Result<String, NameError> {
-        Ok(cut(&self.group_base(group)?, "", LABEL_LIMIT))
+        Ok(cut(&self.group_base(group)?, "", MAX_LABEL_LENGTH))
     }
 
     /// StatefulSet of a version of a group in its zone number `az` (from 0; none: a group without zones).
@@ -331,7 +331,7 @@ impl Names {
         Ok(cut(
             &self.group_base(group)?,
             &format!("{zone}-v{version}"),
-            STATEFUL_SET_LIMIT,
+            MAX_STATEFUL_SET_LENGTH,
         ))
     }
 
@@ -384,9 +384,11 @@ impl Names {
     }
 
     fn fit(&self, service: String) -> Result<String, NameError> {
-        let limit = SUBDOMAIN_LIMIT.saturating_sub(self.suffix.len()).min(LABEL_LIMIT);
+        let limit = MAX_SUBDOMAIN_LENGTH
+            .saturating_sub(self.suffix.len())
+            .min(MAX_LABEL_LENGTH);
         // With no character before it, a digest could begin the name with a digit.
-        if service.len() > limit && limit <= DIGEST {
+        if service.len() > limit && limit <= DIGEST_DIGITS {
             return Err(NameError::AddressTooLong {
                 service,
                 suffix: self.suffix.clone(),
@@ -548,30 +550,34 @@ mod tests {
     #[test]
     fn a_stateful_set_is_cut_before_its_ending() {
         let name = names().stateful_set(&"g".repeat(60), Some(1), 12).unwrap();
-        assert_eq!(name.len(), STATEFUL_SET_LIMIT);
+        assert_eq!(name.len(), MAX_STATEFUL_SET_LENGTH);
         assert!(name.starts_with("nats-deploym") && name.ends_with("-z1-v12"), "{name}");
         let other = names()
             .stateful_set(&format!("{}x", "g".repeat(59)), Some(1), 12)
             .unwrap();
         assert_ne!(name, other);
         let most = names().stateful_set(&"g".repeat(60), Some(u32::MAX), u32::MAX).unwrap();
-        assert_eq!(most.len(), STATEFUL_SET_LIMIT);
+        assert_eq!(most.len(), MAX_STATEFUL_SET_LENGTH);
     }
 
     #[test]
     fn a_name_that_was_cut_is_not_cut_from_its_cut_form() {
         for length in [1, 31, 40, 62, 63, 64, 200] {
             let full = "g".repeat(length);
-            let set = cut(&full, "", LABEL_LIMIT);
-            let expected = cut(&full, "-z1-v12", STATEFUL_SET_LIMIT);
-            assert_eq!(cut_again(&set, "-z1-v12", STATEFUL_SET_LIMIT), expected, "{length}");
+            let set = cut(&full, "", MAX_LABEL_LENGTH);
+            let expected = cut(&full, "-z1-v12", MAX_STATEFUL_SET_LENGTH);
+            assert_eq!(
+                cut_again(&set, "-z1-v12", MAX_STATEFUL_SET_LENGTH),
+                expected,
+                "{length}"
+            );
         }
     }
 
     #[test]
     fn a_long_secret_is_cut_at_253() {
         let name = names().resolved(&"g".repeat(300), Some(3)).unwrap();
-        assert_eq!(name.len(), SUBDOMAIN_LIMIT);
+        assert_eq!(name.len(), MAX_SUBDOMAIN_LENGTH);
         assert!(name.ends_with("-v3"));
     }
 

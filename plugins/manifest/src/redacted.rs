@@ -20,9 +20,9 @@ const PLAIN: [&str; 10] = [
     "update_mode",
 ];
 /// Most members of a hash that are printed.
-const SHOWN: usize = 8;
+const MAX_SHOWN_MEMBERS: usize = 8;
 /// Longest scalar, and half of the longest name of a member, that is printed whole.
-const LONGEST: usize = 64;
+const MAX_SCALAR_BYTES: usize = 64;
 
 /// The value of a member.
 pub fn member(key: &str, value: &Tree) -> String {
@@ -36,8 +36,8 @@ pub fn name(value: &Tree) -> String {
 
 pub fn hash(map: &Map) -> String {
     let one = |(key, value): (&String, &Tree)| format!("{:?} => {}", plain(key), member(key, value));
-    let mut members: Vec<String> = map.iter().take(SHOWN).map(one).collect();
-    if map.len() > SHOWN {
+    let mut members: Vec<String> = map.iter().take(MAX_SHOWN_MEMBERS).map(one).collect();
+    if map.len() > MAX_SHOWN_MEMBERS {
         members.push("...".into());
     }
     format!("{{{}}}", members.join(", "))
@@ -47,8 +47,8 @@ fn scalar(value: &Tree, is_shown: bool) -> String {
     match value {
         Tree::Null => "nil".into(),
         Tree::Bool(value) => value.to_string(),
-        Tree::Number(number) if is_shown && number.text().len() <= LONGEST => number.text().into(),
-        Tree::String(text) if is_shown && text.len() <= LONGEST => format!("{text:?}"),
+        Tree::Number(number) if is_shown && number.text().len() <= MAX_SCALAR_BYTES => number.text().into(),
+        Tree::String(text) if is_shown && text.len() <= MAX_SCALAR_BYTES => format!("{text:?}"),
         Tree::Array(items) if items.is_empty() => "[]".into(),
         Tree::Object(map) if map.is_empty() => "{}".into(),
         _ => "...".into(),
@@ -57,7 +57,10 @@ fn scalar(value: &Tree, is_shown: bool) -> String {
 
 /// A name, without the mark of an escaped one.
 pub fn plain(key: &str) -> String {
-    key.trim_start_matches('\0').chars().take(2 * LONGEST).collect()
+    key.trim_start_matches('\0')
+        .chars()
+        .take(2 * MAX_SCALAR_BYTES)
+        .collect()
 }
 
 #[cfg(test)]

@@ -102,7 +102,7 @@ impl Trace {
             document,
             files,
             origins: Vec::new(),
-            remaining: MAX_TEXT,
+            remaining: MAX_TEXT_BYTES,
             place: Pointer::root(),
         };
         walk.value(
@@ -118,7 +118,7 @@ impl Trace {
 }
 
 /// Most bytes in a list of origins: a long key above a long list would make it the product of the two.
-const MAX_TEXT: usize = 8 << 20;
+const MAX_TEXT_BYTES: usize = 8 << 20;
 
 /// A place in the input document or in an ops file.
 #[derive(Clone)]

@@ -8,9 +8,9 @@ use boson_document::Tree;
 use std::cell::Cell;
 
 /// Most comparisons of one run, in those of a first member.
-const MOST: u64 = 100_000_000;
+const MAX_COMPARISONS: u64 = 100_000_000;
 /// The additional cost of searching a member that is not the first.
-const LOOKED_FOR: u64 = 4;
+const SEARCH_COST: u64 = 4;
 
 /// Comparisons that are left.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub struct Scan(Cell<u64>);
 
 impl Default for Scan {
     fn default() -> Self {
-        Self(Cell::new(MOST))
+        Self(Cell::new(MAX_COMPARISONS))
     }
 }
 
@@ -35,7 +35,7 @@ impl Scan {
             let found = match map.get_index(0) {
                 Some((own, found)) if *own == *name => Some(found),
                 _ => {
-                    self.spend(LOOKED_FOR)?;
+                    self.spend(SEARCH_COST)?;
                     map.get(&*name)
                 }
             };

@@ -17,9 +17,9 @@ use words::{Word, words};
 pub const MARK: &str = "monit";
 
 /// Most processes of one file: as many containers as a pod can sensibly have.
-const MOST: usize = 64;
+const MAX_PROCESSES: usize = 64;
 /// Seconds that monit gives a program.
-pub(crate) const TIMEOUT: u64 = 30;
+pub(crate) const PROGRAM_TIMEOUT_SECONDS: u64 = 30;
 
 /// The processes of a rendered monit file. `document`: its name.
 pub fn document(text: &str, document: &str, findings: &mut Findings) -> Tree {
@@ -31,8 +31,8 @@ pub fn document(text: &str, document: &str, findings: &mut Findings) -> Tree {
     let mut processes = Vec::new();
     while let Some(check) = reader.next_check() {
         match check.kind.as_str() {
-            "process" if processes.len() < MOST => processes.push(check),
-            "process" => reader.wrong(&format!("More than {MOST} processes")),
+            "process" if processes.len() < MAX_PROCESSES => processes.push(check),
+            "process" => reader.wrong(&format!("More than {MAX_PROCESSES} processes")),
             kind => reader.ignored(&format!("'check {kind} {}'", check.name)),
         }
     }
@@ -173,7 +173,7 @@ impl Reader<'_> {
         let text = self.words.next()?.text;
         let mut program = Program {
             words: arguments(&text),
-            timeout: TIMEOUT,
+            timeout: PROGRAM_TIMEOUT_SECONDS,
             ..Program::default()
         };
         loop {
@@ -182,7 +182,7 @@ impl Reader<'_> {
             } else if self.takes("gid") {
                 program.gid = Some(self.text());
             } else if self.takes("timeout") {
-                program.timeout = self.text().parse().unwrap_or(TIMEOUT);
+                program.timeout = self.text().parse().unwrap_or(PROGRAM_TIMEOUT_SECONDS);
                 let _ = self.takes("seconds") || self.takes("second");
             } else if !(self.takes("as") || self.takes("and") || self.takes("with") || self.takes("using")) {
                 return Some(program);
@@ -247,7 +247,7 @@ impl Reader<'_> {
             return None;
         };
         let stop = check.stop.unwrap_or_else(|| Program {
-            timeout: TIMEOUT,
+            timeout: PROGRAM_TIMEOUT_SECONDS,
             ..Program::default()
         });
         let monit = Tree::object()

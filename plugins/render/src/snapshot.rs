@@ -20,15 +20,15 @@ const ARGUMENTS: &[&str] = &[
 ];
 
 /// Deep recursion of Ruby's compiler needs more than the default half megabyte.
-const STACK: usize = 4 << 20;
+const STACK_BYTES: usize = 4 << 20;
 
 /// Largest hole to search for in C's heap, in bytes; larger ones are as good for a call as fresh memory.
-const LARGEST_HOLE: usize = 1 << 20;
+const MAX_HOLE_BYTES: usize = 1 << 20;
 
 /// Bytes of C's heap that a call finds free in one piece. They lie below everything that Ruby has made: after a call
 /// the host overwrites the lowest pages that it has written to, so that they stay mapped for the next one, and gives
 /// all others back.
-const ROOM: u32 = 6 << 20;
+const FREE_HEAP_BYTES: u32 = 6 << 20;
 
 /// A call removes the constant of our Ruby code, so the code needs another name until the next call.
 const KEEP: &str = "Object.const_set(:Rehearsed, Boson); ''";
@@ -47,8 +47,8 @@ pub(crate) fn warm_up(module: &[u8], progress: &mut dyn FnMut(&str)) -> Result<V
     // This code runs once, for a second or two: compiling it well would take longer than running it badly.
     config
         .cranelift_opt_level(OptLevel::None)
-        .max_wasm_stack(STACK)
-        .async_stack_size(2 * STACK);
+        .max_wasm_stack(STACK_BYTES)
+        .async_stack_size(2 * STACK_BYTES);
     let engine = Engine::new(&config)?;
     let compiled = Module::new(&engine, &instrumented)?;
     let mut store = Store::new(&engine, ());
@@ -115,12 +115,12 @@ impl<'a> Start<'a> {
         self.instance
             .get_typed_func::<(), ()>(&mut *self.store, build::CONSTRUCT)?
             .call(&mut *self.store, ())?;
-        self.realloc.call(&mut *self.store, (0, 0, 8, ROOM))
+        self.realloc.call(&mut *self.store, (0, 0, 8, FREE_HEAP_BYTES))
     }
 
     /// Gives all but its beginning back.
     fn release(&mut self, room: u32) -> Result<()> {
-        self.realloc.call(&mut *self.store, (room, ROOM, 8, 8))?;
+        self.realloc.call(&mut *self.store, (room, FREE_HEAP_BYTES, 8, 8))?;
         Ok(())
     }
 
@@ -201,8 +201,8 @@ impl<'a> Start<'a> {
     /// Takes every hole that starting up left in C's heap, largest first. A call then gets fresh memory side by side
     /// instead of bits from everywhere, and the host has few pages to reset after it instead of hundreds all over.
     fn fill_holes(&mut self) -> Result<()> {
-        let (end, _) = self.place(&vec![0; LARGEST_HOLE])?;
-        let halves = (9..LARGEST_HOLE.ilog2()).rev().map(|power| 1 << power);
+        let (end, _) = self.place(&vec![0; MAX_HOLE_BYTES])?;
+        let halves = (9..MAX_HOLE_BYTES.ilog2()).rev().map(|power| 1 << power);
         // Below half a kilobyte the allocator has a bin for every multiple of eight.
         for size in halves.chain((1..=32).rev().map(|eighths| 8 * eighths)) {
             while self.realloc.call(&mut *self.store, (0, 0, 8, size))? < end {}

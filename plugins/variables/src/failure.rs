@@ -3,7 +3,7 @@
 use boson_document::{Code, Diagnostic, Pointer};
 
 /// Longest message, in bytes, that still gets another context.
-const LONGEST: usize = 8192;
+const MAX_MESSAGE_BYTES: usize = 8192;
 
 /// An error of a variable, without its place, which the caller adds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ impl Failure {
     #[must_use]
     pub fn within(self, context: &str) -> Self {
         // The texts of thousands of nested failures would grow with the square of their number.
-        if self.message.len() > LONGEST {
+        if self.message.len() > MAX_MESSAGE_BYTES {
             return self;
         }
         Self {

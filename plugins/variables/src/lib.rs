@@ -37,7 +37,7 @@ pub const SETTINGS_SCHEMA: &str = r#"{"type":"object","additionalProperties":fal
 /// Replaces placeholders by values; takes entries out of `variables` whose variable has one.
 ///
 /// # Errors
-/// All errors in the placeholders, up to [`limit::MAX`]. A name without a value is not an error.
+/// All errors in the placeholders, up to [`limit::MAX_DIAGNOSTICS`]. A name without a value is not an error.
 pub fn interpolate(document: Tree, values: &Map, rules: Rules) -> Reply<Interpolated> {
     match rules {
         Rules::Cli => cli::interpolate(document, values),

@@ -4,11 +4,11 @@ use crate::codes;
 use boson_document::{Diagnostic, LeftOut, Pointer, Report};
 
 /// Most errors, and most warnings, of one call.
-pub const MAX: usize = 100;
+pub const MAX_DIAGNOSTICS: usize = 100;
 
 /// A report with the limit of this stage.
 pub fn report() -> Report {
-    Report::limited(MAX)
+    Report::limited(MAX_DIAGNOSTICS)
 }
 
 /// The warnings if there are no errors; else the errors and the warnings. The last warning counts those over the limit.
@@ -30,11 +30,11 @@ mod tests {
     #[test]
     fn errors_are_bounded_and_the_rest_is_counted() {
         let mut report = report();
-        for index in 0..MAX + 5 {
+        for index in 0..MAX_DIAGNOSTICS + 5 {
             report.error(codes::INVALID_NAME, Pointer::root().at(index), "x");
         }
         let reported = finish(report).unwrap_err();
-        assert_eq!(reported.len(), MAX + 1);
-        assert_eq!(reported[MAX].message, "5 more diagnostics are left out");
+        assert_eq!(reported.len(), MAX_DIAGNOSTICS + 1);
+        assert_eq!(reported[MAX_DIAGNOSTICS].message, "5 more diagnostics are left out");
     }
 }

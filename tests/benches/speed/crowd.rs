@@ -14,10 +14,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 /// Hostile calls that are made at a time; the budget of a namespace lets some of them run.
-const HOSTILE: usize = 64;
+const HOSTILE_CALLS: usize = 64;
 const CALLS: usize = 200;
 /// Memory of the operator's container.
-const CONTAINER: u64 = 2 << 30;
+const CONTAINER_BYTES: u64 = 2 << 30;
 
 /// A plugin whose `find` has this body.
 fn plugin(sandbox: &Sandbox, find: &str) -> Result<Plugin> {
@@ -47,7 +47,7 @@ pub fn crowd() -> Result<Vec<Row>> {
         fuel: 1_000_000_000,
         ..Limits::default()
     };
-    let sandbox = Sandbox::new(limits, Cache::none())?.within(Budget::of_many(CONTAINER, 2));
+    let sandbox = Sandbox::new(limits, Cache::none())?.within(Budget::of_many(CONTAINER_BYTES, 2));
     let seven =
         "(i32.store (i32.const 4100) (i32.const 3000)) (i32.store (i32.const 4104) (i32.const 1)) (i32.const 4096)";
     let (normal, hostile) = (plugin(&sandbox, seven)?, plugin(&sandbox, "(loop (br 0)) unreachable")?);
@@ -73,7 +73,7 @@ pub fn crowd() -> Result<Vec<Row>> {
             }
             Ok(())
         };
-        let attackers: Vec<_> = (0..HOSTILE).map(|_| scope.spawn(attack)).collect();
+        let attackers: Vec<_> = (0..HOSTILE_CALLS).map(|_| scope.spawn(attack)).collect();
         let beside = sample();
         done.store(true, Ordering::Relaxed);
         for attacker in attackers {

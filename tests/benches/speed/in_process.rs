@@ -18,7 +18,7 @@ const RENDERINGS: usize = 15;
 /// Templates that are rendered one by one.
 const TEMPLATES: usize = 500;
 /// Unmeasured renderings: the first ones read the image from disk.
-const WARM_UP: usize = 20;
+const WARM_UP_RENDERINGS: usize = 20;
 /// Size of the manifest that a call reads and returns.
 const MANIFEST_BYTES: usize = 100_000;
 
@@ -162,7 +162,7 @@ pub fn batch() -> Result<Vec<Row>> {
     let context = json::parse(synthetic::CONTEXT).map_err(|error| anyhow!("{error}"))?;
     let texts = templates::of_all_sizes(TEMPLATES);
     let mut times = Vec::new();
-    for (nth, text) in texts.iter().cycle().take(texts.len() + WARM_UP).enumerate() {
+    for (nth, text) in texts.iter().cycle().take(texts.len() + WARM_UP_RENDERINGS).enumerate() {
         let one = [Template {
             name: "job/file.erb",
             text,
@@ -172,7 +172,7 @@ pub fn batch() -> Result<Vec<Row>> {
                 .render(None, &one, &context)
                 .map_err(|error| anyhow!("{error:?}"))
         })?;
-        if nth >= WARM_UP {
+        if nth >= WARM_UP_RENDERINGS {
             times.push(taken);
         }
     }

@@ -18,11 +18,11 @@ use tokio::runtime::Runtime;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
 /// Deployments of the other namespace, all edited each second.
-const BROKEN: usize = 60;
+const BROKEN_DEPLOYMENTS: usize = 60;
 const EDITS: usize = 15;
 /// Between two edits: longer than the operator waits for more changes.
-const PAUSE: Duration = Duration::from_secs(4);
-const PATIENCE: Duration = Duration::from_secs(120);
+const EDIT_INTERVAL: Duration = Duration::from_secs(4);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Two namespaces of one operator, and one that it does not serve.
 struct Neighbors {
@@ -75,7 +75,7 @@ impl Neighbors {
              {most:.2} s at most; {conversions:.0} conversions meanwhile",
             floor.median()
         );
-        let what = format!("operator: an edit beside {BROKEN} broken deployments, edited each second");
+        let what = format!("operator: an edit beside {BROKEN_DEPLOYMENTS} broken deployments, edited each second");
         Ok(vec![Row::below(&what, median, 2.0 * alone, "s", &details)])
     }
 
@@ -92,7 +92,7 @@ impl Neighbors {
     async fn edits(&self, from: usize) -> Result<Sample> {
         let mut times = Vec::new();
         for nth in 0..EDITS {
-            sleep(PAUSE).await;
+            sleep(EDIT_INTERVAL).await;
             let instances = 1 + (from + nth + 1) % 2;
             let manifest = self
                 .manifest
@@ -105,7 +105,7 @@ impl Neighbors {
                 self.apply(own, &edit).await?;
                 changed.as_mut().await
             };
-            tokio::time::timeout(PATIENCE, edited)
+            tokio::time::timeout(WAIT_TIMEOUT, edited)
                 .await
                 .context("an edit had no effect")??;
             times.push(began.elapsed().as_secs_f64());
@@ -146,7 +146,7 @@ impl Neighbors {
         second.set_missed_tick_behavior(MissedTickBehavior::Delay);
         for round in 0_usize.. {
             second.tick().await;
-            let edits = (0..BROKEN).map(|nth| async move {
+            let edits = (0..BROKEN_DEPLOYMENTS).map(|nth| async move {
                 let name = format!("broken-{nth}");
                 // A syntax error, and an error in a later stage.
                 let text = match nth % 2 {

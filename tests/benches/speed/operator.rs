@@ -10,13 +10,13 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 /// Instance groups of cf-deployment with its usual ops files; each of ours has three jobs.
-const LARGE: usize = 30;
+const LARGE_GROUPS: usize = 30;
 /// Idle deployments.
-const MANY: usize = 500;
+const IDLE_DEPLOYMENTS: usize = 500;
 /// Timeout of one row on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(1800);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(1800);
 /// How long idle deployments are observed.
-const IDLE: Duration = Duration::from_secs(60);
+const IDLE_DURATION: Duration = Duration::from_secs(60);
 /// The image of [`synthetic::write_deployment`]'s release.
 pub const RELEASE: &str = "shop:ubuntu-jammy-1.584-1.0.0";
 
@@ -25,7 +25,7 @@ pub fn apply() -> Result<Vec<Row>> {
     let mut site = Site::new("bench-apply")?;
     push_example(&site.registry)?;
     let directory = tempfile::tempdir()?;
-    synthetic::write_deployment(directory.path(), LARGE)?;
+    synthetic::write_deployment(directory.path(), LARGE_GROUPS)?;
     site.registry.push_release(RELEASE, &directory.path().join("release"))?;
     site.start()?;
     let example = fs::read_to_string(root().join("docs/examples/nats/manifest.yml"))?;
@@ -33,10 +33,10 @@ pub fn apply() -> Result<Vec<Row>> {
         "stringData": {"value": "example.com"}});
     let small = applied(&site, "nats", &example, vec![domain], "nats-gateway-z0-v1")?;
     let manifest = fs::read_to_string(directory.path().join("manifest.yml"))?;
-    let last = format!("shop-group-{}-z0-v1", LARGE - 1);
+    let last = format!("shop-group-{}-z0-v1", LARGE_GROUPS - 1);
     let large = applied(&site, "shop", &manifest, Vec::new(), &last)?;
     let details = "first conversion of the process, keys of 3,072 bits included";
-    let what = format!("{LARGE} groups x 3 jobs x 4 templates");
+    let what = format!("{LARGE_GROUPS} groups x 3 jobs x 4 templates");
     Ok(vec![
         Row::below("operator: apply to objects, the example", small, 3.0, "s", details),
         Row::below(
@@ -73,10 +73,12 @@ pub fn idle() -> Result<Vec<Row>> {
         "manifest",
         &fs::read_to_string(directory.path().join("manifest.yml"))?,
     )];
-    objects.extend((0..MANY).map(|nth| site.deployment(&format!("d{nth}"), "manifest")));
+    objects.extend((0..IDLE_DEPLOYMENTS).map(|nth| site.deployment(&format!("d{nth}"), "manifest")));
     let began = Instant::now();
     site.apply(&objects)?;
-    site.until("all deployments", PATIENCE, |site| Ok(count(site)? == MANY))?;
+    site.until("all deployments", WAIT_TIMEOUT, |site| {
+        Ok(count(site)? == IDLE_DEPLOYMENTS)
+    })?;
     let all = began.elapsed().as_secs_f64();
     quiet(&site)?;
     let mut rows = vec![memory(&site, all)?];
@@ -87,7 +89,7 @@ pub fn idle() -> Result<Vec<Row>> {
 
 fn memory(site: &Site, all: f64) -> Result<Row> {
     let memory = site.memory()?;
-    let details = format!("resident, after {MANY} conversions in {all:.0} s");
+    let details = format!("resident, after {IDLE_DEPLOYMENTS} conversions in {all:.0} s");
     Ok(Row::below(
         "operator: memory of 500 deployments",
         memory,
@@ -142,8 +144,8 @@ fn restart(site: &mut Site) -> Result<Vec<Row>> {
     let before = site.writes()?;
     let began = Instant::now();
     let ready = site.start()?;
-    site.until("all reconciles", PATIENCE, |site| {
-        Ok(site.metric("boson_conversions_total")? >= MANY as f64)
+    site.until("all reconciles", WAIT_TIMEOUT, |site| {
+        Ok(site.metric("boson_conversions_total")? >= IDLE_DEPLOYMENTS as f64)
     })?;
     let all = began.elapsed().as_secs_f64();
     quiet(site)?;
@@ -160,8 +162,8 @@ fn restart(site: &mut Site) -> Result<Vec<Row>> {
         ),
     ];
     let (seconds, writes) = (site.seconds()?, site.writes()?);
-    std::thread::sleep(IDLE);
-    let share = (site.seconds()? - seconds) / IDLE.as_secs_f64() * 100.0;
+    std::thread::sleep(IDLE_DURATION);
+    let share = (site.seconds()? - seconds) / IDLE_DURATION.as_secs_f64() * 100.0;
     let details = format!(
         "of a core over a minute; {} writes; {:.0} MiB",
         site.writes()? - writes,
@@ -175,7 +177,7 @@ fn restart(site: &mut Site) -> Result<Vec<Row>> {
 fn quiet(site: &Site) -> Result<()> {
     let reconciles = |site: &Site| site.metric("boson_reconcile_seconds_count");
     let last = std::cell::Cell::new((reconciles(site)?, Instant::now()));
-    site.until("a pause", PATIENCE, |site| {
+    site.until("a pause", WAIT_TIMEOUT, |site| {
         let now = reconciles(site)?;
         if now > last.get().0 {
             last.set((now, Instant::now()));

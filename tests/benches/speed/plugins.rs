@@ -22,9 +22,9 @@ const DEPLOYMENTS: usize = 16;
 /// Versions that follow each other while these are converted.
 const SWAPS: usize = 10;
 /// Between two versions.
-const PAUSE: Duration = Duration::from_secs(5);
+const SWAP_INTERVAL: Duration = Duration::from_secs(5);
 /// Timeout of a step on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(300);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(300);
 
 pub fn plugins() -> Result<Vec<Row>> {
     let mut site = Site::new("bench-plugins")?;
@@ -34,14 +34,14 @@ pub fn plugins() -> Result<Vec<Row>> {
     site.start()?;
     let manifest = fs::read_to_string(directory.path().join("manifest.yml"))?;
     site.apply(&[map("manifest", &manifest), site.deployment("d0", "manifest")])?;
-    site.until("the deployment", PATIENCE, |site| Ok(using(site, None)? == 1))?;
+    site.until("the deployment", WAIT_TIMEOUT, |site| Ok(using(site, None)? == 1))?;
     let mut times = Vec::new();
     for version in 0..VERSIONS {
         // Changes within three seconds after a conversion wait for each other.
-        thread::sleep(PAUSE);
+        thread::sleep(SWAP_INTERVAL);
         let began = Instant::now();
         let digest = install(&site, directory.path(), version)?;
-        site.until("its effect", PATIENCE, |site| Ok(using(site, Some(&digest))? == 1))?;
+        site.until("its effect", WAIT_TIMEOUT, |site| Ok(using(site, Some(&digest))? == 1))?;
         times.push(began.elapsed().as_secs_f64());
     }
     // The first one also adds a plugin where there was none.
@@ -65,20 +65,20 @@ fn swaps(site: &Site, directory: &Path) -> Result<Row> {
         .map(|nth| site.deployment(&format!("d{nth}"), "manifest"))
         .collect();
     site.apply(&more)?;
-    site.until(
-        "all deployments",
-        PATIENCE,
-        |site| Ok(using(site, None)? == DEPLOYMENTS),
-    )?;
+    site.until("all deployments", WAIT_TIMEOUT, |site| {
+        Ok(using(site, None)? == DEPLOYMENTS)
+    })?;
     // The manifest itself causes warnings, each once for a deployment.
     let (conversions, warnings) = (site.metric("boson_conversions_total")?, warnings(site)?);
     let mut last = String::new();
     for version in 0..SWAPS {
         last = install(site, directory, VERSIONS + version)?;
         // At least one deployment uses it, and others are still to be converted.
-        site.until("the next version", PATIENCE, |site| Ok(using(site, Some(&last))? > 0))?;
+        site.until("the next version", WAIT_TIMEOUT, |site| {
+            Ok(using(site, Some(&last))? > 0)
+        })?;
     }
-    site.until("the last version", PATIENCE, |site| {
+    site.until("the last version", WAIT_TIMEOUT, |site| {
         Ok(using(site, Some(&last))? == DEPLOYMENTS)
     })?;
     let conversions = site.metric("boson_conversions_total")? - conversions;

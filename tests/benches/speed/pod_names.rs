@@ -23,12 +23,12 @@ use std::time::{Duration, Instant};
 /// Questions of each kind.
 const QUESTIONS: usize = 5_000;
 /// Unmeasured questions before.
-const WARM_UP: usize = 200;
+const WARM_UP_QUESTIONS: usize = 200;
 /// The image of all pods but the servers.
 const IMAGE: &str = "boson.test/web:ubuntu-jammy-1.584-1";
 const ALIAS: &str = "web.service.internal";
 /// Length of a message's header, in bytes.
-const HEADER: usize = 12;
+const HEADER_BYTES: usize = 12;
 
 /// An alias, and a name that is forwarded, each against the same question to the cluster's DNS.
 pub fn names() -> Result<Vec<Row>> {
@@ -90,7 +90,7 @@ fn measure(network: File, servers: Ipv4Addr, upstream: Ipv4Addr, full: &str) -> 
     };
     let pairs = |name: &str| {
         let run = |count| in_turns(count, || time(&ours, name), || time(&direct, full));
-        run(WARM_UP)?;
+        run(WARM_UP_QUESTIONS)?;
         run(QUESTIONS)
     };
     Ok((pairs(ALIAS)?, pairs(full)?))
@@ -116,7 +116,7 @@ impl Client {
         self.0.send(&packet)?;
         let length = self.0.recv(&mut buffer)?;
         let time = milliseconds(began.elapsed());
-        ensure!(length > HEADER, "{name}: a short answer");
+        ensure!(length > HEADER_BYTES, "{name}: a short answer");
         Ok((time, buffer[7]))
     }
 }
@@ -164,9 +164,9 @@ fn serve(socket: &UdpSocket, ends: &AtomicBool) -> Result<()> {
             continue;
         };
         // One question, one answer, nothing else, not even the options of the question.
-        let name = answer.iter().skip(HEADER).position(|byte| *byte == 0);
-        answer.truncate(HEADER + name.context("no name")? + 5);
-        answer[2..HEADER].copy_from_slice(&[0x85, 0x80, 0, 1, 0, 1, 0, 0, 0, 0]);
+        let name = answer.iter().skip(HEADER_BYTES).position(|byte| *byte == 0);
+        answer.truncate(HEADER_BYTES + name.context("no name")? + 5);
+        answer[2..HEADER_BYTES].copy_from_slice(&[0x85, 0x80, 0, 1, 0, 1, 0, 0, 0, 0]);
         answer.extend([0xc0, 0x0c, 0, 1, 0, 1, 0, 0, 0, 5, 0, 4, 10, 96, 7, 7]);
         socket.send_to(&answer, from)?;
     }

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 /// Pods of each kind.
 const PAIRS: usize = 5;
 /// The kubelet checks once in this time whether a container has ended. That is most of what a pod waits for.
-const LOOK: Duration = Duration::from_secs(1);
+const KUBELET_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// The image of the release in its registry.
 const IMAGE: &str = "shop:ubuntu-jammy-1.584-1.0.0";
 /// The program of the job's process, and the container that runs it.
@@ -38,7 +38,7 @@ pub fn start() -> Result<Vec<Row>> {
     for nth in 0..=PAIRS {
         // Pods of users come at any time between two looks; each pod here would come right after the look that found
         // the end of the one before.
-        std::thread::sleep(LOOK * nth as u32 / PAIRS as u32);
+        std::thread::sleep(KUBELET_CHECK_INTERVAL * nth as u32 / PAIRS as u32);
         let pair = (
             life(&place, &format!("front-{nth}"), &pod)?,
             life(&place, &format!("bare-{nth}"), &bare)?,

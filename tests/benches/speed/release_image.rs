@@ -10,13 +10,13 @@ use std::process::Command;
 
 const RUNS: usize = 3;
 /// Size of the release whose time is measured, and of the one whose memory is measured, in bytes.
-const USUAL: u64 = 100_000_000;
-const LARGE: u64 = 2 << 30;
+const USUAL_BYTES: u64 = 100_000_000;
+const LARGE_BYTES: u64 = 2 << 30;
 
 /// From a tarball to a layout on disk.
 pub fn time() -> Result<Vec<Row>> {
     let directory = tempfile::tempdir()?;
-    prepare(directory.path(), USUAL)?;
+    prepare(directory.path(), USUAL_BYTES)?;
     let runs = (0..RUNS).map(|nth| process(&mut image(directory.path(), &format!("image-{nth}"))?));
     let runs = runs.collect::<Result<Vec<_>>>()?;
     let wall = Sample::of(runs.iter().map(|run| run.wall)).median() / 1e3;
@@ -34,7 +34,7 @@ pub fn time() -> Result<Vec<Row>> {
 /// Memory does not grow with the release.
 pub fn memory() -> Result<Vec<Row>> {
     let directory = tempfile::tempdir()?;
-    prepare(directory.path(), LARGE)?;
+    prepare(directory.path(), LARGE_BYTES)?;
     let run = process(&mut image(directory.path(), "image")?)?;
     let peak = run.peak as f64 / f64::from(1 << 20);
     let details = format!("one whole process, 5 GiB unpacked; {:.1} s", run.wall / 1e3);

@@ -22,7 +22,7 @@ const INSTANCES: u32 = 10;
 /// Decided one after the other.
 const DECIDED_GROUPS: usize = 200;
 const DECISIONS: usize = 20;
-const PATIENCE: Duration = Duration::from_secs(300);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(300);
 
 pub fn rollout() -> Result<Vec<Row>> {
     let mut site = Site::new("bench-rollout")?;
@@ -138,7 +138,7 @@ fn deploy(site: &Site, group: &Value) -> Result<()> {
         "quarksstatefulset/{}",
         group["metadata"]["name"].as_str().unwrap_or_default()
     );
-    site.until("the rollout", PATIENCE, |site| {
+    site.until("the rollout", WAIT_TIMEOUT, |site| {
         let now: Value = serde_json::from_str(&site.kubectl(&["get", &what, "--output=json"])?)?;
         let is_observed = now["status"]["observedGeneration"] == now["metadata"]["generation"];
         Ok(is_observed && now["status"]["ready"] == true)

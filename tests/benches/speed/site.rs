@@ -10,8 +10,8 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 /// Bytes of a page of memory, and ticks of a second: Linux's values on all supported machines.
-const PAGE: f64 = 4096.0;
-const TICKS: f64 = 100.0;
+const PAGE_BYTES: f64 = 4096.0;
+const TICKS_PER_SECOND: f64 = 100.0;
 
 /// A namespace with an operator.
 pub struct Site {
@@ -153,7 +153,7 @@ impl Site {
     pub fn memory(&self) -> Result<f64> {
         let pages = fs::read_to_string(format!("/proc/{}/statm", self.operator.process()?))?;
         let resident: f64 = pages.split(' ').nth(1).context("no resident pages")?.parse()?;
-        Ok(resident * PAGE / f64::from(1 << 20))
+        Ok(resident * PAGE_BYTES / f64::from(1 << 20))
     }
 
     /// Time that the operator has spent on cores, in seconds.
@@ -166,7 +166,7 @@ impl Site {
                 .and_then(|field| field.parse::<f64>().ok())
                 .unwrap_or(0.0)
         };
-        Ok((ticks(11) + ticks(12)) / TICKS)
+        Ok((ticks(11) + ticks(12)) / TICKS_PER_SECOND)
     }
 
     /// Number of the operator's writes without leases, from the audit log.

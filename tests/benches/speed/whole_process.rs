@@ -13,7 +13,7 @@ const OPS_FILES: usize = 20;
 /// Groups of the three converted deployments, and the number of runs of each.
 const SIZES: [(usize, usize); 3] = [(25, 3), (50, 3), (100, 3)];
 /// How much more than proportional the largest may cost: caches miss more often, nothing else may grow.
-const GROWTH: f64 = 1.25;
+const MAX_GROWTH: f64 = 1.25;
 
 /// The whole run of the smallest command that calls a stage: an upper limit for the time before the first call.
 pub fn start() -> Result<Vec<Row>> {
@@ -117,7 +117,7 @@ pub fn convert() -> Result<Vec<Row>> {
         Row::below(
             "  its growth from 25 to 100 groups",
             growth,
-            GROWTH,
+            MAX_GROWTH,
             "x linear",
             &format!("of time on cores: {cpus}"),
         ),

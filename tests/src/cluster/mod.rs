@@ -24,7 +24,7 @@ use self::control_plane::{AUDIT, api_flags, etcd_flags, manager_flags, scheduler
 use self::image::Image;
 use self::node::{Groups, Node};
 use self::process::{Process, Spawner};
-use crate::PATIENCE;
+use crate::WAIT_TIMEOUT;
 use crate::ports::{free_port, free_port_at};
 use anyhow::{Context, Result, bail, ensure};
 use std::ffi::OsString;
@@ -315,8 +315,8 @@ impl Cluster {
                 }
             }
             ensure!(
-                began.elapsed() < PATIENCE,
-                "{what} did not come in {PATIENCE:?}; see the logs in {}",
+                began.elapsed() < WAIT_TIMEOUT,
+                "{what} did not come in {WAIT_TIMEOUT:?}; see the logs in {}",
                 self.directory.display()
             );
             std::thread::sleep(Duration::from_millis(100));

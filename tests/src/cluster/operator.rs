@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// How much of a log an error shows, in bytes.
-const SHOWN: usize = 8_000;
+const MAX_SHOWN_BYTES: usize = 8_000;
 
 /// An operator, running or not; its options and its log remain. It ends with this value.
 #[derive(Debug)]
@@ -257,7 +257,7 @@ impl Operator {
         while !holds()? {
             if began.elapsed() > patience {
                 let log = self.log();
-                let end = log.char_indices().rev().nth(SHOWN).map_or(0, |(at, _)| at);
+                let end = log.char_indices().rev().nth(MAX_SHOWN_BYTES).map_or(0, |(at, _)| at);
                 bail!("{what} did not come in {patience:?}\n{}\n{}", otherwise(), &log[end..]);
             }
             std::thread::sleep(Duration::from_millis(100));

@@ -11,7 +11,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
 /// How much of a log an error shows, in bytes.
-const SHOWN: usize = 2_000;
+const MAX_SHOWN_BYTES: usize = 2_000;
 
 /// Starts processes from a thread that lives as long as the test process: the kernel ends a child when the thread that
 /// created it ends, and each test has its own thread.
@@ -139,7 +139,7 @@ impl Process {
     pub(super) fn ended(&mut self) -> Option<String> {
         self.child().try_wait().ok().flatten()?;
         let log = fs::read(&self.log).unwrap_or_default();
-        let start = log.len().saturating_sub(SHOWN);
+        let start = log.len().saturating_sub(MAX_SHOWN_BYTES);
         Some(String::from_utf8_lossy(&log[start..]).into_owned())
     }
 }

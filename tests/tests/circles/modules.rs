@@ -6,7 +6,7 @@ use crate::syntax::{self, Source, Use};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Steps from one `use` to the next: more are a circle of names that Rust would refuse.
-const STEPS: u32 = 16;
+const MAX_STEPS: u32 = 16;
 
 /// The modules of a crate, by their names from the root module.
 #[derive(Default)]
@@ -38,7 +38,7 @@ impl Modules {
         let mut imports = BTreeSet::new();
         for (from, source) in self.0.iter().filter(|(name, _)| !self.is_test(name)) {
             let paths = source.uses.iter().map(|one| &one.path).chain(&source.paths);
-            for (to, name) in paths.filter_map(|path| self.definition(from, path, STEPS)) {
+            for (to, name) in paths.filter_map(|path| self.definition(from, path, MAX_STEPS)) {
                 if to != *from {
                     let from = from.clone();
                     imports.insert(Import { from, to, name });

@@ -5,7 +5,7 @@ use crate::installed::Installed;
 use crate::plugin_objects::plugin_of;
 use crate::shared_cluster::documents;
 use anyhow::{Context, Result, ensure};
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::{Operator, shared};
 use boson_tests::{host, root};
 use serde_json::{Value, json};
@@ -180,5 +180,7 @@ fn the_operator_does_not_start_with_a_kind_that_has_no_namespace() {
     operator.start().unwrap();
     let wanted = "--allow-kind scopes.example.com/v1alpha1/Everywhere: objects of this kind are in no namespace";
     let said = || Ok(operator.log().contains(wanted));
-    operator.until("the reason", PATIENCE, said, || operator.log()).unwrap();
+    operator
+        .until("the reason", WAIT_TIMEOUT, said, || operator.log())
+        .unwrap();
 }

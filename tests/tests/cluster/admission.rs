@@ -2,7 +2,7 @@
 //! unavailable.
 
 use crate::operator::{Environment, config_map};
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::Answer;
 use boson_tests::ports::free_port;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 /// How soon a webhook has a place again: before the 120 s after which an idle API server would free one.
-const PROMPTLY: Duration = Duration::from_secs(45);
+const PLACE_TIMEOUT: Duration = Duration::from_secs(45);
 
 /// An environment whose operator runs the webhook.
 fn env(name: &str) -> Environment {
@@ -47,7 +47,7 @@ fn until(env: &Environment, object: &Value, what: &str, good: impl Fn(&Answer) -
         if good(&answer) {
             return answer;
         }
-        if began.elapsed() > PATIENCE {
+        if began.elapsed() > WAIT_TIMEOUT {
             panic!("{what} did not come: {answer:?}\n{}", env.operator.log());
         }
         std::thread::sleep(Duration::from_millis(200));
@@ -167,7 +167,7 @@ fn is_deleted_with_its_namespace(env: &Environment) {
     env.cluster.kubectl(["delete", &namespace, "--wait=false"]).unwrap();
     let began = Instant::now();
     while env.get(&configuration).is_ok() {
-        assert!(began.elapsed() < PATIENCE, "the configuration stays");
+        assert!(began.elapsed() < WAIT_TIMEOUT, "the configuration stays");
         std::thread::sleep(Duration::from_millis(500));
     }
 }
@@ -190,7 +190,7 @@ fn two_operators_agree_on_one_authority_and_strangers_learn_nothing() {
         .ask("/ready")
         .is_ok_and(|answer| answer.contains("admission: ok"))
     {
-        assert!(began.elapsed() < PATIENCE, "{:?}", second.operator.ask("/ready"));
+        assert!(began.elapsed() < WAIT_TIMEOUT, "{:?}", second.operator.ask("/ready"));
         std::thread::sleep(Duration::from_millis(200));
     }
     let secret = first.get("secret/boson-webhook").unwrap();
@@ -256,7 +256,7 @@ fn idle_connections_lock_nobody_out() {
         let mut clients = Vec::new();
         // More than it has places.
         for _ in 0..300 {
-            let client = timeout(PROMPTLY, idle(&address, authority.as_bytes())).await;
+            let client = timeout(PLACE_TIMEOUT, idle(&address, authority.as_bytes())).await;
             clients.push(client.expect("a place for a new client"));
         }
         clients
@@ -271,6 +271,6 @@ fn idle_connections_lock_nobody_out() {
     });
     // The last one gives its place back by itself, too.
     let last = clients.last_mut().unwrap();
-    let closed = runtime.block_on(async { timeout(PROMPTLY, last.read(&mut [0])).await });
+    let closed = runtime.block_on(async { timeout(PLACE_TIMEOUT, last.read(&mut [0])).await });
     assert!(closed.is_ok(), "{closed:?}");
 }

@@ -10,7 +10,7 @@ use std::fs;
 use std::time::Duration;
 
 /// The keys of its certificates take most of it, on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(600);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(600);
 const ANCHORS: usize = 12;
 const ALIASES: usize = 44;
 /// Lines of the properties of a job.
@@ -128,7 +128,9 @@ fn the_operator_as_shipped_converts_cf_deployment_within_its_limit() {
         Ok(is(&deployment, "Applied", "True"))
     };
     let status = || env.get("boshdeployment/cf").unwrap_or_default()["status"].to_string();
-    env.operator.until("cf-deployment", PATIENCE, applied, status).unwrap();
+    env.operator
+        .until("cf-deployment", WAIT_TIMEOUT, applied, status)
+        .unwrap();
 
     let services = list(&parsed["instance_groups"]).iter();
     let services = services.filter(|group| group["lifecycle"] != "errand").count();

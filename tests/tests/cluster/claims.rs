@@ -3,7 +3,7 @@
 
 use crate::operator_process::{OperatorProcess, Tenant};
 use crate::small_deployment::Small;
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -118,7 +118,7 @@ async fn until(tenant: &Tenant, what: &str, holds: impl Fn(&Found) -> bool) -> F
         if holds(&found) {
             return found;
         }
-        assert!(began.elapsed() < PATIENCE, "{what} does not come: {found:#?}");
+        assert!(began.elapsed() < WAIT_TIMEOUT, "{what} does not come: {found:#?}");
         tokio::time::sleep(Duration::from_millis(300)).await;
     }
 }

@@ -2,7 +2,7 @@
 //! refused.
 
 use crate::operator_process::{OperatorProcess, Tenant, condition, is};
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use serde_json::{Value, json};
 
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
@@ -97,7 +97,7 @@ async fn settings_of_a_cloud_config_reach_the_objects_and_follow_its_changes() {
             if let Some(set) = tenant.get("apps/v1", "StatefulSet", &name).await {
                 break set;
             }
-            assert!(began.elapsed() < PATIENCE, "{name} does not come");
+            assert!(began.elapsed() < WAIT_TIMEOUT, "{name} does not come");
             tokio::time::sleep(std::time::Duration::from_millis(250)).await;
         };
         pinned.push(expression(&set));
@@ -109,7 +109,7 @@ async fn settings_of_a_cloud_config_reach_the_objects_and_follow_its_changes() {
     tenant.secret("sizes", "cloud-config", &sizes(768)).await;
     let began = std::time::Instant::now();
     while memory(&quarks_set(&tenant, "web").await) != "768Mi" {
-        assert!(began.elapsed() < PATIENCE, "the new size does not come");
+        assert!(began.elapsed() < WAIT_TIMEOUT, "the new size does not come");
         tokio::time::sleep(std::time::Duration::from_millis(250)).await;
     }
     tenant.applied(NAME).await;

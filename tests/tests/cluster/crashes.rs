@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// Runs at a time.
-const LIVES: usize = 4;
+const CONCURRENT_RUNS: usize = 4;
 
 /// One run that ends as given, and one after it. Returns the number of writes in the first, and the namespace.
 async fn two_lives(name: &str, death: Death) -> (usize, String) {
@@ -66,7 +66,7 @@ async fn a_death_at_any_write_of_a_deployment_loses_nothing_and_creates_nothing_
         let (_, namespace) = two_lives(&format!("death-{nth}"), death).await;
         namespace
     }));
-    let mut namespaces: Vec<String> = lives.buffer_unordered(LIVES).collect().await;
+    let mut namespaces: Vec<String> = lives.buffer_unordered(CONCURRENT_RUNS).collect().await;
     namespaces.push(whole);
     let names: Vec<&str> = namespaces.iter().map(String::as_str).collect();
     let mut made: BTreeMap<(String, String), usize> = BTreeMap::new();

@@ -6,7 +6,7 @@ use crate::rbac::{Permission, beyond, granted, text, used};
 use anyhow::{Context, Result};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::shared;
 use boson_tests::root;
 use serde_json::Value;
@@ -231,7 +231,7 @@ fn its_pods_are_admitted_by_the_restricted_profile() {
         }
         let sets = ["--namespace", SYSTEM, "get", "replicasets", "--output=yaml"];
         assert!(
-            began.elapsed() < PATIENCE,
+            began.elapsed() < WAIT_TIMEOUT,
             "{}",
             shared().unwrap().kubectl(sets).unwrap()
         );

@@ -3,7 +3,7 @@
 
 use crate::operator_process::{OperatorProcess, Tenant, is};
 use crate::shared_cluster::documents;
-use boson_tests::{PATIENCE, host, root};
+use boson_tests::{WAIT_TIMEOUT, host, root};
 use futures::StreamExt;
 use kube::api::{ListParams, WatchEvent, WatchParams};
 use serde_json::{Map, Value, json};
@@ -74,7 +74,7 @@ async fn every_name_and_every_state_is_as_documented() {
             assert_eq!(found["status"]["message"], Value::Null);
             break;
         }
-        assert!(began.elapsed() < PATIENCE, "{:#}", found["status"]);
+        assert!(began.elapsed() < WAIT_TIMEOUT, "{:#}", found["status"]);
     }
     // A change of the pods: not Deployed until they are ready again.
     tenant

@@ -3,7 +3,7 @@
 use crate::example::{Example, until, writes};
 use crate::idle::pods_are_ready;
 use crate::mutating::{INJECTED, MIRROR, Webhook};
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::shared;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::api::events::v1::Event;
@@ -16,7 +16,7 @@ use tokio::time::{sleep, timeout};
 const SET: &str = "nats-broker-z0-v1";
 const SERVICE: &str = "nats-broker";
 /// Longer than the operator needs to react to a change.
-const QUIET: Duration = Duration::from_secs(6);
+const QUIET_DURATION: Duration = Duration::from_secs(6);
 
 fn kubectl(example: &Example, arguments: &[&str]) {
     let namespace = ["--namespace", &example.env.namespace];
@@ -54,7 +54,7 @@ async fn deployed(example: &Example) {
         pods_are_ready(example).await;
         example.deployment().await["status"]["state"] == "Deployed"
     };
-    if timeout(PATIENCE, until(is)).await.is_err() {
+    if timeout(WAIT_TIMEOUT, until(is)).await.is_err() {
         panic!(
             "not deployed: {:#} {:#}",
             example.deployment().await["status"],
@@ -78,7 +78,7 @@ async fn is_restarted(example: &Example) -> bool {
 
 /// Waits until the StatefulSet meets the condition.
 async fn comes(example: &Example, what: &str, holds: impl Fn(&Value) -> bool) {
-    if timeout(PATIENCE, until(async || holds(&set(example).await)))
+    if timeout(WAIT_TIMEOUT, until(async || holds(&set(example).await)))
         .await
         .is_err()
     {
@@ -93,7 +93,7 @@ async fn reported(example: &Example, words: &str) {
         events.items.into_iter().filter_map(|event| event.note).collect()
     };
     let is_there = until(async || notes().await.iter().any(|note| note.contains(words)));
-    if timeout(PATIENCE, is_there).await.is_err() {
+    if timeout(WAIT_TIMEOUT, is_there).await.is_err() {
         panic!("{words}: {:#?}", notes().await);
     }
 }
@@ -107,14 +107,14 @@ async fn changes_by_admission_stay_and_cause_no_writes() {
     example.settled().await;
     deployed(&example).await;
     assert!(is_injected(&set(&example).await), "{:#}", set(&example).await);
-    sleep(QUIET).await;
+    sleep(QUIET_DURATION).await;
     let here = [example.env.namespace.as_str()];
     let before = writes(&here);
     // Both controllers reconcile everything again.
     for object in [format!("statefulset/{SET}"), format!("service/{SERVICE}")] {
         kubectl(&example, &["annotate", &object, "example.com/reconcile=yes"]);
     }
-    sleep(QUIET).await;
+    sleep(QUIET_DURATION).await;
     assert_eq!(writes(&here)[before.len()..], []);
     assert!(is_injected(&set(&example).await));
     assert_eq!(example.deployment().await["status"]["state"], "Deployed");
@@ -148,7 +148,7 @@ async fn changes_by_hand_are_reverted() {
     comes(&example, "the number of pods", |set| set["spec"]["replicas"] != 5).await;
     // Anyone may restart pods.
     kubectl(&example, &["rollout", "restart", &object]);
-    if timeout(PATIENCE, until(async || is_restarted(&example).await))
+    if timeout(WAIT_TIMEOUT, until(async || is_restarted(&example).await))
         .await
         .is_err()
     {
@@ -173,7 +173,7 @@ async fn changes_by_hand_are_reverted() {
         &example,
         &["patch", "service", SERVICE, "--type=json", "--patch", &port],
     );
-    if timeout(PATIENCE, until(async || service().await == before))
+    if timeout(WAIT_TIMEOUT, until(async || service().await == before))
         .await
         .is_err()
     {

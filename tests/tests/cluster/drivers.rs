@@ -4,7 +4,7 @@
 use crate::modes;
 use crate::operator::{Environment, condition, config_map};
 use anyhow::{Context, Result, ensure};
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use boson_tests::{golden, host};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -157,7 +157,7 @@ impl Case {
             if converted["status"] == "False" || converted["status"] == "True" {
                 return Ok(errors(message));
             }
-            if began.elapsed() > PATIENCE {
+            if began.elapsed() > WAIT_TIMEOUT {
                 return Ok(Errors::from([format!("it waits: {message}")]));
             }
             std::thread::sleep(Duration::from_millis(200));

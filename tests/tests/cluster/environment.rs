@@ -11,7 +11,7 @@ use boson_controllers::conversion::{
 use boson_controllers::plugins::PluginPolicy;
 use boson_controllers::{Config, Conversion, OWN_SIGNER, admission, run};
 use boson_pipeline::Diagnostic;
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use k8s_openapi::api::events::v1::Event;
@@ -223,7 +223,7 @@ impl Environment {
     }
 
     pub async fn until(&self, name: &str, good: impl Fn(&QuarksSecret) -> bool) {
-        let waited = tokio::time::timeout(PATIENCE, async {
+        let waited = tokio::time::timeout(WAIT_TIMEOUT, async {
             while !self.api::<QuarksSecret>().get(name).await.as_ref().is_ok_and(&good) {
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
@@ -242,7 +242,7 @@ impl Environment {
     }
 
     pub async fn changed(&self, secret: &str, key: &str, from: &Option<String>) -> Option<String> {
-        let waited = tokio::time::timeout(PATIENCE, async {
+        let waited = tokio::time::timeout(WAIT_TIMEOUT, async {
             loop {
                 let now = self.text(secret, key).await;
                 if now.is_some() && now != *from {

@@ -3,7 +3,7 @@
 
 use crate::example::{Example, until};
 use crate::operator::{Environment, config_map};
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use boson_tests::host;
 use kube::api::ListParams;
 use std::path::Path;
@@ -26,7 +26,7 @@ async fn reported(example: &Example, words: &[&str]) {
         let all = changes(example).await;
         all.iter().any(|note| words.iter().all(|words| note.contains(words)))
     };
-    if timeout(PATIENCE, until(is_reported)).await.is_err() {
+    if timeout(WAIT_TIMEOUT, until(is_reported)).await.is_err() {
         panic!("no {words:?} in {:#?}", changes(example).await);
     }
 }
@@ -83,7 +83,7 @@ async fn each_change_names_groups_versions_and_causes() {
     example.edit(&format!("# nothing\n{}", Example::ops(1))).await;
     let digest = example.deployment().await["status"]["inputsDigest"].clone();
     let has_read = async || example.deployment().await["status"]["inputsDigest"] != digest;
-    assert!(timeout(PATIENCE, until(has_read)).await.is_ok());
+    assert!(timeout(WAIT_TIMEOUT, until(has_read)).await.is_ok());
     assert_eq!(changes(&example).await.len(), 3, "{:#?}", changes(&example).await);
     operator.stop().await;
 }

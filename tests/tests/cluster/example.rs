@@ -13,7 +13,7 @@ use boson_controllers::conversion::{
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::Release;
 use boson_sandbox::{Cache, Limits, Plugins, Sandbox};
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use boson_tests::{binary, root};
 use futures::future::BoxFuture;
 use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
@@ -270,7 +270,7 @@ impl Example {
             let deployment = self.deployment().await;
             found.keys().eq(OBJECTS.iter()) && is_applied(&deployment)
         };
-        if tokio::time::timeout(PATIENCE, until(good)).await.is_err() {
+        if tokio::time::timeout(WAIT_TIMEOUT, until(good)).await.is_err() {
             let found = self.objects().await;
             panic!(
                 "{}: {:#}\n{:#?}",

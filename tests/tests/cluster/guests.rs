@@ -3,11 +3,11 @@
 use boson_tests::component::component_of;
 
 /// Address of a result; the memory is zero before a call, and a result of zeros means success with empty lists.
-const RESULT: u32 = 16;
+const RESULT_ADDRESS: u32 = 16;
 /// Address of the description.
-const DESCRIBED: u32 = 256;
+const DESCRIPTION_ADDRESS: u32 = 256;
 /// Address of the texts.
-const TEXTS: u32 = 4096;
+const TEXTS_ADDRESS: u32 = 4096;
 
 /// A plugin of a stage.
 pub struct Guest {
@@ -49,7 +49,7 @@ impl Guest {
     /// Has no variables, and replaces none.
     pub fn variables(name: &str) -> Vec<u8> {
         let mut guest = Self::new("variables", "interpolation", name);
-        guest.function("plan", &format!("(i32.const {RESULT})"));
+        guest.function("plan", &format!("(i32.const {RESULT_ADDRESS})"));
         guest.function("interpolate", &echo());
         guest.component()
     }
@@ -72,9 +72,9 @@ impl Guest {
                 (i32.store offset=12 (local.get $to) (i32.const {length}))
                 (local.set $n (i32.add (local.get $n) (i32.const 1)))
                 (br $next)))
-            (i32.store offset=4 (i32.const {RESULT}) (local.get $files))
-            (i32.store offset=8 (i32.const {RESULT}) (local.get $count))
-            (i32.const {RESULT})"
+            (i32.store offset=4 (i32.const {RESULT_ADDRESS}) (local.get $files))
+            (i32.store offset=8 (i32.const {RESULT_ADDRESS}) (local.get $count))
+            (i32.const {RESULT_ADDRESS})"
         );
         guest.function("render", &body);
         guest.component()
@@ -109,9 +109,9 @@ impl Guest {
             (i32.store (i32.const 1032) (i32.const {code_length}))
             (i32.store (i32.const 1036) (i32.const {message}))
             (i32.store (i32.const 1040) (i32.const {length}))
-            (i32.store (i32.const {RESULT}) (i32.const 1024))
-            (i32.store offset=4 (i32.const {RESULT}) (i32.const 1))
-            (i32.const {RESULT})"
+            (i32.store (i32.const {RESULT_ADDRESS}) (i32.const 1024))
+            (i32.store offset=4 (i32.const {RESULT_ADDRESS}) (i32.const 1))
+            (i32.const {RESULT_ADDRESS})"
         );
         guest.function("check", &body);
         guest.component()
@@ -132,7 +132,8 @@ impl Guest {
             guest.imports.push_str(&format!(
                 "(import \"boson:bpm/conversion@1.0.0\" \"{function}\" (func ${function} (param i32 i32)))"
             ));
-            let body = format!("(call ${function} (local.get 0) (i32.const {RESULT})) (i32.const {RESULT})");
+            let body =
+                format!("(call ${function} (local.get 0) (i32.const {RESULT_ADDRESS})) (i32.const {RESULT_ADDRESS})");
             guest.function(function, &body);
         }
         guest.component()
@@ -146,9 +147,9 @@ impl Guest {
             "(i32.store (i32.const 1024) (i32.const 2))
             (i32.store (i32.const 1028) (i32.const {at}))
             (i32.store (i32.const 1032) (i32.const {length}))
-            (i32.store offset=4 (i32.const {RESULT}) (i32.const 1024))
-            (i32.store offset=8 (i32.const {RESULT}) (i32.const 1))
-            (i32.const {RESULT})"
+            (i32.store offset=4 (i32.const {RESULT_ADDRESS}) (i32.const 1024))
+            (i32.store offset=8 (i32.const {RESULT_ADDRESS}) (i32.const 1))
+            (i32.const {RESULT_ADDRESS})"
         );
         guest.function("transform", &body);
         // After all that is read: input is written there.
@@ -171,7 +172,7 @@ impl Guest {
     }
 
     fn places(&self) -> Vec<(u32, u32)> {
-        let mut at = TEXTS;
+        let mut at = TEXTS_ADDRESS;
         let place = |text: &String| {
             let length = u32::try_from(text.len()).unwrap();
             at += length;
@@ -186,14 +187,14 @@ impl Guest {
             .zip(self.places().into_iter().take(3))
             .map(|(to, (at, length))| {
                 format!(
-                    "(i32.store offset={to} (i32.const {DESCRIBED}) (i32.const {at}))
-                    (i32.store offset={} (i32.const {DESCRIBED}) (i32.const {length}))",
+                    "(i32.store offset={to} (i32.const {DESCRIPTION_ADDRESS}) (i32.const {at}))
+                    (i32.store offset={} (i32.const {DESCRIPTION_ADDRESS}) (i32.const {length}))",
                     to + 4
                 )
             })
             .collect();
         self.functions.push_str(&format!(
-            "(func (export \"boson:types/about@1.0.0#describe\") (result i32) {described} (i32.const {DESCRIBED}))"
+            "(func (export \"boson:types/about@1.0.0#describe\") (result i32) {described} (i32.const {DESCRIPTION_ADDRESS}))"
         ));
         let texts: String = self
             .texts
@@ -205,7 +206,7 @@ impl Guest {
             "(module {}
                 (memory (export \"memory\") 128)
                 (global $top (mut i32) (i32.const 65536))
-                (data (i32.const {TEXTS}) \"{texts}\")
+                (data (i32.const {TEXTS_ADDRESS}) \"{texts}\")
                 (func $new (param $size i32) (result i32)
                     (global.get $top)
                     (global.set $top (i32.and (i32.add (i32.add (global.get $top) (local.get $size)) (i32.const 15)) (i32.const -16))))
@@ -220,8 +221,8 @@ impl Guest {
 /// Returns the first document of the request; it is the first member of the result.
 fn echo() -> String {
     format!(
-        "(i32.store offset=4 (i32.const {RESULT}) (i32.load (local.get 0)))
-        (i32.store offset=8 (i32.const {RESULT}) (i32.load offset=4 (local.get 0)))
-        (i32.const {RESULT})"
+        "(i32.store offset=4 (i32.const {RESULT_ADDRESS}) (i32.load (local.get 0)))
+        (i32.store offset=8 (i32.const {RESULT_ADDRESS}) (i32.load offset=4 (local.get 0)))
+        (i32.const {RESULT_ADDRESS})"
     )
 }

@@ -2,7 +2,7 @@
 
 use crate::operator_process::{OperatorProcess, Tenant};
 use crate::small_deployment::Small;
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ async fn until(tenant: &Tenant, name: &str, what: &str, holds: impl Fn(&Value) -
         if holds(&service) {
             return service;
         }
-        assert!(began.elapsed() < PATIENCE, "{what} does not come: {service:#}");
+        assert!(began.elapsed() < WAIT_TIMEOUT, "{what} does not come: {service:#}");
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
 }

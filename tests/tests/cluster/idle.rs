@@ -1,7 +1,7 @@
 //! A converged deployment: the operator writes nothing unless something changes.
 
 use crate::example::{Example, KINDS, OBJECTS, is_applied, until, writes};
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use k8s_openapi::api::core::v1::{Pod, Secret};
 use kube::ResourceExt;
 use kube::api::{Api, ListParams, Patch, PatchParams};
@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use tokio::time::{sleep, timeout};
 
 /// How long nothing may be written.
-const SILENCE: Duration = Duration::from_secs(60);
+const QUIET_DURATION: Duration = Duration::from_secs(60);
 /// Edits at shorter intervals count as one series.
-const PAUSE: Duration = Duration::from_millis(400);
+const EDIT_INTERVAL: Duration = Duration::from_millis(400);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_converged_deployment_causes_no_writes_even_after_a_restart() {
@@ -28,14 +28,14 @@ async fn a_converged_deployment_causes_no_writes_even_after_a_restart() {
         before.len() > OBJECTS.len(),
         "the log does not show what operators do: {before:#?}"
     );
-    sleep(SILENCE).await;
+    sleep(QUIET_DURATION).await;
     let after = writes(&here);
     assert_eq!(after[before.len()..], [], "of {}", before.len());
     assert_eq!(example.conversions.load(Ordering::SeqCst), conversions);
     operator.kill().await;
     let (operator, _) = example.operator("second");
     let looked = until(async || example.conversions.load(Ordering::SeqCst) > conversions);
-    timeout(PATIENCE, looked).await.unwrap();
+    timeout(WAIT_TIMEOUT, looked).await.unwrap();
     sleep(Duration::from_secs(5)).await;
     assert_eq!(writes(&here)[after.len()..], [], "the restart changed something");
     assert_eq!(
@@ -64,7 +64,7 @@ async fn every_deleted_object_is_recreated() {
     for what in ["Secret nats.var-broker-password", "QuarksSecret nats.var-broker-tls"] {
         back(&example, what).await;
     }
-    timeout(PATIENCE, until(async || is_applied(&example.deployment().await)))
+    timeout(WAIT_TIMEOUT, until(async || is_applied(&example.deployment().await)))
         .await
         .unwrap();
     operator.stop().await;
@@ -79,7 +79,7 @@ async fn back(example: &Example, what: &str) {
         let found = example.objects().await.get(what).and_then(ResourceExt::uid);
         found.is_some() && found != uid
     };
-    assert!(timeout(PATIENCE, until(is_back)).await.is_ok(), "{what} stays away");
+    assert!(timeout(WAIT_TIMEOUT, until(is_back)).await.is_ok(), "{what} stays away");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -94,14 +94,14 @@ async fn a_rapid_series_of_edits_is_converted_once_or_twice() {
     for edit in 1..=20 {
         example.edit(&Example::ops(edit)).await;
         // A busy machine splits it into several series.
-        pauses += usize::from(std::mem::replace(&mut last, Instant::now()).elapsed() > PAUSE);
+        pauses += usize::from(std::mem::replace(&mut last, Instant::now()).elapsed() > EDIT_INTERVAL);
     }
     let has_last = async || {
         let secret = example.env.api::<Secret>().get("nats.with-ops").await.unwrap();
         let text = String::from_utf8(secret.data.unwrap().remove("manifest.yaml").unwrap().0).unwrap();
         text.contains("connections: 1020") && is_applied(&example.deployment().await)
     };
-    timeout(PATIENCE, until(has_last)).await.unwrap();
+    timeout(WAIT_TIMEOUT, until(has_last)).await.unwrap();
     sleep(Duration::from_secs(3)).await;
     let conversions = example.conversions.load(Ordering::SeqCst) - before;
     assert!(
@@ -152,7 +152,7 @@ async fn the_status_changes_back_from_deployed_on_a_change() {
             pods_are_ready(&example).await;
             example.deployment().await["status"]["state"] == wanted
         };
-        if timeout(PATIENCE, until(is)).await.is_err() {
+        if timeout(WAIT_TIMEOUT, until(is)).await.is_err() {
             panic!("not {wanted}: {:#}", example.deployment().await["status"]);
         }
     };
@@ -172,7 +172,7 @@ async fn the_status_changes_back_from_deployed_on_a_change() {
         let message = status["message"].as_str().unwrap_or_default();
         message.ends_with("of 2 instance groups") && status["state"] == "Converting to Kubernetes Resources"
     };
-    timeout(PATIENCE, until(waits)).await.unwrap();
+    timeout(WAIT_TIMEOUT, until(waits)).await.unwrap();
     state("Deployed").await;
     operator.stop().await;
 }

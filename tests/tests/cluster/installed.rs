@@ -5,7 +5,7 @@ use crate::plugin_objects;
 use crate::rbac::text;
 use crate::shared_cluster::documents;
 use anyhow::{Result, ensure};
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::{Cluster, Operator, shared};
 use boson_tests::ports::free_port;
 use boson_tests::registry::{Server, push_example};
@@ -262,13 +262,13 @@ impl Installed {
                 self.get("boshdeployments").unwrap_or_default()
             )
         };
-        self.operator.until(what, PATIENCE, holds, there)
+        self.operator.until(what, WAIT_TIMEOUT, holds, there)
     }
 
     /// Like [`Self::until`], for an operator that may not work: only its own output says why.
     pub fn until_said(&self, what: &str, said: impl Fn() -> Result<bool>) -> Result<()> {
         let ready = || format!("{:?}", self.operator.ask("/ready"));
-        self.operator.until(what, PATIENCE, said, ready)
+        self.operator.until(what, WAIT_TIMEOUT, said, ready)
     }
 
     /// Waits until the object exists, or until it does not.

@@ -10,7 +10,7 @@ pub const LARGE: char = 'l';
 /// An object that the API server refuses.
 pub const REFUSED: char = 'r';
 
-const TEXTS: usize = 1 << 20;
+const TEXTS_ADDRESS: usize = 1 << 20;
 
 /// Writes the component.
 pub fn write(directory: &Path) -> PathBuf {
@@ -30,7 +30,7 @@ fn module() -> String {
         &format!(r#""kind":"ConfigMap","data":{{"x":"{}"}}"#, "x".repeat(1_100_000)),
     );
     let quoted = |text: &str| text.replace('"', "\\22");
-    let (at_refused, at_large) = (TEXTS + 4096, TEXTS + 8192);
+    let (at_refused, at_large) = (TEXTS_ADDRESS + 4096, TEXTS_ADDRESS + 8192);
     // The description: name, version, schema; no codes, no additional members.
     let strings = [("hook", 16), ("1.0.0", 24), ("{}", 48)];
     let data: String = strings
@@ -50,7 +50,7 @@ fn module() -> String {
         format!("(if (i32.eq (local.get $letter) (i32.const {name})) (then {addition}))\n")
     };
     let cases = [
-        case(ILLEGAL, TEXTS, illegal.len()),
+        case(ILLEGAL, TEXTS_ADDRESS, illegal.len()),
         case(REFUSED, at_refused, refused.len()),
         case(LARGE, at_large, large.len()),
     ];
@@ -60,7 +60,7 @@ fn module() -> String {
             (memory (export "memory") 256)
             (global $free (mut i32) (i32.const {free}))
             {data}
-            (data (i32.const {TEXTS}) "{}")
+            (data (i32.const {TEXTS_ADDRESS}) "{}")
             (data (i32.const {at_refused}) "{}")
             (data (i32.const {at_large}) "{}")
             (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (local $at i32)

@@ -3,7 +3,7 @@
 
 use crate::operator_process::{OperatorProcess, Tenant, small_release_with};
 use crate::small_deployment::Small;
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
@@ -54,7 +54,7 @@ async fn maps(tenant: &Tenant) -> Vec<String> {
 async fn until(what: &str, holds: impl AsyncFn() -> bool) {
     let began = Instant::now();
     while !holds().await {
-        assert!(began.elapsed() < PATIENCE, "{what}");
+        assert!(began.elapsed() < WAIT_TIMEOUT, "{what}");
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
 }

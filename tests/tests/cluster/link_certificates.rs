@@ -2,7 +2,7 @@
 
 use crate::links::{BROKER, annotations, create, deployed, pod, until, until_created};
 use crate::operator::Environment;
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use serde_json::{Value, json};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -41,7 +41,7 @@ fn certificates_rotate_without_a_failed_admission() {
         r#"--patch={"stringData": {"names": "other"}}"#,
     ])
     .unwrap();
-    create_until_replaced(&env, &before, 5, PATIENCE, Duration::ZERO);
+    create_until_replaced(&env, &before, 5, WAIT_TIMEOUT, Duration::ZERO);
     for same in ["ca.crt", "path", "digest-key"] {
         assert_eq!(secret()["data"][same], before["data"][same], "{same}");
     }
@@ -98,7 +98,7 @@ fn the_authority_rotates_without_a_failed_admission() {
     // authority first, and lets it sign a minute later.
     let next = authority("1 hour ago", "1000 days");
     hand_over(&env, &next);
-    create_until_replaced(&env, &before, 10, PATIENCE * 2, Duration::from_millis(300));
+    create_until_replaced(&env, &before, 10, WAIT_TIMEOUT * 2, Duration::from_millis(300));
     let data = secret()["data"].clone();
     assert_eq!(env.decoded(&data["ca.crt"]).unwrap(), next[0]);
     assert_eq!(data["previous-ca.crt"], before["data"]["ca.crt"]);
@@ -145,9 +145,9 @@ fn a_new_authority_is_announced_before_its_certificate_is_served_and_no_admissio
         if let Some(next) = announced(&env, &before["data"]["tls.crt"]) {
             break next;
         }
-        assert!(began.elapsed() < PATIENCE, "no authority is announced");
+        assert!(began.elapsed() < WAIT_TIMEOUT, "no authority is announced");
     };
-    create_until_replaced(&env, &before, 10, PATIENCE * 2, Duration::from_millis(300));
+    create_until_replaced(&env, &before, 10, WAIT_TIMEOUT * 2, Duration::from_millis(300));
     let data = data();
     assert_eq!(env.decoded(&data["ca.crt"]).unwrap(), next, "the announced one signs");
     assert_eq!(env.decoded(&data["previous-ca.crt"]).unwrap(), worn[0]);

@@ -3,7 +3,7 @@
 use crate::connection::{Connection, Death};
 use crate::example::{Example, is_applied, until};
 use crate::links::{DIGEST, consumer};
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use futures::stream::{self, StreamExt};
 use kube::api::{Api, DeleteParams, ListParams};
 use serde_json::Value;
@@ -12,15 +12,15 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// Runs at a time.
-const LIVES: usize = 4;
+const CONCURRENT_RUNS: usize = 4;
 /// How long nothing may happen.
-const QUIET: Duration = Duration::from_secs(4);
+const QUIET_DURATION: Duration = Duration::from_secs(4);
 const SECRET: &str = "link-nats-broker-main-broker";
 /// The property that changes.
 const KEY: &str = "broker.user";
 
 pub async fn soon(what: &str, holds: impl AsyncFn() -> bool) {
-    let waited = tokio::time::timeout(PATIENCE, until(holds)).await;
+    let waited = tokio::time::timeout(WAIT_TIMEOUT, until(holds)).await;
     assert!(waited.is_ok(), "{what} does not come");
 }
 
@@ -100,7 +100,7 @@ async fn change(name: &str, first: Connection, death: Death) -> usize {
     let operator = example.operator_with_links(&first, death, "first");
     soon("the end", async || first.is_cut() || has_rolled().await).await;
     // The rollout is not the last write.
-    let _ = tokio::time::timeout(QUIET, until(async || first.is_cut())).await;
+    let _ = tokio::time::timeout(QUIET_DURATION, until(async || first.is_cut())).await;
     let writes = first.writes.load(Ordering::SeqCst);
     operator.kill().await;
     let left = changed(&before, &data(&example).await);
@@ -128,7 +128,7 @@ async fn is_whole(example: &Example, before: &Value, death: Death) {
     let has_current = async || consumers(example).await.iter().any(is_current);
     soon(&format!("{death:?}: a pod with the new content"), has_current).await;
     soon("the deployment", async || is_applied(&example.deployment().await)).await;
-    tokio::time::sleep(QUIET).await;
+    tokio::time::sleep(QUIET_DURATION).await;
     assert_eq!(changed(before, &data(example).await), [KEY], "{death:?}");
     assert_eq!(workload(example).await["metadata"]["generation"], 2, "{death:?}: once");
     let objects = example.objects().await;
@@ -143,7 +143,7 @@ async fn die(name: &str, connection: fn() -> Connection, deaths: Vec<Death>) {
     let lives = stream::iter(deaths.into_iter().enumerate().map(|(nth, death)| async move {
         change(&format!("{name}-{nth}"), connection(), death).await;
     }));
-    lives.buffer_unordered(LIVES).collect::<Vec<()>>().await;
+    lives.buffer_unordered(CONCURRENT_RUNS).collect::<Vec<()>>().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

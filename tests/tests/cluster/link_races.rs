@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 /// How long nothing may happen.
-const QUIET: Duration = Duration::from_secs(6);
+const QUIET_DURATION: Duration = Duration::from_secs(6);
 
 /// A QuarksStatefulSet of a user, whose pods consume the link of the broker.
 fn quarks_stateful_set(word: &str) -> Value {
@@ -59,11 +59,11 @@ fn a_set_that_the_operator_owns_rolls_once_and_keeps_the_digest_of_its_links() {
     let rolled = sets(&env);
     assert_eq!((rolled.len(), rolled[0].1), (1, 2), "{rolled:?}");
     // Another controller of the operator writes this StatefulSet. A restart reconciles everything.
-    std::thread::sleep(QUIET);
+    std::thread::sleep(QUIET_DURATION);
     assert_eq!(sets(&env), rolled);
     env.operator.kill();
     env.operator.start().unwrap();
-    std::thread::sleep(QUIET);
+    std::thread::sleep(QUIET_DURATION);
     assert_eq!(sets(&env), rolled);
     // That controller writes it again: a change without a new version of the set.
     env.kubectl(&["label", "quarksstatefulset/store", "team=x"]).unwrap();
@@ -74,14 +74,14 @@ fn a_set_that_the_operator_owns_rolls_once_and_keeps_the_digest_of_its_links() {
         "--overwrite",
     ])
     .unwrap();
-    std::thread::sleep(QUIET);
+    std::thread::sleep(QUIET_DURATION);
     assert_eq!(sets(&env)[0].2, rolled[0].2);
     assert_eq!(sets(&env)[0].1, 2);
 
     // A new version of the set: its pods get the present links when they are created, so it does not roll again.
     env.apply(&[quarks_stateful_set("two")]).unwrap();
     until("the new version", || Ok(has_pod(&env, "store-v2")));
-    std::thread::sleep(QUIET);
+    std::thread::sleep(QUIET_DURATION);
     let found = sets(&env);
     let newest = found.iter().find(|(name, ..)| name == "store-v2").unwrap();
     assert_eq!(newest.1, 1, "{found:?}");
@@ -120,7 +120,7 @@ fn deployments_that_provide_a_link_of_the_same_name_never_give_the_link_of_the_o
     // Only the consumers of the deployment that has changed roll.
     env.apply(&[user("third")]).unwrap();
     until("the digest", || Ok(digest(&env, "deployment/second").is_string()));
-    std::thread::sleep(QUIET);
+    std::thread::sleep(QUIET_DURATION);
     let both = ["nats", "second"].map(|name| generation(&env, &format!("deployment/{name}")));
     assert_eq!(both, [1, 2]);
 }
@@ -145,7 +145,7 @@ fn changes_in_quick_succession_roll_to_the_last_content_and_a_restored_secret_ro
     }
     until("the last user", || Ok(user_of(&env, "nats")? == "u5"));
     until("the digest", || Ok(digest(&env, "deployment/web").is_string()));
-    std::thread::sleep(QUIET);
+    std::thread::sleep(QUIET_DURATION);
     let rolled = (generation(&env, "deployment/web"), digest(&env, "deployment/web"));
     assert!(rolled.0 <= 3, "changes within a few seconds are one: {rolled:?}");
     let of_pod = |pod: &Value| pod["metadata"]["annotations"][DIGEST] == rolled.1;
@@ -154,7 +154,7 @@ fn changes_in_quick_succession_roll_to_the_last_content_and_a_restored_secret_ro
     // The Secret is deleted and written again with the same content.
     env.kubectl(&["delete", "secret/link-nats-broker-main-broker"]).unwrap();
     until("the Secret again", || Ok(user_of(&env, "nats")? == "u5"));
-    std::thread::sleep(QUIET);
+    std::thread::sleep(QUIET_DURATION);
     assert_eq!(
         (generation(&env, "deployment/web"), digest(&env, "deployment/web")),
         rolled
@@ -166,7 +166,7 @@ fn changes_in_quick_succession_roll_to_the_last_content_and_a_restored_secret_ro
     });
     env.apply(&[env.deployment(&["nats-scale", "more"])]).unwrap();
     until("the same link", || Ok(user_of(&env, "nats")? == "u5"));
-    std::thread::sleep(QUIET);
+    std::thread::sleep(QUIET_DURATION);
     assert_eq!(
         (generation(&env, "deployment/web"), digest(&env, "deployment/web")),
         rolled

@@ -17,13 +17,13 @@ use std::time::{Duration, Instant};
 use tokio::time::sleep;
 
 /// Pods that change at a time.
-const AT_ONCE: usize = 8;
+const CONCURRENT_PODS: usize = 8;
 /// Pods that come, change twice and go: 300 changes.
 const PODS: usize = 75;
 /// Longer than the operator collects changes.
-const CALM: Duration = Duration::from_secs(12);
+const QUIET_DURATION: Duration = Duration::from_secs(12);
 /// Changes wait at least so long until they pause.
-const PAUSE: Duration = Duration::from_millis(700);
+const CHANGE_INTERVAL: Duration = Duration::from_millis(700);
 const GROUP: &str = "quarks.cloudfoundry.org";
 const LINK: &str = "secrets//link-nats-broker-main-broker";
 
@@ -47,7 +47,7 @@ fn count(requests: &[Request], verb: &str, what: &str) -> usize {
 async fn calm(example: &Example) -> usize {
     let mut before = all(example).len();
     loop {
-        sleep(CALM).await;
+        sleep(QUIET_DURATION).await;
         let now = all(example).len();
         if now == before {
             return now;
@@ -136,7 +136,7 @@ async fn pass(example: &Example, app: &str, third: usize) {
             pods.delete(&name, &now).await.unwrap();
         }
     });
-    passing.buffer_unordered(AT_ONCE).collect::<Vec<()>>().await;
+    passing.buffer_unordered(CONCURRENT_PODS).collect::<Vec<()>>().await;
 }
 
 /// The version of a group's resolved document that its pods mount: it changes when they are replaced.
@@ -196,7 +196,7 @@ async fn pods_behind_a_native_service_are_read_together_and_others_not_at_all() 
     let (converted, began) = (conversions(), Instant::now());
     pass(&example, "native", 2).await;
     // Changes that arrive after the last pod has gone, and garbage that is collected later, cost some, too.
-    let most = 5 + usize::try_from(began.elapsed().as_millis() / PAUSE.as_millis()).unwrap();
+    let most = 5 + usize::try_from(began.elapsed().as_millis() / CHANGE_INTERVAL.as_millis()).unwrap();
     calm(&example).await;
     let (made, converted) = (since(&example, before), conversions() - converted);
     assert!((1..=most).contains(&converted), "{converted} conversions, {made:#?}");
@@ -260,7 +260,7 @@ async fn pods_that_consume_a_link_cost_one_read_each_and_a_change_one_rollout() 
     let (pods, names) = (example.env.api::<Pod>(), linked_pods(&example).await);
     for value in ["x", "y", "z"] {
         let changing = stream::iter(&names).map(|name| label(&pods, name, value));
-        changing.buffer_unordered(AT_ONCE).collect::<Vec<()>>().await;
+        changing.buffer_unordered(CONCURRENT_PODS).collect::<Vec<()>>().await;
     }
     scale(&example, 1).await;
     assert_eq!(calm(&example).await, after, "{:#?}", since(&example, after));

@@ -3,7 +3,7 @@
 
 use crate::operator::{Environment, config_map, is};
 use anyhow::Result;
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::{Answer, shared};
 use boson_tests::ports::free_port;
 use serde_json::{Value, json};
@@ -75,7 +75,7 @@ pub fn create(env: &Environment, namespace: &str, object: &Value) -> Answer {
 pub fn until(what: &str, holds: impl Fn() -> Result<bool>) {
     let began = Instant::now();
     while !holds().unwrap_or(false) {
-        assert!(began.elapsed() < PATIENCE, "{what} did not come");
+        assert!(began.elapsed() < WAIT_TIMEOUT, "{what} did not come");
         std::thread::sleep(Duration::from_millis(200));
     }
 }

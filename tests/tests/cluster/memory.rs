@@ -3,14 +3,14 @@
 
 use crate::operator::{Environment, condition, config_map, is};
 use crate::web::Server;
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::{peak, shared};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-const LIMIT: u64 = 2 << 30;
+const MAX_MEMORY_BYTES: u64 = 2 << 30;
 
 /// A namespace that asks for too much.
 struct Attack<'s> {
@@ -59,7 +59,7 @@ impl Attack<'_> {
         };
         let operator = &self.env.operator;
         operator
-            .until(name, 2 * PATIENCE, failed, || self.get(name)["status"].to_string())
+            .until(name, 2 * WAIT_TIMEOUT, failed, || self.get(name)["status"].to_string())
             .unwrap();
         assert_eq!(reported["reason"], code, "{reported}");
         reported["message"].as_str().unwrap().to_string()
@@ -125,7 +125,7 @@ fn an_operator_stays_within_its_container_and_others_are_served() {
         "--webhook-listen",
         "off",
     ];
-    let Some(env) = Environment::limited("served", LIMIT, &namespace, &flags).unwrap() else {
+    let Some(env) = Environment::limited("served", MAX_MEMORY_BYTES, &namespace, &flags).unwrap() else {
         return;
     };
     let release = tempfile::tempdir().unwrap();
@@ -217,11 +217,11 @@ fn an_operator_stays_within_its_container_and_others_are_served() {
     let began = Instant::now();
     while (0..8).any(|nth| !is(&attack.get(&format!("eater-{nth}")), "Converted", "True")) {
         let status = || attack.get("eater-0")["status"].to_string();
-        assert!(began.elapsed() < 3 * PATIENCE, "they wait for ever: {}", status());
+        assert!(began.elapsed() < 3 * WAIT_TIMEOUT, "they wait for ever: {}", status());
         std::thread::sleep(Duration::from_millis(500));
     }
 
     let most = peak(env.operator.process().unwrap()).unwrap();
-    assert!(most < LIMIT / 8 * 7, "{} MiB", most >> 20);
+    assert!(most < MAX_MEMORY_BYTES / 8 * 7, "{} MiB", most >> 20);
     assert_eq!(env.operator.limit().unwrap().killed().unwrap(), 0);
 }

@@ -5,7 +5,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use boson_document::json as text;
 use boson_pipeline::convert::stored_documents;
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use boson_tests::root;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
@@ -140,7 +140,7 @@ impl Consumer {
                 self.tenant.applied("d").await;
                 return link;
             }
-            assert!(began.elapsed() < PATIENCE, "{what} does not come: {link:#}");
+            assert!(began.elapsed() < WAIT_TIMEOUT, "{what} does not come: {link:#}");
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::operator_process::{OperatorProcess, Tenant, condition, is};
 use crate::small_deployment::Small;
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 
@@ -106,14 +106,14 @@ async fn deployments_of_one_namespace_share_nothing() {
         .await;
     let began = std::time::Instant::now();
     while replicas(&tenant, "one").await != 2 {
-        assert!(began.elapsed() < PATIENCE, "the change is not applied");
+        assert!(began.elapsed() < WAIT_TIMEOUT, "the change is not applied");
         tokio::time::sleep(std::time::Duration::from_millis(250)).await;
     }
     tenant.delete(OURS, "BOSHDeployment", "one").await;
     tenant.secret("mine", "password", "another value").await;
     let began = std::time::Instant::now();
     while !uses(&tenant, "private", "another value").await {
-        assert!(began.elapsed() < PATIENCE, "the new value is not used");
+        assert!(began.elapsed() < WAIT_TIMEOUT, "the new value is not used");
         tokio::time::sleep(std::time::Duration::from_millis(250)).await;
     }
     let after = tenant.get(OURS, "QuarksStatefulSet", "two-web").await.unwrap();

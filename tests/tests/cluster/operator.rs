@@ -4,7 +4,7 @@ pub use crate::operator_process::{condition, is};
 use anyhow::{Context, Result, ensure};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, Limited, Operator, shared};
 use boson_tests::registry::{Server, push_example};
@@ -161,7 +161,7 @@ impl Environment {
             Ok(holds(&deployment))
         };
         let status = || format!("{:#}", self.get("boshdeployment/nats").unwrap_or_default()["status"]);
-        self.operator.until(what, PATIENCE, look, status)?;
+        self.operator.until(what, WAIT_TIMEOUT, look, status)?;
         Ok(deployment)
     }
 
@@ -239,7 +239,7 @@ fn the_example_becomes_the_documented_objects() {
     assert!(ready.starts_with("HTTP/1.1 200"), "{ready}");
     let began = Instant::now();
     while env.names("statefulset").unwrap() != ["nats-broker-z0-v1", "nats-gateway-z0-v1"] {
-        assert!(began.elapsed() < PATIENCE, "{:?}", env.names("statefulset"));
+        assert!(began.elapsed() < WAIT_TIMEOUT, "{:?}", env.names("statefulset"));
         std::thread::sleep(Duration::from_millis(200));
     }
 }
@@ -291,7 +291,7 @@ fn a_deleted_object_is_recreated_and_a_restart_changes_nothing() {
         .get("service/nats-broker")
         .map_or(true, |service| service["metadata"]["uid"] == uid)
     {
-        assert!(began.elapsed() < PATIENCE, "the Service stays away");
+        assert!(began.elapsed() < WAIT_TIMEOUT, "the Service stays away");
         std::thread::sleep(Duration::from_millis(200));
     }
     env.operator.kill();

@@ -4,7 +4,7 @@
 use crate::idle::mark_ready;
 use crate::shared_cluster::SharedCluster;
 use boson_cluster::client::resource;
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::{Operator, shared};
 use boson_tests::registry::{Server, push_example};
 use boson_tests::{Ran, host, root};
@@ -220,7 +220,7 @@ impl Tenant {
                 return found;
             }
             assert!(
-                began.elapsed() < PATIENCE,
+                began.elapsed() < WAIT_TIMEOUT,
                 "{}/{name}: {what} does not come: {:#}",
                 self.namespace,
                 found["status"]
@@ -258,7 +258,7 @@ impl Tenant {
             if events.iter().any(|(reason, note)| is_it(reason, note)) {
                 return;
             }
-            assert!(began.elapsed() < PATIENCE, "no event about {what}: {events:?}");
+            assert!(began.elapsed() < WAIT_TIMEOUT, "no event about {what}: {events:?}");
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
     }

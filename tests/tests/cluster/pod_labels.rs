@@ -3,7 +3,7 @@
 
 use crate::operator_process::{OperatorProcess, Tenant, small_release_with};
 use crate::small_deployment::Small;
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 use std::time::Instant;
@@ -70,7 +70,7 @@ async fn until(tenant: &Tenant, ready: bool, wanted: &[&str]) {
         if found == wanted {
             return;
         }
-        if began.elapsed() >= PATIENCE {
+        if began.elapsed() >= WAIT_TIMEOUT {
             let groups = tenant
                 .list("quarks.cloudfoundry.org/v1alpha1", "QuarksStatefulSet")
                 .await;

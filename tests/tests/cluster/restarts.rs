@@ -5,7 +5,7 @@ use crate::rollout::{Found, found};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use boson_tests::cluster::shared;
-use boson_tests::{PATIENCE, host};
+use boson_tests::{WAIT_TIMEOUT, host};
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -152,7 +152,7 @@ async fn deployed(tenant: &Tenant, group: &Group) -> Vec<(String, String)> {
             all.sort();
             return all;
         }
-        assert!(began.elapsed() < PATIENCE, "not ready: {sets:#?} {set:#}");
+        assert!(began.elapsed() < WAIT_TIMEOUT, "not ready: {sets:#?} {set:#}");
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
 }
@@ -333,7 +333,10 @@ async fn a_serial_group_is_updated_when_the_group_before_it_is_done() {
             if holds(&pods, &both) {
                 return pods;
             }
-            assert!(began.elapsed() < PATIENCE, "{what} does not come: {pods:#?} {both:#?}");
+            assert!(
+                began.elapsed() < WAIT_TIMEOUT,
+                "{what} does not come: {pods:#?} {both:#?}"
+            );
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
     };
@@ -403,7 +406,7 @@ async fn pause_and_resume(tenant: &Tenant, disk: u32) {
                 return pods;
             }
             assert!(
-                began.elapsed() < PATIENCE,
+                began.elapsed() < WAIT_TIMEOUT,
                 "{reason} does not come: {deployment:#} {set:#}"
             );
             tokio::time::sleep(Duration::from_millis(200)).await;
@@ -421,11 +424,20 @@ async fn pause_and_resume(tenant: &Tenant, disk: u32) {
         text.map(|text| String::from_utf8(text).unwrap())
     };
     let changes = stored("changes").await.unwrap();
-    assert!(changes.contains("-       domain: \"<redacted>\"\n+       domain: \"<redacted>\"\n"), "{changes}");
+    assert!(
+        changes.contains("-       domain: \"<redacted>\"\n+       domain: \"<redacted>\"\n"),
+        "{changes}"
+    );
     let before = stored("manifest-before-pause.yaml").await.unwrap();
-    assert!(before.contains("domain: a") && !before.contains("domain: b"), "{before}");
+    assert!(
+        before.contains("domain: a") && !before.contains("domain: b"),
+        "{before}"
+    );
     pause(false).await;
     let last = until("RolledOut", 2).await;
-    assert_eq!((stored("changes").await, stored("manifest-before-pause.yaml").await), (None, None));
+    assert_eq!(
+        (stored("changes").await, stored("manifest-before-pause.yaml").await),
+        (None, None)
+    );
     assert!(last.len() == 2 && last.iter().all(|uid| !first.contains(uid)), "{disk}");
 }

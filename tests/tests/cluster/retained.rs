@@ -6,7 +6,7 @@ use crate::environment::Environment;
 use crate::operator_process::{OperatorProcess, Tenant, is};
 use crate::small_deployment::Small;
 use boson_api::QuarksSecret;
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ async fn until<T>(what: &str, look: impl AsyncFn() -> Option<T>) -> T {
         if let Some(found) = look().await {
             return found;
         }
-        assert!(began.elapsed() < PATIENCE, "{what} does not come");
+        assert!(began.elapsed() < WAIT_TIMEOUT, "{what} does not come");
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::operator_process::{OperatorProcess, Tenant};
 use crate::small_deployment::Small;
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -81,7 +81,10 @@ async fn until(tenant: &Tenant, what: &str, mut holds: impl FnMut(&Found, &Value
         if holds(&found, &group["status"]) {
             return found;
         }
-        assert!(began.elapsed() < PATIENCE, "{what} does not come: {found:#?} {group:#}");
+        assert!(
+            began.elapsed() < WAIT_TIMEOUT,
+            "{what} does not come: {found:#?} {group:#}"
+        );
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
 }
@@ -327,7 +330,7 @@ async fn pods_with_disks_are_replaced_once_each_after_the_canary() {
     };
     let began = Instant::now();
     while tier(set).await != "one" {
-        assert!(began.elapsed() < PATIENCE, "the template stays");
+        assert!(began.elapsed() < WAIT_TIMEOUT, "the template stays");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     tenant.delete("v1", "Pod", "d-web-v1-2").await;

@@ -5,7 +5,7 @@ use crate::connection::{Connection, Death};
 use crate::environment::Environment;
 use crate::operator_process::Tenant;
 use crate::rollout::{OURS, work_as_kubelets};
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
@@ -73,7 +73,10 @@ impl Group {
                 return;
             }
             work_as_kubelets(&self.tenant, &pods).await;
-            assert!(began.elapsed() < PATIENCE, "{tier} does not come: {status:#} {pods:#?}");
+            assert!(
+                began.elapsed() < WAIT_TIMEOUT,
+                "{tier} does not come: {status:#} {pods:#?}"
+            );
             tokio::time::sleep(LOOK_INTERVAL).await;
         }
     }
@@ -110,7 +113,7 @@ async fn die_at_each_write(name: &str, with_disks: bool) -> usize {
         if set["status"]["ready"] == true {
             break;
         }
-        assert!(began.elapsed() < PATIENCE, "{set:#}");
+        assert!(began.elapsed() < WAIT_TIMEOUT, "{set:#}");
         tokio::time::sleep(LOOK_INTERVAL).await;
     }
     operator.stop().await;

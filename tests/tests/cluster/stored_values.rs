@@ -3,7 +3,7 @@
 
 use crate::operator_process::{OperatorProcess, Tenant, condition, is};
 use crate::small_deployment::Small;
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use boson_tests::registry::{PASSWORD, USER};
 use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
@@ -92,7 +92,7 @@ async fn a_removed_variable_keeps_its_value_until_it_is_pruned() {
     variables(&tenant, "", &["two"]).await;
     let began = std::time::Instant::now();
     while value("d.var-one-word").await.is_some() {
-        assert!(began.elapsed() < PATIENCE, "its Secret stays");
+        assert!(began.elapsed() < WAIT_TIMEOUT, "its Secret stays");
         tokio::time::sleep(std::time::Duration::from_millis(200)).await;
     }
     assert!(value("d.var-two").await.is_some());
@@ -155,7 +155,7 @@ async fn pods_of_a_conversion_pull_with_the_secrets_of_accounts() {
             if *found == wanted {
                 return;
             }
-            assert!(began.elapsed() < PATIENCE, "{what}: {found}");
+            assert!(began.elapsed() < WAIT_TIMEOUT, "{what}: {found}");
             tokio::time::sleep(std::time::Duration::from_millis(200)).await;
         }
     };
@@ -184,7 +184,7 @@ async fn versions_stay_until_a_stateful_set_has_rolled() {
     let until = async |what: &str, wanted: bool| {
         let began = std::time::Instant::now();
         while there(what).await != wanted {
-            assert!(began.elapsed() < PATIENCE, "{what}: not {wanted}");
+            assert!(began.elapsed() < WAIT_TIMEOUT, "{what}: not {wanted}");
             tokio::time::sleep(std::time::Duration::from_millis(200)).await;
         }
     };
@@ -201,7 +201,7 @@ async fn versions_stay_until_a_stateful_set_has_rolled() {
         tenant.applied("d").await;
         // The cluster's own controller numbers the first revision before there is a second.
         let began = std::time::Instant::now();
-        while began.elapsed() < PATIENCE {
+        while began.elapsed() < WAIT_TIMEOUT {
             let sets = tenant.list("apps/v1", "StatefulSet").await;
             let newest = |set: &Value| set.to_string().contains(&format!("d.ig-resolved.web-v{number}"));
             let observed = |set: &Value| set["status"]["observedGeneration"] == set["metadata"]["generation"];
@@ -224,7 +224,7 @@ async fn versions_stay_until_a_stateful_set_has_rolled() {
         };
         let began = std::time::Instant::now();
         while !became_ready().await {
-            assert!(began.elapsed() < PATIENCE, "no pod {name}");
+            assert!(began.elapsed() < WAIT_TIMEOUT, "no pod {name}");
             tokio::time::sleep(std::time::Duration::from_millis(200)).await;
         }
     }

@@ -7,7 +7,7 @@ use crate::installed::{SYSTEM, kubeconfig};
 use crate::links::{DIGEST, consumer};
 use crate::operator::{config_map, is};
 use anyhow::{Context, Result, bail, ensure};
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::{Cluster, Operator};
 use boson_tests::ports::free_port;
 use boson_tests::registry::{Server, push_example};
@@ -208,7 +208,7 @@ impl Site {
     fn until(&self, operator: &Operator, what: &str, holds: impl Fn() -> Result<bool>) -> Result<()> {
         let all = "boshdeployments,quarkssecrets,secrets,pods";
         let there = || self.kubectl(&["get", all, "--output=name"]).unwrap_or_default();
-        operator.until(what, PATIENCE, || Ok(holds().unwrap_or(false)), there)
+        operator.until(what, WAIT_TIMEOUT, || Ok(holds().unwrap_or(false)), there)
     }
 
     /// All objects of the cluster: kind, namespace and name.
@@ -237,7 +237,7 @@ impl Site {
             if now == last {
                 return Ok(now);
             }
-            ensure!(began.elapsed() < PATIENCE, "the cluster does not settle");
+            ensure!(began.elapsed() < WAIT_TIMEOUT, "the cluster does not settle");
             last = now;
         }
     }
@@ -253,7 +253,7 @@ impl Site {
             });
             match left {
                 Ok(left) if left.is_empty() => return Ok(()),
-                left if began.elapsed() > PATIENCE => bail!("what is left: {left:#?}"),
+                left if began.elapsed() > WAIT_TIMEOUT => bail!("what is left: {left:#?}"),
                 _ => std::thread::sleep(Duration::from_secs(1)),
             }
         }

@@ -3,7 +3,7 @@
 
 use crate::example::{Example, until};
 use crate::operator_process::condition;
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::shared;
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
@@ -31,7 +31,7 @@ async fn ready_message(example: &Example) -> String {
 
 async fn said(example: &Example, words: &str) {
     let is_said = async || ready_message(example).await.contains(words);
-    if timeout(PATIENCE, until(is_said)).await.is_err() {
+    if timeout(WAIT_TIMEOUT, until(is_said)).await.is_err() {
         panic!("no {words:?} in {:#}", example.deployment().await["status"]);
     }
 }
@@ -66,7 +66,7 @@ async fn the_example_passes_the_restricted_profile_and_a_limits_quota_and_violat
     let (operator, _) = example.operator("first");
     example.deploy().await;
     let all = ["nats-broker-z0-v1-0", "nats-broker-z0-v1-1", "nats-gateway-z0-v1-0"];
-    if timeout(PATIENCE, until(async || pods(&example).await == all))
+    if timeout(WAIT_TIMEOUT, until(async || pods(&example).await == all))
         .await
         .is_err()
     {
@@ -97,7 +97,7 @@ async fn the_example_passes_the_restricted_profile_and_a_limits_quota_and_violat
             reported.any(|(reason, note)| reason == "FailedCreate" && note.contains("violates PodSecurity"))
         };
         assert!(
-            timeout(PATIENCE, until(is_reported)).await.is_ok(),
+            timeout(WAIT_TIMEOUT, until(is_reported)).await.is_ok(),
             "no event of the {kind}"
         );
     }
@@ -113,7 +113,7 @@ async fn the_example_passes_the_restricted_profile_and_a_limits_quota_and_violat
         .unwrap();
     let is_gone = async || !ready_message(&example).await.contains("FailedCreate");
     assert!(
-        timeout(PATIENCE, until(is_gone)).await.is_ok(),
+        timeout(WAIT_TIMEOUT, until(is_gone)).await.is_ok(),
         "{}",
         ready_message(&example).await
     );

@@ -4,7 +4,7 @@ use crate::connection::{Connection, Death};
 use crate::environment::Operator;
 use crate::example::{Example, until};
 use crate::idle::pods_are_ready;
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use kube::ResourceExt;
 use kube::api::ListParams;
 use serde_json::{Value, json};
@@ -48,7 +48,7 @@ async fn comes(example: &Example, sets: &[(&str, &str)], outdated: Value, ready:
         let deployed = !ready || status["state"] == "Deployed";
         images(example).await == of(sets) && listed == outdated && deployed
     };
-    if timeout(PATIENCE, until(is)).await.is_err() {
+    if timeout(WAIT_TIMEOUT, until(is)).await.is_err() {
         let status = example.deployment().await["status"].clone();
         panic!("{sets:?} {outdated}: {:#?} {status:#}", images(example).await);
     }

@@ -2,7 +2,7 @@
 //! while a server is unavailable.
 
 use crate::operator::{Environment, condition, is};
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use boson_tests::root;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -154,7 +154,10 @@ fn documents_are_read_from_allowed_web_servers() {
     env.wait("Applied", applied).unwrap();
     let began = Instant::now();
     while server.count("/scale.yml", 304) == 0 {
-        assert!(began.elapsed() < PATIENCE, "documents are not asked for by their tag");
+        assert!(
+            began.elapsed() < WAIT_TIMEOUT,
+            "documents are not asked for by their tag"
+        );
         trigger(&env, &format!("b{}", began.elapsed().as_millis()));
         std::thread::sleep(std::time::Duration::from_millis(500));
     }

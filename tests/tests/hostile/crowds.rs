@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 /// Hostile calls at a time.
-const HOSTILE: usize = 64;
+const HOSTILE_CALLS: usize = 64;
 /// Normal calls, which have to come to an end between them.
-const NORMAL: usize = 200;
+const NORMAL_CALLS: usize = 200;
 /// Memory of the operator's container (deploy/operator), and the parts of it that calls and the host may have.
-const CONTAINER: u64 = 2 << 30;
+const CONTAINER_BYTES: u64 = 2 << 30;
 
 /// Bodies of `find`, each with the code of its failure.
 const BODIES: [(&str, FailureKind); 6] = [
@@ -57,13 +57,13 @@ fn find(sandbox: &Sandbox, plugin: &Plugin, namespace: &str) -> Result<Tree, Sta
 
 #[test]
 fn sixty_four_hostile_calls_neither_stop_nor_change_normal_ones() {
-    let budget = Budget::of_many(CONTAINER, 2);
+    let budget = Budget::of_many(CONTAINER_BYTES, 2);
     let sandbox = Sandbox::new(limits(), Cache::none()).unwrap().within(budget.clone());
     let hostile = BODIES.map(|(body, kind)| (load(&sandbox, &ops(body, "")), kind));
     let normal = load(&sandbox, &normal());
     let (done, failed) = (AtomicBool::new(false), AtomicUsize::new(0));
     thread::scope(|scope| {
-        for nth in 0..HOSTILE {
+        for nth in 0..HOSTILE_CALLS {
             let (sandbox, done, failed) = (&sandbox, &done, &failed);
             let (plugin, kind) = &hostile[nth % hostile.len()];
             // Again and again: the test ends only because normal calls get their turns.
@@ -80,23 +80,23 @@ fn sixty_four_hostile_calls_neither_stop_nor_change_normal_ones() {
                 }
             });
         }
-        for _ in 0..NORMAL {
+        for _ in 0..NORMAL_CALLS {
             let value = find(&sandbox, &normal, "calm").unwrap();
             assert_eq!(json::to_text(&value), "7");
             assert!(budget.held() <= budget.bytes());
         }
         done.store(true, Ordering::Relaxed);
     });
-    assert!(failed.load(Ordering::Relaxed) >= HOSTILE);
+    assert!(failed.load(Ordering::Relaxed) >= HOSTILE_CALLS);
     assert_eq!(budget.held(), 0, "memory is returned");
 }
 
 #[test]
 fn a_cache_is_filled_only_up_to_its_bound() {
-    const BOUND: u64 = 512 << 10;
+    const MAX_CACHE_BYTES: u64 = 512 << 10;
     let place = tempfile::tempdir().unwrap();
     let directory = place.path().join("compiled");
-    let cache = Cache::bounded(Some(directory.clone()), None, BOUND, limits().deadline);
+    let cache = Cache::bounded(Some(directory.clone()), None, MAX_CACHE_BYTES, limits().deadline);
     let sandbox = Sandbox::new(limits(), cache).unwrap();
     let size = || -> u64 {
         let entries = std::fs::read_dir(&directory).unwrap();
@@ -116,10 +116,13 @@ fn a_cache_is_filled_only_up_to_its_bound() {
         let loaded = sandbox.load("theirs", &component, Source::Bytes("theirs".into()));
         assert_eq!(loaded.is_err(), nth % 2 == 0);
         assert!(loaded.is_ok() || size() == before, "a refused component is not cached");
-        assert!(size() <= BOUND, "{} bytes", size());
+        assert!(size() <= MAX_CACHE_BYTES, "{} bytes", size());
         largest = largest.max(size());
     }
-    assert!(largest > BOUND / 2, "the bound was not reached: {largest} bytes");
+    assert!(
+        largest > MAX_CACHE_BYTES / 2,
+        "the bound was not reached: {largest} bytes"
+    );
     // Those that are loaded stay, with or without a file.
     assert_eq!(json::to_text(&find(&sandbox, &calm, "calm").unwrap()), "7");
 }

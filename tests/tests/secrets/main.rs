@@ -365,7 +365,7 @@ fn no_process_dumps_its_memory() {
 }
 
 /// Shorter values occur by chance.
-const SHORTEST_VALUE: usize = 8;
+const MIN_VALUE_BYTES: usize = 8;
 
 /// Workloads and all other objects but Secrets may be read by more people than Secrets.
 #[test]
@@ -425,7 +425,7 @@ fn converted(case: &Case) -> Option<Converted> {
     let store = fs::read_to_string(scratch.path().join(store)).ok()?;
     let store: Value = serde_yaml::from_str(&store).unwrap();
     let mut values = texts(&store);
-    values.retain(|value| value.len() >= SHORTEST_VALUE);
+    values.retain(|value| value.len() >= MIN_VALUE_BYTES);
     let objects = serde_yaml::Deserializer::from_str(&ran.stdout);
     let objects = objects.map(|one| serde::Deserialize::deserialize(one).unwrap());
     Some(Converted {

@@ -7,7 +7,7 @@ use boson_pipeline::Stage;
 /// A list of calls, each with a name.
 const INPUTS: &str = include_str!("edge.json");
 /// Nesting of the documents of one more input of each function; the contract allows 128.
-const DEEP: usize = 100;
+const NESTING_DEPTH: usize = 100;
 
 /// The inputs of a stage.
 ///
@@ -47,7 +47,7 @@ fn context(stage: Stage) -> Tree {
 /// The case with a nested value in its document; `None` if it has no document.
 fn deep(case: &Case) -> Option<Case> {
     let mut case = case.clone();
-    let nested = (0..DEEP).fold(Tree::Null, |inner, _| Tree::Array(vec![inner]));
+    let nested = (0..NESTING_DEPTH).fold(Tree::Null, |inner, _| Tree::Array(vec![inner]));
     let parameter = ["request", "view"]
         .into_iter()
         .find(|name| case.arguments.get(name).is_some())?;

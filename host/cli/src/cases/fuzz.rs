@@ -5,10 +5,10 @@ use super::Case;
 use boson_document::Tree;
 
 /// Changes of one input, at most.
-const CHANGES: usize = 4;
+const MAX_CHANGES: usize = 4;
 /// Characters of a long text, and nesting of a deep value; the contract allows 128.
-const LONG: usize = 20_000;
-const DEEP: usize = 60;
+const LONG_TEXT_CHARS: usize = 20_000;
+const NESTING_DEPTH: usize = 60;
 const TEXTS: [&str; 14] = [
     "",
     "\0",
@@ -59,7 +59,7 @@ impl Random {
 pub fn changed(case: &Case, number: u64) -> Case {
     let mut random = Random(number.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let mut case = case.clone();
-    for _ in 0..=random.below(CHANGES) {
+    for _ in 0..=random.below(MAX_CHANGES) {
         let parameter = ["request", "view"]
             .into_iter()
             .find(|name| case.arguments.get(name).is_some());
@@ -127,8 +127,8 @@ fn value(random: &mut Random) -> Tree {
         2 => Tree::object(),
         3 => Vec::<Tree>::new().into(),
         4 | 5 => boson_document::Number::new(random.of(&NUMBERS)).map_or(Tree::Null, Tree::Number),
-        6 => "x".repeat(LONG).into(),
-        7 => (0..DEEP).fold(Tree::Null, |inner, _| Tree::Array(vec![inner])),
+        6 => "x".repeat(LONG_TEXT_CHARS).into(),
+        7 => (0..NESTING_DEPTH).fold(Tree::Null, |inner, _| Tree::Array(vec![inner])),
         8 => Tree::object().with("", Tree::object().with("name", vec![Tree::Null])),
         _ => random.of(&TEXTS).into(),
     }

@@ -8,12 +8,12 @@ use super::Case;
 use crate::codes;
 use crate::unpack;
 use boson_document::{Tree, json};
-use boson_pipeline::packed::{CASES, MAX_CASES, MAX_CASES_BYTES, MAX_CASES_PACKED};
+use boson_pipeline::packed::{CASES, MAX_CASES, MAX_CASES_BYTES, MAX_PACKED_CASES_BYTES};
 use boson_pipeline::{Diagnostic, Stage};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
 /// Characters of the name of a case.
-const MAX_NAME: usize = 120;
+const MAX_NAME_CHARS: usize = 120;
 
 /// The file with these cases.
 ///
@@ -32,7 +32,7 @@ pub fn pack(cases: &[Case]) -> Result<Vec<u8>, Box<Diagnostic>> {
     let text = json::to_text(&Tree::Array(cases.iter().map(item).collect()));
     let packed = compress_to_vec(text.as_bytes(), CompressionLevel::Fastest);
     // What is written here must be readable there.
-    if text.len() > MAX_CASES_BYTES || packed.len() > MAX_CASES_PACKED {
+    if text.len() > MAX_CASES_BYTES || packed.len() > MAX_PACKED_CASES_BYTES {
         return Err(too_large());
     }
     unpack(&packed).map(|_| packed)
@@ -43,7 +43,7 @@ pub fn pack(cases: &[Case]) -> Result<Vec<u8>, Box<Diagnostic>> {
 /// # Errors
 /// It is too large or not of the form above, or has too many cases.
 pub fn unpack(packed: &[u8]) -> Result<Vec<Case>, Box<Diagnostic>> {
-    if packed.len() > MAX_CASES_PACKED {
+    if packed.len() > MAX_PACKED_CASES_BYTES {
         return Err(too_large());
     }
     let text = unpack::stream(&[packed.to_vec()], MAX_CASES_BYTES);
@@ -66,8 +66,8 @@ fn case((nth, item): (usize, &Tree)) -> Result<Case, Box<Diagnostic>> {
     let refuse = |what: &str| wrong(format!("case {nth}: {what}"));
     let name = item
         .str("name")
-        .filter(|name| (1..=MAX_NAME).contains(&name.chars().count()));
-    let name = name.ok_or_else(|| refuse(&format!("it has no name of 1 to {MAX_NAME} characters")))?;
+        .filter(|name| (1..=MAX_NAME_CHARS).contains(&name.chars().count()));
+    let name = name.ok_or_else(|| refuse(&format!("it has no name of 1 to {MAX_NAME_CHARS} characters")))?;
     let call = item.get("call").cloned().unwrap_or_default();
     let reply = item.get("reply").cloned();
     let reply = reply.ok_or_else(|| refuse("it has no expected reply; write it with `host plugin test --update`"))?;
@@ -92,7 +92,7 @@ fn too_large() -> Box<Diagnostic> {
     let what = format!(
         "the cases have more than {} MiB, or more than {} KiB packed",
         MAX_CASES_BYTES >> 20,
-        MAX_CASES_PACKED >> 10
+        MAX_PACKED_CASES_BYTES >> 10
     );
     let error = Diagnostic::error(codes::PLUGIN_CASES, what);
     Box::new(error.help("pack a few small cases; large ones belong to the tests of the plugin's author"))
@@ -146,7 +146,7 @@ mod tests {
             assert!(message.contains(what), "{text}: {message}");
         }
         let bomb = compressed(&" ".repeat(MAX_CASES_BYTES + 1));
-        assert!(bomb.len() < MAX_CASES_PACKED && code(unpack(&bomb)).contains("more than 4 MiB"));
+        assert!(bomb.len() < MAX_PACKED_CASES_BYTES && code(unpack(&bomb)).contains("more than 4 MiB"));
         let many = vec![example("a"); MAX_CASES + 1];
         assert!(code(pack(&many)).contains("65 cases"));
     }

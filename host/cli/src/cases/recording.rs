@@ -17,7 +17,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Characters of the part of a folder's name that says what a call is about.
-const SUBJECT: usize = 60;
+const MAX_SUBJECT_CHARS: usize = 60;
 
 /// A folder that calls are recorded in.
 pub struct Recording {
@@ -164,5 +164,12 @@ fn subject(arguments: &Tree) -> Option<String> {
     let group = || request.get("group")?.items("instance_groups").first()?.str("name");
     let job = || request.items("templates").first()?.str("name")?.split('/').next();
     let allowed = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
-    Some(group().or_else(job)?.chars().take(SUBJECT).map(allowed).collect())
+    Some(
+        group()
+            .or_else(job)?
+            .chars()
+            .take(MAX_SUBJECT_CHARS)
+            .map(allowed)
+            .collect(),
+    )
 }

@@ -5,9 +5,9 @@ use boson_pipeline::difference::{Difference, differences};
 use boson_pipeline::report::clean;
 
 /// Differences that are shown.
-const MOST: usize = 20;
+const MAX_SHOWN_DIFFERENCES: usize = 20;
 /// Characters of a value that are shown.
-const LENGTH: usize = 100;
+const MAX_VALUE_CHARS: usize = 100;
 
 /// Whether two replies are the same, also in the order of members and the texts of numbers.
 pub fn are_same(one: &Tree, other: &Tree) -> bool {
@@ -39,12 +39,12 @@ pub fn changed(reply: &Tree) -> Tree {
 /// A line for each difference.
 pub fn lines(expected: &Tree, found: &Tree) -> Vec<String> {
     let all = differences(expected, found);
-    let mut lines: Vec<String> = all.iter().take(MOST).map(line).collect();
+    let mut lines: Vec<String> = all.iter().take(MAX_SHOWN_DIFFERENCES).map(line).collect();
     if all.is_empty() {
         lines.push("the replies differ in the order of members".to_string());
     }
-    if all.len() > MOST {
-        lines.push(format!("{} more differences", all.len() - MOST));
+    if all.len() > MAX_SHOWN_DIFFERENCES {
+        lines.push(format!("{} more differences", all.len() - MAX_SHOWN_DIFFERENCES));
     }
     lines
 }
@@ -77,7 +77,7 @@ pub fn short(value: &Tree) -> String {
 }
 
 fn cut(text: &str) -> String {
-    match text.char_indices().nth(LENGTH) {
+    match text.char_indices().nth(MAX_VALUE_CHARS) {
         Some((at, _)) => format!("{}...", &text[..at]),
         None => text.to_string(),
     }

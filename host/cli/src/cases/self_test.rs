@@ -3,7 +3,7 @@
 //!
 //! # Guarantees
 //! A reason names the case and the first place that differs, never a value. All calls together have the fuel of
-//! [`FUEL`] and the time of [`TIME`], so that a plugin does not delay those of other namespaces for long.
+//! [`MAX_FUEL`] and the time of [`CALLS_TIMEOUT`], so that a plugin does not delay those of other namespaces for long.
 
 use super::{Case, Mismatch, compare, edge, replies};
 use crate::codes;
@@ -14,13 +14,13 @@ use boson_sandbox::{Account, FailureKind, Plugin, Sandbox};
 use std::time::{Duration, Instant};
 
 /// Units of fuel of all calls together: as much as a single call of a conversion may use.
-const FUEL: u64 = 10_000_000_000;
+const MAX_FUEL: u64 = 10_000_000_000;
 /// Time of all calls together. After it, no further call begins.
-const TIME: Duration = Duration::from_secs(120);
+const CALLS_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The account of all calls before a version is active. `holder`: the namespace whose memory they use.
 pub fn account(holder: &str) -> Account {
-    Account::new(holder, FUEL)
+    Account::new(holder, MAX_FUEL)
 }
 
 /// Calls a plugin with generated inputs until one call has a reply: a result or diagnostics about the input. Without
@@ -39,7 +39,7 @@ pub fn replies_at_all(sandbox: &Sandbox, plugin: &Plugin, account: &Account) -> 
             return Ok(());
         };
         first.get_or_insert(failure);
-        if started.elapsed() > TIME {
+        if started.elapsed() > CALLS_TIMEOUT {
             break;
         }
     }
@@ -62,17 +62,17 @@ fn is_empty(case: &Case) -> bool {
 pub fn pass(sandbox: &Sandbox, plugin: &Plugin, cases: &[Case], account: &Account) -> Result<(), Box<Diagnostic>> {
     let started = Instant::now();
     for case in cases {
-        if started.elapsed() > TIME {
+        if started.elapsed() > CALLS_TIMEOUT {
             return Err(failed(
                 case,
-                &format!("all cases together took more than {} s", TIME.as_secs()),
+                &format!("all cases together took more than {} s", CALLS_TIMEOUT.as_secs()),
             ));
         }
         let compared = compare(case, sandbox, plugin, account).map_err(|error| failed(case, &error.message))?;
         let Some(mismatch) = compared.mismatch else { continue };
         let what = match (compared.called.failure, mismatch) {
             (Some(failure), _) if failure.code == FailureKind::OverBudget.code().name => {
-                format!("all cases together use more than {FUEL} units of fuel")
+                format!("all cases together use more than {MAX_FUEL} units of fuel")
             }
             (Some(failure), _) => failure.message,
             (None, Mismatch::Different) => difference(case.reply.as_ref(), &compared.called.reply),

@@ -14,11 +14,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Most YAML documents in one file.
-const MOST_DOCUMENTS: usize = 256;
+const MAX_DOCUMENTS: usize = 256;
 /// Kinds that only belong to a Service.
 const BEHIND: [&str; 3] = ["EndpointSlice", "Endpoints", "Pod"];
 /// How many objects without effect a warning names.
-const MOST_NAMED: usize = 5;
+const MAX_NAMED_OBJECTS: usize = 5;
 
 /// The documents of `--native`.
 pub struct NativeFiles {
@@ -76,8 +76,8 @@ fn of_file(path: &Path, sources: &mut Sources) -> Result<Vec<Document>, Vec<Diag
         Ok(text) => parts(&text),
         Err(error) => vec![error.into_bytes()],
     };
-    if texts.len() > MOST_DOCUMENTS {
-        let message = format!("'{name}' has more than {MOST_DOCUMENTS} YAML documents");
+    if texts.len() > MAX_DOCUMENTS {
+        let message = format!("'{name}' has more than {MAX_DOCUMENTS} YAML documents");
         let error = Diagnostic::error(NATIVE_LINK_LIMIT, message).in_document(&name);
         return Err(vec![
             error.help("put the objects into a List, as `kubectl get -o yaml` does"),
@@ -103,7 +103,7 @@ fn parts(text: &str) -> Vec<Vec<u8>> {
     for (nth, line) in text.split_inclusive('\n').enumerate() {
         let is_marker = line.trim_end() == "---" || line.starts_with("--- ");
         let is_first = parts.len() == 1 && parts.iter().flatten().all(u8::is_ascii_whitespace);
-        if is_marker && !is_first && parts.len() <= MOST_DOCUMENTS {
+        if is_marker && !is_first && parts.len() <= MAX_DOCUMENTS {
             parts.push(vec![b'\n'; nth]);
         }
         if let Some(part) = parts.last_mut() {
@@ -185,8 +185,8 @@ fn is_used(object: &Object<'_>, deployment: &Deployment) -> bool {
 /// One warning about all objects of a document that have no effect.
 fn warning(document: &Document, unused: &[Object<'_>], deployment: &Deployment) -> Option<Diagnostic> {
     let first = unused.first()?;
-    let names: Vec<String> = unused.iter().take(MOST_NAMED).map(ToString::to_string).collect();
-    let more = match unused.len().saturating_sub(MOST_NAMED) {
+    let names: Vec<String> = unused.iter().take(MAX_NAMED_OBJECTS).map(ToString::to_string).collect();
+    let more = match unused.len().saturating_sub(MAX_NAMED_OBJECTS) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };

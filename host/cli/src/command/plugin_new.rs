@@ -17,7 +17,7 @@ use clap::Args;
 use std::path::PathBuf;
 
 /// Characters of a name.
-const LONGEST: usize = 63;
+const MAX_NAME_CHARS: usize = 63;
 
 const EXAMPLES: &str = "\
 A plugin of `resources` or `checks` starts as a small example, a plugin of another stage as a wrapper around its rule. The directory \
@@ -53,11 +53,11 @@ fn name(text: &str) -> Result<String, String> {
         .split('-')
         .all(|word| !word.is_empty() && word.chars().all(is_inner));
     let begins = text.starts_with(|first: char| first.is_ascii_lowercase());
-    if words && begins && text.len() <= LONGEST {
+    if words && begins && text.len() <= MAX_NAME_CHARS {
         Ok(text.to_string())
     } else {
         Err(format!(
-            "lower-case letters and digits, words joined by `-`, beginning with a letter, at most {LONGEST}"
+            "lower-case letters and digits, words joined by `-`, beginning with a letter, at most {MAX_NAME_CHARS}"
         ))
     }
 }

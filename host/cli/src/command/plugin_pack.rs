@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 /// Suffix of the name of a shadow plugin's ConfigMap.
 const SHADOW: &str = "-shadow";
 /// The largest signature and attestation: they share the ConfigMap with the first part of the component.
-const LARGEST: usize = 48 << 10;
+const MAX_SIGNATURE_BYTES: usize = 48 << 10;
 
 /// Options of `host plugin pack`.
 #[derive(Args, Debug)]
@@ -179,9 +179,10 @@ fn write(out: Option<&Path>, maps: Vec<String>) -> anyhow::Result<()> {
 
 /// The error for a component of this size; `packed`: its size in ConfigMaps, unless it is in an image.
 fn too_large(whole: usize, packed: Option<usize>) -> Option<Diagnostic> {
-    let is_too_large = whole > packed::MAX_COMPONENT || packed.is_some_and(|packed| packed > packed::MAX_PACKED);
+    let is_too_large =
+        whole > packed::MAX_COMPONENT_BYTES || packed.is_some_and(|packed| packed > packed::MAX_PACKED_BYTES);
     is_too_large.then(|| {
-        let (whole, packed) = (packed::MAX_COMPONENT >> 20, packed::MAX_PACKED >> 20);
+        let (whole, packed) = (packed::MAX_COMPONENT_BYTES >> 20, packed::MAX_PACKED_BYTES >> 20);
         let what = format!("the component has more than {whole} MiB, or more than {packed} MiB packed");
         Diagnostic::error(boson_controllers::codes::PLUGIN_TOO_LARGE, what)
             .help("build it without debug information, or leave out packages that it does not use")
@@ -224,8 +225,8 @@ fn unfitting(arguments: &PackArguments, wraps: bool) -> Option<&'static str> {
 pub fn text_of(file: Option<&Path>) -> anyhow::Result<Option<String>> {
     let Some(file) = file else { return Ok(None) };
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read '{}'", file.display()))?;
-    let (name, most) = (file.display(), LARGEST >> 10);
-    anyhow::ensure!(text.len() <= LARGEST, "'{name}' has more than {most} KiB");
+    let (name, most) = (file.display(), MAX_SIGNATURE_BYTES >> 10);
+    anyhow::ensure!(text.len() <= MAX_SIGNATURE_BYTES, "'{name}' has more than {most} KiB");
     Ok(Some(text.trim().to_string()))
 }
 
@@ -236,7 +237,7 @@ pub fn text_of(file: Option<&Path>) -> anyhow::Result<Option<String>> {
 pub fn component(path: &Path) -> Result<Vec<u8>, Box<Diagnostic>> {
     let bytes = match plugins::content(path)? {
         Some(component) => component,
-        None => unpack::bounded(path, packed::MAX_COMPONENT).map_err(|error| {
+        None => unpack::bounded(path, packed::MAX_COMPONENT_BYTES).map_err(|error| {
             let message = format!("'{}' cannot be read: {error}", path.display());
             Box::new(Diagnostic::error(codes::PLUGIN_PARTS_UNREADABLE, message).help("check the path"))
         })?,

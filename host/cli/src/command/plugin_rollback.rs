@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Digits of a digest that are shown.
-const DIGITS: usize = 12;
+const DIGEST_DIGITS: usize = 12;
 const HISTORY: &str = "\
 The operator records the last ten versions of each plugin, and keeps the content of the last three that were active, up to 8 MiB when \
 packed. They are ConfigMaps beside those of the plugin, and are deleted with it. KEPT says whether `host plugin rollback` can use a \
@@ -153,7 +153,7 @@ fn row(plugin: &str, one: &Revision) -> [String; 7] {
 
 fn short(digest: Option<&str>) -> String {
     digest.map_or("unknown".to_string(), |digest| {
-        format!("sha256:{}", clean::line(digest.get(..DIGITS).unwrap_or(digest)))
+        format!("sha256:{}", clean::line(digest.get(..DIGEST_DIGITS).unwrap_or(digest)))
     })
 }
 

@@ -37,7 +37,7 @@ Examples:
   host plugin test my-labels.wasm --conformance --fuzz 1000";
 
 /// Failures with changed inputs, after which no more are tried.
-const FAILURES: usize = 10;
+const MAX_FAILURES: usize = 10;
 
 /// Options of `host plugin test`.
 #[derive(Args, Debug)]
@@ -156,7 +156,7 @@ impl Tests<'_> {
         let (mut called, mut most, mut failed) = (0, Measures::default(), Vec::new());
         // A change may leave an input that the host never passes.
         for (number, input) in (0..count.saturating_mul(20)).zip(inputs.iter().cycle()) {
-            if called == count || failed.len() == FAILURES {
+            if called == count || failed.len() == MAX_FAILURES {
                 break;
             }
             let changed = fuzz::changed(input, number);

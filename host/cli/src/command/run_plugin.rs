@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// How long `--profile` repeats a call.
-const PROFILED: Duration = Duration::from_secs(1);
+const PROFILE_DURATION: Duration = Duration::from_secs(1);
 /// Functions of a profile that are shown.
 const MAX_FUNCTIONS: usize = 20;
 
@@ -97,7 +97,7 @@ pub fn run(arguments: &RunPluginArguments, color: Color) -> Result<(), Failed> {
     let result = sandbox.call_json(&plugin, &call.function, &call.arguments);
     output::complain(&printed.take());
     if arguments.profile {
-        let profile = sandbox.profile(&plugin, &call.function, &call.arguments, PROFILED);
+        let profile = sandbox.profile(&plugin, &call.function, &call.arguments, PROFILE_DURATION);
         output::complain(&profiled(&profile, &result));
     }
     let (reply, outcome) = match result {

@@ -71,7 +71,7 @@ pub enum Kept {
 }
 
 /// How often to generate values again if another program has changed the store.
-const ATTEMPTS: usize = 5;
+const MAX_ATTEMPTS: usize = 5;
 
 /// The inputs, read.
 pub struct Read {
@@ -381,7 +381,7 @@ impl Read {
         if let Some(file) = &mut self.store_file {
             file.lock().map_err(one)?;
         }
-        for _ in 0..ATTEMPTS {
+        for _ in 0..MAX_ATTEMPTS {
             self.update().map_err(one)?;
             let result = self.found(stages, document, options, asked);
             let Some(file) = &mut self.store_file else {

@@ -12,7 +12,7 @@ use boson_registry::{Attachment, Attachments};
 use boson_signatures::{Envelope, ImageSignature, Keys, Statement};
 
 /// Subjects of a statement that are shown.
-const SHOWN: usize = 8;
+const MAX_SHOWN_SUBJECTS: usize = 8;
 
 /// Something that is attached to an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,7 +91,7 @@ fn item(attachment: &Attachment, subjects: Subjects<'_>, keys: &Keys) -> Item {
         return match (envelope, statement) {
             (Some(envelope), Some(statement)) => {
                 let state = state_of(&envelope, &statement, subjects, keys);
-                let subjects = statement.subjects.iter().take(SHOWN);
+                let subjects = statement.subjects.iter().take(MAX_SHOWN_SUBJECTS);
                 whole(kind(&statement), subjects.cloned().collect(), state)
             }
             _ => unreadable(),

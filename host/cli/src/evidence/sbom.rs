@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 /// The longest format and version that are shown, in characters.
-const LONGEST: usize = 64;
+const MAX_TEXT_CHARS: usize = 64;
 
 /// A bill of materials.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,7 +81,7 @@ impl Sbom {
 fn short(text: &str) -> String {
     boson_pipeline::report::clean::line(text)
         .chars()
-        .take(LONGEST)
+        .take(MAX_TEXT_CHARS)
         .collect()
 }
 
@@ -129,6 +129,6 @@ mod tests {
         let evil = json!({"spdxVersion": format!("SPDX-\u{1b}[2J{}", "9".repeat(1000))});
         let format = Sbom::of(&evil).unwrap().format;
         assert!(format.starts_with("SPDX ␛[2J999"), "{format}");
-        assert_eq!(format.chars().count(), LONGEST);
+        assert_eq!(format.chars().count(), MAX_TEXT_CHARS);
     }
 }

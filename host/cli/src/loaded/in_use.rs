@@ -11,10 +11,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Units of fuel of all calls of a shadow plugin in a conversion: about two seconds.
-const SHADOW_FUEL: u64 = 2_000_000_000;
+const MAX_SHADOW_FUEL: u64 = 2_000_000_000;
 /// Time of a call of a shadow plugin, and of all calls in a conversion, after which no call of it begins: it delays the
 /// conversion by twice this at most.
-const SHADOW_TIME: Duration = Duration::from_secs(5);
+const SHADOW_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A plugin in its place among those of a deployment.
 #[derive(Clone)]
@@ -101,8 +101,8 @@ impl Shared {
             Some(place) => *place = shadow,
             None => candidates.push(shadow),
         }
-        let account = Account::new(place.0, SHADOW_FUEL).within(SHADOW_TIME);
-        let sandbox = self.sandbox.clone().hurried(SHADOW_FUEL, SHADOW_TIME);
+        let account = Account::new(place.0, MAX_SHADOW_FUEL).within(SHADOW_TIMEOUT);
+        let sandbox = self.sandbox.clone().hurried(MAX_SHADOW_FUEL, SHADOW_TIMEOUT);
         let stages = stages(&sandbox, account, &candidates, place);
         let stages =
             stages.inspect_err(|failure| tracing::warn!(plugin = one.name, %failure, "a shadow plugin is not run"));

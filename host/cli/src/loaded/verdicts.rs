@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use std::collections::BTreeMap;
 
 /// Settings of one plugin that are remembered: of so many deployments.
-const MAX_REMEMBERED: usize = 128;
+const MAX_REMEMBERED_SETTINGS: usize = 128;
 
 /// The errors by the name and the content of the settings' document.
 #[derive(Default)]
@@ -37,7 +37,7 @@ impl Verdicts {
             .check_settings(plugin, &document(settings))
             .map_err(|failure| vec![failure.diagnostic()])?;
         let mut known = known();
-        if known.len() >= MAX_REMEMBERED {
+        if known.len() >= MAX_REMEMBERED_SETTINGS {
             known.clear();
         }
         known.insert(key, found.clone());

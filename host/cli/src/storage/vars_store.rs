@@ -15,7 +15,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Most links to follow, as the system does.
-const LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
 /// The store of generated values.
 pub struct VarsStore {
@@ -178,7 +178,7 @@ fn place(path: &Path, name: &str) -> Result<PathBuf, Box<Diagnostic>> {
     }
     // The file does not exist, or is a dangling link: the file is created at the link's target, as other programs do.
     let mut path = path.to_path_buf();
-    for _ in 0..LINKS {
+    for _ in 0..MAX_LINKS {
         match fs::read_link(&path) {
             Ok(target) => path = durable::parent(&path).join(target),
             Err(_) => return Ok(path),

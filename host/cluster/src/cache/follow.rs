@@ -9,7 +9,7 @@ use super::{Cache, Digest, Entry, Place, Reported};
 use crate::client::{Cluster, WatchBackoff, api, resource};
 use boson_api::QuarksStatefulSet;
 use boson_manifest::labels;
-use boson_manifest::names::SUBDOMAIN_LIMIT;
+use boson_manifest::names::MAX_SUBDOMAIN_LENGTH;
 use boson_pipeline::bundle::kinds::{KINDS, Kind};
 use boson_pipeline::name_rule::NameRule;
 use futures::stream::{self, BoxStream};
@@ -29,7 +29,7 @@ const READ: [&str; 3] = ["ConfigMap", "Secret", "Service"];
 const SLICES: Kind = Kind {
     api_version: "discovery.k8s.io/v1",
     kind: SLICE,
-    names: NameRule::Subdomain(SUBDOMAIN_LIMIT),
+    names: NameRule::Subdomain(MAX_SUBDOMAIN_LENGTH),
     plural: None,
 };
 

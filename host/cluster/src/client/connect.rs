@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// Longest silence on a connection. The server ends a silent watch after 290 s, so this is longer; calls have their own
 /// limit.
-const SILENCE: Duration = Duration::from_secs(300);
+const READ_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Where the credentials come from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,7 +52,7 @@ async fn config(connection: &Connection) -> Result<Config, String> {
     // kube would retry 15 times, even creates, for minutes without a sign to the reconcile.
     config.default_retry = false;
     // Lists and first responses of watches have no other limit: on a dead connection they would wait for ever.
-    config.read_timeout = Some(SILENCE);
+    config.read_timeout = Some(READ_TIMEOUT);
     // Else the idle time of a connection would count.
     config.reset_reader_on_write = true;
     Ok(config)

@@ -11,7 +11,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 /// How many objects are read at a time: each may have a megabyte.
-const PAGE: u32 = 50;
+const MAX_PAGE_OBJECTS: u32 = 50;
 
 // === impl Cluster ===
 
@@ -41,7 +41,7 @@ impl Cluster {
     ) -> Result<(), Error> {
         let resource = &self.exact(resource);
         let subject = Subject::of_resource(resource);
-        let mut query = ListParams::default().labels(labels).limit(PAGE);
+        let mut query = ListParams::default().labels(labels).limit(MAX_PAGE_OBJECTS);
         loop {
             let request = path(resource, namespace).list(&query);
             let page: ObjectList<DynamicObject> = self.call(&subject, Verb::List, labels, request).await?;

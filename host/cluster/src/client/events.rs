@@ -14,11 +14,11 @@ use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 
 /// The API server refuses a note of 1024 bytes and more.
-const NOTE: usize = 1000;
+const MAX_NOTE_BYTES: usize = 1000;
 /// The limit for reason and action.
-const WORD: usize = 128;
+const MAX_WORD_BYTES: usize = 128;
 /// Longest object name in the name of an event, which adds a dot and 16 digits.
-const NAME: usize = 253 - 17;
+const MAX_NAME_BYTES: usize = 253 - 17;
 
 /// An event to emit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,14 +104,14 @@ where
             "has no name or UID",
         ));
     };
-    let note = cut(&notice.note, NOTE);
+    let note = cut(&notice.note, MAX_NOTE_BYTES);
     let mut hash = Sha256::new();
     for part in [uid, &*notice.reason, note] {
         hash.update(part);
         hash.update([0]);
     }
     let digits = HEXLOWER.encode(&hash.finalize()[..8]);
-    let object = cut(object, NAME).trim_end_matches(['.', '-']);
+    let object = cut(object, MAX_NAME_BYTES).trim_end_matches(['.', '-']);
     Ok(Event {
         metadata: ObjectMeta {
             name: Some(format!("{object}.{digits}")),
@@ -119,12 +119,12 @@ where
             ..ObjectMeta::default()
         },
         type_: Some(if notice.warning { "Warning" } else { "Normal" }.into()),
-        reason: Some(cut(&notice.reason, WORD).into()),
+        reason: Some(cut(&notice.reason, MAX_WORD_BYTES).into()),
         action: Some("Reconcile".into()),
         note: Some(note.into()),
         event_time: Some(MicroTime(now)),
         reporting_controller: Some(format!("quarks.cloudfoundry.org/{controller}")),
-        reporting_instance: Some(cut(instance, WORD).into()),
+        reporting_instance: Some(cut(instance, MAX_WORD_BYTES).into()),
         regarding: Some(regarding),
         ..Event::default()
     })

@@ -50,7 +50,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Longest wait for one answer. Watches are bounded by kube's own idle timeout instead.
-pub const ANSWER: Duration = Duration::from_secs(10);
+pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The owner of the fields that an apply sets: one name per controller, so that two of them never take fields from each
 /// other unnoticed.
@@ -110,7 +110,7 @@ impl Verb {
 impl Cluster {
     /// With a client that does not retry by itself: see [`connect()`].
     pub fn new(client: Client, metrics: Arc<Metrics>) -> Self {
-        let answer = ANSWER;
+        let answer = ANSWER_TIMEOUT;
         Self {
             client,
             metrics,

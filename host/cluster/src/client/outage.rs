@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// This many calls in a row without an answer are an outage. Fewer are logged one by one.
-const CALLS: u64 = 3;
+const OUTAGE_CALLS: u64 = 3;
 
 /// The availability of the API server. Clones share it.
 #[derive(Clone, Debug, Default)]
@@ -36,7 +36,7 @@ impl Outage {
     /// Whether an outage lasts and this error belongs to it, so that it needs no log line of its own.
     pub fn covers(&self, error: &Error) -> bool {
         let unanswered = self.unanswered.lock();
-        is_no_answer(&error.fault) && unanswered.is_some_and(|unanswered| unanswered.calls >= CALLS)
+        is_no_answer(&error.fault) && unanswered.is_some_and(|unanswered| unanswered.calls >= OUTAGE_CALLS)
     }
 
     fn unanswered(&self, error: &Error) {
@@ -46,14 +46,14 @@ impl Outage {
             calls: 0,
         });
         known.calls += 1;
-        if known.calls == CALLS {
+        if known.calls == OUTAGE_CALLS {
             tracing::warn!(%error, "the API server does not answer; all calls are retried until it does");
         }
     }
 
     fn answered(&self) {
         let before = self.unanswered.lock().take();
-        if let Some(Unanswered { since, calls }) = before.filter(|before| before.calls >= CALLS) {
+        if let Some(Unanswered { since, calls }) = before.filter(|before| before.calls >= OUTAGE_CALLS) {
             let seconds = since.elapsed().as_secs();
             tracing::info!(seconds, calls, "the API server answers again");
         }
@@ -83,7 +83,7 @@ mod tests {
     fn calls_in_a_row_without_an_answer_are_one_outage_until_the_first_answer() {
         let outage = Outage::default();
         let (away, refused) = (error(Fault::Connection), error(Fault::Forbidden));
-        for _ in 1..CALLS {
+        for _ in 1..OUTAGE_CALLS {
             outage.note(Err(&away));
         }
         assert!(!outage.covers(&away), "a short interruption is logged with its call");
@@ -91,7 +91,7 @@ mod tests {
         assert!(outage.covers(&away) && !outage.covers(&refused));
         outage.note(Err(&refused));
         assert!(!outage.covers(&away), "a refusal is an answer");
-        for _ in 0..CALLS {
+        for _ in 0..OUTAGE_CALLS {
             outage.note(Err(&away));
         }
         outage.note(Ok(()));

@@ -4,24 +4,24 @@ use super::Fault;
 use std::time::Duration;
 
 /// Retries after the first try.
-const MORE: u32 = 2;
+const MAX_RETRIES: u32 = 2;
 /// Pause before the second try; each further pause is four times as long.
-const FIRST: Duration = Duration::from_millis(200);
+const INITIAL_RETRY_DELAY: Duration = Duration::from_millis(200);
 /// Longest pause, even if the server asks for more: an object that waits longer is requeued.
-const LONGEST: Duration = Duration::from_secs(2);
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(2);
 
 /// How long to wait before the next try, if there is one. `tries`: those that failed before this one.
 ///
-/// Only a quick answer that the server is busy is retried here. After [`super::ANSWER`] without one, the server is in
-/// trouble and needs the longer back-off of the object.
+/// Only a quick answer that the server is busy is retried here. After [`super::ANSWER_TIMEOUT`] without one, the server
+/// is in trouble and needs the longer back-off of the object.
 pub fn pause(fault: &Fault, tries: u32) -> Option<Duration> {
     let asked = match fault {
         Fault::Busy(asked) => *asked,
         Fault::Connection => None,
         _ => return None,
     };
-    let own = FIRST * 4_u32.pow(tries.min(MORE));
-    (tries < MORE).then(|| asked.unwrap_or(own).min(LONGEST))
+    let own = INITIAL_RETRY_DELAY * 4_u32.pow(tries.min(MAX_RETRIES));
+    (tries < MAX_RETRIES).then(|| asked.unwrap_or(own).min(MAX_RETRY_DELAY))
 }
 
 #[cfg(test)]
@@ -38,7 +38,7 @@ mod tests {
     #[test]
     fn a_server_that_asks_for_an_hour_does_not_hold_the_object() {
         let hour = Some(Duration::from_secs(3600));
-        assert_eq!(pause(&Fault::Busy(hour), 0), Some(LONGEST));
+        assert_eq!(pause(&Fault::Busy(hour), 0), Some(MAX_RETRY_DELAY));
     }
 
     #[test]

@@ -10,17 +10,17 @@ use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 use tokio::time::Instant;
 
-const FIRST: Duration = Duration::from_secs(1);
+const INITIAL_RETRY_DELAY: Duration = Duration::from_secs(1);
 /// A watch recovers this long after an outage of the API server at the latest.
-const LONGEST: Duration = Duration::from_secs(16);
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(16);
 /// Time without an error after which the pauses restart, as in client-go. It is longer than a pause and a list that
 /// fails at its timeout.
-const QUIET: Duration = Duration::from_secs(120);
+const BACKOFF_RESET_DELAY: Duration = Duration::from_secs(120);
 
 /// The back-off of one watch.
 #[derive(Debug, Default)]
 pub struct WatchBackoff {
-    /// Errors without [`QUIET`] between them.
+    /// Errors without [`BACKOFF_RESET_DELAY`] between them.
     errors: u32,
     last: Option<Instant>,
     jitter: RandomState,
@@ -33,13 +33,16 @@ impl Iterator for WatchBackoff {
 
     fn next(&mut self) -> Option<Duration> {
         let now = Instant::now();
-        if self.last.is_some_and(|last| now.duration_since(last) > QUIET) {
+        if self
+            .last
+            .is_some_and(|last| now.duration_since(last) > BACKOFF_RESET_DELAY)
+        {
             self.errors = 0;
         }
         self.last = Some(now);
-        let full = FIRST
+        let full = INITIAL_RETRY_DELAY
             .saturating_mul(1_u32.checked_shl(self.errors).unwrap_or(u32::MAX))
-            .min(LONGEST);
+            .min(MAX_RETRY_DELAY);
         let part = (self.jitter.hash_one(self.errors) % 512) as f64 / 512.0;
         self.errors = self.errors.saturating_add(1);
         // Watches that failed together are not retried together.
@@ -64,9 +67,9 @@ mod tests {
             backoff.next()
         });
         let pauses: Vec<Duration> = pauses.take(40).collect();
-        assert!(pauses[0] <= FIRST, "{pauses:?}");
+        assert!(pauses[0] <= INITIAL_RETRY_DELAY, "{pauses:?}");
         for pause in &pauses[4..] {
-            assert!((LONGEST / 2..=LONGEST).contains(pause), "{pauses:?}");
+            assert!((MAX_RETRY_DELAY / 2..=MAX_RETRY_DELAY).contains(pause), "{pauses:?}");
         }
     }
 
@@ -74,16 +77,16 @@ mod tests {
     fn pauses_restart_after_a_time_without_errors() {
         let mut backoff = WatchBackoff {
             errors: 7,
-            last: Instant::now().checked_sub(QUIET + FIRST),
+            last: Instant::now().checked_sub(BACKOFF_RESET_DELAY + INITIAL_RETRY_DELAY),
             ..WatchBackoff::default()
         };
-        assert!(backoff.next().is_some_and(|pause| pause <= FIRST));
+        assert!(backoff.next().is_some_and(|pause| pause <= INITIAL_RETRY_DELAY));
     }
 
     #[test]
     fn watches_that_failed_together_are_retried_apart() {
         let pauses: Vec<Duration> = (0..100).filter_map(|_| WatchBackoff::default().next()).collect();
         let (low, high) = (pauses.iter().min().unwrap(), pauses.iter().max().unwrap());
-        assert!(*high - *low > FIRST / 4);
+        assert!(*high - *low > INITIAL_RETRY_DELAY / 4);
     }
 }

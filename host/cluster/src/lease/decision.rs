@@ -33,7 +33,7 @@ pub fn decide(me: &str, exists: bool, spec: Option<&LeaseSpec>, silent: Duration
     let length = spec
         .and_then(|spec| spec.lease_duration_seconds)
         .and_then(|seconds| u64::try_from(seconds).ok());
-    let length = length.map_or(super::LENGTH, Duration::from_secs);
+    let length = length.map_or(super::LEASE_DURATION, Duration::from_secs);
     if holder.is_empty() || silent > length {
         let changes = spec.and_then(|spec| spec.lease_transitions).unwrap_or(0);
         return Step::Take {
@@ -77,10 +77,10 @@ mod tests {
 
     #[test]
     fn a_leader_stops_before_another_may_start() {
-        assert!(super::super::GIVE_UP + super::super::BEAT < super::super::LENGTH);
-        let one_dead_connection = super::super::BEAT + super::super::ANSWER;
+        assert!(super::super::RENEW_TIMEOUT + super::super::READ_INTERVAL < super::super::LEASE_DURATION);
+        let one_dead_connection = super::super::READ_INTERVAL + super::super::ANSWER_TIMEOUT;
         assert!(
-            one_dead_connection + super::super::ANSWER < super::super::GIVE_UP,
+            one_dead_connection + super::super::ANSWER_TIMEOUT < super::super::RENEW_TIMEOUT,
             "there is no time for a second try"
         );
     }

@@ -28,15 +28,15 @@ const MANAGER: FieldManager = FieldManager("boson-lease");
 pub const PART: &str = "lease";
 
 /// A lease that has not changed for this long is free.
-pub const LENGTH: Duration = Duration::from_secs(15);
-/// A leader that cannot renew for this long stops. Shorter than [`LENGTH`], so that two leaders never overlap.
-pub const GIVE_UP: Duration = Duration::from_secs(10);
+pub const LEASE_DURATION: Duration = Duration::from_secs(15);
+/// A leader that cannot renew for this long stops. Shorter than [`LEASE_DURATION`], so that two leaders never overlap.
+pub const RENEW_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long the work may take to stop: a pod has 30 s, and the lease has to be released.
-pub const GRACE: Duration = Duration::from_secs(8);
+pub const STOP_TIMEOUT: Duration = Duration::from_secs(8);
 /// Between two reads of the lease.
-pub const BEAT: Duration = Duration::from_secs(2);
-/// Longest wait for one answer: after a dead connection, a retry on another one must fit into [`GIVE_UP`].
-pub const ANSWER: Duration = Duration::from_secs(3);
+pub const READ_INTERVAL: Duration = Duration::from_secs(2);
+/// Longest wait for one answer: after a dead connection, a retry on another one must fit into [`RENEW_TIMEOUT`].
+pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The lease, and the identity of this process.
 #[derive(Clone, Debug)]
@@ -79,14 +79,14 @@ struct Observed {
 
 impl Election {
     /// Waits for the lease, then runs the work. `stop` ends the wait at once; the work must observe it itself, and is
-    /// dropped after [`GRACE`]. When the lease is lost, the work is dropped at once.
+    /// dropped after [`STOP_TIMEOUT`]. When the lease is lost, the work is dropped at once.
     pub async fn lead<W, F>(&self, cluster: &Cluster, health: &Health, stop: impl Future<Output = ()>, work: F) -> End
     where
         F: FnOnce() -> W,
         W: Future<Output = ()>,
     {
         health.set(PART, State::Starting);
-        let cluster = &cluster.clone().answering_within(ANSWER);
+        let cluster = &cluster.clone().answering_within(ANSWER_TIMEOUT);
         tokio::pin!(stop);
         let mut observed = Observed {
             lease: None,
@@ -105,7 +105,7 @@ impl Election {
                 () = &mut work => End::Done,
                 () = async {
                     (&mut stop).await;
-                    tokio::time::sleep(GRACE).await;
+                    tokio::time::sleep(STOP_TIMEOUT).await;
                 } => End::Done,
                 () = self.keep(cluster, &mut observed, taken) => End::Lost,
             }
@@ -126,7 +126,7 @@ impl Election {
             // A waiting process is ready, because a rolling update waits for that; one without an API server is not.
             health.set(PART, if step.is_ok() { State::Working } else { State::Starting });
             match step {
-                Ok(Turn::Mine) if began.elapsed() < GIVE_UP => return began,
+                Ok(Turn::Mine) if began.elapsed() < RENEW_TIMEOUT => return began,
                 // We hold it, but the remaining time is unknown: renew it first.
                 Ok(Turn::Mine | Turn::Theirs | Turn::Unclear) => {}
                 Err(error) => {
@@ -134,24 +134,29 @@ impl Election {
                     health.trouble(PART, error.to_string());
                 }
             }
-            tokio::time::sleep(BEAT).await;
+            tokio::time::sleep(READ_INTERVAL).await;
         }
     }
 
     /// Renews until that fails. `renewed`: since when we hold it.
     async fn keep(&self, cluster: &Cluster, observed: &mut Observed, mut renewed: Instant) {
-        let mut pause = BEAT;
+        let mut pause = READ_INTERVAL;
         loop {
-            let left = GIVE_UP.saturating_sub(renewed.elapsed());
+            let left = RENEW_TIMEOUT.saturating_sub(renewed.elapsed());
             if left.is_zero() {
                 tracing::error!("the lease could not be renewed in time");
                 return;
             }
             tokio::time::sleep(pause.min(left)).await;
-            pause = BEAT;
+            pause = READ_INTERVAL;
             // The lease counts from before the write, because the answer may be slow.
             let began = Instant::now();
-            match tokio::time::timeout(GIVE_UP.saturating_sub(renewed.elapsed()), self.step(cluster, observed)).await {
+            match tokio::time::timeout(
+                RENEW_TIMEOUT.saturating_sub(renewed.elapsed()),
+                self.step(cluster, observed),
+            )
+            .await
+            {
                 Ok(Ok(Turn::Mine)) => renewed = began,
                 // Another writer may have set a label.
                 Ok(Ok(Turn::Unclear)) => {}
@@ -225,7 +230,7 @@ impl Election {
         let old_spec = old.and_then(|lease| lease.spec.clone()).unwrap_or_default();
         let spec = LeaseSpec {
             holder_identity: Some(self.me.clone()),
-            lease_duration_seconds: i32::try_from(LENGTH.as_secs()).ok(),
+            lease_duration_seconds: i32::try_from(LEASE_DURATION.as_secs()).ok(),
             acquire_time: if taken {
                 Some(now.clone())
             } else {

@@ -1,7 +1,7 @@
 //! A leader and a server whose answers are late or missing. In real time, because the tests are about timeouts of
 //! sockets.
 
-use super::{ANSWER, BEAT, Election, End, GIVE_UP};
+use super::{ANSWER_TIMEOUT, Election, End, READ_INTERVAL, RENEW_TIMEOUT};
 use crate::client::Cluster;
 use crate::serving::Health;
 use http_body_util::{BodyExt, Full};
@@ -101,7 +101,7 @@ async fn one_dead_connection_does_not_lose_the_lease() {
         ..Server::default()
     };
     let (server, cluster) = server.start().await;
-    let leading = async || sleep(GIVE_UP + SLACK).await;
+    let leading = async || sleep(RENEW_TIMEOUT + SLACK).await;
     let end = election()
         .lead(&cluster, &Health::default(), std::future::pending(), leading)
         .await;
@@ -111,7 +111,7 @@ async fn one_dead_connection_does_not_lose_the_lease() {
 
 #[tokio::test]
 async fn a_lease_counts_from_before_its_write_and_is_renewed_until_its_end() {
-    let late = ANSWER - SLACK / 2;
+    let late = ANSWER_TIMEOUT - SLACK / 2;
     let server = Server {
         late,
         silent: (2, usize::MAX - 2),
@@ -126,13 +126,13 @@ async fn a_lease_counts_from_before_its_write_and_is_renewed_until_its_end() {
     let (asking, health) = (Instant::now(), Health::default());
     let election = election();
     let end = timeout(
-        GIVE_UP * 3,
+        RENEW_TIMEOUT * 3,
         election.lead(&cluster, &health, std::future::pending(), work),
     );
     assert_eq!(end.await, Ok(End::Lost));
     let working = working.await.unwrap();
     assert!(working - asking >= late);
-    assert!(asking.elapsed() < GIVE_UP + SLACK, "{:?}", asking.elapsed());
+    assert!(asking.elapsed() < RENEW_TIMEOUT + SLACK, "{:?}", asking.elapsed());
     let tries = server.asked.load(Ordering::SeqCst) - 2;
-    assert!(tries >= 2, "{tries} tries after a pause of {BEAT:?}");
+    assert!(tries >= 2, "{tries} tries after a pause of {READ_INTERVAL:?}");
 }

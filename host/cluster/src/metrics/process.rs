@@ -8,7 +8,7 @@ use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Ticks per second in `/proc/<pid>/stat`: a constant of Linux.
-const TICKS: f64 = 100.0;
+const TICKS_PER_SECOND: f64 = 100.0;
 
 #[derive(Debug, Default)]
 pub(super) struct Process {
@@ -79,8 +79,8 @@ fn times(stat: &str) -> Option<Times> {
     // The first of these is the third of proc(5): utime is 14, stime 15, starttime 22.
     let ticks = |number: usize| fields.get(number.checked_sub(3)?)?.parse::<u64>().ok();
     Some(Times {
-        cpu: ticks(14)?.saturating_add(ticks(15)?) as f64 / TICKS,
-        start: ticks(22)? as f64 / TICKS,
+        cpu: ticks(14)?.saturating_add(ticks(15)?) as f64 / TICKS_PER_SECOND,
+        start: ticks(22)? as f64 / TICKS_PER_SECOND,
     })
 }
 

@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
-const FIRST: Duration = Duration::from_secs(1);
-const LONGEST: Duration = Duration::from_secs(300);
+const INITIAL_RETRY_DELAY: Duration = Duration::from_secs(1);
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(300);
 
 /// Failures in a row, by object.
 #[derive(Debug, Default)]
@@ -48,9 +48,9 @@ impl Backoff {
 /// Between half of the full pause and all of it. The fraction is derived from the key, so that objects that failed
 /// together (because the API server was unavailable) are not retried together.
 fn pause(key: &str, failures: u32) -> Duration {
-    let full = FIRST
+    let full = INITIAL_RETRY_DELAY
         .saturating_mul(1_u32.checked_shl(failures).unwrap_or(u32::MAX))
-        .min(LONGEST);
+        .min(MAX_RETRY_DELAY);
     let mut hasher = DefaultHasher::new();
     (key, failures).hash(&mut hasher);
     let part = (hasher.finish() % 512) as f64 / 512.0;
@@ -72,7 +72,7 @@ mod tests {
             tries += 1;
         }
         assert!(tries <= 30, "{tries}");
-        assert!(backoff.failed("n/a", Some(1)) >= LONGEST / 2);
+        assert!(backoff.failed("n/a", Some(1)) >= MAX_RETRY_DELAY / 2);
     }
 
     #[test]
@@ -81,24 +81,24 @@ mod tests {
         for _ in 0..12 {
             backoff.failed("n/a", Some(1));
         }
-        assert!(backoff.failed("n/a", Some(2)) <= FIRST);
+        assert!(backoff.failed("n/a", Some(2)) <= INITIAL_RETRY_DELAY);
         backoff.failed("n/a", Some(2));
         backoff.forget("n/a");
-        assert!(backoff.failed("n/a", Some(2)) <= FIRST);
+        assert!(backoff.failed("n/a", Some(2)) <= INITIAL_RETRY_DELAY);
     }
 
     #[test]
     fn objects_that_failed_together_are_retried_apart() {
         let pauses: Vec<Duration> = (0..100).map(|i| pause(&format!("n/{i}"), 9)).collect();
         let (low, high) = (pauses.iter().min().unwrap(), pauses.iter().max().unwrap());
-        assert!(*high - *low > LONGEST / 4);
+        assert!(*high - *low > MAX_RETRY_DELAY / 4);
     }
 
     proptest! {
         #[test]
         fn no_wait_is_longer_than_five_minutes(key in ".*", failures in any::<u32>()) {
             let pause = pause(&key, failures);
-            prop_assert!(pause >= FIRST / 2 && pause <= LONGEST);
+            prop_assert!(pause >= INITIAL_RETRY_DELAY / 2 && pause <= MAX_RETRY_DELAY);
         }
     }
 }

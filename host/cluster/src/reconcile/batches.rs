@@ -74,7 +74,7 @@ mod tests {
     use k8s_openapi::api::core::v1::ConfigMap;
     use std::future::pending;
 
-    const WINDOW: Duration = Duration::from_millis(50);
+    const BATCH_DELAY: Duration = Duration::from_millis(50);
 
     fn object(nth: usize) -> Requeued<ConfigMap> {
         Ok(ObjectRef::new(&format!("o{nth}")).within("n"))
@@ -84,7 +84,7 @@ mod tests {
     async fn a_thousand_events_of_64_objects_requeue_each_once() {
         let events = stream::iter((0..1000).map(|nth| object(nth % 64)));
         // Longer than a busy machine pauses: all events are in one window.
-        let batched = batched(events.chain(stream::once(pending())), WINDOW * 40);
+        let batched = batched(events.chain(stream::once(pending())), BATCH_DELAY * 40);
         let requeued: Vec<_> = batched.take(64).map(Result::unwrap).collect().await;
         let different: HashSet<_> = requeued.iter().collect();
         assert_eq!(different.len(), 64);
@@ -96,7 +96,7 @@ mod tests {
             tokio::task::yield_now().await;
             Some((object(0), ()))
         });
-        let requeued = batched(events, WINDOW).take(2).count().await;
+        let requeued = batched(events, BATCH_DELAY).take(2).count().await;
         assert_eq!(requeued, 2);
     }
 
@@ -104,7 +104,7 @@ mod tests {
     async fn the_error_of_a_watch_is_passed_on() {
         let failed = stream::once(async { Err(watcher::Error::NoResourceVersion) });
         let events = stream::iter((0..3).map(|_| object(0))).chain(failed);
-        let all: Vec<_> = batched(events, WINDOW).collect().await;
+        let all: Vec<_> = batched(events, BATCH_DELAY).collect().await;
         assert_eq!((all.len(), all.iter().filter(|one| one.is_err()).count()), (2, 1));
     }
 }

@@ -3,7 +3,7 @@
 use super::backoff::Backoff;
 use super::spawned::Spawned;
 use super::watches;
-use crate::client::{ANSWER, Cluster, Error, Kind, Outage, api};
+use crate::client::{ANSWER_TIMEOUT, Cluster, Error, Kind, Outage, api};
 use crate::metrics::{Metrics, Outcome, Reconcile};
 use crate::namespaces::Scope;
 use crate::serving::{Health, PartName, State};
@@ -23,7 +23,7 @@ use tokio::time::timeout;
 use tracing::Instrument;
 
 /// Between two lists of a kind that cannot be listed yet.
-const AGAIN: Duration = Duration::from_secs(1);
+const LIST_RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// Shared by all controllers.
 #[derive(Clone)]
@@ -205,7 +205,7 @@ impl Running {
             let one = ListParams::default().limit(1);
             let mut reported = None;
             loop {
-                match timeout(ANSWER, objects.list_metadata(&one)).await {
+                match timeout(ANSWER_TIMEOUT, objects.list_metadata(&one)).await {
                     Ok(Ok(_)) => return health.set(part, State::Working),
                     Ok(Err(error)) => {
                         let error = Error::of_list::<K>(&error).to_string();
@@ -217,7 +217,7 @@ impl Running {
                     }
                     Err(_) => {}
                 }
-                tokio::time::sleep(AGAIN).await;
+                tokio::time::sleep(LIST_RETRY_DELAY).await;
             }
         });
     }

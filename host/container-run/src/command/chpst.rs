@@ -17,8 +17,8 @@ use crate::users;
 
 const USAGE: &str = "usage: chpst [-vP012] [-u user[:group]] [-U user[:group]] [-b argv0] [-e dir] [-/ root] [-n inc] [-l|-L lock] [-m n] [-d n] [-o n] [-p n] [-f n] [-c n] prog";
 /// runit's exit statuses for wrong arguments and for other errors.
-const WRONG: u8 = 100;
-const FAILED: u8 = 111;
+const WRONG_ARGUMENTS_STATUS: u8 = 100;
+const FAILED_STATUS: u8 = 111;
 
 /// What was asked for.
 #[derive(Debug, Default)]
@@ -41,9 +41,9 @@ pub fn run(arguments: &[String]) -> u8 {
     let (code, text) = match Options::read(arguments) {
         Ok(options) => match options.apply() {
             Ok(never) => match never {},
-            Err(text) => (FAILED, text),
+            Err(text) => (FAILED_STATUS, text),
         },
-        Err(text) => (WRONG, text),
+        Err(text) => (WRONG_ARGUMENTS_STATUS, text),
     };
     say(&format!("chpst: {text}"));
     code

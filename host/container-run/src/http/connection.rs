@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use rustix::event::PollFlags;
 
-use super::request::{MOST, Parsed, parse};
+use super::request::{MAX_REQUEST_BYTES, Parsed, parse};
 
 /// A client on the same machine needs milliseconds.
-const PATIENCE: Duration = Duration::from_secs(5);
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(5);
 /// What is read after an answer, so that closing the connection does not discard it. More is not a mistake of a client.
-const MOST_AFTER_ANSWER: usize = 64 << 10;
+const MAX_DISCARDED_BYTES: usize = 64 << 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -48,7 +48,7 @@ impl Connection {
             input: Vec::new(),
             output: Vec::new(),
             count: 0,
-            until: Instant::now() + PATIENCE,
+            until: Instant::now() + CLIENT_TIMEOUT,
         })
     }
 
@@ -88,8 +88,8 @@ impl Connection {
     }
 
     fn read(&mut self, answer: impl FnOnce(&Parsed<'_>) -> Vec<u8>) -> io::Result<()> {
-        let mut piece = [0; MOST];
-        let room = MOST - self.input.len();
+        let mut piece = [0; MAX_REQUEST_BYTES];
+        let room = MAX_REQUEST_BYTES - self.input.len();
         let count = self.stream.read(&mut piece[..room])?;
         if count == 0 {
             self.phase = Phase::Closed;
@@ -116,10 +116,10 @@ impl Connection {
     }
 
     fn discard(&mut self) -> io::Result<()> {
-        let mut piece = [0; MOST];
+        let mut piece = [0; MAX_REQUEST_BYTES];
         let count = self.stream.read(&mut piece)?;
         self.count += count;
-        if count == 0 || self.count >= MOST_AFTER_ANSWER {
+        if count == 0 || self.count >= MAX_DISCARDED_BYTES {
             self.phase = Phase::Closed;
         }
         Ok(())

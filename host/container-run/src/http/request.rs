@@ -1,7 +1,7 @@
 //! Reads HTTP requests. Every process of the pod can send them, so all sizes have a limit.
 
 /// Bytes of a request, its body included; monit's clients send about 200.
-pub const MOST: usize = 4096;
+pub const MAX_REQUEST_BYTES: usize = 4096;
 /// The end of the head.
 const BLANK_LINE: &[u8] = b"\r\n\r\n";
 
@@ -58,7 +58,7 @@ pub enum Parsed<'a> {
 pub fn parse(bytes: &[u8]) -> Parsed<'_> {
     match read(bytes) {
         Ok(Some(request)) => Parsed::Request(request),
-        Ok(None) if bytes.len() >= MOST => Parsed::Refused(TOO_LARGE),
+        Ok(None) if bytes.len() >= MAX_REQUEST_BYTES => Parsed::Refused(TOO_LARGE),
         Ok(None) => Parsed::Incomplete,
         Err(status) => Parsed::Refused(status),
     }
@@ -86,7 +86,7 @@ fn read(bytes: &[u8]) -> Result<Option<Request<'_>>, Status> {
         }
     }
     let (start, length) = (end + BLANK_LINE.len(), length.unwrap_or(0));
-    if length > MOST - start.min(MOST) {
+    if length > MAX_REQUEST_BYTES - start.min(MAX_REQUEST_BYTES) {
         return Err(TOO_LARGE);
     }
     let Some(body) = bytes.get(start..start + length) else {
@@ -201,7 +201,7 @@ mod tests {
         ] {
             assert_eq!(parse(text.as_bytes()), Parsed::Refused(status), "{text:?}");
         }
-        let endless = [b'a'; MOST];
+        let endless = [b'a'; MAX_REQUEST_BYTES];
         assert_eq!(parse(&endless[1..]), Parsed::Incomplete);
         assert_eq!(parse(&endless), Parsed::Refused(TOO_LARGE));
     }

@@ -12,9 +12,9 @@ use crate::failure::{Doing, Failure, Result};
 
 /// How long to wait for a container: longer than a BPM stop (17 s), a start program of monit and its stop program
 /// together.
-const PATIENCE: Duration = Duration::from_secs(600);
+const CONTAINER_TIMEOUT: Duration = Duration::from_secs(600);
 /// Scripts of a pod that ask at the same time.
-const MOST: usize = 16;
+const MAX_CLIENTS: usize = 16;
 
 /// What can be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +94,7 @@ impl Control {
     }
 
     fn has_room(&self) -> bool {
-        self.asking.len() + self.waiting.len() < MOST
+        self.asking.len() + self.waiting.len() < MAX_CLIENTS
     }
 
     /// Answers all who wait.
@@ -115,7 +115,7 @@ pub fn ask(directory: &Path, job: &str, process: &str, request: Request) -> Resu
         .map_or("", |(_, word)| word);
     let answer = || -> io::Result<String> {
         let mut stream = UnixStream::connect(&path)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(CONTAINER_TIMEOUT))?;
         stream.write_all(word.as_bytes())?;
         let mut line = String::new();
         BufReader::new(stream.take(4096)).read_line(&mut line)?;

@@ -9,9 +9,9 @@ use crate::arguments::{Flags, Member};
 
 /// How long a container waits for the other containers to receive their stop signals. If they receive none, only this
 /// container stops, without drain scripts.
-pub const ALONE: Duration = Duration::from_secs(3);
+pub const STOP_SIGNAL_TIMEOUT: Duration = Duration::from_secs(3);
 /// The part of the grace period that is reserved for BPM's way of stopping a process (17 s), and for post-stop.
-const REST: Duration = Duration::from_secs(20);
+const RESERVED_GRACE_PERIOD: Duration = Duration::from_secs(20);
 
 /// The states of the other containers.
 #[derive(Debug)]
@@ -84,7 +84,7 @@ impl<'a> Pod<'a> {
 
 /// How much of the grace period pre-stop and drain scripts may use.
 pub fn time_for_scripts(grace: Duration) -> Duration {
-    grace.saturating_sub(REST).max(grace / 3)
+    grace.saturating_sub(RESERVED_GRACE_PERIOD).max(grace / 3)
 }
 
 #[cfg(test)]

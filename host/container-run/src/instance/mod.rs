@@ -17,7 +17,7 @@ use rustix::fs::{FlockOperation, OFlags, flock};
 use crate::failure::{Doing, Result};
 
 /// A record has this many bytes, so that one write replaces another whole.
-const LENGTH: usize = 64;
+const RECORD_BYTES: usize = 64;
 
 /// What a container does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,15 +106,15 @@ impl Seat {
 // === impl Record ===
 
 impl Record {
-    fn encode(self) -> [u8; LENGTH] {
+    fn encode(self) -> [u8; RECORD_BYTES] {
         let word = WORDS
             .iter()
             .find(|(state, _)| *state == self.state)
             .map_or("", |(_, word)| word);
-        let mut bytes = [b' '; LENGTH];
+        let mut bytes = [b' '; RECORD_BYTES];
         let text = format!("{word} {} {}", self.since, self.pid);
         bytes[..text.len()].copy_from_slice(text.as_bytes());
-        bytes[LENGTH - 1] = b'\n';
+        bytes[RECORD_BYTES - 1] = b'\n';
         bytes
     }
 
@@ -136,7 +136,7 @@ pub fn live(directory: &Path, of: Of<'_>) -> Option<Record> {
         return None;
     }
     let mut text = String::new();
-    file.by_ref().take(LENGTH as u64).read_to_string(&mut text).ok()?;
+    file.by_ref().take(RECORD_BYTES as u64).read_to_string(&mut text).ok()?;
     Record::decode(&text)
 }
 

@@ -10,9 +10,9 @@ use rustix::fs::OFlags;
 use crate::output::logfile::{Rotation, copy_and_empty};
 
 /// What is read of a file at once: the others have their turn, too.
-const PIECE: usize = 64 << 10;
+const MAX_READ_BYTES: usize = 64 << 10;
 /// A longer line is sent in pieces.
-const LINE: usize = 16 << 10;
+const MAX_LINE_BYTES: usize = 16 << 10;
 
 #[derive(Debug)]
 pub struct Followed {
@@ -55,17 +55,17 @@ impl Followed {
         if self.file.metadata().is_ok_and(|metadata| metadata.len() < self.offset) {
             self.offset = 0;
         }
-        let mut piece = vec![0; PIECE];
+        let mut piece = vec![0; MAX_READ_BYTES];
         let seek = self.file.seek(SeekFrom::Start(self.offset));
         let count = seek.and_then(|_| self.file.read(&mut piece)).unwrap_or(0);
         self.offset += count as u64;
         self.cut(&piece[..count], name, &mut out);
-        self.read = count < PIECE;
+        self.read = count < MAX_READ_BYTES;
         let replaced = count == 0 && self.reopen();
         if replaced && !self.line.is_empty() {
             self.end_line(name, &mut out);
         }
-        (out, count == PIECE || replaced)
+        (out, count == MAX_READ_BYTES || replaced)
     }
 
     /// Rotates the file like logrotate with `copytruncate`: the program continues to write to the same file.
@@ -83,9 +83,9 @@ impl Followed {
                 Some((b'\n', text)) => (text, true),
                 _ => (part, false),
             };
-            for piece in text.chunks(LINE) {
+            for piece in text.chunks(MAX_LINE_BYTES) {
                 self.line.extend_from_slice(piece);
-                if self.line.len() >= LINE {
+                if self.line.len() >= MAX_LINE_BYTES {
                     self.end_line(name, out);
                 }
             }
@@ -169,16 +169,16 @@ mod tests {
     fn a_large_file_is_copied_and_emptied_and_a_long_line_cut() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("f.log");
-        fs::write(&path, "x".repeat(3 * LINE)).unwrap();
+        fs::write(&path, "x".repeat(3 * MAX_LINE_BYTES)).unwrap();
         let mut file = Followed::open(path.clone(), false).unwrap();
         let text = all(&mut file);
         assert_eq!(text.matches("j/f.log: ").count(), text.lines().count());
-        assert_eq!(text.matches('x').count(), 3 * LINE);
+        assert_eq!(text.matches('x').count(), 3 * MAX_LINE_BYTES);
         file.rotate(Rotation { size: 10, files: 2 });
         assert_eq!(fs::metadata(&path).unwrap().len(), 0);
         assert_eq!(
             fs::metadata(directory.path().join("f.log.1")).unwrap().len(),
-            3 * LINE as u64
+            3 * MAX_LINE_BYTES as u64
         );
     }
 

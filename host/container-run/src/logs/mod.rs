@@ -22,11 +22,11 @@ use crate::output::say::say;
 use crate::places::Places;
 
 /// How often files are looked for and read.
-const PERIOD: Duration = Duration::from_secs(1);
+const READ_INTERVAL: Duration = Duration::from_secs(1);
 /// How often it looks whether processes have ended, once the pod stops.
 const LAST_LOOKS: Duration = Duration::from_millis(50);
 /// Maximum number of files, more than any pod should have: each needs a descriptor.
-const MOST: usize = 1000;
+const MAX_FILES: usize = 1000;
 /// Exists once this sidecar has run in the pod's life.
 const MARK: &str = "sent";
 
@@ -70,7 +70,7 @@ pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
         logs.scan();
         logs.again = false;
         logs.pass()?;
-        logs.wait(Instant::now() + PERIOD)?;
+        logs.wait(Instant::now() + READ_INTERVAL)?;
     }
     logs.pass()?;
     Ok(0)
@@ -87,9 +87,9 @@ impl Logs<'_> {
             if self.files.contains_key(&name) {
                 continue;
             }
-            if self.files.len() >= MOST {
+            if self.files.len() >= MAX_FILES {
                 if !std::mem::replace(&mut self.full, true) {
-                    say(&format!("more than {MOST} log files: the others are not followed"));
+                    say(&format!("more than {MAX_FILES} log files: the others are not followed"));
                 }
                 return;
             }

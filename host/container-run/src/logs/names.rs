@@ -9,7 +9,7 @@ use crate::description::Description;
 use crate::places::Places;
 
 /// How deep directories are searched.
-const DEPTH: usize = 3;
+const MAX_DEPTH: usize = 3;
 /// Scripts whose output is in a container's log.
 const SCRIPTS: [&str; 5] = ["pre-start", "post-start", "pre-stop", "post-stop", "post-deploy"];
 
@@ -76,7 +76,7 @@ impl Names {
             };
             let Ok(kind) = entry.file_type() else { continue };
             let path = format!("{prefix}{name}");
-            if kind.is_dir() && depth < DEPTH {
+            if kind.is_dir() && depth < MAX_DEPTH {
                 self.walk(&entry.path(), &format!("{path}/"), depth + 1, found);
             } else if kind.is_file() && name.ends_with(".log") && !self.sent.contains(&path) {
                 found.insert(path);

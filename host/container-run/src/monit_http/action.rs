@@ -12,11 +12,11 @@ use crate::places::Places;
 
 /// How long a stop waits for a container that does not run. The kubelet waits five minutes at most before it starts one
 /// again.
-const PATIENCE: Duration = Duration::from_secs(360);
+const STOP_TIMEOUT: Duration = Duration::from_secs(360);
 /// Interval between checks for the container.
-const POLL: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// Enough for a request to a socket; the default is 2 MiB.
-const STACK: usize = 128 << 10;
+const STACK_BYTES: usize = 128 << 10;
 
 /// An action of monit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +103,7 @@ impl Pending {
                 say(&failure.text);
             }
         };
-        let thread = thread::Builder::new().stack_size(STACK).spawn(run);
+        let thread = thread::Builder::new().stack_size(STACK_BYTES).spawn(run);
         self.actions.push((name, action, thread.while_("starting an action")?));
         Ok(true)
     }
@@ -112,13 +112,13 @@ impl Pending {
 /// Asks the container, and waits until it is done. A process without a container is started by the kubelet; a stop
 /// waits for that, and holds it then.
 fn carry_out(directory: &Path, job: &str, process: &str, request: Request) -> Result<()> {
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + STOP_TIMEOUT;
     loop {
         let lives = live(directory, Of::Process(job, process)).is_some();
         let is_late = Instant::now() >= until;
         match ask_living(directory, job, process, request, lives) {
             // The process may have ended just now.
-            Err(_) if request == Request::Stop && !is_late => thread::sleep(POLL),
+            Err(_) if request == Request::Stop && !is_late => thread::sleep(POLL_INTERVAL),
             result => return result,
         }
     }

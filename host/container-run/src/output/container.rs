@@ -6,7 +6,7 @@ use std::os::fd::BorrowedFd;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// A pipe takes this much at once without blocking when it is writable (`PIPE_BUF`).
-const PIECE: usize = 4096;
+const MAX_WRITE_BYTES: usize = 4096;
 
 /// Which of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl Container {
 pub fn offer(to: Container, bytes: &[u8]) -> Offered {
     let mut taken = 0;
     while taken < bytes.len() && to.is_writable() {
-        let piece = &bytes[taken..bytes.len().min(taken + PIECE)];
+        let piece = &bytes[taken..bytes.len().min(taken + MAX_WRITE_BYTES)];
         match rustix::io::write(to.fd(), piece) {
             Ok(count) => taken += count,
             Err(error) => match io::Error::from(error).kind() {

@@ -11,7 +11,7 @@ use rustix::fs::OFlags;
 use super::say::say;
 
 /// How often a file that could not be opened is tried again.
-const AGAIN: Duration = Duration::from_secs(10);
+const OPEN_RETRY_INTERVAL: Duration = Duration::from_secs(10);
 
 /// When files are rotated.
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +64,7 @@ impl LogFile {
 
     /// Appends. What the disk does not take is dropped and counted.
     pub fn write(&mut self, bytes: &[u8]) {
-        if self.file.is_none() && self.tried.elapsed() >= AGAIN {
+        if self.file.is_none() && self.tried.elapsed() >= OPEN_RETRY_INTERVAL {
             // The same error, which was logged already.
             self.tried = Instant::now();
             drop(self.reopen());

@@ -11,9 +11,9 @@ use super::container::{Container, Offered, offer};
 use super::logfile::LogFile;
 
 /// Large enough for 10 MB/s at a few hundred calls a second, small enough for a wrapper of 3 MiB.
-const BUFFER: usize = 16 << 10;
+const BUFFER_BYTES: usize = 16 << 10;
 /// How long the container's log may hold up a program.
-const PATIENCE: Duration = Duration::from_secs(1);
+const CONTAINER_LOG_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The second destination of output, besides a file.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl Relay {
             from: Some(from),
             log,
             copy,
-            buffer: vec![0; BUFFER].into_boxed_slice(),
+            buffer: vec![0; BUFFER_BYTES].into_boxed_slice(),
             pending: 0..0,
             since: Instant::now(),
             dropped: 0,
@@ -72,7 +72,7 @@ impl Relay {
 
     /// When it gives up on the container's log.
     pub fn deadline(&self) -> Option<Instant> {
-        (!self.pending.is_empty()).then(|| self.since + PATIENCE)
+        (!self.pending.is_empty()).then(|| self.since + CONTAINER_LOG_TIMEOUT)
     }
 
     /// Whether all writers have closed the pipe and everything was passed on.
@@ -94,7 +94,7 @@ impl Relay {
     /// After the program's end: passes on what is in the pipe, and waits only for the container's log, briefly. It does
     /// not wait for the output of background processes that the program left.
     pub fn finish(&mut self) {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + CONTAINER_LOG_TIMEOUT;
         loop {
             self.push();
             let late = Instant::now() > end;
@@ -178,7 +178,7 @@ impl Relay {
                 self.pending = 0..0;
             }
         }
-        if !self.pending.is_empty() && self.since.elapsed() >= PATIENCE {
+        if !self.pending.is_empty() && self.since.elapsed() >= CONTAINER_LOG_TIMEOUT {
             self.give_up();
         }
     }

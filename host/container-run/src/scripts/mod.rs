@@ -27,7 +27,7 @@ const NICE: i32 = 5;
 /// Mode of a job's log directory, as the agent makes it.
 const LOGS_MODE: u32 = 0o770;
 /// What a drain script may answer, in bytes.
-const ANSWER: usize = 64 << 10;
+const MAX_ANSWER_BYTES: usize = 64 << 10;
 
 /// The destination of a script's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +97,7 @@ impl<'a> Script<'a> {
 
     fn connect(&self, pipes: (OwnedFd, OwnedFd), record: Record, events: &mut Events) -> Result<()> {
         let (output, log) = match record {
-            Record::Answer => (Copy::Memory(Vec::new(), ANSWER), None),
+            Record::Answer => (Copy::Memory(Vec::new(), MAX_ANSWER_BYTES), None),
             _ => (Copy::Container(Container::Output), Some(self.log("stdout"))),
         };
         let error = (record == Record::Files).then(|| self.log("stderr"));

@@ -7,13 +7,13 @@ use rustix::process::{Pid, Signal};
 use super::{Record, Script};
 use crate::arguments::Flags;
 use crate::children::{self, Ended};
-use crate::events::{Events, LAST_OUTPUT};
+use crate::events::{Events, LAST_OUTPUT_TIMEOUT};
 use crate::failure::Result;
 use crate::output::say::say;
 use crate::places::Places;
 
 /// The agent's patience with a script that was cancelled.
-pub const CANCEL: Duration = Duration::from_secs(10);
+pub const CANCEL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Runs a script of a job. A missing script is not an error.
 pub fn script(places: &Places, flags: &Flags) -> Result<u8> {
@@ -43,7 +43,7 @@ pub fn errand(places: &Places, flags: &Flags) -> Result<u8> {
     children::adopt_orphans();
     let pid = Script::new(places, flags, "run").start(&[], &[], Record::Container, &mut events)?;
     let code = finish(pid, &mut events)?;
-    children::await_writers(LAST_OUTPUT);
+    children::await_writers(LAST_OUTPUT_TIMEOUT);
     children::kill_all();
     Ok(code)
 }
@@ -58,11 +58,11 @@ pub(super) fn finish(pid: Pid, events: &mut Events) -> Result<u8> {
         }
         if happened.stop && kill_at.is_none() {
             children::send_group(pid, Signal::TERM);
-            kill_at = Some(Instant::now() + CANCEL);
+            kill_at = Some(Instant::now() + CANCEL_TIMEOUT);
         }
         if kill_at.is_some_and(|at| at <= Instant::now()) {
             children::send_group(pid, Signal::KILL);
-            kill_at = Some(Instant::now() + CANCEL);
+            kill_at = Some(Instant::now() + CANCEL_TIMEOUT);
         }
     }
 }

@@ -12,7 +12,7 @@ use super::once::finish;
 use crate::arguments::Flags;
 use crate::children;
 use crate::environment;
-use crate::events::{Events, LAST_OUTPUT};
+use crate::events::{Events, LAST_OUTPUT_TIMEOUT};
 use crate::exec_as::Changes;
 use crate::failure::{Doing, Result};
 use crate::files::{copy, empty, entries};
@@ -60,7 +60,7 @@ pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
             changes: Changes::default(),
         };
         let code = finish(launch.start(Outputs::Inherited)?.pid, &mut events)?;
-        children::await_writers(LAST_OUTPUT);
+        children::await_writers(LAST_OUTPUT_TIMEOUT);
         if code != 0 {
             let name = script.file_name().unwrap_or_default().to_string_lossy();
             say(&format!(

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal};
 
 use super::drain::{Answer, Call, answer};
-use super::once::CANCEL;
+use super::once::CANCEL_TIMEOUT;
 use super::ready::mark as post_start_mark;
 use super::{Record, Script};
 use crate::arguments::Flags;
@@ -24,11 +24,11 @@ use crate::output::say::say;
 use crate::places::Places;
 
 /// How often files of other containers are read.
-const POLL: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// While all wait for each other.
-const SOON: Duration = Duration::from_millis(20);
+const MEETING_POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// How often the condition of post-start is tried.
-const CONDITION: Duration = Duration::from_secs(1);
+const CONDITION_INTERVAL: Duration = Duration::from_secs(1);
 
 /// State of the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,7 +188,7 @@ impl Sidecar<'_> {
             Ok(running) => Course::Trying(running.pid),
             Err(failure) => {
                 say(&format!("condition of post-start: {}", failure.text));
-                Course::Condition(Instant::now() + CONDITION)
+                Course::Condition(Instant::now() + CONDITION_INTERVAL)
             }
         };
         Ok(())
@@ -286,7 +286,7 @@ impl Sidecar<'_> {
         let failed = ended.code != 0;
         match self.course {
             Course::Trying(pid) if pid == ended.pid && failed => {
-                self.course = Course::Condition(Instant::now() + CONDITION)
+                self.course = Course::Condition(Instant::now() + CONDITION_INTERVAL)
             }
             Course::Trying(pid) if pid == ended.pid => self.post_start()?,
             Course::PostStart(pid) if pid == ended.pid => {
@@ -342,11 +342,11 @@ impl Sidecar<'_> {
         match self.course {
             Course::PreStop(_) | Course::Drain(_) if !self.cancelled => {
                 self.report_cancelled();
-                self.cancel = Some(at + CANCEL);
+                self.cancel = Some(at + CANCEL_TIMEOUT);
                 self.signal(Signal::TERM);
             }
             Course::PreStop(_) | Course::Drain(_) => {
-                self.cancel = Some(at + CANCEL);
+                self.cancel = Some(at + CANCEL_TIMEOUT);
                 self.signal(Signal::KILL);
             }
             Course::Gather | Course::Sleep(..) => self.drained(),
@@ -408,8 +408,8 @@ impl Sidecar<'_> {
 
     fn deadline(&self) -> Instant {
         let poll = match self.course {
-            Course::Gather => SOON,
-            _ => POLL,
+            Course::Gather => MEETING_POLL_INTERVAL,
+            _ => POLL_INTERVAL,
         };
         let until = match self.course {
             Course::Condition(at) | Course::Sleep(at, _) => Some(at),

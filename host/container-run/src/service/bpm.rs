@@ -25,11 +25,11 @@ use crate::output::say::say;
 use crate::places::Places;
 
 /// BPM waits this long for a process to end by itself.
-const STOP: Duration = Duration::from_secs(15);
+const STOP_TIMEOUT: Duration = Duration::from_secs(15);
 /// After SIGQUIT, at which many runtimes write their stacks.
-const QUIT: Duration = Duration::from_secs(2);
+const QUIT_TIMEOUT: Duration = Duration::from_secs(2);
 /// A hook that is stopped, as any script of the agent.
-const HOOK: Duration = Duration::from_secs(10);
+const HOOK_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
 pub struct BpmProcess {
@@ -187,7 +187,7 @@ impl Service for BpmProcess {
         match self.step {
             Step::Hook(pid) => {
                 children::send_group(pid, Signal::TERM);
-                self.step = Step::HookStopped(pid, Instant::now() + HOOK);
+                self.step = Step::HookStopped(pid, Instant::now() + HOOK_TIMEOUT);
             }
             Step::Run(pid) => {
                 let asked = match self.process.shutdown_signal.as_deref() {
@@ -196,7 +196,7 @@ impl Service for BpmProcess {
                 };
                 // Only the child, as tini does: it stops its own children.
                 children::send(pid, asked);
-                self.step = Step::Asked(pid, Instant::now() + STOP);
+                self.step = Step::Asked(pid, Instant::now() + STOP_TIMEOUT);
             }
             _ => {}
         }
@@ -229,7 +229,7 @@ impl Service for BpmProcess {
         match self.step {
             Step::Asked(pid, until) if until <= now => {
                 children::send(pid, Signal::QUIT);
-                self.step = Step::Quit(pid, now + QUIT);
+                self.step = Step::Quit(pid, now + QUIT_TIMEOUT);
             }
             Step::Quit(pid, until) | Step::HookStopped(pid, until) if until <= now => {
                 for below in children::below() {

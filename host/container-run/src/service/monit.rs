@@ -28,9 +28,9 @@ use crate::places::Places;
 use crate::users;
 
 /// How often the pid file is read while something starts or stops.
-const SOON: Duration = Duration::from_millis(50);
+const PID_POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// How often the followed process is checked. The end of a child is noticed at once.
-const CHECK: Duration = Duration::from_secs(1);
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 pub struct MonitProcess {
@@ -203,8 +203,8 @@ impl Service for MonitProcess {
 
     fn deadline(&self) -> Option<Instant> {
         match self.step {
-            Step::Starting { .. } | Step::Stopping { .. } => Some(Instant::now() + SOON),
-            Step::Running(_) => Some(Instant::now() + CHECK),
+            Step::Starting { .. } | Step::Stopping { .. } => Some(Instant::now() + PID_POLL_INTERVAL),
+            Step::Running(_) => Some(Instant::now() + CHECK_INTERVAL),
             Step::Idle | Step::Ended(_) => None,
         }
     }

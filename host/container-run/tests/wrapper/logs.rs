@@ -52,7 +52,10 @@ fn files_of_jobs_are_sent_with_their_names_and_those_of_the_wrapper_are_not() {
 fn a_container_beside_processes_sends_what_they_log_while_they_stop() {
     let pod = Pod::new();
     let log = pod.path("vcap/sys/log/j/access.log");
-    let text = format!("trap 'sleep 1; echo last >>{log}; exit 0' TERM; echo first >>{log}; while :; do sleep 0.05; done", log = log.display());
+    let text = format!(
+        "trap 'sleep 1; echo last >>{log}; exit 0' TERM; echo first >>{log}; while :; do sleep 0.05; done",
+        log = log.display()
+    );
     fs::create_dir_all(log.parent().unwrap()).unwrap();
     pod.job("j", &text, json!({}));
     let mut process = pod.process("j");

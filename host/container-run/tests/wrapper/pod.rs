@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// Longer than anything takes on a machine with much else to do.
-const PATIENCE: Duration = Duration::from_secs(40);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(40);
 
 /// A script's first line: another program, which ends after the script, writes what the script prints.
 pub const LATE_WRITER: &str = "exec > >(while kill -0 $$ 2>/dev/null; do sleep 0.01; done; sleep 0.2; cat)";
@@ -49,9 +49,9 @@ pub fn is_root() -> bool {
 
 /// Waits until something is the case.
 pub fn until(what: &str, mut is: impl FnMut() -> bool) {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + WAIT_TIMEOUT;
     while !is() {
-        assert!(Instant::now() < end, "{what}: not within {} s", PATIENCE.as_secs());
+        assert!(Instant::now() < end, "{what}: not within {} s", WAIT_TIMEOUT.as_secs());
         std::thread::sleep(Duration::from_millis(10));
     }
 }

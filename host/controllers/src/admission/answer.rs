@@ -8,11 +8,11 @@ use kube::core::admission::{AdmissionRequest, AdmissionResponse, AdmissionReview
 use serde_json::{Value, json};
 
 /// Characters of a warning: the API server cuts longer ones than 256.
-const WARNING: usize = 250;
+const MAX_WARNING_CHARS: usize = 250;
 /// Warnings of an answer: the API server passes on 4 KiB.
-const WARNINGS: usize = 15;
+const MAX_WARNINGS: usize = 15;
 /// Characters of a refusal.
-const MESSAGE: usize = 16_000;
+const MAX_REFUSAL_CHARS: usize = 16_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
@@ -58,7 +58,7 @@ impl Answer {
     pub fn to_review(&self, request: &AdmissionRequest<DynamicObject>) -> Option<Value> {
         let mut response = AdmissionResponse::from(request);
         if let Some(refusal) = &self.refusal {
-            let message: String = refusal.message.chars().take(MESSAGE).collect();
+            let message: String = refusal.message.chars().take(MAX_REFUSAL_CHARS).collect();
             response = response.deny(message);
             let (code, reason) = if refusal.is_temporary {
                 (503, "ServiceUnavailable")
@@ -86,16 +86,16 @@ pub(super) fn request(body: &[u8]) -> Option<AdmissionRequest<DynamicObject>> {
 
 /// Warnings within the limits of the API server: one short line each, and not too many.
 fn bounded(warnings: &[String]) -> Vec<String> {
-    let more = warnings.len().saturating_sub(WARNINGS);
+    let more = warnings.len().saturating_sub(MAX_WARNINGS);
     let line = |text: &String| {
         let clean = text.chars().map(|c| if c.is_control() { ' ' } else { c });
-        if text.chars().count() > WARNING {
-            clean.take(WARNING - 3).chain("...".chars()).collect()
+        if text.chars().count() > MAX_WARNING_CHARS {
+            clean.take(MAX_WARNING_CHARS - 3).chain("...".chars()).collect()
         } else {
             clean.collect::<String>()
         }
     };
-    let mut out: Vec<String> = warnings.iter().take(WARNINGS).map(line).collect();
+    let mut out: Vec<String> = warnings.iter().take(MAX_WARNINGS).map(line).collect();
     if more > 0 {
         out.push(format!("{more} more warnings; see the events of the deployment"));
     }
@@ -110,9 +110,9 @@ mod tests {
     fn warnings_are_lines_that_the_api_server_passes_on() {
         let out = bounded(&["a\nb".into(), "ä".repeat(300)]);
         assert_eq!(out[0], "a b");
-        assert_eq!(out[1].chars().count(), WARNING);
+        assert_eq!(out[1].chars().count(), MAX_WARNING_CHARS);
         let many = bounded(&vec!["x".into(); 40]);
-        assert_eq!(many.len(), WARNINGS + 1);
-        assert!(many[WARNINGS].starts_with("25 more"), "{:?}", many[WARNINGS]);
+        assert_eq!(many.len(), MAX_WARNINGS + 1);
+        assert!(many[MAX_WARNINGS].starts_with("25 more"), "{:?}", many[MAX_WARNINGS]);
     }
 }

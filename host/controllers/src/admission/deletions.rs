@@ -2,7 +2,7 @@
 //! that ask for its links. A deletion is never refused, and does not depend on the operator.
 
 use super::answer::Answer;
-use super::configuration::DELETION_PATIENCE;
+use super::configuration::DELETION_TIMEOUT_SECONDS;
 use crate::links::NOT_ENDED;
 use crate::slots::Slots;
 use boson_api::BoshDeployment;
@@ -19,13 +19,13 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 /// Our own limit, shorter than that of the API server, so that the answer can say that nothing was checked.
-const DEADLINE: Duration = Duration::from_millis(DELETION_PATIENCE as u64 * 1000 - 700);
+const REVIEW_TIMEOUT: Duration = Duration::from_millis(DELETION_TIMEOUT_SECONDS as u64 * 1000 - 700);
 /// How many deletions are reviewed at a time; each holds the deployments of a namespace.
-const SLOTS: usize = 4;
+const MAX_CONCURRENT_REVIEWS: usize = 4;
 /// How often to check whether the namespace has a free slot.
-const POLL: Duration = Duration::from_millis(50);
+const SLOT_POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Characters of a warning with names: the API server cuts longer ones than 256.
-const LINE: usize = 240;
+const MAX_WARNING_CHARS: usize = 240;
 
 /// Label that Kubernetes sets on the pods of a Deployment: the end of the name of their ReplicaSet.
 const POD_TEMPLATE_HASH: &str = "pod-template-hash";
@@ -45,7 +45,7 @@ impl DeletionReviewer {
         Self {
             cluster,
             served,
-            slots: Slots::shared(SLOTS),
+            slots: Slots::shared(MAX_CONCURRENT_REVIEWS),
         }
     }
 
@@ -58,7 +58,7 @@ impl DeletionReviewer {
         // A deletion has no new object. That of a collection has no name of its own.
         let old = request.old_object.as_ref().and_then(|old| old.metadata.name.as_deref());
         let name = old.unwrap_or(&request.name);
-        match tokio::time::timeout(DEADLINE, self.warnings(namespace, name)).await {
+        match tokio::time::timeout(REVIEW_TIMEOUT, self.warnings(namespace, name)).await {
             Ok(Ok(warnings)) if warnings.is_empty() => Answer::allow("allowed", warnings),
             Ok(Ok(warnings)) => Answer::allow("warned", warnings),
             Ok(Err(error)) => Answer::allow("failed", vec![unchecked(&error.to_string())]),
@@ -71,7 +71,7 @@ impl DeletionReviewer {
         let _turn = loop {
             match self.slots.acquire(namespace, Instant::now()) {
                 Some(turn) => break turn,
-                None => tokio::time::sleep(POLL).await,
+                None => tokio::time::sleep(SLOT_POLL_INTERVAL).await,
             }
         };
         let Ok(names) = Names::new(name, namespace, "") else {
@@ -141,7 +141,7 @@ fn listed(what: &str, names: BTreeSet<String>) -> Option<String> {
     for (nth, name) in names.iter().enumerate() {
         let comma = if nth == 0 { " " } else { ", " };
         let more = format!(" and {left} more");
-        if line.len() + comma.len() + name.len() + more.len() > LINE {
+        if line.len() + comma.len() + name.len() + more.len() > MAX_WARNING_CHARS {
             break;
         }
         line = line + comma + name;
@@ -214,7 +214,7 @@ mod tests {
         let names = |length: usize| (0..100).map(|nth| format!("{nth:0length$}")).collect::<BTreeSet<_>>();
         for length in [2, 30, 100, 253] {
             let line = listed("pods use its links:", names(length)).unwrap();
-            assert!(line.len() <= LINE, "{line}");
+            assert!(line.len() <= MAX_WARNING_CHARS, "{line}");
             assert!(line.ends_with(" more") || line == "pods use its links: 100", "{line}");
         }
     }

@@ -2,7 +2,7 @@
 //! that cannot be checked in time is allowed, with a warning.
 
 use super::answer::{Answer, Refusal};
-use super::configuration::PATIENCE;
+use super::configuration::REVIEW_TIMEOUT_SECONDS;
 use crate::deployment::{Checked, Context};
 use crate::slots::Slots;
 use boson_api::BoshDeployment;
@@ -14,11 +14,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Our own limit, shorter than that of the API server, so that the answer can say that nothing was checked.
-const DEADLINE: Duration = Duration::from_millis(PATIENCE as u64 * 1000 - 700);
+const CHECK_TIMEOUT: Duration = Duration::from_millis(REVIEW_TIMEOUT_SECONDS as u64 * 1000 - 700);
 /// How many checks run at a time; each may use the memory of several copies of a manifest.
-const SLOTS: usize = 4;
+const MAX_CONCURRENT_CHECKS: usize = 4;
 /// How often to check whether the namespace has a free slot.
-const POLL: Duration = Duration::from_millis(50);
+const SLOT_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Checks deployments under review.
 pub(crate) struct DeploymentReviewer {
@@ -35,7 +35,7 @@ impl DeploymentReviewer {
         Self {
             context,
             served,
-            slots: Slots::shared(SLOTS),
+            slots: Slots::shared(MAX_CONCURRENT_CHECKS),
         }
     }
 
@@ -54,7 +54,7 @@ impl DeploymentReviewer {
         let Some(object) = object.and_then(|object| serde_json::from_value::<BoshDeployment>(object).ok()) else {
             return unchecked("unreadable", "its version does not match the operator");
         };
-        match tokio::time::timeout(DEADLINE, self.check(object, namespace)).await {
+        match tokio::time::timeout(CHECK_TIMEOUT, self.check(object, namespace)).await {
             Ok(answer) => answer,
             Err(_) => unchecked("late", "that would have taken too long"),
         }
@@ -65,7 +65,7 @@ impl DeploymentReviewer {
         let turn = loop {
             match self.slots.acquire(&namespace, Instant::now()) {
                 Some(turn) => break turn,
-                None => tokio::time::sleep(POLL).await,
+                None => tokio::time::sleep(SLOT_POLL_INTERVAL).await,
             }
         };
         let context = self.context.clone();

@@ -1,7 +1,7 @@
 //! Maintains the objects that the webhooks need: the Secret with their certificates, and their configurations.
 
 use super::configuration::{self, Inputs, owner};
-use super::material::{self, Material, SETTLED, Step, made};
+use super::material::{self, Material, SIGNING_DELAY, Step, made};
 use super::{MANAGER, Settings};
 use boson_cluster::client::{Cluster, Created, Error, GlobalKind, WatchBackoff};
 use boson_cluster::namespaces::Namespaces;
@@ -23,11 +23,11 @@ use std::time::{Duration, SystemTime};
 /// Name of the Secret, in the namespace of the operator.
 const SECRET: &str = "boson-webhook";
 /// Between two reconciles without a watch event: certificates expire without one.
-const CALM: Duration = Duration::from_secs(600);
+const RECONCILE_INTERVAL: Duration = Duration::from_secs(600);
 /// After a failure.
-const AGAIN: Duration = Duration::from_secs(30);
+const FAILURE_RETRY_DELAY: Duration = Duration::from_secs(30);
 /// After a lost race.
-const SOON: Duration = Duration::from_millis(200);
+const CONFLICT_RETRY_DELAY: Duration = Duration::from_millis(200);
 
 /// Maintains Secret and configurations.
 #[derive(Clone)]
@@ -75,10 +75,10 @@ impl Keeper {
         loop {
             let wake = match self.settle().await {
                 Ok(wake) => wake,
-                Err(Trouble::Api(error)) if error.is_race() => SOON,
+                Err(Trouble::Api(error)) if error.is_race() => CONFLICT_RETRY_DELAY,
                 Err(error) => {
                     tracing::warn!(%error, "the webhooks are not up to date; deployments may be stored without a review, and pods that ask for links not be created");
-                    AGAIN
+                    FAILURE_RETRY_DELAY
                 }
             };
             let _ = tokio::time::timeout(wake, changes.next()).await;
@@ -145,7 +145,7 @@ impl Keeper {
         let live = self.live().await?;
         let Some(secret) = secret else {
             self.make().await?;
-            return Ok(SOON);
+            return Ok(CONFLICT_RETRY_DELAY);
         };
         let names = self.settings.way.names(&self.namespace);
         let published = live.published(self.settings.links);
@@ -164,8 +164,8 @@ impl Keeper {
         };
         self.configure(live, &material).await?;
         Ok(match material.next {
-            Some(_) => SETTLED,
-            None => CALM,
+            Some(_) => SIGNING_DELAY,
+            None => RECONCILE_INTERVAL,
         })
     }
 

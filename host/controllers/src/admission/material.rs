@@ -21,9 +21,9 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 const AUTHORITY_DAYS: u32 = 1095;
 const LEAF_DAYS: u32 = 90;
 /// How long after its publication an authority signs: by then all API servers have the new configuration.
-pub(super) const SETTLED: Duration = Duration::from_secs(60);
+pub(super) const SIGNING_DELAY: Duration = Duration::from_secs(60);
 /// Certificates are backdated by this, because the clocks of two machines differ.
-const EARLIER: Duration = HOUR;
+const CLOCK_SKEW: Duration = HOUR;
 
 /// A certificate and its key, PEM.
 #[derive(Clone, PartialEq, Eq)]
@@ -85,7 +85,7 @@ pub(super) fn plan(
         let is_in = |bundle: &Option<String>| bundle.as_ref().is_some_and(|all| all.contains(next.certificate.trim()));
         let announced = published.iter().all(is_in);
         let settled =
-            Issued::from_pem(&next.certificate).is_some_and(|next| next.not_before + EARLIER + SETTLED <= now);
+            Issued::from_pem(&next.certificate).is_some_and(|next| next.not_before + CLOCK_SKEW + SIGNING_DELAY <= now);
         if announced && settled {
             return Step::Promote;
         }
@@ -208,7 +208,7 @@ struct Earlier(System);
 impl Source for Earlier {
     fn now(&self) -> SystemTime {
         let now = self.0.now();
-        now.checked_sub(EARLIER).unwrap_or(now)
+        now.checked_sub(CLOCK_SKEW).unwrap_or(now)
     }
 
     fn fill(&self, bytes: &mut [u8]) -> Result<(), Cause> {

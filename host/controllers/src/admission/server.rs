@@ -31,17 +31,17 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::{self, ServerConfig};
 
 /// Most connections at a time. An API server keeps a few open.
-const CLIENTS: usize = 256;
+const MAX_CONNECTIONS: usize = 256;
 /// Most connections from one address on which no review was requested yet.
-const STRANGERS: usize = 32;
+const MAX_NEW_CONNECTIONS_PER_ADDRESS: usize = 32;
 /// Limit for the handshake, for the first request, and for the body of a request.
-const PROMPT: Duration = Duration::from_secs(5);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 /// Limit for the next request of an API server.
-const IDLE: Duration = Duration::from_secs(120);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(120);
 /// Most bytes of a request. It holds an object twice, and the API server stores no object over 1.5 MiB.
-const BODY: usize = 8 << 20;
+const MAX_BODY_BYTES: usize = 8 << 20;
 /// After a failure.
-const AGAIN: Duration = Duration::from_secs(5);
+const FAILURE_RETRY_DELAY: Duration = Duration::from_secs(5);
 
 /// The present certificate and path.
 #[derive(Clone)]
@@ -119,7 +119,7 @@ async fn follow(keeper: &Keeper, current: &Shared, key: &DigestKey, health: &Hea
         let Some(secret) = secret else {
             while let Err(error) = keeper.make().await {
                 tracing::warn!(%error, "cannot create the Secret of the webhook");
-                tokio::time::sleep(AGAIN).await;
+                tokio::time::sleep(FAILURE_RETRY_DELAY).await;
             }
             continue;
         };
@@ -156,14 +156,14 @@ fn new(material: &Material) -> Result<Current, String> {
 }
 
 async fn accept(listener: TcpListener, current: &Shared, reviewers: &Arc<Reviewers>) {
-    let mut places = Places::new(CLIENTS, STRANGERS);
+    let mut places = Places::new(MAX_CONNECTIONS, MAX_NEW_CONNECTIONS_PER_ADDRESS);
     loop {
         let (stream, peer) = match listener.accept().await {
             Ok(accepted) => accepted,
             Err(error) => {
                 // Most likely out of file descriptors: temporary, but not brief.
                 tracing::warn!(%error, "cannot accept a connection of the API server");
-                tokio::time::sleep(AGAIN).await;
+                tokio::time::sleep(FAILURE_RETRY_DELAY).await;
                 continue;
             }
         };
@@ -179,7 +179,7 @@ async fn converse(stream: TcpStream, current: Shared, reviewers: Arc<Reviewers>,
     let Some(tls) = now(&current).map(|current| current.tls) else {
         return;
     };
-    let Ok(Ok(stream)) = timeout(PROMPT, tls.accept(stream)).await else {
+    let Ok(Ok(stream)) = timeout(REQUEST_TIMEOUT, tls.accept(stream)).await else {
         return;
     };
     let service = service_fn(|request| {
@@ -187,9 +187,9 @@ async fn converse(stream: TcpStream, current: Shared, reviewers: Arc<Reviewers>,
         async move { Ok::<_, Infallible>(respond(request, &current, &reviewers, &known).await) }
     });
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(IDLE);
+    http.timer(TokioTimer::new()).header_read_timeout(IDLE_TIMEOUT);
     let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
-    let served = match timeout(PROMPT, &mut connection).await {
+    let served = match timeout(REQUEST_TIMEOUT, &mut connection).await {
         Ok(served) => served,
         Err(_) if known.get() => connection.await,
         Err(_) => return,
@@ -218,8 +218,8 @@ async fn respond(
         return response(StatusCode::NOT_FOUND, Bytes::new());
     };
     known.set();
-    let body = Limited::new(request.into_body(), BODY).collect();
-    let Ok(Ok(body)) = timeout(PROMPT, body).await else {
+    let body = Limited::new(request.into_body(), MAX_BODY_BYTES).collect();
+    let Ok(Ok(body)) = timeout(REQUEST_TIMEOUT, body).await else {
         return response(StatusCode::BAD_REQUEST, Bytes::new());
     };
     match reviewers.answer(&what, &body.to_bytes()).await {

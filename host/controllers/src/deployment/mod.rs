@@ -43,7 +43,7 @@ use boson_pipeline::convert::is_skipped_check;
 use deploy::deploy;
 use kube::runtime::controller::Action;
 use kube::{Resource, ResourceExt};
-use memory::{Due, Key, WAIT};
+use memory::{Due, FALLBACK_INTERVAL, Key};
 use observe::plugins::Resolution;
 use observe::snapshot::Snapshot;
 use progress::Progress;
@@ -63,11 +63,11 @@ pub(crate) use watch::run;
 /// How long the watch events of our own writes may take.
 const EVENT_DELAY: Duration = Duration::from_secs(1);
 /// Until the next try for a deployment whose namespace already uses its half of the places.
-const TURN: Duration = Duration::from_secs(1);
+const PLACE_RETRY_DELAY: Duration = Duration::from_secs(1);
 /// After a lost race.
-const SOON: Duration = Duration::from_secs(1);
+const CONFLICT_RETRY_DELAY: Duration = Duration::from_secs(1);
 /// Between two reads of documents on web servers.
-const REREAD: Duration = Duration::from_secs(180);
+const DOCUMENT_REREAD_INTERVAL: Duration = Duration::from_secs(180);
 
 /// The end of a conversion, or of a reconcile that needed none.
 struct Converted {
@@ -115,7 +115,7 @@ impl Context {
         let Some(resolution) = observe::plugins::resolve(self, object, &key.0) else {
             // The plugins are not listed yet; their watch event requeues the deployment. A restart alone writes
             // nothing.
-            return Ok(Action::requeue(WAIT));
+            return Ok(Action::requeue(FALLBACK_INTERVAL));
         };
         let snapshot = observe::snapshot::snapshot(self, object, &resolution).await;
         let faults = self.memory.failed.with(&key, resolution.faults.clone());
@@ -129,9 +129,9 @@ impl Context {
             Due::Now => match self.in_slot(object, &key, snapshot, resolution).await {
                 Ok(Some(converted)) => converted,
                 // It is converted as soon as another one of its namespace is done.
-                Ok(None) => return Ok(Action::requeue(TURN)),
+                Ok(None) => return Ok(Action::requeue(PLACE_RETRY_DELAY)),
                 // A lost race is no error: the next reconcile decides from the state that it reads.
-                Err(error) if error.is_race() => return Ok(Action::requeue(SOON)),
+                Err(error) if error.is_race() => return Ok(Action::requeue(CONFLICT_RETRY_DELAY)),
                 Err(error) => {
                     act::status::delayed(self, object, &error, faults).await;
                     return Err(error);
@@ -154,8 +154,8 @@ impl Context {
     fn requeue(&self, object: &BoshDeployment, key: &Key, retry: Option<Duration>) -> Action {
         match (retry, observe::snapshot::on_the_web(&object.spec)) {
             (Some(retry), _) => Action::requeue(retry),
-            (None, _) if self.has_postponed(object, key) => Action::requeue(WAIT),
-            (None, true) => Action::requeue(REREAD),
+            (None, _) if self.has_postponed(object, key) => Action::requeue(FALLBACK_INTERVAL),
+            (None, true) => Action::requeue(DOCUMENT_REREAD_INTERVAL),
             (None, false) => Action::await_change(),
         }
     }
@@ -212,7 +212,7 @@ impl Context {
             (observed, _) => {
                 schedule.open(key);
                 return observed.map(|observed| Converted {
-                    retry: (observed.outcome != Outcome::Applied).then_some(WAIT),
+                    retry: (observed.outcome != Outcome::Applied).then_some(FALLBACK_INTERVAL),
                     ..observed.into()
                 });
             }

@@ -11,14 +11,14 @@ use boson_api::{BoshDeployment, QuarksJob};
 use boson_cluster::client::{AnyObject, Error, Identity};
 use boson_cluster::objects;
 use boson_document::json;
-use boson_manifest::names::{self, LABEL_LIMIT, Names};
+use boson_manifest::names::{self, MAX_LABEL_LENGTH, Names};
 use boson_pipeline::plain::job::{Run, job};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::{Resource, ResourceExt};
 use serde_json::{Map, Value};
 
 /// Digits of the UID's and the number's digest.
-const DIGITS: usize = 12;
+const NAME_DIGEST_DIGITS: usize = 12;
 /// Annotations of the QuarksJob that are about itself.
 const OWN: [&str; 3] = [objects::DIGEST, objects::TRIGGER, TRIGGER_RESET];
 
@@ -129,7 +129,11 @@ pub(super) fn of_conversion(object: &QuarksJob) -> bool {
 pub(super) fn name(object: &QuarksJob, number: i64) -> Result<String, Error> {
     let Identity { name, uid, .. } = Identity::of(object)?;
     let digest = objects::digest(&Value::Array(vec![uid.into(), number.into()]));
-    Ok(names::cut(name, &format!("-{}", &digest[..DIGITS]), LABEL_LIMIT))
+    Ok(names::cut(
+        name,
+        &format!("-{}", &digest[..NAME_DIGEST_DIGITS]),
+        MAX_LABEL_LENGTH,
+    ))
 }
 
 #[cfg(test)]

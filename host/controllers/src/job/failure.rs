@@ -9,7 +9,7 @@ use kube::ResourceExt;
 use std::borrow::Cow;
 
 /// Most containers in a message.
-const CONTAINERS: usize = 5;
+const MAX_NAMED_CONTAINERS: usize = 5;
 /// Label that the Job controller sets on pods.
 const JOB_NAME: &str = "batch.kubernetes.io/job-name";
 
@@ -29,7 +29,7 @@ pub(super) fn of_job(job: &Job, pods: &[Pod], operator_image: &str) -> (Cow<'sta
             }
         }
     }
-    texts.truncate(CONTAINERS);
+    texts.truncate(MAX_NAMED_CONTAINERS);
     let message = if texts.is_empty() {
         format!("the Job '{}' failed: {detail}", job.name_any())
     } else {
@@ -56,7 +56,7 @@ pub(super) fn waits(pods: &[Pod], job: &Job) -> Option<String> {
         }
         texts.extend(unschedulable(pod).map(|why| format!("no node takes the pod: {why}")));
     }
-    texts.truncate(CONTAINERS);
+    texts.truncate(MAX_NAMED_CONTAINERS);
     (!texts.is_empty()).then(|| texts.join("; "))
 }
 

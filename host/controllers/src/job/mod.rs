@@ -37,11 +37,11 @@ use std::time::Duration;
 pub(crate) use watch::run;
 
 /// Most writes in one reconcile: a run that follows another needs six.
-const ROUNDS: usize = 12;
+const MAX_WRITES: usize = 12;
 /// After a lost race.
-const SOON: Duration = Duration::from_millis(200);
+const CONFLICT_RETRY_DELAY: Duration = Duration::from_millis(200);
 /// Requeue interval if no watch event announces a change.
-const LATER: Duration = Duration::from_secs(15);
+const REQUEUE_INTERVAL: Duration = Duration::from_secs(15);
 
 /// What all reconciles share.
 pub(crate) struct Context {
@@ -79,7 +79,7 @@ impl Context {
             self.interest.forget((namespace, name));
             return Ok(Action::await_change());
         }
-        for _ in 0..ROUNDS {
+        for _ in 0..MAX_WRITES {
             let object: Option<QuarksJob> = self.cluster.get(namespace, name).await?;
             let Some(object) = object.filter(|object| object.metadata.deletion_timestamp.is_none()) else {
                 return Ok(Action::await_change());
@@ -88,11 +88,11 @@ impl Context {
                 Ok(None) => {}
                 Ok(Some(action)) => return Ok(action),
                 // An object changed after it was read; the next reconcile decides from its new state.
-                Err(error) if error.is_race() => return Ok(Action::requeue(SOON)),
+                Err(error) if error.is_race() => return Ok(Action::requeue(CONFLICT_RETRY_DELAY)),
                 Err(error) => return Err(error),
             }
         }
-        Ok(Action::requeue(SOON))
+        Ok(Action::requeue(CONFLICT_RETRY_DELAY))
     }
 
     /// One step. None: plan again.
@@ -140,7 +140,7 @@ impl Context {
         };
         let (state, action) = match act::create(&self.cluster, object, config, number, &self.operator_image).await {
             Ok(Creation::Made) => return Ok(None),
-            Ok(Creation::Waiting(what)) => (State::Waiting(what), Ok(Some(Action::requeue(LATER)))),
+            Ok(Creation::Waiting(what)) => (State::Waiting(what), Ok(Some(Action::requeue(REQUEUE_INTERVAL)))),
             Ok(Creation::Refused(why)) => (State::Refused(why), Ok(Some(Action::await_change()))),
             // The cause may be the template, a quota, a policy or the operator's role: retry later.
             Err(error) if matches!(error.fault, Fault::Refused(_) | Fault::Forbidden) => {

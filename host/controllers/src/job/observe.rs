@@ -8,7 +8,7 @@ use boson_cluster::client::{Cluster, Error, Identity};
 use boson_cluster::objects::{self, versioned};
 use boson_cluster::reconcile::Interest;
 use boson_manifest::labels::{self, secret_kind};
-use boson_manifest::names::{LABEL_LIMIT, cut};
+use boson_manifest::names::{MAX_LABEL_LENGTH, cut};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
 use kube::ResourceExt;
@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Most references of a template. All are read whenever one of them changes, up to a megabyte each.
-const REFERENCES: usize = 256;
+const MAX_REFERENCES: usize = 256;
 
 /// The observed state.
 #[derive(Clone, Debug, Default)]
@@ -70,7 +70,7 @@ pub(super) async fn observe(cluster: &Cluster, interest: &Interest, object: &Qua
         .map(|one| (namespace.to_string(), topic(one.kind, &one.name)));
     interest.note((namespace, name), topics);
 
-    let label = format!("{}={}", labels::QUARKS_JOB_NAME, cut(name, "", LABEL_LIMIT));
+    let label = format!("{}={}", labels::QUARKS_JOB_NAME, cut(name, "", MAX_LABEL_LENGTH));
     let jobs: Vec<Job> = cluster.list(namespace, &label).await?;
     let mut observed = Observed {
         jobs: jobs.into_iter().filter_map(|job| numbered(job, uid)).collect(),
@@ -118,9 +118,9 @@ async fn config(
     object: &QuarksJob,
     wanted: BTreeSet<Reference>,
 ) -> Result<Config, Error> {
-    if wanted.len() > REFERENCES {
+    if wanted.len() > MAX_REFERENCES {
         let refused = format!(
-            "spec.template refers to {} ConfigMaps and Secrets, more than {REFERENCES}",
+            "spec.template refers to {} ConfigMaps and Secrets, more than {MAX_REFERENCES}",
             wanted.len()
         );
         return Ok(Config {

@@ -4,7 +4,7 @@ use super::fault::Fault;
 use super::template::Pod;
 use boson_api::job::Output;
 use boson_cluster::client::Error;
-use boson_manifest::names::{self, LABEL_LIMIT};
+use boson_manifest::names::{self, MAX_LABEL_LENGTH};
 use boson_manifest::{contract, labels};
 use boson_output::{CONTAINER, DIRECTORY, ORDER, Order};
 use k8s_openapi::api::core::v1::{
@@ -25,7 +25,7 @@ const TOKEN_DIRECTORY: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 /// Validity of the token in seconds; the kubelet renews it.
 const TOKEN_SECONDS: i64 = 3600;
 /// The user of the operator's image.
-const USER: i64 = 1000;
+const USER_ID: i64 = 1000;
 
 /// Environment variable of a container that names the subject of its output.
 const REMOTE_ID: &str = "REMOTE_ID";
@@ -54,10 +54,14 @@ fn remote_id(pod: &Pod, container: &str) -> Option<String> {
     let inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     let outer = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
     let bytes = value.as_bytes();
-    if bytes.len() <= LABEL_LIMIT && bytes.iter().copied().all(inner) && outer(bytes.first()) && outer(bytes.last()) {
+    if bytes.len() <= MAX_LABEL_LENGTH
+        && bytes.iter().copied().all(inner)
+        && outer(bytes.first())
+        && outer(bytes.last())
+    {
         return Some(value.to_string());
     }
-    Some(names::cut(&names::label(value), "", LABEL_LIMIT)).filter(|label| !label.is_empty())
+    Some(names::cut(&names::label(value), "", MAX_LABEL_LENGTH)).filter(|label| !label.is_empty())
 }
 
 /// Adds the container to a pod. `owner`: the owner of the Secrets.
@@ -171,8 +175,8 @@ fn quantities(cpu: &str, memory: &str) -> BTreeMap<String, Quantity> {
 fn confined() -> SecurityContext {
     SecurityContext {
         run_as_non_root: Some(true),
-        run_as_user: Some(USER),
-        run_as_group: Some(USER),
+        run_as_user: Some(USER_ID),
+        run_as_group: Some(USER_ID),
         allow_privilege_escalation: Some(false),
         read_only_root_filesystem: Some(true),
         privileged: Some(false),
@@ -257,6 +261,6 @@ mod tests {
         assert_eq!(of("Group_1.x").as_deref(), Some("Group_1.x"));
         assert_eq!(of("a group!").as_deref(), Some("agroup"));
         assert_eq!(of("//"), None);
-        assert!(of(&"x".repeat(80)).is_some_and(|label| label.len() == LABEL_LIMIT));
+        assert!(of(&"x".repeat(80)).is_some_and(|label| label.len() == MAX_LABEL_LENGTH));
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// Most links of a pod. Each is a volume, and a Secret to read when the pod is created.
-const MOST: usize = 32;
+const MAX_LINKS: usize = 32;
 /// Keys of an entry of the annotation.
 const KEYS: [&str; 2] = ["name", "type"];
 
@@ -83,8 +83,8 @@ impl Consumed {
         let entries = entries
             .as_array()
             .ok_or_else(|| wrong(&format!("is not a list; {EXAMPLE}")))?;
-        if entries.len() > MOST {
-            return Err(wrong(&format!("names more than {MOST} links")));
+        if entries.len() > MAX_LINKS {
+            return Err(wrong(&format!("names more than {MAX_LINKS} links")));
         }
         let mut links = Vec::new();
         for (nth, entry) in entries.iter().enumerate() {

@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Bytes of a block of SHA-256.
-const BLOCK: usize = 64;
+const BLOCK_BYTES: usize = 64;
 
 /// The key. It is in the Secret of the webhook; none until that was read. Clones share it.
 #[derive(Clone, Default)]
@@ -55,9 +55,9 @@ pub(crate) fn of_parts<'p>(parts: impl IntoIterator<Item = &'p [u8]>) -> [u8; 32
 
 /// HMAC-SHA256 (RFC 2104).
 fn hmac(key: &[u8], message: &[u8]) -> [u8; 32] {
-    let mut block = [0; BLOCK];
+    let mut block = [0; BLOCK_BYTES];
     let hashed: [u8; 32] = Sha256::digest(key).into();
-    let key = if key.len() > BLOCK { &hashed[..] } else { key };
+    let key = if key.len() > BLOCK_BYTES { &hashed[..] } else { key };
     block[..key.len()].copy_from_slice(key);
     let padded = |pad: u8| block.map(|byte| byte ^ pad);
     let inner = Sha256::new()

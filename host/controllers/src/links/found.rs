@@ -117,9 +117,9 @@ pub(crate) fn missing(
         (false, all) => {
             let shown = all
                 .iter()
-                .take(SHOWN)
+                .take(MAX_NAMED_LINKS)
                 .map(|other| format!("'{}' ({})", other.name, other.kind));
-            let more = all.len().saturating_sub(SHOWN);
+            let more = all.len().saturating_sub(MAX_NAMED_LINKS);
             let more = (more > 0).then(|| format!("{more} more"));
             format!("it provides {}", shown.chain(more).collect::<Vec<_>>().join(", "))
         }
@@ -131,7 +131,7 @@ pub(crate) fn missing(
 }
 
 /// How many links a message names.
-const SHOWN: usize = 20;
+const MAX_NAMED_LINKS: usize = 20;
 
 #[cfg(test)]
 mod tests {

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
 /// Until workloads with outdated pods are checked again: a user may have undone their rollout.
-pub(super) const RECHECK: Duration = Duration::from_secs(300);
+pub(super) const RECHECK_INTERVAL: Duration = Duration::from_secs(300);
 
 /// The content of a link, in one version of its Secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,10 +53,10 @@ impl Content {
 // === impl Known ===
 
 impl Known {
-    /// Forgets settled workloads after [`RECHECK`].
+    /// Forgets settled workloads after [`RECHECK_INTERVAL`].
     pub fn expire(&mut self, now: Instant) {
         match self.since {
-            Some(since) if now.duration_since(since) >= RECHECK => {
+            Some(since) if now.duration_since(since) >= RECHECK_INTERVAL => {
                 self.settled.clear();
                 self.since = None;
             }
@@ -96,13 +96,13 @@ mod tests {
     fn workloads_are_checked_again_after_some_minutes() {
         let (mut known, began) = (Known::default(), Instant::now());
         known.settle("a".into(), "d".into(), began);
-        known.settle("b".into(), "d".into(), began + RECHECK / 2);
-        known.expire(began + RECHECK / 2);
+        known.settle("b".into(), "d".into(), began + RECHECK_INTERVAL / 2);
+        known.expire(began + RECHECK_INTERVAL / 2);
         assert_eq!(known.settled.len(), 2);
-        known.expire(began + RECHECK);
+        known.expire(began + RECHECK_INTERVAL);
         assert!(known.settled.is_empty());
-        known.settle("a".into(), "d".into(), began + RECHECK);
-        known.expire(began + RECHECK + RECHECK / 2);
+        known.settle("a".into(), "d".into(), began + RECHECK_INTERVAL);
+        known.expire(began + RECHECK_INTERVAL + RECHECK_INTERVAL / 2);
         assert_eq!(known.settled.len(), 1, "a later rollout has its own time");
     }
 }

@@ -33,7 +33,7 @@ use boson_cluster::namespaces::Scope;
 use boson_manifest::names::Names;
 use kube::core::PartialObjectMeta;
 use kube::runtime::controller::Action;
-use memory::{Content, Known, Memory, RECHECK};
+use memory::{Content, Known, Memory, RECHECK_INTERVAL};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use stores::{PodMeta, Stores};
@@ -41,9 +41,9 @@ use stores::{PodMeta, Stores};
 /// The owner of the fields that are set here.
 const MANAGER: FieldManager = FieldManager("boson-links");
 /// After a lost race.
-const SOON: Duration = Duration::from_millis(200);
+const CONFLICT_RETRY_DELAY: Duration = Duration::from_millis(200);
 /// As long as the key of digests is not known.
-const LATER: Duration = Duration::from_secs(5);
+const KEY_RETRY_DELAY: Duration = Duration::from_secs(5);
 
 /// What all reconciles share.
 pub(crate) struct Context {
@@ -86,17 +86,17 @@ impl Context {
             return Ok(Action::await_change());
         }
         if !self.key.is_set() {
-            return Ok(Action::requeue(LATER));
+            return Ok(Action::requeue(KEY_RETRY_DELAY));
         }
         known.expire(Instant::now());
         let rolled = self.roll(stores, (namespace, name, &names), &pods, &mut known).await;
         let is_settled = known.settled.is_empty();
         self.memory.put(namespace, name, known);
         match rolled {
-            Err(error) if error.is_race() => Ok(Action::requeue(SOON)),
+            Err(error) if error.is_race() => Ok(Action::requeue(CONFLICT_RETRY_DELAY)),
             Err(error) => Err(error),
             Ok(()) if is_settled => Ok(Action::await_change()),
-            Ok(()) => Ok(Action::requeue(RECHECK)),
+            Ok(()) => Ok(Action::requeue(RECHECK_INTERVAL)),
         }
     }
 

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 const NAME: &str = "links";
 /// How long events are collected.
-const WINDOW: Duration = Duration::from_secs(1);
+const EVENT_BATCH_DELAY: Duration = Duration::from_secs(1);
 
 /// Runs until it is asked to stop, for one namespace or for all.
 pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Option<String>) {
@@ -43,7 +43,7 @@ pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Opti
     let driving = running.drive_queue(
         NAME,
         &namespace,
-        (store, batched(queue, WINDOW)),
+        (store, batched(queue, EVENT_BATCH_DELAY)),
         context,
         reconcile,
         (concurrency, forget),

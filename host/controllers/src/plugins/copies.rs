@@ -15,7 +15,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 use std::collections::BTreeMap;
 
 /// Longest name of a ConfigMap.
-const NAME: usize = 253;
+const MAX_NAME_LENGTH: usize = 253;
 
 /// The copies that the pods of a deployment need.
 #[derive(Clone, Debug, Default)]
@@ -41,7 +41,7 @@ pub(crate) fn copies(
         let digest = objects::digest(&serde_json::json!([chosen.digest, settings]));
         let name = |nth: usize| {
             let end = format!(".plugin-{}-{}-{nth}", chosen.stage, &digest[..16]);
-            let cut = NAME.saturating_sub(end.len()).min(deployment.len());
+            let cut = MAX_NAME_LENGTH.saturating_sub(end.len()).min(deployment.len());
             format!("{}{end}", deployment[..cut].trim_end_matches(['.', '-']))
         };
         let map = |nth: usize| ConfigMap {

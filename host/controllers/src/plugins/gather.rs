@@ -154,8 +154,11 @@ pub(super) async fn gather(
         let map: Option<ConfigMap> = cluster.get(&key.namespace, name).await?;
         maps.push(map.map(files).unwrap_or_default());
         let size: usize = maps.iter().flat_map(BTreeMap::values).map(Vec::len).sum();
-        if size > packed::MAX_PACKED {
-            let what = format!("its parts have more than {} MiB together", packed::MAX_PACKED >> 20);
+        if size > packed::MAX_PACKED_BYTES {
+            let what = format!(
+                "its parts have more than {} MiB together",
+                packed::MAX_PACKED_BYTES >> 20
+            );
             return Ok(Err(
                 Diagnostic::error(codes::PLUGIN_TOO_LARGE, what).help("compress it with zstd")
             ));

@@ -16,7 +16,7 @@ use boson_signatures::Signed;
 use std::sync::Arc;
 
 /// Digits of a digest in messages.
-const DIGITS: usize = 12;
+const DIGEST_DIGITS: usize = 12;
 
 /// What loads.
 #[derive(Clone, Copy)]
@@ -66,7 +66,10 @@ impl Loader<'_> {
             return Ok(Outcome::Outdated);
         };
         let sources = described.sources.clone();
-        let digest = document.digest.as_deref().and_then(|digest| digest.get(..DIGITS));
+        let digest = document
+            .digest
+            .as_deref()
+            .and_then(|digest| digest.get(..DIGEST_DIGITS));
         let digest = digest.map(|digest| format!(", sha256:{digest}")).unwrap_or_default();
         let name = format!("plugin '{}'{digest} (ConfigMap '{key}')", document.name);
         let gathered = match &document.image {

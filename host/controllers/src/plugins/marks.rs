@@ -28,7 +28,7 @@ pub const ATTESTATION: &str = "plugin.wasm.att";
 /// Diagnostic code of a plugin without enough memory for its machine code.
 pub const NO_MEMORY: &Code = codes::PLUGIN_NO_MEMORY;
 /// Most plugins of one namespace: limits what one team makes the operator compile and hold.
-pub const MAX_IN_NAMESPACE: usize = 16;
+pub const MAX_PLUGINS_PER_NAMESPACE: usize = 16;
 /// Most plugins of all namespaces.
 pub const MAX_PLUGINS: usize = 128;
 /// Stages that pods may run: all of them in a conversion in pods, and the last in the pods of every deployment.

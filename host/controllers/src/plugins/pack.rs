@@ -11,7 +11,7 @@ use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use std::collections::BTreeMap;
 
 /// Bytes of one part: a ConfigMap holds 1 MiB, and its description takes some of it.
-const PART: usize = 960 << 10;
+const MAX_PART_BYTES: usize = 960 << 10;
 
 /// What to pack.
 pub struct Packing<'a> {
@@ -30,18 +30,18 @@ pub struct Packing<'a> {
     pub signature: Option<String>,
     /// An attestation of the component: an envelope or a bundle.
     pub attestation: Option<String>,
-    /// The file with its cases, of at most [`packed::MAX_CASES_PACKED`] bytes.
+    /// The file with its cases, of at most [`packed::MAX_PACKED_CASES_BYTES`] bytes.
     pub cases: Option<Vec<u8>>,
 }
 
 /// Number of parts of a component that is packed with a file of cases.
 pub fn parts(bytes: usize, cases: Option<&[u8]>) -> usize {
-    1 + bytes.saturating_sub(first(cases)).div_ceil(PART)
+    1 + bytes.saturating_sub(first(cases)).div_ceil(MAX_PART_BYTES)
 }
 
 /// Bytes of the first part, which shares its ConfigMap with the cases.
 fn first(cases: Option<&[u8]>) -> usize {
-    PART.saturating_sub(cases.map_or(0, <[u8]>::len))
+    MAX_PART_BYTES.saturating_sub(cases.map_or(0, <[u8]>::len))
 }
 
 /// The ConfigMaps. The one with `plugin.yaml` is last, so that all parts exist when it is applied.
@@ -61,7 +61,7 @@ pub fn pack(mut packing: Packing<'_>) -> Vec<ConfigMap> {
     };
     let parts = parts(bytes.len(), cases);
     let (begin, rest) = bytes.split_at(first(cases).min(bytes.len()));
-    let chunks = std::iter::once(begin).chain(rest.chunks(PART)).enumerate();
+    let chunks = std::iter::once(begin).chain(rest.chunks(MAX_PART_BYTES)).enumerate();
     let mut maps: Vec<ConfigMap> = chunks
         .map(|(nth, chunk)| {
             let file = packed::name(nth, parts, packing.compressed);
@@ -90,8 +90,8 @@ pub fn pack(mut packing: Packing<'_>) -> Vec<ConfigMap> {
 /// It is too large for ConfigMaps.
 pub(super) fn for_pods(component: &[u8]) -> Result<Packed, Diagnostic> {
     let bytes = compress_to_vec(component, CompressionLevel::Fastest);
-    if bytes.len() > packed::MAX_PACKED {
-        let limit = packed::MAX_PACKED >> 20;
+    if bytes.len() > packed::MAX_PACKED_BYTES {
+        let limit = packed::MAX_PACKED_BYTES >> 20;
         let what = format!(
             "the component has more than {limit} MiB packed, and pods that render templates need it in ConfigMaps"
         );
@@ -99,7 +99,7 @@ pub(super) fn for_pods(component: &[u8]) -> Result<Packed, Diagnostic> {
     }
     let count = parts(bytes.len(), None);
     let named = |(nth, chunk): (usize, &[u8])| [(packed::name(nth, count, true), chunk.to_vec())].into();
-    Ok(bytes.chunks(PART).enumerate().map(named).collect())
+    Ok(bytes.chunks(MAX_PART_BYTES).enumerate().map(named).collect())
 }
 
 /// The texts in the first ConfigMap.
@@ -147,13 +147,13 @@ mod tests {
 
     #[test]
     fn every_config_map_has_room_for_its_part_and_the_first_for_the_cases() {
-        let cases = vec![7; packed::MAX_CASES_PACKED];
+        let cases = vec![7; packed::MAX_PACKED_CASES_BYTES];
         for (size, with_cases, wanted) in [
             (0, false, 1),
-            (PART, false, 1),
-            (PART + 1, false, 2),
-            (PART - packed::MAX_CASES_PACKED, true, 1),
-            (PART, true, 2),
+            (MAX_PART_BYTES, false, 1),
+            (MAX_PART_BYTES + 1, false, 2),
+            (MAX_PART_BYTES - packed::MAX_PACKED_CASES_BYTES, true, 1),
+            (MAX_PART_BYTES, true, 2),
         ] {
             let cases = with_cases.then(|| cases.clone());
             assert_eq!(parts(size, cases.as_deref()), wanted, "{size}");
@@ -165,7 +165,7 @@ mod tests {
             assert_eq!(files.contains_key(packed::CASES), with_cases);
             let size =
                 |map: &ConfigMap| -> usize { map.binary_data.iter().flatten().map(|(_, file)| file.0.len()).sum() };
-            assert!(maps.iter().all(|map| size(map) <= PART));
+            assert!(maps.iter().all(|map| size(map) <= MAX_PART_BYTES));
         }
     }
 }

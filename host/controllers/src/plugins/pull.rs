@@ -17,7 +17,7 @@ use k8s_openapi::api::core::v1::Secret;
 use std::sync::Arc;
 
 /// Pulls at a time.
-pub(super) const AT_ONCE: usize = 4;
+pub(super) const MAX_CONCURRENT_PULLS: usize = 4;
 
 /// What pulls.
 #[derive(Clone, Copy)]

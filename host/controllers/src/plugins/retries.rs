@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// The first delay.
-const FIRST: Duration = Duration::from_secs(5);
+const INITIAL_RETRY_DELAY: Duration = Duration::from_secs(5);
 /// The longest delay.
-const LONGEST: Duration = Duration::from_secs(300);
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(300);
 
 /// Failed pulls.
 #[derive(Debug, Default)]
@@ -30,7 +30,9 @@ impl Retries {
     pub(super) fn failed(&mut self, queued: Queued, now: Instant) {
         let same = |old: &&Retry| old.queued.plugin.version == queued.plugin.version;
         let failures = self.0.get(&queued.key).filter(same).map_or(0, |old| old.failures);
-        let delay = FIRST.saturating_mul(1 << failures.min(10)).min(LONGEST);
+        let delay = INITIAL_RETRY_DELAY
+            .saturating_mul(1 << failures.min(10))
+            .min(MAX_RETRY_DELAY);
         let retry = Retry {
             failures: failures.saturating_add(1),
             due: now.checked_add(delay),

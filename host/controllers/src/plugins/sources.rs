@@ -2,7 +2,7 @@
 
 use super::approval::PluginUpdates;
 use super::follow::Plugin;
-use super::marks::{MAX_IN_NAMESPACE, MAX_PLUGINS};
+use super::marks::{MAX_PLUGINS, MAX_PLUGINS_PER_NAMESPACE};
 use super::registry::Key;
 use crate::codes;
 use boson_pipeline::Diagnostic;
@@ -52,7 +52,7 @@ pub(super) fn refused(
     let mut all = 0;
     for (key, _) in allowed {
         let here = counts.entry(&key.namespace).or_default();
-        if *here >= MAX_IN_NAMESPACE || all >= MAX_PLUGINS {
+        if *here >= MAX_PLUGINS_PER_NAMESPACE || all >= MAX_PLUGINS {
             refused.insert(key.clone(), too_many());
         } else {
             *here += 1;
@@ -69,7 +69,7 @@ fn not_allowed(from: &str) -> Diagnostic {
 }
 
 fn too_many() -> Diagnostic {
-    let what = format!("more than {MAX_IN_NAMESPACE} plugins in a namespace, or {MAX_PLUGINS} in total");
+    let what = format!("more than {MAX_PLUGINS_PER_NAMESPACE} plugins in a namespace, or {MAX_PLUGINS} in total");
     Diagnostic::error(codes::PLUGIN_TOO_MANY, what).help("delete ConfigMaps with unused plugins")
 }
 

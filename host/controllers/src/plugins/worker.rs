@@ -8,7 +8,7 @@ use super::fault::Fault;
 use super::follow::Plugin;
 use super::gather::{self, Described};
 use super::load::{Loader, Outcome};
-use super::pull::{AT_ONCE, Pulled, Puller};
+use super::pull::{MAX_CONCURRENT_PULLS, Pulled, Puller};
 use super::queue::{Queue, Queued};
 use super::registry::{Entry, Good, Key, Registry, State};
 use super::retries::Retries;
@@ -29,7 +29,7 @@ use std::pin::pin;
 use std::time::{Duration, Instant};
 
 /// Until the retry of a plugin whose ConfigMaps could not be read.
-const AGAIN: Duration = Duration::from_secs(5);
+const READ_RETRY_DELAY: Duration = Duration::from_secs(5);
 
 /// Loads plugins.
 pub(super) struct Worker<'a> {
@@ -98,7 +98,7 @@ impl Worker<'_> {
         let mut loading: Option<BoxFuture<'_, Loaded>> = None;
         let mut failed = false;
         loop {
-            let again = failed.then(|| tokio::time::sleep(AGAIN));
+            let again = failed.then(|| tokio::time::sleep(READ_RETRY_DELAY));
             let retry = progress.retries.next().map(|at| tokio::time::sleep_until(at.into()));
             let event = tokio::select! {
                 Some(()) = changes.next() => Event::Changed,
@@ -359,7 +359,7 @@ impl Progress {
 
 /// Starts the pulls that may run now.
 fn start_pulls<F>(progress: &mut Progress, pulling: &mut FuturesUnordered<F>, pull: impl Fn(Queued) -> F) {
-    while pulling.len() < AT_ONCE {
+    while pulling.len() < MAX_CONCURRENT_PULLS {
         let busy = progress.pulling.clone();
         let Some(queued) = progress.pulls.pop_unless(|namespace| busy.contains(namespace)) else {
             return;

@@ -34,7 +34,7 @@ pub(super) async fn act(context: &Context, object: &Arc<QuarksSecret>, plan: &Pl
             let mut made = made(keys, object, draft).await?;
             if was_generated(object) {
                 let annotations = made.metadata.annotations.get_or_insert_default();
-                annotations.insert(marks::AGAIN.into(), "true".into());
+                annotations.insert(marks::GENERATED_AGAIN.into(), "true".into());
             }
             create(cluster, &made, draft, object).await?
         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// The default key size of certificates.
 const SIZE: KeySize = KeySize::Rsa3072;
 /// Pause after a key was taken: the work that needs it uses all cores.
-const QUIET: Duration = Duration::from_secs(20);
+const KEY_GENERATION_DELAY: Duration = Duration::from_secs(20);
 
 /// Where new keys come from.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ impl Keys {
 
     /// Generates missing keys after a pause.
     pub fn refill(self: &Arc<Self>) {
-        self.fill_after(QUIET);
+        self.fill_after(KEY_GENERATION_DELAY);
     }
 
     fn fill_after(self: &Arc<Self>, pause: Duration) {

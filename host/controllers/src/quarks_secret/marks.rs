@@ -13,7 +13,7 @@ pub const SIGNED: &str = "quarks.cloudfoundry.org/signature-digest";
 /// On the Secret: labels and annotations that came from the QuarksSecret, so that removed ones can be deleted.
 pub const SET: &str = "quarks.cloudfoundry.org/set-by-operator";
 /// On the Secret: it was generated to replace a deleted one.
-pub const AGAIN: &str = "quarks.cloudfoundry.org/generated-again";
+pub const GENERATED_AGAIN: &str = "quarks.cloudfoundry.org/generated-again";
 /// On the QuarksSecret: which rotation was asked for last. On the Secret: for which one its value was made.
 pub const ROTATION: &str = "quarks.cloudfoundry.org/rotation";
 /// On a ConfigMap that requests a rotation: digest of the list that was processed.

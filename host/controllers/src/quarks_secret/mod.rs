@@ -54,9 +54,9 @@ pub(crate) use watch::run;
 /// Owner of the fields that this controller writes.
 const MANAGER: FieldManager = FieldManager("boson-quarks-secret");
 /// Most writes in one reconcile; a certificate by the built-in signer, with a new authority and a copy, needs eight.
-const ROUNDS: usize = 10;
+const MAX_WRITES: usize = 10;
 /// After a lost race.
-const SOON: Duration = Duration::from_millis(200);
+const CONFLICT_RETRY_DELAY: Duration = Duration::from_millis(200);
 
 /// Why a plan was not carried out.
 #[derive(Debug, thiserror::Error)]
@@ -103,7 +103,7 @@ impl Context {
         }
         match self.settle(cached.clone(), namespace, name).await {
             // An object changed after it was read; the next reconcile decides from its new state.
-            Err(error) if error.is_race() => Ok(Action::requeue(SOON)),
+            Err(error) if error.is_race() => Ok(Action::requeue(CONFLICT_RETRY_DELAY)),
             Err(error) => {
                 self.complain(namespace, name, &error).await;
                 Err(error)
@@ -129,7 +129,7 @@ impl Context {
 
     async fn settle(&self, cached: Arc<QuarksSecret>, namespace: &str, name: &str) -> Result<Action, Error> {
         let mut object = cached;
-        for _ in 0..ROUNDS {
+        for _ in 0..MAX_WRITES {
             let observed = observe(&self.cluster, &self.interest, &self.signer, &object).await?;
             let mut plan = plan(&object, &observed, SystemTime::now());
             let writes = plan.step != plan::Step::Keep || !plan.copies.is_empty();
@@ -152,7 +152,7 @@ impl Context {
             self.note_end(namespace, name, plan.not_after);
             return Ok(Action::requeue(plan.wake));
         }
-        Ok(Action::requeue(SOON))
+        Ok(Action::requeue(CONFLICT_RETRY_DELAY))
     }
 
     /// Records when a certificate expires; none: it does not, or is deleted.
@@ -195,7 +195,7 @@ impl Context {
                 }
                 Ok(Action::await_change())
             }
-            Err(error) if error.is_race() => Ok(Action::requeue(SOON)),
+            Err(error) if error.is_race() => Ok(Action::requeue(CONFLICT_RETRY_DELAY)),
             Err(error) => Err(error),
         }
     }

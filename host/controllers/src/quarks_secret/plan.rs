@@ -21,14 +21,15 @@ use boson_manifest::labels;
 use k8s_openapi::api::core::v1::Secret;
 use std::time::{Duration, SystemTime};
 
-/// A certificate is renewed when this part of its validity is left, but not earlier than [`EARLIEST`] before its end.
-const LEFT: u32 = 3;
-const EARLIEST: Duration = Duration::from_secs(30 * 86_400);
+/// A certificate is renewed when this part of its validity is left, but not earlier than [`MAX_RENEWAL_LEAD_TIME`]
+/// before its end.
+const RENEWAL_DIVISOR: u32 = 3;
+const MAX_RENEWAL_LEAD_TIME: Duration = Duration::from_secs(30 * 86_400);
 /// The longest time until the next reconcile: the clock may be changed, and a missed watch event must not be lost for
 /// ever.
-const LONGEST_SLEEP: Duration = Duration::from_secs(12 * 3600);
+const MAX_RECONCILE_INTERVAL: Duration = Duration::from_secs(12 * 3600);
 /// The longest time until the next reconcile while something is wrong.
-const UNEASY_SLEEP: Duration = Duration::from_secs(300);
+const MAX_PROBLEM_RECONCILE_INTERVAL: Duration = Duration::from_secs(300);
 
 /// What to do.
 #[derive(Clone, Debug, PartialEq)]
@@ -226,7 +227,7 @@ fn renewal(issued: &Issued) -> SystemTime {
     let life = issued.not_after.duration_since(issued.not_before).unwrap_or_default();
     issued
         .not_after
-        .checked_sub((life / LEFT).min(EARLIEST))
+        .checked_sub((life / RENEWAL_DIVISOR).min(MAX_RENEWAL_LEAD_TIME))
         .unwrap_or(issued.not_after)
 }
 
@@ -248,7 +249,7 @@ fn write(step: Step) -> Plan {
         generated: false,
         about: None,
         not_after: None,
-        wake: UNEASY_SLEEP,
+        wake: MAX_PROBLEM_RECONCILE_INTERVAL,
     }
 }
 
@@ -256,7 +257,11 @@ fn write(step: Step) -> Plan {
 fn silent(finding: Finding, generated: bool) -> Plan {
     let well = finding.status == ConditionStatus::True;
     Plan {
-        wake: if well { LONGEST_SLEEP } else { UNEASY_SLEEP },
+        wake: if well {
+            MAX_RECONCILE_INTERVAL
+        } else {
+            MAX_PROBLEM_RECONCILE_INTERVAL
+        },
         findings: vec![finding],
         generated,
         ..write(Step::Keep)
@@ -280,7 +285,7 @@ fn kept(object: &QuarksSecret, observed: &Observed, secret: &Secret, step: Step,
 fn about(secret: &Secret) -> Option<About> {
     let meta = &secret.metadata;
     let annotations = meta.annotations.as_ref();
-    let again = annotations.is_some_and(|all| all.contains_key(marks::AGAIN));
+    let again = annotations.is_some_and(|all| all.contains_key(marks::GENERATED_AGAIN));
     let since = meta.creation_timestamp.as_ref();
     Some(About {
         uid: meta.uid.clone()?,

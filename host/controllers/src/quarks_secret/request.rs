@@ -13,7 +13,7 @@ use k8s_openapi::api::certificates::v1::{CertificateSigningRequest, CertificateS
 use kube::api::ObjectMeta;
 
 /// Most characters of the name of a QuarksSecret in the name of its request.
-const NAME: usize = 120;
+const MAX_NAME_CHARS: usize = 120;
 
 /// Name of the request; the Secret with its key is called `<name>-csr-private-key`. It is unique: an earlier object of
 /// the same name had another one.
@@ -23,7 +23,7 @@ const NAME: usize = 120;
 pub fn name(object: &QuarksSecret) -> Result<String, Error> {
     let Identity { namespace, name, uid } = Identity::of(object)?;
     let digest: String = marks::digest(&[namespace, name, uid]).chars().take(10).collect();
-    let short: String = name.chars().take(NAME).collect();
+    let short: String = name.chars().take(MAX_NAME_CHARS).collect();
     Ok(format!("{namespace}-{}-{digest}", short.trim_end_matches(['-', '.'])))
 }
 

@@ -8,7 +8,7 @@ use super::MANAGER;
 use super::marks::{self, digest};
 use boson_api::QuarksSecret;
 use boson_cluster::client::{Cluster, Error, Fault, Identity, Notice};
-use boson_manifest::names::SUBDOMAIN_LIMIT;
+use boson_manifest::names::MAX_SUBDOMAIN_LENGTH;
 use boson_pipeline::name_rule::NameRule;
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::json;
@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 /// The key of the list.
 const LIST: &str = "secrets";
 /// Names in one list: each costs two calls, and the next list waits until this one is done.
-const NAMES: usize = 256;
+const MAX_NAMES: usize = 256;
 
 /// The request in a ConfigMap.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,16 +59,16 @@ pub fn asked(map: &ConfigMap, uid: &str) -> Asked {
 fn names(list: &str) -> Result<BTreeSet<String>, String> {
     let names: BTreeSet<String> = serde_json::from_str(list)
         .map_err(|_| format!("the key '{LIST}' must hold a JSON list of names of QuarksSecrets"))?;
-    if names.len() > NAMES {
+    if names.len() > MAX_NAMES {
         let number = names.len();
         return Err(format!(
-            "the list has {number} names, more than {NAMES}; use several ConfigMaps"
+            "the list has {number} names, more than {MAX_NAMES}; use several ConfigMaps"
         ));
     }
     // Names become part of a URL path.
-    let rule = NameRule::Subdomain(SUBDOMAIN_LIMIT);
+    let rule = NameRule::Subdomain(MAX_SUBDOMAIN_LENGTH);
     if let Some(bad) = names.iter().find(|name| rule.check(name).is_err()) {
-        let shown: String = bad.chars().take(SUBDOMAIN_LIMIT).collect();
+        let shown: String = bad.chars().take(MAX_SUBDOMAIN_LENGTH).collect();
         return Err(format!("{shown:?} is not a name of a QuarksSecret; nothing is rotated"));
     }
     Ok(names)

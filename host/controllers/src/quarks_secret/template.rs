@@ -11,16 +11,16 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use boson_pipeline::bundle::limits::DATA_LIMIT;
+use boson_pipeline::bundle::limits::MAX_DATA_BYTES;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Most bytes of values that are processed for one object, including by functions.
-const WORK: usize = 16 << 20;
+const MAX_PROCESSED_BYTES: usize = 16 << 20;
 /// Most functions after one value; each processes the whole value.
-const FUNCTIONS: usize = 8;
+const MAX_FUNCTIONS: usize = 8;
 /// Most characters of an action that a message quotes.
-const SHOWN: usize = 60;
+const MAX_QUOTED_CHARS: usize = 60;
 
 /// The remaining budget for the templates of one object.
 #[derive(Debug)]
@@ -38,8 +38,8 @@ impl Budget {
     /// The budget for one object.
     pub fn new() -> Self {
         Self {
-            output: DATA_LIMIT,
-            work: WORK,
+            output: MAX_DATA_BYTES,
+            work: MAX_PROCESSED_BYTES,
         }
     }
 
@@ -63,7 +63,7 @@ impl Budget {
 }
 
 fn too_large() -> String {
-    format!("the result would be larger than a Secret, which holds {DATA_LIMIT} bytes")
+    format!("the result would be larger than a Secret, which holds {MAX_DATA_BYTES} bytes")
 }
 
 /// Renders a template. The text of an error holds no value.
@@ -117,14 +117,14 @@ fn evaluate<'a>(action: &str, values: &Values<'a>, budget: &mut Budget) -> Resul
     let value = value.ok_or_else(|| format!("no value is named '{}'", shown(name)))?;
     let mut value = Cow::Borrowed(*value);
     for (number, function) in parts.enumerate() {
-        if number == FUNCTIONS {
+        if number == MAX_FUNCTIONS {
             return Err(format!(
-                "there are more than {FUNCTIONS} functions after '{}'",
+                "there are more than {MAX_FUNCTIONS} functions after '{}'",
                 shown(first)
             ));
         }
         budget.spend(value.len())?;
-        if grown(function, &value) > DATA_LIMIT {
+        if grown(function, &value) > MAX_DATA_BYTES {
             return Err(too_large());
         }
         value = match function {
@@ -166,7 +166,9 @@ fn quoted(character: char) -> usize {
 
 /// The beginning of a user's text, which may have a megabyte.
 fn shown(text: &str) -> &str {
-    text.char_indices().nth(SHOWN).map_or(text, |(end, _)| &text[..end])
+    text.char_indices()
+        .nth(MAX_QUOTED_CHARS)
+        .map_or(text, |(end, _)| &text[..end])
 }
 
 #[cfg(test)]
@@ -226,7 +228,7 @@ mod tests {
 
     #[test]
     fn what_would_not_fit_into_a_secret_is_refused_before_it_is_made() {
-        let large = "x".repeat(DATA_LIMIT);
+        let large = "x".repeat(MAX_DATA_BYTES);
         let refused = |value: &str, template: &str| rendered_with(value, template, &mut Budget::new()).unwrap_err();
         for template in [
             "{{ .Values.v }}.",
@@ -250,13 +252,13 @@ mod tests {
             refused("", &chain)
         );
         // Nothing is written, and yet it is work.
-        let blank = " ".repeat(DATA_LIMIT);
+        let blank = " ".repeat(MAX_DATA_BYTES);
         assert!(refused(&blank, &"{{ .Values.v | trim }}".repeat(100)).contains("more work"));
     }
 
     #[test]
     fn all_templates_of_an_object_share_what_there_is() {
-        let (half, mut budget) = ("x".repeat(DATA_LIMIT / 2), Budget::new());
+        let (half, mut budget) = ("x".repeat(MAX_DATA_BYTES / 2), Budget::new());
         for fits in [true, true, false] {
             assert_eq!(rendered_with(&half, "{{ .Values.v }}", &mut budget).is_ok(), fits);
         }
@@ -264,7 +266,7 @@ mod tests {
 
     #[test]
     fn a_message_repeats_the_beginning_only() {
-        let long = format!("{{{{ {} }}}}", "ä".repeat(DATA_LIMIT / 4));
+        let long = format!("{{{{ {} }}}}", "ä".repeat(MAX_DATA_BYTES / 4));
         assert!(rendered(&long).unwrap_err().len() < 300);
     }
 

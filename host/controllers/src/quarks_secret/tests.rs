@@ -549,7 +549,7 @@ fn a_secret_that_was_generated_again_is_reported_once() {
     let secret = observed.secret.as_mut().unwrap();
     secret.metadata.uid = Some("another".into());
     let annotations = secret.metadata.annotations.as_mut().unwrap();
-    annotations.insert(marks::AGAIN.into(), "true".into());
+    annotations.insert(marks::GENERATED_AGAIN.into(), "true".into());
     let again = settle(&object, &mut observed, now());
     let notice = super::status::again(&object, &again).unwrap();
     assert!(

@@ -12,7 +12,7 @@ use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::jiff::Timestamp;
 
 /// Problems of one QuarksStatefulSet that are reported.
-const PROBLEMS: usize = 10;
+const MAX_PROBLEMS: usize = 10;
 /// Reason of the StatefulSet controller's events, and of ours.
 const FAILED_CREATE: &str = "FailedCreate";
 /// Beginnings of the parts of such an event that hold only names and numbers. Other parts could quote a value of the
@@ -62,7 +62,7 @@ impl Context {
                 found.problems.extend(refused(&events));
             }
         }
-        found.problems.truncate(PROBLEMS);
+        found.problems.truncate(MAX_PROBLEMS);
         Ok(found)
     }
 }

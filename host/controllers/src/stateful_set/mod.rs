@@ -28,9 +28,9 @@ use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use k8s_openapi::jiff::Timestamp;
-use kube::{Resource, ResourceExt};
 use kube::api::ObjectMeta;
 use kube::runtime::controller::Action;
+use kube::{Resource, ResourceExt};
 use labelled::Labelled;
 use plan::{Plan, Seen, Unplanned};
 use rollout::Rollout;
@@ -54,9 +54,9 @@ const WAITING: &str = "Waiting";
 /// Reason: the template is invalid.
 const INVALID: &str = "Invalid";
 /// Until the next reconcile, if no watch event announces a change.
-const WAIT: Duration = Duration::from_secs(30);
+const RECONCILE_INTERVAL: Duration = Duration::from_secs(30);
 /// The same while pods are missing: the StatefulSet controller retries soon, and reports the result in events.
-const MISSING: Duration = Duration::from_secs(10);
+const MISSING_PODS_RECONCILE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// What all reconciles share.
 pub(crate) struct Context {
@@ -143,9 +143,11 @@ pub fn decide(set: &QuarksStatefulSet, live: Vec<Value>, pods: Vec<Pod>) -> Resu
     match plan::plan(set, &seen, &owner(set)?, Timestamp::now()) {
         Ok(Plan { apply, replace, .. }) => Ok(Decision { apply, replace }),
         Err(Unplanned::Failed(Failure::Api(error))) => Err(error),
-        Err(Unplanned::Failed(Failure::Trouble(_)) | Unplanned::NeedsPods) => {
-            Err(Error::flawed(&QuarksStatefulSet::kind(&()), set.meta().name.as_deref(), "has no plan"))
-        }
+        Err(Unplanned::Failed(Failure::Trouble(_)) | Unplanned::NeedsPods) => Err(Error::flawed(
+            &QuarksStatefulSet::kind(&()),
+            set.meta().name.as_deref(),
+            "has no plan",
+        )),
     }
 }
 
@@ -154,9 +156,12 @@ pub fn decide(set: &QuarksStatefulSet, live: Vec<Value>, pods: Vec<Pod>) -> Resu
 impl Done {
     /// When to reconcile again, if no watch event announces a change.
     fn again(&self, is_unlabelled: bool) -> Option<Duration> {
-        let rollout = self.rollout.again.map(|time| time.try_into().unwrap_or(MISSING));
-        let missing = self.missing.then_some(MISSING);
-        let waits = (self.again || is_unlabelled).then_some(WAIT);
+        let rollout = self
+            .rollout
+            .again
+            .map(|time| time.try_into().unwrap_or(MISSING_PODS_RECONCILE_INTERVAL));
+        let missing = self.missing.then_some(MISSING_PODS_RECONCILE_INTERVAL);
+        let waits = (self.again || is_unlabelled).then_some(RECONCILE_INTERVAL);
         [rollout, missing, waits].into_iter().flatten().min()
     }
 }
@@ -274,7 +279,7 @@ impl Context {
         let again = match &done {
             Ok(done) => done.again(unlabelled),
             // The object in conflict is not ours, so no watch event announces its deletion.
-            Err(_) => Some(WAIT),
+            Err(_) => Some(RECONCILE_INTERVAL),
         };
         Ok(again.map_or_else(Action::await_change, Action::requeue))
     }

@@ -19,7 +19,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::Resource;
 
 /// Most problems in the condition; the status has more.
-const SHOWN: usize = 3;
+const MAX_SHOWN_PROBLEMS: usize = 3;
 /// Reason of the event about a rule that does not apply to a generation.
 const RULE_WAIVED: &str = "RuleWaived";
 /// Condition: whether claims have the requested size and class.
@@ -251,8 +251,8 @@ fn described(problems: &[PodProblem]) -> String {
         let text = format!("pod '{pod}'{}: {reason}: {message}", container.unwrap_or_default());
         text.trim_end_matches(": ").to_string()
     };
-    let mut texts: Vec<String> = problems.iter().take(SHOWN).map(text).collect();
-    let more = problems.len().saturating_sub(SHOWN);
+    let mut texts: Vec<String> = problems.iter().take(MAX_SHOWN_PROBLEMS).map(text).collect();
+    let more = problems.len().saturating_sub(MAX_SHOWN_PROBLEMS);
     texts.extend((more > 0).then(|| format!("and {more} more")));
     texts.join("; ")
 }

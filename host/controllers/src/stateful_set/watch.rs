@@ -17,7 +17,7 @@ use std::time::Duration;
 
 const NAME: &str = "quarks-stateful-set";
 /// One replaced pod causes about ten events, of it and of its StatefulSet.
-const WINDOW: Duration = Duration::from_millis(200);
+const EVENT_BATCH_DELAY: Duration = Duration::from_millis(200);
 
 /// Runs until it is asked to stop, for one namespace or for all.
 pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Option<String>) {
@@ -55,7 +55,7 @@ pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Opti
     let driving = running.drive_queue(
         NAME,
         &namespace,
-        (store, batched(queue, WINDOW)),
+        (store, batched(queue, EVENT_BATCH_DELAY)),
         context,
         reconcile,
         (concurrency, forget),

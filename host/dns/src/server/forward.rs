@@ -17,13 +17,13 @@ use tokio::net::{TcpStream, UdpSocket};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Questions at a time.
-const OPEN: usize = 512;
+const MAX_OPEN_QUESTIONS: usize = 512;
 /// How long a server may take.
-const PATIENCE: Duration = Duration::from_secs(2);
+const SERVER_TIMEOUT: Duration = Duration::from_secs(2);
 /// Servers that are asked about one name.
-const MOST_SERVERS: usize = 3;
+const MAX_SERVERS: usize = 3;
 /// Largest answer over UDP.
-const LARGEST: usize = 65_535;
+const MAX_ANSWER_BYTES: usize = 65_535;
 /// Port of DNS.
 const PORT: u16 = 53;
 
@@ -43,7 +43,7 @@ impl Forwarder {
     pub fn new(resolv_conf: PathBuf) -> Self {
         Self {
             resolv_conf,
-            places: Arc::new(Semaphore::new(OPEN)),
+            places: Arc::new(Semaphore::new(MAX_OPEN_QUESTIONS)),
             chance: RandomState::new(),
             count: AtomicU64::new(0),
         }
@@ -62,14 +62,14 @@ impl Forwarder {
             asked.servers.clone()
         };
         let mut last = None;
-        for server in servers.into_iter().take(MOST_SERVERS) {
+        for server in servers.into_iter().take(MAX_SERVERS) {
             let id = self.id();
-            let tried = tokio::time::timeout(PATIENCE, self.exchange(server, packet, id, way)).await;
+            let tried = tokio::time::timeout(SERVER_TIMEOUT, self.exchange(server, packet, id, way)).await;
             match tried {
                 Ok(Ok(answer)) if is_final(&answer) => return sent(answer, packet, asked),
                 Ok(Ok(answer)) => last = Some(answer),
                 Ok(Err(error)) => tracing::debug!(%server, %error, "cannot ask"),
-                Err(_) => tracing::debug!(%server, "no answer in {PATIENCE:?}"),
+                Err(_) => tracing::debug!(%server, "no answer in {SERVER_TIMEOUT:?}"),
             }
         }
         match last {
@@ -116,7 +116,7 @@ impl Forwarder {
         let socket = UdpSocket::bind((any, 0)).await?;
         socket.connect(server).await?;
         socket.send(&question).await?;
-        let mut buffer = vec![0; LARGEST];
+        let mut buffer = vec![0; MAX_ANSWER_BYTES];
         loop {
             let length = socket.recv(&mut buffer).await?;
             if answers(&buffer[..length], &question) {
@@ -129,14 +129,14 @@ impl Forwarder {
 
 /// Is it an answer, and to this question? Both begin with the header, and one question follows.
 fn answers(answer: &[u8], question: &[u8]) -> bool {
-    const HEADER: usize = 12;
-    let (Some(asked), Some(end)) = (question.get(HEADER..), name_end(question)) else {
+    const HEADER_BYTES: usize = 12;
+    let (Some(asked), Some(end)) = (question.get(HEADER_BYTES..), name_end(question)) else {
         return false;
     };
     let is_reply = answer.get(2).is_some_and(|flags| flags & 0x80 != 0);
-    let asked = asked.get(..end - HEADER).unwrap_or(asked);
+    let asked = asked.get(..end - HEADER_BYTES).unwrap_or(asked);
     let same = answer
-        .get(HEADER..HEADER + asked.len())
+        .get(HEADER_BYTES..HEADER_BYTES + asked.len())
         .is_some_and(|theirs| theirs.eq_ignore_ascii_case(asked));
     // Some servers leave the question out where they refuse.
     let without = answer.get(4..6) == Some(&[0, 0]);

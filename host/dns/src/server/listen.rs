@@ -2,7 +2,7 @@
 
 use super::framing::{read, write};
 use super::{Forwarder, State};
-use crate::wire::{LARGEST_QUESTION, Outcome, Way};
+use crate::wire::{MAX_QUESTION_BYTES, Outcome, Way};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,22 +11,22 @@ use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::task::AbortHandle;
 
 /// Connections at a time.
-const CONNECTIONS: usize = 128;
+const MAX_CONNECTIONS: usize = 128;
 /// How long a connection may be idle, and how long it may take an answer.
-const IDLE: Duration = Duration::from_secs(10);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Pause where the system has no sockets or buffers left.
-const PAUSE: Duration = Duration::from_millis(100);
+const RETRY_DELAY: Duration = Duration::from_millis(100);
 
 /// Answers packets until it is dropped.
 pub async fn serve_udp(socket: Arc<UdpSocket>, state: Arc<State>, forwarder: Arc<Forwarder>) {
-    let mut buffer = vec![0; LARGEST_QUESTION + 1];
+    let mut buffer = vec![0; MAX_QUESTION_BYTES + 1];
     loop {
         let (length, from) = match socket.recv_from(&mut buffer).await {
             Ok(received) => received,
             Err(error) => {
                 // An ICMP error about an earlier answer, or no buffers: both are temporary.
                 tracing::debug!(%error, "cannot receive");
-                tokio::time::sleep(PAUSE).await;
+                tokio::time::sleep(RETRY_DELAY).await;
                 continue;
             }
         };
@@ -61,11 +61,11 @@ pub async fn serve_tcp(listener: TcpListener, state: Arc<State>, forwarder: Arc<
     let mut clients: VecDeque<AbortHandle> = VecDeque::new();
     loop {
         let Ok((stream, _)) = listener.accept().await else {
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(RETRY_DELAY).await;
             continue;
         };
         clients.retain(|client| !client.is_finished());
-        if clients.len() >= CONNECTIONS {
+        if clients.len() >= MAX_CONNECTIONS {
             // Drop the oldest: if the newest were refused, idle connections could lock out all other clients.
             clients.pop_front().into_iter().for_each(|client| client.abort());
         }
@@ -99,5 +99,5 @@ async fn serve_one(mut stream: TcpStream, state: &State, forwarder: &Forwarder) 
 
 async fn within<T>(work: impl Future<Output = std::io::Result<T>>) -> std::io::Result<T> {
     let late = |_| std::io::Error::from(std::io::ErrorKind::TimedOut);
-    tokio::time::timeout(IDLE, work).await.map_err(late)?
+    tokio::time::timeout(IDLE_TIMEOUT, work).await.map_err(late)?
 }

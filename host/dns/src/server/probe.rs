@@ -10,15 +10,15 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
 /// Clients at a time.
-const CLIENTS: usize = 16;
+const MAX_CLIENTS: usize = 16;
 /// How long one may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Longest first line.
-const LONGEST: usize = 1_024;
+const MAX_LINE_BYTES: usize = 1_024;
 
 /// Answers until it is dropped. It reads only the first line of a request, which needs no HTTP library.
 pub(super) async fn serve(listener: TcpListener, state: Arc<State>) {
-    let places = Arc::new(Semaphore::new(CLIENTS));
+    let places = Arc::new(Semaphore::new(MAX_CLIENTS));
     loop {
         let (Ok((stream, _)), Ok(place)) = (listener.accept().await, places.clone().acquire_owned().await) else {
             tokio::time::sleep(Duration::from_millis(100)).await;
@@ -27,7 +27,7 @@ pub(super) async fn serve(listener: TcpListener, state: Arc<State>) {
         let state = state.clone();
         tokio::spawn(async move {
             // A client that is too slow, or disconnects, gets no answer.
-            let _ = tokio::time::timeout(PATIENCE, answer(stream, &state)).await;
+            let _ = tokio::time::timeout(CLIENT_TIMEOUT, answer(stream, &state)).await;
             drop(place);
         });
     }
@@ -35,7 +35,7 @@ pub(super) async fn serve(listener: TcpListener, state: Arc<State>) {
 
 async fn answer(mut stream: TcpStream, state: &State) -> std::io::Result<()> {
     let (mut head, mut buffer) = (Vec::new(), [0; 256]);
-    while !head.contains(&b'\n') && head.len() < LONGEST {
+    while !head.contains(&b'\n') && head.len() < MAX_LINE_BYTES {
         match stream.read(&mut buffer).await? {
             0 => return Ok(()),
             length => head.extend_from_slice(&buffer[..length]),

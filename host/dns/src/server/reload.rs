@@ -12,9 +12,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// How often the files are read. The kubelet takes about a minute to update them.
-const PAUSE: Duration = Duration::from_secs(2);
+const READ_INTERVAL: Duration = Duration::from_secs(2);
 /// Largest file: what a ConfigMap can hold.
-const LARGEST: u64 = 2 << 20;
+const MAX_FILE_BYTES: u64 = 2 << 20;
 /// Ending of the keys with alias files of a group's jobs.
 const ALIASES: &str = ".aliases.json";
 
@@ -74,7 +74,9 @@ fn texts(directory: &Path) -> Result<BTreeMap<String, String>, ConfigError> {
         if name.ends_with(".json") && path.is_file() {
             let mut text = String::new();
             let file = std::fs::File::open(&path).map_err(fault(&path))?;
-            file.take(LARGEST).read_to_string(&mut text).map_err(fault(&path))?;
+            file.take(MAX_FILE_BYTES)
+                .read_to_string(&mut text)
+                .map_err(fault(&path))?;
             texts.insert(name, text);
         }
     }
@@ -85,7 +87,7 @@ fn texts(directory: &Path) -> Result<BTreeMap<String, String>, ConfigError> {
 pub(super) async fn follow(directory: PathBuf, mut digest: u64, state: Arc<State>) {
     let mut logged = String::new();
     loop {
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(READ_INTERVAL).await;
         match read(&directory) {
             Ok((_, same)) if same == digest => logged.clear(),
             Ok((zone, other)) => {

@@ -18,13 +18,13 @@ use std::time::Duration;
 /// The Service that a slice is for.
 const SERVICE: &str = "kubernetes.io/service-name";
 /// Most slices: one for each instance, and some while pods change.
-const MOST_SLICES: usize = 50_000;
+const MAX_SLICES: usize = 50_000;
 /// Most addresses of one slice.
-const MOST_ADDRESSES: usize = 1_000;
+const MAX_ADDRESSES: usize = 1_000;
 /// Pause after the first error; it doubles with each further one.
-const FIRST: Duration = Duration::from_secs(1);
+const INITIAL_RETRY_DELAY: Duration = Duration::from_secs(1);
 /// Longest pause: addresses are current this long after an outage of the API server at the latest.
-const LONGEST: Duration = Duration::from_secs(16);
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(16);
 
 /// Runs forever: a broken watch is restarted after a pause.
 pub(super) async fn follow(client: kube::Client, namespace: String, deployment: String, state: Arc<State>) {
@@ -64,9 +64,9 @@ fn is_success(event: &Event<EndpointSlice>) -> bool {
 /// The pause after this many earlier errors: at least half of the longest possible one, so that the pods of a
 /// deployment, which lose the API server together, do not return together.
 fn pause(errors: u32) -> Duration {
-    let longest = FIRST
+    let longest = INITIAL_RETRY_DELAY
         .saturating_mul(1_u32.checked_shl(errors).unwrap_or(u32::MAX))
-        .min(LONGEST);
+        .min(MAX_RETRY_DELAY);
     let part = (RandomState::new().hash_one(errors) % 512) as f64 / 512.0;
     longest.mul_f64(0.5 + part / 2.0)
 }
@@ -75,7 +75,7 @@ fn take(event: Event<EndpointSlice>, listed: &mut HashMap<String, Slice>, state:
     match event {
         Event::Init => listed.clear(),
         Event::InitApply(slice) => {
-            if listed.len() < MOST_SLICES {
+            if listed.len() < MAX_SLICES {
                 listed.extend(read(&slice).map(|read| (slice.name_any(), read)));
             }
         }
@@ -102,7 +102,7 @@ fn read(slice: &EndpointSlice) -> Option<Slice> {
             });
         }
     }
-    endpoints.truncate(MOST_ADDRESSES);
+    endpoints.truncate(MAX_ADDRESSES);
     Some(Slice { service, endpoints })
 }
 

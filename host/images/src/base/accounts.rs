@@ -9,7 +9,7 @@ use boson_releases::{Budget, Item, Kind, Limits, each};
 use std::io::Read;
 
 /// The largest file of accounts, in bytes.
-const LARGEST: u64 = 1 << 20;
+const MAX_FILE_BYTES: u64 = 1 << 20;
 /// User and group id of vcap.
 const ID: &str = "1000";
 const ROOT_USER: &str = "root:x:0:0:root:/root:/bin/sh";
@@ -131,8 +131,8 @@ impl Found {
 
 fn content(item: &Item, data: &mut dyn Read) -> Found {
     let mut text = String::new();
-    let is_file = matches!(item.kind, Kind::File { .. }) && item.size <= LARGEST;
-    if is_file && data.take(LARGEST).read_to_string(&mut text).is_ok() {
+    let is_file = matches!(item.kind, Kind::File { .. }) && item.size <= MAX_FILE_BYTES;
+    if is_file && data.take(MAX_FILE_BYTES).read_to_string(&mut text).is_ok() {
         Found::Content(text)
     } else {
         Found::Absent

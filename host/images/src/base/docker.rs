@@ -15,9 +15,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Files that an archive of an image may have.
-const FILES: usize = 4096;
+const MAX_FILES: usize = 4096;
 /// Links that are followed from one name of a layer to its file.
-const LINKS: usize = 8;
+const MAX_LINKS: usize = 8;
 
 /// An image in `manifest.json`.
 #[derive(Deserialize)]
@@ -74,7 +74,7 @@ fn places(name: &str, reader: impl Read) -> Result<BTreeMap<String, Place>, Diag
             Kind::HardLink(target) => Place::Link(target.clone()),
             Kind::Directory | Kind::Special(_) => return Ok(()),
         };
-        if places.len() >= FILES {
+        if places.len() >= MAX_FILES {
             return Err(bad(name, "has too many files for an image"));
         }
         places.insert(path, place);
@@ -99,7 +99,7 @@ fn beside(path: &str, target: &str) -> String {
 
 fn find(places: &BTreeMap<String, Place>, file: &Arc<File>, path: &str) -> Option<Section> {
     let mut path = path.to_owned();
-    for _ in 0..LINKS {
+    for _ in 0..MAX_LINKS {
         match places.get(&path)? {
             Place::File { begin, size } => return Some(Section::new(file.clone(), *begin, *size)),
             Place::Link(target) => path.clone_from(target),

@@ -11,9 +11,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Largest index, manifest or configuration, in bytes. Registries refuse more than 4 MiB.
-const DOCUMENT: u64 = 4 << 20;
+const MAX_DOCUMENT_BYTES: u64 = 4 << 20;
 /// Most nested indexes.
-const INDEXES: usize = 3;
+const MAX_NESTED_INDEXES: usize = 3;
 
 /// Annotation of an attestation, which is listed beside the image that it is about.
 const ATTESTS: &str = "vnd.docker.reference.type";
@@ -66,7 +66,7 @@ pub(super) fn directory(root: &Path, name: &str) -> Result<Parts, Diagnostic> {
 pub(super) fn read(name: &str, find: &Find<'_>) -> Result<Parts, Diagnostic> {
     let index = find("index.json").ok_or_else(|| bad(name, "has no index.json"))?;
     let mut document: Document = json(name, &bytes(name, &index)?)?;
-    for _ in 0..INDEXES {
+    for _ in 0..MAX_NESTED_INDEXES {
         let picked = pick(name, &document.manifests)?;
         let (digest, text) = blob(name, find, picked)?;
         document = json(name, &text)?;
@@ -159,7 +159,7 @@ fn section(name: &str, find: &Find<'_>, descriptor: &Descriptor) -> Result<(Stri
 
 /// The content of a document.
 pub(super) fn bytes(name: &str, section: &Section) -> Result<Vec<u8>, Diagnostic> {
-    if section.size() > DOCUMENT {
+    if section.size() > MAX_DOCUMENT_BYTES {
         return Err(bad(name, "has a document of more than 4 MiB"));
     }
     let size = usize::try_from(section.size()).unwrap_or_default();

@@ -16,7 +16,7 @@ use serde_json::Value;
 use std::path::Path;
 
 /// Layers that a base may have: with those of packages, storage drivers take 127.
-const LAYERS: usize = 90;
+const MAX_BASE_LAYERS: usize = 90;
 
 /// An image to build on.
 #[derive(Clone, Debug)]
@@ -76,7 +76,7 @@ impl Base {
         if diff_ids.len() != parts.layers.len() {
             return Err(bad(name, "has a configuration that does not fit its layers"));
         }
-        if parts.layers.len() > LAYERS {
+        if parts.layers.len() > MAX_BASE_LAYERS {
             return Err(bad(name, "has too many layers").help("squash it: the image of a release adds some"));
         }
         let mut layers = Vec::new();

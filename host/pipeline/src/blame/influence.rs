@@ -4,7 +4,7 @@
 use boson_document::{Number, Pointer, Tree};
 
 /// Limit on the calls for one value. A group of cf-deployment needs less than half of it.
-pub const CALLS: usize = 4_000;
+pub const MAX_CALLS: usize = 4_000;
 
 /// What determines a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub struct Influences {
     pub value: Vec<Pointer>,
     /// However these were changed, there was no value, or the input was invalid.
     pub existence: Vec<Pointer>,
-    /// Whether everything was tried within [`CALLS`].
+    /// Whether everything was tried within [`MAX_CALLS`].
     pub is_complete: bool,
 }
 
@@ -22,7 +22,7 @@ pub fn influences(input: &Tree, call: &dyn Fn(&Tree) -> Option<Tree>) -> Influen
     let mut search = Search {
         base: call(input),
         input: input.clone(),
-        left: CALLS,
+        left: MAX_CALLS,
         call,
         found: Influences::default(),
     };
@@ -188,10 +188,10 @@ mod tests {
 
     #[test]
     fn the_number_of_calls_is_limited() {
-        let items: Vec<Tree> = (0..i64::try_from(CALLS).unwrap() * 2).map(Tree::from).collect();
+        let items: Vec<Tree> = (0..i64::try_from(MAX_CALLS).unwrap() * 2).map(Tree::from).collect();
         let call = |input: &Tree| Some(input.clone());
         let found = influences(&Tree::Array(items), &call);
         assert!(!found.is_complete);
-        assert!(found.value.len() < CALLS);
+        assert!(found.value.len() < MAX_CALLS);
     }
 }

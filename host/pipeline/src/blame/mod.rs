@@ -27,7 +27,7 @@ use influence::influences;
 use observed::{Calls, Observed};
 
 /// Limit on the fields that one question is about.
-pub const FIELDS: usize = 20;
+pub const MAX_FIELDS: usize = 20;
 
 /// What to explain.
 #[derive(Clone, Debug)]
@@ -105,8 +105,8 @@ fn answer(
     for object in asked {
         has_object = true;
         for field in field::fields(object, &question.field) {
-            if blames.len() == FIELDS {
-                let message = format!("the question is about more than {FIELDS} fields");
+            if blames.len() == MAX_FIELDS {
+                let message = format!("the question is about more than {MAX_FIELDS} fields");
                 return Err(Box::new(Diagnostic::error(codes::BLAME_TOO_MANY, message)));
             }
             blames.extend(tracing.blame(object, field));
@@ -129,8 +129,8 @@ fn no_object(objects: &[Tree], question: &Question) -> Box<Diagnostic> {
     if names.is_empty() {
         names = objects.iter().map(called).collect();
     }
-    let more = names.len().saturating_sub(FIELDS);
-    names.truncate(FIELDS);
+    let more = names.len().saturating_sub(MAX_FIELDS);
+    names.truncate(MAX_FIELDS);
     let more = if more > 0 {
         format!(" and {more} more")
     } else {
@@ -264,7 +264,7 @@ impl Tracing<'_> {
         if found.value.is_empty() {
             step.what.push_str(", and wrote this field itself");
         }
-        let fields = found.value.iter().take(FIELDS);
+        let fields = found.value.iter().take(MAX_FIELDS);
         step.inputs = fields
             .clone()
             .map(|field| Input {

@@ -1,9 +1,9 @@
 //! The parts of the input that determine a field of an object that the stage `bpm` returned: of the manifest, of
 //! rendered bpm.yml files, and of the command's options.
 
-use super::influence::{CALLS, Influences, influences};
+use super::influence::{Influences, MAX_CALLS, influences};
 use super::observed::{Calls, GroupCall};
-use super::{FIELDS, Input, Step, called, value_in};
+use super::{Input, MAX_FIELDS, Step, called, value_in};
 use crate::bundle::{Bundle, Writer};
 use crate::convert::{Inputs, places};
 use crate::diagnostic::{Diagnostic, Place};
@@ -150,7 +150,7 @@ pub fn settings_of_transform(
         bundle.edit(edits, Writer { author, is_ordered }).ok()?;
         value_in(bundle.objects(), object, field)
     });
-    let all = found.value.iter().take(FIELDS);
+    let all = found.value.iter().take(MAX_FIELDS);
     all.filter_map(|place| of_settings(&settings, place.tokens())).collect()
 }
 
@@ -201,10 +201,13 @@ fn step(what: String, found: &Influences, input: &dyn Fn(&Pointer) -> Option<Inp
     let inputs: Vec<Input> = found.value.iter().filter_map(input).collect();
     let mut unknown = Vec::new();
     if !found.is_complete {
-        unknown.push(format!("other inputs: the search ended after {CALLS} calls"));
+        unknown.push(format!("other inputs: the search ended after {MAX_CALLS} calls"));
     }
-    if inputs.len() > FIELDS {
-        unknown.push(format!("{} more inputs, which are not shown", inputs.len() - FIELDS));
+    if inputs.len() > MAX_FIELDS {
+        unknown.push(format!(
+            "{} more inputs, which are not shown",
+            inputs.len() - MAX_FIELDS
+        ));
     }
     let what = if inputs.is_empty() {
         format!("{what}; no input alone changes the value")
@@ -214,7 +217,7 @@ fn step(what: String, found: &Influences, input: &dyn Fn(&Pointer) -> Option<Inp
     Step {
         by: String::new(),
         what,
-        inputs: inputs.into_iter().take(FIELDS).collect(),
+        inputs: inputs.into_iter().take(MAX_FIELDS).collect(),
         unknown,
     }
 }

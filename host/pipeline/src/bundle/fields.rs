@@ -7,7 +7,7 @@ use boson_document::{Pointer, Tree};
 use boson_fields::{Flaw, Required};
 
 /// Flaws that one message names.
-const NAMED: usize = 3;
+const MAX_NAMED_FLAWS: usize = 3;
 
 /// Checks all fields of an object of a kind of Kubernetes, and those of the templates of the operator's kinds.
 pub(crate) fn check(object: &Tree) -> Result<(), Box<Diagnostic>> {
@@ -28,9 +28,9 @@ pub(crate) fn check(object: &Tree) -> Result<(), Box<Diagnostic>> {
         return Ok(());
     }
     let one = |flaw: &Flaw| format!("{} (at {})", flaw.why, below.join(flaw.pointer.tokens()));
-    let mut named: Vec<String> = flaws.iter().take(NAMED).map(one).collect();
-    if flaws.len() > NAMED {
-        named.push(format!("and {} more", flaws.len() - NAMED));
+    let mut named: Vec<String> = flaws.iter().take(MAX_NAMED_FLAWS).map(one).collect();
+    if flaws.len() > MAX_NAMED_FLAWS {
+        named.push(format!("and {} more", flaws.len() - MAX_NAMED_FLAWS));
     }
     let error = fault(object, codes::BUNDLE_INVALID_FIELD, &named.join("; "));
     Err(match flaws.first().and_then(|flaw| flaw.unknown.as_ref()) {

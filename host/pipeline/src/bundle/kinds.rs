@@ -8,7 +8,7 @@ use crate::name_rule::NameRule;
 use crate::object::{fault, name};
 use boson_document::Tree;
 use boson_manifest::labels;
-use boson_manifest::names::{LABEL_LIMIT, STATEFUL_SET_LIMIT, SUBDOMAIN_LIMIT};
+use boson_manifest::names::{MAX_LABEL_LENGTH, MAX_STATEFUL_SET_LENGTH, MAX_SUBDOMAIN_LENGTH};
 use std::fmt;
 use std::str::FromStr;
 
@@ -38,48 +38,60 @@ const fn kind(api_version: &'static str, kind: &'static str, names: NameRule) ->
 /// permissions through the objects that it returns.
 pub const KINDS: &[Kind] = &[
     // Both become part of longer names: a Job's pods, a StatefulSet's version.
-    kind(labels::API_VERSION, "QuarksStatefulSet", NameRule::Label(LABEL_LIMIT)),
-    kind(labels::API_VERSION, "QuarksJob", NameRule::Label(LABEL_LIMIT)),
+    kind(
+        labels::API_VERSION,
+        "QuarksStatefulSet",
+        NameRule::Label(MAX_LABEL_LENGTH),
+    ),
+    kind(labels::API_VERSION, "QuarksJob", NameRule::Label(MAX_LABEL_LENGTH)),
     kind(
         labels::API_VERSION,
         "QuarksSecret",
-        NameRule::Subdomain(SUBDOMAIN_LIMIT),
+        NameRule::Subdomain(MAX_SUBDOMAIN_LENGTH),
     ),
-    kind("v1", "Secret", NameRule::Subdomain(SUBDOMAIN_LIMIT)),
-    kind("v1", "ConfigMap", NameRule::Subdomain(SUBDOMAIN_LIMIT)),
+    kind("v1", "Secret", NameRule::Subdomain(MAX_SUBDOMAIN_LENGTH)),
+    kind("v1", "ConfigMap", NameRule::Subdomain(MAX_SUBDOMAIN_LENGTH)),
     kind("v1", "Service", NameRule::Service),
-    kind("v1", "PersistentVolumeClaim", NameRule::Subdomain(SUBDOMAIN_LIMIT)),
+    kind("v1", "PersistentVolumeClaim", NameRule::Subdomain(MAX_SUBDOMAIN_LENGTH)),
     // Kubernetes accepts longer names but then creates no pods: name and revision go into one label.
-    kind("apps/v1", "StatefulSet", NameRule::Label(STATEFUL_SET_LIMIT)),
-    kind("apps/v1", "Deployment", NameRule::Label(LABEL_LIMIT)),
-    kind("batch/v1", "Job", NameRule::Label(LABEL_LIMIT)),
+    kind("apps/v1", "StatefulSet", NameRule::Label(MAX_STATEFUL_SET_LENGTH)),
+    kind("apps/v1", "Deployment", NameRule::Label(MAX_LABEL_LENGTH)),
+    kind("batch/v1", "Job", NameRule::Label(MAX_LABEL_LENGTH)),
     kind("batch/v1", "CronJob", NameRule::Label(52)),
-    kind("policy/v1", "PodDisruptionBudget", NameRule::Subdomain(SUBDOMAIN_LIMIT)),
+    kind(
+        "policy/v1",
+        "PodDisruptionBudget",
+        NameRule::Subdomain(MAX_SUBDOMAIN_LENGTH),
+    ),
     kind(
         "autoscaling/v2",
         "HorizontalPodAutoscaler",
-        NameRule::Subdomain(SUBDOMAIN_LIMIT),
+        NameRule::Subdomain(MAX_SUBDOMAIN_LENGTH),
     ),
     kind(
         "networking.k8s.io/v1",
         "NetworkPolicy",
-        NameRule::Subdomain(SUBDOMAIN_LIMIT),
+        NameRule::Subdomain(MAX_SUBDOMAIN_LENGTH),
     ),
-    kind("networking.k8s.io/v1", "Ingress", NameRule::Subdomain(SUBDOMAIN_LIMIT)),
+    kind(
+        "networking.k8s.io/v1",
+        "Ingress",
+        NameRule::Subdomain(MAX_SUBDOMAIN_LENGTH),
+    ),
 ];
 
 /// Kinds that only the host creates: the account of the DNS servers, for clusters without the operator.
 const KINDS_OF_HOST: &[Kind] = &[
-    kind("v1", "ServiceAccount", NameRule::Subdomain(SUBDOMAIN_LIMIT)),
+    kind("v1", "ServiceAccount", NameRule::Subdomain(MAX_SUBDOMAIN_LENGTH)),
     kind(
         "rbac.authorization.k8s.io/v1",
         "Role",
-        NameRule::Subdomain(SUBDOMAIN_LIMIT),
+        NameRule::Subdomain(MAX_SUBDOMAIN_LENGTH),
     ),
     kind(
         "rbac.authorization.k8s.io/v1",
         "RoleBinding",
-        NameRule::Subdomain(SUBDOMAIN_LIMIT),
+        NameRule::Subdomain(MAX_SUBDOMAIN_LENGTH),
     ),
 ];
 
@@ -149,7 +161,7 @@ impl FromStr for Kind {
         Ok(Self {
             api_version: format!("{group}/{version}").leak(),
             kind: kind.to_string().leak(),
-            names: NameRule::Subdomain(SUBDOMAIN_LIMIT),
+            names: NameRule::Subdomain(MAX_SUBDOMAIN_LENGTH),
             plural: plural.map(|plural| &*plural.to_string().leak()),
         })
     }
@@ -176,7 +188,7 @@ impl<'t> CustomResource<'t> {
         let [group, version, kind] = parts[..] else {
             return Err("expected GROUP/VERSION/Kind, such as external-secrets.io/v1/ExternalSecret".into());
         };
-        let is_lower = |name: &str| NameRule::Label(LABEL_LIMIT).check(name).is_ok();
+        let is_lower = |name: &str| NameRule::Label(MAX_LABEL_LENGTH).check(name).is_ok();
         let is_kind = kind.starts_with(|c: char| c.is_ascii_uppercase()) && is_lower(&kind.to_ascii_lowercase());
         if !is_kind || !is_lower(version) || !plural.is_none_or(is_lower) {
             return Err(format!(
@@ -210,7 +222,7 @@ fn additional(group: &str, kind: &str) -> Result<(), String> {
                 .into(),
         );
     }
-    if NameRule::Subdomain(SUBDOMAIN_LIMIT).check(group).is_err() {
+    if NameRule::Subdomain(MAX_SUBDOMAIN_LENGTH).check(group).is_err() {
         return Err(format!("'{group}' is not an API group"));
     }
     let mut known = KINDS.iter().chain(KINDS_OF_HOST).map(|known| known.kind);

@@ -8,24 +8,24 @@ use base64::engine::general_purpose::STANDARD;
 use boson_document::{Tree, json};
 
 /// Limit on all values of a Secret or ConfigMap together, in bytes, as in Kubernetes.
-pub const DATA_LIMIT: usize = 1 << 20;
+pub const MAX_DATA_BYTES: usize = 1 << 20;
 /// Limit on an object as JSON, in bytes. etcd refuses requests above 1.5 MiB, and the API server adds some bytes. A
 /// full Secret takes 4/3 as base64.
-pub const OBJECT_LIMIT: usize = 1_500_000;
+pub const MAX_OBJECT_BYTES: usize = 1_500_000;
 /// Limit on the objects of a deployment; one with 1,000 groups has fewer. Keeps a runaway plugin from filling a
 /// cluster.
-pub const OBJECTS: usize = 20_000;
+pub const MAX_OBJECTS: usize = 20_000;
 /// Limit on all annotations of an object together, in bytes.
-pub const ANNOTATIONS_LIMIT: usize = 256 << 10;
+pub const MAX_ANNOTATION_BYTES: usize = 256 << 10;
 
 /// Checks all limits.
 pub(crate) fn check(object: &Tree) -> Result<(), Box<Diagnostic>> {
     let too_large = |why: String| Err(fault(object, codes::BUNDLE_OBJECT_TOO_LARGE, &why));
     if let Some(kind @ ("Secret" | "ConfigMap")) = object.str("kind") {
         let size = data_size(object, kind)?;
-        if size > DATA_LIMIT {
+        if size > MAX_DATA_BYTES {
             return too_large(format!(
-                "it has {size} bytes, but objects of this kind may have at most {DATA_LIMIT}"
+                "it has {size} bytes, but objects of this kind may have at most {MAX_DATA_BYTES}"
             ));
         }
     }
@@ -37,9 +37,9 @@ pub(crate) fn check(object: &Tree) -> Result<(), Box<Diagnostic>> {
         ));
     }
     let size = json::to_text(object).len();
-    if size > OBJECT_LIMIT {
+    if size > MAX_OBJECT_BYTES {
         return too_large(format!(
-            "it has {size} bytes, but Kubernetes stores at most {OBJECT_LIMIT}"
+            "it has {size} bytes, but Kubernetes stores at most {MAX_OBJECT_BYTES}"
         ));
     }
     check_metadata(object)?;
@@ -48,9 +48,9 @@ pub(crate) fn check(object: &Tree) -> Result<(), Box<Diagnostic>> {
     let size: usize = entries
         .map(|(key, value)| key.len() + value.as_str().map_or(0, str::len))
         .sum();
-    if size > ANNOTATIONS_LIMIT {
+    if size > MAX_ANNOTATION_BYTES {
         return too_large(format!(
-            "its annotations have {size} bytes, but Kubernetes accepts at most {ANNOTATIONS_LIMIT}"
+            "its annotations have {size} bytes, but Kubernetes accepts at most {MAX_ANNOTATION_BYTES}"
         ));
     }
     Ok(())

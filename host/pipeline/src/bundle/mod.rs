@@ -40,9 +40,9 @@ pub const PART_OF: &str = "app.kubernetes.io/part-of";
 pub const MANAGER: &str = "boson";
 
 /// Errors about the objects of one reply: a plugin may return a million edits, and each costs a copy of its object.
-const FAULTS: usize = 100;
+const MAX_FAULTS: usize = 100;
 /// Bytes of a message about an object, whose name may have any length.
-const MESSAGE: usize = 2000;
+const MAX_MESSAGE_BYTES: usize = 2000;
 
 /// The objects of one deployment, in the order in which they were added.
 #[derive(Clone, Debug)]
@@ -148,7 +148,10 @@ impl Bundle {
         let errors = objects
             .into_iter()
             .filter_map(|object| self.add_one(object, (&author, &rights)).err());
-        let errors: Vec<_> = errors.map(|error| by(*error, &author.called)).take(FAULTS).collect();
+        let errors: Vec<_> = errors
+            .map(|error| by(*error, &author.called))
+            .take(MAX_FAULTS)
+            .collect();
         if errors.is_empty() {
             return Ok(());
         }
@@ -170,7 +173,7 @@ impl Bundle {
         let rights = self.rights(writer.author);
         let by_writer = (writer.author, &rights);
         for edit in edits {
-            if errors.len() >= FAULTS {
+            if errors.len() >= MAX_FAULTS {
                 break;
             }
             touched.insert(match &edit {
@@ -234,11 +237,11 @@ impl Bundle {
 
     fn add_one(&mut self, mut object: Tree, author: (&Author, &Rights)) -> Result<(), Box<Diagnostic>> {
         self.accept(&mut object, None, author)?;
-        if self.objects.len() >= limits::OBJECTS {
+        if self.objects.len() >= limits::MAX_OBJECTS {
             return Err(fault(
                 &object,
                 codes::BUNDLE_TOO_MANY_OBJECTS,
-                &format!("a deployment has at most {} objects", limits::OBJECTS),
+                &format!("a deployment has at most {} objects", limits::MAX_OBJECTS),
             ));
         }
         let key = identity(&object);
@@ -398,7 +401,7 @@ pub fn owner(deployment: &Deployment) -> String {
 
 fn by(mut error: Diagnostic, from: &str) -> Diagnostic {
     let message = &error.message;
-    let shown = &message[..message.floor_char_boundary(MESSAGE)];
+    let shown = &message[..message.floor_char_boundary(MAX_MESSAGE_BYTES)];
     let more = if shown.len() < message.len() { "..." } else { "" };
     error.message = format!("{shown}{more} (made by {from})");
     error

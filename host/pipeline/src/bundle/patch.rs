@@ -8,13 +8,13 @@ use boson_document::{MAX_DEPTH, Map, Pointer, Tree, json};
 use std::fmt;
 
 /// Limit on the operations in one patch.
-const OPERATIONS: usize = 10_000;
+const MAX_OPERATIONS: usize = 10_000;
 /// Limit on the objects that a plugin patches plus everything that its patches add, in bytes of JSON.
-const BYTES: usize = 128 << 20;
+const MAX_PATCHED_BYTES: usize = 128 << 20;
 /// Limit on what one patch may add, in bytes of JSON; more than any object has.
-const GROWTH: usize = 4 << 20;
+const MAX_GROWTH_BYTES: usize = 4 << 20;
 /// Limit on the members and items that removals and insertions of one plugin may shift: about half a second.
-const SHIFTS: usize = 20_000_000;
+const MAX_SHIFTS: usize = 20_000_000;
 
 /// What the patches of one plugin may still use.
 #[derive(Debug)]
@@ -28,9 +28,9 @@ pub struct Budget {
 impl Default for Budget {
     fn default() -> Self {
         Self {
-            bytes: BYTES,
-            shifts: SHIFTS,
-            growth: GROWTH,
+            bytes: MAX_PATCHED_BYTES,
+            shifts: MAX_SHIFTS,
+            growth: MAX_GROWTH_BYTES,
         }
     }
 }
@@ -73,10 +73,10 @@ pub fn apply(tree: &mut Tree, patch: &Tree, budget: &mut Budget) -> Result<(), E
     let Some(operations) = patch.as_array() else {
         return fail(0, "a patch is a list of operations", "");
     };
-    if operations.len() > OPERATIONS {
-        return fail(OPERATIONS, "there are too many operations", "");
+    if operations.len() > MAX_OPERATIONS {
+        return fail(MAX_OPERATIONS, "there are too many operations", "");
     }
-    budget.growth = GROWTH;
+    budget.growth = MAX_GROWTH_BYTES;
     // Many patches of one large object cost as much as one patch of many operations.
     if let Err(reason) = budget.spend(tree) {
         return fail(0, reason, "");
@@ -101,7 +101,7 @@ pub fn merge(tree: &mut Tree, patch: &Tree, budget: &mut Budget) -> Result<(), E
     if patch.as_object().is_none() {
         return Err(fail("a merge patch is an object"));
     }
-    budget.growth = GROWTH;
+    budget.growth = MAX_GROWTH_BYTES;
     budget.spend(tree).map_err(fail)?;
     let patch = budget.grow(patch.clone(), &Pointer::root()).map_err(fail)?;
     merge_value(tree, patch);

@@ -9,7 +9,7 @@ use boson_document::{Map, Tree, json};
 use boson_manifest::dns::{ALIAS_FILE, alias_fault};
 
 /// Limit on the aliases of a job.
-const MOST: usize = 5_000;
+const MAX_ALIASES: usize = 5_000;
 
 /// The alias file among the rendered files.
 pub(super) fn among(files: &[Rendered], job: &Job) -> Option<Rendered> {
@@ -45,8 +45,8 @@ fn one(text: &str) -> Result<Map, String> {
     let Tree::Object(map) = document else {
         return Err("it is not an object of domains".into());
     };
-    if map.len() > MOST {
-        return Err(format!("it has more than {MOST} aliases"));
+    if map.len() > MAX_ALIASES {
+        return Err(format!("it has more than {MAX_ALIASES} aliases"));
     }
     for (domain, targets) in &map {
         let names = targets.as_array().map_or(&[][..], Vec::as_slice);

@@ -5,9 +5,9 @@ use crate::convert::codes;
 use crate::diagnostic::Diagnostic;
 
 /// Fuel above which a job counts as slow, all its instances together: a tenth of the fuel of a conversion.
-const MUCH: u64 = 100_000_000_000;
+const SLOW_JOB_FUEL: u64 = 100_000_000_000;
 /// Number of jobs that are named if a conversion runs out of fuel.
-const NAMED: usize = 3;
+const MAX_NAMED_JOBS: usize = 3;
 /// Code of a call that was not made or not completed because the conversion ran out of fuel.
 const EXHAUSTED: &str = "conversion-out-of-fuel";
 
@@ -44,7 +44,7 @@ pub(super) fn of<'a>(all: impl Iterator<Item = (&'a str, &'a str, u64)>) -> Vec<
 
 /// Warnings about jobs whose templates take long.
 pub(super) fn warnings(costs: &[Cost<'_>]) -> Vec<Diagnostic> {
-    let slow = costs.iter().filter(|cost| cost.fuel >= MUCH);
+    let slow = costs.iter().filter(|cost| cost.fuel >= SLOW_JOB_FUEL);
     let warning = |cost: &Cost<'_>| {
         Diagnostic::warning(codes::RENDER_SLOW, format!("Rendering {}", cost.described()))
             .help("every conversion takes as long; check what the job's templates compute")
@@ -58,7 +58,7 @@ pub(super) fn exhausted<'d>(
     costs: &[Cost<'_>],
 ) -> Option<Diagnostic> {
     let mut error = reported.find(|one| one.code == EXHAUSTED)?.clone();
-    let most_expensive: Vec<String> = costs.iter().take(NAMED).map(Cost::described).collect();
+    let most_expensive: Vec<String> = costs.iter().take(MAX_NAMED_JOBS).map(Cost::described).collect();
     error.message = format!(
         "{}; most of it went into {}",
         error.message,

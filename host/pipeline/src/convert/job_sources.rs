@@ -16,11 +16,11 @@ pub const KEY: &str = "job-sources.json";
 /// Key of the compressed document in a ConfigMap, and name of the mounted file.
 pub const FILE: &str = "job-sources.json.gz";
 /// Limit on the text of one group, in bytes. The jobs of the largest groups of cf-deployment have 1 MB.
-const TEXT: usize = 8 << 20;
+const MAX_TEXT_BYTES: usize = 8 << 20;
 /// Limit on the compressed document, in bytes: a ConfigMap has 1 MiB with its metadata.
-const PACKED: usize = 900 << 10;
+const MAX_PACKED_BYTES: usize = 900 << 10;
 /// Digits of a digest.
-const DIGITS: usize = 32;
+const DIGEST_DIGITS: usize = 32;
 
 /// The job sources of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ pub fn text(document: &Tree, releases: &[Release], remaining: &mut Remaining) ->
     let text: Tree = all.into_iter().map(|(name, files)| (name, object(files))).collect();
     let text = json::to_text(&text);
     remaining.text = remaining.text.checked_sub(text.len())?;
-    (text.len() <= TEXT).then_some(text)
+    (text.len() <= MAX_TEXT_BYTES).then_some(text)
 }
 
 /// What [`text`] returned, as a Secret has it: compressed or not. `None`: it is damaged, or too large for a ConfigMap
@@ -79,8 +79,8 @@ pub fn pack(stored: &[u8], remaining: &mut Remaining) -> Option<Packed> {
     };
     remaining.packed = remaining.packed.checked_sub(bytes.len())?;
     let digest = format!("{:x}", Sha256::digest(&text));
-    (bytes.len() <= PACKED).then(|| Packed {
-        digest: digest.chars().take(DIGITS).collect(),
+    (bytes.len() <= MAX_PACKED_BYTES).then(|| Packed {
+        digest: digest.chars().take(DIGEST_DIGITS).collect(),
         bytes,
     })
 }
@@ -225,7 +225,7 @@ mod tests {
         };
         assert_eq!(of("x"), of("x"));
         assert_ne!(of("x"), of("y"));
-        assert_eq!(of("x").len(), DIGITS);
+        assert_eq!(of("x").len(), DIGEST_DIGITS);
     }
 
     #[test]
@@ -239,7 +239,7 @@ mod tests {
         .collect();
         for (name, one, jobs) in [
             ("incompressible", job("a", "ctl.erb", &noise), ONE),
-            ("large", job("a", "ctl.erb", &"x".repeat(TEXT)), ONE),
+            ("large", job("a", "ctl.erb", &"x".repeat(MAX_TEXT_BYTES)), ONE),
             ("outside", job("a", "../../shared", "x"), ONE),
             ("missing", job("b", "ctl.erb", "x"), ONE),
             (

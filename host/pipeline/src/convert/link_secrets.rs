@@ -3,7 +3,7 @@
 //! for a property without a value. A map with a member whose name a Secret cannot have, such as a path, is JSON too.
 
 use crate::bundle::Bundle;
-use crate::bundle::limits::{DATA_LIMIT, is_data_key};
+use crate::bundle::limits::{MAX_DATA_BYTES, is_data_key};
 use crate::convert::{codes, places};
 use crate::diagnostic::Diagnostic;
 use crate::object::metadata;
@@ -115,10 +115,10 @@ impl<'p> Link<'p> {
             ));
         }
         let size: usize = data.values().map(String::len).sum();
-        if size > DATA_LIMIT {
+        if size > MAX_DATA_BYTES {
             let largest = data.iter().max_by_key(|(_, value)| value.len());
             let largest = largest.map(|(key, value)| format!("; '{key}' has {} of them", value.len()));
-            let why = format!("it would have {size} bytes, but a Secret may have at most {DATA_LIMIT}");
+            let why = format!("it would have {size} bytes, but a Secret may have at most {MAX_DATA_BYTES}");
             return Err(invalid(&(why + &largest.unwrap_or_default())));
         }
         let input = format!("link '{}' of type '{}'", provider.name, provider.kind);

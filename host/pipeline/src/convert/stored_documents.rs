@@ -154,7 +154,7 @@ mod tests {
             bpm(&[], &InstanceDigests::new(), Some("{}".into()))[job_sources::KEY],
             "{}"
         );
-        let large = "x".repeat(encoding::UNPACKED_LIMIT + 1);
+        let large = "x".repeat(encoding::MAX_UNPACKED_BYTES + 1);
         assert!(!bpm(&[], &InstanceDigests::new(), Some(large)).contains_key(job_sources::KEY));
     }
 

@@ -4,12 +4,12 @@ use boson_document::Tree;
 use std::collections::BTreeSet;
 
 /// Levels of a path that are named: `containers[broker].resources.limits` and not what is below.
-const DEPTH: usize = 4;
+const MAX_PATH_DEPTH: usize = 4;
 
 /// The members that differ, sorted, such as `containers[broker].image`.
 pub(super) fn members(old: &Tree, new: &Tree) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    compare(Some(old), Some(new), (String::new(), DEPTH), &mut found);
+    compare(Some(old), Some(new), (String::new(), MAX_PATH_DEPTH), &mut found);
     found
 }
 

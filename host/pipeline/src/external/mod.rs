@@ -25,7 +25,7 @@ pub use codes::{NATIVE_LINK_AMBIGUOUS, NATIVE_LINK_LIMIT, NATIVE_LINK_UNUSED};
 pub use consumed::consumed;
 pub use instances::SERVICE;
 pub use marks::{deployment, is_marked, means};
-pub use native::{MOST_BYTES, MOST_INSTANCES, MOST_OBJECTS, Native, native};
+pub use native::{MAX_NATIVE_BYTES, MAX_NATIVE_INSTANCES, MAX_NATIVE_OBJECTS, Native, native};
 pub use object::Object;
 pub use stored::{read, write};
 

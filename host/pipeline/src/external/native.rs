@@ -12,11 +12,11 @@ use boson_manifest::labels::LINK_PROVIDER_NAME;
 use std::collections::{BTreeMap, HashSet};
 
 /// Most Secrets and Services that provide links to one deployment.
-pub const MOST_OBJECTS: usize = 256;
+pub const MAX_NATIVE_OBJECTS: usize = 256;
 /// Most bytes of data in those Secrets.
-pub const MOST_BYTES: usize = 2 << 20;
+pub const MAX_NATIVE_BYTES: usize = 2 << 20;
 /// Most instances of all links.
-pub const MOST_INSTANCES: usize = 2_000;
+pub const MAX_NATIVE_INSTANCES: usize = 2_000;
 
 /// What native objects provide to a deployment.
 #[derive(Debug, Default)]
@@ -58,9 +58,9 @@ pub fn native(objects: &[Object<'_>], deployment: &str) -> Native {
             .filter(move |object| object.kind() == kind)
     };
     let count = of_kind("Secret").count() + of_kind("Service").count();
-    if count > MOST_OBJECTS {
+    if count > MAX_NATIVE_OBJECTS {
         let message = format!(
-            "{count} Secrets and Services provide links to deployment '{deployment}', which are more than {MOST_OBJECTS}"
+            "{count} Secrets and Services provide links to deployment '{deployment}', which are more than {MAX_NATIVE_OBJECTS}"
         );
         return Native {
             links: Vec::new(),
@@ -180,11 +180,11 @@ impl<'o, 'a> Reader<'o, 'a> {
                 links.push(link);
             }
         }
-        if bytes > MOST_BYTES || instances > MOST_INSTANCES {
+        if bytes > MAX_NATIVE_BYTES || instances > MAX_NATIVE_INSTANCES {
             self.diagnostics.push(too_large(format!(
-                "the native links of deployment '{deployment}' have {instances} instances and {} KiB of data, of at most {MOST_INSTANCES} and {} KiB",
+                "the native links of deployment '{deployment}' have {instances} instances and {} KiB of data, of at most {MAX_NATIVE_INSTANCES} and {} KiB",
                 bytes >> 10,
-                MOST_BYTES >> 10
+                MAX_NATIVE_BYTES >> 10
             )));
         }
         Native {

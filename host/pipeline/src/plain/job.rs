@@ -45,10 +45,10 @@ pub fn job(job: &Tree, name: &str, run: Run) -> Tree {
         .get("spec")
         .and_then(|spec| spec.get("template"))
         .unwrap_or(&Tree::Null);
-    let name = names::cut(name, "", names::LABEL_LIMIT);
+    let name = names::cut(name, "", names::MAX_LABEL_LENGTH);
     let own = Tree::object().with(
         labels::QUARKS_JOB_NAME,
-        names::cut(crate::object::name(job), "", names::LABEL_LIMIT),
+        names::cut(crate::object::name(job), "", names::MAX_LABEL_LENGTH),
     );
     let labels = merge(merge(map(job, "labels"), &map(template, "labels")), &own);
     let annotations = merge(annotations(job), &map(template, "annotations"));

@@ -1,7 +1,7 @@
 //! Converts a QuarksSecret and a value to a Secret.
 
 use crate::Diagnostic;
-use crate::bundle::limits::{DATA_LIMIT, is_data_key};
+use crate::bundle::limits::{MAX_DATA_BYTES, is_data_key};
 use crate::encoding;
 use crate::object::{annotations, fault, map, merge, metadata, namespace};
 use crate::plain::codes;
@@ -143,8 +143,8 @@ fn with_data(secret: Tree, entries: &[(String, String)]) -> Result<Tree, Box<Dia
         ));
     }
     let size: usize = entries.iter().map(|(_, value)| value.len()).sum();
-    if size > DATA_LIMIT {
-        let why = format!("it would have {size} bytes, but a Secret may have at most {DATA_LIMIT}");
+    if size > MAX_DATA_BYTES {
+        let why = format!("it would have {size} bytes, but a Secret may have at most {MAX_DATA_BYTES}");
         return Err(fault(&secret, codes::PLAIN_SECRET_TOO_LARGE, &why));
     }
     Ok(secret.with("data", encoded(entries)))

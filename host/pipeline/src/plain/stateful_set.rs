@@ -106,7 +106,7 @@ fn stateful_set(set: &Tree, spec: &Tree, template: &Tree, zone: &Zone<'_>, versi
     let name = names::cut_again(
         name(set),
         &format!("{}-v{version}", zone.ending()),
-        names::STATEFUL_SET_LIMIT,
+        names::MAX_STATEFUL_SET_LENGTH,
     );
     let own = zone.labels().with(labels::STATEFUL_SET_NAME, name.as_str());
     let labels = merge(merge(map(set, "labels"), &map(template, "labels")), &own);

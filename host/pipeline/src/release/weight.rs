@@ -7,9 +7,9 @@ use crate::yaml;
 
 const MIB: u64 = 1 << 20;
 /// Limit on the memory of one release, in bytes.
-pub(super) const ONE: u64 = 96 * MIB;
+pub(super) const MAX_RELEASE_BYTES: u64 = 96 * MIB;
 /// Number of releases that an error names.
-const NAMED: usize = 5;
+const MAX_NAMED_RELEASES: usize = 5;
 
 // === impl Release ===
 
@@ -41,10 +41,10 @@ pub fn check_all(releases: &[Release], most: u64) -> Result<(), Diagnostic> {
         return Ok(());
     }
     weights.sort_by(|a, b| b.cmp(a));
-    let more = weights.len().saturating_sub(NAMED);
+    let more = weights.len().saturating_sub(MAX_NAMED_RELEASES);
     let mut named: Vec<String> = weights
         .iter()
-        .take(NAMED)
+        .take(MAX_NAMED_RELEASES)
         .map(|(weight, name)| format!("'{name}' {} MiB", weight.div_ceil(MIB)))
         .collect();
     if more > 0 {

@@ -2,7 +2,7 @@
 //! visible.
 
 /// Limit on a text that is shown, in characters.
-const LONGEST: usize = 8192;
+const MAX_TEXT_CHARS: usize = 8192;
 
 /// Marks names of members that are not texts in YAML (`7: x`). Users know them without it.
 const NAME_MARK: char = '\0';
@@ -35,7 +35,7 @@ fn clean(text: &str, lines: bool) -> String {
     let mut out = String::with_capacity(text.len());
     for (count, c) in text.chars().enumerate() {
         match c {
-            _ if count == LONGEST => {
+            _ if count == MAX_TEXT_CHARS => {
                 out.push('…');
                 break;
             }
@@ -76,6 +76,9 @@ mod tests {
         assert_eq!(line(evil), "a␛[31mb␍\\u{9b}2Jc\\u{202e}d\\u{200b}e␇␡␊");
         assert_eq!(line("Key '\u{0}7' is not known"), "Key '7' is not known");
         assert_eq!(text("one\n\ttwo é 日\n\n"), "one\n    two é 日");
-        assert_eq!(text(&"x".repeat(LONGEST + 5)).chars().count(), LONGEST + 1);
+        assert_eq!(
+            text(&"x".repeat(MAX_TEXT_CHARS + 5)).chars().count(),
+            MAX_TEXT_CHARS + 1
+        );
     }
 }

@@ -4,9 +4,9 @@ use super::clean;
 use unicode_width::UnicodeWidthChar;
 
 /// Characters of a line that are shown; longer lines are cut around the place.
-const SHOWN: usize = 120;
+const MAX_LINE_CHARS: usize = 120;
 /// Characters before the place that are shown.
-const BEFORE: usize = 40;
+const CHARS_BEFORE: usize = 40;
 
 /// A line to show.
 #[derive(Debug, PartialEq, Eq)]
@@ -27,7 +27,11 @@ impl Excerpt {
         let at = column.saturating_sub(1) as usize;
         let total = line.chars().count();
         let at = at.min(total);
-        let from = if total <= SHOWN { 0 } else { at.saturating_sub(BEFORE) };
+        let from = if total <= MAX_LINE_CHARS {
+            0
+        } else {
+            at.saturating_sub(CHARS_BEFORE)
+        };
         let end = at.saturating_add(length.max(1) as usize);
         let mut excerpt = Self {
             shown: String::new(),
@@ -37,11 +41,11 @@ impl Excerpt {
         if from > 0 {
             excerpt.push("…", 1, true, false);
         }
-        for (index, c) in line.chars().enumerate().skip(from).take(SHOWN) {
+        for (index, c) in line.chars().enumerate().skip(from).take(MAX_LINE_CHARS) {
             let (text, width) = cell(c);
             excerpt.push(&text, width, index < at, (at..end).contains(&index));
         }
-        if from + SHOWN < total {
+        if from + MAX_LINE_CHARS < total {
             excerpt.shown.push('…');
         }
         excerpt.under = excerpt.under.max(1);
@@ -92,6 +96,6 @@ mod tests {
         let excerpt = Excerpt::of(&line, 1_000_001, 4);
         assert_eq!(excerpt.shown, format!("…{}HERE{}…", "a".repeat(40), "b".repeat(76)));
         assert_eq!((excerpt.before, excerpt.under), (41, 4));
-        assert_eq!(Excerpt::of(&line, 1, 2_000_004).under, SHOWN);
+        assert_eq!(Excerpt::of(&line, 1, 2_000_004).under, MAX_LINE_CHARS);
     }
 }

@@ -97,7 +97,7 @@ pub fn kinds_of_warnings(diagnostics: &[Diagnostic]) -> usize {
 }
 
 /// Number of places, or names, of a kind that a summary shows.
-const SHOWN: usize = 3;
+const MAX_SHOWN_PLACES: usize = 3;
 
 fn short(kind: &Kind<'_>, sources: &Sources, paint: Paint, out: &mut String) {
     let first = kind.first;
@@ -152,11 +152,11 @@ fn places(kind: &Kind<'_>, sources: &Sources) -> Vec<String> {
 }
 
 fn first_of_places(places: &[String]) -> Vec<String> {
-    let mut shown: Vec<String> = places.iter().take(SHOWN).cloned().collect();
-    if places.len() > SHOWN
+    let mut shown: Vec<String> = places.iter().take(MAX_SHOWN_PLACES).cloned().collect();
+    if places.len() > MAX_SHOWN_PLACES
         && let Some(last) = shown.last_mut()
     {
-        last.push_str(&format!(" and {} more", places.len() - SHOWN));
+        last.push_str(&format!(" and {} more", places.len() - MAX_SHOWN_PLACES));
     }
     shown
 }

@@ -3,7 +3,7 @@
 use boson_document::{Pointer, Tree, escape, json};
 
 /// Longest name in a path, in characters.
-const LONGEST_NAME: usize = 64;
+const MAX_NAME_CHARS: usize = 64;
 
 /// A pointer in the notation of ops files, as far as it exists in the tree. `named`: items are written by name instead
 /// of number.
@@ -33,7 +33,7 @@ pub(super) fn path(tree: &Tree, pointer: &Pointer, named: bool) -> Option<String
 }
 
 fn is_short(name: &str) -> bool {
-    !name.is_empty() && name.chars().count() <= LONGEST_NAME
+    !name.is_empty() && name.chars().count() <= MAX_NAME_CHARS
 }
 
 /// A member's name; for a key that is not a string, its kind.

@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 const WORDING: &str = include_str!("wording.txt");
 
 /// More digits in a row may be a secret; ports, sizes and counts have fewer.
-const DIGITS: usize = 5;
+const MAX_DIGITS: usize = 5;
 
 /// Separators that do not end a row of numbers: `[115, 51]` and `{0 => 115, 1 => 51}` have the bytes of a text. Line
 /// numbers have another one.
@@ -97,14 +97,14 @@ impl<'a> Exception<'a> {
         }
         let digits = segment.bytes().filter(u8::is_ascii_digit).count();
         let is_number = segment.bytes().all(|byte| !byte.is_ascii_alphabetic());
-        if is_number && digits > DIGITS {
+        if is_number && digits > MAX_DIGITS {
             return self.texts().any(|text| holds(text, segment));
         }
         words(segment).all(|word| self.shows_word(word)) || self.texts().any(|text| holds(text, segment))
     }
 
     fn shows_word(&self, word: &str) -> bool {
-        let is_short_number = word.len() <= DIGITS && word.bytes().all(|byte| byte.is_ascii_digit());
+        let is_short_number = word.len() <= MAX_DIGITS && word.bytes().all(|byte| byte.is_ascii_digit());
         is_short_number || is_our_word(word) || self.words().contains(word)
     }
 
@@ -163,7 +163,7 @@ fn row_of_numbers(text: &str) -> &str {
     loop {
         let number = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         rest = &rest[number..];
-        if number == 0 || number > DIGITS || rest.starts_with(is_inner) {
+        if number == 0 || number > MAX_DIGITS || rest.starts_with(is_inner) {
             break;
         }
         digits += number;
@@ -172,7 +172,7 @@ fn row_of_numbers(text: &str) -> &str {
         // A dash between digits is a part of a date.
         rest = rest.strip_prefix("- ").unwrap_or(rest).trim_start_matches(is_within);
     }
-    if digits > DIGITS { &text[..end] } else { "" }
+    if digits > MAX_DIGITS { &text[..end] } else { "" }
 }
 
 /// Length of the white space, separator, or escape like `

@@ -3,17 +3,17 @@
 //! Messages are few and short, secrets may be many and long. So the windows of the messages are stored, and the secrets
 //! are read once.
 
-use super::SHORTEST;
+use super::MIN_UNNAMED_BYTES;
 use super::views::{self, View};
 use super::words::is_inner;
 use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 
 /// Length that two texts do not share by accident, in bytes.
-pub(super) const WINDOW: usize = 8;
+pub(super) const WINDOW_BYTES: usize = 8;
 /// Bytes of messages that are searched together: all their views and windows may need some thousand times as much
 /// memory.
-const AT_ONCE: usize = 8 << 10;
+const MAX_BATCH_BYTES: usize = 8 << 10;
 
 /// A part of a message that repeats a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub(super) fn find(secrets: &BTreeSet<Vec<u8>>, texts: &[&str]) -> Vec<Vec<Stret
         let mut size = 0;
         let fitting = rest.iter().take_while(|text| {
             size += text.len();
-            size <= AT_ONCE
+            size <= MAX_BATCH_BYTES
         });
         let (now, later) = rest.split_at(fitting.count().max(1));
         let views: Vec<Vec<View>> = now.iter().map(|text| views::of(text)).collect();
@@ -57,7 +57,7 @@ fn in_views(secrets: &BTreeSet<Vec<u8>>, texts: &[&str], views: &[Vec<View>]) ->
     let mut repeated = HashSet::new();
     let mut whole: Vec<&[u8]> = Vec::new();
     for secret in secrets {
-        if secret.len() < WINDOW {
+        if secret.len() < WINDOW_BYTES {
             whole.extend(
                 all()
                     .any(|view| contains(&view.bytes, secret))
@@ -87,7 +87,7 @@ fn stretches(text: &str, view: &View, repeated: &HashSet<u64>, whole: &[&[u8]]) 
     if !repeated.is_empty() {
         for (at, window) in rolling(&view.bytes).enumerate() {
             if repeated.contains(&window) {
-                found.push((view.place(at..at + WINDOW), false));
+                found.push((view.place(at..at + WINDOW_BYTES), false));
             }
         }
     }
@@ -96,7 +96,7 @@ fn stretches(text: &str, view: &View, repeated: &HashSet<u64>, whole: &[&[u8]]) 
         let places = places.filter(|(_, bytes)| bytes == secret);
         let places = places.map(|(at, bytes)| view.place(at..at + bytes.len()));
         // A short one is also a part of other words.
-        let places = places.filter(|place| secret.len() >= SHORTEST || is_word(text, place));
+        let places = places.filter(|place| secret.len() >= MIN_UNNAMED_BYTES || is_word(text, place));
         found.extend(places.map(|place| (place, true)));
     }
     let stretch = |(place, whole): (Range<usize>, bool)| Stretch {
@@ -138,7 +138,7 @@ fn rolling(bytes: &[u8]) -> impl Iterator<Item = u64> {
     let mut window = 0_u64;
     bytes.iter().enumerate().filter_map(move |(at, byte)| {
         window = (window << 8) | u64::from(*byte);
-        (at + 1 >= WINDOW).then_some(window)
+        (at + 1 >= WINDOW_BYTES).then_some(window)
     })
 }
 

@@ -27,10 +27,10 @@ use std::collections::BTreeSet;
 
 /// Shorter values are redacted only if a name suggests that they are secrets, and only as whole words: otherwise `8080`
 /// or `true` would make holes in every message.
-const SHORTEST: usize = 6;
+const MIN_UNNAMED_BYTES: usize = 6;
 
 /// The shortest value that is redacted at all, in bytes.
-const SHORTEST_OF_ALL: usize = 3;
+const MIN_REDACTED_BYTES: usize = 3;
 
 /// Members of generated values. All other names in a value may be secrets themselves.
 const FIELDS: [&str; 8] = [
@@ -209,7 +209,7 @@ impl Secrets {
             }
             if part.len() >= shortest {
                 let folded = views::folded(&part);
-                if folded.len() >= shortest.min(SHORTEST - 2) {
+                if folded.len() >= shortest.min(MIN_UNNAMED_BYTES - 2) {
                     self.texts.insert(folded);
                 }
             }
@@ -279,7 +279,11 @@ fn cut(text: &str, stretches: &[Stretch], public: &Public<'_>) -> String {
 }
 
 fn shortest(promised: bool) -> usize {
-    if promised { SHORTEST_OF_ALL } else { SHORTEST }
+    if promised {
+        MIN_REDACTED_BYTES
+    } else {
+        MIN_UNNAMED_BYTES
+    }
 }
 
 /// Letters, digits and what joins them in the name of a property or a label.

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 /// Limit on the phrases that are searched in all documents, for one run: each search reads all of them.
-const PHRASES: u32 = 1000;
+const MAX_PHRASES: u32 = 1000;
 
 /// Documents that messages may quote.
 pub struct Public<'a> {
@@ -50,7 +50,7 @@ impl<'a> Public<'a> {
 
     fn has_phrase(&self, phrase: &str) -> bool {
         self.phrases.set(self.phrases.get() + 1);
-        self.phrases.get() <= PHRASES && self.sources.shown().any(|text| holds(text, phrase))
+        self.phrases.get() <= MAX_PHRASES && self.sources.shown().any(|text| holds(text, phrase))
     }
 }
 

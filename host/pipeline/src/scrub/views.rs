@@ -11,15 +11,15 @@ use std::ops::Range;
 /// Separates parts that must not be joined; it occurs in no UTF-8 text.
 const GAP: u8 = 0xff;
 /// Length of encoded runs that may hold a secret: eight bytes of it.
-const BASE64_RUN: usize = 11;
-const HEX_RUN: usize = 16;
-const BINARY_RUN: usize = 64;
+const MIN_BASE64_RUN: usize = 11;
+const MIN_HEX_RUN: usize = 16;
+const MIN_BINARY_RUN: usize = 64;
 /// Bases of numbers in lists.
 const RADICES: [u32; 4] = [2, 8, 10, 16];
 /// Bytes of a character.
-const LONGEST_CHARACTER: usize = 4;
+const MAX_CHARACTER_BYTES: usize = 4;
 /// How often escapes may be nested.
-const NESTED: usize = 3;
+const MAX_NESTED_ESCAPES: usize = 3;
 
 /// Bytes, and for each the bytes of the message that it was decoded from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub(super) fn of(text: &str) -> Vec<View> {
     for decode in [View::unescaped, View::percent_decoded, View::without_entities] {
         for nth in 0..raw.len() {
             let mut last = raw[nth].clone();
-            for _ in 0..NESTED {
+            for _ in 0..MAX_NESTED_ESCAPES {
                 let Some(next) = decode(&last) else { break };
                 raw.push(next.clone());
                 last = next;
@@ -167,9 +167,9 @@ impl View {
     /// Decodes long runs of base64, hexadecimal and binary digits, from each position at which an encoder may have
     /// begun.
     fn decoded_runs(&self) -> Vec<Self> {
-        let base64 = (0..4).map(|skip| self.runs(skip, 6, BASE64_RUN, sextet));
-        let hex = (0..2).map(|skip| self.runs(skip, 4, HEX_RUN, nibble));
-        let binary = (0..8).map(|skip| self.runs(skip, 1, BINARY_RUN, bit));
+        let base64 = (0..4).map(|skip| self.runs(skip, 6, MIN_BASE64_RUN, sextet));
+        let hex = (0..2).map(|skip| self.runs(skip, 4, MIN_HEX_RUN, nibble));
+        let binary = (0..8).map(|skip| self.runs(skip, 1, MIN_BINARY_RUN, bit));
         let all = base64.chain(hex).chain(binary);
         all.filter(|view| !view.bytes.is_empty()).collect()
     }
@@ -215,7 +215,7 @@ impl View {
         while at < self.bytes.len() {
             let start = at + 1;
             let escape = usize::from(self.bytes.get(start) == Some(&b'\\'));
-            let end = (start + escape + 1..=start + LONGEST_CHARACTER).find(|end| is_quote(*end));
+            let end = (start + escape + 1..=start + MAX_CHARACTER_BYTES).find(|end| is_quote(*end));
             match end.filter(|_| is_quote(at)) {
                 Some(end) => {
                     (start..end).for_each(|inner| view.push(self.bytes[inner], self.places[inner].clone()));

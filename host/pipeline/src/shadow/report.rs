@@ -11,7 +11,7 @@ pub const MAX_PLACES: usize = 20;
 /// Codes and gains of a report.
 const MAX_NAMES: usize = 10;
 /// Characters of a place.
-const MAX_PLACE: usize = 160;
+const MAX_PLACE_CHARS: usize = 160;
 /// Code of calls that were not made: the plugin has used what it may use, or others hold the memory.
 const NOT_MADE: &str = "conversion-out-of-fuel";
 /// Codes of failures after which no further call is made.
@@ -178,7 +178,7 @@ impl Report {
 }
 
 fn short(text: &str) -> String {
-    text.chars().take(MAX_PLACE).collect()
+    text.chars().take(MAX_PLACE_CHARS).collect()
 }
 
 #[cfg(test)]

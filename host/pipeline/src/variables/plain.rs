@@ -1,7 +1,7 @@
 //! Texts that may be shown where a value may have been typed.
 
 /// Longest word: generated passwords have twenty letters and digits.
-const LONGEST: usize = 16;
+const MAX_WORD_CHARS: usize = 16;
 
 /// Whether this is one: words, numbers and versions, with the characters that join them in names, paths, domains and
 /// addresses.
@@ -22,5 +22,5 @@ fn is_word(word: &str) -> bool {
     let is_letters = letters.bytes().all(|byte| byte.is_ascii_alphabetic());
     let one_case = lower_behind_first || letters.bytes().all(|byte| byte.is_ascii_uppercase());
     let number = if letters.is_empty() { 5 } else { 2 };
-    is_letters && one_case && letters.len() < LONGEST && digits <= number
+    is_letters && one_case && letters.len() < MAX_WORD_CHARS && digits <= number
 }

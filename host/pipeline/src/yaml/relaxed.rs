@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 /// Limit on the repairs of a document: each one parses from the start.
 const MAX_REPAIRS: usize = 128;
 /// Columns that are added in front of a line; more than the indentation of any block around it.
-const DEEPER: u32 = 200;
+const EXTRA_COLUMNS: u32 = 200;
 /// Limit on the text that is read again, over all repairs, in bytes.
-const MAX_REREAD: usize = 64 << 20;
+const MAX_REREAD_BYTES: usize = 64 << 20;
 
 /// The repairs of a text so far.
 #[derive(Default)]
@@ -32,7 +32,7 @@ impl Repairs {
     pub(super) fn next(&mut self, text: &str, found: &ScanError) -> Option<String> {
         self.count += 1;
         self.bytes = self.bytes.saturating_add(text.len());
-        if self.count > MAX_REPAIRS || self.bytes > MAX_REREAD {
+        if self.count > MAX_REPAIRS || self.bytes > MAX_REREAD_BYTES {
             return None;
         }
         // The parser counts these as line breaks and `offset_of` does not: the wrong line would be indented.
@@ -67,13 +67,13 @@ impl Repairs {
 
     /// Indents lines that begin at these offsets, the first of them being number `line`.
     fn indent(&mut self, text: &str, line: usize, starts: &[usize]) -> String {
-        let mut out = String::with_capacity(text.len() + starts.len() * DEEPER as usize);
+        let mut out = String::with_capacity(text.len() + starts.len() * EXTRA_COLUMNS as usize);
         let mut copied = 0;
         for (number, start) in starts.iter().enumerate() {
             out.push_str(&text[copied..*start]);
-            out.extend(std::iter::repeat_n(' ', DEEPER as usize));
+            out.extend(std::iter::repeat_n(' ', EXTRA_COLUMNS as usize));
             copied = *start;
-            *self.added.entry(count(line + number)).or_default() += DEEPER;
+            *self.added.entry(count(line + number)).or_default() += EXTRA_COLUMNS;
         }
         out.push_str(&text[copied..]);
         out
@@ -86,7 +86,7 @@ impl Repairs {
             .match_indices('\n')
             .map(|(offset, _)| at + offset + 1)
             .collect();
-        if starts.is_empty() || starts.len() * DEEPER as usize > MAX_REREAD {
+        if starts.is_empty() || starts.len() * EXTRA_COLUMNS as usize > MAX_REREAD_BYTES {
             return None;
         }
         Some(self.indent(text, line + 1, &starts))

@@ -4,7 +4,7 @@ use super::lines::Lines;
 use super::style;
 
 /// Column after which a space becomes a line break, if lines are folded.
-const WIDTH: usize = 80;
+const FOLD_COLUMN: usize = 80;
 
 // === impl Lines ===
 
@@ -12,7 +12,7 @@ const WIDTH: usize = 80;
 impl Lines {
     pub(super) fn plain(&mut self, text: &str, indent: usize, fold: bool) {
         self.space();
-        if self.column() + text.len() <= WIDTH {
+        if self.column() + text.len() <= FOLD_COLUMN {
             self.put(text);
         } else {
             self.folded(text, fold.then_some(indent), false);
@@ -43,7 +43,11 @@ impl Lines {
             let inner = !quoted || (rest.len() < text.len() && !following.is_empty());
             match fold {
                 Some(indent)
-                    if c == ' ' && !after_space && self.column() > WIDTH && inner && !following.starts_with(' ') =>
+                    if c == ' '
+                        && !after_space
+                        && self.column() > FOLD_COLUMN
+                        && inner
+                        && !following.starts_with(' ') =>
                 {
                     self.indent_after_text(indent);
                 }
@@ -66,7 +70,7 @@ impl Lines {
             let full = fold
                 && c == ' '
                 && !after_space
-                && self.column() > WIDTH
+                && self.column() > FOLD_COLUMN
                 && rest.len() < text.len()
                 && !following.is_empty();
             if full {

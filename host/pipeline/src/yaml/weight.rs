@@ -8,13 +8,13 @@ use std::cell::Cell;
 use std::collections::HashMap;
 
 /// Bytes for a value in the tree and the marks, including the spare capacity of lists and maps while they are read.
-const VALUE: u64 = 320;
+const VALUE_BYTES: u64 = 320;
 /// Additional bytes for a value with a key.
-const KEY: u64 = 160;
+const KEY_BYTES: u64 = 160;
 /// Bytes for a value between brackets, where the parser may hold all its tokens before it returns the first.
-const IN_FLOW: u64 = 640;
+const FLOW_VALUE_BYTES: u64 = 640;
 /// Bytes for a byte of text: the text itself, and its copy in the tree.
-const TEXT: u64 = 3;
+const TEXT_FACTOR: u64 = 3;
 /// Most commas in a text whose copies are counted before memory is requested for it: the parser may hold so many
 /// tokens, 6 MiB. Other texts with aliases need as much as the reader accepts.
 const MAX_COUNTED_COMMAS: usize = 10_000;
@@ -22,12 +22,12 @@ const MAX_COUNTED_COMMAS: usize = 10_000;
 /// Memory for reading this text and then for the document; an upper limit.
 pub fn weight(text: &[u8]) -> u64 {
     let flow = text.iter().any(|byte| matches!(byte, b'[' | b'{'));
-    let mut bytes = text.len() as u64 * TEXT;
+    let mut bytes = text.len() as u64 * TEXT_FACTOR;
     for byte in text {
         bytes += match byte {
-            b'\n' | b'\r' | b'[' | b'{' => VALUE,
-            b',' if flow => IN_FLOW,
-            b':' => KEY,
+            b'\n' | b'\r' | b'[' | b'{' => VALUE_BYTES,
+            b',' if flow => FLOW_VALUE_BYTES,
+            b':' => KEY_BYTES,
             _ => continue,
         };
     }
@@ -35,7 +35,7 @@ pub fn weight(text: &[u8]) -> u64 {
         return bytes;
     }
     let copied = copies(text);
-    bytes + copied.values as u64 * VALUE + copied.bytes as u64
+    bytes + copied.values as u64 * VALUE_BYTES + copied.bytes as u64
 }
 
 /// Whether there may be an alias of an anchor.
@@ -144,7 +144,7 @@ mod tests {
         let plain = weight(format!("x:\n{list}y: '*.a'\n").as_bytes());
         let glob = weight(format!("x:\n{list}y: *.abc\n").as_bytes());
         assert_eq!(plain, glob);
-        assert!(weight(format!("x: &a\n{list}y: *a\n").as_bytes()) > plain + 200 * VALUE);
+        assert!(weight(format!("x: &a\n{list}y: *a\n").as_bytes()) > plain + 200 * VALUE_BYTES);
     }
 
     /// An alias costs what it copies, not the whole document.
@@ -157,7 +157,7 @@ mod tests {
         // Two members and the mapping, which the anchor keeps as well.
         assert!((41 * 5..=41 * 6).contains(&copied.values), "{copied:?}");
         let without = weight(text.replace("*pair", "pair*").as_bytes());
-        assert!(weight(text.as_bytes()) < without + 41 * 6 * VALUE + 1000);
+        assert!(weight(text.as_bytes()) < without + 41 * 6 * VALUE_BYTES + 1000);
     }
 
     /// What the reader copies before it refuses a text is counted, and little more.
@@ -178,7 +178,11 @@ mod tests {
             format!("{list}{layers}z: [{}]\n", "x,".repeat(20_000)),
         ] {
             assert!(reader::read("", &text, Dialect::YamlV2).is_err());
-            assert!(weight(text.as_bytes()) > MAX_VALUES as u64 * VALUE, "{}", text.len());
+            assert!(
+                weight(text.as_bytes()) > MAX_VALUES as u64 * VALUE_BYTES,
+                "{}",
+                text.len()
+            );
         }
         let long = format!("a: &a {}\nb: [{}]\n", "x".repeat(1 << 20), "*a,".repeat(40));
         assert!(reader::read("", &long, Dialect::YamlV2).is_err());

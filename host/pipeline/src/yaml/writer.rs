@@ -10,7 +10,7 @@ use boson_document::{Map, Number, Tree, escape};
 /// Columns a level.
 const INDENT: usize = 2;
 /// Longest key, in bytes, that is written without `?`.
-const MAX_SIMPLE_KEY: usize = 128;
+const MAX_SIMPLE_KEY_BYTES: usize = 128;
 
 /// The text of a document, byte for byte as yaml.v2 writes it, and so as `bosh interpolate` prints it.
 ///
@@ -206,7 +206,7 @@ impl Writer {
 
 /// Whether a key fits before a `:`.
 fn is_simple(key: &Key<'_>) -> bool {
-    let short = |text: &str| text.len() <= MAX_SIMPLE_KEY && !style::is_multiline(text);
+    let short = |text: &str| text.len() <= MAX_SIMPLE_KEY_BYTES && !style::is_multiline(text);
     match key {
         Key::Text(text) => short(text),
         Key::Other(Tree::String(text)) => short(text),

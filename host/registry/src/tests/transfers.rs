@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes of a layer that is sent in two parts.
-const LAYER: u64 = 5 << 20;
+const LAYER_BYTES: u64 = 5 << 20;
 
 /// An image of one layer; the registry does not get far enough to check its digests.
 fn image(name: String, content: Section) -> Image {
@@ -83,8 +83,11 @@ async fn a_registry_that_keeps_a_byte_of_each_part_is_not_sent_a_part_for_each_b
         }
     });
     let file = tempfile::tempfile().unwrap();
-    file.set_len(LAYER).unwrap();
-    let image = image(format!("{address}/nats:1"), Section::new(Arc::new(file), 0, LAYER));
+    file.set_len(LAYER_BYTES).unwrap();
+    let image = image(
+        format!("{address}/nats:1"),
+        Section::new(Arc::new(file), 0, LAYER_BYTES),
+    );
     let error = transfer(address).push(&image, None, None, &|_| {}).await.unwrap_err();
     assert!(
         error.message.contains("keeps only a part of what it is sent"),

@@ -18,19 +18,19 @@ const CHECK_CPU_LIMIT: Duration = Duration::from_secs(5);
 /// tenth of a processor, it waits most of its life. This ends a process that waits for ever.
 const DEADLINE_FACTOR: u32 = 12;
 /// Bytes of machine code of one component. CRuby has 100 MB.
-pub const CODE_LIMIT: u64 = 384 << 20;
+pub const MAX_MACHINE_CODE_BYTES: u64 = 384 << 20;
 
 /// Exit code of a compiler whose last line of standard error is the error in the component.
-const REFUSES: i32 = 1;
+const REFUSED_EXIT_CODE: i32 = 1;
 /// Bytes of that line that a message quotes. It may repeat names from the component, of any length.
-const QUOTED: usize = 1000;
+const MAX_QUOTED_BYTES: usize = 1000;
 /// Bytes of standard error that are read at a time, of which the end is retained.
-const KEPT: usize = 8 << 10;
+const STDERR_BUFFER_BYTES: usize = 8 << 10;
 /// Part of the last line of a Rust program whose stack overflows.
 const OVERFLOW: &str = "stack overflow";
 const TOO_DEEP: &str = "is nested too deeply";
 /// Pause between two checks whether the compiler has ended.
-const PAUSE: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Numbers of signals (Linux).
 mod signal {
@@ -139,7 +139,7 @@ fn wait(child: &mut Child, deadline: Duration) -> std::io::Result<Option<ExitSta
     let started = Instant::now();
     loop {
         match child.try_wait() {
-            Ok(None) if started.elapsed() <= deadline => std::thread::sleep(PAUSE),
+            Ok(None) if started.elapsed() <= deadline => std::thread::sleep(POLL_INTERVAL),
             Ok(Some(status)) => return Ok(Some(status)),
             Ok(None) => {
                 child.kill()?;
@@ -156,17 +156,17 @@ fn wait(child: &mut Child, deadline: Duration) -> std::io::Result<Option<ExitSta
 
 /// Reads to the end; the last line, without control characters.
 fn last_line(mut stream: impl Read) -> String {
-    let (mut end, mut buffer) = (Vec::new(), [0; KEPT]);
+    let (mut end, mut buffer) = (Vec::new(), [0; STDERR_BUFFER_BYTES]);
     while let Ok(count @ 1..) = stream.read(&mut buffer) {
         end.extend_from_slice(buffer.get(..count).unwrap_or_default());
-        let surplus = end.len().saturating_sub(KEPT);
+        let surplus = end.len().saturating_sub(STDERR_BUFFER_BYTES);
         end.drain(..surplus);
     }
     let text = String::from_utf8_lossy(&end);
     let line = text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
     let mut line: String = line.chars().filter(|c| !c.is_control()).collect();
-    if line.len() > QUOTED {
-        line.truncate(line.floor_char_boundary(QUOTED));
+    if line.len() > MAX_QUOTED_BYTES {
+        line.truncate(line.floor_char_boundary(MAX_QUOTED_BYTES));
         line.push_str("...");
     }
     line
@@ -176,9 +176,9 @@ fn last_line(mut stream: impl Read) -> String {
 fn reason(task: Task, status: ExitStatus, last: &str) -> String {
     let (aim, fails) = (task.aim(), task.fails());
     match (status.code(), status.signal()) {
-        (Some(REFUSES), _) if !last.is_empty() => last.to_string(),
+        (Some(REFUSED_EXIT_CODE), _) if !last.is_empty() => last.to_string(),
         (_, Some(signal::XCPU)) => format!("needs too much processor time{aim}"),
-        (_, Some(signal::XFSZ)) => format!("has more than {} MiB of machine code", CODE_LIMIT >> 20),
+        (_, Some(signal::XFSZ)) => format!("has more than {} MiB of machine code", MAX_MACHINE_CODE_BYTES >> 20),
         // Rust's runtime notices that a stack overflows, and aborts.
         (_, Some(signal::ABRT)) if last.contains(OVERFLOW) => TOO_DEEP.to_string(),
         (_, Some(signal::ABRT | signal::KILL)) => format!("needs too much memory{aim}"),
@@ -212,19 +212,19 @@ mod tests {
         Ok(std::fs::read_to_string(place.path().join("code")).unwrap())
     }
 
-    const LONG: Duration = Duration::from_secs(60);
+    const LONG_TIMEOUT: Duration = Duration::from_secs(60);
 
     #[test]
     fn the_component_goes_in_and_the_code_comes_out() {
-        assert_eq!(outcome("wc -c", LONG).unwrap().trim(), (1 << 20).to_string());
+        assert_eq!(outcome("wc -c", LONG_TIMEOUT).unwrap().trim(), (1 << 20).to_string());
     }
 
     #[test]
     fn a_flood_of_errors_neither_blocks_nor_fills_memory() {
         let flood = "yes error | head -c 3000000 >&2; printf 'imports %2000d' 7 >&2; exit 1";
-        let message = outcome(flood, LONG).unwrap_err();
+        let message = outcome(flood, LONG_TIMEOUT).unwrap_err();
         assert!(message.starts_with("imports ") && message.ends_with("..."), "{message}");
-        assert_eq!(message.len(), QUOTED + 3);
+        assert_eq!(message.len(), MAX_QUOTED_BYTES + 3);
     }
 
     #[test]
@@ -251,7 +251,7 @@ mod tests {
             ("kill -XCPU $$", "needs too much processor time to compile"),
             ("kill -XFSZ $$", "has more than 384 MiB of machine code"),
         ] {
-            assert_eq!(outcome(&format!("{panic} {end}"), LONG).unwrap_err(), reason);
+            assert_eq!(outcome(&format!("{panic} {end}"), LONG_TIMEOUT).unwrap_err(), reason);
         }
     }
 }

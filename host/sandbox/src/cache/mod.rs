@@ -8,7 +8,7 @@ mod compiler;
 mod machine_code;
 mod store;
 
-pub use compiler::{CODE_LIMIT, Task};
+pub use compiler::{MAX_MACHINE_CODE_BYTES, Task};
 pub(crate) use machine_code::{beside, compile, load, write_whole};
 
 use crate::digest::Digest;
@@ -24,12 +24,12 @@ use store::Store;
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
-/// Bytes of machine code that a directory holds. CRuby, the largest component known, has 100 MB; with [`CODE_LIMIT`] of
-/// a draft beside it, this fits the operator's volume of 1 GiB.
-const BOUND: u64 = 512 << 20;
+/// Bytes of machine code that a directory holds. CRuby, the largest component known, has 100 MB; with
+/// [`MAX_MACHINE_CODE_BYTES`] of a draft beside it, this fits the operator's volume of 1 GiB.
+const MAX_CACHE_BYTES: u64 = 512 << 20;
 
 /// The part of machine code that the system cannot reclaim: measured for CRuby, under a hundredth.
-const KEPT_OF_FILE: u64 = 32;
+const UNRECLAIMABLE_DIVISOR: u64 = 32;
 
 /// Cache of machine code, and compiler of foreign components.
 pub struct Cache {
@@ -55,7 +55,7 @@ impl Cache {
     /// program that is called as `<compiler> compile-plugin`, reads a component from standard input, writes machine
     /// code to standard output and limits itself to [`Task::cpu_limit`]; without one, this process compiles.
     pub fn new(directory: Option<PathBuf>, compiler: Option<PathBuf>) -> Self {
-        Self::bounded(directory, compiler, BOUND, Task::Compile.deadline())
+        Self::bounded(directory, compiler, MAX_CACHE_BYTES, Task::Compile.deadline())
     }
 
     /// Creates a cache with a size limit of the directory in bytes, and a wall-clock limit of one compilation.
@@ -87,7 +87,7 @@ impl Cache {
     /// file on a disk; changed pages, and the engine's data about functions, remain.
     pub(crate) fn weight(&self, code: u64) -> u64 {
         if self.store.as_ref().is_some_and(Store::is_on_disk) {
-            code / KEPT_OF_FILE
+            code / UNRECLAIMABLE_DIVISOR
         } else {
             code
         }

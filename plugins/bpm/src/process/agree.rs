@@ -151,10 +151,14 @@ fn differences(a: &Process, b: &Process) -> Vec<Difference> {
 
 /// `0, 2` or `0, 2, 3, 7 more`.
 fn list(instances: &[u32]) -> String {
-    const SHOWN: usize = 3;
-    let shown: Vec<String> = instances.iter().take(SHOWN).map(u32::to_string).collect();
+    const MAX_LISTED_INSTANCES: usize = 3;
+    let shown: Vec<String> = instances
+        .iter()
+        .take(MAX_LISTED_INSTANCES)
+        .map(u32::to_string)
+        .collect();
     match instances.len() {
-        0..=SHOWN => shown.join(", "),
-        more => format!("{}, {} more", shown.join(", "), more - SHOWN),
+        0..=MAX_LISTED_INSTANCES => shown.join(", "),
+        more => format!("{}, {} more", shown.join(", "), more - MAX_LISTED_INSTANCES),
     }
 }

@@ -71,7 +71,7 @@ fn claim(group: &Group, size: u64) -> Tree {
 }
 
 /// Default size of an ephemeral claim in MiB: that of the predecessor.
-const EPHEMERAL_CLAIM: u64 = 10_240;
+const EPHEMERAL_CLAIM_MIB: u64 = 10_240;
 
 /// The volume of ephemeral data.
 pub fn ephemeral(group: &Group) -> Tree {
@@ -81,7 +81,7 @@ pub fn ephemeral(group: &Group) -> Tree {
             .disks
             .ephemeral
             .or(group.disks.persistent)
-            .unwrap_or(EPHEMERAL_CLAIM);
+            .unwrap_or(EPHEMERAL_CLAIM_MIB);
         let metadata = compact(object! { "annotations" => group.metadata.annotations.clone() });
         let template = compact(object! { "metadata" => metadata, "spec" => claim(group, size) });
         return object! { "name" => name, "ephemeral" => object! { "volumeClaimTemplate" => template } };

@@ -5,9 +5,9 @@ use boson_document::{Map, Tree};
 use std::collections::{HashMap, HashSet};
 
 /// Most targets of an alias, after aliases of aliases are expanded.
-const MOST_TARGETS: usize = 1_000;
+const MAX_TARGETS: usize = 1_000;
 /// Longest name of DNS.
-const LONGEST: usize = 253;
+const MAX_NAME_BYTES: usize = 253;
 
 /// Domains in order, each with its targets; all in lower case, without a dot at the end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -109,7 +109,7 @@ impl Aliases {
             return Ok(done.clone());
         }
         // The depth of a chain is bounded, and with it that of this recursion.
-        if !open.insert(domain) || open.len() > MOST_CHAINED {
+        if !open.insert(domain) || open.len() > MAX_CHAIN {
             let domain = domain.to_string();
             return Err(Recursion::Cycle(Cycle { domain }));
         }
@@ -119,7 +119,7 @@ impl Aliases {
                 Some((next, _)) => all.extend(self.resolved(next, known, open)?),
                 None => all.push(target.clone()),
             }
-            if all.len() > MOST_TARGETS {
+            if all.len() > MAX_TARGETS {
                 return Err(Recursion::TooMany(domain.to_string()));
             }
         }
@@ -153,7 +153,7 @@ impl Aliases {
 }
 
 /// Longest chain of aliases of aliases.
-const MOST_CHAINED: usize = 64;
+const MAX_CHAIN: usize = 64;
 
 /// The label of the group in a long name below the root.
 fn group_of(target: &str) -> Option<&str> {
@@ -181,7 +181,7 @@ fn normal(name: &str) -> String {
 /// Why this cannot be the name of an alias or of a target.
 pub fn alias_fault(name: &str) -> Option<&'static str> {
     let name = name.strip_suffix('.').unwrap_or(name);
-    if name.is_empty() || name.len() > LONGEST {
+    if name.is_empty() || name.len() > MAX_NAME_BYTES {
         return Some("is empty or longer than 253 characters");
     }
     if !name.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\') {

@@ -11,9 +11,9 @@ use boson_document::{self as document, Code, Map, Pointer, Report, Tree};
 use std::net::{IpAddr, SocketAddr};
 
 /// Most aliases of a deployment.
-const MOST_ALIASES: usize = 5_000;
+const MAX_ALIASES: usize = 5_000;
 /// Most instances that an alias with `placeholder_type: uuid` is made for.
-const MOST_PLACEHOLDERS: u64 = 1_000;
+const MAX_PLACEHOLDERS: u64 = 1_000;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
@@ -244,8 +244,8 @@ fn canonical(name: &str) -> String {
 
 fn define(aliases: Vec<(String, Vec<String>, Pointer)>, place: &Pointer, reader: &mut Reader<'_>) {
     for (domain, targets, at) in aliases {
-        if reader.zone.aliases.len() >= MOST_ALIASES {
-            return reader.error(place, format!("The deployment has more than {MOST_ALIASES} aliases"));
+        if reader.zone.aliases.len() >= MAX_ALIASES {
+            return reader.error(place, format!("The deployment has more than {MAX_ALIASES} aliases"));
         }
         let faulty = targets.iter().find_map(|target| alias_fault(target));
         match alias_fault(&domain)
@@ -309,8 +309,8 @@ fn link_alias(
         Some("uuid") => of_members(request, group, domain, &below),
         _ => vec![(domain.to_string(), format!("q-s{health}.{below}"))],
     };
-    if reader.zone.aliases.len() + made.len() > MOST_ALIASES {
-        return reader.error(place, format!("The deployment has more than {MOST_ALIASES} aliases"));
+    if reader.zone.aliases.len() + made.len() > MAX_ALIASES {
+        return reader.error(place, format!("The deployment has more than {MAX_ALIASES} aliases"));
     }
     for (domain, target) in made {
         // Aliases of files come first, and the first definition wins; aliases of several links are merged.
@@ -329,7 +329,7 @@ fn of_members(request: Request<'_>, group: &InstanceGroup<'_>, domain: &str, bel
         instances: group.instances(unreported).unwrap_or_default(),
         spread: request.spread,
     };
-    if layout.count() > MOST_PLACEHOLDERS {
+    if layout.count() > MAX_PLACEHOLDERS {
         return Vec::new();
     }
     let names = Names::new(request.deployment, request.namespace, request.cluster_domain);

@@ -13,7 +13,7 @@ pub use collect::{Codes, Collected, Request, collect, zone};
 pub use server::{Handler, Server};
 
 use crate::instances::Spread;
-use crate::names::{LABEL_LIMIT, NameError, Names, cut, label};
+use crate::names::{MAX_LABEL_LENGTH, NameError, Names, cut, label};
 use boson_document::Tree;
 
 /// Releases whose jobs configure name resolution; they are not a workload of the deployment.
@@ -80,7 +80,7 @@ pub fn is_release(release: &str) -> bool {
 
 /// Name of the Deployment, the Service and the ConfigMap of a deployment's DNS.
 pub fn object_name(names: &Names) -> String {
-    cut(&format!("{}-dns", names.deployment()), "", LABEL_LIMIT)
+    cut(&format!("{}-dns", names.deployment()), "", MAX_LABEL_LENGTH)
 }
 
 /// Name of the ConfigMap with the alias files of a group's jobs.
@@ -91,7 +91,7 @@ pub fn files_name(names: &Names, group: &str) -> Result<String, NameError> {
     Ok(cut(
         &format!("{}-dns-{}", names.deployment(), label(group)),
         "",
-        LABEL_LIMIT,
+        MAX_LABEL_LENGTH,
     ))
 }
 

@@ -13,7 +13,7 @@ use wasmtime::{Config, Engine, InstanceAllocationStrategy, PoolingAllocationConf
 pub const FUEL: u64 = 20_000_000_000;
 
 /// What calls need of the machine's stack before Ruby's own limits end them.
-pub const STACK: usize = 4 << 20;
+pub const STACK_BYTES: usize = 4 << 20;
 
 /// The component, ready for instances.
 pub struct Renderer {
@@ -82,7 +82,7 @@ impl Renderer {
     /// `more`: names of additional members of the request, whose value is null.
     pub fn render_with(&self, templates: &[(&str, &str)], spec: &str, more: &[&str], fuel: u64) -> Result<Reply> {
         std::thread::scope(|scope| {
-            let deep = std::thread::Builder::new().stack_size(STACK + (1 << 20));
+            let deep = std::thread::Builder::new().stack_size(STACK_BYTES + (1 << 20));
             let call = deep.spawn_scoped(scope, || self.call(templates, spec, more, fuel))?;
             call.join().map_err(|_| format_err!("the call panicked"))?
         })
@@ -169,8 +169,8 @@ fn config() -> Config {
     let mut config = Config::new();
     config
         .consume_fuel(true)
-        .max_wasm_stack(STACK)
-        .async_stack_size(STACK + (1 << 20))
+        .max_wasm_stack(STACK_BYTES)
+        .async_stack_size(STACK_BYTES + (1 << 20))
         .memory_guaranteed_dense_image_size(256 << 20)
         .allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
     config

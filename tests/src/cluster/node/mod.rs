@@ -18,7 +18,7 @@ use super::certificates::Authority;
 use super::image::Image;
 use super::process::{Process, Spawner};
 use super::programs::program;
-use crate::PATIENCE;
+use crate::WAIT_TIMEOUT;
 use anyhow::{Context, Result, bail, ensure};
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -241,7 +241,10 @@ fn wait(what: &str, processes: &mut [&mut Process], mut holds: impl FnMut() -> R
                 bail!("{} ended:\n{log}", process.name());
             }
         }
-        ensure!(began.elapsed() < PATIENCE, "{what} did not come in {PATIENCE:?}");
+        ensure!(
+            began.elapsed() < WAIT_TIMEOUT,
+            "{what} did not come in {WAIT_TIMEOUT:?}"
+        );
         std::thread::sleep(Duration::from_millis(50));
     }
     Ok(())

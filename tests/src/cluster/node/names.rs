@@ -13,10 +13,10 @@ use std::time::Duration;
 /// Domain of the names of Services.
 const ENDING: &str = ".svc.cluster.local";
 /// Length of a message's header, in bytes.
-const HEADER: usize = 12;
+const HEADER_BYTES: usize = 12;
 
 /// How long a server that is dropped may still wait for a query.
-const PAUSE: Duration = Duration::from_millis(200);
+const READ_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// A server; it ends when this is dropped, so that the next cluster of this process can use the address.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl Drop for Server {
 /// The port is in use.
 pub(super) fn serve(address: Ipv4Addr, kubectl: PathBuf, kubeconfig: &Path) -> Result<Server> {
     let socket = UdpSocket::bind((address, 53)).with_context(|| format!("cannot answer names at {address}"))?;
-    socket.set_read_timeout(Some(PAUSE))?;
+    socket.set_read_timeout(Some(READ_TIMEOUT))?;
     let (kubeconfig, stopped) = (kubeconfig.to_path_buf(), Arc::new(AtomicBool::new(false)));
     let stops = stopped.clone();
     let thread = thread::spawn(move || {
@@ -70,7 +70,7 @@ pub(super) fn serve(address: Ipv4Addr, kubectl: PathBuf, kubeconfig: &Path) -> R
 fn answer(packet: &[u8], find: impl Fn(&str, &str) -> Vec<Ipv4Addr>) -> Option<Vec<u8>> {
     let (name, end) = name(packet)?;
     let kind = packet.get(end..end + 2)?;
-    let question = packet.get(HEADER..end + 4)?;
+    let question = packet.get(HEADER_BYTES..end + 4)?;
     let service = name.strip_suffix(ENDING).and_then(|rest| rest.split_once('.'));
     let found = service
         .map(|(service, namespace)| find(service, namespace))
@@ -101,7 +101,7 @@ fn answer(packet: &[u8], find: impl Fn(&str, &str) -> Vec<Ipv4Addr>) -> Option<V
 
 /// The name of the first question in lower case, and its end.
 fn name(packet: &[u8]) -> Option<(String, usize)> {
-    let (mut labels, mut at) = (Vec::new(), HEADER);
+    let (mut labels, mut at) = (Vec::new(), HEADER_BYTES);
     loop {
         let length = usize::from(*packet.get(at)?);
         let label = packet.get(at + 1..at + 1 + length).filter(|_| length < 64)?;

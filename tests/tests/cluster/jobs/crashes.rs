@@ -1,6 +1,6 @@
 //! Counts the writes of a run, then dies at each of them.
 
-use super::users::{TICK, ask, end, has_succeeded, jobs, template, until, waiting_pod};
+use super::users::{POLL_INTERVAL, ask, end, has_succeeded, jobs, template, until, waiting_pod};
 use crate::connection::{Connection, Death};
 use crate::environment::Environment;
 use boson_api::QuarksJob;
@@ -34,7 +34,7 @@ async fn two_lives(name: String, death: Death) -> usize {
             if let Some(pod) = waiting_pod(&env, "errand").await {
                 end(&env, &pod, 0, "").await;
             }
-            tokio::time::sleep(TICK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     };
     let lives = async {
@@ -45,7 +45,7 @@ async fn two_lives(name: String, death: Death) -> usize {
         } else {
             let cut = async {
                 while !first.is_cut() {
-                    tokio::time::sleep(TICK).await;
+                    tokio::time::sleep(POLL_INTERVAL).await;
                 }
             };
             // With fewer writes than usual this write does not happen.
@@ -55,7 +55,7 @@ async fn two_lives(name: String, death: Death) -> usize {
         let operator = env.operator_through(second.client(env.client.clone(), Death::Never), "second");
         until(&env, "errand", "success", has_succeeded).await;
         while !jobs(&env).await.is_empty() {
-            tokio::time::sleep(TICK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
         operator.stop().await;
     };

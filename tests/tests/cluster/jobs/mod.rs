@@ -7,7 +7,7 @@ mod users;
 
 use crate::environment::Environment;
 use boson_api::{ConditionStatus, QuarksJob};
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
 use kube::ResourceExt;
@@ -15,7 +15,8 @@ use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use std::time::Duration;
 use users::{
-    TICK, ask, condition, events, has_succeeded, is_running, jobs, pod, run, says, secret, template, trigger, until,
+    POLL_INTERVAL, ask, condition, events, has_succeeded, is_running, jobs, pod, run, says, secret, template, trigger,
+    until,
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -64,10 +65,10 @@ async fn an_errand_runs_when_it_is_asked_to_and_once() {
                 .items
                 .is_empty()
         {
-            tokio::time::sleep(TICK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     };
-    tokio::time::timeout(PATIENCE, deleted)
+    tokio::time::timeout(WAIT_TIMEOUT, deleted)
         .await
         .expect("Job and pod go after the success");
 

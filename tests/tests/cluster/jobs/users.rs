@@ -2,7 +2,7 @@
 
 use crate::environment::Environment;
 use boson_api::{Condition, ConditionStatus, QuarksJob};
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{Pod, Secret};
 use k8s_openapi::api::events::v1::Event;
@@ -11,7 +11,7 @@ use kube::api::{ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-pub const TICK: Duration = Duration::from_millis(50);
+pub const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A template with one container, and the given fields of its pod.
 pub fn template(pod: &Value) -> Value {
@@ -43,11 +43,11 @@ pub async fn trigger(env: &Environment, name: &str, strategy: &str) {
 
 /// Waits until the object meets the condition, and returns it.
 pub async fn until(env: &Environment, name: &str, what: &str, good: impl Fn(&QuarksJob) -> bool) -> QuarksJob {
-    let waited = tokio::time::timeout(PATIENCE, async {
+    let waited = tokio::time::timeout(WAIT_TIMEOUT, async {
         loop {
             match env.api::<QuarksJob>().get(name).await {
                 Ok(object) if good(&object) => return object,
-                _ => tokio::time::sleep(TICK).await,
+                _ => tokio::time::sleep(POLL_INTERVAL).await,
             }
         }
     });
@@ -100,11 +100,11 @@ pub async fn waiting_pod(env: &Environment, name: &str) -> Option<Pod> {
 }
 
 pub async fn pod(env: &Environment, name: &str) -> Pod {
-    let waited = tokio::time::timeout(PATIENCE, async {
+    let waited = tokio::time::timeout(WAIT_TIMEOUT, async {
         loop {
             match waiting_pod(env, name).await {
                 Some(pod) => return pod,
-                None => tokio::time::sleep(TICK).await,
+                None => tokio::time::sleep(POLL_INTERVAL).await,
             }
         }
     });

@@ -5,7 +5,7 @@
 use super::disks::is_ready;
 use crate::operator::{Environment, config_map};
 use anyhow::{Context, Result, ensure};
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::{Cluster, program, with_node};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -192,7 +192,7 @@ impl Pair {
             let sets = self.env.kubectl(&["describe", "quarksstatefulsets"]);
             format!("{}\n{}", pods.unwrap_or_default(), sets.unwrap_or_default())
         };
-        self.env.operator.until(what, PATIENCE, holds, otherwise)
+        self.env.operator.until(what, WAIT_TIMEOUT, holds, otherwise)
     }
 }
 

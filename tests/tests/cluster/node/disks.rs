@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// Timeout of pods on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(900);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(900);
 /// One probe fails while a file exists; the other fails once, and deletes its file.
 const PROBES: &str = r#"
 - type: replace
@@ -272,6 +272,6 @@ impl Lifecycle {
             let events = self.env.kubectl(&["get", "events"]).unwrap_or_default();
             format!("{status:#}\n{notes:#?}\n{events}\n{pods}")
         };
-        self.env.operator.until(what, PATIENCE, holds, otherwise)
+        self.env.operator.until(what, WAIT_TIMEOUT, holds, otherwise)
     }
 }

@@ -4,7 +4,7 @@
 use crate::links::{annotations, generation, pod, until_created};
 use crate::operator::{Environment, config_map, is};
 use anyhow::{Context, Result};
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, with_node};
 use boson_tests::ports::free_port;
@@ -171,5 +171,5 @@ fn until(env: &Environment, what: &str, mut holds: impl FnMut() -> Result<bool>)
         format!("{pods}\n{logs}")
     };
     let holds = || Ok(holds().unwrap_or(false));
-    env.operator.until(what, PATIENCE, holds, otherwise).unwrap();
+    env.operator.until(what, WAIT_TIMEOUT, holds, otherwise).unwrap();
 }

@@ -3,7 +3,7 @@
 
 use crate::operator::{Environment, config_map, is};
 use anyhow::{Context, Result, ensure};
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, with_node};
 use boson_tests::root;
@@ -132,6 +132,6 @@ impl Bus {
             let status = self.get("boshdeployment/bus").unwrap_or_default()["status"].clone();
             format!("{status:#}\n{pods}\n{}", self.logs().unwrap_or_default())
         };
-        self.env.operator.until(what, PATIENCE, holds, otherwise)
+        self.env.operator.until(what, WAIT_TIMEOUT, holds, otherwise)
     }
 }

@@ -1,7 +1,7 @@
 //! Names of BOSH DNS on a node: the deployment's two servers answer by the readiness of pods.
 
 use anyhow::{Context, Result, bail, ensure};
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, with_node};
 use serde::Deserialize;
@@ -232,7 +232,7 @@ impl Environment {
             if found == wanted {
                 return Ok(());
             }
-            if began.elapsed() > PATIENCE {
+            if began.elapsed() > WAIT_TIMEOUT {
                 let logs = self.kubectl(&["logs", "--selector=app.kubernetes.io/component=dns", "--prefix"]);
                 let slices = self.kubectl(&["get", "endpointslices,pods"]);
                 bail!(
@@ -259,7 +259,11 @@ impl Environment {
             .is_err()
         {
             let state = || self.kubectl(&["describe", "pods"]).unwrap_or_default();
-            ensure!(began.elapsed() < PATIENCE, "{object} has no {condition}:\n{}", state());
+            ensure!(
+                began.elapsed() < WAIT_TIMEOUT,
+                "{object} has no {condition}:\n{}",
+                state()
+            );
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 //! pod.
 
 use anyhow::{Context, Result, ensure};
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, Operator, with_node};
 use serde_json::{Value, json};
@@ -76,7 +76,7 @@ impl Environment {
             format!("{:#}\n{pods}", status().unwrap_or_default())
         };
         self.operator
-            .until(&format!("{kind} of run {run} of {name}"), PATIENCE, look, current)?;
+            .until(&format!("{kind} of run {run} of {name}"), WAIT_TIMEOUT, look, current)?;
         found.context("no condition")
     }
 

@@ -2,7 +2,7 @@
 //! place of those on the page.
 
 use anyhow::{Context, Result, ensure};
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, own_with_node, program};
 use boson_tests::registry::Server;
@@ -126,7 +126,7 @@ impl Walk {
         let path = std::env::var("PATH").unwrap_or_default();
         let output = Command::new("timeout")
             .args([
-                &PATIENCE.as_secs().to_string(),
+                &WAIT_TIMEOUT.as_secs().to_string(),
                 "bash",
                 "-c",
                 &format!("exec 2>&1\n{script}"),
@@ -162,7 +162,7 @@ impl Walk {
         let began = Instant::now();
         while !holds()? {
             ensure!(
-                began.elapsed() < PATIENCE,
+                began.elapsed() < WAIT_TIMEOUT,
                 "{what} did not come:\n{}",
                 self.everything()?
             );

@@ -1,7 +1,7 @@
 //! The node of the test kit: the features that tests with pods rely on.
 
 use anyhow::{Result, ensure};
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, with_node};
 use boson_tests::registry::Server;
@@ -181,7 +181,7 @@ fn stays_until_it_is_killed() {
     let kubeconfig = env.cluster.kubeconfig();
     let directory = kubeconfig.parent().unwrap().display();
     std::fs::write(report, format!("{directory} {}\n", env.cluster.gateway())).unwrap();
-    std::thread::sleep(10 * PATIENCE);
+    std::thread::sleep(10 * WAIT_TIMEOUT);
 }
 
 /// Traces of a cluster on this machine.
@@ -217,7 +217,7 @@ fn traces_of(directory: &str, gateway: &str) -> Vec<String> {
 fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let began = Instant::now();
     while !holds() {
-        assert!(began.elapsed() < PATIENCE, "{what} did not come");
+        assert!(began.elapsed() < WAIT_TIMEOUT, "{what} did not come");
         std::thread::sleep(Duration::from_millis(200));
     }
 }
@@ -260,7 +260,7 @@ impl Environment {
             .is_err()
         {
             ensure!(
-                began.elapsed() < PATIENCE,
+                began.elapsed() < WAIT_TIMEOUT,
                 "{object} has no {condition}:\n{}\n{}",
                 self.kubectl(&["describe", "pods"])?,
                 self.kubectl(&["get", "events"])?

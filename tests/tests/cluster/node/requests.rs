@@ -5,7 +5,7 @@
 use super::disks::is_ready;
 use crate::operator::{Environment, config_map};
 use anyhow::{Context, Result, ensure};
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::{Cluster, with_node};
 use boson_tests::root;
 use serde_json::{Value, json};
@@ -249,6 +249,6 @@ impl Shop {
             let sets = self.env.kubectl(&["describe", "quarksstatefulsets"]);
             format!("{}\n{}", pods.unwrap_or_default(), sets.unwrap_or_default())
         };
-        self.env.operator.until(what, PATIENCE, holds, otherwise)
+        self.env.operator.until(what, WAIT_TIMEOUT, holds, otherwise)
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::operator::{Environment, config_map, is};
 use anyhow::{Context, Result, ensure};
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::{Cluster, with_node};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -217,7 +217,9 @@ impl Table {
             let shown = self.env.kubectl(&["get", "pods,quarksstatefulsets", "--output=wide"]);
             shown.unwrap_or_default()
         };
-        self.env.operator.until("the manifest", PATIENCE, holds, otherwise)?;
+        self.env
+            .operator
+            .until("the manifest", WAIT_TIMEOUT, holds, otherwise)?;
         Ok(pods)
     }
 

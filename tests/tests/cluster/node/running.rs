@@ -3,7 +3,7 @@
 
 use super::lifecycle::{CLAIMS, check_start, check_stop, release};
 use anyhow::{Context, Result, ensure};
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, with_node};
 use boson_tests::host;
@@ -217,7 +217,7 @@ impl Environment {
         let began = Instant::now();
         while !holds()? {
             ensure!(
-                began.elapsed() < PATIENCE,
+                began.elapsed() < WAIT_TIMEOUT,
                 "{what} did not come:\n{}\n{}",
                 self.kubectl(&["describe", "pods"])?,
                 self.kubectl(&[

@@ -2,7 +2,7 @@
 
 use crate::guests::Guest;
 use crate::plugins::scene::{HOOKED, Scene, healthy};
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use boson_tests::{Ran, host};
 use serde_json::Value;
 
@@ -31,7 +31,7 @@ fn has(scene: &Scene, value: &str) {
     let look = || Ok(scene.get("configmap/hooked").is_ok_and(|map| map["data"]["a"] == value));
     let what = format!("the object of version {value}");
     let log = || scene.operator.log();
-    scene.operator.until(&what, PATIENCE, look, log).unwrap();
+    scene.operator.until(&what, WAIT_TIMEOUT, look, log).unwrap();
 }
 
 /// Waits until the condition has this reason and a message with this text; returns the message.
@@ -102,7 +102,10 @@ fn an_update_waits_for_its_approval_while_the_last_good_version_stays() {
     assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "1");
     let history = || succeeds(&scene, &["history", "hook"]);
     let recorded = || Ok(history().contains("  pending  "));
-    scene.operator.until("its record", PATIENCE, recorded, history).unwrap();
+    scene
+        .operator
+        .until("its record", WAIT_TIMEOUT, recorded, history)
+        .unwrap();
     let other = command(&scene, &["approve", "hook", "--digest", &digest(&first)]);
     assert!(
         other.code == 1 && other.stderr.contains("has changed: its digest is"),
@@ -118,7 +121,7 @@ fn an_update_waits_for_its_approval_while_the_last_good_version_stays() {
     let narrower = || Ok(!history().contains("  pending  ") && history().matches("  superseded  ").count() == 2);
     scene
         .operator
-        .until("the narrower version", PATIENCE, narrower, history)
+        .until("the narrower version", WAIT_TIMEOUT, narrower, history)
         .unwrap();
     is_healthy(&scene);
     let shown = succeeds(&scene, &["approve", "hook"]);

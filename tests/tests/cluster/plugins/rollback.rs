@@ -2,7 +2,7 @@
 
 use super::scene::{HOOKED, Scene, healthy, uses};
 use crate::guests::Guest;
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use boson_tests::{Ran, host};
 
 /// Runs `host plugin` in the namespace of the deployment.
@@ -31,7 +31,7 @@ fn has_history(scene: &Scene, wanted: &[&str]) -> Vec<String> {
     let log = || scene.operator.log();
     scene
         .operator
-        .until(&format!("{wanted:?}"), PATIENCE, look, log)
+        .until(&format!("{wanted:?}"), WAIT_TIMEOUT, look, log)
         .unwrap();
     numbers
 }
@@ -46,7 +46,7 @@ fn one_command_rolls_back_to_an_earlier_version() {
         let look = || Ok(scene.get("configmap/hooked").is_ok_and(|map| map["data"]["a"] == value));
         scene
             .operator
-            .until(&what, PATIENCE, look, || scene.operator.log())
+            .until(&what, WAIT_TIMEOUT, look, || scene.operator.log())
             .unwrap();
     };
     // The first version has two parts, and the second one part.

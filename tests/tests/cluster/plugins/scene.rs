@@ -1,7 +1,7 @@
 //! An operator with two namespaces, plugins that are added as users add them, and what its deployment says about them.
 
 use anyhow::{Context, Result, ensure};
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::{Cluster, Operator, shared};
 use boson_tests::registry::{Server, push_example};
 use boson_tests::{binary, host, root};
@@ -64,7 +64,7 @@ impl Scene {
     /// Stops the operator once it has started: a process that has not started completely does not exit on its own.
     pub fn stop(&mut self) -> Result<()> {
         let started = || Ok(self.operator.ask("/live").is_ok());
-        self.operator.until("the start", PATIENCE, started, String::new)?;
+        self.operator.until("the start", WAIT_TIMEOUT, started, String::new)?;
         self.operator.stop()
     }
 
@@ -140,7 +140,7 @@ impl Scene {
             Ok(holds(&deployment))
         };
         let status = || format!("{:#}", self.get("boshdeployment/nats").unwrap_or_default()["status"]);
-        self.operator.until(what, PATIENCE, look, status).unwrap();
+        self.operator.until(what, WAIT_TIMEOUT, look, status).unwrap();
         deployment
     }
 
@@ -182,7 +182,9 @@ impl Scene {
             }
             Ok(since.elapsed() > Duration::from_secs(5))
         };
-        self.operator.until("silence", PATIENCE, quiet, String::new).unwrap();
+        self.operator
+            .until("silence", WAIT_TIMEOUT, quiet, String::new)
+            .unwrap();
         versions
     }
 

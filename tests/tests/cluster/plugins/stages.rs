@@ -2,7 +2,7 @@
 
 use super::scene::{HOOKED, Scene, altered, built_in, healthy, uses};
 use crate::guests::Guest;
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::Operator;
 use boson_tests::wrapper::wrapper;
 use serde_json::Value;
@@ -148,7 +148,7 @@ fn a_restart_converts_with_the_same_plugins_and_changes_nothing() {
         let converted = || Ok(has_converted(&scene.operator) || has_converted(&other));
         scene
             .operator
-            .until("a conversion", PATIENCE, converted, || other.log())
+            .until("a conversion", WAIT_TIMEOUT, converted, || other.log())
             .unwrap();
         assert_eq!(scene.settled(), before, "round {round}");
         other.stop().unwrap();

@@ -4,7 +4,7 @@ use super::scene::{HOOKED, Scene, healthy, uses};
 use crate::guests::Guest;
 use crate::operator_process::is;
 use anyhow::{Context, Result, ensure};
-use boson_tests::PATIENCE;
+use boson_tests::WAIT_TIMEOUT;
 use boson_tests::host;
 use serde_json::{Value, json};
 use std::fs;
@@ -217,7 +217,7 @@ fn new_versions_while_a_deployment_is_converted_fail_no_conversion() {
             };
             scene
                 .operator
-                .until(&value, PATIENCE, look, || scene.operator.log())
+                .until(&value, WAIT_TIMEOUT, look, || scene.operator.log())
                 .unwrap();
         }
         let conditions = scene.get("boshdeployment/nats").unwrap()["status"]["conditions"].to_string();
@@ -279,6 +279,6 @@ fn the_metrics_of_a_version_begin_and_end_with_its_use() {
     let ended = || Ok(!scene.operator.ask("/metrics")?.contains(digest));
     scene
         .operator
-        .until("the end of its series", PATIENCE, ended, || scene.operator.log())
+        .until("the end of its series", WAIT_TIMEOUT, ended, || scene.operator.log())
         .unwrap();
 }

@@ -32,7 +32,7 @@ use std::sync::Arc;
 /// Namespace where none is given.
 const NAMESPACE: &str = "default";
 /// The part of the memory of this process that releases may take.
-const RELEASES: u64 = 8;
+const RELEASES_DIVISOR: u64 = 8;
 
 /// A finished conversion.
 pub struct Done {
@@ -166,7 +166,7 @@ fn gather(
     progress: &Progress,
 ) -> Result<Gathered, Vec<Diagnostic>> {
     let plugins = plugins::prepare(&arguments.plugins, &Stage::ALL, sources);
-    let most = memory::or_found(arguments.plugins.max_memory) / RELEASES;
+    let most = memory::or_found(arguments.plugins.max_memory) / RELEASES_DIVISOR;
     let releases = releases::read(
         &arguments.releases,
         &arguments.default_releases,

@@ -5,7 +5,7 @@ use boson_pipeline::deployment_diff::{Action, InstanceChange, Line, ObjectChange
 use boson_pipeline::report::clean;
 
 /// Most fields of an object that are named.
-const MOST_FIELDS: usize = 5;
+const MAX_NAMED_FIELDS: usize = 5;
 
 /// All parts that have differences.
 pub(super) fn of(differences: &Differences, color: bool) -> String {
@@ -92,8 +92,8 @@ fn of_object(one: &ObjectChange, color: bool) -> String {
         "removed" => Status::Removed,
         _ => Status::Context,
     };
-    let named: Vec<&str> = one.fields.iter().take(MOST_FIELDS).map(String::as_str).collect();
-    let more = match one.fields.len().saturating_sub(MOST_FIELDS) {
+    let named: Vec<&str> = one.fields.iter().take(MAX_NAMED_FIELDS).map(String::as_str).collect();
+    let more = match one.fields.len().saturating_sub(MAX_NAMED_FIELDS) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };

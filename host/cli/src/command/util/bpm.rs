@@ -18,7 +18,7 @@ use clap::Args;
 use std::path::PathBuf;
 
 /// Threads: more are of little use within the container's CPU limit.
-const THREADS: usize = 2;
+const CONVERSION_THREADS: usize = 2;
 
 /// All templates are rendered for every instance, to find errors before pods are created
 #[derive(Args, Debug)]
@@ -74,7 +74,14 @@ fn render(arguments: &BpmArguments, sources: &mut Sources, warnings: &mut Vec<Di
     };
     let (mut reported, manifest) = (Vec::new(), Origin::Name(&arguments.manifest_name));
     let groups = std::slice::from_ref(&group);
-    let rendered = convert::render(&plugins, manifest, groups, &releases, (filter, THREADS), &mut reported);
+    let rendered = convert::render(
+        &plugins,
+        manifest,
+        groups,
+        &releases,
+        (filter, CONVERSION_THREADS),
+        &mut reported,
+    );
     let rendered = rendered.and_then(|rendered| {
         let group = rendered.groups.into_iter().next().unwrap_or_else(|| Ok(Vec::new()));
         let files = rendered.files.into_iter().next().unwrap_or_default();

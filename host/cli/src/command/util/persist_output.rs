@@ -6,7 +6,7 @@ use crate::output::{self, Color};
 use anyhow::Context;
 use boson_cluster::client::{Cluster, Connection, Fault, connect};
 use boson_output::codes;
-use boson_output::{DIRECTORY, End, FILE_LIMIT, Failure, Order, ends, get_pod, keep, secrets};
+use boson_output::{DIRECTORY, End, Failure, MAX_FILE_BYTES, Order, ends, get_pod, keep, secrets};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::{self, Sources};
 use clap::Args;
@@ -19,9 +19,9 @@ use std::time::{Duration, Instant};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// Failed requests in a row before giving up: new RBAC rules take a while to be effective.
-const FAILURES: u32 = 30;
+const MAX_FAILURES: u32 = 30;
 /// Bytes of a termination message that Kubernetes keeps.
-const MESSAGE: usize = 4096;
+const MAX_MESSAGE_BYTES: usize = 4096;
 
 /// Every option is read from the environment, as the operator gives it to its container
 #[derive(Args, Debug)]
@@ -74,7 +74,7 @@ pub fn run(arguments: &PersistOutputArguments, color: Color) -> Result<(), Faile
 /// Writes the message to the file for the operator. Ignores errors: outside of a pod the file does not exist, and
 /// standard error has the message, too.
 fn leave(file: &Path, message: &str) {
-    let mut end = message.len().min(MESSAGE);
+    let mut end = message.len().min(MAX_MESSAGE_BYTES);
     while !message.is_char_boundary(end) {
         end -= 1;
     }
@@ -121,7 +121,7 @@ async fn all(arguments: &PersistOutputArguments, cluster: &Cluster, order: &Orde
                 }
             }
             Ok(None) => return Err(Stop::Other(anyhow::anyhow!("the pod was deleted"))),
-            Err(error) if failures >= FAILURES => return Err(Stop::Other(error.into())),
+            Err(error) if failures >= MAX_FAILURES => return Err(Stop::Other(error.into())),
             Err(_) => failures += 1,
         }
         if open.is_empty() {
@@ -194,11 +194,13 @@ fn read(place: &str, path: &Path) -> Result<Option<Vec<u8>>, Stop> {
         Err(error) => return Err(unreadable(error)),
     };
     let mut bytes = Vec::new();
-    file.take(FILE_LIMIT + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() as u64 > FILE_LIMIT {
+    file.take(MAX_FILE_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(unreadable)?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
         let error = Diagnostic::error(
             codes::OUTPUT_TOO_LARGE,
-            format!("{place} has more than {FILE_LIMIT} bytes"),
+            format!("{place} has more than {MAX_FILE_BYTES} bytes"),
         );
         return Err(Stop::Wrong(Box::new(error)));
     }

@@ -16,11 +16,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How long the cluster's DNS may take to know the Service of the deployment's.
-const LOOKUP: Duration = Duration::from_secs(60);
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long to wait for the deployment's DNS.
-const UPCHECK: Duration = Duration::from_secs(60);
+const UPCHECK_TIMEOUT: Duration = Duration::from_secs(60);
 /// Pause between two lookups.
-const PAUSE: Duration = Duration::from_millis(500);
+const LOOKUP_INTERVAL: Duration = Duration::from_millis(500);
 /// Port of the Service.
 const PORT: u16 = 53;
 /// The pod's own file.
@@ -54,7 +54,7 @@ pub fn write(directory: &Path, manifest: &Tree, index: u32, ip: &str) -> Result<
         None => (own, None),
         Some(zone) => {
             let server = server(manifest, zone)?;
-            let answered = upcheck::wait(server, UPCHECK);
+            let answered = upcheck::wait(server, UPCHECK_TIMEOUT);
             let warning = answered.err().map(|error| {
                 let message = format!("the DNS of the deployment does not respond yet at {server}: {error}");
                 Diagnostic::warning(codes::POD_DNS, message)
@@ -135,12 +135,12 @@ fn server(manifest: &Tree, zone: &Zone) -> Result<SocketAddr, Box<Diagnostic>> {
             Ok(None) => "it has no address".to_string(),
             Err(error) => error.to_string(),
         };
-        if began.elapsed() >= LOOKUP {
+        if began.elapsed() >= LOOKUP_TIMEOUT {
             let message = format!("the cluster's DNS cannot resolve '{address}', the DNS of the deployment: {why}");
             let help = "check that the Service exists and that pods reach the cluster's DNS: names and aliases of BOSH DNS need both";
             return Err(Box::new(Diagnostic::error(codes::POD_DNS, message).help(help)));
         }
-        std::thread::sleep(PAUSE);
+        std::thread::sleep(LOOKUP_INTERVAL);
     }
 }
 

@@ -15,14 +15,14 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{sleep, timeout};
 
 /// Timeout of one attempt: a name server that does not run yet does not answer at all.
-const ATTEMPT: Duration = Duration::from_secs(5);
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Pause between two attempts.
-const AGAIN: Duration = Duration::from_secs(1);
+const ATTEMPT_INTERVAL: Duration = Duration::from_secs(1);
 /// How long a group's first instance must not exist until the group counts as one without instances: Services are made
 /// one after the other, and DNS servers remember for up to 30 seconds that a name did not exist.
-const NO_INSTANCES: Duration = Duration::from_secs(60);
+const NO_INSTANCES_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long the deployment's DNS may be silent until the cluster's DNS decides alone.
-const SILENT: Duration = Duration::from_secs(60);
+const DNS_SILENCE_TIMEOUT: Duration = Duration::from_secs(60);
 /// Port of DNS.
 const PORT: u16 = 53;
 /// File with the addresses of the cluster's DNS.
@@ -77,7 +77,7 @@ async fn wait(arguments: &WaitArguments, color: Color) -> Result<(), Failed> {
                 output::complain(&format!("waiting for '{name}'\n"));
                 reported = true;
             }
-            sleep(AGAIN.min(limit.saturating_sub(began.elapsed()))).await;
+            sleep(ATTEMPT_INTERVAL.min(limit.saturating_sub(began.elapsed()))).await;
         }
     }
     Ok(())
@@ -100,7 +100,7 @@ async fn is_there(arguments: &WaitArguments, name: &str, group: &mut Group) -> b
             _ => resolves(name).await.is_some(),
         }
     };
-    timeout(ATTEMPT, is_up).await.unwrap_or(false)
+    timeout(ATTEMPT_TIMEOUT, is_up).await.unwrap_or(false)
 }
 
 /// The first address of a name.
@@ -131,7 +131,7 @@ impl Answers {
         let ready = match dns {
             None => None,
             Some((server, query)) => {
-                let server = timeout(ATTEMPT, resolves(server)).await.ok().flatten();
+                let server = timeout(ATTEMPT_TIMEOUT, resolves(server)).await.ok().flatten();
                 Some(ask(server, query).await)
             }
         };
@@ -182,12 +182,12 @@ impl Group {
         let silent = since(&mut self.silent, answers.ready == Some(None));
         let ready = match answers.ready {
             Some(Some(found)) => Some(found),
-            Some(None) if silent < SILENT => None,
+            Some(None) if silent < DNS_SILENCE_TIMEOUT => None,
             Some(None) | None => answers.service,
         };
         if ready == Some(Found::Addresses) {
             Verdict::Ready
-        } else if absent >= NO_INSTANCES {
+        } else if absent >= NO_INSTANCES_TIMEOUT {
             Verdict::NoInstances
         } else {
             Verdict::NotYet

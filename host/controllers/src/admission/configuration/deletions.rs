@@ -3,7 +3,7 @@
 //! It is a webhook of its own, because a deletion has no new object: the conditions of the webhook for deployments
 //! would fail on it.
 
-use super::{DELETION_PATIENCE, Inputs, condition};
+use super::{DELETION_TIMEOUT_SECONDS, Inputs, condition};
 use crate::admission::DELETIONS;
 use boson_manifest::labels;
 use k8s_openapi::api::admissionregistration::v1::{RuleWithOperations, ValidatingWebhook};
@@ -15,7 +15,7 @@ pub(super) fn webhook(inputs: &Inputs<'_>) -> ValidatingWebhook {
         side_effects: "None".into(),
         // It only warns: a deployment must be deletable without an operator.
         failure_policy: Some("Ignore".into()),
-        timeout_seconds: Some(DELETION_PATIENCE),
+        timeout_seconds: Some(DELETION_TIMEOUT_SECONDS),
         rules: Some(vec![RuleWithOperations {
             api_groups: Some(vec![labels::GROUP.into()]),
             api_versions: Some(vec!["v1alpha1".into()]),

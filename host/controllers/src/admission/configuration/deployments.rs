@@ -1,6 +1,6 @@
 //! The ValidatingWebhookConfiguration for deployments and their deletion. Pure.
 
-use super::{Inputs, PATIENCE, condition, deletions};
+use super::{Inputs, REVIEW_TIMEOUT_SECONDS, condition, deletions};
 use crate::admission::DEPLOYMENTS;
 use boson_manifest::labels;
 use k8s_openapi::api::admissionregistration::v1::{
@@ -22,7 +22,7 @@ fn webhook(inputs: &Inputs<'_>) -> ValidatingWebhook {
         side_effects: "None".into(),
         // An unavailable operator must not block users: the controller reports the same errors later.
         failure_policy: Some("Ignore".into()),
-        timeout_seconds: Some(PATIENCE),
+        timeout_seconds: Some(REVIEW_TIMEOUT_SECONDS),
         rules: Some(vec![RuleWithOperations {
             api_groups: Some(vec![labels::GROUP.into()]),
             api_versions: Some(vec!["v1alpha1".into()]),

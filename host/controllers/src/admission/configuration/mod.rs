@@ -20,9 +20,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
 };
 
 /// How many seconds the API server waits. An answer takes a few tenths; users must not be delayed longer.
-pub(super) const PATIENCE: i32 = 5;
+pub(super) const REVIEW_TIMEOUT_SECONDS: i32 = 5;
 /// How many seconds the API server waits for the answer to a deletion, which is only a warning.
-pub(super) const DELETION_PATIENCE: i32 = 3;
+pub(super) const DELETION_TIMEOUT_SECONDS: i32 = 3;
 
 /// What the configurations depend on.
 pub(super) struct Inputs<'a> {

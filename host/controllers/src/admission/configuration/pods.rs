@@ -1,6 +1,6 @@
 //! The MutatingWebhookConfiguration for pods that ask for links. Pure.
 
-use super::{Inputs, PATIENCE, condition};
+use super::{Inputs, REVIEW_TIMEOUT_SECONDS, condition};
 use crate::admission::PODS;
 use boson_manifest::labels;
 use k8s_openapi::api::admissionregistration::v1::{MutatingWebhook, MutatingWebhookConfiguration, RuleWithOperations};
@@ -23,7 +23,7 @@ fn webhook(inputs: &Inputs<'_>) -> MutatingWebhook {
         // Without its links, a pod would run with the wrong configuration. Controllers of pods try again.
         failure_policy: Some("Fail".into()),
         reinvocation_policy: Some("Never".into()),
-        timeout_seconds: Some(PATIENCE),
+        timeout_seconds: Some(REVIEW_TIMEOUT_SECONDS),
         rules: Some(vec![RuleWithOperations {
             api_groups: Some(vec![String::new()]),
             api_versions: Some(vec!["v1".into()]),

@@ -4,7 +4,7 @@
 mod mutate;
 
 use super::answer::Answer;
-use super::configuration::PATIENCE;
+use super::configuration::REVIEW_TIMEOUT_SECONDS;
 use crate::links::{Consumed, DigestKey, Missing, find};
 use crate::slots::Slots;
 use boson_cluster::client::Cluster;
@@ -16,13 +16,13 @@ use serde_json::Value;
 use std::time::{Duration, Instant};
 
 /// Our own limit, shorter than that of the API server, so that the answer can say what to do.
-const DEADLINE: Duration = Duration::from_millis(PATIENCE as u64 * 1000 - 700);
+const REVIEW_TIMEOUT: Duration = Duration::from_millis(REVIEW_TIMEOUT_SECONDS as u64 * 1000 - 700);
 /// How many pods are reviewed at a time; each holds one Secret of a link, which may have a megabyte.
-const SLOTS: usize = 16;
+const MAX_CONCURRENT_REVIEWS: usize = 16;
 /// How often to check whether the namespace has a free slot.
-const POLL: Duration = Duration::from_millis(20);
+const SLOT_POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// The end of a message about something that may change.
-const AGAIN: &str = "the pod can be created again as it is";
+const RETRY_HELP: &str = "the pod can be created again as it is";
 
 /// Gives pods their links.
 pub(crate) struct PodReviewer {
@@ -41,7 +41,7 @@ impl PodReviewer {
             cluster,
             served,
             key,
-            slots: Slots::shared(SLOTS),
+            slots: Slots::shared(MAX_CONCURRENT_REVIEWS),
         }
     }
 
@@ -67,9 +67,9 @@ impl PodReviewer {
         let Ok(pod) = serde_json::to_value(object) else {
             return Answer::deny("unreadable", "the pod is not JSON".into(), false);
         };
-        match tokio::time::timeout(DEADLINE, self.review(namespace, &consumed, &pod)).await {
+        match tokio::time::timeout(REVIEW_TIMEOUT, self.review(namespace, &consumed, &pod)).await {
             Ok(answer) => answer,
-            Err(_) => Answer::deny("late", format!("its links were not read in time; {AGAIN}"), true),
+            Err(_) => Answer::deny("late", format!("its links were not read in time; {RETRY_HELP}"), true),
         }
     }
 
@@ -78,19 +78,25 @@ impl PodReviewer {
         let _turn = loop {
             match self.slots.acquire(namespace, Instant::now()) {
                 Some(turn) => break turn,
-                None => tokio::time::sleep(POLL).await,
+                None => tokio::time::sleep(SLOT_POLL_INTERVAL).await,
             }
         };
         let links = match find(&self.cluster, namespace, consumed).await {
             Ok(Ok(links)) => links,
             Ok(Err(Missing { why, may_come: true })) => {
-                return Answer::deny("missing", format!("{why}; once it does, {AGAIN}"), true);
+                return Answer::deny("missing", format!("{why}; once it does, {RETRY_HELP}"), true);
             }
             Ok(Err(Missing { why, .. })) => return Answer::deny("denied", why, false),
-            Err(error) => return Answer::deny("failed", format!("its links cannot be read: {error}; {AGAIN}"), true),
+            Err(error) => {
+                return Answer::deny(
+                    "failed",
+                    format!("its links cannot be read: {error}; {RETRY_HELP}"),
+                    true,
+                );
+            }
         };
         let Some(digest) = self.key.digest(links.iter().map(|link| link.content)) else {
-            return Answer::deny("failed", format!("the operator is starting; {AGAIN}"), true);
+            return Answer::deny("failed", format!("the operator is starting; {RETRY_HELP}"), true);
         };
         match mutate::mutate(pod, consumed, &links, &digest) {
             Ok(changed) => allow(changed.patch, changed.warnings),

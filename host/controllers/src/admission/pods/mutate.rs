@@ -13,11 +13,11 @@ use std::collections::BTreeMap;
 /// Where links are mounted.
 const ROOT: &str = "/quarks/link";
 /// Linux starts no process with a longer variable, name and value together.
-const LONGEST: usize = (128 << 10) - 2;
+const MAX_VARIABLE_BYTES: usize = (128 << 10) - 2;
 /// The lists of containers. An init container may need a link, too, and one that restarts always is a sidecar.
 const LISTS: [&str; 2] = ["initContainers", "containers"];
 /// Mode of the files: every user of the pod may read them.
-const MODE: i32 = 0o444;
+const FILE_MODE: i32 = 0o444;
 
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Changed {
@@ -126,7 +126,7 @@ fn variable(key: &str) -> String {
 }
 
 fn file_only(key: &Key, name: &str) -> Option<&'static str> {
-    match (key.is_text, key.length + name.len() > LONGEST) {
+    match (key.is_text, key.length + name.len() > MAX_VARIABLE_BYTES) {
         (false, _) => Some("its value contains a NUL"),
         (true, true) => Some("its value is longer than Linux accepts in a variable"),
         (true, false) => None,
@@ -134,7 +134,7 @@ fn file_only(key: &Key, name: &str) -> Option<&'static str> {
 }
 
 fn volume(link: &Link) -> Value {
-    json!({"name": volume_name(link), "secret": {"secretName": link.secret, "defaultMode": MODE}})
+    json!({"name": volume_name(link), "secret": {"secretName": link.secret, "defaultMode": FILE_MODE}})
 }
 
 fn volume_name(link: &Link) -> String {

@@ -15,7 +15,7 @@ use kube::ResourceExt;
 use serde_json::json;
 
 /// Writes at a time.
-const CALLS: usize = 8;
+const MAX_CONCURRENT_WRITES: usize = 8;
 
 /// Annotates the pods that have post-deploy scripts, if it is time. The version that they got.
 pub async fn start(
@@ -49,7 +49,10 @@ pub async fn start(
     let writes: Vec<_> = lacking
         .map(|pod| annotate(context, pod, &start.version).boxed())
         .collect();
-    let written: Vec<_> = stream::iter(writes).buffer_unordered(CALLS).collect().await;
+    let written: Vec<_> = stream::iter(writes)
+        .buffer_unordered(MAX_CONCURRENT_WRITES)
+        .collect()
+        .await;
     // The version is recorded when all have it: what failed is tried again.
     written.into_iter().collect::<Result<Vec<()>, _>>()?;
     tracing::info!(version = start.version, "the post-deploy scripts start");

@@ -2,7 +2,7 @@
 //! applied only in part would leave neither the old state nor the new one.
 
 use super::trial;
-use super::write::CALLS;
+use super::write::MAX_CONCURRENT_WRITES;
 use crate::codes;
 use crate::deployment::context::MANAGER;
 use crate::deployment::manifest::Manifest;
@@ -57,7 +57,7 @@ async fn accepted(run: &Reconcile<'_>, plan: &Plan, manifest: &Manifest) -> Resu
         let tried = cluster.try_any(MANAGER, workload);
         asked.push(tried.map(|answer| trial::refusal(answer.err()?, object)).boxed());
     }
-    let answers: Vec<_> = stream::iter(asked).buffered(CALLS).collect().await;
+    let answers: Vec<_> = stream::iter(asked).buffered(MAX_CONCURRENT_WRITES).collect().await;
     let mut refusals = Vec::new();
     for error in answers.into_iter().flatten() {
         if error.is_lasting() {

@@ -3,7 +3,7 @@
 
 use boson_cluster::client::{AnyObject, Error, Fault};
 use boson_document::json;
-use boson_manifest::names::{STATEFUL_SET_LIMIT, cut_again};
+use boson_manifest::names::{MAX_STATEFUL_SET_LENGTH, cut_again};
 use boson_pipeline::plain::job::{Run, job};
 use boson_pipeline::plain::stateful_set::stateful_sets;
 use serde_json::Value;
@@ -16,7 +16,7 @@ const QUOTA: &str = "exceeded quota";
 /// The workload of this object: the StatefulSet of its first zone, for all have the same template, or the Job.
 pub(super) fn workload(object: &Value) -> Option<Value> {
     let tree = json::parse(&object.to_string()).ok()?;
-    let name = cut_again(object.name()?, ENDING, STATEFUL_SET_LIMIT);
+    let name = cut_again(object.name()?, ENDING, MAX_STATEFUL_SET_LENGTH);
     let made = match object.get("kind")?.as_str()? {
         // Errors are reported by the controller.
         "QuarksStatefulSet" => stateful_sets(&tree, 1).ok()?.into_iter().next()?,

@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Dry runs or writes at a time.
-pub const CALLS: usize = 8;
+pub const MAX_CONCURRENT_WRITES: usize = 8;
 
 /// Writes one object.
 pub async fn apply(run: &Reconcile<'_>, object: &Value) -> Result<(), Error> {
@@ -54,7 +54,7 @@ pub async fn all(run: &Reconcile<'_>, plan: &Plan, objects: &[&Value]) -> Result
             .boxed()
         })
         .collect();
-    let written: Vec<_> = stream::iter(writes).buffered(CALLS).collect().await;
+    let written: Vec<_> = stream::iter(writes).buffered(MAX_CONCURRENT_WRITES).collect().await;
     written.into_iter().collect()
 }
 

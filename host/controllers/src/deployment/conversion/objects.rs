@@ -1,6 +1,6 @@
 //! The last steps: the objects of the deployment.
 
-use super::work::{Gathered, THREADS};
+use super::work::{CONVERSION_THREADS, Gathered};
 use crate::deployment::manifest::{Manifest, unnamed};
 use crate::deployment::plan::held_back::HeldBack;
 use crate::deployment::plan::job_sources::JobSources;
@@ -32,7 +32,14 @@ pub async fn objects(
         let mut reported = Vec::new();
         let ready: Vec<Group<'_>> = gathered.iter().map(Gathered::ready).collect();
         let of_deployment = (manifest.named(), variables.as_slice());
-        let made = convert::objects(&*stages, &deployment, of_deployment, &ready, THREADS, &mut reported);
+        let made = convert::objects(
+            &*stages,
+            &deployment,
+            of_deployment,
+            &ready,
+            CONVERSION_THREADS,
+            &mut reported,
+        );
         // Errors of the whole deployment are reported together with those of groups. If no group is left, the
         // conversion fails, too.
         let is_lost = !made.failed.is_empty() && made.failed.len() == ready.len();

@@ -1,6 +1,6 @@
 //! The step that renders templates. A group that cannot be rendered is held back; the others continue.
 
-use super::work::{Gathered, THREADS, Work, series};
+use super::work::{CONVERSION_THREADS, Gathered, Work, series};
 use crate::deployment::act;
 use crate::deployment::inputs;
 use crate::deployment::jobs;
@@ -137,7 +137,7 @@ fn templates(
     releases: &[Release],
 ) -> Result<Rendered, Stop> {
     let (mut reported, origin) = (Vec::new(), Origin::Manifest(manifest.named()));
-    let how = (manifest.filter(), THREADS);
+    let how = (manifest.filter(), CONVERSION_THREADS);
     let rendered = convert::render(stages, origin, groups, releases, how, &mut reported);
     let rendered = rendered.map_err(|errors| manifest.fail(errors))?;
     let mut remaining = Remaining::default();

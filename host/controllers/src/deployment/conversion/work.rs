@@ -20,7 +20,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How many threads convert one deployment.
-pub const THREADS: usize = 2;
+pub const CONVERSION_THREADS: usize = 2;
 
 /// What all steps share.
 pub struct Work {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 /// Digits of a digest: it distinguishes states, and protects nothing.
-const DIGITS: usize = 16;
+const DIGEST_DIGITS: usize = 16;
 
 /// The present state of something that the specification refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub fn of_secret(meta: &ObjectMeta) -> String {
 }
 
 fn cut(mut digits: String) -> String {
-    digits.truncate(DIGITS);
+    digits.truncate(DIGEST_DIGITS);
     digits
 }
 
@@ -97,6 +97,6 @@ mod tests {
             ..ObjectMeta::default()
         };
         assert_ne!(of_secret(&meta("1")), of_secret(&meta("2")));
-        assert_eq!(of_secret(&meta("1")).len(), DIGITS);
+        assert_eq!(of_secret(&meta("1")).len(), DIGEST_DIGITS);
     }
 }

@@ -95,7 +95,7 @@ pub async fn read(run: &Reconcile<'_>) -> Result<ReadDocuments, Stop> {
 impl Reader<'_> {
     /// Reads the documents that exist, and reports what is wrong with the others.
     async fn read(&self, spec: &BoshDeploymentSpec) -> Result<ReadDocuments, Stop> {
-        let most = sizes::MOST.min(self.budget.most(Class::Reading));
+        let most = sizes::MAX_DOCUMENT_BYTES.min(self.budget.most(Class::Reading));
         let reading = self.hold(Class::Reading, most).await?;
         let fetched = self.fetch_all(spec, most).await?;
         let (fetched, weight) = blocking(move || {

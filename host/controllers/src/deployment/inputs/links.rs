@@ -9,7 +9,9 @@ use crate::deployment::stop::Stop;
 use boson_api::deployment::{Input, InputKind};
 use boson_cluster::client::{Error, Kind};
 use boson_document::{Pointer, Tree, json};
-use boson_pipeline::external::{self, MOST_BYTES, MOST_INSTANCES, MOST_OBJECTS, Native, Object, SERVICE};
+use boson_pipeline::external::{
+    self, MAX_NATIVE_BYTES, MAX_NATIVE_INSTANCES, MAX_NATIVE_OBJECTS, Native, Object, SERVICE,
+};
 use boson_pipeline::stage::External;
 use k8s_openapi::api::core::v1::{Secret, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
@@ -59,7 +61,7 @@ async fn fetch(run: &Reconcile<'_>) -> Result<Vec<Fetched>, Error> {
             .uses([input("secret", &name, digests::of_secret(&secret.metadata))]);
         secret.metadata.managed_fields = None;
         fetched.push(Fetched::new("secret", &secret));
-        if bytes > MOST_BYTES {
+        if bytes > MAX_NATIVE_BYTES {
             return Ok(fetched);
         }
     }
@@ -81,7 +83,7 @@ async fn fetch(run: &Reconcile<'_>) -> Result<Vec<Fetched>, Error> {
         let state: Vec<String> = fetched.iter().skip(first).map(|one| json::to_text(&one.tree)).collect();
         run.progress
             .uses([input("service", &name, digests::of_bytes(state.concat().as_bytes()))]);
-        if endpoints > MOST_INSTANCES {
+        if endpoints > MAX_NATIVE_INSTANCES {
             break;
         }
     }
@@ -111,7 +113,7 @@ async fn names<K: Kind>(run: &Reconcile<'_>, kind: &str) -> Result<BTreeSet<Stri
             marked.filter_map(|meta| meta.name).collect()
         }
     };
-    Ok(names.into_iter().take(MOST_OBJECTS + 1).collect())
+    Ok(names.into_iter().take(MAX_NATIVE_OBJECTS + 1).collect())
 }
 
 fn is_marked(meta: &ObjectMeta) -> bool {

@@ -150,15 +150,15 @@ pub async fn find(
 struct NoKey(Vec<String>);
 
 /// Most keys that a message lists.
-const MOST_KEYS: usize = 10;
+const MAX_LISTED_KEYS: usize = 10;
 
 fn put_under(key: &str, names: &[String]) -> String {
     let listed = match names {
         [] => return format!("put the document under the key '{key}'; it has no keys"),
-        names => names.iter().take(MOST_KEYS).map(|name| format!("'{name}'")),
+        names => names.iter().take(MAX_LISTED_KEYS).map(|name| format!("'{name}'")),
     };
     let listed = listed.collect::<Vec<_>>().join(", ");
-    let more = if names.len() > MOST_KEYS { ", ..." } else { "" };
+    let more = if names.len() > MAX_LISTED_KEYS { ", ..." } else { "" };
     format!("put the document under the key '{key}'; it has {listed}{more}")
 }
 

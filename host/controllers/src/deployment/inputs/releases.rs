@@ -15,7 +15,7 @@ use boson_pipeline::{Diagnostic, convert};
 use std::sync::Arc;
 
 /// Bytes of memory that the releases of a deployment may use.
-const MOST: u64 = 128 << 20;
+const MAX_RELEASE_BYTES: u64 = 128 << 20;
 
 /// All releases, read once for all steps, or all that is wrong with them.
 pub async fn read(run: &Reconcile<'_>, manifest: &Manifest) -> Result<Arc<Vec<Release>>, Stop> {
@@ -26,7 +26,7 @@ pub async fn read(run: &Reconcile<'_>, manifest: &Manifest) -> Result<Arc<Vec<Re
 async fn read_all(run: &Reconcile<'_>, manifest: &Manifest) -> Result<ReadReleases, Stop> {
     let (mut releases, mut errors) = (Vec::new(), Vec::new());
     let budget = &run.context.conversion.budget;
-    let most = MOST.min(budget.most(Class::Releases));
+    let most = MAX_RELEASE_BYTES.min(budget.most(Class::Releases));
     // The most that they can need, because their size is unknown; the rest is given back.
     let mut share = hold(budget, Class::Releases, run.namespace, most).await?;
     let shared = pull_secrets::contents(run, &manifest.tree).await?;

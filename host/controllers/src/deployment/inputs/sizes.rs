@@ -7,14 +7,14 @@ use boson_pipeline::yaml;
 const MIB: u64 = 1 << 20;
 /// Most bytes of all documents of a deployment. A document that is named several times counts each time, because the
 /// ops stage gets it each time.
-pub const MOST: u64 = 16 * MIB;
+pub const MAX_DOCUMENT_BYTES: u64 = 16 * MIB;
 /// Bytes that a conversion uses besides its documents.
-const BASE: u64 = 16 * MIB;
+const CONVERSION_BASE_BYTES: u64 = 16 * MIB;
 /// How many manifests a conversion holds at a time: as read, with ops, with values, resolved. Each is at most as large
 /// as all documents together.
-const COPIES: u64 = 4;
+const MANIFEST_COPIES: u64 = 4;
 /// How many documents an error names.
-const NAMED: usize = 5;
+const MAX_NAMED_DOCUMENTS: usize = 5;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Size<'a> {
@@ -26,7 +26,7 @@ pub struct Size<'a> {
 
 /// An upper estimate of the memory that a conversion with these documents uses, in bytes.
 pub fn of_conversion<'a>(documents: impl Iterator<Item = &'a [u8]>) -> u64 {
-    BASE + COPIES * documents.map(yaml::weight).sum::<u64>()
+    CONVERSION_BASE_BYTES + MANIFEST_COPIES * documents.map(yaml::weight).sum::<u64>()
 }
 
 /// The error for documents with more than `most` bytes.
@@ -67,7 +67,7 @@ fn error(message: String) -> Diagnostic {
 fn named(documents: &[Size<'_>]) -> String {
     let mut documents: Vec<&Size<'_>> = documents.iter().collect();
     documents.sort_by_key(|one| std::cmp::Reverse(one.bytes.saturating_mul(one.times)));
-    let more = documents.len().saturating_sub(NAMED);
+    let more = documents.len().saturating_sub(MAX_NAMED_DOCUMENTS);
     let one = |one: &&Size<'_>| {
         let times = match one.times {
             1 => String::new(),
@@ -75,7 +75,7 @@ fn named(documents: &[Size<'_>]) -> String {
         };
         format!("{} ({} KiB{times})", one.name, one.bytes.div_ceil(1024))
     };
-    let mut texts: Vec<String> = documents.iter().take(NAMED).map(one).collect();
+    let mut texts: Vec<String> = documents.iter().take(MAX_NAMED_DOCUMENTS).map(one).collect();
     if more > 0 {
         texts.push(format!("{more} more"));
     }
@@ -97,8 +97,8 @@ mod tests {
             sized("configmap/m/manifest", 2048, 1),
             sized("configmap/big/ops", MIB, 64),
         ];
-        assert!(too_large(&documents[..1], MOST).is_none());
-        let error = too_large(&documents, MOST).unwrap();
+        assert!(too_large(&documents[..1], MAX_DOCUMENT_BYTES).is_none());
+        let error = too_large(&documents, MAX_DOCUMENT_BYTES).unwrap();
         assert_eq!(error.code, "deployment-too-large");
         assert_eq!(
             error.message,
@@ -110,7 +110,7 @@ mod tests {
     fn only_some_of_many_documents_are_named() {
         let names: Vec<String> = (0..128).map(|nth| format!("https://a/{nth}")).collect();
         let documents: Vec<Size<'_>> = names.iter().map(|name| sized(name, 4 * MIB, 1)).collect();
-        let message = too_large(&documents, MOST).unwrap().message;
+        let message = too_large(&documents, MAX_DOCUMENT_BYTES).unwrap().message;
         assert!(message.ends_with("123 more") && message.len() < 300, "{message}");
     }
 

@@ -32,11 +32,11 @@ use std::collections::BTreeMap;
 pub const INPUTS: &str = "quarks.cloudfoundry.org/inputs-digest";
 
 /// Bytes of termination messages that the kubelet keeps for all containers of a pod together.
-const MESSAGES: usize = 12 << 10;
+const MAX_TERMINATION_MESSAGE_BYTES: usize = 12 << 10;
 /// How often a pod is retried that failed for an external reason, such as a lost node or a lack of memory.
-const TRIES: i32 = 3;
+const MAX_POD_RETRIES: i32 = 3;
 /// Exit codes of a wrong input: the next pod would fail, too.
-const WRONG_INPUT: [i32; 3] = [2, boson_in_pod::REPORTED as i32, 70];
+const WRONG_INPUT: [i32; 3] = [2, boson_in_pod::REPORTED_EXIT_CODE as i32, 70];
 /// The file with the output of a container.
 const OUTPUT: &str = "output.json";
 /// The file with the links that the deployment provides.
@@ -209,7 +209,7 @@ fn values(held: &[Held], optional: bool) -> Volume {
     Volume {
         name: VALUES.into(),
         projected: Some(ProjectedVolumeSource {
-            default_mode: Some(pod::READABLE),
+            default_mode: Some(pod::SECRET_FILE_MODE),
             sources: Some(held.iter().map(source).collect()),
         }),
         ..Volume::default()
@@ -351,8 +351,8 @@ impl Draft<'_> {
         volumes.push(pod::scratch(pod::SCRATCH));
         volumes.extend(site.plugins.volumes.iter().cloned());
         // The QuarksJob controller adds one more container, which stores the output.
-        let limit = MESSAGES / (self.init.len() + self.commands.len() + 1);
-        let limit = limit.min(boson_in_pod::MOST);
+        let limit = MAX_TERMINATION_MESSAGE_BYTES / (self.init.len() + self.commands.len() + 1);
+        let limit = limit.min(boson_in_pod::MAX_MESSAGE_BYTES);
         let containers = self.commands.iter();
         let containers = containers.map(|command| command.container(site.deployment, limit, &site.plugins));
         pod::spec(self.init.clone(), containers.collect(), volumes, &site.pull)
@@ -384,7 +384,7 @@ fn template(pods: PodTemplateSpec) -> Option<Map<String, Value>> {
     let template = JobTemplateSpec {
         metadata: None,
         spec: Some(JobSpec {
-            backoff_limit: Some(TRIES),
+            backoff_limit: Some(MAX_POD_RETRIES),
             pod_failure_policy: Some(PodFailurePolicy {
                 rules: vec![wrong_input, lost_node],
             }),

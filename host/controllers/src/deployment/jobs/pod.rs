@@ -21,7 +21,7 @@ pub const SCRATCH: &str = "tmp";
 /// Volume with the job sources of all releases.
 pub const RELEASES: &str = "all-releases";
 /// Mode of Secrets' files: the pod's group may read them.
-pub const READABLE: i32 = 0o440;
+pub const SECRET_FILE_MODE: i32 = 0o440;
 /// User and group of the pods.
 const VCAP: i64 = 1000;
 
@@ -229,7 +229,7 @@ pub fn secret(volume: &str, name: &str, key: &str) -> Volume {
         name: volume.into(),
         secret: Some(SecretVolumeSource {
             secret_name: Some(name.into()),
-            default_mode: Some(READABLE),
+            default_mode: Some(SECRET_FILE_MODE),
             items: Some(vec![item(key, key.into())]),
             ..SecretVolumeSource::default()
         }),

@@ -3,7 +3,7 @@
 
 use super::object::INPUTS;
 use crate::codes;
-use boson_in_pod::{Report, TRY_AGAIN};
+use boson_in_pod::{Report, TRY_AGAIN_EXIT_CODE};
 use boson_pipeline::Diagnostic;
 use k8s_openapi::api::core::v1::{ContainerState, ContainerStateTerminated, ContainerStatus, Pod};
 use kube::ResourceExt;
@@ -39,7 +39,7 @@ pub fn errors(pod: &Pod, has_failed: bool) -> Vec<Diagnostic> {
         ended(pod).filter(|(_, state)| state.exit_code != 0).collect();
     // A container that was killed by a signal, or that asks for a retry, may succeed the next time.
     let is_final = |state: &ContainerStateTerminated| {
-        has_failed || (state.exit_code < 128 && state.exit_code != i32::from(TRY_AGAIN))
+        has_failed || (state.exit_code < 128 && state.exit_code != i32::from(TRY_AGAIN_EXIT_CODE))
     };
     let is_over = has_failed || phase(pod) == "Failed";
     if !is_over || !ended.iter().any(|(_, state)| is_final(state)) {
@@ -135,7 +135,7 @@ fn silent(pod: &Pod, status: &ContainerStatus, state: &ContainerStateTerminated)
         "container '{container}' of pod '{name}' (image '{}') ended with code {code} ({reason}){detail}",
         status.image
     );
-    let again = i32::from(TRY_AGAIN) == code;
+    let again = i32::from(TRY_AGAIN_EXIT_CODE) == code;
     Diagnostic::error(codes::DEPLOYMENT_JOB_FAILED, message).help(if again {
         "its Secrets change faster than pods start; delete the QuarksJob to try again".to_string()
     } else {

@@ -22,7 +22,7 @@ use std::time::Duration;
 pub type Key = (String, String);
 
 /// When to reconcile again while waiting for something that causes a watch event: a fallback, should the event be lost.
-pub const WAIT: Duration = Duration::from_secs(30);
+pub const FALLBACK_INTERVAL: Duration = Duration::from_secs(30);
 
 /// What is remembered of all deployments.
 #[derive(Debug, Default)]

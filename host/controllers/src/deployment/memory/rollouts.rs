@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 /// A deployment that is not ready after this time no longer blocks the rollouts of others.
-const STUCK: Duration = Duration::from_secs(600);
+const ROLLOUT_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// The deployments that roll at this time.
 #[derive(Debug, Default)]
@@ -20,7 +20,7 @@ impl Rollouts {
     /// Whether the deployment may roll a group now: at most `most` deployments roll at a time.
     pub fn is_free(&self, key: &Key, most: usize, now: Instant) -> bool {
         let since = self.since.lock();
-        let rolls = |began: &Instant| now.saturating_duration_since(*began) < STUCK;
+        let rolls = |began: &Instant| now.saturating_duration_since(*began) < ROLLOUT_TIMEOUT;
         let others = since.iter().filter(|(other, began)| *other != key && rolls(began));
         others.count() < most
     }
@@ -57,7 +57,7 @@ mod tests {
         rollouts.release(&key("a"));
         assert!(!rollouts.take(key("c"), 1, now));
         assert!(
-            rollouts.take(key("c"), 1, now + STUCK),
+            rollouts.take(key("c"), 1, now + ROLLOUT_TIMEOUT),
             "others do not wait for one that never becomes ready"
         );
     }

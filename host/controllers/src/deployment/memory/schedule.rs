@@ -3,21 +3,21 @@
 //!
 //! Held in memory only. A new process converts each deployment once, because its plugins may differ.
 
-use super::{Key, WAIT};
+use super::{FALLBACK_INTERVAL, Key};
 use boson_cluster::cache::Digest;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 /// After a conversion, further changes wait until they pause.
-const CALM: Duration = Duration::from_secs(3);
-const PAUSE: Duration = Duration::from_millis(700);
+const MIN_CONVERSION_INTERVAL: Duration = Duration::from_secs(3);
+const CHANGE_PAUSE_DELAY: Duration = Duration::from_millis(700);
 /// The longest delay, for changes that never pause.
-const LONGEST: Duration = Duration::from_secs(10);
+const MAX_CHANGE_DELAY: Duration = Duration::from_secs(10);
 /// This many failures in a row are retried after the usual wait; further ones back off.
-const QUICK: u32 = 10;
+const MAX_QUICK_RETRIES: u32 = 10;
 /// The longest pause between two tries.
-const SLOW: Duration = Duration::from_secs(300);
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(300);
 
 /// The last conversion of each deployment.
 #[derive(Debug, Default)]
@@ -57,8 +57,8 @@ pub enum Due {
 
 /// The pause after so many failures: half a minute for the first five minutes, then doubling.
 fn again(failures: u32) -> Duration {
-    let doubled = failures.saturating_sub(QUICK).min(4);
-    (WAIT * 2_u32.pow(doubled)).min(SLOW)
+    let doubled = failures.saturating_sub(MAX_QUICK_RETRIES).min(4);
+    (FALLBACK_INTERVAL * 2_u32.pow(doubled)).min(MAX_RETRY_DELAY)
 }
 
 fn due_in(rest: Duration) -> Due {
@@ -90,13 +90,13 @@ impl Schedule {
                 failures => due_in(again(failures).saturating_sub(passed)),
             };
         }
-        if known.other.is_none() && (passed >= CALM || last.failures > 0) {
+        if known.other.is_none() && (passed >= MIN_CONVERSION_INTERVAL || last.failures > 0) {
             return Due::Now;
         }
         let (digest, since, first) = known.other.unwrap_or((observed, now, now));
         let since = if digest == observed { since } else { now };
         known.other = Some((observed, since, first));
-        let until = (since + PAUSE).min(first + LONGEST);
+        let until = (since + CHANGE_PAUSE_DELAY).min(first + MAX_CHANGE_DELAY);
         due_in(until.saturating_duration_since(now))
     }
 
@@ -190,17 +190,17 @@ mod tests {
         let schedule = Schedule::default();
         let start = Instant::now();
         schedule.good(&key(), digest("0"), start);
-        let later = start + CALM;
+        let later = start + MIN_CONVERSION_INTERVAL;
         assert_eq!(schedule.due(&key(), digest("1"), later), Due::Now);
         schedule.good(&key(), digest("1"), later);
-        let step = PAUSE / 2;
+        let step = CHANGE_PAUSE_DELAY / 2;
         for nth in 2..12_u32 {
             let due = schedule.due(&key(), digest(&nth.to_string()), later + step * nth);
-            assert_eq!(due, Due::In(PAUSE), "{nth}");
+            assert_eq!(due, Due::In(CHANGE_PAUSE_DELAY), "{nth}");
         }
         let last = later + step * 11;
         assert_eq!(schedule.due(&key(), digest("11"), last + step), Due::In(step));
-        assert_eq!(schedule.due(&key(), digest("11"), last + PAUSE), Due::Now);
+        assert_eq!(schedule.due(&key(), digest("11"), last + CHANGE_PAUSE_DELAY), Due::Now);
     }
 
     #[test]
@@ -229,9 +229,13 @@ mod tests {
         }
         assert_eq!(pauses[..10], [30; 10]);
         assert_eq!(pauses[10..], [60, 120, 240, 300, 300]);
-        assert_eq!(schedule.bad(&key(), digest("b"), now), WAIT, "another mistake");
+        assert_eq!(
+            schedule.bad(&key(), digest("b"), now),
+            FALLBACK_INTERVAL,
+            "another mistake"
+        );
         schedule.good(&key(), digest("b"), now);
-        assert_eq!(schedule.bad(&key(), digest("b"), now), WAIT);
+        assert_eq!(schedule.bad(&key(), digest("b"), now), FALLBACK_INTERVAL);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::conversion::Chosen;
 use crate::deployment::context::Context;
-use crate::deployment::memory::WAIT;
+use crate::deployment::memory::FALLBACK_INTERVAL;
 use crate::deployment::reconcile::ActivePlugins;
 use crate::deployment::stop::Stop;
 use crate::plugins::{Asking, Fault, Selection, Waiting, select};
@@ -39,7 +39,8 @@ pub fn resolve(context: &Context, object: &BoshDeployment, namespace: &str) -> O
     };
     let selection = select(&registry, &asking, &context.conversion.plugin_host.built_in());
     // After a restart the plugins in use are loaded again; the status reports that only if it takes long.
-    let again = |one: &Waiting| asking.used.iter().any(|used| used.name == one.name) && one.since.elapsed() < WAIT;
+    let again =
+        |one: &Waiting| asking.used.iter().any(|used| used.name == one.name) && one.since.elapsed() < FALLBACK_INTERVAL;
     if !selection.waiting.is_empty() && selection.waiting.iter().all(again) {
         return None;
     }

@@ -2,7 +2,7 @@
 
 use super::plugins::Resolution;
 use crate::deployment::context::Context;
-use crate::deployment::status::{Errands, Observed, Outcome, STEPS};
+use crate::deployment::status::{CONVERSION_STEPS, Errands, Observed, Outcome};
 use boson_api::{BoshDeployment, QuarksJob, QuarksStatefulSet};
 use boson_cluster::cache::{Reported, Trouble};
 use boson_cluster::client::{Error, Kind};
@@ -39,7 +39,7 @@ pub async fn unchanged(
         Errands::default()
     };
     Ok(Observed {
-        steps: STEPS,
+        steps: CONVERSION_STEPS,
         errands: Some(errands),
         ready: groups.ready,
         troubles: groups.troubles,

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// How long a reconcile waits for the cache to be filled. Without the cache everything works, but costs more.
-const FILLED: Duration = Duration::from_secs(5);
+const CACHE_FILL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The state of everything that a deployment depends on.
 #[derive(Debug)]
@@ -86,7 +86,7 @@ impl Snapshot {
 
 /// The present snapshot; none if the cache cannot tell.
 pub async fn snapshot(context: &Context, object: &BoshDeployment, resolution: &Resolution) -> Option<Snapshot> {
-    if !context.cache.is_filled(FILLED).await {
+    if !context.cache.is_filled(CACHE_FILL_TIMEOUT).await {
         return None;
     }
     if on_the_web(&object.spec) {
@@ -114,7 +114,7 @@ pub async fn snapshot(context: &Context, object: &BoshDeployment, resolution: &R
 
 /// The names of the native objects of a kind that provide links to a deployment; none if the cache cannot tell.
 pub async fn linked(context: &Context, object: &BoshDeployment, kind: &str) -> Option<BTreeSet<String>> {
-    if context.cache.is_filled(FILLED).await {
+    if context.cache.is_filled(CACHE_FILL_TIMEOUT).await {
         Some(context.cache.linked(kind, &of(context, object)?))
     } else {
         None

@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// How many causes a text names; a deployment may have hundreds of inputs.
-const SHOWN: usize = 8;
+const MAX_NAMED_CAUSES: usize = 8;
 
 /// The event about what a plan writes; none if it writes nothing. `live`: the objects before.
 pub fn notice(plan: &Plan, live: &[Value], causes: &Causes<'_>) -> Option<Notice> {
@@ -85,8 +85,8 @@ impl Change {
         let mut parts: Vec<String> = parts
             .map(|(verb, names)| format!("{verb} {}", names.join(", ")))
             .collect();
-        let more = causes.len().saturating_sub(SHOWN);
-        let mut shown: Vec<&str> = causes.iter().take(SHOWN).map(String::as_str).collect();
+        let more = causes.len().saturating_sub(MAX_NAMED_CAUSES);
+        let mut shown: Vec<&str> = causes.iter().take(MAX_NAMED_CAUSES).map(String::as_str).collect();
         let rest = format!("{more} more");
         shown.extend((more > 0).then_some(rest.as_str()));
         parts.push(format!("because of {}", shown.join(", ")));

@@ -11,7 +11,7 @@ use kube::ResourceExt;
 use serde_json::Value;
 
 /// One object, in the unit of [`quantity`].
-const ONE: i128 = 1000;
+const ONE_OBJECT: i128 = 1000;
 /// Kinds that a quota may name without `count/`.
 const PLAIN: [&str; 4] = ["configmaps", "persistentvolumeclaims", "secrets", "services"];
 
@@ -32,7 +32,7 @@ pub fn exceeded(quotas: &[ResourceQuota], new: &[&Value]) -> Vec<Diagnostic> {
                 continue;
             };
             if needed > 0 && now + needed > most {
-                let [most, now, needed] = [most, now, needed].map(|amount| amount / ONE);
+                let [most, now, needed] = [most, now, needed].map(|amount| amount / ONE_OBJECT);
                 let text =
                     format!("the quota '{name}' limits {key} to {most}: {now} are used, {needed} more are needed");
                 errors.push(
@@ -60,8 +60,8 @@ fn needs(key: &str, object: &Value) -> i128 {
         "requests.storage" if is_core && of.plural == "persistentvolumeclaims" => {
             object::spec(object).and_then(|spec| storage(&spec)).unwrap_or(0)
         }
-        _ if key == counted => ONE,
-        _ if is_core && key == of.plural && PLAIN.contains(&key) => ONE,
+        _ if key == counted => ONE_OBJECT,
+        _ if is_core && key == of.plural && PLAIN.contains(&key) => ONE_OBJECT,
         _ => 0,
     }
 }
@@ -69,9 +69,9 @@ fn needs(key: &str, object: &Value) -> i128 {
 fn of_service(key: &str, spec: &ServiceSpec) -> i128 {
     let ports = spec.ports.as_ref().map_or(0, Vec::len);
     match (key, spec.type_.as_deref()) {
-        ("services.loadbalancers", Some("LoadBalancer")) => ONE,
+        ("services.loadbalancers", Some("LoadBalancer")) => ONE_OBJECT,
         ("services.nodeports", Some("LoadBalancer" | "NodePort")) => {
-            i128::try_from(ports).map_or(0, |ports| ports * ONE)
+            i128::try_from(ports).map_or(0, |ports| ports * ONE_OBJECT)
         }
         _ => 0,
     }
@@ -128,10 +128,10 @@ mod tests {
     #[test]
     fn some_objects_use_more_than_one_unit() {
         let service = json!({"apiVersion": "v1", "kind": "Service", "spec": {"type": "NodePort", "ports": [{"port": 1}, {"port": 2}]}});
-        assert_eq!(needs("services.nodeports", &service), 2 * ONE);
+        assert_eq!(needs("services.nodeports", &service), 2 * ONE_OBJECT);
         assert_eq!(needs("services.loadbalancers", &service), 0);
         let claim = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
             "spec": {"resources": {"requests": {"storage": "1Ki"}}}});
-        assert_eq!(needs("requests.storage", &claim), 1024 * ONE);
+        assert_eq!(needs("requests.storage", &claim), 1024 * ONE_OBJECT);
     }
 }

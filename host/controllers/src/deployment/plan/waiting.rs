@@ -44,11 +44,15 @@ mod tests {
     use k8s_openapi::ByteString;
 
     fn manifest(word: &str) -> Tree {
-        Tree::object().with("name", "d").with("properties", Tree::object().with("word", word))
+        Tree::object()
+            .with("name", "d")
+            .with("properties", Tree::object().with("word", word))
     }
 
     fn secret(texts: Texts) -> Secret {
-        let data = texts.into_iter().map(|(key, text)| (key, ByteString(text.into_bytes())));
+        let data = texts
+            .into_iter()
+            .map(|(key, text)| (key, ByteString(text.into_bytes())));
         Secret {
             data: Some(data.collect()),
             ..Secret::default()
@@ -67,6 +71,9 @@ mod tests {
         stored.extend(first.texts());
         let second = Waiting::of(&secret(stored.clone()), &manifest("three")).unwrap();
         assert_eq!(second.before, running[MANIFEST]);
-        assert!(Waiting::of(&secret(stored), &manifest("one")).is_none(), "the change was taken back");
+        assert!(
+            Waiting::of(&secret(stored), &manifest("one")).is_none(),
+            "the change was taken back"
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! The status of a deployment: counts, state and message; [`super::conditions`] has the conditions. Pure.
 
 use super::conditions::{ERRANDS, findings};
-use super::outcome::{Observed, Outcome, STEPS};
+use super::outcome::{CONVERSION_STEPS, Observed, Outcome};
 use super::shadows::SHADOWS;
 use boson_api::BoshDeploymentStatus;
 use boson_api::conditions;
@@ -23,7 +23,7 @@ pub fn after(old: &BoshDeploymentStatus, observed: &Observed, now: &Time) -> Bos
     let mut status = old.clone();
     let total = observed.groups.or(old.total_instance_groups);
     let (started, completed) = errands(old, observed);
-    status.total_job_count = Some(STEPS + started);
+    status.total_job_count = Some(CONVERSION_STEPS + started);
     status.completed_job_count = Some(observed.steps + completed);
     status.total_instance_groups = total;
     status.deployed_instance_groups = Some(observed.ready);
@@ -94,7 +94,12 @@ fn set_conditions(status: &mut BoshDeploymentStatus, observed: &Observed, now: &
 
 /// Errands that were started, and those of them that are completed.
 fn errands(old: &BoshDeploymentStatus, observed: &Observed) -> (i32, i32) {
-    let beyond_steps = |count: Option<i32>| count.unwrap_or(STEPS).saturating_sub(STEPS).max(0);
+    let beyond_steps = |count: Option<i32>| {
+        count
+            .unwrap_or(CONVERSION_STEPS)
+            .saturating_sub(CONVERSION_STEPS)
+            .max(0)
+    };
     match &observed.errands {
         Some(errands) => (errands.all().started, errands.all().completed),
         None => (beyond_steps(old.total_job_count), beyond_steps(old.completed_job_count)),
@@ -104,7 +109,7 @@ fn errands(old: &BoshDeploymentStatus, observed: &Observed) -> (i32, i32) {
 /// `Deployed` if and only if the condition Ready is True. A manual errand has no influence.
 fn state(observed: &Observed, total: Option<i32>) -> DeploymentState {
     let errands = observed.errands.as_ref();
-    let converted = observed.steps == STEPS && errands.is_none_or(|errands| errands.auto.are_completed());
+    let converted = observed.steps == CONVERSION_STEPS && errands.is_none_or(|errands| errands.auto.are_completed());
     match (converted, total == Some(observed.ready)) {
         (true, true) if observed.outcome == Outcome::Applied => DeploymentState::Deployed,
         (false, false) => DeploymentState::ResolvingManifest,

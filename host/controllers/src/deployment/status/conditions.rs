@@ -3,7 +3,7 @@
 //! They never contradict each other: Ready implies Applied, and Applied implies Converted.
 
 use super::errands::Errands;
-use super::outcome::{Observed, Outcome, STEPS};
+use super::outcome::{CONVERSION_STEPS, Observed, Outcome};
 use super::shadows;
 use crate::plugins::Fault;
 use crate::stateful_set;
@@ -24,7 +24,7 @@ const FAILED: &str = "ErrandsFailed";
 /// All conditions. `status`: the new status, complete except for its conditions.
 pub fn findings(observed: &Observed, status: &BoshDeploymentStatus) -> Vec<Finding> {
     let message = status.message.as_deref().unwrap_or_default();
-    let is_converted = observed.steps == STEPS;
+    let is_converted = observed.steps == CONVERSION_STEPS;
     let converted = match &observed.outcome {
         Outcome::Partly(wrong) | Outcome::Wrong(wrong) => finding("Converted", False, &wrong.reason, message),
         _ if is_converted => finding("Converted", True, "Converted", "the manifest was converted"),

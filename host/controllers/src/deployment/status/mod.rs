@@ -10,6 +10,6 @@ mod unserved;
 pub use after::{after, created};
 pub use conditions::REFUSED;
 pub use errands::Errands;
-pub use outcome::{Done, Observed, Outcome, STEPS};
+pub use outcome::{CONVERSION_STEPS, Done, Observed, Outcome};
 pub use shadows::{ShadowResult, result as shadow_result};
 pub use unserved::unserved;

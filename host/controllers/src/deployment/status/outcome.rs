@@ -12,7 +12,7 @@ use boson_cluster::client::Error;
 use boson_pipeline::Diagnostic;
 
 /// Steps of a conversion.
-pub const STEPS: i32 = 3;
+pub const CONVERSION_STEPS: i32 = 3;
 
 /// A conversion whose objects were applied.
 pub struct Done {
@@ -38,7 +38,7 @@ pub struct Observed {
     pub outcome: Outcome,
     /// Whether it wrote something.
     pub wrote: bool,
-    /// How many of the [`STEPS`] are completed.
+    /// How many of the [`CONVERSION_STEPS`] are completed.
     pub steps: i32,
     /// Errands that were started, and their results; none: unknown.
     pub errands: Option<Errands>,
@@ -135,7 +135,7 @@ impl Observed {
                     _ => progress.groups(),
                 };
                 return Ok(Self {
-                    steps: STEPS,
+                    steps: CONVERSION_STEPS,
                     groups,
                     inputs: Some(progress.inputs()),
                     outdated: Some(done.outdated),
@@ -191,7 +191,7 @@ mod tests {
         progress.done(1);
         let after = |result| Observed::after(Some(1), result, &progress).unwrap();
         let applied = after(done(None));
-        assert_eq!((applied.steps, applied.groups), (STEPS, Some(2)));
+        assert_eq!((applied.steps, applied.groups), (CONVERSION_STEPS, Some(2)));
         assert_eq!(applied.removed, Some(vec!["old".to_string()]));
         let wrong = Wrong {
             reason: "X".into(),
@@ -201,7 +201,7 @@ mod tests {
         let partly = after(done(Some(wrong.clone())));
         assert_eq!(
             (partly.steps, partly.groups),
-            (STEPS, Some(3)),
+            (CONVERSION_STEPS, Some(3)),
             "held back groups count"
         );
         let stopped = after(Err(Stop::Wrong(wrong)));

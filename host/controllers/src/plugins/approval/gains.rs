@@ -8,9 +8,9 @@ use boson_pipeline::Stage;
 use std::collections::BTreeMap;
 
 /// Digits of a digest in messages.
-const DIGITS: usize = "sha256:".len() + 12;
+const DIGEST_LENGTH: usize = "sha256:".len() + 12;
 /// Names that a message lists.
-const NAMES: usize = 10;
+const MAX_LISTED_NAMES: usize = 10;
 
 /// Whether one of the approved versions covers this one.
 pub fn is_covered(approved: &[ApprovedVersion], version: &ApprovedVersion) -> bool {
@@ -148,9 +148,9 @@ fn wider(what: &str, old: &Option<Vec<String>>, new: &Option<Vec<String>>) -> Op
 }
 
 fn names(names: &[&String]) -> String {
-    let shown = names.iter().take(NAMES).map(|name| format!("'{name}'"));
+    let shown = names.iter().take(MAX_LISTED_NAMES).map(|name| format!("'{name}'"));
     let text = shown.collect::<Vec<String>>().join(", ");
-    match names.len().saturating_sub(NAMES) {
+    match names.len().saturating_sub(MAX_LISTED_NAMES) {
         0 => text,
         more => format!("{text} and {more} more"),
     }
@@ -158,7 +158,7 @@ fn names(names: &[&String]) -> String {
 
 /// The beginning of a digest.
 pub fn short(digest: &str) -> &str {
-    digest.get(..DIGITS).unwrap_or(digest)
+    digest.get(..DIGEST_LENGTH).unwrap_or(digest)
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ pub(super) const RECORD: &str = "history.json";
 /// Suffix of the name of that ConfigMap.
 const SUFFIX: &str = ".history";
 /// Until the retry of what could not be written.
-const AGAIN: Duration = Duration::from_secs(30);
+const WRITE_RETRY_DELAY: Duration = Duration::from_secs(30);
 
 /// Name of the ConfigMap with the record of a plugin.
 fn record_name(plugin: &str) -> String {
@@ -49,7 +49,7 @@ pub(crate) async fn keep(plugins: &Plugins, cluster: &Cluster) {
                 }
             }
         }
-        let again = OptionFuture::from(failed.then(|| tokio::time::sleep(AGAIN)));
+        let again = OptionFuture::from(failed.then(|| tokio::time::sleep(WRITE_RETRY_DELAY)));
         tokio::select! {
             change = changes.next() => if change.is_none() { return },
             Some(()) = again => {}

@@ -3,17 +3,17 @@
 use serde::{Deserialize, Serialize};
 
 /// Versions in a record; older ones are removed.
-const MOST: usize = 10;
+const MAX_VERSIONS: usize = 10;
 /// Versions whose content is kept: the active one, and two before it.
-const KEPT: usize = 3;
+const MAX_KEPT_VERSIONS: usize = 3;
 /// Bytes of their packed components together: every API server stores them, too.
-const KEPT_BYTES: usize = 8 << 20;
+const MAX_KEPT_BYTES: usize = 8 << 20;
 /// Characters of a message.
-const MESSAGE: usize = 600;
+const MAX_MESSAGE_CHARS: usize = 600;
 /// Digits of an identity in the names of copies.
-const DIGITS: usize = 16;
+const IDENTITY_DIGITS: usize = 16;
 /// Longest name of a ConfigMap.
-const NAME: usize = 253;
+const MAX_NAME_LENGTH: usize = 253;
 
 /// The versions of a plugin, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -132,7 +132,7 @@ impl History {
             reason: version.fault.map(|(reason, _)| reason.to_string()),
             message: version
                 .fault
-                .map(|(_, message)| message.chars().take(MESSAGE).collect()),
+                .map(|(_, message)| message.chars().take(MAX_MESSAGE_CHARS).collect()),
         });
         history
     }
@@ -158,12 +158,12 @@ impl History {
         for one in self.revisions.iter_mut().rev().filter(|one| one.copies > 0) {
             versions += 1;
             bytes = bytes.saturating_add(one.bytes);
-            if versions > KEPT || bytes > KEPT_BYTES {
+            if versions > MAX_KEPT_VERSIONS || bytes > MAX_KEPT_BYTES {
                 dropped.push(one.clone());
                 (one.copies, one.bytes) = (0, 0);
             }
         }
-        let more = self.revisions.len().saturating_sub(MOST);
+        let more = self.revisions.len().saturating_sub(MAX_VERSIONS);
         let mut removed = 0;
         self.revisions.retain(|one| {
             let is_old = removed < more && one.copies == 0 && one.state != RevisionState::Active;
@@ -200,20 +200,20 @@ impl Revision {
 
 /// Whether a version of so many bytes is kept at all.
 pub(super) fn fits(bytes: usize) -> bool {
-    bytes <= KEPT_BYTES
+    bytes <= MAX_KEPT_BYTES
 }
 
 /// The name of a copy of a version.
 pub(super) fn copy_name(plugin: &str, identity: &str, nth: usize) -> String {
     with_suffix(
         plugin,
-        &format!(".{}-{nth}", identity.get(..DIGITS).unwrap_or(identity)),
+        &format!(".{}-{nth}", identity.get(..IDENTITY_DIGITS).unwrap_or(identity)),
     )
 }
 
 /// The name of a ConfigMap that belongs to a plugin: the plugin's, cut where necessary, with a suffix.
 pub(super) fn with_suffix(plugin: &str, suffix: &str) -> String {
-    let cut = NAME.saturating_sub(suffix.len()).min(plugin.len());
+    let cut = MAX_NAME_LENGTH.saturating_sub(suffix.len()).min(plugin.len());
     let name = plugin.get(..cut).unwrap_or_default().trim_end_matches(['.', '-']);
     format!("{name}{suffix}")
 }
@@ -299,12 +299,15 @@ mod tests {
         for name in &names {
             (history, dropped) = record(&history, good(name), 1);
         }
-        assert_eq!(history.revisions.len(), MOST);
+        assert_eq!(history.revisions.len(), MAX_VERSIONS);
         assert_eq!(dropped, ["v26"]);
-        assert_eq!(history.revisions.iter().filter(|one| one.copies > 0).count(), KEPT);
-        let (history, dropped) = record(&history, good("large"), KEPT_BYTES - 1);
+        assert_eq!(
+            history.revisions.iter().filter(|one| one.copies > 0).count(),
+            MAX_KEPT_VERSIONS
+        );
+        let (history, dropped) = record(&history, good("large"), MAX_KEPT_BYTES - 1);
         assert_eq!(dropped, ["v28", "v27"], "two are kept: {:?}", shown(&history));
-        let (history, dropped) = record(&history, good("huge"), KEPT_BYTES + 1);
+        let (history, dropped) = record(&history, good("huge"), MAX_KEPT_BYTES + 1);
         assert!(dropped.is_empty(), "it is not kept");
         assert_eq!(history.target(None, "huge").unwrap().identity, "large");
     }
@@ -313,6 +316,6 @@ mod tests {
     fn names_of_copies_are_names_of_config_maps() {
         let identity = "0123456789abcdef0123";
         assert_eq!(copy_name("hook", identity, 2), "hook.0123456789abcdef-2");
-        assert_eq!(copy_name(&"x".repeat(253), identity, 12).len(), NAME);
+        assert_eq!(copy_name(&"x".repeat(253), identity, 12).len(), MAX_NAME_LENGTH);
     }
 }

@@ -25,7 +25,7 @@ pub(super) const CANARY_FAILED: &str = "CanaryFailed";
 /// Reason: an instance was not ready in time.
 pub(super) const UPDATE_FAILED: &str = "UpdateFailed";
 /// Pods that a message names.
-const SHOWN: usize = 3;
+const MAX_NAMED_PODS: usize = 3;
 /// How often to look whether the groups before are done: their changes cause no reconcile of this group.
 const HOLD_INTERVAL: SignedDuration = SignedDuration::from_secs(5);
 
@@ -352,7 +352,11 @@ impl Rollout {
     /// What it waits for, if it is underway.
     pub fn text(&self) -> Option<String> {
         let list = |names: &[String]| {
-            let names: Vec<String> = names.iter().take(SHOWN).map(|name| format!("'{name}'")).collect();
+            let names: Vec<String> = names
+                .iter()
+                .take(MAX_NAMED_PODS)
+                .map(|name| format!("'{name}'"))
+                .collect();
             names.join(", ")
         };
         if !self.is_underway() {

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use update::Count;
 
 /// Seconds that an instance may take.
-const CANARY_WATCH: i64 = 40;
-const UPDATE_WATCH: i64 = 20;
+const CANARY_WATCH_SECONDS: i64 = 40;
+const UPDATE_WATCH_SECONDS: i64 = 20;
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
@@ -21,8 +21,8 @@ fn update(canaries: Count, max_in_flight: Count) -> Update {
     Update {
         canaries,
         max_in_flight,
-        canary_watch_time: watch_time(CANARY_WATCH),
-        update_watch_time: watch_time(UPDATE_WATCH),
+        canary_watch_time: watch_time(CANARY_WATCH_SECONDS),
+        update_watch_time: watch_time(UPDATE_WATCH_SECONDS),
         waived: None,
         accepted: None,
     }
@@ -68,7 +68,7 @@ fn bosh(zones: &[usize], update: &Update, durations: &Durations) -> Starts {
         let threads = update.max_in_flight.among(*count).max(1);
         let all: Vec<usize> = (first..first + count).collect();
         let (canary, rest) = all.split_at(canaries);
-        for (part, watch) in [(canary, CANARY_WATCH), (rest, UPDATE_WATCH)] {
+        for (part, watch) in [(canary, CANARY_WATCH_SECONDS), (rest, UPDATE_WATCH_SECONDS)] {
             let (ended, failed) = pool(part, threads, begin, watch, durations, &mut starts);
             if failed {
                 starts.sort_unstable();
