@@ -1,6 +1,7 @@
 //! The digest of a template: of everything in a QuarksStatefulSet that shapes pods and claims. Pure.
 
 use crate::instance_revisions::{self, ByInstance};
+use crate::resources;
 use boson_api::QuarksStatefulSetSpec;
 use boson_cluster::objects;
 use serde_json::{Value, json};
@@ -12,6 +13,18 @@ pub(super) struct Digest {
     former: Option<String>,
     /// The revisions of the instances; none in a QuarksStatefulSet that a user wrote.
     pub revisions: Option<ByInstance>,
+    /// The CPU and memory that its pods can get without being replaced; none without revisions.
+    pub resources: Option<Resources>,
+    /// Whether the cluster can resize pods.
+    pub resizes: bool,
+}
+
+/// CPU and memory of containers.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Resources {
+    pub digest: String,
+    /// The amounts, in the form of a pod spec.
+    pub amounts: Value,
 }
 
 // === impl Digest ===
@@ -22,10 +35,18 @@ impl Digest {
     pub fn of(spec: &QuarksStatefulSetSpec) -> Self {
         let whole = json!(spec);
         if let Some(revisions) = instance_revisions::of_spec(&whole) {
+            let mut shape = whole.clone();
+            let resources = resources::take(&mut shape).map(|amounts| Resources {
+                digest: objects::digest(&amounts),
+                amounts,
+            });
             return Self {
-                text: instance_revisions::shape(whole),
-                former: None,
+                text: instance_revisions::shape(shape),
+                // They were a part of the shape.
+                former: resources.is_some().then(|| instance_revisions::shape(whole)),
                 revisions: Some(revisions),
+                resources,
+                resizes: false,
             };
         }
         let mut spec = spec.clone();
@@ -47,7 +68,27 @@ impl Digest {
             text: objects::digest(&json!(spec)),
             former,
             revisions: None,
+            resources: None,
+            resizes: false,
         }
+    }
+
+    /// For a cluster that can resize pods, or that cannot.
+    #[must_use]
+    pub fn resizing(self, resizes: bool) -> Self {
+        Self { resizes, ..self }
+    }
+
+    /// The digest of the resources.
+    pub fn of_resources(&self) -> Option<&str> {
+        self.resources.as_ref().map(|resources| resources.digest.as_str())
+    }
+
+    /// Whether pods need not be replaced that were made from a template with this recorded digest. `resources`: the
+    /// recorded one of their resources.
+    pub fn fits(&self, recorded: &str, resources: Option<&str>) -> bool {
+        let fits = self.resizes || self.of_resources() == resources;
+        self.former.as_deref() == Some(recorded) || self.text == recorded && fits
     }
 
     /// Whether a recorded digest is of the same template.
@@ -68,6 +109,8 @@ impl From<&str> for Digest {
             text: text.into(),
             former: None,
             revisions: None,
+            resources: None,
+            resizes: false,
         }
     }
 }
@@ -105,6 +148,25 @@ mod tests {
             };
             assert_eq!(Digest::of(&paused), Digest::of(&of));
         }
+    }
+
+    #[test]
+    fn other_amounts_of_cpu_and_memory_fit_where_the_cluster_resizes_pods() {
+        let of = |memory: &str| {
+            let mut spec = spec(&[], "i");
+            let pods = &mut spec.template["spec"]["template"];
+            pods["metadata"] = json!({"annotations": {labels::INSTANCE_REVISIONS: r#"{"a": ["1"]}"#}});
+            pods["spec"]["containers"][0] = json!({"name": "c", "resources": {"limits": {"memory": memory}}});
+            spec
+        };
+        let (small, large) = (Digest::of(&of("1Gi")), Digest::of(&of("2Gi")));
+        assert!(large.fits(small.text(), large.of_resources()));
+        assert!(!large.fits(small.text(), small.of_resources()));
+        let large = large.resizing(true);
+        assert!(large.fits(small.text(), small.of_resources()));
+        // An earlier operator counted the amounts.
+        let former = |memory: &str| instance_revisions::shape(json!(of(memory)));
+        assert!(large.fits(&former("2Gi"), None) && !large.fits(&former("1Gi"), None));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use super::init_containers;
 use super::job_sources::JobSources;
 use super::object::{self, PODS, annotation, containers, is_same, is_stateful_set};
-use crate::instance_revisions;
+use crate::{instance_revisions, resources};
 use boson_api::OutdatedGroup;
 use boson_cluster::objects;
 use boson_manifest::contract;
@@ -145,13 +145,19 @@ fn is_written(found: &Value, form: &Value) -> bool {
 }
 
 /// Whether what was written and this form differ at most in what replaces no pod, such as the number of instances.
+/// Other CPU or memory does where the cluster cannot resize pods, and keeps the image even there.
 fn restarts_nothing(found: &Value, form: &Value) -> bool {
     let (found, form) = (&found["spec"], &form["spec"]);
     let revisions = |spec| instance_revisions::of_spec(spec);
     let agree = revisions(found)
         .zip(revisions(form))
         .map(|(found, form)| instance_revisions::agree(&found, &form));
-    agree == Some(true) && instance_revisions::shape(found.clone()) == instance_revisions::shape(form.clone())
+    let shape = |spec: &Value| {
+        let mut spec = spec.clone();
+        resources::take(&mut spec);
+        instance_revisions::shape(spec)
+    };
+    agree == Some(true) && shape(found) == shape(form)
 }
 
 /// Whether a change of its template starts new pods. A manual errand gets the new image with its next run.
