@@ -16,6 +16,7 @@ pub mod plugins;
 mod pod_problems;
 pub mod prune;
 mod quarks_secret;
+mod resources;
 mod run;
 mod slots;
 mod stateful_set;

@@ -16,6 +16,8 @@ pub mod name_rule;
 mod object;
 pub mod packed;
 pub mod plain;
+pub mod pod_resources;
+pub mod quantities;
 pub mod release;
 pub mod report;
 pub mod resolved_document;

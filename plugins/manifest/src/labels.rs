@@ -131,6 +131,10 @@ pub const INSTANCE_REVISIONS: &str = "quarks.cloudfoundry.org/instance-revisions
 pub const RENDERED_AS: &str = "quarks.cloudfoundry.org/rendered-as";
 /// Annotation of pod templates and pods: digest of what replaces pods if it differs.
 pub const SHAPE_DIGEST: &str = "quarks.cloudfoundry.org/shape-digest";
+/// Annotation of pod templates and pods: digest of the CPU and memory that a pod was created or last resized with.
+pub const RESOURCES_DIGEST: &str = "quarks.cloudfoundry.org/resources-digest";
+/// Annotation of a pod: digest of the CPU and memory that the API server refuses to give it.
+pub const RESIZE_REFUSED: &str = "quarks.cloudfoundry.org/resize-refused";
 /// Annotation `"true"`: the rollout controller drives this StatefulSet.
 pub const CANARY_ROLLOUT_ENABLED: &str = "quarks.cloudfoundry.org/canary-rollout-enabled";
 /// Annotation: state of the rollout.

@@ -19,6 +19,7 @@ pub const STEPS: &[(&str, Step)] = &[
     ("pods of a new version become ready", roll),
     ("pods get one more disk", equip),
     ("a rollout stops", stop),
+    ("a pod is resized", resize),
     ("pods are refused", refuse),
     ("objects are deleted by a user", delete),
     ("instance groups are removed", regroup),
@@ -262,6 +263,34 @@ fn stop(it: &mut Installed) -> Result<()> {
         let set = it.get("statefulset/stuck-v1")?;
         Ok(set["spec"]["template"]["spec"]["containers"][0]["image"] == "example.com/c:1")
     })
+}
+
+/// Another amount of CPU, for a pod with the revision of its files.
+fn resize(it: &mut Installed) -> Result<()> {
+    let set = |cpu: &str| {
+        let annotations = json!({"quarks.cloudfoundry.org/instance-revisions": r#"{"": ["1"]}"#});
+        let container = json!({"name": "c", "image": "example.com/c:1", "resources": {"requests": {"cpu": cpu}}});
+        let pods = json!({"metadata": {"annotations": annotations}, "spec": {"containers": [container]}});
+        json!({"apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "QuarksStatefulSet", "metadata": {"name": "sized"},
+            "spec": {"template": {"spec": {"replicas": 1, "template": pods}}}})
+    };
+    let pod = "pod/sized-v1-0";
+    it.apply_all(&[set("100m")])?;
+    it.until_there(pod, true)?;
+    let uid = it.uid(pod)?;
+    it.apply_all(&[set("200m")])?;
+    it.until("its resources", || {
+        let pod = it.get(pod)?;
+        let requested = &pod["spec"]["containers"][0]["resources"]["requests"]["cpu"];
+        let recorded = |object: &Value| {
+            let annotations = &object["metadata"]["annotations"];
+            annotations["quarks.cloudfoundry.org/resources-digest"].clone()
+        };
+        let template = &it.get("statefulset/sized-v1")?["spec"]["template"];
+        Ok(requested == "200m" && recorded(&pod) == recorded(template))
+    })?;
+    ensure!(it.uid(pod)? == uid, "it was replaced");
+    Ok(())
 }
 
 /// Only events of the StatefulSet say why.

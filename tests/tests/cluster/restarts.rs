@@ -27,6 +27,8 @@ struct Group {
     /// Members of the group.
     group: &'static str,
     settings: &'static str,
+    /// MiB of the job's containers.
+    memory: u32,
     /// Properties of the job `app`.
     properties: &'static str,
 }
@@ -42,6 +44,7 @@ impl Group {
             manifest,
             group,
             settings,
+            memory,
             properties,
         } = self;
         let azs = if zones.is_empty() {
@@ -66,7 +69,7 @@ instance_groups:
   jobs:
   - name: app
     release: demo
-    properties: {{app: {{{properties}}}}}
+    properties: {{app: {{{properties}}}, quarks: {{run: {{memory: {memory}}}}}}}
 "#
         )
     }
@@ -179,6 +182,12 @@ async fn each_restarts(
             (&expected, &expected),
             "{what}, {zones}, {disk}"
         );
+        let limit = format!("{}Mi", group.memory);
+        for pod in tenant.list("v1", "Pod").await {
+            let mut containers = pod["spec"]["containers"].as_array().into_iter().flatten();
+            let has_limit = containers.any(|one| one["resources"]["limits"]["memory"] == limit);
+            assert!(has_limit, "{what}, {zones}, {disk}: {pod:#}");
+        }
         *before = after;
     }
 }
@@ -215,6 +224,7 @@ async fn each_change(tenant: &Tenant, release: &Path, zones: &'static str, disk:
         manifest: "",
         group: "",
         settings: "",
+        memory: 64,
         properties: "domain: a",
     };
     let with = |change: &dyn Fn(&mut Group)| {
@@ -236,6 +246,9 @@ async fn each_change(tenant: &Tenant, release: &Path, zones: &'static str, disk:
             with(&|group| group.properties = "domain: a, unused: 2"),
         ),
         ("comment", with(&|group| group.manifest = "# a comment")),
+        // The cluster resizes pods.
+        ("memory", with(&|group| group.memory = 96)),
+        ("less memory", first.clone()),
     ];
     let mut before = deployed(tenant, &first).await;
     let nothing = nothing.map(|(what, group)| (what, group, BTreeSet::new()));
@@ -377,6 +390,7 @@ async fn pause_and_resume(tenant: &Tenant, disk: u32) {
         manifest: "",
         group: "update: {canaries: 1, max_in_flight: 1, canary_watch_time: 0-9000, update_watch_time: 0-9000}",
         settings: "",
+        memory: 64,
         properties,
     };
     let pause = async |paused: bool| {

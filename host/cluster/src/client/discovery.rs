@@ -1,11 +1,15 @@
-//! Whether the API server has a kind.
+//! Whether the API server has a kind, or a subresource.
 
 use super::error::Subject;
-use super::{Cluster, Error, resource};
+use super::{Cluster, Error, Verb, resource};
 use boson_pipeline::bundle::kinds::Kind;
 use hyper::Request;
+use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{APIResource, APIResourceList};
 use kube::core::request::Error as RequestError;
+
+/// The version of the core kinds.
+const CORE: &str = "v1";
 
 /// How the API server has a kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,5 +55,19 @@ impl Cluster {
             Some(found) if found.name != known.plural => Served::OtherPlural(found.name.clone()),
             Some(_) => Served::Namespaced,
         })
+    }
+
+    /// Whether a subresource of pods can be patched, such as `pods/resize`. Every authenticated user may ask that.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn has_part(&self, part: &str) -> Result<bool, Error> {
+        let request = Request::get(format!("/api/{CORE}")).body(Vec::new());
+        let request = request.map_err(RequestError::BuildRequest);
+        let subject = Subject::of::<Pod>();
+        let list: Option<APIResourceList> = self.find(&subject, CORE, request).await?;
+        let can_patch = |found: &APIResource| found.verbs.iter().any(|verb| verb == Verb::Patch.as_str());
+        let mut all = list.iter().flat_map(|list| &list.resources);
+        Ok(all.any(|found| found.name == part && can_patch(found)))
     }
 }

@@ -11,8 +11,8 @@ use kube::runtime::watcher;
 use std::fmt;
 use std::time::Duration;
 
-/// Kinds for which the message of the server is not shown: the template of a pod may hold secrets, too.
-const SILENT: &[&str] = &["Secret", "StatefulSet", "Job"];
+/// Kinds for which the message of the server is not shown: a pod and the template of one may hold secrets, too.
+const SILENT: &[&str] = &["Secret", "StatefulSet", "Job", "Pod"];
 /// Beginnings of the parts of a server message that hold only names and numbers, never a value.
 const HARMLESS: [&str; 3] = ["exceeded quota: ", "strict decoding error: ", SCHEMA_ERROR];
 /// How a message begins about an object with an unknown field or a value of the wrong type. Server-side apply answers

@@ -238,6 +238,31 @@ impl Cluster {
         noted(name, self.call(&Subject::of::<K>(), Verb::Patch, name, request).await)
     }
 
+    /// Merges members into an object by a subresource, such as `resize`, if it has not changed since it was read. Items
+    /// of lists are merged by their names.
+    ///
+    /// # Errors
+    /// See [`Error`]; [`Fault::Conflict`] when it has changed.
+    pub async fn merge_part<K: Kind>(
+        &self,
+        manager: FieldManager,
+        part: &'static str,
+        object: &K,
+        members: serde_json::Value,
+    ) -> Result<K, Error> {
+        let (namespace, name) = place(object)?;
+        let mut patch = members;
+        patch.set_resource_version(object.meta().resource_version.as_deref());
+        patch.set_uid(object.meta().uid.as_deref());
+        let parameters = PatchParams {
+            field_manager: Some(manager.0.into()),
+            ..PatchParams::default()
+        };
+        let request = path::<K>(namespace).patch_subresource(part, name, &parameters, &Patch::Strategic(patch));
+        let subject = Subject::of_part::<K>(part);
+        noted(name, self.call(&subject, Verb::Patch, name, request).await)
+    }
+
     /// Sets the status of an object that has not changed since it was read.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! The digest of a template: of everything in a QuarksStatefulSet that shapes pods and claims. Pure.
 
 use crate::instance_revisions::{self, ByInstance};
+use crate::resources;
 use boson_api::QuarksStatefulSetSpec;
 use boson_cluster::objects;
 use serde_json::{Value, json};
@@ -14,6 +15,18 @@ pub(super) struct Digest {
     zones: Vec<String>,
     /// The revisions of the instances; none in a QuarksStatefulSet that a user wrote.
     pub revisions: Option<ByInstance>,
+    /// The CPU and memory that its pods can get without being replaced; none without revisions.
+    pub resources: Option<Resources>,
+    /// Whether the cluster can resize pods.
+    pub resizes: bool,
+}
+
+/// CPU and memory of containers.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Resources {
+    pub digest: String,
+    /// The amounts, in the form of a pod spec.
+    pub amounts: Value,
 }
 
 // === impl Digest ===
@@ -24,11 +37,19 @@ impl Digest {
     pub fn of(spec: &QuarksStatefulSetSpec) -> Self {
         let whole = json!(spec);
         if let Some(revisions) = instance_revisions::of_spec(&whole) {
+            let mut shape = whole.clone();
+            let resources = resources::take(&mut shape).map(|amounts| Resources {
+                digest: objects::digest(&amounts),
+                amounts,
+            });
             return Self {
-                zones: instance_revisions::shapes(&whole),
-                text: instance_revisions::shape(whole),
-                former: None,
+                zones: instance_revisions::shapes(&shape),
+                text: instance_revisions::shape(shape),
+                // They were a part of the shape.
+                former: resources.is_some().then(|| instance_revisions::shape(whole)),
                 revisions: Some(revisions),
+                resources,
+                resizes: false,
             };
         }
         let mut spec = spec.clone();
@@ -51,7 +72,20 @@ impl Digest {
             former,
             zones: Vec::new(),
             revisions: None,
+            resources: None,
+            resizes: false,
         }
+    }
+
+    /// For a cluster that can resize pods, or that cannot.
+    #[must_use]
+    pub fn resizing(self, resizes: bool) -> Self {
+        Self { resizes, ..self }
+    }
+
+    /// The digest of the resources.
+    pub fn of_resources(&self) -> Option<&str> {
+        self.resources.as_ref().map(|resources| resources.digest.as_str())
     }
 
     /// Whether a recorded digest is of the same template.
@@ -64,13 +98,15 @@ impl Digest {
         &self.text
     }
 
-    /// Whether a digest that a StatefulSet or pod of the zone at this position has recorded is of the same template.
-    /// That of earlier operators is of all zones.
-    pub fn is_in_zone(&self, zone: usize, recorded: &str) -> bool {
-        self.text_in_zone(zone) == recorded || self.is(recorded)
+    /// Whether pods of the zone at this position need not be replaced that were made from a template with this recorded
+    /// digest. That of earlier operators is of all zones. `resources`: the recorded digest of their resources.
+    pub fn fits(&self, zone: usize, recorded: &str, resources: Option<&str>) -> bool {
+        let is_of_shape = self.text_in_zone(zone) == recorded || self.text == recorded;
+        let fits = self.resizes || self.of_resources() == resources;
+        self.former.as_deref() == Some(recorded) || is_of_shape && fits
     }
 
-    /// The text that they record.
+    /// The text that StatefulSets and pods of the zone record.
     pub fn text_in_zone(&self, zone: usize) -> &str {
         self.zones.get(zone).unwrap_or(&self.text)
     }
@@ -89,6 +125,8 @@ impl From<&str> for Digest {
             former: None,
             zones: Vec::new(),
             revisions: None,
+            resources: None,
+            resizes: false,
         }
     }
 }
@@ -138,12 +176,30 @@ mod tests {
         };
         let two = of(&["a", "b"]);
         for other in [of(&["a", "b", "c"]), of(&["a"])] {
-            assert!(other.is_in_zone(0, two.text_in_zone(0)) && !other.is(two.text()));
+            assert!(other.fits(0, two.text_in_zone(0), None) && !other.is(two.text()));
         }
-        assert!(two.is_in_zone(0, two.text()) && two.is_in_zone(1, two.text()));
+        assert!(two.fits(0, two.text(), None) && two.fits(1, two.text(), None));
         let swapped = of(&["b", "a"]);
-        assert!((0..2).all(|zone| !swapped.is_in_zone(zone, two.text_in_zone(zone))));
+        assert!((0..2).all(|zone| !swapped.fits(zone, two.text_in_zone(zone), None)));
         assert!(two.has_zone(1) && !two.has_zone(2));
+    }
+
+    #[test]
+    fn other_amounts_of_cpu_and_memory_fit_where_the_cluster_resizes_pods() {
+        let of = |memory: &str| {
+            let mut spec = revisions(spec(&[], "i"));
+            let pods = &mut spec.template["spec"]["template"];
+            pods["spec"]["containers"][0] = json!({"name": "c", "resources": {"limits": {"memory": memory}}});
+            spec
+        };
+        let (small, large) = (Digest::of(&of("1Gi")), Digest::of(&of("2Gi")));
+        assert!(large.fits(0, small.text_in_zone(0), large.of_resources()));
+        assert!(!large.fits(0, small.text_in_zone(0), small.of_resources()));
+        let large = large.resizing(true);
+        assert!(large.fits(0, small.text_in_zone(0), small.of_resources()));
+        // An earlier operator counted the amounts.
+        let former = |memory: &str| instance_revisions::shape(json!(of(memory)));
+        assert!(large.fits(0, &former("2Gi"), None) && !large.fits(0, &former("1Gi"), None));
     }
 
     #[test]

@@ -57,18 +57,25 @@ pub(super) fn version(set: &StatefulSet) -> Option<u32> {
 
 /// Whether it was made from the template with this digest in its zone, and its instances have the same revisions.
 pub(super) fn is_of_template(set: &StatefulSet, digest: &Digest) -> bool {
+    let pods = || set.spec.as_ref()?.template.metadata.as_ref();
+    let resources = pods().and_then(|pods| annotation(pods, labels::RESOURCES_DIGEST));
     let is_of_shape = set
         .annotations()
         .get(TEMPLATE)
-        .is_some_and(|recorded| digest.is_in_zone(zone_index(set), recorded));
-    let found = || set.spec.as_ref()?.template.metadata.as_ref().and_then(revisions);
+        .is_some_and(|recorded| digest.fits(zone_index(set), recorded, resources));
+    let found = || pods().and_then(revisions);
     let agree = |wanted: &ByInstance| found().is_some_and(|found| instance_revisions::agree(&found, wanted));
     is_of_shape && digest.revisions.as_ref().is_none_or(agree)
 }
 
+/// An annotation of a pod or pod template.
+pub(super) fn annotation<'m>(metadata: &'m ObjectMeta, key: &str) -> Option<&'m str> {
+    metadata.annotations.as_ref()?.get(key).map(String::as_str)
+}
+
 /// The revisions of instances on a pod or pod template.
 pub(super) fn revisions(metadata: &ObjectMeta) -> Option<ByInstance> {
-    instance_revisions::read(metadata.annotations.as_ref()?.get(labels::INSTANCE_REVISIONS)?)
+    instance_revisions::read(annotation(metadata, labels::INSTANCE_REVISIONS)?)
 }
 
 /// Whether instances of it are yet to be started, or were handed over.

@@ -7,6 +7,7 @@ mod explain;
 mod inspect;
 mod labelled;
 mod plan;
+mod resize;
 mod rollout;
 mod set_back;
 mod status;
@@ -33,10 +34,12 @@ use kube::runtime::controller::Action;
 use kube::{Resource, ResourceExt};
 use labelled::Labelled;
 use plan::{Plan, Seen, Unplanned};
+use resize::{RESIZE, Resize};
 use rollout::Rollout;
 use serde_json::{Value, json};
 use set_back::SetBack;
 use std::time::Duration;
+use tokio::sync::OnceCell;
 use versions::Versions;
 
 pub(crate) use status::{is_refusal, is_worth_an_event};
@@ -68,6 +71,8 @@ pub(crate) struct Context {
     /// Which StatefulSets belong to which QuarksStatefulSet: their pods name the former.
     interest: Interest,
     labelled: Labelled,
+    /// Whether the cluster can resize pods, once it was asked.
+    resizes: OnceCell<bool>,
 }
 
 /// A problem that a user has to resolve: reason and message.
@@ -91,6 +96,8 @@ struct Done {
     missing: bool,
     /// How far the rollout is.
     rollout: Rollout,
+    /// Pods that get other resources when their node has them.
+    deferred: Vec<String>,
     counts: Counts,
 }
 
@@ -208,6 +215,7 @@ impl Context {
             operator_image,
             interest: Interest::default(),
             labelled: Labelled::default(),
+            resizes: OnceCell::new(),
         }
     }
 
@@ -245,6 +253,7 @@ impl Context {
         let mut seen = Seen {
             live,
             claims,
+            resizes: self.resizes().await?,
             ..Seen::default()
         };
         let mut plan = self.plan(set, &mut seen, place, &owner).await?;
@@ -282,6 +291,21 @@ impl Context {
             Err(_) => Some(RECONCILE_INTERVAL),
         };
         Ok(again.map_or_else(Action::await_change, Action::requeue))
+    }
+
+    /// Whether the cluster can resize pods. A cluster that learns it later is asked again when the operator starts.
+    async fn resizes(&self) -> Result<bool, Error> {
+        let ask = || async {
+            match self.cluster.has_part(&format!("pods/{RESIZE}")).await {
+                // Pods are replaced, as in a cluster that cannot.
+                Err(error) if error.is_lasting() => {
+                    tracing::warn!(%error, "cannot ask whether the cluster resizes pods");
+                    Ok(false)
+                }
+                answer => answer,
+            }
+        };
+        self.resizes.get_or_try_init(ask).await.copied()
     }
 
     /// Plans, with the pods if they are needed.
@@ -470,6 +494,7 @@ impl Context {
         for object in &plan.apply {
             self.cluster.apply_any(MANAGER, object).await?;
         }
+        let unresolved = self.resize(&plan.resizes.now).await?;
         let mut is_set_back = false;
         for one in &plan.set_back {
             is_set_back |= self.set_back(one, place).await?;
@@ -478,25 +503,64 @@ impl Context {
             tracing::info!(pod = pod.name_any(), "replaces a pod");
             self.cluster.delete(pod).await?;
         }
+        if let Some(error) = unresolved {
+            return Err(error.into());
+        }
         let written = [&plan.apply, &plan.delete].iter().any(|some| !some.is_empty());
         Ok(Done {
             written: written
                 || !plan.resize.is_empty()
                 || !plan.renew.is_empty()
                 || !plan.replace.is_empty()
+                || !plan.resizes.now.is_empty()
                 || is_set_back
                 || !disks.raise.is_empty()
                 || removed,
             // Its pods are about to be replaced.
             ready: plan.ready && !removed,
             versions: plan.versions.clone(),
-            again: disks.waits || !plan.renew.is_empty() || seen.live.sets.iter().any(inspect::is_going),
+            again: disks.waits
+                || !plan.renew.is_empty()
+                || !plan.resizes.now.is_empty()
+                || seen.live.sets.iter().any(inspect::is_going),
             disks: plan.wanted.iter().any(disks::wants_claims).then_some(disks.mismatches),
             problems: Vec::new(),
             missing: false,
             rollout: plan.rollout.clone(),
+            deferred: plan.resizes.deferred.clone(),
             counts: Counts::of(plan, seen),
         })
+    }
+
+    /// Gives pods other resources. Returns what a user has to resolve, if anything, when the others have theirs.
+    async fn resize(&self, pods: &[Resize]) -> Result<Option<Error>, Error> {
+        let mut unresolved = None;
+        for one in pods {
+            match self.resize_pod(one).await {
+                Ok(()) => {}
+                // It has changed or is gone, and the event about that causes another decision.
+                Err(error) if error.is_race() => {}
+                Err(error) if error.is_lasting() => unresolved = unresolved.or(Some(error)),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(unresolved)
+    }
+
+    async fn resize_pod(&self, one: &Resize) -> Result<(), Error> {
+        let pod = one.pod.name_any();
+        match self.cluster.merge_part(MANAGER, RESIZE, &one.pod, one.members()).await {
+            Ok(resized) => {
+                tracing::info!(pod, "resizes a pod");
+                self.cluster.merge(MANAGER, &resized, one.done()).await?;
+            }
+            Err(error) if resize::is_refusal(&error) => {
+                tracing::info!(pod, %error, "cannot resize a pod, which is replaced instead");
+                self.cluster.merge(MANAGER, &one.pod, one.refused()).await?;
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(())
     }
 
     /// Whether it was changed. Nothing else depends on it: what is refused is logged.

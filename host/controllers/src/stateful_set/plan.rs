@@ -9,12 +9,15 @@
 //! Other changes replace pods: the StatefulSets have the strategy `OnDelete`, so that nothing else replaces them. A
 //! zone gets a new template when the first of its pods is to be replaced, so that until then a pod that is lost comes
 //! back as it was; so does one while the rollout has stopped, see [`set_back`](super::set_back).
+//!
+//! Where the cluster can resize pods, other CPU and memory replace none: see [`resize`](super::resize).
 
 use super::digest::Digest;
 use super::inspect::{
     INCOMPLETE, Live, REVISION, TEMPLATE, first_ordinal, has_claims, has_old_pods, is_going, is_named, is_of_template,
     is_ready,
 };
+use super::resize::{RESIZING, Resizes, may_differ};
 use super::rollout::instances::{LiveZone, Wanted};
 use super::rollout::{self, Count, Decision, Instance, Rollout, Rule, State, Update, Updated, Waiver};
 use super::set_back::{SetBack, set_back_from};
@@ -62,6 +65,8 @@ pub(super) struct Plan {
     pub resize: Vec<Resized>,
     /// Pods to delete, which their StatefulSets create again.
     pub replace: Vec<Pod>,
+    /// Pods that get other resources.
+    pub resizes: Resizes,
     /// Those whose rollout has stopped.
     pub set_back: Vec<SetBack>,
     /// How far the rollout is.
@@ -85,6 +90,8 @@ pub(super) struct Seen {
     pub pods: Option<Vec<Pod>>,
     /// Names of QuarksStatefulSets that are to be updated before, and are not done; empty before pods were listed.
     pub before: Vec<String>,
+    /// Whether the cluster can resize pods.
+    pub resizes: bool,
 }
 
 /// A QuarksStatefulSet, and what is there of it.
@@ -147,7 +154,7 @@ pub(super) fn plan(
 ) -> Result<Plan, Unplanned> {
     refuse_ordinals(set)?;
     let live = &seen.live;
-    let (tree, digest) = (tree(set)?, Digest::of(&set.spec));
+    let (tree, digest) = (tree(set)?, Digest::of(&set.spec).resizing(seen.resizes));
     let claimed = live
         .sets
         .is_empty()
@@ -180,6 +187,7 @@ pub(super) fn plan(
         pods: mut replace,
         mut superseded,
     } = handed_over;
+    let mut resizes = group.resizes(&mut wanted)?;
     let mut plan = objects::plan(wanted.clone(), &live.objects);
     let is_withheld = withhold(set, version, &mut plan, live);
     if is_withheld && !takes_over {
@@ -208,7 +216,8 @@ pub(super) fn plan(
     let is_current = |one: &&StatefulSet| plan.delete.iter().all(|old| !is_named(one, old));
     let current: Vec<&StatefulSet> = live.sets.iter().filter(is_current).collect();
     let mut renew = renewed(&mut plan.apply, &current);
-    let settled = plan.apply.is_empty() && renew.is_empty() && returning.is_empty() && !is_withheld;
+    let is_written = plan.apply.is_empty() && renew.is_empty() && resizes.now.is_empty();
+    let settled = is_written && returning.is_empty() && !is_withheld;
     let is_steady = settled && current.iter().all(|one| is_ready(one) && !is_going(one));
     let outdated = outdated(&plan, &renew, &current, &live.sets);
     let mut set_back = Vec::new();
@@ -224,6 +233,8 @@ pub(super) fn plan(
         renew.retain(|(old, _)| !is_held(old.metadata.name.as_deref()));
         (rollout, replace, set_back) = (in_place.rollout, in_place.pods, in_place.set_back);
     }
+    let is_gone = |pod: &Pod| replace.iter().any(|gone| gone.metadata.name == pod.metadata.name);
+    resizes.now.retain(|one| !is_gone(&one.pod));
     let ready = is_steady && !rollout.is_underway();
     let mut delete = plan.delete;
     if !ready && !delete.is_empty() {
@@ -245,6 +256,7 @@ pub(super) fn plan(
         rollout,
         replicas: all,
         replace,
+        resizes,
         set_back,
         drifted: plan.drifted,
         excess: plan.excess,
@@ -328,6 +340,23 @@ impl Group<'_> {
             taken_over,
         };
         Ok(generations.superseded(|set| wanted.iter().any(|object| is_named(set, object))))
+    }
+
+    /// The pods that get other resources; their StatefulSets say that there are such.
+    fn resizes(&self, wanted: &mut [Value]) -> Result<Resizes, Unplanned> {
+        let is_wanted = |set: &&StatefulSet| wanted.iter().any(|object| is_named(set, object));
+        let mut sets = self.seen.live.sets.iter().filter(is_wanted);
+        let is_needed = self.digest.resizes && sets.any(|set| may_differ(set, self.digest));
+        if !is_needed && self.seen.pods.is_none() {
+            return Ok(Resizes::default());
+        }
+        let resizes = Resizes::of(&self.zones(wanted), self.pods()?);
+        for object in wanted {
+            if object.name().is_some_and(|name| resizes.has_pods_of(name)) {
+                object.set_annotation(RESIZING, Some("true"));
+            }
+        }
+        Ok(resizes)
     }
 
     /// Starts the next instances of a new version, by the replicas of its StatefulSets.
@@ -587,6 +616,7 @@ fn finish(
         && let Some(pods) = value.pointer_mut("/spec/template")
     {
         pods.set_annotation(labels::SHAPE_DIGEST, Some(shape));
+        pods.set_annotation(labels::RESOURCES_DIGEST, digest.of_resources());
     }
     keep_deployment_version(&mut value, digest, live);
     let fixed = fixed(&value);

@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 use super::Counts;
+use super::resize::Resizes;
 use super::rollout::Waiver;
 #[cfg(test)]
 use super::rollout::{Rollout, Rule};
@@ -140,9 +141,14 @@ fn status(set: &QuarksStatefulSet, done: &Result<Done, Trouble>, now: &Time) -> 
         .ok()
         .and_then(|waiver| Some((*waiver)?.text.to_string()));
     let was_rolled_out = set.status.as_ref().is_some_and(|status| status.rollout().is_none());
+    // Neither holds instances back.
+    let deferred = done.as_ref().ok().and_then(|done| Resizes::text(&done.deferred));
+    let asides: Vec<String> = waiver.err().into_iter().chain(deferred).collect();
     for mut finding in findings(done, was_rolled_out) {
-        if let (PROGRESSING, Err(why)) = (finding.kind, &waiver) {
-            finding.message = format!("{}; {why}", finding.message);
+        if finding.kind == PROGRESSING {
+            for aside in &asides {
+                finding.message = format!("{}; {aside}", finding.message);
+            }
         }
         conditions::set(&mut status.conditions, finding, generation, now);
     }
@@ -279,6 +285,7 @@ mod tests {
             problems: Vec::new(),
             missing: false,
             rollout: Rollout::default(),
+            deferred: Vec::new(),
             counts: Counts::default(),
         })
     }
@@ -422,6 +429,25 @@ mod tests {
         let refused = Err(Trouble(REFUSED, "no".into()));
         assert_eq!(reported(refused), (False, REFUSED.into(), Some(1)));
         assert_eq!(reported(group(true, 3, 0)), (True, ROLLED_OUT.into(), Some(3)));
+    }
+
+    #[test]
+    fn a_pod_whose_node_has_no_room_for_its_resources_holds_nothing_back_and_is_named() {
+        let spec = serde_json::json!({"template": {}});
+        let set = QuarksStatefulSet::new("d-g", serde_json::from_value(spec).unwrap());
+        let deferred = done(None).map(|done| Done {
+            deferred: vec!["d-g-v1-0".into(), "d-g-v1-1".into()],
+            ..done
+        });
+        let new = status(&set, &deferred, &Time(Timestamp::UNIX_EPOCH));
+        assert!(new.ready && new.trouble().is_none() && new.rollout().is_none());
+        let message =
+            "all instances run the newest version; the resize of 'd-g-v1-0' and 1 more waits for room on the node";
+        assert!(
+            new.conditions.iter().any(|one| one.message == message),
+            "{:?}",
+            new.conditions
+        );
     }
 
     #[test]

@@ -1,8 +1,9 @@
-//! Which instances a change creates, restarts and deletes, in which order, and why. Pure: the same for files and for a
-//! controller.
+//! Which instances a change creates, restarts, resizes and deletes, in which order, and why. Pure: the same for files
+//! and for a controller.
 
 use super::{causes, shape};
 use crate::convert::instance_files::{GroupFiles, InstanceFiles};
+use crate::pod_resources;
 use boson_document::Tree;
 use boson_manifest::names::label_value;
 use boson_manifest::{contract, labels};
@@ -23,6 +24,8 @@ pub enum Action {
     Create,
     /// Its pod is replaced.
     Restart,
+    /// Its pod gets other CPU or memory: while it runs, where the cluster can resize pods. Otherwise it is replaced.
+    Resize,
     /// Only the old conversion has it.
     Delete,
 }
@@ -38,7 +41,7 @@ pub struct InstanceChange {
     pub index: u32,
     /// What happens.
     pub action: Action,
-    /// None of a new or deleted instance.
+    /// Why it restarts or is resized.
     pub reasons: Vec<Reason>,
 }
 
@@ -56,6 +59,8 @@ pub enum Reason {
     },
     /// Members of the pod template differ.
     Pod(Vec<String>),
+    /// Amounts of CPU and memory differ, and nothing else of the pod template.
+    Resources(Vec<String>),
     /// Claims of persistent disks differ.
     Disks(Vec<String>),
     /// Another instance differs. Pods of a group without disks are replaced together, by those of a new version.
@@ -70,6 +75,7 @@ impl Action {
         match self {
             Self::Create => "create",
             Self::Restart => "restart",
+            Self::Resize => "resize",
             Self::Delete => "delete",
         }
     }
@@ -163,6 +169,12 @@ fn of_group((old_side, old): Of<'_>, (new_side, new): Of<'_>) -> Vec<InstanceCha
         together(&mut touched);
     }
     touched.retain(|one| one.action == Action::Create || !one.reasons.is_empty());
+    for one in touched
+        .iter_mut()
+        .filter(|one| one.action == Action::Restart && !is_replaced(one))
+    {
+        one.action = Action::Resize;
+    }
     let bootstrap = is
         .values()
         .map(|(_, one)| one)
@@ -174,15 +186,21 @@ fn of_group((old_side, old): Of<'_>, (new_side, new): Of<'_>) -> Vec<InstanceCha
 
 /// If a pod of a group without disks is replaced, all are.
 fn together(instances: &mut [InstanceChange]) {
-    let is_touched = |one: &InstanceChange| one.action == Action::Restart && !one.reasons.is_empty();
+    let is_touched = |one: &InstanceChange| one.action == Action::Restart && is_replaced(one);
     if instances.iter().any(is_touched) {
         for one in instances
             .iter_mut()
-            .filter(|one| one.action == Action::Restart && one.reasons.is_empty())
+            .filter(|one| one.action == Action::Restart && !is_replaced(one))
         {
             one.reasons.push(Reason::Group);
         }
     }
+}
+
+/// Whether it has a reason for another pod.
+fn is_replaced(one: &InstanceChange) -> bool {
+    let mut reasons = one.reasons.iter();
+    reasons.any(|reason| !matches!(reason, Reason::Resources(_)))
 }
 
 /// The QuarksStatefulSet of a group.
@@ -231,7 +249,15 @@ fn reasons_of_shape(old: Option<&Tree>, new: Option<&Tree>) -> Vec<Reason> {
     let of = |members: BTreeSet<String>, reason: fn(Vec<String>) -> Reason| {
         (!members.is_empty()).then(|| reason(members.into_iter().collect()))
     };
-    let pod = of(shape::members(&pod(old), &pod(new)), Reason::Pod);
+    let (mut old_pod, mut new_pod) = (pod(old), pod(new));
+    let members = shape::members(&old_pod, &new_pod);
+    let has_amounts = pod_resources::take(&mut old_pod).is_some() && pod_resources::take(&mut new_pod).is_some();
+    let reason = if has_amounts && old_pod == new_pod {
+        Reason::Resources
+    } else {
+        Reason::Pod
+    };
+    let pod = of(members, reason);
     let disks = of(shape::members(&claims(old), &claims(new)), Reason::Disks);
     pod.into_iter().chain(disks).collect()
 }
@@ -331,7 +357,7 @@ mod tests {
             let az = one.az.unwrap_or_default();
             let kinds = one.reasons.iter().map(|reason| match reason {
                 Reason::Files { files, .. } => files.join(","),
-                Reason::Pod(members) | Reason::Disks(members) => members.join(","),
+                Reason::Pod(members) | Reason::Resources(members) | Reason::Disks(members) => members.join(","),
                 Reason::Group => "group".into(),
             });
             let kinds: Vec<String> = kinds.collect();
@@ -421,6 +447,41 @@ mod tests {
             "restart db/0 z1 image claims[data],claims[other]",
         ];
         assert_eq!(found((&old_sets, &old), (&new_sets, &new)), wanted);
+    }
+
+    #[test]
+    fn other_amounts_of_memory_resize_pods_unless_something_else_replaces_them() {
+        let of = |memory: &str, image: &str| {
+            let mut web = set("web", "a", "[]");
+            let path = ["spec", "template", "spec", "template", "spec"];
+            let pod = path.iter().fold(&mut web, |tree, member| tree.get_mut(member).unwrap());
+            let container = format!(
+                r#"[{{"name": "c", "image": "{image}", "resources": {{"limits": {{"memory": "{memory}"}}}}}}]"#
+            );
+            pod.set("containers", parse(&container).unwrap());
+            [web]
+        };
+        let changed = |old: &[u8], new: &[u8], to: &[Tree]| {
+            let group = |digests: &[u8]| {
+                let instances: Vec<(&str, u8)> = digests.iter().map(|digest| ("z1", *digest)).collect();
+                [group("web", &instances)]
+            };
+            found((&of("1Gi", "x"), &group(old)), (to, &group(new)))
+        };
+        let member = "containers[c].resources.limits";
+        assert_eq!(
+            changed(&[1, 1], &[1, 1], &of("2Gi", "x")),
+            [format!("resize web/0 z1 {member}"), format!("resize web/1 z1 {member}")]
+        );
+        assert_eq!(
+            changed(&[1, 1], &[1, 2], &of("2Gi", "x")),
+            [
+                format!("restart web/0 z1 {member} group"),
+                format!("restart web/1 z1 config/a.yml {member}")
+            ]
+        );
+        let both = format!("restart web/0 z1 containers[c].image,{member}");
+        assert_eq!(changed(&[1], &[1], &of("2Gi", "y")), [both]);
     }
 
     #[test]

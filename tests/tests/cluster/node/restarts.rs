@@ -58,6 +58,7 @@ fn a_change_that_jobs_render_restarts_only_instances_whose_files_or_pods_differ(
             &nothing,
         ),
         ("comment", change(&|row| row.manifest = "# a comment"), &nothing),
+        ("memory", change(&|row| row.memory = 96), &nothing),
         (
             "a file of one instance",
             change(&|row| row.properties = "word: a, second: x"),
@@ -87,6 +88,8 @@ struct Row {
     manifest: &'static str,
     update: &'static str,
     properties: &'static str,
+    /// MiB of the job's containers.
+    memory: u32,
     /// Whether the groups have more instances.
     more: bool,
     /// The number of zones, each with an instance.
@@ -99,6 +102,7 @@ impl Default for Row {
             manifest: "",
             update: "{max_in_flight: 9}",
             properties: "word: a",
+            memory: 64,
             more: false,
             zones: 3,
         }
@@ -119,6 +123,7 @@ impl Row {
             manifest,
             update,
             properties,
+            memory,
             ..
         } = self;
         let group = |name: &str| {
@@ -136,7 +141,7 @@ impl Row {
   instances: {}
   persistent_disk: {disk}
   stemcell: default
-  jobs: [{{name: app, release: shop, properties: {{{properties}, quarks: {{ports: []}}}}}}]"#,
+  jobs: [{{name: app, release: shop, properties: {{{properties}, quarks: {{ports: [], run: {{memory: {memory}}}}}}}}}]"#,
                 self.instances(name)
             )
         };

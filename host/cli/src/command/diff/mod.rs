@@ -18,8 +18,8 @@ use std::sync::Arc;
 
 const EXAMPLES: &str = "\
 The deployment is compared with --deployment, the manifest that the operator has stored in the cluster, or with --against, another manifest. \
-The result has four parts: the manifest as `bosh deploy` shows it before it asks for confirmation; the instances that are created, restarted \
-and deleted, in that order, each with the files and the members of its pod that differ; the variables whose values are generated, and those \
+The result has four parts: the manifest as `bosh deploy` shows it before it asks for confirmation; the instances that are created, restarted, \
+resized and deleted, in that order, each with the files and the members of its pod that differ; the variables whose values are generated, and those \
 that are removed; the objects that differ. Values of properties are shown as `<redacted>`, as BOSH does, unless --no-redact is given; other values \
 of the manifest are shown.
 

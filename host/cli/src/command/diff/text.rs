@@ -47,10 +47,14 @@ fn of_instance(one: &InstanceChange, color: bool) -> String {
     let az = one.az.as_ref().map_or(String::new(), |az| format!(" ({az})"));
     let status = match one.action {
         Action::Create => Status::Added,
-        Action::Restart => Status::Context,
+        Action::Restart | Action::Resize => Status::Context,
         Action::Delete => Status::Removed,
     };
-    let title = format!("{} {}/{}{az}", one.action.name(), one.group, one.index);
+    let otherwise = match one.action {
+        Action::Resize => ", or restart where the cluster cannot resize pods",
+        _ => "",
+    };
+    let title = format!("{} {}/{}{az}{otherwise}", one.action.name(), one.group, one.index);
     let reasons = one
         .reasons
         .iter()
@@ -71,6 +75,7 @@ fn of_reason(reason: &Reason) -> String {
             )
         }
         Reason::Pod(members) => format!("pod: {}", members.join(", ")),
+        Reason::Resources(members) => format!("CPU and memory: {}", members.join(", ")),
         Reason::Disks(members) => format!("disks: {}", members.join(", ")),
         Reason::Group => "the group: pods without disks are replaced together".into(),
     }

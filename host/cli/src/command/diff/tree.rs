@@ -53,6 +53,7 @@ fn of_reason(reason: &Reason) -> Tree {
             .with("files", texts(files))
             .with("causes", texts(causes)),
         Reason::Pod(members) => Tree::object().with("kind", "pod").with("members", texts(members)),
+        Reason::Resources(members) => Tree::object().with("kind", "resources").with("members", texts(members)),
         Reason::Disks(members) => Tree::object().with("kind", "disks").with("members", texts(members)),
         Reason::Group => Tree::object().with("kind", "group"),
     }

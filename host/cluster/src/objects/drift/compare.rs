@@ -1,6 +1,7 @@
 //! Whether an object has everything that was written. It may have more: defaults, and fields of others.
 
 use super::lists::pairs;
+use boson_pipeline::quantities::quantity;
 use serde_json::Value;
 
 /// Maps of which each entry is a quantity.
@@ -76,34 +77,6 @@ fn is_empty(value: &Value) -> bool {
 /// `1024Mi` and `1Gi` are the same: the server normalizes quantities.
 fn is_same_quantity(one: &str, other: &str) -> bool {
     matches!((quantity(one), quantity(other)), (Some(one), Some(other)) if one == other)
-}
-
-/// A quantity in thousandths.
-pub fn quantity(text: &str) -> Option<i128> {
-    let digits = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let factor: i128 = match unit {
-        "m" => 1,
-        "" => 1_000,
-        "k" => 1_000_000,
-        "M" => 1_000_000_000,
-        "G" => 1_000_000_000_000,
-        "T" => 1_000_000_000_000_000,
-        "Ki" => 1_000 << 10,
-        "Mi" => 1_000 << 20,
-        "Gi" => 1_000 << 30,
-        "Ti" => 1_000 << 40,
-        _ => return None,
-    };
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    if whole.is_empty() || fraction.len() > 9 {
-        return None;
-    }
-    let scale = 10_i128.pow(u32::try_from(fraction.len()).ok()?);
-    let mantissa: i128 = format!("{whole}{fraction}").parse().ok()?;
-    Some(mantissa.checked_mul(factor)? / scale)
 }
 
 #[cfg(test)]

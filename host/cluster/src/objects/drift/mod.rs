@@ -11,5 +11,6 @@ mod lists;
 mod settle;
 
 pub use additions::{Addition, Foreign};
-pub use compare::{holds, quantity};
+pub use boson_pipeline::quantities::quantity;
+pub use compare::holds;
 pub use settle::{Drifted, Excess, remove, settle};

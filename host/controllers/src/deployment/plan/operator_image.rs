@@ -5,7 +5,7 @@
 use super::init_containers;
 use super::job_sources::JobSources;
 use super::object::{self, PODS, annotation, containers, is_same, is_stateful_set};
-use crate::instance_revisions;
+use crate::{instance_revisions, resources};
 use boson_api::OutdatedGroup;
 use boson_cluster::objects;
 use boson_manifest::contract;
@@ -145,14 +145,19 @@ fn is_written(found: &Value, form: &Value) -> bool {
 }
 
 /// Whether what was written and this form differ at most in what replaces no pod, such as the number of instances or
-/// zones at the end.
+/// zones at the end. Other CPU or memory does where the cluster cannot resize pods, and keeps the image even there.
 fn restarts_nothing(found: &Value, form: &Value) -> bool {
     let (found, form) = (&found["spec"], &form["spec"]);
     let revisions = |spec| instance_revisions::of_spec(spec);
     let agree = revisions(found)
         .zip(revisions(form))
         .map(|(found, form)| instance_revisions::agree(&found, &form));
-    let (found, form) = (instance_revisions::shapes(found), instance_revisions::shapes(form));
+    let shapes = |spec: &Value| {
+        let mut spec = spec.clone();
+        resources::take(&mut spec);
+        instance_revisions::shapes(&spec)
+    };
+    let (found, form) = (shapes(found), shapes(form));
     agree == Some(true) && found.iter().zip(&form).all(|(found, form)| found == form)
 }
 

@@ -60,7 +60,7 @@ fn with(set: &QuarksStatefulSet, live: &[Value], claims: &[PersistentVolumeClaim
         live: Live::of(live.to_vec()).unwrap(),
         claims: claims.to_vec(),
         pods: Some(live.iter().flat_map(pods).collect()),
-        before: Vec::new(),
+        ..Seen::default()
     };
     plan_at(set, &seen, Timestamp::UNIX_EPOCH)
 }
@@ -557,6 +557,139 @@ proptest! {
     }
 }
 
+/// A group whose containers have this limit of memory, in MiB.
+fn sized(claims: bool, count: usize, memory: u32) -> QuarksStatefulSet {
+    let mut set = revised("i:1", claims, &vec!["1"; count]);
+    let container = &mut set.spec.template["spec"]["template"]["spec"]["containers"][0];
+    container["resources"] = json!({"limits": {"memory": format!("{memory}Mi")}});
+    set
+}
+
+/// In a cluster that can resize pods.
+fn resizing(there: &[Value], pods: &[Pod]) -> Seen {
+    Seen {
+        resizes: true,
+        ..seen(there, pods)
+    }
+}
+
+/// As a reconcile plans: with pods only if they are needed.
+fn planned(set: &QuarksStatefulSet, there: &[Value], pods: &[Pod]) -> Plan {
+    let now = Timestamp::from_second(60).unwrap();
+    let unlisted = Seen {
+        pods: None,
+        ..resizing(there, pods)
+    };
+    match plan(set, &unlisted, &owner(), now) {
+        Err(Unplanned::NeedsPods) => plan_at(set, &resizing(there, pods), now),
+        planned => planned.ok().unwrap(),
+    }
+}
+
+/// Notes what a pod records of a resize.
+fn annotate(pods: &mut [Pod], resized: &Pod, members: &Value) {
+    let mut found = pods.iter_mut().filter(|pod| pod.name_any() == resized.name_any());
+    let annotations = found.next().unwrap().annotations_mut();
+    for (key, value) in members["metadata"]["annotations"].as_object().unwrap() {
+        match value.as_str() {
+            Some(value) => drop(annotations.insert(key.clone(), value.into())),
+            None => drop(annotations.remove(key)),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn other_amounts_of_memory_replace_no_pod_and_resize_each_once(
+        claims in any::<bool>(),
+        count in 1..30_usize,
+        reverts in any::<bool>(),
+        after in 0..4_usize
+    ) {
+        let mut there = live(&of(&sized(claims, count, 64), &[]), i64::try_from(count).unwrap());
+        let mut pods = made_before(&there);
+        // With pods that have the resources of the manifest before it, after some steps of this one.
+        let edits = if reverts { vec![(128, after), (64, 9)] } else { vec![(128, 9)] };
+        for (memory, steps) in edits {
+            let wanted = reported(sized(claims, count, memory), 1, 1, "RolledOut");
+            let mut resized: BTreeMap<String, usize> = BTreeMap::new();
+            let mut is_done = false;
+            for _ in 0..steps {
+                let plan = planned(&wanted, &there, &pods);
+                let replaced = (plan.replace.len(), plan.rollout.left, plan.delete.len(), plan.renew.len());
+                prop_assert_eq!(replaced, (0, 0, 0, 0));
+                is_done = plan.apply.is_empty() && plan.resizes.now.is_empty();
+                prop_assert_eq!(is_done, plan.ready, "{:?}", plan.rollout);
+                for one in &plan.resizes.now {
+                    *resized.entry(one.pod.name_any()).or_default() += 1;
+                    annotate(&mut pods, &one.pod, &one.done());
+                }
+                carry_out(&mut there, &plan);
+                // An earlier template has its revision again, so nothing tells that its pods have had another one.
+                let updated = if memory == 64 { count } else { 0 };
+                for one in &mut there {
+                    one["status"]["updatedReplicas"] = updated.into();
+                }
+            }
+            prop_assert!(resized.values().all(|times| *times == 1), "{resized:?}");
+            if steps == 9 {
+                prop_assert!(is_done);
+                let digest = Digest::of(&wanted.spec);
+                let has = |pod: &Pod| {
+                    let recorded = pod.annotations().get(labels::RESOURCES_DIGEST);
+                    recorded.map(String::as_str) == digest.of_resources()
+                };
+                prop_assert!(pods.iter().all(has));
+                prop_assert!(reverts || resized.len() == 2 * count);
+            }
+        }
+    }
+}
+
+#[test]
+fn other_amounts_of_memory_restart_the_group_where_the_cluster_cannot_resize_pods() {
+    let plan = |claims| {
+        let there = live(&of(&sized(claims, 2, 64), &[]), 2);
+        let seen = seen(&there, &made_before(&there));
+        plan_at(&sized(claims, 2, 128), &seen, Timestamp::UNIX_EPOCH)
+    };
+    assert_eq!(names(&plan(false).apply), ["d-g-z0-v2", "d-g-z1-v2"]);
+    let in_place = plan(true);
+    assert_eq!((names(&in_place.apply), in_place.rollout.left), (vec!["d-g-z0-v1"], 4));
+    assert!(in_place.resizes.now.is_empty());
+}
+
+#[test]
+fn pods_that_are_refused_their_resources_are_replaced_in_the_order_of_a_rollout() {
+    for claims in [false, true] {
+        let mut there = live(&of(&sized(claims, 3, 64), &[]), 3);
+        let mut pods = made_before(&there);
+        let wanted = sized(claims, 3, 128);
+        let plan = |there: &[Value], pods: &[Pod]| plan_at(&wanted, &resizing(there, pods), Timestamp::UNIX_EPOCH);
+        let first = plan(&there, &pods);
+        assert_eq!((first.resizes.now.len(), first.apply.len()), (6, 2));
+        for one in &first.resizes.now {
+            let is_refused = one.pod.name_any().starts_with("d-g-z0");
+            let members = if is_refused { one.refused() } else { one.done() };
+            annotate(&mut pods, &one.pod, &members);
+        }
+        carry_out(&mut there, &first);
+        for one in &mut there {
+            one["status"]["updatedReplicas"] = 0.into();
+        }
+        let second = plan(&there, &pods);
+        let replaced: Vec<String> = second.replace.iter().map(Pod::name_any).collect();
+        assert_eq!(
+            (replaced, second.rollout.left),
+            (vec!["d-g-z0-v1-0".to_string()], 3),
+            "{claims}"
+        );
+        assert!(second.resizes.now.is_empty());
+    }
+}
+
 #[test]
 fn zones_in_another_order_replace_the_group() {
     for claims in [false, true] {
@@ -589,6 +722,25 @@ fn what_an_earlier_operator_recorded_of_all_zones_replaces_no_pod() {
         assert_eq!(names(&plan.apply), ["d-g-z0-v1", "d-g-z1-v1"], "{claims}");
         assert_eq!((plan.replace.len(), plan.rollout.left), (0, 0), "{claims}");
     }
+}
+
+#[test]
+fn a_version_that_takes_over_gets_the_memory_that_its_first_instances_lack() {
+    let group = |image: &str, memory: u32| {
+        let mut set = sized(false, 3, memory);
+        set.spec.template["spec"]["template"]["spec"]["containers"][0]["image"] = image.into();
+        set
+    };
+    let mut there = live(&of(&group("i:1", 64), &[]), 3);
+    let mut pods = made_before(&there);
+    let second = plan_at(&group("i:broken", 64), &resizing(&there, &pods), Timestamp::UNIX_EPOCH);
+    carry_out(&mut there, &second);
+    assert_eq!(sizes(&there, "i:broken"), [1, 0]);
+    let started = there.iter().filter(|one| one.name().unwrap().ends_with("v2"));
+    pods.extend(made_before(&started.cloned().collect::<Vec<_>>()));
+    let plan = plan_at(&group("i:broken", 128), &resizing(&there, &pods), Timestamp::UNIX_EPOCH);
+    let resized: Vec<String> = plan.resizes.now.iter().map(|one| one.pod.name_any()).collect();
+    assert_eq!((resized, plan.versions.newest), (vec!["d-g-z0-v2-0".to_string()], 2));
 }
 
 #[test]

@@ -3,7 +3,10 @@
 use super::{Instance, State, Updated};
 use crate::pod_problems::is_ready;
 use crate::stateful_set::digest::Digest;
-use crate::stateful_set::inspect::{RESTARTED_AT, REVISION, has_claims, is_going, is_observed, ordinals, revisions};
+use crate::stateful_set::inspect::{
+    RESTARTED_AT, REVISION, annotation, has_claims, is_going, is_observed, ordinals, revisions,
+};
+use crate::stateful_set::resize;
 use crate::stateful_set::set_back::set_back_from;
 use boson_manifest::labels;
 use k8s_openapi::api::apps::v1::StatefulSet;
@@ -66,7 +69,7 @@ impl<'a> LiveZone<'a> {
                 // Nothing is known before the change of the template was observed: pods may still come from the old
                 // one.
                 _ if newest.is_none() && !is_outdated => State::Missing,
-                Some(pod) if is_wanted(&pod.metadata, ordinal) => {
+                Some(pod) if is_wanted(&pod.metadata, ordinal) && !self.is_refused(pod) => {
                     State::Updated(updated(pod, is_newest(pod) && (!is_outdated || is_set_back)))
                 }
                 Some(pod) if self.wanted.is_none() && !is_outdated && is_newest(pod) => {
@@ -88,7 +91,8 @@ impl<'a> LiveZone<'a> {
     }
 
     /// The instances of a zone that another version hands over. Those without a pod of this version are outdated, and
-    /// so is a pod that is not ready and of an earlier template, which a version with claims keeps.
+    /// so is a pod that is not ready and of an earlier template, which a version with claims keeps, or cannot get the
+    /// resources of the present one.
     pub fn handed_over(&self, pods: &[Pod]) -> Vec<Instance<'a>> {
         let started = self.live.map_or(0..0, ordinals);
         let newest = self.live.filter(|live| has_claims(live) && is_observed(live));
@@ -96,7 +100,7 @@ impl<'a> LiveZone<'a> {
         let is_old = |pod: &Pod| newest.is_some() && pod.labels().get(REVISION) != newest;
         let state = |ordinal| match self.pod(ordinal, pods) {
             _ if !started.contains(&ordinal) => State::Outdated { is_ready: true },
-            Some(pod) if is_old(pod) && !is_ready(pod) => State::Outdated { is_ready: false },
+            Some(pod) if (is_old(pod) || self.is_refused(pod)) && !is_ready(pod) => State::Outdated { is_ready: false },
             Some(pod) => State::Updated(updated(pod, true)),
             None => State::Missing,
         };
@@ -111,6 +115,11 @@ impl<'a> LiveZone<'a> {
             state,
         };
         states.into_iter().enumerate().map(instance).collect()
+    }
+
+    /// Whether a pod cannot get the wanted resources without being replaced.
+    fn is_refused(&self, pod: &Pod) -> bool {
+        self.wanted.is_some_and(|wanted| resize::is_refused(pod, wanted.digest))
     }
 
     /// The pod of an instance, unless it is being deleted.
@@ -150,14 +159,12 @@ fn lacks(set: &StatefulSet, pod: &Pod) -> bool {
 // === impl Wanted ===
 
 impl Wanted<'_> {
-    /// Whether a pod or pod template with this metadata is of it.
-    fn is_in(&self, metadata: &ObjectMeta, zone: &LiveZone<'_>, ordinal: usize) -> bool {
-        let shape = metadata
-            .annotations
-            .as_ref()
-            .and_then(|all| all.get(labels::SHAPE_DIGEST));
+    /// Whether a pod or pod template with this metadata is of it, but for resources that a pod can get.
+    pub fn is_in(&self, metadata: &ObjectMeta, zone: &LiveZone<'_>, ordinal: usize) -> bool {
+        let resources = annotation(metadata, labels::RESOURCES_DIGEST);
+        let shape = annotation(metadata, labels::SHAPE_DIGEST);
         let found = || Some(revisions(metadata)?.get(zone.name)?.get(ordinal)?.clone());
-        let is_of_shape = shape.is_some_and(|shape| self.digest.is_in_zone(zone.index, shape));
+        let is_of_shape = shape.is_some_and(|shape| self.digest.fits(zone.index, shape, resources));
         is_of_shape && found().as_ref() == self.revisions.get(ordinal)
     }
 }
