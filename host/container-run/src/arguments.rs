@@ -190,7 +190,7 @@ fn member(item: &str) -> Result<Member> {
         .ok_or_else(|| Failure::usage(format!("--members needs <job>/<process>, not '{item}'")))?;
     Ok(Member {
         job: name("--members", job)?,
-        process: name("--members", process)?,
+        process: name("--members", &process.replace("%2C", ",").replace("%25", "%"))?,
     })
 }
 
@@ -227,7 +227,7 @@ mod tests {
         let flags = read(&[
             "--job",
             "a",
-            "--members=a/b,a/c",
+            "--members=a/b,a/c%2C%25d",
             "--env",
             "A",
             "--env",

@@ -10,7 +10,7 @@ use boson_pipeline::yaml::{self, Document};
 use k8s_openapi::api::core::v1::Secret;
 use std::slice;
 
-/// A stored manifest: the one that runs, if a change of it waits because the deployment is paused.
+/// A stored manifest: the one from before a pause, if a change waits for its end.
 #[derive(Debug)]
 pub struct Applied {
     /// The manifest, without its cloud configs.

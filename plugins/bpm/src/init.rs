@@ -1,5 +1,5 @@
-//! Init containers, in order: the sidecar for log files, if scripts log; then those that bring the process wrapper, copy the releases'
-//! templates, change and render them, and run pre-start scripts; then the other sidecars.
+//! Init containers, in order: the sidecar for log files, if scripts log; then those that bring the process wrapper,
+//! copy the releases' templates, change and render them, and run pre-start scripts; then the other sidecars.
 
 use crate::environment::{environment, field, ordinal, replicas, text};
 use crate::group::{Group, Lifecycle};
@@ -7,7 +7,7 @@ use crate::job::Job;
 use crate::literal::literal;
 use crate::object::{compact, object};
 use crate::volumes::{self, Volumes, mount};
-use crate::wrapper::{COPIER, HOME, JOBS, VOLUME, install};
+use crate::wrapper::{COPIER, HOME, JOBS, LOGS_CONTAINER, VOLUME, install};
 use crate::{
     active_passive, container, lifecycle_scripts, logs, monit_http, pre_render, resources, security, wait_containers,
 };
@@ -44,7 +44,7 @@ pub fn names_of(group: &Group) -> Vec<(String, String)> {
         COPIER,
         "template-render",
         monit_http::NAME,
-        logs::NAME,
+        LOGS_CONTAINER,
         pre_render::WRITER,
     ];
     let mut out: Vec<(String, String)> = fixed
@@ -52,6 +52,8 @@ pub fn names_of(group: &Group) -> Vec<(String, String)> {
         .map(|name| (name.to_string(), format!("the init container '{name}'")))
         .collect();
     out.extend(wait_containers::names_of(group));
+    // Looking for one takes as long as the group has processes.
+    let has_probes = active_passive::is_used(group);
     for job in &group.jobs {
         out.push((
             names::container(&["spec-copier", &job.release]),
@@ -68,7 +70,7 @@ pub fn names_of(group: &Group) -> Vec<(String, String)> {
         }
         for process in &job.processes {
             let of = format!("process '{}' of job '{}'", process.name, job.name);
-            if active_passive::is_used(group) {
+            if has_probes {
                 out.push((
                     active_passive::name(job, process),
                     format!("the active/passive probe of {of}"),

@@ -73,12 +73,17 @@ impl Members {
     }
 }
 
+/// A name as an item of a list with commas.
+fn escaped(name: &str) -> String {
+    name.replace('%', "%25").replace(',', "%2C")
+}
+
 /// `<job>/<process>` of all processes of a group.
 pub fn processes(group: &Group) -> Vec<String> {
     let of_job = |job: &Job| -> Vec<String> {
         let processes = job.processes.iter();
         processes
-            .map(|process| format!("{}/{}", job.name, process.name))
+            .map(|process| format!("{}/{}", job.name, escaped(&process.name)))
             .collect()
     };
     group.jobs.iter().flat_map(of_job).collect()

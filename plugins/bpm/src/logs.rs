@@ -1,18 +1,17 @@
 //! The container that shows the log files which the jobs of a pod write themselves.
 //!
 //! Where scripts run, it is a sidecar and the first init container: so it shows what they log before the processes
-//! start, and, because Kubernetes stops sidecars in reverse order, what they log while the pod stops. In other pods only
-//! processes log. There it is the last container, because the kubelet takes about a second to start what follows a
+//! start, and, because Kubernetes stops sidecars in reverse order, what they log while the pod stops. In other pods
+//! only processes log. There it is the last container, because the kubelet takes about a second to start what follows a
 //! sidecar; it stops after the processes by itself.
 
 use crate::group::{Group, Lifecycle};
+use crate::job::Job;
 use crate::lifecycle_scripts::processes;
 use crate::object::{compact, object};
-use crate::wrapper::{self, Wrapped};
+use crate::wrapper::{self, LOGS_CONTAINER, Wrapped};
 use crate::{resources, security, volumes};
 use boson_document::Tree;
-
-pub const NAME: &str = "logs";
 
 /// As a sidecar, if scripts may log.
 pub fn sidecar(group: &Group) -> Option<Tree> {
@@ -28,13 +27,13 @@ pub fn beside_processes(group: &Group) -> Option<Tree> {
 /// A pod of an errand ends with its other containers, so it needs a sidecar.
 fn has_scripts(group: &Group) -> bool {
     let is_service = group.lifecycle == Lifecycle::Service;
-    let before = |job: &crate::job::Job| job.scripts.pre_start || job.quarks.pre_render;
+    let before = |job: &Job| job.scripts.pre_start || job.quarks.pre_render;
     !is_service || group.jobs.iter().any(before) || group.jobs_with_sidecar().next().is_some()
 }
 
 fn container(group: &Group, restart_policy: Option<&str>, wrapped: Wrapped) -> Tree {
     compact(object! {
-        "name" => NAME,
+        "name" => LOGS_CONTAINER,
         "image" => group.deployment.operator_image.as_str(),
         "restartPolicy" => restart_policy,
         "command" => wrapper::command_in_image("logs", wrapped).list(),

@@ -3,7 +3,7 @@
 use crate::job::Job;
 use crate::literal::literal;
 use crate::process::Process;
-pub use boson_manifest::wrapper::{COPIER, HOME, IN_IMAGE, JOBS, LOGS, PROGRAM, VOLUME, install};
+pub use boson_manifest::wrapper::{COPIER, HOME, IN_IMAGE, JOBS, LOGS, LOGS_CONTAINER, PROGRAM, VOLUME, install};
 
 /// The subject of a command.
 #[derive(Clone, Debug)]

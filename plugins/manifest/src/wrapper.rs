@@ -10,7 +10,9 @@ pub const PROGRAM: &str = "/container-run/bin/container-run";
 pub const COPIER: &str = "container-run-copier";
 /// Path of the wrapper in the operator's image.
 pub const IN_IMAGE: &str = "/usr/bin/container-run";
-/// Where the sidecar `logs` keeps its state, below [`HOME`].
+/// The container that shows the log files of jobs.
+pub const LOGS_CONTAINER: &str = "logs";
+/// Where it keeps its state, below [`HOME`].
 pub const LOGS: &str = "/container-run/logs";
 /// In its volume: what scripts find in `/var/vcap/bosh`.
 pub const BOSH: &str = "/container-run/bosh";

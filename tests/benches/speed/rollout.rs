@@ -78,12 +78,12 @@ pub fn decision() -> Result<Vec<Row>> {
     };
     let mut groups = Vec::new();
     for nth in 0..DECIDED_GROUPS {
-        let mut live = decide(&set(nth, "one")?, Vec::new(), Vec::new())?.apply;
+        let mut live = decide(&set(nth, "two")?, Vec::new(), Vec::new())?.apply;
         let mut pods = Vec::new();
         for object in &mut live {
             object["metadata"]["generation"] = 1.into();
             object["status"] = json!({"observedGeneration": 1, "replicas": INSTANCES, "readyReplicas": INSTANCES,
-                "updatedReplicas": INSTANCES, "updateRevision": "one"});
+                "updatedReplicas": 0, "updateRevision": "two"});
             let name = object["metadata"]["name"].as_str().unwrap_or_default();
             for ordinal in 0..INSTANCES {
                 pods.push(serde_json::from_value::<Pod>(ready_pod(name, ordinal))?);

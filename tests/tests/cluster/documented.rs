@@ -306,7 +306,10 @@ fn mount_job_sources(printed: &mut Value, there: &Value) {
     list(&mut pods["volumes"], volume.clone());
     let init = pods["initContainers"].as_array_mut().unwrap();
     init.retain(|container| !container["name"].as_str().unwrap().contains("-copier"));
-    let renderer = &mut init[1];
+    let mut renderers = init
+        .iter_mut()
+        .filter(|container| container["name"] == "template-render");
+    let renderer = renderers.next().unwrap();
     for word in [
         "--job-sources",
         "/var/run/boson/job-sources/job-sources.json.gz",

@@ -439,7 +439,7 @@ async fn pause_and_resume(tenant: &Tenant, disk: u32) {
     };
     let changes = stored("changes").await.unwrap();
     assert!(
-        changes.contains("-       domain: \"<redacted>\"\n+       domain: \"<redacted>\"\n"),
+        changes.contains("-         domain: \"<redacted>\"\n+         domain: \"<redacted>\"\n"),
         "{changes}"
     );
     let before = stored("manifest-before-pause.yaml").await.unwrap();

@@ -1,4 +1,4 @@
-//! `container-run logs`: the sidecar that sends the log files which jobs write themselves to the container's log, each
+//! `container-run logs`: the container that sends the log files which jobs write themselves to the container's log, each
 //! line with its file's name, and keeps them from growing without end. The output of processes and scripts is already
 //! in the logs of their containers. With `--members`, it is a container beside the processes, and stops after them.
 
@@ -24,10 +24,10 @@ use crate::places::Places;
 /// How often files are looked for and read.
 const READ_INTERVAL: Duration = Duration::from_secs(1);
 /// How often it looks whether processes have ended, once the pod stops.
-const LAST_LOOKS: Duration = Duration::from_millis(50);
+const STOP_POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Maximum number of files, more than any pod should have: each needs a descriptor.
 const MAX_FILES: usize = 1000;
-/// Exists once this sidecar has run in the pod's life.
+/// Exists once this container has run in the pod's life.
 const MARK: &str = "sent";
 
 struct Logs<'a> {
@@ -72,6 +72,8 @@ pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
         logs.pass()?;
         logs.wait(Instant::now() + READ_INTERVAL)?;
     }
+    // Processes may have made files while they stopped.
+    logs.scan();
     logs.pass()?;
     Ok(0)
 }
@@ -142,7 +144,11 @@ impl Logs<'_> {
             if now >= until {
                 break;
             }
-            let until = if self.told { until.min(now + LAST_LOOKS) } else { until };
+            let until = if self.told {
+                until.min(now + STOP_POLL_INTERVAL)
+            } else {
+                until
+            };
             self.told |= self.events.wait(Some(until))?.stop;
             self.stop = self.told && !self.pod.any_lives();
         }

@@ -53,8 +53,9 @@ fn a_container_beside_processes_sends_what_they_log_while_they_stop() {
     let pod = Pod::new();
     let log = pod.path("vcap/sys/log/j/access.log");
     let text = format!(
-        "trap 'sleep 1; echo last >>{log}; exit 0' TERM; echo first >>{log}; while :; do sleep 0.05; done",
-        log = log.display()
+        "trap 'sleep 1; echo last >>{log}; echo new >>{end}; exit 0' TERM; echo first >>{log}; while :; do sleep 0.05; done",
+        log = log.display(),
+        end = log.with_file_name("end.log").display()
     );
     fs::create_dir_all(log.parent().unwrap()).unwrap();
     pod.job("j", &text, json!({}));
@@ -64,7 +65,9 @@ fn a_container_beside_processes_sends_what_they_log_while_they_stop() {
     logs.signal(Signal::TERM);
     process.signal(Signal::TERM);
     assert_eq!(logs.wait(), 0);
-    assert!(logs.output().ends_with("j/access.log: last\n"), "{}", logs.output());
+    for line in ["j/access.log: last\n", "j/end.log: new\n"] {
+        assert!(logs.output().contains(line), "{}", logs.output());
+    }
     process.wait();
 }
 

@@ -88,6 +88,11 @@ impl Digest {
         self.resources.as_ref().map(|resources| resources.digest.as_str())
     }
 
+    #[cfg(test)]
+    pub fn former(&self) -> Option<&str> {
+        self.former.as_deref()
+    }
+
     /// Whether a recorded digest is of the same template.
     pub fn is(&self, recorded: &str) -> bool {
         self.text == recorded || self.former.as_deref() == Some(recorded)

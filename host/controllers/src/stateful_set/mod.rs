@@ -8,6 +8,7 @@ mod inspect;
 mod labelled;
 mod plan;
 mod resize;
+mod resized;
 mod rollout;
 mod set_back;
 mod status;
@@ -493,6 +494,13 @@ impl Context {
         }
         for object in &plan.apply {
             self.cluster.apply_any(MANAGER, object).await?;
+        }
+        for one in &plan.resizes.adopted {
+            match self.cluster.merge(MANAGER, &one.pod, one.members()).await {
+                Ok(_) => {}
+                Err(error) if error.is_race() || error.fault == Fault::NotFound => {}
+                Err(error) => return Err(error.into()),
+            }
         }
         let unresolved = self.resize(&plan.resizes.now).await?;
         let mut is_set_back = false;

@@ -14,8 +14,8 @@
 
 use super::digest::Digest;
 use super::inspect::{
-    INCOMPLETE, Live, REVISION, TEMPLATE, first_ordinal, has_claims, has_old_pods, is_going, is_named, is_of_template,
-    is_ready,
+    INCOMPLETE, Live, REVISION, TEMPLATE, first_ordinal, has_claims, has_old_pods, is_going, is_named, is_of,
+    is_of_template, is_ready,
 };
 use super::resize::{RESIZING, Resizes, may_differ};
 use super::rollout::instances::{LiveZone, Wanted};
@@ -201,6 +201,7 @@ pub(super) fn plan(
         plan.apply.retain(|one| !is_returning(one));
         plan.drifted.retain(|one| !is_returning(&one.wanted));
         plan.excess.retain(|one| !is_returning(&one.live));
+        resizes.only(|pod| returning.iter().all(|one| !is_of(pod, &one.set.name_any())));
         let others = match superseded.take() {
             Some(others) => others,
             None => group.superseded(&wanted, &[])?,
@@ -231,10 +232,12 @@ pub(super) fn plan(
         let is_held = |name: Option<&str>| name.is_some_and(|name| held.contains(&name));
         plan.apply.retain(|one| !is_held(one.name()));
         renew.retain(|(old, _)| !is_held(old.metadata.name.as_deref()));
+        // Their StatefulSets are to say that there are such, before there are.
+        resizes.only(|pod| held.iter().all(|name| !is_of(pod, name)));
         (rollout, replace, set_back) = (in_place.rollout, in_place.pods, in_place.set_back);
     }
     let is_gone = |pod: &Pod| replace.iter().any(|gone| gone.metadata.name == pod.metadata.name);
-    resizes.now.retain(|one| !is_gone(&one.pod));
+    resizes.only(|pod| !is_gone(pod));
     let ready = is_steady && !rollout.is_underway();
     let mut delete = plan.delete;
     if !ready && !delete.is_empty() {
@@ -350,7 +353,8 @@ impl Group<'_> {
         if !is_needed && self.seen.pods.is_none() {
             return Ok(Resizes::default());
         }
-        let resizes = Resizes::of(&self.zones(wanted), self.pods()?);
+        let mut resizes = Resizes::of(&self.zones(wanted), self.pods()?);
+        resizes.only(|_| !self.set.spec.paused);
         for object in wanted {
             if object.name().is_some_and(|name| resizes.has_pods_of(name)) {
                 object.set_annotation(RESIZING, Some("true"));

@@ -11,6 +11,7 @@
 
 use super::digest::{Digest, Resources};
 use super::inspect::annotation;
+use super::resized::{DEFERRED, is_refused, pending};
 use super::rollout::instances::LiveZone;
 use boson_cluster::client::{Error, Fault};
 use boson_manifest::labels;
@@ -25,12 +26,6 @@ pub(super) const RESIZING: &str = "quarks.cloudfoundry.org/resizing";
 pub(super) const RESIZE: &str = "resize";
 /// Pods that are resized in one reconcile: each takes two calls. The others follow when these have changed.
 const AT_A_TIME: usize = 20;
-/// Condition of a pod that does not have its resources yet.
-const PENDING: &str = "PodResizePending";
-/// Its reason: the node can never have them.
-const INFEASIBLE: &str = "Infeasible";
-/// Its reason: the node does not have them now.
-const DEFERRED: &str = "Deferred";
 /// Part of the refusal by a quota.
 const QUOTA: &str = "exceeded quota";
 
@@ -43,9 +38,19 @@ pub(super) struct Resize {
     digest: String,
 }
 
+/// A pod of an earlier operator, which recorded other digests of the same template.
+#[derive(Clone, Debug)]
+pub(super) struct Adopted {
+    pub pod: Pod,
+    shape: String,
+    resources: Option<String>,
+}
+
 /// The pods of a group.
 #[derive(Debug, Default)]
 pub(super) struct Resizes {
+    /// They record the present digests. Without these, other amounts would replace them.
+    pub adopted: Vec<Adopted>,
     pub now: Vec<Resize>,
     /// The StatefulSets of these, and of those that follow.
     sets: Vec<String>,
@@ -72,6 +77,15 @@ impl Resize {
     }
 }
 
+// === impl Adopted ===
+
+impl Adopted {
+    /// What the pod records.
+    pub fn members(&self) -> Value {
+        annotated(&json!({labels::SHAPE_DIGEST: self.shape, labels::RESOURCES_DIGEST: self.resources}))
+    }
+}
+
 fn annotated(annotations: &Value) -> Value {
     json!({"metadata": {"annotations": annotations}})
 }
@@ -83,14 +97,17 @@ impl Resizes {
     pub fn of(zones: &[LiveZone<'_>], pods: &[Pod]) -> Self {
         let mut resizes = Self::default();
         for zone in zones {
-            let Some(wanted) = zone.wanted.filter(|wanted| wanted.digest.resizes) else {
-                continue;
-            };
-            let Some(resources) = &wanted.digest.resources else {
-                continue;
-            };
+            let Some(wanted) = zone.wanted else { continue };
             let existing = (0..zone.replicas).filter_map(|ordinal| Some((ordinal, zone.pod(ordinal, pods)?)));
             for (_, pod) in existing.filter(|(ordinal, pod)| wanted.is_in(&pod.metadata, zone, *ordinal)) {
+                let shape = wanted.digest.text_in_zone(zone.index);
+                if annotation(&pod.metadata, labels::SHAPE_DIGEST) != Some(shape) {
+                    resizes.adopt(pod, shape, wanted.digest.of_resources());
+                    continue;
+                }
+                let Some(resources) = wanted.digest.resources.as_ref().filter(|_| wanted.digest.resizes) else {
+                    continue;
+                };
                 match annotation(&pod.metadata, labels::RESOURCES_DIGEST) {
                     Some(present) if present == resources.digest => {
                         let is_deferred = pending(pod) == Some(DEFERRED);
@@ -98,12 +115,22 @@ impl Resizes {
                     }
                     Some(_) if is_refused(pod, wanted.digest) => {}
                     Some(_) => resizes.add(zone.set_name, pod, resources),
-                    // An earlier operator made it with the wanted resources: they were a part of its shape.
+                    // They were removed by hand.
                     None => {}
                 }
             }
         }
         resizes
+    }
+
+    fn adopt(&mut self, pod: &Pod, shape: &str, resources: Option<&str>) {
+        if self.adopted.len() < AT_A_TIME {
+            self.adopted.push(Adopted {
+                pod: pod.clone(),
+                shape: shape.into(),
+                resources: resources.map(str::to_string),
+            });
+        }
     }
 
     fn add(&mut self, set: &str, pod: &Pod, resources: &Resources) {
@@ -117,6 +144,11 @@ impl Resizes {
                 digest: resources.digest.clone(),
             });
         }
+    }
+
+    /// Resizes no other pods now.
+    pub fn only(&mut self, is_meant: impl Fn(&Pod) -> bool) {
+        self.now.retain(|one| is_meant(&one.pod));
     }
 
     /// Whether a pod of this StatefulSet has other resources.
@@ -142,36 +174,18 @@ pub(super) fn may_differ(set: &StatefulSet, wanted: &Digest) -> bool {
     set.annotations().contains_key(RESIZING) || present != wanted.of_resources()
 }
 
-/// Whether a pod cannot get the wanted resources without being replaced.
-pub(super) fn is_refused(pod: &Pod, wanted: &Digest) -> bool {
-    let has = |key| wanted.of_resources().is_some() && annotation(&pod.metadata, key) == wanted.of_resources();
-    has(labels::RESIZE_REFUSED) || has(labels::RESOURCES_DIGEST) && pending(pod) == Some(INFEASIBLE)
-}
-
-/// Why a pod does not have its resources yet.
-fn pending(pod: &Pod) -> Option<&str> {
-    let conditions = pod.status.as_ref()?.conditions.as_ref()?;
-    let pending = conditions
-        .iter()
-        .find(|one| one.type_ == PENDING && one.status == "True")?;
-    // Of the resources before, if the kubelet has not seen the present ones.
-    let seen = pending.observed_generation.zip(pod.metadata.generation);
-    let is_present = seen.is_none_or(|(seen, present)| seen >= present);
-    pending.reason.as_deref().filter(|_| is_present)
-}
-
-/// Whether the API server refuses to resize a pod, so that it has to be replaced. Not for a quota: the pod that follows
-/// would need it, too.
+/// Whether the API server refuses to resize a pod, so that it has to be replaced: its validation names the field. What
+/// admission refuses, such as a quota, a LimitRange or a webhook, it would refuse to the pod that follows, too.
 pub(super) fn is_refusal(error: &Error) -> bool {
     match &error.fault {
         Fault::Refused(Some(words)) => !words.contains(QUOTA),
-        Fault::Refused(None) => true,
         _ => false,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::resized::{INFEASIBLE, PENDING};
     use super::super::rollout::instances::Wanted;
     use super::*;
     use boson_api::QuarksStatefulSetSpec;
@@ -276,8 +290,17 @@ mod tests {
     #[test]
     fn a_node_that_never_has_room_refuses_and_one_that_has_none_now_is_waited_for() {
         let (small, large) = (digest("1Gi", "i:1"), digest("2Gi", "i:1"));
+        let sized = |digest: &Digest| {
+            let amounts = digest.resources.as_ref().unwrap().amounts.clone();
+            let mut pod = pod(0, digest);
+            pod.spec = serde_json::from_value(amounts).unwrap();
+            pod
+        };
         for seen in [None, Some(2)] {
-            assert!(is_refused(&with_condition(pod(0, &large), INFEASIBLE, seen), &large));
+            assert!(is_refused(&with_condition(sized(&large), INFEASIBLE, seen), &large));
+            let mut of_others = sized(&large);
+            of_others.spec = sized(&small).spec;
+            assert!(!is_refused(&with_condition(of_others, INFEASIBLE, seen), &large));
         }
         let before = with_condition(pod(0, &large), INFEASIBLE, Some(1));
         assert!(!is_refused(&before, &large), "the kubelet has not seen these resources");
@@ -310,7 +333,25 @@ mod tests {
     }
 
     #[test]
-    fn what_a_quota_refuses_restarts_no_pod() {
+    fn a_pod_of_an_earlier_operator_records_the_present_digests_and_is_resized_later() {
+        let (small, large) = (digest("1Gi", "i:1"), digest("2Gi", "i:1"));
+        let mut old = pod(0, &small);
+        // It was a digest of the amounts, too.
+        let former = small.former().unwrap().to_string();
+        old.annotations_mut().insert(labels::SHAPE_DIGEST.into(), former);
+        old.annotations_mut().remove(labels::RESOURCES_DIGEST);
+        let found = resizes(&small.clone().resizing(false), 1, std::slice::from_ref(&old));
+        assert_eq!((found.now.len(), found.adopted.len()), (0, 1));
+        annotate(&mut old, &found.adopted[0].members());
+        assert!(
+            resizes(&small, 1, std::slice::from_ref(&old)).adopted.is_empty(),
+            "once"
+        );
+        assert_eq!(names(&resizes(&large, 1, &[old])), ["s-0"]);
+    }
+
+    #[test]
+    fn what_admission_refuses_restarts_no_pod() {
         let error = |fault| Error {
             verb: "patch",
             kind: "Pod".into(),
@@ -323,7 +364,8 @@ mod tests {
         assert!(is_refusal(&error(Fault::Refused(Some(
             "spec (FieldValueInvalid)".into()
         )))));
-        assert!(is_refusal(&error(Fault::Refused(None))));
-        assert!(!is_refusal(&error(Fault::Forbidden)));
+        for fault in [Fault::Refused(None), Fault::Forbidden] {
+            assert!(!is_refusal(&error(fault)), "admission, or a missing permission");
+        }
     }
 }

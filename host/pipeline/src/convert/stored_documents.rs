@@ -19,7 +19,7 @@ use std::slice;
 
 /// Key of a manifest.
 pub const MANIFEST: &str = "manifest.yaml";
-/// Key of the manifest that runs, beside one that waits until the deployment is no longer paused.
+/// Key of the manifest from before a pause, beside one that waits for its end.
 pub const BEFORE_PAUSE: &str = "manifest-before-pause.yaml";
 /// Key of what differs between the two, as `bosh deploy` shows it.
 pub const CHANGES: &str = "changes";

@@ -114,11 +114,6 @@ fn slots(group: Option<&GroupFiles>) -> BTreeMap<Slot<'_>, (usize, &InstanceFile
     slots
 }
 
-/// In how many zones there are instances.
-fn zones(slots: &BTreeMap<Slot<'_>, (usize, &InstanceFiles)>) -> usize {
-    slots.keys().filter(|(_, ordinal)| *ordinal == 0).count()
-}
-
 type Of<'t> = (Side<'t>, Option<&'t GroupFiles>);
 
 fn of_group((old_side, old): Of<'_>, (new_side, new): Of<'_>) -> Vec<InstanceChange> {
@@ -145,17 +140,17 @@ fn of_group((old_side, old): Of<'_>, (new_side, new): Of<'_>) -> Vec<InstanceCha
         .collect();
     surplus.sort_by_key(|one| std::cmp::Reverse(one.index));
     let of_shape = reasons_of_shape(before, after);
-    let has_other_zones = zones(&was) != zones(&is);
     let mut touched = Vec::new();
     for (slot, (nth, instance)) in &is {
         let (action, reasons) = match (was.get(slot), old, new) {
             (Some((old_nth, old_one)), Some(old), Some(new)) => {
                 let jobs = (causes::jobs(old, *old_nth), causes::jobs(new, *nth));
                 let files = reasons_of_files(old_one, instance, &jobs);
-                let (az, ordinal) = *slot;
-                // As the operator decides it: a pod has its index outside of these files, too.
-                let index = (has_other_zones && ordinal > 0).then_some("spec.index");
+                let (az, _) = *slot;
                 let zone = (place(before, az) != place(after, az)).then_some("zone");
+                // A pod has its index outside of these files, too.
+                let is_moved = zone.is_none() && old_one.index != instance.index;
+                let index = is_moved.then_some("spec.index");
                 let members: Vec<String> = index.into_iter().chain(zone).map(String::from).collect();
                 let of_place = (!members.is_empty()).then_some(Reason::Pod(members));
                 let reasons = files.into_iter().chain(of_place).chain(of_shape.clone());
@@ -250,12 +245,15 @@ fn reasons_of_shape(old: Option<&Tree>, new: Option<&Tree>) -> Vec<Reason> {
         (!members.is_empty()).then(|| reason(members.into_iter().collect()))
     };
     let (mut old_pod, mut new_pod) = (pod(old), pod(new));
-    let members = shape::members(&old_pod, &new_pod);
-    let has_amounts = pod_resources::take(&mut old_pod).is_some() && pod_resources::take(&mut new_pod).is_some();
-    let reason = if has_amounts && old_pod == new_pod {
-        Reason::Resources
-    } else {
-        Reason::Pod
+    let mut members = shape::members(&old_pod, &new_pod);
+    let amounts = pod_resources::take(&mut old_pod).zip(pod_resources::take(&mut new_pod));
+    let reason = match amounts.filter(|_| old_pod == new_pod) {
+        Some((old, new)) => {
+            let of_running = shape::members(&old, &new);
+            members.retain(|member| of_running.contains(member));
+            Reason::Resources
+        }
+        None => Reason::Pod,
     };
     let pod = of(members, reason);
     let disks = of(shape::members(&claims(old), &claims(new)), Reason::Disks);
@@ -468,7 +466,7 @@ mod tests {
             };
             found((&of("1Gi", "x"), &group(old)), (to, &group(new)))
         };
-        let member = "containers[c].resources.limits";
+        let member = "containers[c].resources.limits.memory";
         assert_eq!(
             changed(&[1, 1], &[1, 1], &of("2Gi", "x")),
             [format!("resize web/0 z1 {member}"), format!("resize web/1 z1 {member}")]

@@ -21,11 +21,20 @@ use std::collections::BTreeMap;
 pub async fn store_manifest(run: &Reconcile<'_>, manifest: &Manifest) -> Result<(), Stop> {
     let live = observe::secret(run, &run.names.with_ops()).await?;
     not_of_others(run, live.as_ref())?;
-    let paused = live.as_ref().filter(|_| run.object.spec.paused);
-    let waiting = paused.and_then(|live| Waiting::of(live, &manifest.tree));
-    let with = |waiting| run.whose().with_ops(&manifest.tree, waiting);
+    let waiting = match live.clone().filter(|_| run.object.spec.paused) {
+        Some(live) => {
+            manifest
+                .blocking(move |manifest| Waiting::of(&live, &manifest.tree))
+                .await?
+        }
+        None => None,
+    };
+    let with = |waiting: Option<&Waiting>| run.whose().with_ops(&manifest.tree, waiting);
+    let mut wanted = with(waiting.as_ref());
     // Two manifests may be too large for a Secret, in which one has a place.
-    let wanted = with(waiting.as_ref()).or_else(|_| with(None));
+    for waiting in waiting.into_iter().flat_map(Waiting::shorter) {
+        wanted = wanted.or_else(|_| with(Some(&waiting)));
+    }
     let wanted = wanted.map_err(|error| manifest.one(error))?;
     if !live.is_some_and(|live| is_up_to_date(&wanted, &live)) {
         run.progress.writes();

@@ -7,12 +7,14 @@ use crate::deployment::jobs;
 use crate::deployment::manifest::Manifest;
 use crate::deployment::plan::documents::Document;
 use crate::deployment::plan::held_back::HeldBack;
-use crate::deployment::plan::revisions::Revisions;
+use crate::deployment::plan::revisions::{Indexes, Revisions};
 use crate::deployment::plan::stored::Stored;
 use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::Stop;
 use boson_api::deployment::ConversionMode;
 use boson_cluster::objects::versioned::Series;
+use boson_document::{Report, Tree};
+use boson_manifest::group::InstanceGroup;
 use boson_pipeline::convert::bpm_document::{self, BpmDocument};
 use boson_pipeline::convert::job_sources::{self, Remaining};
 use boson_pipeline::convert::stored_documents::{self, Texts};
@@ -49,7 +51,12 @@ pub async fn render(
         let BpmDocument { jobs, files, instances } =
             bpm_document::read(&document).map_err(|error| manifest.one(error))?;
         to.jobs = jobs;
-        to.revisions = instances.and_then(|digests| Revisions::of(&one.secret.metadata, &work.existing, digests));
+        let indexes = Indexes {
+            spread: run.deployment.spread,
+            first_zone: first_zone(&manifest.tree, &to.group.name),
+        };
+        let revisions = |digests| Revisions::of(&one.secret.metadata, &work.existing, digests, &indexes);
+        to.revisions = instances.and_then(revisions);
         let mut annotations = work.annotations(manifest, Some(&to.group.name));
         annotations.extend(to.revisions.iter().flat_map(Revisions::of_document));
         work.stamp(run, &one, &annotations).await?;
@@ -62,6 +69,11 @@ pub async fn render(
         rendered.push(to);
     }
     Ok(rendered)
+}
+
+fn first_zone(manifest: &Tree, group: &str) -> Option<String> {
+    let found = InstanceGroup::all(manifest).find(|one| one.name == group)?;
+    found.azs(&mut Report::default()).into_iter().next()
 }
 
 async fn here(

@@ -98,8 +98,9 @@ impl Reader<'_> {
         let most = sizes::MAX_DOCUMENT_BYTES.min(self.budget.most(Class::Reading));
         let reading = self.hold(Class::Reading, most).await?;
         let fetched = self.fetch_all(spec, most).await?;
+        let is_paused = spec.paused;
         let (fetched, weight) = blocking(move || {
-            let weight = fetched.weight();
+            let weight = fetched.weight(is_paused);
             (fetched, weight)
         })
         .await?;
@@ -228,9 +229,9 @@ impl Fetched {
         self.excess = sizes::too_large(&self.sized(), most);
     }
 
-    fn weight(&self) -> u64 {
+    fn weight(&self, is_paused: bool) -> u64 {
         let found = self.found.iter().flatten();
-        sizes::of_conversion(found.map(|found| found.bytes.as_slice()))
+        sizes::of_conversion(found.map(|found| found.bytes.as_slice()), is_paused)
     }
 
     fn sized(&self) -> Vec<Size<'_>> {

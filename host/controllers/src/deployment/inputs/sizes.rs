@@ -13,6 +13,9 @@ const CONVERSION_BASE_BYTES: u64 = 16 * MIB;
 /// How many manifests a conversion holds at a time: as read, with ops, with values, resolved. Each is at most as large
 /// as all documents together.
 const MANIFEST_COPIES: u64 = 4;
+/// How many more while it is compared with the one from before a pause: that one, and each of both as the director reads
+/// it and as it is shown.
+const COMPARED_COPIES: u64 = 5;
 /// How many documents an error names.
 const MAX_NAMED_DOCUMENTS: usize = 5;
 
@@ -24,9 +27,11 @@ pub struct Size<'a> {
     pub times: u64,
 }
 
-/// An upper estimate of the memory that a conversion with these documents uses, in bytes.
-pub fn of_conversion<'a>(documents: impl Iterator<Item = &'a [u8]>) -> u64 {
-    CONVERSION_BASE_BYTES + MANIFEST_COPIES * documents.map(yaml::weight).sum::<u64>()
+/// An upper estimate of the memory that a conversion with these documents uses, in bytes. `is_paused`: of a deployment
+/// that is.
+pub fn of_conversion<'a>(documents: impl Iterator<Item = &'a [u8]>, is_paused: bool) -> u64 {
+    let copies = MANIFEST_COPIES + if is_paused { COMPARED_COPIES } else { 0 };
+    CONVERSION_BASE_BYTES + copies * documents.map(yaml::weight).sum::<u64>()
 }
 
 /// The error for documents with more than `most` bytes.
@@ -117,7 +122,7 @@ mod tests {
     #[test]
     fn values_weigh_more_than_text() {
         let (text, values) = ("x".repeat(4000), "- a\n".repeat(1000));
-        let weight = |text: &str| of_conversion([text.as_bytes()].into_iter());
+        let weight = |text: &str| of_conversion([text.as_bytes()].into_iter(), false);
         assert!(weight(&values) > weight(&text) + 500_000);
     }
 
@@ -153,7 +158,7 @@ mod tests {
         let manifest = like_cf_deployment();
         assert!(manifest.lines().count() > 2500, "{}", manifest.lines().count());
         let most = most_as_shipped();
-        let weight = |text: &str| of_conversion([text.as_bytes()].into_iter());
+        let weight = |text: &str| of_conversion([text.as_bytes()].into_iter(), false);
         assert!(weight(&manifest) < most / 4, "{} of {most}", weight(&manifest));
         let bomb: String = (1..12)
             .map(|nth| format!("a{nth}: &a{nth} [{}]\n", format!("*a{}, ", nth - 1).repeat(9)))

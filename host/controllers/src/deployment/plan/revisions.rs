@@ -5,6 +5,7 @@
 use super::object;
 use crate::instance_revisions::{ByInstance, read, text};
 use boson_cluster::objects::versioned;
+use boson_manifest::instances::Spread;
 use boson_manifest::labels;
 use boson_manifest::names::label_value;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -30,7 +31,7 @@ pub struct Revisions {
 
 impl Revisions {
     /// Those of a rendered document. `existing`: all documents. None for a Secret that is no version of a document.
-    pub fn of(document: &ObjectMeta, existing: &[ObjectMeta], digests: ByInstance) -> Option<Self> {
+    pub fn of(document: &ObjectMeta, existing: &[ObjectMeta], digests: ByInstance, indexes: &Indexes) -> Option<Self> {
         let name = document.name.clone()?;
         let (series, _) = versioned::parts(&name)?;
         let of_series = |meta: &&ObjectMeta| {
@@ -49,7 +50,9 @@ impl Revisions {
             .take(REVISION_LENGTH)
             .collect();
         let revision = |zone: &str, (ordinal, digest): (usize, &String)| {
-            let mut known = known.iter().filter(|known| known.has_index(ordinal, &digests));
+            let mut known = known
+                .iter()
+                .filter(|known| indexes.are_same(zone, ordinal, (&known.digests, &digests)));
             let found = known.find_map(|known| known.revision(zone, ordinal, digest));
             found.unwrap_or_else(|| own.clone())
         };
@@ -88,6 +91,29 @@ impl Revisions {
     }
 }
 
+/// How the instances of a group are numbered.
+#[derive(Clone, Debug, Default)]
+pub struct Indexes {
+    pub spread: Spread,
+    /// None: the group has no zones.
+    pub first_zone: Option<String>,
+}
+
+// === impl Indexes ===
+
+impl Indexes {
+    /// Whether an instance with this number in its zone has the same `spec.index` in both, which is in its pod outside
+    /// of the files of its jobs, too. With another number of zones, only the first instance of a zone has it; if each
+    /// zone has its own number of instances, with another number only those of the first zone.
+    fn are_same(&self, zone: &str, ordinal: usize, (old, new): (&ByInstance, &ByInstance)) -> bool {
+        let count = |all: &ByInstance| all.get(zone).map(Vec::len);
+        match self.spread {
+            Spread::Total => ordinal == 0 || old.len() == new.len(),
+            Spread::PerZone => self.first_zone.as_ref().is_none_or(|first| first == zone) || count(old) == count(new),
+        }
+    }
+}
+
 /// The digests and revisions of a document.
 struct Known {
     digests: ByInstance,
@@ -105,12 +131,6 @@ impl Known {
         })
     }
 
-    /// Whether an instance with this number in its zone had the same `spec.index`, which is in its pod outside of the
-    /// files of its jobs, too. With another number of zones, only the first instance of a zone had it.
-    fn has_index(&self, ordinal: usize, wanted: &ByInstance) -> bool {
-        ordinal == 0 || self.digests.len() == wanted.len()
-    }
-
     /// The revision of an instance, if its files have this digest.
     fn revision(&self, zone: &str, ordinal: usize, digest: &str) -> Option<String> {
         let same = self
@@ -125,6 +145,11 @@ impl Known {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// In the numbering of BOSH.
+    fn revisions(document: &ObjectMeta, existing: &[ObjectMeta], digests: ByInstance) -> Option<Revisions> {
+        Revisions::of(document, existing, digests, &Indexes::default())
+    }
 
     /// A document with digests of the instances of one zone.
     fn document(name: &str, uid: &str, given: Option<&Revisions>) -> ObjectMeta {
@@ -146,22 +171,22 @@ mod tests {
 
     #[test]
     fn an_instance_keeps_its_revision_as_long_as_its_files_are_the_same() {
-        let one = Revisions::of(&document("d.bpm.g-v1", "11111111", None), &[], digests(&["a", "b"])).unwrap();
+        let one = revisions(&document("d.bpm.g-v1", "11111111", None), &[], digests(&["a", "b"])).unwrap();
         assert_eq!(of(&one), ["11111111", "11111111"]);
         let first = document("d.bpm.g-v1", "11111111", Some(&one));
         let new = document("d.bpm.g-v2", "22222222", None);
-        let two = Revisions::of(&new, std::slice::from_ref(&first), digests(&["a", "c", "d"])).unwrap();
+        let two = revisions(&new, std::slice::from_ref(&first), digests(&["a", "c", "d"])).unwrap();
         assert_eq!(of(&two), ["11111111", "22222222", "22222222"]);
         let second = document("d.bpm.g-v2", "22222222", Some(&two));
         let back = document("d.bpm.g-v3", "33333333", None);
-        let back_to_first = Revisions::of(&back, &[second.clone(), first.clone()], digests(&["a", "b"])).unwrap();
+        let back_to_first = revisions(&back, &[second.clone(), first.clone()], digests(&["a", "b"])).unwrap();
         assert_eq!(of(&back_to_first), ["11111111", "11111111"], "a reverted change");
-        let of_deleted = Revisions::of(&back, std::slice::from_ref(&second), digests(&["a", "b"])).unwrap();
+        let of_deleted = revisions(&back, std::slice::from_ref(&second), digests(&["a", "b"])).unwrap();
         assert_eq!(of(&of_deleted), ["11111111", "33333333"], "no pod is of the first one");
-        let again = Revisions::of(&second, &[first], digests(&["a", "c", "d"])).unwrap();
+        let again = revisions(&second, &[first], digests(&["a", "c", "d"])).unwrap();
         assert_eq!(again, two, "nothing changes");
         let other = document("d.bpm.g-x-v1", "44444444", Some(&two));
-        let foreign = Revisions::of(&back, &[other], digests(&["a"])).unwrap();
+        let foreign = revisions(&back, &[other], digests(&["a"])).unwrap();
         assert_eq!(of(&foreign), ["33333333"], "of another group");
     }
 
@@ -175,21 +200,45 @@ mod tests {
                 .collect::<ByInstance>()
         };
         let new = document("d.bpm.g-v1", "11111111", None);
-        let two = Revisions::of(&new, &[], zones(&["y", "z"], &["a", "a"])).unwrap();
+        let two = revisions(&new, &[], zones(&["y", "z"], &["a", "a"])).unwrap();
         let first = document("d.bpm.g-v1", "11111111", Some(&two));
         let new = document("d.bpm.g-v2", "22222222", None);
-        let three = Revisions::of(&new, std::slice::from_ref(&first), zones(&["x", "y", "z"], &["a", "a"])).unwrap();
+        let three = revisions(&new, std::slice::from_ref(&first), zones(&["x", "y", "z"], &["a", "a"])).unwrap();
         assert_eq!(of(&three), ["11111111", "22222222"]);
         assert_eq!(three.revisions["x"], ["22222222", "22222222"]);
         let back = document("d.bpm.g-v3", "33333333", None);
         let second = document("d.bpm.g-v2", "22222222", Some(&three));
-        let back = Revisions::of(&back, &[second, first], zones(&["y", "z"], &["a", "a"])).unwrap();
+        let back = revisions(&back, &[second, first], zones(&["y", "z"], &["a", "a"])).unwrap();
         assert_eq!(back.revisions, two.revisions);
     }
 
     #[test]
+    fn where_each_zone_has_its_own_instances_another_zone_moves_no_index_and_another_number_does() {
+        let indexes = Indexes {
+            spread: Spread::PerZone,
+            first_zone: Some("y".into()),
+        };
+        let zones = |zones: &[&str], count: usize| -> ByInstance {
+            let each = vec!["a".to_string(); count];
+            zones.iter().map(|zone| ((*zone).to_string(), each.clone())).collect()
+        };
+        let new = document("d.bpm.g-v1", "11111111", None);
+        let two = Revisions::of(&new, &[], zones(&["y", "z"], 2), &indexes).unwrap();
+        let first = [document("d.bpm.g-v1", "11111111", Some(&two))];
+        let new = document("d.bpm.g-v2", "22222222", None);
+        let three = Revisions::of(&new, &first, zones(&["a", "y", "z"], 2), &indexes).unwrap();
+        assert_eq!(
+            (&three.revisions["y"], &three.revisions["z"]),
+            (&two.revisions["y"], &two.revisions["z"])
+        );
+        let more = Revisions::of(&new, &first, zones(&["y", "z"], 3), &indexes).unwrap();
+        assert_eq!(more.revisions["y"], ["11111111", "11111111", "22222222"]);
+        assert_eq!(more.revisions["z"], ["22222222", "22222222", "22222222"]);
+    }
+
+    #[test]
     fn a_group_without_instances_has_no_revisions() {
-        let none = Revisions::of(&document("d.bpm.g-v1", "1", None), &[], ByInstance::new()).unwrap();
+        let none = revisions(&document("d.bpm.g-v1", "1", None), &[], ByInstance::new()).unwrap();
         assert!(none.revisions.is_empty());
     }
 
@@ -200,7 +249,7 @@ mod tests {
                 "spec": {"template": {"spec": {"template": {"metadata": {}}}}}})
         };
         let mut objects = [set("g"), set("other")];
-        let revisions = Revisions::of(&document("d.bpm.g-v1", "11111111", None), &[], digests(&["a"])).unwrap();
+        let revisions = revisions(&document("d.bpm.g-v1", "11111111", None), &[], digests(&["a"])).unwrap();
         revisions.give("g", &mut objects);
         let annotations = |object: &Value| object.pointer(POD_METADATA).unwrap()["annotations"].clone();
         let expected = json!({labels::INSTANCE_REVISIONS: r#"{"z":["11111111"]}"#, labels::RENDERED_AS: "d.bpm.g-v1"});

@@ -7,7 +7,7 @@ use boson_api::{ApprovedVersion, OnFailure};
 use boson_pipeline::Stage;
 use std::collections::BTreeMap;
 
-/// Digits of a digest in messages.
+/// The beginning of a digest in messages: its algorithm and twelve digits.
 const DIGEST_LENGTH: usize = "sha256:".len() + 12;
 /// Names that a message lists.
 const MAX_LISTED_NAMES: usize = 10;

@@ -6,9 +6,9 @@ use crate::stateful_set::digest::Digest;
 use crate::stateful_set::inspect::{
     RESTARTED_AT, REVISION, annotation, has_claims, is_going, is_observed, ordinals, revisions,
 };
-use crate::stateful_set::resize;
+use crate::stateful_set::resized::is_refused;
 use crate::stateful_set::set_back::set_back_from;
-use boson_manifest::labels;
+use boson_manifest::{labels, wrapper};
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -119,7 +119,7 @@ impl<'a> LiveZone<'a> {
 
     /// Whether a pod cannot get the wanted resources without being replaced.
     fn is_refused(&self, pod: &Pod) -> bool {
-        self.wanted.is_some_and(|wanted| resize::is_refused(pod, wanted.digest))
+        self.wanted.is_some_and(|wanted| is_refused(pod, wanted.digest))
     }
 
     /// The pod of an instance, unless it is being deleted.
@@ -171,9 +171,13 @@ impl Wanted<'_> {
 
 /// `is_recent`: whether it was created after the last change of its template.
 fn updated(pod: &Pod, is_recent: bool) -> Updated {
+    // Of a pod of the operator, the container that shows log files says nothing about the instance.
+    let is_own = annotation(&pod.metadata, labels::SHAPE_DIGEST).is_some();
+    let says_something = |status: &&ContainerStatus| !is_own || status.name != wrapper::LOGS_CONTAINER;
     let statuses = || {
         let status = pod.status.iter();
-        status.flat_map(|status| status.container_statuses.iter().flatten())
+        let all = status.flat_map(|status| status.container_statuses.iter().flatten());
+        all.filter(says_something)
     };
     let started = |status: &ContainerStatus| {
         let running = status.state.as_ref()?.running.as_ref()?;
