@@ -238,7 +238,7 @@ mod tests {
         .unwrap();
         assert_eq!(flags.job, "a");
         assert_eq!(flags.members.len(), 2);
-        assert_eq!(flags.members[1].process, "c");
+        assert_eq!(flags.members[1].process, "c,%d");
         assert_eq!(flags.env, ["A", "B"]);
         assert_eq!(flags.grace, Duration::from_secs(60));
         let endless = read(&["--job", "a", "--delay", "18446744073709551615"]).unwrap();

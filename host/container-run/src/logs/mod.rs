@@ -1,6 +1,7 @@
-//! `container-run logs`: the container that sends the log files which jobs write themselves to the container's log, each
-//! line with its file's name, and keeps them from growing without end. The output of processes and scripts is already
-//! in the logs of their containers. With `--members`, it is a container beside the processes, and stops after them.
+//! `container-run logs`: the container that sends the log files which jobs write themselves to the container's log,
+//! each line with its file's name, and keeps them from growing without end. The output of processes and scripts is
+//! already in the logs of their containers. With `--members`, it is a container beside the processes, and stops after
+//! them.
 
 mod follow;
 mod names;

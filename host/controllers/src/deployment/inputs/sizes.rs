@@ -13,8 +13,8 @@ const CONVERSION_BASE_BYTES: u64 = 16 * MIB;
 /// How many manifests a conversion holds at a time: as read, with ops, with values, resolved. Each is at most as large
 /// as all documents together.
 const MANIFEST_COPIES: u64 = 4;
-/// How many more while it is compared with the one from before a pause: that one, and each of both as the director reads
-/// it and as it is shown.
+/// How many more while it is compared with the one from before a pause: that one, and each of both as the director
+/// reads it and as it is shown.
 const COMPARED_COPIES: u64 = 5;
 /// How many documents an error names.
 const MAX_NAMED_DOCUMENTS: usize = 5;
