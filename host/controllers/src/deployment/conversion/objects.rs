@@ -31,11 +31,11 @@ pub async fn objects(
     let made = manifest.blocking(move |manifest| {
         let mut reported = Vec::new();
         let ready: Vec<Group<'_>> = gathered.iter().map(Gathered::ready).collect();
-        let of_deployment = (manifest.named(), variables.as_slice());
         let made = convert::objects(
             &*stages,
             &deployment,
-            of_deployment,
+            manifest.named(),
+            &variables,
             &ready,
             CONVERSION_THREADS,
             &mut reported,

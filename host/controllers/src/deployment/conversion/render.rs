@@ -149,8 +149,8 @@ fn templates(
     releases: &[Release],
 ) -> Result<Rendered, Stop> {
     let (mut reported, origin) = (Vec::new(), Origin::Manifest(manifest.named()));
-    let how = (manifest.filter(), CONVERSION_THREADS);
-    let rendered = convert::render(stages, origin, groups, releases, how, &mut reported);
+    let (filter, threads) = (manifest.filter(), CONVERSION_THREADS);
+    let rendered = convert::render(stages, origin, groups, releases, filter, threads, &mut reported);
     let rendered = rendered.map_err(|errors| manifest.fail(errors))?;
     let mut remaining = Remaining::default();
     let each = rendered.groups.into_iter().zip(rendered.files);
