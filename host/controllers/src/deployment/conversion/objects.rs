@@ -19,7 +19,8 @@ pub async fn objects(
     run: &Reconcile<'_>,
     stages: SharedStages,
     manifest: &mut Manifest,
-    (without_values, variables): (Arc<Tree>, Vec<Variable>),
+    without_values: Arc<Tree>,
+    variables: Vec<Variable>,
     gathered: Vec<Gathered>,
     held_back: &mut HeldBack,
 ) -> Result<Vec<Tree>, Stop> {
