@@ -190,7 +190,7 @@ fn files(
         reported.extend(errors);
     }
     for (tree, one, name, bpm) in described {
-        match processes::of_job((tree, &one.job), (name, bpm), &one.context, &arguments.ip) {
+        match processes::of_job(tree, &one.job, &name, &bpm, &one.context, &arguments.ip) {
             Ok(text) => rendered.written.jobs.push((one.job.name.clone(), text)),
             Err(errors) => reported.extend(errors),
         }
