@@ -82,7 +82,8 @@ fn a_conversion_has_fuel_for_all_of_its_calls_together() {
             Origin::Name("m"),
             &groups,
             &releases,
-            (filter, threads),
+            filter,
+            threads,
             &mut Vec::new(),
         );
         rendered.map(|_| plugins.usage()[&Stage::Render].1.fuel)

@@ -4,7 +4,7 @@ use crate::admission::{self, DeletionReviewer, DeploymentReviewer, Keeper, PodRe
 use crate::deployment::{self, Conversion};
 use crate::job;
 use crate::links::{self, DigestKey};
-use crate::plugins::{PluginPolicy, Plugins, history};
+use crate::plugins::{Loader, PluginPolicy, Plugins, history};
 use crate::quarks_secret::{self, Signer};
 use crate::slots::Slots;
 use crate::stateful_set;
@@ -98,13 +98,7 @@ pub async fn run(
     let running = Running::new(config.concurrency, &cluster, health.clone(), scope.clone(), stopping);
     let work = || async {
         let keeping = keep(keeper.as_ref(), running.stopped());
-        let controlling = controllers(
-            &config,
-            cluster.clone(),
-            scope.clone(),
-            running.clone(),
-            (&plugins, &key),
-        );
+        let controlling = controllers(&config, cluster.clone(), scope.clone(), running.clone(), &plugins, &key);
         let recording = async {
             tokio::select! {
                 () = history::keep(&plugins, &cluster) => {}
@@ -165,16 +159,13 @@ async fn follow_namespaces_and_plugins(
     plugins: &Plugins,
     health: &Health,
 ) -> Infallible {
-    let (host, components) = (&config.conversion.plugin_host, &config.conversion.components);
-    let permissions = &config.conversion.permissions;
-    let loading = plugins.run(
+    let loader = Loader {
         cluster,
-        (host, components),
-        &config.namespaces,
-        scope,
-        health,
-        permissions,
-    );
+        components: &config.conversion.components,
+        host: &config.conversion.plugin_host,
+    };
+    let permissions = &config.conversion.permissions;
+    let loading = plugins.run(loader, &config.namespaces, scope, health, permissions);
     match &config.namespaces {
         Namespaces::Fixed(_) => loading.await,
         Namespaces::Monitored(id) => {
@@ -234,7 +225,8 @@ async fn controllers(
     cluster: Cluster,
     scope: Scope,
     running: Running,
-    (plugins, key): (&Plugins, &DigestKey),
+    plugins: &Plugins,
+    key: &DigestKey,
 ) {
     let me = &config.election.me;
     let conversion = config.conversion.clone();

@@ -89,14 +89,14 @@ fn of_zone(own: &Own<'_>, zone: &Zone, all: &mut Vec<String>) {
             Some(rest) => format!("{id}.{rest}"),
             None => domain.to_string(),
         };
-        if only_here(own, zone, &name, (group, &id)) {
+        if only_here(own, zone, &name, group, &id) {
             all.push(name);
         }
     }
 }
 
 /// Do all targets of an alias lead to this instance, and to no other?
-fn only_here(own: &Own<'_>, zone: &Zone, name: &str, (group, id): (&str, &str)) -> bool {
+fn only_here(own: &Own<'_>, zone: &Zone, name: &str, group: &str, id: &str) -> bool {
     let targets = expanded(zone, name).unwrap_or_default();
     let here = |target: &String| {
         let mut labels = target.split('.');

@@ -32,7 +32,7 @@ pub fn of_process(group: &Group, volumes: &Volumes, job: &Job, process: &Process
         "securityContext" => security::of_process(job, process),
     };
     for (member, probe) in job.quarks.probes.get(&process.name).into_iter().flatten() {
-        let probe = container_probe::of_container(probe, member, group, (job, process));
+        let probe = container_probe::of_container(probe, member, group, job, process);
         container.set(member, probe);
     }
     if let Some(startup) = container_probe::startup(&container) {

@@ -39,7 +39,7 @@ pub fn check(group: &Group, report: &mut Report) {
 }
 
 /// The probe as its container has it. `member`: `readinessProbe`, for example.
-pub fn of_container(probe: &Tree, member: &str, group: &Group, (job, process): (&Job, &Process)) -> Tree {
+pub fn of_container(probe: &Tree, member: &str, group: &Group, job: &Job, process: &Process) -> Tree {
     let Some((replaced, _)) = probe.as_object().and_then(by_wrapper) else {
         return probe.clone();
     };

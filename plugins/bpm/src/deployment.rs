@@ -55,7 +55,8 @@ pub fn objects(request: &DeploymentRequest, report: &mut Report) -> Vec<Tree> {
     for variable in &request.variables {
         let place = Place::new(&request.document_name, &variable.pointer);
         objects.extend(variables::object(
-            (variable, variables::update_mode(variable, converges)),
+            variable,
+            variables::update_mode(variable, converges),
             &names,
             &metadata,
             &mut claims,

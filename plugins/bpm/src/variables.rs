@@ -69,7 +69,8 @@ const COMMON: [&str; 1] = ["copies"];
 
 /// The QuarksSecret of a variable, with this update mode; `None` after an error, which is in the report.
 pub fn object(
-    (variable, mode): (&Variable, Option<&str>),
+    variable: &Variable,
+    mode: Option<&str>,
     names: &Names,
     metadata: &Metadata,
     claims: &mut NameClaims,

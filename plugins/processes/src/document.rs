@@ -165,7 +165,7 @@ mod tests {
         let property = json::parse(r#"{"processes": [{"name": "a", "args": ["--listen", "$(POD_IP):1"]}]}"#).unwrap();
         let mut findings = Findings::default();
         let given = Given::read(&property, &boson_document::Place::default(), &mut findings);
-        let processes = read("j", (&rendered, "bpm.yml"), Some(&given), &mut findings);
+        let processes = read("j", &rendered, "bpm.yml", Some(&given), &mut findings);
         assert_eq!(findings, Findings::default());
         let quarks = json::parse(
             r#"{"envs": [{"name": "B", "value": 3}], "post_start": {"condition": {"exec": {"command": ["/c"]}}},

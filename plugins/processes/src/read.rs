@@ -29,7 +29,8 @@ impl<'a> Given<'a> {
 /// `rendered`: the content of bpm.yml, or [`of_monit`], or null where the job has neither; `document`: its name.
 pub fn read(
     job: &str,
-    (rendered, document): (&Tree, &str),
+    rendered: &Tree,
+    document: &str,
     given: Option<&Given<'_>>,
     findings: &mut Findings,
 ) -> Vec<Process> {

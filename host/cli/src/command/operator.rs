@@ -301,13 +301,7 @@ pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), Failed> {
         Failed::Input
     })?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let ended = runtime.block_on(operate(
-        arguments,
-        budget,
-        (rules, permissions),
-        (images, signatures),
-        web,
-    ));
+    let ended = runtime.block_on(operate(arguments, budget, rules, permissions, images, signatures, web));
     // The result of a conversion that still runs is not needed.
     runtime.shutdown_background();
     ended.map_err(|error| {
@@ -320,8 +314,10 @@ pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), Failed> {
 async fn operate(
     arguments: &OperatorArguments,
     budget: Budget,
-    (rules, permissions): (Loaded, Permissions),
-    (images, signatures): (RegistryImages, Arc<Signatures>),
+    rules: Loaded,
+    permissions: Permissions,
+    images: RegistryImages,
+    signatures: Arc<Signatures>,
     web: WebDocuments,
 ) -> anyhow::Result<()> {
     let namespaces = match arguments.namespaces.as_slice() {

@@ -129,7 +129,8 @@ pub fn run(arguments: &PackArguments, color: Color) -> Result<(), Failed> {
     let document = document(
         arguments,
         &name,
-        (&digest, wraps),
+        &digest,
+        wraps,
         settings.map(|settings| settings.tree),
         parts(packed.len(), cases.as_deref()),
     );
@@ -322,7 +323,8 @@ fn passed(directory: &Path, sandbox: &Sandbox, plugin: Plugin) -> Result<Vec<u8>
 fn document(
     arguments: &PackArguments,
     name: &str,
-    (digest, wraps): (&str, bool),
+    digest: &str,
+    wraps: bool,
     settings: Option<Tree>,
     parts: usize,
 ) -> Tree {

@@ -129,7 +129,7 @@ fn one_job(arguments: &RenderArguments, plugins: &Plugins, sources: &mut Sources
     }
     // It is unknown which of its properties came from variables.
     let secrets = Secrets::suspected(&context);
-    let filled = files_of(plugins, (None, job), &wanted, &context, &secrets, sources);
+    let filled = files_of(plugins, None, job, &wanted, &context, &secrets, sources);
     if filled.failed() {
         return Err(with_collected(job, filled.diagnostics).into());
     }
@@ -173,7 +173,8 @@ fn write(arguments: &RenderArguments, wanted: &[&TemplateFile], rendered: Vec<Re
 /// files.
 pub fn files_of(
     plugins: &Plugins,
-    (group, job): (Option<&str>, &Job),
+    group: Option<&str>,
+    job: &Job,
     wanted: &[&TemplateFile],
     context: &Tree,
     secrets: &Secrets,
@@ -185,7 +186,7 @@ pub fn files_of(
     let names: Vec<String> = wanted.iter().map(|file| job.template_name(file)).collect();
     let named = wanted.iter().zip(&names);
     let templates: Vec<Template<'_>> = named.map(|(file, name)| Template { name, text: &file.text }).collect();
-    filling::fill(plugins, (group, job), &templates, context, Filter { secrets, sources })
+    filling::fill(plugins, group, job, &templates, context, Filter { secrets, sources })
 }
 
 /// The errors of one job, and then all of them as BOSH prints them.

@@ -99,7 +99,7 @@ impl Running {
         (store, queue): (Store<K>, impl Stream<Item = watcher::Result<ObjectRef<K>>> + Send),
         context: Arc<C>,
         reconcile: impl Fn(Arc<K>, Arc<C>) -> F + Clone + Send + 'static,
-        (concurrency, forget): (u16, impl Fn(&str, &str)),
+        forget: impl Fn(&str, &str),
     ) where
         K: Kind + Send + Sync + 'static,
         C: Send + Sync + 'static,
@@ -117,7 +117,7 @@ impl Running {
             context,
             store,
             Box::pin(queue.take_until(Box::pin(self.stopped()))),
-            controller::Config::default().concurrency(concurrency),
+            controller::Config::default().concurrency(self.concurrency),
         );
         self.to_the_end(name, namespace, runs, forget).await;
     }

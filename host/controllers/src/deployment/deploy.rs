@@ -43,7 +43,7 @@ pub async fn deploy(run: &Reconcile<'_>) -> Result<Done, Stop> {
         removed,
         mut work,
     } = prepare(run, &stages).await?;
-    let desired = convert(run, stages, &mut manifest, (without_values, variables), &mut work).await?;
+    let desired = convert(run, stages, &mut manifest, without_values, variables, &mut work).await?;
     act::plugins::copy(run).await?;
     let applied = apply(run, &desired, &manifest).await?;
     // List again to include new versions; else the oldest would stay until the next change.
@@ -130,7 +130,8 @@ async fn convert(
     run: &Reconcile<'_>,
     stages: SharedStages,
     manifest: &mut Manifest,
-    of_deployment: (Arc<Tree>, Vec<Variable>),
+    without_values: Arc<Tree>,
+    variables: Vec<Variable>,
     work: &mut Work,
 ) -> Result<Desired, Stop> {
     let (gathered, providers) = conversion::gather(run, &stages, manifest, work).await?;
@@ -139,11 +140,11 @@ async fn convert(
     run.progress.done(2);
     let mut held_back = HeldBack::default();
     let rendered = conversion::render(run, &stages, manifest, gathered, work, &mut held_back);
-    let mut rendered = rendered.await?;
+    let mut groups = rendered.await?;
     run.progress.done(3);
-    let sources = conversion::job_sources(run, manifest, &mut rendered)?;
-    let revisions = conversion::revisions(&mut rendered);
-    let objects = conversion::objects(run, stages, manifest, of_deployment, rendered, &mut held_back).await?;
+    let sources = conversion::job_sources(run, manifest, &mut groups)?;
+    let revisions = conversion::revisions(&mut groups);
+    let objects = conversion::objects(run, stages, manifest, without_values, variables, groups, &mut held_back).await?;
     let mut objects = conversion::links::add(run, manifest, objects, links, &held_back)?;
     for (group, revisions) in revisions {
         revisions.give(&group, &mut objects);

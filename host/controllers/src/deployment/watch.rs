@@ -26,7 +26,6 @@ type Requeued = watches::Requeued<BoshDeployment>;
 
 /// Runs until it is asked to stop, for one namespace or for all.
 pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Option<String>) {
-    let concurrency = running.concurrency;
     let (store, objects) = stored::<BoshDeployment>(&context.cluster.client(), &namespace, watcher::Config::default());
     let touched = touched(&context, &namespace, store.clone());
     // Each reconcile resolves which plugins it uses.
@@ -42,14 +41,7 @@ pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Opti
     let reconcile =
         |object: Arc<BoshDeployment>, context: Arc<Context>| async move { context.reconcile(&object).await };
     let (checked, deployments) = (context.clone(), store.clone());
-    let driving = running.drive_queue(
-        NAME,
-        &namespace,
-        (store, queue),
-        context,
-        reconcile,
-        (concurrency, forget),
-    );
+    let driving = running.drive_queue(NAME, &namespace, (store, queue), context, reconcile, forget);
     tokio::select! {
         () = driving => {}
         () = report_orphans(&checked, &namespace, &deployments) => {}

@@ -28,16 +28,8 @@ pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Opti
     let forgetting = context.clone();
     let forget = move |namespace: &str, name: &str| forgetting.interest.forget((namespace, name));
     let reconcile = |object: Arc<QuarksJob>, context: Arc<Context>| async move { context.reconcile(&object).await };
-    let concurrency = running.concurrency;
     running
-        .drive_queue(
-            NAME,
-            &namespace,
-            watches.queue(),
-            context,
-            reconcile,
-            (concurrency, forget),
-        )
+        .drive_queue(NAME, &namespace, watches.queue(), context, reconcile, forget)
         .await;
 }
 

@@ -89,7 +89,7 @@ impl Context {
             return Ok(Action::requeue(KEY_RETRY_DELAY));
         }
         known.expire(Instant::now());
-        let rolled = self.roll(stores, (namespace, name, &names), &pods, &mut known).await;
+        let rolled = self.roll(stores, namespace, name, &names, &pods, &mut known).await;
         let is_settled = known.settled.is_empty();
         self.memory.put(namespace, name, known);
         match rolled {
@@ -104,7 +104,9 @@ impl Context {
     async fn roll(
         &self,
         stores: &Stores,
-        (namespace, name, names): (&str, &str, &Names),
+        namespace: &str,
+        name: &str,
+        names: &Names,
         pods: &[Arc<PodMeta>],
         known: &mut Known,
     ) -> Result<(), Error> {

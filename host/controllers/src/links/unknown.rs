@@ -65,16 +65,14 @@ impl Namers for Consumers<'_> {
                 let set: Option<PartialObjectMeta<ReplicaSet>> = context.cluster.get(namespace, name).await?;
                 let owner = set.as_ref().and_then(|set| owner(&set.metadata));
                 match owner.filter(|owner| owner.kind == "Deployment") {
-                    Some(owner) => {
-                        emit_about::<Deployment>(context, namespace, (&owner.name, &owner.uid), notice).await
-                    }
-                    None => emit_about::<ReplicaSet>(context, namespace, (name, uid), notice).await,
+                    Some(owner) => emit_about::<Deployment>(context, namespace, &owner.name, &owner.uid, notice).await,
+                    None => emit_about::<ReplicaSet>(context, namespace, name, uid, notice).await,
                 }
             }
-            "StatefulSet" => emit_about::<StatefulSet>(context, namespace, (name, uid), notice).await,
-            "DaemonSet" => emit_about::<DaemonSet>(context, namespace, (name, uid), notice).await,
-            "Job" => emit_about::<Job>(context, namespace, (name, uid), notice).await,
-            "Pod" => emit_about::<Pod>(context, namespace, (name, uid), notice).await,
+            "StatefulSet" => emit_about::<StatefulSet>(context, namespace, name, uid, notice).await,
+            "DaemonSet" => emit_about::<DaemonSet>(context, namespace, name, uid, notice).await,
+            "Job" => emit_about::<Job>(context, namespace, name, uid, notice).await,
+            "Pod" => emit_about::<Pod>(context, namespace, name, uid, notice).await,
             // An object of another kind may be in a group that the operator does not know.
             _ => Ok(()),
         }
@@ -99,7 +97,8 @@ fn naming(pod: &PodMeta) -> Option<Naming<Workload>> {
 async fn emit_about<K: Kind + Send + Sync>(
     context: &Context,
     namespace: &str,
-    (name, uid): (&str, &str),
+    name: &str,
+    uid: &str,
     notice: &Notice,
 ) -> Result<(), Error> {
     let object = PartialObjectMeta::<K> {

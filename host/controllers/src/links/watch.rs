@@ -39,14 +39,14 @@ pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Opti
     let forgetting = context.clone();
     let forget = move |namespace: &str, name: &str| drop(forgetting.memory.take(namespace, name));
     let (store, queue) = watches.queue();
-    let (concurrency, deployments) = (running.concurrency, store.clone());
+    let deployments = store.clone();
     let driving = running.drive_queue(
         NAME,
         &namespace,
         (store, batched(queue, EVENT_BATCH_DELAY)),
         context,
         reconcile,
-        (concurrency, forget),
+        forget,
     );
     tokio::select! {
         () = driving => {}

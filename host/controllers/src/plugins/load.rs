@@ -20,7 +20,7 @@ const DIGEST_DIGITS: usize = 12;
 
 /// What loads.
 #[derive(Clone, Copy)]
-pub(super) struct Loader<'a> {
+pub(crate) struct Loader<'a> {
     pub cluster: &'a Cluster,
     pub components: &'a Arc<dyn Components>,
     pub host: &'a Arc<dyn PluginHost>,

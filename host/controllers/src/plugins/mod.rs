@@ -35,15 +35,14 @@ mod tests;
 pub use approval::PluginUpdates;
 pub(crate) use copies::{Copies, copies, is_unused};
 pub(crate) use fault::Fault;
+pub(crate) use load::Loader;
 pub(crate) use marks::COPY;
 pub use marks::NO_MEMORY;
 pub use pack::{Packing, pack, parts};
 pub(crate) use selection::{Asking, Pick, Selection, Waiting, select};
 pub use sources::{PluginPolicy, PluginSources};
 
-use crate::conversion::{Components, PluginHost};
 use boson_cluster::changes::Changes;
-use boson_cluster::client::Cluster;
 use boson_cluster::namespaces::{Namespaces, Scope};
 use boson_cluster::serving::Health;
 use boson_pipeline::bundle::Permissions;
@@ -99,8 +98,7 @@ impl Plugins {
     /// Watches and loads them, for ever.
     pub async fn run(
         &self,
-        cluster: &Cluster,
-        (host, components): (&Arc<dyn PluginHost>, &Arc<dyn Components>),
+        loader: Loader<'_>,
         namespaces: &Namespaces,
         scope: &Scope,
         health: &Health,
@@ -116,23 +114,19 @@ impl Plugins {
         };
         let followed = Followed::default();
         let watches = watched.len();
-        let following = followed.follow(cluster, &watched, health, self.policy.updates);
+        let following = followed.follow(loader.cluster, &watched, health, self.policy.updates);
         let worker = worker::Worker {
             plugins: self,
-            cluster,
+            cluster: loader.cluster,
             scope,
             followed: &followed,
             watches,
             puller: pull::Puller {
-                cluster,
-                components,
+                cluster: loader.cluster,
+                components: loader.components,
                 pinned: self.policy.pinned,
             },
-            loader: load::Loader {
-                cluster,
-                components,
-                host,
-            },
+            loader,
             sources: self.policy.sources,
             reviewer: approval::Reviewer {
                 updates: self.policy.updates,

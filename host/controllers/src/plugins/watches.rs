@@ -49,14 +49,14 @@ impl Followed {
                 let mut listing = self.listing.lock();
                 listing.take(nth, namespace.as_deref(), event)
             };
-            self.watch(cluster, namespace, selector, (PLUGINS, health), take)
+            self.watch(cluster, namespace, selector, PLUGINS, health, take)
         });
         let approvals = namespaces.iter().enumerate().map(|(nth, namespace)| {
             let take = move |event: Event<PluginApproval>| {
                 let mut approved = self.approved.lock();
                 approved.take(nth, namespace.as_deref(), event)
             };
-            self.watch(cluster, namespace, Config::default(), (APPROVALS, health), take)
+            self.watch(cluster, namespace, Config::default(), APPROVALS, health, take)
         });
         match updates {
             PluginUpdates::Automatic => drop(join_all(maps).await),
@@ -70,7 +70,8 @@ impl Followed {
         cluster: &Cluster,
         namespace: &Option<String>,
         selector: Config,
-        (part, health): (&str, &Health),
+        part: &str,
+        health: &Health,
         take: impl Fn(Event<K>) -> bool,
     ) where
         K: Resource<DynamicType = (), Scope = NamespaceResourceScope>

@@ -33,9 +33,8 @@ async fn objects(context: Arc<Context>, running: Running, namespace: Option<Stri
         forgetting.note_end(namespace, name, None);
     };
     let reconcile = |object: Arc<QuarksSecret>, context: Arc<Context>| async move { context.reconcile(object).await };
-    let concurrency = running.concurrency;
     running
-        .drive_queue(NAME, &namespace, queue, context, reconcile, (concurrency, forget))
+        .drive_queue(NAME, &namespace, queue, context, reconcile, forget)
         .await;
 }
 
@@ -71,12 +70,13 @@ fn asker(meta: &ObjectMeta) -> Vec<ObjectRef<QuarksSecret>> {
     asker.into_iter().collect()
 }
 
-async fn rotations(context: Arc<Context>, running: Running, namespace: Option<String>) {
+async fn rotations(context: Arc<Context>, mut running: Running, namespace: Option<String>) {
+    running.concurrency = 1;
     let labelled = Config::default().labels(boson_manifest::labels::SECRET_ROTATION);
     let queue = Watches::<ConfigMap>::of(&context.cluster.client(), &namespace, labelled).queue();
     let reconcile = |map: Arc<ConfigMap>, context: Arc<Context>| async move { context.rotate(&map).await };
     let nothing = |_: &str, _: &str| {};
     running
-        .drive_queue(ROTATION, &namespace, queue, context, reconcile, (1, nothing))
+        .drive_queue(ROTATION, &namespace, queue, context, reconcile, nothing)
         .await;
 }

@@ -274,7 +274,7 @@ impl Context {
         };
         let written: Vec<String> = plan.as_ref().map(of_plan).unwrap_or_default();
         let done = match plan {
-            Ok(plan) => match self.act((set, place), &plan, &seen, &owner).await {
+            Ok(plan) => match self.act(set, place, &plan, &seen, &owner).await {
                 Ok(done) => Ok(self.explained(done, &plan, &seen, place.namespace).await?),
                 Err(failure) => Err(failure.trouble()?),
             },
@@ -467,7 +467,8 @@ impl Context {
     /// Carries out the plan, unless a name conflicts with an object of another owner.
     async fn act(
         &self,
-        (set, place): (&QuarksStatefulSet, Identity<'_>),
+        set: &QuarksStatefulSet,
+        place: Identity<'_>,
         plan: &Plan,
         seen: &Seen,
         owner: &OwnerReference,

@@ -163,7 +163,7 @@ pub(super) fn plan(
     let version = Versions::wanted(set, &live.sets, claimed, &digest);
     let wanted = stateful_sets(&tree, version)?;
     let wanted = wanted.iter().enumerate();
-    let wanted = wanted.map(|made| finish(made, set, &digest, (&live.sets, owner)));
+    let wanted = wanted.map(|(zone, made)| finish(zone, made, set, &digest, &live.sets, owner));
     let mut wanted = wanted.collect::<Result<Vec<Value>, Error>>()?;
     let all: usize = wanted.iter().map(replicas).sum();
     let last = Versions::last_ready(set, &live.sets);
@@ -602,12 +602,14 @@ fn replaces_pods(wanted: &Value, live: &[StatefulSet]) -> bool {
     found.any(|one| one.annotations().get(PODS).map(String::as_str) != wanted.annotation(PODS))
 }
 
-/// `made`: with the position of its zone.
+/// `zone`: position of the zone of `made`.
 fn finish(
-    (zone, made): (usize, &Tree),
+    zone: usize,
+    made: &Tree,
     set: &QuarksStatefulSet,
     digest: &Digest,
-    (live, owner): (&[StatefulSet], &OwnerReference),
+    live: &[StatefulSet],
+    owner: &OwnerReference,
 ) -> Result<Value, Error> {
     let flawed = |_| Error::flawed(&StatefulSet::kind(&()), set.meta().name.as_deref(), "is not JSON");
     let mut value: Value = serde_json::from_str(&json::to_text(made)).map_err(flawed)?;

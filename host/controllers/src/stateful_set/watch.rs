@@ -49,7 +49,6 @@ pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Opti
         .and::<StatefulSet>(Config::default(), owners)
         .and::<Pod>(Config::default().labels(labels::STATEFUL_SET_NAME), pods);
     let reconcile = |set: Arc<QuarksStatefulSet>, context: Arc<Context>| async move { context.reconcile(&set).await };
-    let concurrency = running.concurrency;
     let (store, queue) = watches.queue();
     let (sets, following) = (store.clone(), context.clone());
     let driving = running.drive_queue(
@@ -58,7 +57,7 @@ pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Opti
         (store, batched(queue, EVENT_BATCH_DELAY)),
         context,
         reconcile,
-        (concurrency, forget),
+        forget,
     );
     tokio::select! {
         () = driving => {}

@@ -290,7 +290,7 @@ impl Tracing<'_> {
                 return Step {
                     by: author.called.clone(),
                     what: change(before, object, field),
-                    inputs: origins::settings_of_transform(self.stages, self.inputs, self.calls, nth, (object, field)),
+                    inputs: origins::settings_of_transform(self.stages, self.inputs, self.calls, nth, object, field),
                     unknown: vec!["which part of the view it used: it sees all objects".into()],
                 };
             }
@@ -307,9 +307,9 @@ impl Tracing<'_> {
             Some(call) if value_in(&call.objects, object, field).is_some() => {
                 let group = resolved_document::name(&call.group);
                 let made = |stages: &dyn Stages| Some(stages.convert_group(&call.request(self.inputs)).ok()?.0);
-                layer(self.stages, Some(group), (object, field), &made, &|stages| Step {
+                layer(self.stages, Some(group), object, field, &made, &|stages| Step {
                     by: stages.author(PluginRef::Rule(Stage::Bpm, Some(group))).called,
-                    ..origins::of_group(stages, self.inputs, call, (object, field))
+                    ..origins::of_group(stages, self.inputs, call, object, field)
                 })
             }
             None if value_in(&self.calls.of_deployment, object, field).is_some() => {
@@ -321,9 +321,9 @@ impl Tracing<'_> {
                 } = self.inputs;
                 let made =
                     |stages: &dyn Stages| Some(stages.convert_deployment(deployment, *manifest, variables).ok()?.0);
-                layer(self.stages, None, (object, field), &made, &|stages| Step {
+                layer(self.stages, None, object, field, &made, &|stages| Step {
                     by: stages.author(PluginRef::Rule(Stage::Bpm, None)).called,
-                    ..origins::of_deployment(stages, self.inputs, (object, field))
+                    ..origins::of_deployment(stages, self.inputs, object, field)
                 })
             }
             _ => Step {
@@ -350,7 +350,8 @@ fn change(before: &[Tree], object: &Tree, field: &Pointer) -> String {
 fn layer(
     stages: &dyn Stages,
     group: Option<&str>,
-    (object, field): (&Tree, &Pointer),
+    object: &Tree,
+    field: &Pointer,
     made: &dyn Fn(&dyn Stages) -> Option<Vec<Tree>>,
     step: &dyn Fn(&dyn Stages) -> Step,
 ) -> Step {
@@ -360,7 +361,7 @@ fn layer(
     let value = |made: &Option<Vec<Tree>>| value_in(made.as_deref().unwrap_or_default(), object, field);
     let inner = made(&*below);
     if value(&inner) == value(&made(stages)) {
-        return layer(&*below, group, (object, field), made, step);
+        return layer(&*below, group, object, field, made, step);
     }
     Step {
         what: change(inner.as_deref().unwrap_or_default(), object, field),

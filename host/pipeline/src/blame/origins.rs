@@ -13,12 +13,7 @@ use crate::{Stage, Stages};
 use boson_document::{Pointer, Tree};
 
 /// The step that made a field of an object of an instance group.
-pub fn of_group(
-    stages: &dyn Stages,
-    inputs: &Inputs<'_>,
-    call: &GroupCall,
-    (object, field): (&Tree, &Pointer),
-) -> Step {
+pub fn of_group(stages: &dyn Stages, inputs: &Inputs<'_>, call: &GroupCall, object: &Tree, field: &Pointer) -> Step {
     let bpm = |job: &JobFiles| Tree::Array(job.bpm.iter().map(|copy| copy.bpm.clone()).collect());
     let input = Tree::object()
         .with("group", call.group.clone())
@@ -61,7 +56,7 @@ fn container<'t>(object: &'t Tree, field: &Pointer) -> Option<&'t str> {
 }
 
 /// The step that made a field of an object of the deployment itself.
-pub fn of_deployment(stages: &dyn Stages, inputs: &Inputs<'_>, (object, field): (&Tree, &Pointer)) -> Step {
+pub fn of_deployment(stages: &dyn Stages, inputs: &Inputs<'_>, object: &Tree, field: &Pointer) -> Step {
     let variable = |one: &crate::stage::Variable| {
         Tree::object()
             .with("name", one.name.as_str())
@@ -119,7 +114,8 @@ pub fn settings_of_transform(
     inputs: &Inputs<'_>,
     calls: &Calls,
     nth: usize,
-    (object, field): (&Tree, &Pointer),
+    object: &Tree,
+    field: &Pointer,
 ) -> Vec<Input> {
     let plugin = PluginRef::Resources(nth);
     let (input, settings) = with_settings(Tree::object(), stages, plugin);

@@ -40,7 +40,8 @@ pub(crate) fn check(object: &Tree, deployment: &str) -> Result<(), Box<Diagnosti
 pub(crate) fn check_allowed(
     object: &Tree,
     before: Option<&Tree>,
-    (author, rights): (&Author, &Rights),
+    author: &Author,
+    rights: &Rights,
     requested: &BTreeSet<String>,
 ) -> Result<(), Box<Diagnostic>> {
     if rights.labels.is_none() && rights.annotations.is_none() {

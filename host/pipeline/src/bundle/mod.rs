@@ -147,7 +147,7 @@ impl Bundle {
         let rights = self.rights(&author);
         let errors = objects
             .into_iter()
-            .filter_map(|object| self.add_one(object, (&author, &rights)).err());
+            .filter_map(|object| self.add_one(object, &author, &rights).err());
         let errors: Vec<_> = errors
             .map(|error| by(*error, &author.called))
             .take(MAX_FAULTS)
@@ -170,8 +170,8 @@ impl Bundle {
         let mut removed = BTreeSet::new();
         let (mut touched, mut errors) = (BTreeSet::new(), Vec::new());
         let mut budget = patch::Budget::default();
-        let rights = self.rights(writer.author);
-        let by_writer = (writer.author, &rights);
+        let author = writer.author;
+        let rights = &self.rights(author);
         for edit in edits {
             if errors.len() >= MAX_FAULTS {
                 break;
@@ -182,13 +182,13 @@ impl Bundle {
             });
             let outcome = match edit {
                 Edit::JsonPatch(object, patch) => {
-                    edited.patch(&object, by_writer, |tree| patch::apply(tree, &patch, &mut budget))
+                    edited.patch(&object, author, rights, |tree| patch::apply(tree, &patch, &mut budget))
                 }
                 Edit::MergePatch(object, patch) => {
-                    edited.patch(&object, by_writer, |tree| patch::merge(tree, &patch, &mut budget))
+                    edited.patch(&object, author, rights, |tree| patch::merge(tree, &patch, &mut budget))
                 }
-                Edit::Add(object) => edited.add_one(object, by_writer),
-                Edit::Remove(object) => edited.remove(&object, by_writer).map(|at| {
+                Edit::Add(object) => edited.add_one(object, author, rights),
+                Edit::Remove(object) => edited.remove(&object, author, rights).map(|at| {
                     removed.insert(at);
                 }),
             };
@@ -235,8 +235,8 @@ impl Bundle {
         self.index.get(object).and_then(|at| self.objects.get(*at))
     }
 
-    fn add_one(&mut self, mut object: Tree, author: (&Author, &Rights)) -> Result<(), Box<Diagnostic>> {
-        self.accept(&mut object, None, author)?;
+    fn add_one(&mut self, mut object: Tree, author: &Author, rights: &Rights) -> Result<(), Box<Diagnostic>> {
+        self.accept(&mut object, None, author, rights)?;
         if self.objects.len() >= limits::MAX_OBJECTS {
             return Err(fault(
                 &object,
@@ -260,7 +260,8 @@ impl Bundle {
     fn patch(
         &mut self,
         reference: &ObjectReference,
-        author: (&Author, &Rights),
+        author: &Author,
+        rights: &Rights,
         apply: impl FnOnce(&mut Tree) -> Result<(), patch::Error>,
     ) -> Result<(), Box<Diagnostic>> {
         let at = self.find(reference)?;
@@ -274,7 +275,7 @@ impl Bundle {
             );
             return Err(Box::new(error.help("remove the object and add another one")));
         }
-        self.accept(&mut object, Some(&self.objects[at]), author)?;
+        self.accept(&mut object, Some(&self.objects[at]), author, rights)?;
         self.objects[at] = object;
         Ok(())
     }
@@ -284,7 +285,8 @@ impl Bundle {
     fn remove(
         &mut self,
         reference: &ObjectReference,
-        (author, rights): (&Author, &Rights),
+        author: &Author,
+        rights: &Rights,
     ) -> Result<usize, Box<Diagnostic>> {
         let at = self.find(reference)?;
         kinds::check(&self.objects[at], Some(author), &rights.kinds)?;
@@ -303,7 +305,8 @@ impl Bundle {
         &self,
         object: &mut Tree,
         before: Option<&Tree>,
-        (author, rights): (&Author, &Rights),
+        author: &Author,
+        rights: &Rights,
     ) -> Result<(), Box<Diagnostic>> {
         match self.rules {
             Some(_) => kinds::check(object, Some(author), &rights.kinds)?,
@@ -312,8 +315,8 @@ impl Bundle {
         self.own(object)?;
         if let Some(rules) = &self.rules {
             marks::check(object, &self.deployment)?;
-            marks::check_allowed(object, before, (author, rights), &rules.requested)?;
-            rules.granted.check(object, before, (author, &rights.privileges))?;
+            marks::check_allowed(object, before, author, rights, &rules.requested)?;
+            rules.granted.check(object, before, author, &rights.privileges)?;
         }
         limits::check(object)?;
         fields::check(object)

@@ -37,7 +37,8 @@ impl Filled {
 /// `filter`: what their errors may quote.
 pub fn fill(
     stages: &dyn Stages,
-    (group, job): (Option<&str>, &Job),
+    group: Option<&str>,
+    job: &Job,
     templates: &[Template<'_>],
     context: &Tree,
     filter: Filter<'_>,

@@ -294,7 +294,8 @@ impl Run<'_> {
             Origin::Manifest(inputs.manifest),
             &resolved,
             inputs.releases,
-            (inputs.filter, inputs.threads),
+            inputs.filter,
+            inputs.threads,
             &mut self.diagnostics,
         );
         let mut groups = Groups {
@@ -321,7 +322,8 @@ impl Run<'_> {
         objects(
             self.stages,
             inputs.deployment,
-            (inputs.manifest, inputs.variables),
+            inputs.manifest,
+            inputs.variables,
             groups,
             inputs.threads,
             &mut self.diagnostics,

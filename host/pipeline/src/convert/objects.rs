@@ -48,7 +48,8 @@ pub struct Objects {
 pub fn objects(
     stages: &dyn Stages,
     deployment: &Deployment,
-    (manifest, variables): (Named<'_>, &[Variable]),
+    manifest: Named<'_>,
+    variables: &[Variable],
     groups: &[Group<'_>],
     threads: usize,
     reported: &mut Vec<Diagnostic>,

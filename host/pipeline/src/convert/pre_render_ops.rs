@@ -125,22 +125,23 @@ pub fn to_bpm(
     Ok(reported)
 }
 
-/// One job's file on one pod, changed by the group's operations: `jobs` are the files of all jobs, by name. Nothing
-/// where the group has none.
+/// The files of all jobs on one pod, changed by the group's operations. `resolved`: the document of the group;
+/// `configs`: the files, by job. Nothing where the group has no operations.
 ///
 /// # Errors
 /// The operations that fail.
 pub fn in_pod(
     stages: &dyn Stages,
-    group: (&str, &Tree),
+    group: &str,
+    resolved: &Tree,
     configs: &Tree,
     manifest: &str,
 ) -> Result<Option<Tree>, Vec<Diagnostic>> {
-    let Some(list) = list(group.1, Part::Bpm) else {
+    let Some(list) = list(resolved, Part::Bpm) else {
         return Ok(None);
     };
     let operations = Operations {
-        group: group.0,
+        group,
         part: Part::Bpm,
         list,
         manifest,

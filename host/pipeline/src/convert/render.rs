@@ -37,7 +37,8 @@ pub fn render(
     manifest: Origin<'_>,
     groups: &[ResolvedGroup],
     releases: &[Release],
-    (filter, threads): (Filter<'_>, usize),
+    filter: Filter<'_>,
+    threads: usize,
     reported: &mut Vec<Diagnostic>,
 ) -> Result<Rendered, Vec<Diagnostic>> {
     let mut rendering = rendering::render(stages, groups, releases, filter, threads)?;

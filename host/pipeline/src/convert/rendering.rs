@@ -290,9 +290,9 @@ fn unchecked(work: &[Work<'_>]) -> Vec<Diagnostic> {
 // === impl Work ===
 
 impl Work<'_> {
-    /// The instance group and the job.
-    fn of(&self) -> (Option<&str>, &Job) {
-        (Some(self.group_name), self.files)
+    /// Renders these templates of the job.
+    fn fill(&self, stages: &dyn Stages, templates: &[Template<'_>], context: &Tree, filter: Filter<'_>) -> Filled {
+        filling::fill(stages, Some(self.group_name), self.files, templates, context, filter)
     }
 
     fn context(&self, ip: &str) -> Option<Tree> {
@@ -348,10 +348,10 @@ fn run(stages: &dyn Stages, filter: Filter<'_>, work: &Work<'_>) -> Outcome {
         .collect();
     let monit = format!("{}/monit", work.files.name);
     let by_monit = selection::by_monit(work.job, work.files);
-    let selected = Selection::of(work.files, (&names, &monit), work.nth, work.hypothetical, by_monit);
+    let selected = Selection::of(work.files, &names, &monit, work.nth, work.hypothetical, by_monit);
     let mut outcome = Outcome::default();
     if let Some(context) = work.context(ANY_IP).filter(|_| !selected.others.is_empty()) {
-        let filled = filling::fill(stages, work.of(), &selected.others, &context, filter);
+        let filled = work.fill(stages, &selected.others, &context, filter);
         outcome.aliases = alias_files::among(&filled.files, work.files);
         outcome.digests.extend(digests(work.files, &filled.files));
         let about_bpm = |diagnostic: &Diagnostic| selected.is_about_bpm(diagnostic, work.files);
@@ -363,7 +363,7 @@ fn run(stages: &dyn Stages, filter: Filter<'_>, work: &Work<'_>) -> Outcome {
         );
     }
     if let Some((context, bpm)) = work.context(POD_IP).zip(selected.bpm) {
-        let mut filled = bpm_file(stages, filter, work, (&selected.before_bpm, bpm), &context);
+        let mut filled = bpm_file(stages, filter, work, &selected.before_bpm, bpm, &context);
         explain_ip(&mut filled.diagnostics, work.files);
         outcome.digests.extend(digests(work.files, &filled.files));
         let file = filled.files.into_iter().next();
@@ -400,15 +400,16 @@ fn bpm_file(
     stages: &dyn Stages,
     filter: Filter<'_>,
     work: &Work<'_>,
-    (before, bpm): (&[Template<'_>], Template<'_>),
+    before: &[Template<'_>],
+    bpm: Template<'_>,
     context: &Tree,
 ) -> Filled {
-    let alone = || filling::fill(stages, work.of(), std::slice::from_ref(&bpm), context, filter);
+    let alone = || work.fill(stages, std::slice::from_ref(&bpm), context, filter);
     if before.is_empty() {
         return alone();
     }
     let all = [before, std::slice::from_ref(&bpm)].concat();
-    let mut filled = filling::fill(stages, work.of(), &all, context, filter);
+    let mut filled = work.fill(stages, &all, context, filter);
     filled
         .diagnostics
         .retain(|diagnostic| is_about(diagnostic, bpm.name, work.files));

@@ -20,16 +20,17 @@ pub(super) struct Selection<'t> {
 // === impl Selection ===
 
 impl<'t> Selection<'t> {
-    /// The selection for instance number `nth`. Names: of the job's templates, in order, and of `monit`.
-    /// `hypothetical`: the group has no instances. For `by_monit`, see [`by_monit`].
+    /// The selection for instance number `nth`. `names`, `monit`: what the job's templates, in order, and its monit
+    /// file are called. `hypothetical`: the group has no instances. For `by_monit`, see [`by_monit`].
     pub fn of(
         job: &'t Job,
-        (names, monit): (&'t [String], &'t str),
+        names: &'t [String],
+        monit: &'t str,
         nth: usize,
         hypothetical: bool,
         by_monit: bool,
     ) -> Self {
-        let all = in_order(job, names, (monit, by_monit));
+        let all = in_order(job, names, monit, by_monit);
         let reaches = all.iter().any(|(_, one)| alike::may_reach_others(one.text));
         // A template that does not fail on the first instance and does not depend on the instance fails on none, unless
         // a template before it could depend on it.
@@ -103,7 +104,7 @@ pub fn reaching_monit(job: &Job) -> Option<TemplateFile> {
 }
 
 /// All templates, and whether each is a bpm file. BOSH renders them in one process, `monit` first.
-fn in_order<'t>(job: &'t Job, names: &'t [String], (monit, by_monit): (&'t str, bool)) -> Vec<(bool, Template<'t>)> {
+fn in_order<'t>(job: &'t Job, names: &'t [String], monit: &'t str, by_monit: bool) -> Vec<(bool, Template<'t>)> {
     let template = |name: &'t str, text: &'t str| Template { name, text };
     let monit = job.monit.as_deref().map(|text| (by_monit, template(monit, text)));
     let files = job.templates.iter().zip(names);

@@ -144,8 +144,8 @@ fn of_group((old_side, old): Of<'_>, (new_side, new): Of<'_>) -> Vec<InstanceCha
     for (slot, (nth, instance)) in &is {
         let (action, reasons) = match (was.get(slot), old, new) {
             (Some((old_nth, old_one)), Some(old), Some(new)) => {
-                let jobs = (causes::jobs(old, *old_nth), causes::jobs(new, *nth));
-                let files = reasons_of_files(old_one, instance, &jobs);
+                let (old_jobs, new_jobs) = (causes::jobs(old, *old_nth), causes::jobs(new, *nth));
+                let files = reasons_of_files(old_one, instance, &old_jobs, &new_jobs);
                 let (az, _) = *slot;
                 let zone = (place(before, az) != place(after, az)).then_some("zone");
                 // A pod has its index outside of these files, too.
@@ -297,7 +297,8 @@ fn without_az_count(mut pod: Tree, zones: usize) -> Tree {
 fn reasons_of_files(
     old: &InstanceFiles,
     new: &InstanceFiles,
-    (old_jobs, new_jobs): &(causes::Jobs, causes::Jobs),
+    old_jobs: &causes::Jobs,
+    new_jobs: &causes::Jobs,
 ) -> Vec<Reason> {
     let paths: BTreeSet<&String> = old.files.keys().chain(new.files.keys()).collect();
     let mut by_job: BTreeMap<&str, Vec<String>> = BTreeMap::new();

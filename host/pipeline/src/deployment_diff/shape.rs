@@ -9,11 +9,11 @@ const MAX_PATH_DEPTH: usize = 4;
 /// The members that differ, sorted, such as `containers[broker].image`.
 pub(super) fn members(old: &Tree, new: &Tree) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    compare(Some(old), Some(new), (String::new(), MAX_PATH_DEPTH), &mut found);
+    compare(Some(old), Some(new), String::new(), MAX_PATH_DEPTH, &mut found);
     found
 }
 
-fn compare(old: Option<&Tree>, new: Option<&Tree>, (path, depth): (String, usize), found: &mut BTreeSet<String>) {
+fn compare(old: Option<&Tree>, new: Option<&Tree>, path: String, depth: usize, found: &mut BTreeSet<String>) {
     match (old, new) {
         (old, new) if old == new => {}
         (Some(Tree::Object(old)), Some(Tree::Object(new))) if depth > 0 => {
@@ -24,11 +24,11 @@ fn compare(old: Option<&Tree>, new: Option<&Tree>, (path, depth): (String, usize
                 } else {
                     format!("{path}.{key}")
                 };
-                compare(old.get(key), new.get(key), (below, depth - 1), found);
+                compare(old.get(key), new.get(key), below, depth - 1, found);
             }
         }
         (Some(Tree::Array(old)), Some(Tree::Array(new))) if are_named(old) && are_named(new) => {
-            named(old, new, (path, depth), found);
+            named(old, new, path, depth, found);
         }
         _ => drop(found.insert(path)),
     }
@@ -43,7 +43,7 @@ fn name(item: &Tree) -> Option<&str> {
 }
 
 /// Items that belong together by their names.
-fn named(old: &[Tree], new: &[Tree], (path, depth): (String, usize), found: &mut BTreeSet<String>) {
+fn named(old: &[Tree], new: &[Tree], path: String, depth: usize, found: &mut BTreeSet<String>) {
     let names: BTreeSet<&str> = old.iter().chain(new).filter_map(name).collect();
     let before = found.len();
     for one in names {
@@ -51,7 +51,8 @@ fn named(old: &[Tree], new: &[Tree], (path, depth): (String, usize), found: &mut
         compare(
             of(old).as_ref(),
             of(new).as_ref(),
-            (format!("{path}[{one}]"), depth),
+            format!("{path}[{one}]"),
+            depth,
             found,
         );
     }

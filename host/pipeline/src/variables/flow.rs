@@ -85,7 +85,7 @@ pub fn interpolate(
         }
     }
     ahead::check(stages, unsent, &inputs, options, &plan)?;
-    let found = find(stages, document, &mut inputs, options, (&plan, &addresses))?;
+    let found = find(stages, document, &mut inputs, options, &plan, &addresses)?;
     diagnostics.extend(found.warnings);
     let (mut done, reported) = stages.interpolate(unsent, &found.values, options.rules)?;
     diagnostics.extend(reported);
@@ -170,7 +170,8 @@ fn find(
     document: Named<'_>,
     inputs: &mut Inputs<'_>,
     options: &Options,
-    (plan, addresses): (&VariablesPlan, &Addresses),
+    plan: &VariablesPlan,
+    addresses: &Addresses,
 ) -> Result<Found, StageError> {
     // The bosh command line stores the values that it generates before it meets the first error.
     if options.rules == VariableRules::Director {
@@ -187,7 +188,7 @@ fn find(
     }
     let mut warnings = unamended(plan, addresses, document.name, options.rules);
     let mode = options.update_modes.then(|| UpdateMode::default_of(document.tree));
-    let mut resolver = Resolver::new(stages, document.name, plan, inputs, options, (addresses, mode));
+    let mut resolver = Resolver::new(stages, document.name, plan, inputs, options, addresses, mode);
     resolve_all(&mut resolver, plan, options.rules)?;
     warnings.append(&mut resolver.warnings);
     let given = |definition: &&Definition| options.given_first && resolver.table.get(&definition.name).is_some();

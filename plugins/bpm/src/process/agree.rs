@@ -30,8 +30,7 @@ pub fn of_job(place: &Place, files: &JobFiles, property: Option<&Tree>, report: 
     let mut readings: Vec<Reading<'_>> = Vec::new();
     for copy in copies {
         let (mut checked, mut found) = (Report::default(), Findings::default());
-        let rendered = (&copy.bpm, copy.document_name.as_str());
-        let processes = read(&files.job, rendered, given.as_ref(), &mut found);
+        let processes = read(&files.job, &copy.bpm, &copy.document_name, given.as_ref(), &mut found);
         findings::add(found, &mut checked);
         for one in checked.into_diagnostics() {
             if seen.insert((one.code.name, one.message.clone(), one.pointer.clone())) {

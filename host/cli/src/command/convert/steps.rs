@@ -94,7 +94,7 @@ pub fn convert(
     progress: &Progress,
 ) -> Result<Done, Vec<Diagnostic>> {
     let mut secrets = Secrets::default();
-    let done = converted(arguments, watching, sources, warnings, (progress, &mut secrets));
+    let done = converted(arguments, watching, sources, warnings, progress, &mut secrets);
     if let Some(printed) = &arguments.plugins.printed {
         printed.log(&secrets, sources);
     }
@@ -107,7 +107,8 @@ fn converted(
     watching: Watching<'_>,
     sources: &mut Sources,
     warnings: &mut Vec<Diagnostic>,
-    (progress, secrets): (&Progress, &mut Secrets),
+    progress: &Progress,
+    secrets: &mut Secrets,
 ) -> Result<Done, Vec<Diagnostic>> {
     let permissions = arguments.allowed.permissions()?;
     progress.say("reading releases");
@@ -137,7 +138,7 @@ fn converted(
     warnings.extend(reported);
     manifest.hide(external::secrets(&external));
     secrets.add(external::secrets(&external));
-    let inputs = site.inputs((&deployment, &permissions), (&document, &manifest), &external, sources);
+    let inputs = site.inputs(&deployment, &permissions, &document, &manifest, &external, sources);
     let (conversion, blames) = site.objects(&inputs, progress);
     let rendered = conversion.rendered.into_iter();
     rendered.for_each(|document| sources.add_document(document, true));
@@ -294,8 +295,10 @@ impl Site<'_> {
     /// What the steps after the variables need.
     fn inputs<'i>(
         &'i self,
-        (deployment, permissions): (&'i Deployment, &'i Permissions),
-        (without_values, manifest): (&'i Tree, &'i Manifest),
+        deployment: &'i Deployment,
+        permissions: &'i Permissions,
+        without_values: &'i Tree,
+        manifest: &'i Manifest,
         external: &'i External,
         sources: &'i Sources,
     ) -> Inputs<'i> {

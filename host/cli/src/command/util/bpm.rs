@@ -79,7 +79,8 @@ fn render(arguments: &BpmArguments, sources: &mut Sources, warnings: &mut Vec<Di
         manifest,
         groups,
         &releases,
-        (filter, CONVERSION_THREADS),
+        filter,
+        CONVERSION_THREADS,
         &mut reported,
     );
     let rendered = rendered.and_then(|rendered| {

@@ -19,14 +19,16 @@ use std::process::Command;
 /// Files of an instance, as BOSH's agent leaves them.
 const INSTANCE: [&str; 4] = ["id", "az", "name", "deployment"];
 
-/// The processes of a job on this pod, as text for the wrapper. `job`: of the resolved group; `(name, tree)`: its
+/// The processes of a job on this pod, as text for the wrapper. `job`: of the resolved group; `name`, `tree`: its
 /// [`description`]; `context`: the context of its templates.
 ///
 /// # Errors
 /// BPM would refuse it.
 pub fn of_job(
-    (job, files): (&Tree, &Job),
-    (name, tree): (String, Tree),
+    job: &Tree,
+    files: &Job,
+    name: &str,
+    tree: &Tree,
     context: &Tree,
     ip: &str,
 ) -> Result<String, Vec<Diagnostic>> {
@@ -36,7 +38,7 @@ pub fn of_job(
     let own = Place::new(&format!("property quarks.bpm of job '{}'", files.name), "");
     let given = quarks.get("bpm").filter(|bpm| !bpm.is_null());
     let given = given.map(|given| Given::read(given, &own, &mut findings));
-    let processes = read(&files.name, (&tree, &name), given.as_ref(), &mut findings);
+    let processes = read(&files.name, tree, name, given.as_ref(), &mut findings);
     let processes = unique(&processes, &mut findings);
     let errors = errors(findings);
     if !errors.is_empty() {

@@ -190,7 +190,7 @@ fn files(
         reported.extend(errors);
     }
     for (tree, one, name, bpm) in described {
-        match processes::of_job((tree, &one.job), (name, bpm), &one.context, &arguments.ip) {
+        match processes::of_job(tree, &one.job, &name, &bpm, &one.context, &arguments.ip) {
             Ok(text) => rendered.written.jobs.push((one.job.name.clone(), text)),
             Err(errors) => reported.extend(errors),
         }
@@ -217,7 +217,7 @@ fn change(
     let configs: Tree = with_file
         .map(|(_, one, _, bpm)| (one.job.name.clone(), bpm.clone()))
         .collect();
-    let changed = pre_render_ops::in_pod(plugins, (pod.group, pod.manifest), &configs, &name);
+    let changed = pre_render_ops::in_pod(plugins, pod.group, pod.manifest, &configs, &name);
     let changed = changed.map_err(|mut errors| {
         let tree = pod.manifest;
         pre_render_ops::in_manifest(&mut errors, Named { name: &name, tree });
@@ -279,7 +279,7 @@ fn fill(
         selection::reaching_monit(files)
     };
     let all: Vec<_> = monit.iter().chain(&files.templates).collect();
-    let mut filled = files_of(plugins, (Some(pod.group), files), &all, &context, secrets, sources);
+    let mut filled = files_of(plugins, Some(pod.group), files, &all, &context, secrets, sources);
     let monit = (monit.is_some() && !filled.files.is_empty()).then(|| filled.files.remove(0).content);
     Ok(Instance {
         job: files.clone(),

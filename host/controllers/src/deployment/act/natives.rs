@@ -33,10 +33,11 @@ impl Natives<'_> {
     /// Emits an event about an object, if it still exists.
     async fn emit_about<K: Kind + Send + Sync>(
         &self,
-        (namespace, name): (&str, &str),
+        one: &Naming<<Self as Namers>::What>,
         notice: &Notice,
     ) -> Result<(), Error> {
-        match self.context.cluster.get::<K>(namespace, name).await? {
+        let (_, name) = &one.what;
+        match self.context.cluster.get::<K>(&one.namespace, name).await? {
             Some(object) => self.context.events.emit(&object, notice).await,
             None => Ok(()),
         }
@@ -65,11 +66,9 @@ impl Namers for Natives<'_> {
     }
 
     async fn emit(&self, one: &Naming<Self::What>, notice: &Notice) -> Result<(), Error> {
-        let (kind, name) = &one.what;
-        let place = (one.namespace.as_str(), name.as_str());
-        match *kind {
-            "Secret" => self.emit_about::<PartialObjectMeta<Secret>>(place, notice).await,
-            _ => self.emit_about::<PartialObjectMeta<Service>>(place, notice).await,
+        match one.what.0 {
+            "Secret" => self.emit_about::<PartialObjectMeta<Secret>>(one, notice).await,
+            _ => self.emit_about::<PartialObjectMeta<Service>>(one, notice).await,
         }
     }
 }

@@ -44,7 +44,7 @@ pub async fn gather(
         ConversionMode::InProcess => here(run, stages, manifest, &series, work, external).await?,
         ConversionMode::Jobs => {
             store(run, manifest, &external, work).await?;
-            in_pods(run, stages, manifest, (&names, &series), work).await?
+            in_pods(run, stages, manifest, &names, &series, work).await?
         }
     };
     let links = stored.pop().ok_or_else(|| Stop::defect("the links are not stored"))?;
@@ -135,7 +135,8 @@ async fn in_pods(
     run: &Reconcile<'_>,
     stages: &SharedStages,
     manifest: &mut Manifest,
-    (names, series): (&[String], &Documents),
+    names: &[String],
+    series: &Documents,
     work: &Work,
 ) -> Result<Vec<Stored>, Stop> {
     let releases = inputs::images(run, manifest)?;
@@ -143,7 +144,7 @@ async fn in_pods(
     let both = names.iter().zip(&series.groups);
     let groups: Vec<_> = both.map(|(name, series)| jobs::Gathering { name, series }).collect();
     let site = work.site(run, Stage::Links, manifest).await?;
-    let job = jobs::gathering(&site, &work.desired, (&groups, &series.links), &releases)?;
+    let job = jobs::gathering(&site, &work.desired, &groups, &series.links, &releases)?;
     let all: Vec<Series> = series.groups.iter().chain([&series.links]).cloned().collect();
     jobs::output(run, &job, &all, manifest).await
 }

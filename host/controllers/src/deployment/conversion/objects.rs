@@ -19,7 +19,8 @@ pub async fn objects(
     run: &Reconcile<'_>,
     stages: SharedStages,
     manifest: &mut Manifest,
-    (without_values, variables): (Arc<Tree>, Vec<Variable>),
+    without_values: Arc<Tree>,
+    variables: Vec<Variable>,
     gathered: Vec<Gathered>,
     held_back: &mut HeldBack,
 ) -> Result<Vec<Tree>, Stop> {
@@ -31,11 +32,11 @@ pub async fn objects(
     let made = manifest.blocking(move |manifest| {
         let mut reported = Vec::new();
         let ready: Vec<Group<'_>> = gathered.iter().map(Gathered::ready).collect();
-        let of_deployment = (manifest.named(), variables.as_slice());
         let made = convert::objects(
             &*stages,
             &deployment,
-            of_deployment,
+            manifest.named(),
+            &variables,
             &ready,
             CONVERSION_THREADS,
             &mut reported,

@@ -38,8 +38,8 @@ pub async fn render(
     let names: Vec<String> = gathered.iter().map(|one| one.group.name.clone()).collect();
     let series = series(&names, manifest, |group| run.whose().bpm(group))?;
     let stored = match run.mode {
-        ConversionMode::InProcess => here(run, stages, manifest, (&gathered, &series), work, held_back).await?,
-        ConversionMode::Jobs => in_pods(run, manifest, (&gathered, &series), work, held_back).await?,
+        ConversionMode::InProcess => here(run, stages, manifest, &gathered, &series, work, held_back).await?,
+        ConversionMode::Jobs => in_pods(run, manifest, &gathered, &series, work, held_back).await?,
     };
     // The versions that pods of a group use are retained while the group is held back.
     work.series.extend(series.iter().map(|series| series.name.clone()));
@@ -80,7 +80,8 @@ async fn here(
     run: &Reconcile<'_>,
     stages: &SharedStages,
     manifest: &mut Manifest,
-    (gathered, series): (&[Gathered], &[Series]),
+    gathered: &[Gathered],
+    series: &[Series],
     work: &Work,
     held_back: &mut HeldBack,
 ) -> Result<Each, Stop> {
@@ -117,7 +118,8 @@ async fn here(
 async fn in_pods(
     run: &Reconcile<'_>,
     manifest: &mut Manifest,
-    (gathered, series): (&[Gathered], &[Series]),
+    gathered: &[Gathered],
+    series: &[Series],
     work: &Work,
     held_back: &mut HeldBack,
 ) -> Result<Each, Stop> {
@@ -149,8 +151,8 @@ fn templates(
     releases: &[Release],
 ) -> Result<Rendered, Stop> {
     let (mut reported, origin) = (Vec::new(), Origin::Manifest(manifest.named()));
-    let how = (manifest.filter(), CONVERSION_THREADS);
-    let rendered = convert::render(stages, origin, groups, releases, how, &mut reported);
+    let (filter, threads) = (manifest.filter(), CONVERSION_THREADS);
+    let rendered = convert::render(stages, origin, groups, releases, filter, threads, &mut reported);
     let rendered = rendered.map_err(|errors| manifest.fail(errors))?;
     let mut remaining = Remaining::default();
     let each = rendered.groups.into_iter().zip(rendered.files);

@@ -106,7 +106,8 @@ pub fn interpolation(site: &Site<'_>, with_ops: &str, inputs: &str, series: &Ser
 pub fn gathering(
     site: &Site<'_>,
     desired: &str,
-    (groups, links): (&[Gathering<'_>], &Series),
+    groups: &[Gathering<'_>],
+    links: &Series,
     releases: &[ReleaseImage],
 ) -> Result<Job, Stop> {
     let folder = "/var/run/secrets/desired-manifest";

@@ -69,7 +69,7 @@ fn with(change: impl FnOnce(&mut Deployment, &mut Vec<Held>, &mut Vec<ReleaseIma
     };
     [
         interpolation(&site, "nats.with-ops", "abc", &site.whose.desired()),
-        gathering(&site, "nats.desired-manifest-v1", (&[gathered], &links), &releases),
+        gathering(&site, "nats.desired-manifest-v1", &[gathered], &links, &releases),
         rendering(&site, &[rendered], &releases),
     ]
     .map(Result::unwrap)

@@ -172,7 +172,8 @@ impl GrantedPrivileges {
         &self,
         object: &Tree,
         before: Option<&Tree>,
-        (author, allowed): (&Author, &Privileges),
+        author: &Author,
+        allowed: &Privileges,
     ) -> Result<(), Box<Diagnostic>> {
         let group = match object.str("kind") {
             Some("QuarksStatefulSet" | "QuarksJob") => self.groups.get(name(object)),

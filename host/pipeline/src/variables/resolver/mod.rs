@@ -74,7 +74,8 @@ impl<'a> Resolver<'a> {
         plan: &'a VariablesPlan,
         inputs: &'a mut Inputs<'_>,
         options: &Options,
-        (addresses, update_mode): (&'a Addresses, Option<UpdateMode>),
+        addresses: &'a Addresses,
+        update_mode: Option<UpdateMode>,
     ) -> Self {
         let definitions = plan.definitions.iter().rev();
         Self {
