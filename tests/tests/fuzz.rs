@@ -9,7 +9,7 @@
 use boson_componentize::component;
 use boson_document::json;
 use boson_sandbox::json_call::{JsonCallError, JsonReply};
-use boson_sandbox::{Cache, Failure, FailureKind, Limits, Plugin, Sandbox, Source};
+use boson_sandbox::{Cache, Error, ErrorKind, Limits, Plugin, Sandbox, Source};
 use boson_tests::cluster::peak;
 use boson_tests::component::component as built;
 use boson_tests::random::seeds;
@@ -106,7 +106,7 @@ impl Outcomes {
 }
 
 /// Checks that a failure is one of a known class, with a message for one line.
-fn known(file: &str, failure: &Failure) {
+fn known(file: &str, failure: &Error) {
     let message = &failure.message;
     assert!(
         message.len() < 1100 && !message.contains(char::is_control),
@@ -151,7 +151,7 @@ fn called(sandbox: &Sandbox, file: &str, plugin: &Plugin, functions: &[&str], ca
         }
         Err(JsonCallError::Plugin(failure, measures)) => {
             known(file, &failure);
-            assert_ne!(failure.kind, FailureKind::Deadline, "{file}: fuel bounds it before");
+            assert_ne!(failure.kind, ErrorKind::Deadline, "{file}: fuel bounds it before");
             (format!("{:?}", failure.kind), failure.to_string(), measures.fuel)
         }
         Err(JsonCallError::Arguments(message)) => panic!("{file}: {message}"),

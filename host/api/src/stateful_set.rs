@@ -262,10 +262,10 @@ impl QuarksStatefulSetStatus {
     }
 
     /// Reason and message of the condition Ready if it is False; none if pods only need more time.
-    pub fn trouble(&self) -> Option<(&str, &str)> {
-        let is_trouble = |reason: &str| ![PODS_READY, PODS_NOT_READY].contains(&reason);
+    pub fn problem(&self) -> Option<(&str, &str)> {
+        let is_problem = |reason: &str| ![PODS_READY, PODS_NOT_READY].contains(&reason);
         self.condition("Ready")
-            .filter(|one| is_trouble(&one.reason) && one.status == ConditionStatus::False)
+            .filter(|one| is_problem(&one.reason) && one.status == ConditionStatus::False)
             .map(|one| (one.reason.as_str(), one.message.as_str()))
     }
 

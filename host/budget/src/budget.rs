@@ -29,7 +29,7 @@ pub struct Share {
 /// A request for more than a holder may ever have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{wanted} bytes are needed, and there are at most {most}")]
-pub struct Excess {
+pub struct Error {
     /// The request, in bytes.
     pub wanted: u64,
     /// The maximum, in bytes.
@@ -65,10 +65,10 @@ impl Budget {
     ///
     /// # Errors
     /// It is more than `holder` may ever have of this class.
-    pub fn hold(&self, class: Class, holder: &Arc<str>, bytes: u64) -> Result<Share, Excess> {
+    pub fn hold(&self, class: Class, holder: &Arc<str>, bytes: u64) -> Result<Share, Error> {
         let most = self.most(class);
         if bytes > most {
-            return Err(Excess { wanted: bytes, most });
+            return Err(Error { wanted: bytes, most });
         }
         let mut ledger = self.ledger();
         let ticket = ledger.ask(class, holder, bytes);

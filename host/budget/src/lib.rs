@@ -21,5 +21,5 @@ pub mod container;
 mod ledger;
 mod plan;
 
-pub use budget::{Budget, Excess, Share};
+pub use budget::{Budget, Error, Share};
 pub use class::Class;

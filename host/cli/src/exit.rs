@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 /// Why a command did not succeed. Except for `Io`, the messages have been shown.
 #[derive(Debug)]
-pub enum Failed {
+pub enum ExitError {
     /// The user's input is wrong; diagnostics were shown.
     Input,
     /// A bug in a built-in plugin or in this program.
@@ -26,7 +26,7 @@ pub enum Failed {
     BrokenPipe,
 }
 
-impl From<anyhow::Error> for Failed {
+impl From<anyhow::Error> for ExitError {
     fn from(error: anyhow::Error) -> Self {
         let is_broken_pipe = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::BrokenPipe;
         if error
@@ -41,7 +41,7 @@ impl From<anyhow::Error> for Failed {
     }
 }
 
-impl From<std::io::Error> for Failed {
+impl From<std::io::Error> for ExitError {
     fn from(error: std::io::Error) -> Self {
         anyhow::Error::from(error).into()
     }
@@ -51,26 +51,26 @@ impl From<std::io::Error> for Failed {
 const BUGS: [&str; 2] = ["plugin-trapped", "plugin-malformed-reply"];
 
 /// Classifies errors: the user's input, or our bug. `foreign`: the user gave plugins, and the broken one may be theirs.
-pub fn failed(diagnostics: &[Diagnostic], foreign: bool) -> Failed {
+pub fn failed(diagnostics: &[Diagnostic], foreign: bool) -> ExitError {
     if !foreign && diagnostics.iter().any(|one| BUGS.contains(&one.code.as_str())) {
-        Failed::Bug
+        ExitError::Bug
     } else {
-        Failed::Input
+        ExitError::Input
     }
 }
 
 /// The process's exit code.
-pub fn code(result: Result<(), Failed>) -> ExitCode {
+pub fn code(result: Result<(), ExitError>) -> ExitCode {
     match result {
-        Ok(()) | Err(Failed::BrokenPipe) => ExitCode::SUCCESS,
-        Err(Failed::Input) => ExitCode::from(1),
-        Err(Failed::Bug) => ExitCode::from(70),
-        Err(Failed::Reported) => ExitCode::from(boson_in_pod::REPORTED_EXIT_CODE),
-        Err(Failed::Again) => ExitCode::from(boson_in_pod::TRY_AGAIN_EXIT_CODE),
-        Err(Failed::Different) => ExitCode::from(2),
+        Ok(()) | Err(ExitError::BrokenPipe) => ExitCode::SUCCESS,
+        Err(ExitError::Input) => ExitCode::from(1),
+        Err(ExitError::Bug) => ExitCode::from(70),
+        Err(ExitError::Reported) => ExitCode::from(boson_in_pod::REPORTED_EXIT_CODE),
+        Err(ExitError::Again) => ExitCode::from(boson_in_pod::TRY_AGAIN_EXIT_CODE),
+        Err(ExitError::Different) => ExitCode::from(2),
         // As timeout(1).
-        Err(Failed::TimedOut) => ExitCode::from(124),
-        Err(Failed::Io(error)) => {
+        Err(ExitError::TimedOut) => ExitCode::from(124),
+        Err(ExitError::Io(error)) => {
             crate::output::complain(&format!("error: {error:#}\n"));
             ExitCode::from(1)
         }

@@ -1,7 +1,8 @@
 //! Generates values of variables with this machine's clock and randomness.
 
 use boson_credentials::{
-    Cause, Error, Request, System, check, generate, ignored_options, key_demand, refused_by_bosh, refused_by_credhub,
+    Error, ErrorKind, Request, System, check, generate, ignored_options, key_demand, refused_by_bosh,
+    refused_by_credhub,
 };
 use boson_document::Tree;
 use boson_pipeline::Diagnostic;
@@ -26,7 +27,7 @@ impl Credentials {
     }
 
     /// Why these rules do not support the type or options: CredHub supports more of them than the bosh command line.
-    fn refused(&self, kind: &str, options: &Tree, signer: Option<&Tree>) -> Option<Cause> {
+    fn refused(&self, kind: &str, options: &Tree, signer: Option<&Tree>) -> Option<ErrorKind> {
         match self.rules {
             VariableRules::Cli => refused_by_bosh(kind, options, signer),
             VariableRules::Director => refused_by_credhub(kind, options),
@@ -82,8 +83,8 @@ impl Generator for Credentials {
 }
 
 fn diagnostic(error: &Error, definition: &Definition) -> Diagnostic {
-    let diagnostic = Diagnostic::error(error.cause.code(), error.to_string()).at(&definition.pointer);
-    match error.cause.help() {
+    let diagnostic = Diagnostic::error(error.kind.code(), error.to_string()).at(&definition.pointer);
+    match error.kind.help() {
         Some(help) => diagnostic.help(help),
         None => diagnostic,
     }

@@ -17,7 +17,7 @@ use boson_controllers::plugins::NO_MEMORY;
 use boson_document::json;
 use boson_pipeline::stage::CheckPolicy;
 use boson_pipeline::{Diagnostic, Stage, Stages};
-use boson_sandbox::{Digest, Failure, Plugin, Plugins, Sandbox, Source};
+use boson_sandbox::{Digest, Plugin, Plugins, Sandbox, Source};
 use parking_lot::{Mutex, MutexGuard};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -67,7 +67,11 @@ impl Loaded {
     ///
     /// # Errors
     /// One of them does not describe itself.
-    pub fn new(plugins: Plugins, signatures: Arc<Signatures>, metrics: Arc<Metrics>) -> Result<Self, Failure> {
+    pub fn new(
+        plugins: Plugins,
+        signatures: Arc<Signatures>,
+        metrics: Arc<Metrics>,
+    ) -> Result<Self, boson_sandbox::Error> {
         let sandbox = plugins.sandbox().clone();
         let sandbox = sandbox.with_meter(Arc::new(Metering(metrics.clone())));
         let mut built_in = Vec::new();
@@ -253,7 +257,7 @@ impl Shared {
 // === impl Known ===
 
 impl Known {
-    fn of(plugin: Plugin, sandbox: &Sandbox) -> Result<Self, Failure> {
+    fn of(plugin: Plugin, sandbox: &Sandbox) -> Result<Self, boson_sandbox::Error> {
         let description = plugin.describe(sandbox)?.clone();
         let used = PluginUse {
             stage: plugin.stage.into(),

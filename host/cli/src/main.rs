@@ -49,7 +49,7 @@ fn main() -> ExitCode {
     // its memory. An error means that the kernel has none.
     let _ = rustix::thread::disable_transparent_huge_pages(true);
     if let Err(error) = never_dump() {
-        return exit::code(Err(exit::Failed::Io(error)));
+        return exit::code(Err(exit::ExitError::Io(error)));
     }
     exit::code(command::run())
 }

@@ -15,7 +15,7 @@ use boson_document::Tree;
 use boson_pipeline::report::Sources;
 use boson_pipeline::yaml::Document;
 use boson_pipeline::{Diagnostic, Place, Stage};
-use boson_sandbox::{Cache, Description, Failure, Limits, Plugin, Plugins, Sandbox, Source};
+use boson_sandbox::{Cache, Description, Limits, Plugin, Plugins, Sandbox, Source};
 use std::path::{Path, PathBuf};
 
 /// The option for settings of commands that take one plugin.
@@ -25,7 +25,7 @@ pub const SETTINGS_FILE: &str = "--settings FILE";
 ///
 /// # Errors
 /// No sandbox on this machine.
-pub fn sandbox(limits: Limits) -> Result<Sandbox, Failure> {
+pub fn sandbox(limits: Limits) -> Result<Sandbox, boson_sandbox::Error> {
     Sandbox::new(
         limits,
         Cache::new(user_cache::directory("compiled"), std::env::current_exe().ok()),
@@ -184,7 +184,7 @@ fn short_name(plugin: &Plugin) -> String {
 ///
 /// # Errors
 /// It does not describe itself.
-pub fn names(plugin: &Plugin, sandbox: &Sandbox) -> Result<Vec<String>, Failure> {
+pub fn names(plugin: &Plugin, sandbox: &Sandbox) -> Result<Vec<String>, boson_sandbox::Error> {
     Ok(vec![short_name(plugin), plugin.describe(sandbox)?.name.clone()])
 }
 

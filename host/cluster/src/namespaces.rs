@@ -91,7 +91,7 @@ impl Scope {
                 Err(error) => match Error::of_watch(&error) {
                     Some(error) => {
                         tracing::warn!(%error, "cannot watch namespaces");
-                        health.trouble(PART, error.to_string());
+                        health.problem(PART, error.to_string());
                     }
                     None => tracing::warn!(%error, "cannot watch namespaces"),
                 },

@@ -22,8 +22,8 @@ use tokio::net::TcpListener;
 
 /// Longest time for the headers of a request.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a trouble counts that is not reported again: a failing part retries within 60 s.
-const TROUBLE_TIMEOUT: Duration = Duration::from_secs(90);
+/// How long a problem counts that is not reported again: a failing part retries within 60 s.
+const PROBLEM_TIMEOUT: Duration = Duration::from_secs(90);
 /// Most clients at a time; kubelet and Prometheus are two.
 const MAX_CLIENTS: usize = 32;
 
@@ -67,8 +67,8 @@ impl From<&str> for PartName {
 #[derive(Clone, Debug)]
 struct Part {
     state: State,
-    /// Its trouble, and when it was reported.
-    trouble: Option<(String, Instant)>,
+    /// Its problem, and when it was reported.
+    problem: Option<(String, Instant)>,
 }
 
 // === impl Health ===
@@ -77,22 +77,22 @@ impl Health {
     /// Sets the state of a part. An unknown part does not count, so set [`State::Starting`] before it starts.
     pub fn set(&self, part: impl Into<PartName>, state: State) {
         let mut parts = self.parts.lock();
-        parts.insert(part.into(), Part { state, trouble: None });
+        parts.insert(part.into(), Part { state, problem: None });
     }
 
-    /// Reports a trouble of a part that an administrator has to fix. It counts until the next [`Health::set`] of the
+    /// Reports a problem of a part that an administrator has to fix. It counts until the next [`Health::set`] of the
     /// part, or for a while.
-    pub fn trouble(&self, part: impl Into<PartName>, words: String) {
+    pub fn problem(&self, part: impl Into<PartName>, words: String) {
         let part = part.into();
         let mut parts = self.parts.lock();
         let state = parts.get(&part).map_or(State::Starting, |part| part.state);
-        let trouble = Some((words, Instant::now()));
-        parts.insert(part, Part { state, trouble });
+        let problem = Some((words, Instant::now()));
+        parts.insert(part, Part { state, problem });
     }
 
     /// Whether all parts work.
     pub fn is_ready(&self) -> bool {
-        self.all(|part| part.state == State::Working && part.trouble().is_none())
+        self.all(|part| part.state == State::Working && part.problem().is_none())
     }
 
     /// Whether no part has ended.
@@ -117,18 +117,18 @@ impl Health {
 
 impl Part {
     fn words(&self) -> &str {
-        self.trouble().unwrap_or(match self.state {
+        self.problem().unwrap_or(match self.state {
             State::Starting => "starting",
             State::Working => "ok",
             State::Ended => "ended",
         })
     }
 
-    fn trouble(&self) -> Option<&str> {
+    fn problem(&self) -> Option<&str> {
         let fresh = self
-            .trouble
+            .problem
             .as_ref()
-            .filter(|(_, since)| since.elapsed() < TROUBLE_TIMEOUT);
+            .filter(|(_, since)| since.elapsed() < PROBLEM_TIMEOUT);
         fresh.map(|(words, _)| words.as_str())
     }
 }
@@ -249,7 +249,7 @@ mod tests {
         health.set(part("one"), State::Working);
         health.set(part("two"), State::Working);
         assert_eq!(health.text(), "watch: ok\n");
-        health.trouble(part("two"), "the operator may not list secrets".into());
+        health.problem(part("two"), "the operator may not list secrets".into());
         assert_eq!(health.text(), "watch: ok\nwatch: the operator may not list secrets\n");
         assert!(!health.is_ready());
     }
@@ -278,7 +278,7 @@ mod tests {
         );
         assert!(ask(address, "/secrets").await.starts_with("HTTP/1.1 404"));
 
-        health.trouble("watch", "the operator may not list secrets".into());
+        health.problem("watch", "the operator may not list secrets".into());
         let hindered = ask(address, "/ready").await;
         assert!(
             hindered.starts_with("HTTP/1.1 503") && hindered.contains("watch: the operator may not list secrets"),

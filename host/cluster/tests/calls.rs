@@ -7,7 +7,7 @@
     reason = "a test that fails says so"
 )]
 
-use boson_cluster::client::{Cluster, Created, Events, Fault, FieldManager};
+use boson_cluster::client::{Cluster, Created, ErrorKind, Events, FieldManager};
 use boson_cluster::objects::drift::{self, Excess, Foreign};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
@@ -75,7 +75,7 @@ async fn an_answer_that_never_comes_is_given_up() {
     let cluster = cluster.answering_within(Duration::from_millis(200));
     let began = Instant::now();
     let error = cluster.get::<Secret>("n", "s").await.unwrap_err();
-    assert_eq!(error.fault, Fault::NoAnswer(Duration::from_millis(200)));
+    assert_eq!(error.kind, ErrorKind::NoAnswer(Duration::from_millis(200)));
     assert!(began.elapsed() < Duration::from_secs(2));
     assert_eq!(asked.load(Ordering::SeqCst), 1);
 }
@@ -88,7 +88,7 @@ async fn a_busy_server_is_asked_again_and_then_left_alone() {
 
     let (cluster, asked) = scripted(&[Some((429, BUSY))]).await;
     let error = cluster.get::<Secret>("n", "s").await.unwrap_err();
-    assert!(matches!(error.fault, Fault::Busy(_)), "{error}");
+    assert!(matches!(error.kind, ErrorKind::Busy(_)), "{error}");
     assert_eq!(asked.load(Ordering::SeqCst), 3);
 }
 
@@ -110,7 +110,7 @@ async fn what_the_server_says_about_a_secret_is_not_repeated() {
 async fn a_replacement_of_something_unseen_is_not_even_sent() {
     let (cluster, asked) = scripted(&[Some((200, "{}"))]).await;
     let error = cluster.replace(MANAGER, &secret()).await.unwrap_err();
-    assert_eq!(error.fault, Fault::Conflict);
+    assert_eq!(error.kind, ErrorKind::Conflict);
     assert_eq!(asked.load(Ordering::SeqCst), 0);
 }
 
@@ -144,6 +144,6 @@ async fn a_removed_change_is_reported_though_the_next_one_cannot_be_removed() {
     .await;
     let events = Events::new(cluster, MANAGER, "test");
     let error = drift::remove(&events, &owner, &[excess.clone(), excess]).await;
-    assert_eq!(error.unwrap_err().fault, Fault::Conflict);
+    assert_eq!(error.unwrap_err().kind, ErrorKind::Conflict);
     assert_eq!(asked.load(Ordering::SeqCst), 4);
 }

@@ -13,8 +13,8 @@ use rustix::process::{Pid, Signal};
 
 use crate::arguments::Flags;
 use crate::children;
+use crate::error::{Error, Result, code_of_exec};
 use crate::events::Events;
-use crate::failure::{Failure, Result, code_of_exec};
 use crate::http::{Server, request, response};
 use crate::output::say::say;
 
@@ -91,7 +91,7 @@ fn start(flags: &Flags) -> Result<Run> {
     let (program, arguments) = flags
         .command
         .split_first()
-        .ok_or_else(|| Failure::usage("--word is needed"))?;
+        .ok_or_else(|| Error::usage("--word is needed"))?;
     let child = Command::new(program)
         .args(arguments)
         .stdin(Stdio::null())
@@ -99,7 +99,7 @@ fn start(flags: &Flags) -> Result<Run> {
         .stderr(Stdio::null())
         .process_group(0)
         .spawn()
-        .map_err(|error| Failure {
+        .map_err(|error| Error {
             code: code_of_exec(&error),
             text: format!("cannot run the command of the active/passive probe: {}", error.kind()),
         })?;

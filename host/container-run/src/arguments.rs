@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::time::Duration;
 
-use crate::failure::{Failure, Result};
+use crate::error::{Error, Result};
 
 /// Kubernetes' own default.
 const DEFAULT_GRACE_PERIOD: Duration = Duration::from_secs(30);
@@ -116,7 +116,7 @@ impl Flags {
                 Some((flag, value)) => (flag, value),
                 None => {
                     let value = rest.next();
-                    let missing = || Failure::usage(format!("{flag} needs a value"));
+                    let missing = || Error::usage(format!("{flag} needs a value"));
                     (flag.as_str(), value.ok_or_else(missing)?.as_str())
                 }
             };
@@ -124,7 +124,7 @@ impl Flags {
             seen.push(flag);
         }
         match needed.iter().find(|flag| !seen.contains(flag)) {
-            Some(flag) => Err(Failure::usage(format!("{flag} is needed"))),
+            Some(flag) => Err(Error::usage(format!("{flag} is needed"))),
             None => Ok(flags),
         }
     }
@@ -154,13 +154,13 @@ impl Flags {
             "--grace" => self.grace = seconds(flag, value)?,
             "--persistent-disk-mb" => self.persistent_disk = number(flag, value)?,
             "--condition" if value == "described" => self.condition = true,
-            "--condition" => return Err(Failure::usage("--condition needs described")),
+            "--condition" => return Err(Error::usage("--condition needs described")),
             "--post-deploy" => self.post_deploy = value.to_string(),
             "--sources" => self.sources = value.to_string(),
             "--jobs" => self.jobs = value.to_string(),
             "--bosh" => self.bosh = value.to_string(),
             "--after-stop" if value == "end" || value == "stay" => self.ends = value == "end",
-            "--after-stop" => return Err(Failure::usage("--after-stop needs end or stay")),
+            "--after-stop" => return Err(Error::usage("--after-stop needs end or stay")),
             "--wait-after-failure" => self.wait = seconds(flag, value)?,
             "--log-size" => self.log_size = number(flag, value)?.max(1),
             "--log-files" => self.log_files = u32::try_from(number(flag, value)?).unwrap_or(DEFAULT_LOG_FILES),
@@ -172,9 +172,9 @@ impl Flags {
             "--failures" => self.failures = number(flag, value)?.max(1),
             "--port" => {
                 let port = u16::try_from(number(flag, value)?);
-                self.port = port.map_err(|_| Failure::usage("--port needs a number up to 65535"))?;
+                self.port = port.map_err(|_| Error::usage("--port needs a number up to 65535"))?;
             }
-            _ => return Err(Failure::usage(format!("unknown flag {flag}"))),
+            _ => return Err(Error::usage(format!("unknown flag {flag}"))),
         }
         Ok(())
     }
@@ -187,7 +187,7 @@ fn list(value: &str) -> impl Iterator<Item = &str> {
 fn member(item: &str) -> Result<Member> {
     let (job, process) = item
         .split_once('/')
-        .ok_or_else(|| Failure::usage(format!("--members needs <job>/<process>, not '{item}'")))?;
+        .ok_or_else(|| Error::usage(format!("--members needs <job>/<process>, not '{item}'")))?;
     Ok(Member {
         job: name("--members", job)?,
         process: name("--members", &process.replace("%2C", ",").replace("%25", "%"))?,
@@ -197,7 +197,7 @@ fn member(item: &str) -> Result<Member> {
 /// A name becomes part of a path.
 fn name(flag: &str, value: &str) -> Result<String> {
     if value.is_empty() || value == "." || value == ".." || value.contains(['/', '\0']) {
-        return Err(Failure::usage(format!("{flag}: '{value}' is not a name")));
+        return Err(Error::usage(format!("{flag}: '{value}' is not a name")));
     }
     Ok(value.to_string())
 }
@@ -210,7 +210,7 @@ fn seconds(flag: &str, value: &str) -> Result<Duration> {
 fn number(flag: &str, value: &str) -> Result<u64> {
     value
         .parse()
-        .map_err(|_| Failure::usage(format!("{flag} needs a whole number, not '{value}'")))
+        .map_err(|_| Error::usage(format!("{flag} needs a whole number, not '{value}'")))
 }
 
 #[cfg(test)]

@@ -7,17 +7,17 @@ use std::os::unix::fs::lchown;
 use std::path::Path;
 
 use crate::directories::VCAP;
-use crate::failure::{Doing, Failure, Result};
+use crate::error::{Doing, Error, Result};
 use crate::files::{copy, empty, entries};
 
 /// Runs the subcommand: `copy-jobs <from> <to>`.
 pub fn run(arguments: &[String]) -> Result<u8> {
     let [from, to] = arguments else {
-        return Err(Failure::usage("copy-jobs: two directories are needed"));
+        return Err(Error::usage("copy-jobs: two directories are needed"));
     };
     let (from, to) = (Path::new(from), Path::new(to));
     if !from.is_dir() {
-        return Err(Failure::new(format!(
+        return Err(Error::new(format!(
             "{} does not exist: this is not the image of a BOSH release",
             from.display()
         )));

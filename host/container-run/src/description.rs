@@ -7,7 +7,7 @@ use std::io::Read;
 
 use serde::Deserialize;
 
-use crate::failure::{Doing, Failure, Result};
+use crate::error::{Doing, Error, Result};
 use crate::places::Places;
 
 /// The format that this program reads.
@@ -177,7 +177,7 @@ impl Description {
     /// Reads the file of a job.
     pub fn read(places: &Places, job: &str) -> Result<Self> {
         if job.is_empty() || job.contains('/') || job.starts_with('.') {
-            return Err(Failure::usage(format!("'{job}' is not the name of a job")));
+            return Err(Error::usage(format!("'{job}' is not the name of a job")));
         }
         let path = places.processes(job);
         let mut text = String::new();
@@ -187,13 +187,13 @@ impl Description {
         let place = path.display();
         let description: Self = serde_json::from_str(&text).map_err(|error| {
             let (line, column) = (error.line(), error.column());
-            Failure::new(format!(
+            Error::new(format!(
                 "{place}:{line}:{column}: not a description of processes ({})",
                 shape(&error)
             ))
         })?;
         if description.version != FORMAT_VERSION {
-            return Err(Failure::new(format!(
+            return Err(Error::new(format!(
                 "{place}: format {}, this program reads format {FORMAT_VERSION}: the operator and the pod are of different versions",
                 description.version
             )));
@@ -206,7 +206,7 @@ impl Description {
         let probes = self.probes.get(process);
         probes
             .and_then(|probes| probes.get(kind))
-            .ok_or_else(|| Failure::new(format!("process '{process}' of job '{}' has no {kind} probe", self.job)))
+            .ok_or_else(|| Error::new(format!("process '{process}' of job '{}' has no {kind} probe", self.job)))
     }
 
     /// The process of this name.
@@ -220,7 +220,7 @@ impl Description {
                     [] => "it has no processes".to_string(),
                     names => format!("it has: {}", names.join(", ")),
                 };
-                Failure::new(format!("job '{}' has no process '{name}'; {has}", self.job))
+                Error::new(format!("job '{}' has no process '{name}'; {has}", self.job))
             })
     }
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, lchown};
 use std::path::Path;
 
 use crate::description::Process;
-use crate::failure::{Failure, Result};
+use crate::error::{Error, Result};
 use crate::output::say::say;
 use crate::places::Places;
 
@@ -20,7 +20,7 @@ const PARENT_MODE: u32 = 0o770;
 /// may write to anyway.
 pub fn prepare(places: &Places, job: &str, process: &Process, root: bool) -> Result<()> {
     if process.persistent_disk && !places.vcap("store").is_dir() {
-        return Err(Failure::new("requested persistent disk does not exist"));
+        return Err(Error::new("requested persistent disk does not exist"));
     }
     let data = places.vcap("data").join(job);
     let mut own = vec![places.logs(job), places.vcap("sys/run").join(job)];

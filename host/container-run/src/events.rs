@@ -7,7 +7,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
 
 use crate::children::{self, Ended};
-use crate::failure::{Doing, Result};
+use crate::error::{Doing, Result};
 use crate::instance::control::{Control, Request};
 use crate::output::relay::Relay;
 use crate::signals::{Event, Signals};

@@ -8,7 +8,7 @@ use rustix::process::{Resource, Rlimit, getgid, getrlimit, getuid, setrlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
 use crate::description::Size;
-use crate::failure::{Doing, Failure, Result, code_of_exec};
+use crate::error::{Doing, Error, Result, code_of_exec};
 
 /// BPM's wrapper script raises the limit to this for all processes without `limits.open_files`.
 const DEFAULT_OPEN_FILES: u64 = 524_288;
@@ -124,7 +124,7 @@ impl Changes {
             setrlimit(Resource::Nofile, limits).map_err(|error| {
                 let hard = getrlimit(Resource::Nofile).maximum;
                 let hard = hard.map_or_else(|| "unlimited".to_string(), |hard| hard.to_string());
-                Failure::new(format!(
+                Error::new(format!(
                     "limits.open_files {number} cannot be set here ({error}): the container's hard limit is {hard}; raise it in the container runtime"
                 ))
             })?;
@@ -143,7 +143,7 @@ impl Changes {
                 maximum: size,
             };
             setrlimit(Resource::Core, limits).map_err(|error| {
-                Failure::new(format!(
+                Error::new(format!(
                     "limits.core_file_size cannot be set here: {error}: raise it in the container runtime"
                 ))
             })?;
@@ -153,12 +153,12 @@ impl Changes {
 }
 
 /// Runs the subcommand: `exec-as [changes] [--directory DIR] -- <program> <arguments>`.
-pub fn run(arguments: &[String]) -> Failure {
+pub fn run(arguments: &[String]) -> Error {
     match prepare(arguments) {
         Ok(mut command) => {
             let error = command.exec();
             let program = command.get_program().to_string_lossy().into_owned();
-            Failure {
+            Error {
                 code: code_of_exec(&error),
                 text: format!("cannot start {program}: {error}"),
             }
@@ -174,18 +174,18 @@ fn prepare(arguments: &[String]) -> Result<Command> {
     loop {
         let argument = rest
             .next()
-            .ok_or_else(|| Failure::usage("exec-as: -- and a program are needed"))?;
+            .ok_or_else(|| Error::usage("exec-as: -- and a program are needed"))?;
         match argument.as_str() {
             "--" => break,
             "--directory" => directory = rest.next(),
             _ => changes
                 .take(argument)
-                .ok_or_else(|| Failure::usage(format!("exec-as: unknown argument {argument}")))?,
+                .ok_or_else(|| Error::usage(format!("exec-as: unknown argument {argument}")))?,
         }
     }
     let program = rest
         .next()
-        .ok_or_else(|| Failure::usage("exec-as: a program is needed"))?;
+        .ok_or_else(|| Error::usage("exec-as: a program is needed"))?;
     changes.make()?;
     // As the program's user, who may not be allowed to enter it.
     if let Some(directory) = directory {
@@ -203,7 +203,7 @@ pub fn capabilities(names: &[String]) -> Result<CapabilitySet> {
         let plain = name.to_ascii_uppercase();
         let plain = plain.strip_prefix("CAP_").unwrap_or(&plain);
         set |= CapabilitySet::from_name(plain)
-            .ok_or_else(|| Failure::new(format!("'{name}' is not the name of a capability")))?;
+            .ok_or_else(|| Error::new(format!("'{name}' is not the name of a capability")))?;
     }
     Ok(set)
 }
@@ -246,9 +246,9 @@ fn hold(wanted: CapabilitySet) -> Result<()> {
     Ok(())
 }
 
-fn missing(wanted: CapabilitySet, error: &io::Error) -> Failure {
+fn missing(wanted: CapabilitySet, error: &io::Error) -> Error {
     let names: Vec<&str> = wanted.iter_names().map(|(name, _)| name).collect();
-    Failure::new(format!(
+    Error::new(format!(
         "the container lacks the capabilities {} of bpm.yml ({error}): it must start as root, with them",
         names.join(", ")
     ))

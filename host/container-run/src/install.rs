@@ -7,7 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
 use std::path::Path;
 
 use crate::arguments::Flags;
-use crate::failure::{Doing, Failure, Result};
+use crate::error::{Doing, Error, Result};
 use crate::places::program;
 
 /// What this program is also called.
@@ -17,7 +17,7 @@ const NAMES: [&str; 3] = ["bpm", "chpst", "monit"];
 pub fn run(arguments: &[String]) -> Result<u8> {
     let (directory, rest) = arguments
         .split_first()
-        .ok_or_else(|| Failure::usage("install: a directory is needed"))?;
+        .ok_or_else(|| Error::usage("install: a directory is needed"))?;
     let flags = Flags::read(rest, &[])?;
     let directory = Path::new(directory);
     let bin = directory.join("bin");

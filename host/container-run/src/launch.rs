@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 
 use rustix::process::Pid;
 
+use crate::error::{Error, Result, code_of_exec};
 use crate::exec_as::Changes;
-use crate::failure::{Failure, Result, code_of_exec};
 use crate::places::program;
 
 /// A program, ready to start.
@@ -66,13 +66,13 @@ impl Launch {
             .zip(child.stderr.take().map(OwnedFd::from));
         // The number is enough: the loop reaps all children alike.
         Ok(Running {
-            pid: pid.ok_or_else(|| Failure::new("a child without a number"))?,
+            pid: pid.ok_or_else(|| Error::new("a child without a number"))?,
             pipes,
         })
     }
 
     /// Becomes the program; returns only if that fails.
-    pub fn become_it(&self) -> Failure {
+    pub fn become_it(&self) -> Error {
         let error = self.command().exec();
         self.failure(&error)
     }
@@ -98,8 +98,8 @@ impl Launch {
         command
     }
 
-    fn failure(&self, error: &io::Error) -> Failure {
-        Failure {
+    fn failure(&self, error: &io::Error) -> Error {
+        Error {
             code: code_of_exec(error),
             text: format!("cannot start {}: {error}", self.program),
         }

@@ -10,9 +10,9 @@ mod copy_jobs;
 mod description;
 mod directories;
 mod environment;
+mod error;
 mod events;
 mod exec_as;
-mod failure;
 mod files;
 mod http;
 mod install;
@@ -32,7 +32,7 @@ mod users;
 use std::process::ExitCode;
 
 use arguments::Flags;
-use failure::{Failure, Result};
+use error::{Error, Result};
 use places::Places;
 
 const USAGE: &str = "usage: container-run process|probe|pre-render|script|scripts|errand|ready|logs|monit-http|active|install|copy-jobs|version [flags]; see docs/processes.md";
@@ -58,8 +58,8 @@ fn run() -> Result<u8> {
         _ => {}
     }
     let (command, rest) = match arguments.split_first() {
-        Some((_, rest)) => rest.split_first().ok_or_else(|| Failure::usage(USAGE))?,
-        None => return Err(Failure::usage(USAGE)),
+        Some((_, rest)) => rest.split_first().ok_or_else(|| Error::usage(USAGE))?,
+        None => return Err(Error::usage(USAGE)),
     };
     let places = Places::new();
     match command.as_str() {
@@ -83,7 +83,7 @@ fn run() -> Result<u8> {
             );
             Ok(0)
         }
-        _ => Err(Failure::usage(format!("unknown command '{command}'; {USAGE}"))),
+        _ => Err(Error::usage(format!("unknown command '{command}'; {USAGE}"))),
     }
 }
 
@@ -92,5 +92,5 @@ fn words() -> Result<Vec<String>> {
     let words = std::env::args_os().map(|word| word.into_string());
     words
         .collect::<std::result::Result<_, _>>()
-        .map_err(|_| Failure::usage("an argument is not UTF-8"))
+        .map_err(|_| Error::usage("an argument is not UTF-8"))
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::arguments::Flags;
 use crate::description::{Description, Probe, Request};
-use crate::failure::{Failure, Result, code_of_exec};
+use crate::error::{Error, Result, code_of_exec};
 use crate::output::say::say;
 use crate::places::Places;
 
@@ -36,12 +36,12 @@ pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
 }
 
 /// Returns only if that fails.
-fn become_command(command: &[String]) -> Failure {
+fn become_command(command: &[String]) -> Error {
     let Some((program, arguments)) = command.split_first() else {
-        return Failure::new("the command of the probe is empty");
+        return Error::new("the command of the probe is empty");
     };
     let error = Command::new(program).args(arguments).exec();
-    Failure {
+    Error {
         code: code_of_exec(&error),
         text: format!("cannot run the command of the probe: {}", error.kind()),
     }
@@ -54,14 +54,14 @@ fn ask(request: &Request, port: u16) -> Result<u8> {
     };
     let text = message(request, &host, port)?;
     let answer = exchange(&text, &host, port);
-    let answer = answer.map_err(|error| Failure::new(format!("no HTTP answer from port {port}: {}", error.kind())))?;
+    let answer = answer.map_err(|error| Error::new(format!("no HTTP answer from port {port}: {}", error.kind())))?;
     match status(&answer) {
         Some(200..=399) => Ok(0),
         Some(code) => {
             say(&format!("HTTP probe failed with statuscode: {code}"));
             Ok(1)
         }
-        None => Err(Failure::new(format!("the answer from port {port} is not HTTP"))),
+        None => Err(Error::new(format!("the answer from port {port} is not HTTP"))),
     }
 }
 
@@ -82,7 +82,7 @@ fn message(request: &Request, host: &str, port: u16) -> Result<String> {
         .collect();
     let parts = request.headers.iter().flat_map(|(name, value)| [name, value]);
     if parts.chain([&request.path]).any(|part| part.contains(char::is_control)) {
-        return Err(Failure::new("the request of the probe contains a control character"));
+        return Err(Error::new("the request of the probe contains a control character"));
     }
     Ok(format!("GET /{path} HTTP/1.1\r\n{headers}\r\n"))
 }

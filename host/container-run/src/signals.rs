@@ -11,7 +11,7 @@ use signal_hook::consts::signal::{
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
 
-use crate::failure::{Doing, Result};
+use crate::error::{Doing, Result};
 
 /// A write to a full disk or a closed pipe must return an error, not end this program. Job control of a terminal has no
 /// meaning here.

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::failure::{Failure, Result};
+use crate::error::{Error, Result};
 
 /// User and group; nothing, where neither is named.
 pub fn of(user: Option<&str>, group: Option<&str>) -> Result<Option<(u32, u32)>> {
@@ -24,7 +24,7 @@ pub fn user_ids(name: &str) -> Result<(u32, u32)> {
         (None, Ok(number)) => Ok((number, number)),
         // Images without the stemcell's users still have its number.
         (None, Err(_)) if name == "vcap" => Ok(crate::directories::VCAP),
-        (None, Err(_)) => Err(Failure::new(format!("unknown user '{name}'"))),
+        (None, Err(_)) => Err(Error::new(format!("unknown user '{name}'"))),
     }
 }
 
@@ -35,7 +35,7 @@ pub fn group_id(name: &str) -> Result<u32> {
     match (known, name.parse()) {
         (Some(id), _) | (None, Ok(id)) => Ok(id),
         (None, Err(_)) if name == "vcap" => Ok(crate::directories::VCAP.1),
-        (None, Err(_)) => Err(Failure::new(format!("unknown group '{name}'"))),
+        (None, Err(_)) => Err(Error::new(format!("unknown group '{name}'"))),
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::options::{Kind, Options};
 use crate::signer::{self, Signer};
 use crate::signing::{Profile, SigningKey};
-use crate::{Cause, KeySize, RsaKey, SignerCause, Source, pem_text};
+use crate::{ErrorKind, KeySize, RsaKey, SignerError, Source, pem_text};
 use boson_document::Tree;
 use std::net::IpAddr;
 use std::time::{Duration, SystemTime};
@@ -82,12 +82,12 @@ struct Plan {
 }
 
 /// A new certificate. `signer` is the value of the variable that the option `ca` names.
-pub(crate) fn value(options: &Tree, signer: Option<&Tree>, source: &dyn Source) -> Result<Tree, Cause> {
+pub(crate) fn value(options: &Tree, signer: Option<&Tree>, source: &dyn Source) -> Result<Tree, ErrorKind> {
     let options = Options::read("certificate", options, OPTIONS)?;
     let mut plan = Plan::start(&options)?;
     let signer = match plan.ca.as_str() {
         "" => None,
-        name => Some(Signer::load(name, signer).map_err(Cause::Signer)?),
+        name => Some(Signer::load(name, signer).map_err(ErrorKind::Signer)?),
     };
     if !plan.is_ca {
         plan.add_leaf(&options, signer.is_some())?;
@@ -102,12 +102,12 @@ pub(crate) fn value(options: &Tree, signer: Option<&Tree>, source: &dyn Source) 
 }
 
 /// Checks the options. `signer`: whether the CA that they name will have a value.
-pub(crate) fn check(options: &Tree, signer: bool) -> Result<(), Cause> {
+pub(crate) fn check(options: &Tree, signer: bool) -> Result<(), ErrorKind> {
     let options = Options::read("certificate", options, OPTIONS)?;
     let mut plan = Plan::start(&options)?;
     let signed = !plan.ca.is_empty();
     if signed && !signer {
-        return Err(Cause::Signer(SignerCause::Missing(plan.ca)));
+        return Err(ErrorKind::Signer(SignerError::Missing(plan.ca)));
     }
     if plan.is_ca {
         Ok(())
@@ -117,7 +117,7 @@ pub(crate) fn check(options: &Tree, signer: bool) -> Result<(), Cause> {
 }
 
 /// Why the bosh command line refuses options or a CA that CredHub accepts.
-pub(crate) fn refused_by_bosh(options: &Tree, signer: Option<&Tree>) -> Option<Cause> {
+pub(crate) fn refused_by_bosh(options: &Tree, signer: Option<&Tree>) -> Option<ErrorKind> {
     let options = match Options::read("certificate", options, BOSH_OPTIONS) {
         Ok(options) => options,
         Err(cause) => return Some(cause),
@@ -127,34 +127,34 @@ pub(crate) fn refused_by_bosh(options: &Tree, signer: Option<&Tree>) -> Option<C
     let mut usages = options.texts("extended_key_usage").into_iter();
     let usage = usages.find(|usage| !is_ca && !known(usage));
     usage
-        .map(Cause::UnsupportedUsage)
-        .or_else(|| signer::refused_by_bosh(signer?).map(Cause::Signer))
+        .map(ErrorKind::UnsupportedUsage)
+        .or_else(|| signer::refused_by_bosh(signer?).map(ErrorKind::Signer))
 }
 
 /// The size of key that the options ask for.
-pub(crate) fn key_size(options: &Options<'_>) -> Result<KeySize, Cause> {
+pub(crate) fn key_size(options: &Options<'_>) -> Result<KeySize, ErrorKind> {
     let bits = match options.integer("key_length") {
         0 => DEFAULT_KEY_LENGTH,
         bits => bits,
     };
-    KeySize::from_bits(bits).ok_or(Cause::InvalidKeyLength(bits))
+    KeySize::from_bits(bits).ok_or(ErrorKind::InvalidKeyLength(bits))
 }
 
 // === impl Plan ===
 
 impl Plan {
     /// The common part of roots, intermediates and leaves.
-    fn start(options: &Options<'_>) -> Result<Self, Cause> {
+    fn start(options: &Options<'_>) -> Result<Self, ErrorKind> {
         let size = key_size(options)?;
         let is_ca = options.flag("is_ca");
         let days = match options.integer("duration") {
             days if days <= 0 => DEFAULT_DAYS,
             days if days <= MAX_DAYS => days,
-            days => return Err(Cause::ExcessiveDuration(days, MAX_DAYS)),
+            days => return Err(ErrorKind::ExcessiveDuration(days, MAX_DAYS)),
         };
         let (self_sign, ca) = (options.flag("self_sign"), options.text("ca"));
         if self_sign && !ca.is_empty() {
-            return Err(Cause::CaAndSelfSign);
+            return Err(ErrorKind::CaAndSelfSign);
         }
         Ok(Self {
             size,
@@ -170,9 +170,9 @@ impl Plan {
     }
 
     /// The part for leaves only.
-    fn add_leaf(&mut self, options: &Options<'_>, signed: bool) -> Result<(), Cause> {
+    fn add_leaf(&mut self, options: &Options<'_>, signed: bool) -> Result<(), ErrorKind> {
         if !signed && !self.self_sign {
-            return Err(Cause::MissingCa);
+            return Err(ErrorKind::MissingCa);
         }
         for usage in options.texts("extended_key_usage") {
             self.usages.push(match usage.as_str() {
@@ -181,7 +181,7 @@ impl Plan {
                 "code_signing" => rfc5280::ID_KP_CODE_SIGNING,
                 "email_protection" => rfc5280::ID_KP_EMAIL_PROTECTION,
                 "timestamping" => rfc5280::ID_KP_TIME_STAMPING,
-                _ => return Err(Cause::UnsupportedUsage(usage)),
+                _ => return Err(ErrorKind::UnsupportedUsage(usage)),
             });
         }
         if self.usages.is_empty() {
@@ -192,7 +192,7 @@ impl Plan {
     }
 
     /// The certificate, DER.
-    fn sign(self, key: &RsaKey, signer: Option<&Signer>, source: &dyn Source) -> Result<Vec<u8>, Cause> {
+    fn sign(self, key: &RsaKey, signer: Option<&Signer>, source: &dyn Source) -> Result<Vec<u8>, ErrorKind> {
         let is_ca = self.is_ca;
         if signer.is_some_and(|signer| signer.key.public_info() != signer.public_info) {
             return Err(unsigned(
@@ -259,7 +259,7 @@ impl Plan {
 }
 
 /// What the key may be used for: CredHub's option, else the usage that BOSH's generator writes.
-fn key_usage(words: &[String], is_ca: bool) -> Result<FlagSet<KeyUsages>, Cause> {
+fn key_usage(words: &[String], is_ca: bool) -> Result<FlagSet<KeyUsages>, ErrorKind> {
     let mut usage = FlagSet::default();
     for word in words {
         usage |= match word.as_str() {
@@ -272,7 +272,7 @@ fn key_usage(words: &[String], is_ca: bool) -> Result<FlagSet<KeyUsages>, Cause>
             "crl_sign" => KeyUsages::CRLSign,
             "encipher_only" => KeyUsages::EncipherOnly,
             "decipher_only" => KeyUsages::DecipherOnly,
-            _ => return Err(Cause::UnsupportedKeyUsage(word.clone())),
+            _ => return Err(ErrorKind::UnsupportedKeyUsage(word.clone())),
         };
     }
     Ok(match (words.is_empty(), is_ca) {
@@ -283,10 +283,10 @@ fn key_usage(words: &[String], is_ca: bool) -> Result<FlagSet<KeyUsages>, Cause>
 }
 
 /// The subject, in Go's order. Country and organization are BOSH's where the options have none.
-pub(crate) fn subject(options: &Options<'_>) -> Result<Name, Cause> {
+pub(crate) fn subject(options: &Options<'_>) -> Result<Name, ErrorKind> {
     for (option, what, most) in MAX_ATTRIBUTE_LENGTHS {
         if options.text(option).chars().count() > most {
-            return Err(Cause::TooLong(what, most));
+            return Err(ErrorKind::TooLong(what, most));
         }
     }
     let or = |option: &str, default: &str| {
@@ -328,7 +328,7 @@ fn name<const N: usize>(parts: [(ObjectIdentifier, String); N]) -> x509_cert::de
 }
 
 /// Names first, then addresses, as Go writes them.
-pub(crate) fn alternative_names(texts: &[String]) -> Result<Vec<GeneralName>, Cause> {
+pub(crate) fn alternative_names(texts: &[String]) -> Result<Vec<GeneralName>, ErrorKind> {
     let (mut names, mut addresses) = (Vec::new(), Vec::new());
     for text in texts {
         if let Ok(address) = text.parse::<IpAddr>() {
@@ -357,8 +357,8 @@ fn validity(now: SystemTime, days: i64) -> Built<Validity> {
     Ok(Validity::new(Time::try_from(now)?, Time::try_from(end)?))
 }
 
-fn unsigned(is_ca: bool, reason: impl ToString) -> Cause {
-    Cause::Signing {
+fn unsigned(is_ca: bool, reason: impl ToString) -> ErrorKind {
+    ErrorKind::Signing {
         is_ca,
         reason: reason.to_string(),
     }

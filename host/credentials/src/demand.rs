@@ -2,7 +2,7 @@
 
 use crate::certificate::{OPTIONS, alternative_names, subject};
 use crate::options::Options;
-use crate::{Cause, RsaKey, pem_text};
+use crate::{ErrorKind, RsaKey, pem_text};
 use boson_document::Tree;
 use x509_cert::attr::{Attribute, Attributes};
 use x509_cert::certificate::{CertificateInner, Raw};
@@ -18,9 +18,9 @@ use x509_cert::spki::{AlgorithmIdentifierOwned, SubjectPublicKeyInfoOwned};
 ///
 /// # Errors
 /// Options that a certificate does not take; no private key as PEM.
-pub fn signing_request(options: &Tree, key: &str) -> Result<String, Cause> {
+pub fn signing_request(options: &Tree, key: &str) -> Result<String, ErrorKind> {
     let options = Options::read("certificate", options, OPTIONS)?;
-    let key = RsaKey::from_pem(key).ok_or(Cause::Key("the given key is not a private RSA key"))?;
+    let key = RsaKey::from_pem(key).ok_or(ErrorKind::Key("the given key is not a private RSA key"))?;
     let subject = subject(&options)?;
     let names = alternative_names(&options.texts("alternative_names"))?;
     let info = || -> der::Result<CertReqInfo> {
@@ -70,8 +70,8 @@ fn first(text: &str) -> Option<CertificateInner<Raw>> {
     CertificateInner::<Raw>::from_der(&pem_text::first_block(text)?).ok()
 }
 
-fn malformed(error: der::Error) -> Cause {
-    Cause::Signing {
+fn malformed(error: der::Error) -> ErrorKind {
+    ErrorKind::Signing {
         is_ca: false,
         reason: error.to_string(),
     }

@@ -9,12 +9,12 @@ use std::fmt;
 pub struct Error {
     pub variable: String,
     /// What was wrong.
-    pub cause: Cause,
+    pub kind: ErrorKind,
 }
 
 /// What was wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Cause {
+pub enum ErrorKind {
     /// A type that cannot be generated.
     #[error("Unsupported value type: {0}")]
     UnsupportedType(String),
@@ -63,7 +63,7 @@ pub enum Cause {
     UnsupportedUsage(String),
     /// The signer is unusable.
     #[error("Loading certificates: {0}")]
-    Signer(SignerCause),
+    Signer(SignerError),
     /// The certificate could not be written or signed.
     #[error("{}: {reason}", if *.is_ca { "Generating CA certificate" } else { "Generating certificate" })]
     Signing {
@@ -82,7 +82,7 @@ pub enum Cause {
 
 /// Why a variable can't sign.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SignerCause {
+pub enum SignerError {
     /// No value.
     #[error("Expected to find variable '{0}' with a certificate")]
     Missing(String),
@@ -105,12 +105,12 @@ pub enum SignerCause {
 
 // === impl Error ===
 
-impl Cause {
+impl ErrorKind {
     /// Adds the variable's name.
     pub fn of(self, variable: &str) -> Error {
         Error {
             variable: variable.to_string(),
-            cause: self,
+            kind: self,
         }
     }
 
@@ -145,10 +145,10 @@ impl Cause {
                 "set `ca` to the name of the signing certificate, or `is_ca: true`; in a deployment `self_sign: true`, too",
             ),
             Self::CaAndSelfSign => Some("remove `ca` or `self_sign`"),
-            Self::Signer(SignerCause::Missing(_)) => {
+            Self::Signer(SignerError::Missing(_)) => {
                 Some("define the CA before the certificates that it signs, or set its value")
             }
-            Self::Signer(SignerCause::BadKey(_)) => Some(
+            Self::Signer(SignerError::BadKey(_)) => Some(
                 "the key of a CA must be RSA, without passphrase: `RSA PRIVATE KEY` or, in deployments, `PRIVATE KEY`",
             ),
             _ => None,
@@ -158,7 +158,7 @@ impl Cause {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Generating variable '{}': {}", self.variable, self.cause)
+        write!(f, "Generating variable '{}': {}", self.variable, self.kind)
     }
 }
 
@@ -171,15 +171,15 @@ mod tests {
     #[test]
     fn every_code_is_explained() {
         let causes = [
-            Cause::UnsupportedType(String::new()),
-            Cause::NegativeLength,
-            Cause::MissingCa,
-            Cause::Signer(SignerCause::NoKey),
-            Cause::Signing {
+            ErrorKind::UnsupportedType(String::new()),
+            ErrorKind::NegativeLength,
+            ErrorKind::MissingCa,
+            ErrorKind::Signer(SignerError::NoKey),
+            ErrorKind::Signing {
                 is_ca: true,
                 reason: String::new(),
             },
-            Cause::Entropy,
+            ErrorKind::Entropy,
         ];
         for cause in &causes {
             assert!(crate::CODES.iter().any(|&code| code == cause.code()), "{cause:?}");

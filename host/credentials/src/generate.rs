@@ -1,7 +1,7 @@
 //! Generates the value for a request.
 
 use crate::options::Options;
-use crate::{Cause, Error, KeySize, Source, certificate, password, rsa, ssh, user};
+use crate::{Error, ErrorKind, KeySize, Source, certificate, password, rsa, ssh, user};
 use boson_document::Tree;
 
 /// A variable that needs a value.
@@ -28,7 +28,7 @@ pub fn generate(request: &Request<'_>, source: &dyn Source) -> Result<Tree, Erro
         "ssh" => ssh::value(request.options, source),
         "certificate" => certificate::value(request.options, request.signer, source),
         "user" => user::value(request.options, source),
-        other => Err(Cause::UnsupportedType(other.to_string())),
+        other => Err(ErrorKind::UnsupportedType(other.to_string())),
     };
     value.map_err(|cause| cause.of(request.name))
 }
@@ -44,7 +44,7 @@ pub fn check(name: &str, kind: &str, options: &Tree, signer: bool) -> Result<(),
         "rsa" | "ssh" => Ok(()),
         "certificate" => certificate::check(options, signer),
         "user" => user::check(options),
-        other => Err(Cause::UnsupportedType(other.to_string())),
+        other => Err(ErrorKind::UnsupportedType(other.to_string())),
     };
     checked.map_err(|cause| cause.of(name))
 }
@@ -70,19 +70,19 @@ pub fn key_demand(kind: &str, options: &Tree) -> Option<KeySize> {
 
 /// Why the bosh command line does not generate what is asked for, although CredHub does: its types and options are
 /// fewer.
-pub fn refused_by_bosh(kind: &str, options: &Tree, signer: Option<&Tree>) -> Option<Cause> {
+pub fn refused_by_bosh(kind: &str, options: &Tree, signer: Option<&Tree>) -> Option<ErrorKind> {
     match kind {
-        "user" => Some(Cause::UnsupportedType(kind.into())),
+        "user" => Some(ErrorKind::UnsupportedType(kind.into())),
         "certificate" => certificate::refused_by_bosh(options, signer),
         _ => None,
     }
 }
 
 /// Why CredHub does not generate what is asked for, although the bosh command line does.
-pub fn refused_by_credhub(kind: &str, options: &Tree) -> Option<Cause> {
+pub fn refused_by_credhub(kind: &str, options: &Tree) -> Option<ErrorKind> {
     let duration = options.get("duration").and_then(Tree::as_i64);
     let is_refused = kind == "certificate" && duration.is_some_and(|days| days < 1);
-    is_refused.then_some(Cause::InvalidDuration)
+    is_refused.then_some(ErrorKind::InvalidDuration)
 }
 
 /// Options that are accepted and do nothing; worth a warning each.

@@ -1,6 +1,6 @@
 //! Reads an existing certificate, and renews it for the same key.
 
-use crate::{Cause, KeySize, RsaKey, Source, pem_text};
+use crate::{ErrorKind, KeySize, RsaKey, Source, pem_text};
 use aws_lc_rs::digest::{SHA256, digest};
 use data_encoding::HEXLOWER;
 use std::time::SystemTime;
@@ -57,15 +57,15 @@ impl<S: Source> Source for KeptKey<S> {
         self.inner.now()
     }
 
-    fn fill(&self, bytes: &mut [u8]) -> Result<(), Cause> {
+    fn fill(&self, bytes: &mut [u8]) -> Result<(), ErrorKind> {
         self.inner.fill(bytes)
     }
 
-    fn key(&self, size: KeySize) -> Result<RsaKey, Cause> {
+    fn key(&self, size: KeySize) -> Result<RsaKey, ErrorKind> {
         if self.key.size() == size {
             Ok(self.key.clone())
         } else {
-            Err(Cause::Key("the retained key has another size"))
+            Err(ErrorKind::Key("the retained key has another size"))
         }
     }
 }

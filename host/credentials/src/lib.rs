@@ -27,7 +27,7 @@ mod user;
 
 pub use codes::ALL as CODES;
 pub use demand::{belongs, names_as_issuer, signing_request};
-pub use error::{Cause, Error, SignerCause};
+pub use error::{Error, ErrorKind, SignerError};
 pub use generate::{
     Request, check, generate, ignored_options, key_demand, refused_by_bosh, refused_by_credhub, signer_name,
 };

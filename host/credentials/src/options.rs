@@ -1,6 +1,6 @@
 //! Options as the bosh command line reads them: unknown names are refused, types are YAML's as its parser coerces them.
 
-use crate::Cause;
+use crate::ErrorKind;
 use boson_document::{Map, Tree, go};
 
 /// What an option holds.
@@ -25,8 +25,8 @@ pub(crate) struct Options<'t>(Option<&'t Map>);
 
 impl<'t> Options<'t> {
     /// Checks names and types. `schema` is in alphabetical order.
-    pub fn read(kind: &'static str, tree: &'t Tree, schema: &[(&str, Kind)]) -> Result<Self, Cause> {
-        let invalid = |reason| Cause::InvalidOptions { kind, reason };
+    pub fn read(kind: &'static str, tree: &'t Tree, schema: &[(&str, Kind)]) -> Result<Self, ErrorKind> {
+        let invalid = |reason| ErrorKind::InvalidOptions { kind, reason };
         let map = match tree {
             Tree::Null => return Ok(Self(None)),
             Tree::Object(map) => map,

@@ -1,7 +1,7 @@
 //! Value of a variable of type `password`.
 
 use crate::options::{Kind, Options};
-use crate::{Cause, Source};
+use crate::{ErrorKind, Source};
 use boson_document::Tree;
 
 const LETTERS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
@@ -13,35 +13,35 @@ const MAX_LENGTH: usize = 1 << 20;
 pub(crate) const OPTIONS: &[(&str, Kind)] = &[("length", Kind::Int)];
 
 /// A new password.
-pub(crate) fn value(options: &Tree, source: &dyn Source) -> Result<Tree, Cause> {
+pub(crate) fn value(options: &Tree, source: &dyn Source) -> Result<Tree, ErrorKind> {
     let options = Options::read("password", options, OPTIONS)?;
     Ok(random(length(&options)?, source)?.into())
 }
 
 /// Checks the options.
-pub(crate) fn check(options: &Tree) -> Result<(), Cause> {
+pub(crate) fn check(options: &Tree) -> Result<(), ErrorKind> {
     length(&Options::read("password", options, OPTIONS)?).map(drop)
 }
 
 /// The length that the options ask for.
-pub(crate) fn length(options: &Options<'_>) -> Result<usize, Cause> {
+pub(crate) fn length(options: &Options<'_>) -> Result<usize, ErrorKind> {
     match options.integer("length") {
         0 => Ok(DEFAULT_LENGTH),
-        length if length < 0 => Err(Cause::NegativeLength),
+        length if length < 0 => Err(ErrorKind::NegativeLength),
         length => usize::try_from(length)
             .ok()
             .filter(|l| *l <= MAX_LENGTH)
-            .ok_or(Cause::ExcessiveLength(MAX_LENGTH)),
+            .ok_or(ErrorKind::ExcessiveLength(MAX_LENGTH)),
     }
 }
 
 /// Generates this many letters and digits, all with the same probability.
-pub(crate) fn random(length: usize, source: &dyn Source) -> Result<String, Cause> {
+pub(crate) fn random(length: usize, source: &dyn Source) -> Result<String, ErrorKind> {
     random_of(LETTERS, length, source)
 }
 
 /// Generates this many of these characters, all with the same probability. `alphabet` is ASCII and not empty.
-pub(crate) fn random_of(alphabet: &[u8], length: usize, source: &dyn Source) -> Result<String, Cause> {
+pub(crate) fn random_of(alphabet: &[u8], length: usize, source: &dyn Source) -> Result<String, ErrorKind> {
     // Bytes above the greatest multiple would make the first letters of the alphabet likelier.
     let fair = 256 - 256 % alphabet.len();
     let mut text = String::with_capacity(length);

@@ -1,6 +1,6 @@
 //! Values of variables of type `rsa`.
 
-use crate::{Cause, KeySize, Source};
+use crate::{ErrorKind, KeySize, Source};
 use boson_document::Tree;
 
 /// The size that the options of the types `rsa` and `ssh` ask for, if it is supported. CredHub uses `key_length`, the
@@ -10,7 +10,7 @@ pub(crate) fn wanted_size(options: &Tree) -> Option<KeySize> {
 }
 
 /// Value of a variable of type `rsa`.
-pub(crate) fn value(options: &Tree, source: &dyn Source) -> Result<Tree, Cause> {
+pub(crate) fn value(options: &Tree, source: &dyn Source) -> Result<Tree, ErrorKind> {
     let key = source.key(wanted_size(options).unwrap_or(KeySize::Rsa2048))?;
     Ok(Tree::object()
         .with("private_key", key.private_pem())

@@ -1,6 +1,6 @@
 //! RSA keys, in the encodings BOSH writes.
 
-use crate::{Cause, pem_text};
+use crate::{ErrorKind, pem_text};
 use aws_lc_rs::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 use aws_lc_rs::encoding::{AsDer, Pkcs8V1Der, PublicKeyX509Der};
 use aws_lc_rs::rand::SystemRandom;
@@ -63,13 +63,13 @@ impl RsaKey {
     /// A new key, from the machine's generator (the library takes no other).
     ///
     /// # Errors
-    /// [`Cause::Key`].
-    pub fn generate(size: KeySize) -> Result<Self, Cause> {
-        let pair = KeyPair::generate(size.native()).map_err(|_| Cause::Key("the library refused"))?;
-        let pkcs8 = AsDer::<Pkcs8V1Der<'_>>::as_der(&pair).map_err(|_| Cause::Key(MALFORMED))?;
-        let info = PrivateKeyInfoRef::from_der(pkcs8.as_ref()).map_err(|_| Cause::Key(MALFORMED))?;
+    /// [`ErrorKind::Key`].
+    pub fn generate(size: KeySize) -> Result<Self, ErrorKind> {
+        let pair = KeyPair::generate(size.native()).map_err(|_| ErrorKind::Key("the library refused"))?;
+        let pkcs8 = AsDer::<Pkcs8V1Der<'_>>::as_der(&pair).map_err(|_| ErrorKind::Key(MALFORMED))?;
+        let info = PrivateKeyInfoRef::from_der(pkcs8.as_ref()).map_err(|_| ErrorKind::Key(MALFORMED))?;
         let pkcs1 = info.private_key.as_bytes().to_vec();
-        Self::new(pair, pkcs1).ok_or(Cause::Key(MALFORMED))
+        Self::new(pair, pkcs1).ok_or(ErrorKind::Key(MALFORMED))
     }
 
     /// Reads PKCS#1 DER; `None` where it is no RSA key of 2048 to 8192 bits.
@@ -149,7 +149,7 @@ impl RsaKey {
     }
 
     /// Signature by SHA-256 and PKCS#1 1.5.
-    pub(crate) fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Cause> {
+    pub(crate) fn sign(&self, message: &[u8]) -> Result<Vec<u8>, ErrorKind> {
         let mut signature = vec![0; self.pair.public_modulus_len()];
         // That padding uses no randomness: the generator is only needed for the library's function.
         let signed = self
@@ -157,7 +157,7 @@ impl RsaKey {
             .sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), message, &mut signature);
         signed
             .map(|()| signature)
-            .map_err(|_| Cause::Key("the library could not sign"))
+            .map_err(|_| ErrorKind::Key("the library could not sign"))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The CA that signs, read from the value of its variable.
 
 use crate::options::{complaint, mismatch};
-use crate::{RsaKey, SignerCause, pem_text};
+use crate::{RsaKey, SignerError, pem_text};
 use boson_document::{Tree, go};
 use x509_cert::certificate::{CertificateInner, Raw};
 use x509_cert::der::oid::AssociatedOid;
@@ -28,23 +28,23 @@ pub(crate) struct Signer {
 
 impl Signer {
     /// Reads the value of the variable `name`.
-    pub fn load(name: &str, value: Option<&Tree>) -> Result<Self, SignerCause> {
-        let value = value.ok_or_else(|| SignerCause::Missing(name.to_string()))?;
+    pub fn load(name: &str, value: Option<&Tree>) -> Result<Self, SignerError> {
+        let value = value.ok_or_else(|| SignerError::Missing(name.to_string()))?;
         let [certificate, key] = texts(name, value)?;
-        let certificate = pem_text::first_block(&certificate).ok_or(SignerCause::NoCertificate)?;
-        let parsed = CertificateInner::<Raw>::from_der(&certificate).map_err(|_| SignerCause::BadCertificate)?;
+        let certificate = pem_text::first_block(&certificate).ok_or(SignerError::NoCertificate)?;
+        let parsed = CertificateInner::<Raw>::from_der(&certificate).map_err(|_| SignerError::BadCertificate)?;
         let body = parsed.tbs_certificate();
         let public_info = body
             .subject_public_key_info()
             .to_der()
-            .map_err(|_| SignerCause::BadCertificate)?;
+            .map_err(|_| SignerError::BadCertificate)?;
         let identifier = body
             .extensions()
             .into_iter()
             .flatten()
             .find(|e| e.extn_id == SubjectKeyIdentifier::OID);
         let identifier = identifier.map(|extension| SubjectKeyIdentifier::from_der(extension.extn_value.as_bytes()));
-        let identifier = identifier.transpose().map_err(|_| SignerCause::BadCertificate)?;
+        let identifier = identifier.transpose().map_err(|_| SignerError::BadCertificate)?;
         Ok(Self {
             name: body.subject().clone(),
             identifier: identifier
@@ -58,8 +58,8 @@ impl Signer {
 }
 
 /// The two members that count, as text.
-fn texts(name: &str, value: &Tree) -> Result<[String; 2], SignerCause> {
-    let shape = |found: &Tree, wanted| SignerCause::Shape(name.to_string(), complaint(&[mismatch(1, found, wanted)]));
+fn texts(name: &str, value: &Tree) -> Result<[String; 2], SignerError> {
+    let shape = |found: &Tree, wanted| SignerError::Shape(name.to_string(), complaint(&[mismatch(1, found, wanted)]));
     if !matches!(value, Tree::Null | Tree::Object(_)) {
         return Err(shape(value, "opts.CertVal"));
     }
@@ -70,13 +70,13 @@ fn texts(name: &str, value: &Tree) -> Result<[String; 2], SignerCause> {
     Ok([text("certificate")?, text("private_key")?])
 }
 
-fn private_key(text: &str) -> Result<RsaKey, SignerCause> {
-    let der = pem_text::first_block(text).ok_or(SignerCause::NoKey)?;
-    RsaKey::from_der(&der).ok_or_else(|| SignerCause::BadKey(reason(&der)))
+fn private_key(text: &str) -> Result<RsaKey, SignerError> {
+    let der = pem_text::first_block(text).ok_or(SignerError::NoKey)?;
+    RsaKey::from_der(&der).ok_or_else(|| SignerError::BadKey(reason(&der)))
 }
 
 /// Why the bosh command line refuses a key that CredHub accepts: it reads PKCS#1 only.
-pub(crate) fn refused_by_bosh(signer: &Tree) -> Option<SignerCause> {
+pub(crate) fn refused_by_bosh(signer: &Tree) -> Option<SignerError> {
     let der = pem_text::first_block(signer.str("private_key")?)?;
     let reason = if pkcs8::PrivateKeyInfoRef::try_from(der.as_slice()).is_ok() {
         "x509: failed to parse private key (use ParsePKCS8PrivateKey instead for this key format)"
@@ -85,7 +85,7 @@ pub(crate) fn refused_by_bosh(signer: &Tree) -> Option<SignerCause> {
     } else {
         return None;
     };
-    Some(SignerCause::BadKey(reason))
+    Some(SignerError::BadKey(reason))
 }
 
 /// The reason why a key is refused, in CredHub's words.

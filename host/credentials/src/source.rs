@@ -1,6 +1,6 @@
 //! Sources of time, randomness and new keys.
 
-use crate::{Cause, KeySize, RsaKey};
+use crate::{ErrorKind, KeySize, RsaKey};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::num::NonZero;
@@ -15,13 +15,13 @@ pub trait Source {
     /// Fills the bytes with randomness fit for secrets.
     ///
     /// # Errors
-    /// [`Cause::Entropy`].
-    fn fill(&self, bytes: &mut [u8]) -> Result<(), Cause>;
+    /// [`ErrorKind::Entropy`].
+    fn fill(&self, bytes: &mut [u8]) -> Result<(), ErrorKind>;
     /// A key that is returned only once.
     ///
     /// # Errors
-    /// [`Cause::Key`].
-    fn key(&self, size: KeySize) -> Result<RsaKey, Cause>;
+    /// [`ErrorKind::Key`].
+    fn key(&self, size: KeySize) -> Result<RsaKey, ErrorKind>;
 }
 
 /// The machine's clock and generator, with keys that may have been made ahead of time.
@@ -47,8 +47,8 @@ impl System {
     /// Makes keys ahead, on as many threads as the machine has cores. Each is handed out once.
     ///
     /// # Errors
-    /// [`Cause::Key`].
-    pub fn prepare(&self, demand: &[KeySize]) -> Result<(), Cause> {
+    /// [`ErrorKind::Key`].
+    pub fn prepare(&self, demand: &[KeySize]) -> Result<(), ErrorKind> {
         let threads = thread::available_parallelism().map_or(1, NonZero::get);
         let keys = prepare_keys(demand, threads)?;
         let mut ready = self.ready.lock();
@@ -64,11 +64,11 @@ impl Source for System {
         SystemTime::now()
     }
 
-    fn fill(&self, bytes: &mut [u8]) -> Result<(), Cause> {
-        aws_lc_rs::rand::fill(bytes).map_err(|_| Cause::Entropy)
+    fn fill(&self, bytes: &mut [u8]) -> Result<(), ErrorKind> {
+        aws_lc_rs::rand::fill(bytes).map_err(|_| ErrorKind::Entropy)
     }
 
-    fn key(&self, size: KeySize) -> Result<RsaKey, Cause> {
+    fn key(&self, size: KeySize) -> Result<RsaKey, ErrorKind> {
         let ready = self.ready.lock().get_mut(&size).and_then(Vec::pop);
         ready.map_or_else(|| RsaKey::generate(size), Ok)
     }
@@ -77,10 +77,10 @@ impl Source for System {
 /// Makes these keys on that many threads; in no particular order.
 ///
 /// # Errors
-/// [`Cause::Key`].
-pub fn prepare_keys(demand: &[KeySize], threads: usize) -> Result<Vec<RsaKey>, Cause> {
+/// [`ErrorKind::Key`].
+pub fn prepare_keys(demand: &[KeySize], threads: usize) -> Result<Vec<RsaKey>, ErrorKind> {
     let next = AtomicUsize::new(0);
-    let work = || -> Result<Vec<RsaKey>, Cause> {
+    let work = || -> Result<Vec<RsaKey>, ErrorKind> {
         let mut keys = Vec::new();
         while let Some(size) = demand.get(next.fetch_add(1, Ordering::Relaxed)) {
             keys.push(RsaKey::generate(*size)?);
@@ -91,7 +91,7 @@ pub fn prepare_keys(demand: &[KeySize], threads: usize) -> Result<Vec<RsaKey>, C
         let workers: Vec<_> = (0..threads.min(demand.len())).map(|_| scope.spawn(work)).collect();
         let mut keys = Vec::with_capacity(demand.len());
         for worker in workers {
-            keys.extend(worker.join().map_err(|_| Cause::Key("a thread died"))??);
+            keys.extend(worker.join().map_err(|_| ErrorKind::Key("a thread died"))??);
         }
         Ok(keys)
     })

@@ -1,6 +1,6 @@
 //! Value of a variable of type `ssh`: an RSA key and its public half as `authorized_keys` has it.
 
-use crate::{Cause, KeySize, RsaKey, Source, rsa};
+use crate::{ErrorKind, KeySize, RsaKey, Source, rsa};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use boson_document::Tree;
@@ -9,7 +9,7 @@ use md5::{Digest, Md5};
 const ALGORITHM: &str = "ssh-rsa";
 
 /// A new key.
-pub(crate) fn value(options: &Tree, source: &dyn Source) -> Result<Tree, Cause> {
+pub(crate) fn value(options: &Tree, source: &dyn Source) -> Result<Tree, ErrorKind> {
     let key = source.key(rsa::wanted_size(options).unwrap_or(KeySize::Rsa2048))?;
     let blob = wire(&key);
     let comment = comment(options).map_or(String::new(), |comment| format!(" {comment}"));

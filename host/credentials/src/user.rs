@@ -1,7 +1,7 @@
 //! Value of a variable of type `user`, which CredHub knows and the bosh command line does not.
 
 use crate::options::{Kind, Options};
-use crate::{Cause, Source, password};
+use crate::{ErrorKind, Source, password};
 use boson_document::Tree;
 use sha_crypt::{Algorithm, Params, PasswordHasher, ShaCrypt};
 
@@ -28,7 +28,7 @@ const USERNAME_LENGTH: usize = 20;
 const SALT_BYTES: usize = 12;
 
 /// A new user.
-pub(crate) fn value(options: &Tree, source: &dyn Source) -> Result<Tree, Cause> {
+pub(crate) fn value(options: &Tree, source: &dyn Source) -> Result<Tree, ErrorKind> {
     let options = Options::read("user", options, OPTIONS)?;
     let length = password::length(&options)?;
     let username = match options.text("username") {
@@ -44,7 +44,7 @@ pub(crate) fn value(options: &Tree, source: &dyn Source) -> Result<Tree, Cause> 
 }
 
 /// Checks the options.
-pub(crate) fn check(options: &Tree) -> Result<(), Cause> {
+pub(crate) fn check(options: &Tree) -> Result<(), ErrorKind> {
     let options = Options::read("user", options, OPTIONS)?;
     password::length(&options)?;
     kinds(&options).map(drop)
@@ -52,7 +52,7 @@ pub(crate) fn check(options: &Tree) -> Result<(), Cause> {
 
 /// A password of CredHub's kinds of characters, at least one of each, if the options specify them; otherwise as for the
 /// type `password`.
-fn password(options: &Options<'_>, length: usize, source: &dyn Source) -> Result<String, Cause> {
+fn password(options: &Options<'_>, length: usize, source: &dyn Source) -> Result<String, ErrorKind> {
     let Some(kinds) = kinds(options)? else {
         return password::random(length, source);
     };
@@ -65,11 +65,11 @@ fn password(options: &Options<'_>, length: usize, source: &dyn Source) -> Result
             return Ok(password);
         }
     }
-    Err(Cause::Entropy)
+    Err(ErrorKind::Entropy)
 }
 
 /// The kinds of characters that the options allow; `None` if they do not mention any.
-fn kinds(options: &Options<'_>) -> Result<Option<Vec<&'static str>>, Cause> {
+fn kinds(options: &Options<'_>) -> Result<Option<Vec<&'static str>>, ErrorKind> {
     let (lower, upper, digits, special) = ("exclude_lower", "exclude_upper", "exclude_number", "include_special");
     if ![lower, upper, digits, special].iter().any(|name| options.flag(name)) {
         return Ok(None);
@@ -86,7 +86,7 @@ fn kinds(options: &Options<'_>) -> Result<Option<Vec<&'static str>>, Cause> {
         .map(|(kind, _)| kind)
         .collect();
     if kinds.is_empty() {
-        return Err(Cause::InvalidOptions {
+        return Err(ErrorKind::InvalidOptions {
             kind: "user",
             reason: "The combination of options leaves no character for the password".to_string(),
         });
@@ -95,12 +95,12 @@ fn kinds(options: &Options<'_>) -> Result<Option<Vec<&'static str>>, Cause> {
 }
 
 /// `$6$<salt>$<hash>`, as crypt(3) writes it for SHA-512 with its default number of rounds.
-fn hash(password: &str, source: &dyn Source) -> Result<String, Cause> {
+fn hash(password: &str, source: &dyn Source) -> Result<String, ErrorKind> {
     let mut salt = [0; SALT_BYTES];
     source.fill(&mut salt)?;
     let crypt = ShaCrypt::new(Algorithm::Sha512Crypt, Params::default());
     let hash = crypt.hash_password_with_salt(password.as_bytes(), &salt);
     // 5000 rounds are the default without a number; not all readers of such hashes support the parameter.
     hash.map(|hash| hash.to_string().replacen("$rounds=5000$", "$", 1))
-        .map_err(|_| Cause::Key("the password can't be hashed"))
+        .map_err(|_| ErrorKind::Key("the password can't be hashed"))
 }

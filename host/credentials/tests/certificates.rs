@@ -370,5 +370,5 @@ fn a_renewed_ca_has_its_key_and_no_other_size() {
 
     let larger = json::parse(&RENEWED.replace("2048", "3072")).unwrap();
     let refused = generate(&request(&larger), &KeptKey::new(key, System::new()).unwrap()).unwrap_err();
-    assert!(refused.cause.to_string().contains("another size"), "{}", refused.cause);
+    assert!(refused.kind.to_string().contains("another size"), "{}", refused.kind);
 }

@@ -5,7 +5,7 @@
 mod made;
 
 use boson_credentials::{
-    Cause, KeySize, Request, RsaKey, Source, System, check, generate, ignored_options, key_demand, prepare_keys,
+    ErrorKind, KeySize, Request, RsaKey, Source, System, check, generate, ignored_options, key_demand, prepare_keys,
     refused_by_bosh, signer_name,
 };
 use boson_document::{Tree, json};
@@ -65,10 +65,10 @@ fn errors_are_in_bosh_words_and_come_before_any_key_is_made() {
         fn now(&self) -> SystemTime {
             SystemTime::UNIX_EPOCH
         }
-        fn fill(&self, _: &mut [u8]) -> Result<(), Cause> {
-            Err(Cause::Entropy)
+        fn fill(&self, _: &mut [u8]) -> Result<(), ErrorKind> {
+            Err(ErrorKind::Entropy)
         }
-        fn key(&self, _: KeySize) -> Result<RsaKey, Cause> {
+        fn key(&self, _: KeySize) -> Result<RsaKey, ErrorKind> {
             panic!("a key was made for nothing")
         }
     }

@@ -3,7 +3,7 @@
 //! version of the release.
 
 use crate::base::Base;
-use crate::failure::unwritable;
+use crate::error::unwritable;
 use crate::gzip::Pool;
 use crate::layer::Draft;
 use crate::{jobs, packages};

@@ -60,7 +60,7 @@ pub struct Download {
 pub type Tell<'t> = dyn Fn(u64, Option<u64>) + Send + Sync + 't;
 
 /// Why an attempt ended.
-enum Stop {
+enum DownloadError {
     /// Another may succeed.
     Broken(String),
     /// No other will.
@@ -117,8 +117,8 @@ impl Downloads {
             }
             let broken = match self.attempt(&url, release, &file, tell).await {
                 Ok(()) => None,
-                Err(Stop::Final(error)) => return Err(error),
-                Err(Stop::Broken(why)) => Some(why),
+                Err(DownloadError::Final(error)) => return Err(error),
+                Err(DownloadError::Broken(why)) => Some(why),
             };
             match (broken, attempt + 1 == MAX_ATTEMPTS) {
                 (None, _) => {
@@ -161,8 +161,14 @@ impl Downloads {
     }
 
     /// Requests the missing bytes once.
-    async fn attempt(&self, url: &Url, release: Release<'_>, file: &File, tell: &Tell<'_>) -> Result<(), Stop> {
-        let cannot = |error: io::Error| Stop::Final(uncached(&self.directory, &error));
+    async fn attempt(
+        &self,
+        url: &Url,
+        release: Release<'_>,
+        file: &File,
+        tell: &Tell<'_>,
+    ) -> Result<(), DownloadError> {
+        let cannot = |error: io::Error| DownloadError::Final(uncached(&self.directory, &error));
         let have = file.metadata().map_err(cannot)?.len();
         let mut request = self.client.get(url.clone());
         if have > 0 {
@@ -176,10 +182,17 @@ impl Downloads {
             StatusCode::RANGE_NOT_SATISFIABLE if have > 0 && release.digests.is_some() => return Ok(()),
             StatusCode::RANGE_NOT_SATISFIABLE if have > 0 => {
                 file.set_len(0).map_err(cannot)?;
-                return Err(Stop::Broken("returned another file than before".into()));
+                return Err(DownloadError::Broken("returned another file than before".into()));
             }
-            status if status.is_server_error() => return Err(Stop::Broken(format!("answers {}", status.as_u16()))),
-            status => return Err(Stop::Final(unread(release, &format!("answers {}", status.as_u16())))),
+            status if status.is_server_error() => {
+                return Err(DownloadError::Broken(format!("answers {}", status.as_u16())));
+            }
+            status => {
+                return Err(DownloadError::Final(unread(
+                    release,
+                    &format!("answers {}", status.as_u16()),
+                )));
+            }
         };
         file.set_len(have).map_err(cannot)?;
         self.receive(answer, have, release, file, tell).await
@@ -192,9 +205,10 @@ impl Downloads {
         release: Release<'_>,
         mut file: &File,
         tell: &Tell<'_>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), DownloadError> {
         let whole = answer.content_length().map(|rest| have + rest);
-        let too_large = || Stop::Final(unread(release, &format!("sends more than {} MiB", self.largest >> 20)));
+        let too_large =
+            || DownloadError::Final(unread(release, &format!("sends more than {} MiB", self.largest >> 20)));
         if whole.is_some_and(|whole| whole > self.largest) {
             return Err(too_large());
         }
@@ -205,11 +219,11 @@ impl Downloads {
             }
             // A blocking write of some KiB to the page cache takes less time than another thread would.
             let written = file.write_all(&part);
-            written.map_err(|error| Stop::Final(uncached(&self.directory, &error)))?;
+            written.map_err(|error| DownloadError::Final(uncached(&self.directory, &error)))?;
             tell(have, whole);
         }
         match whole {
-            Some(whole) if whole != have => Err(Stop::Broken("breaks off".into())),
+            Some(whole) if whole != have => Err(DownloadError::Broken("breaks off".into())),
             _ => Ok(()),
         }
     }
@@ -319,11 +333,11 @@ fn shown(address: &str) -> &str {
     }
 }
 
-fn broken(release: Release<'_>, error: &reqwest::Error) -> Stop {
+fn broken(release: Release<'_>, error: &reqwest::Error) -> DownloadError {
     if error.is_redirect() {
-        return Stop::Final(unread(release, "redirects too often, or to an address without TLS"));
+        return DownloadError::Final(unread(release, "redirects too often, or to an address without TLS"));
     }
-    Stop::Broken(
+    DownloadError::Broken(
         if error.is_timeout() {
             "does not answer"
         } else if error.is_connect() {

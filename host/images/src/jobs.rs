@@ -1,6 +1,6 @@
 //! The layer of jobs: `/var/vcap/jobs-src/<job>` with `job.MF`, `monit` and templates, as their tarballs have them.
 
-use crate::failure::unwritable;
+use crate::error::unwritable;
 use crate::layer::Draft;
 use boson_document::Code;
 use boson_pipeline::Diagnostic;

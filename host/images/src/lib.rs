@@ -15,7 +15,7 @@ mod base;
 mod build;
 pub mod codes;
 mod download;
-mod failure;
+mod error;
 mod gzip;
 mod jobs;
 mod layer;

@@ -2,7 +2,7 @@
 //! `/var/vcap/packages/<package>` is a link to it. BOSH's agent puts it below `/var/vcap/data/packages`, but in a pod
 //! the volume at `/var/vcap/data` hides the image's files.
 
-use crate::failure::{unwritable, which};
+use crate::error::{unwritable, which};
 use crate::layer::Draft;
 use boson_document::Code;
 use boson_pipeline::Diagnostic;

@@ -18,7 +18,7 @@ const MAX_LOST_RACES: usize = 10;
 
 /// Why a Secret was not written.
 #[derive(Debug, thiserror::Error)]
-pub enum Failure {
+pub enum KeepError {
     /// A call failed.
     #[error(transparent)]
     Api(#[from] Error),
@@ -30,13 +30,13 @@ pub enum Failure {
 /// Writes this Secret, owned by `owner`, if it has changed. Returns its name with the version.
 ///
 /// # Errors
-/// See [`Failure`].
+/// See [`KeepError`].
 pub async fn keep(
     cluster: &Cluster,
     namespace: &str,
     owner: &OwnerReference,
     wanted: &Wanted,
-) -> Result<String, Failure> {
+) -> Result<String, KeepError> {
     let mut raced = None;
     for _ in 0..MAX_LOST_RACES {
         let done = if wanted.versioned {
@@ -45,7 +45,7 @@ pub async fn keep(
             plain(cluster, namespace, owner, wanted).await
         };
         match done {
-            Err(Failure::Api(error)) if error.is_race() => raced = Some(error),
+            Err(KeepError::Api(error)) if error.is_race() => raced = Some(error),
             Ok(None) => {}
             Ok(Some(name)) => return Ok(name),
             Err(failure) => return Err(failure),
@@ -60,7 +60,7 @@ async fn version(
     namespace: &str,
     owner: &OwnerReference,
     wanted: &Wanted,
-) -> Result<Option<String>, Failure> {
+) -> Result<Option<String>, KeepError> {
     let series = Series {
         name: wanted.name.clone(),
         namespace: namespace.into(),
@@ -106,7 +106,7 @@ async fn plain(
     namespace: &str,
     owner: &OwnerReference,
     wanted: &Wanted,
-) -> Result<Option<String>, Failure> {
+) -> Result<Option<String>, KeepError> {
     let found: Option<Secret> = cluster.get(namespace, &wanted.name).await?;
     let Some(found) = found else {
         let secret = Secret {
@@ -129,7 +129,7 @@ async fn plain(
     };
     if !objects::has_owner(&found, &owner.uid) {
         let what = format!("Secret '{}' exists and belongs to another object", wanted.name);
-        return Err(Failure::Foreign(Box::new(Diagnostic::error(
+        return Err(KeepError::Foreign(Box::new(Diagnostic::error(
             codes::OUTPUT_FOREIGN,
             what,
         ))));

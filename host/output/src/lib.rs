@@ -11,7 +11,7 @@ mod parsed;
 
 pub use codes::ALL as CODES;
 pub use ends::{End, ends, get_pod};
-pub use keep::{Failure, keep};
+pub use keep::{KeepError, keep};
 pub use order::Order;
 pub use parsed::{MAX_FILE_BYTES, Wanted, secrets};
 

@@ -3,7 +3,7 @@
 
 use crate::artifact::Artifact;
 use crate::codes;
-use crate::failure::Failure;
+use crate::error::Error;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::packed::MAX_COMPONENT_BYTES;
 use std::fs::File;
@@ -29,16 +29,16 @@ pub fn is_layout(path: &Path) -> bool {
 /// be read.
 pub fn read(path: &Path) -> Result<Vec<u8>, Diagnostic> {
     let name = path.display().to_string();
-    let explain = |failure: Failure| failure.explain_component(&name);
+    let explain = |failure: Error| failure.explain_component(&name);
     let blob = |digest: &str, most: u64| {
         let file = boson_oci::path(digest);
         let bytes = entry(path, &file, most).map_err(|error| unreadable(path, &error))?;
         let bytes = bytes.filter(|bytes| boson_oci::digest(bytes) == digest);
-        bytes.ok_or_else(|| explain(Failure::Format("is incomplete or damaged", "write it again")))
+        bytes.ok_or_else(|| explain(Error::Format("is incomplete or damaged", "write it again")))
     };
     let index = entry(path, INDEX, MAX_DOCUMENT_BYTES).map_err(|error| unreadable(path, &error))?;
     let mut body = index.ok_or_else(|| {
-        explain(Failure::Format(
+        explain(Error::Format(
             "is not an image layout",
             "write it with `host plugin push --archive`",
         ))
@@ -50,10 +50,7 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Diagnostic> {
             Artifact::Component(layer) => return blob(&layer.digest, MAX_COMPONENT_BYTES as u64),
         }
     }
-    Err(explain(Failure::Format(
-        "is an index of indexes",
-        "copy only the image",
-    )))
+    Err(explain(Error::Format("is an index of indexes", "copy only the image")))
 }
 
 /// A file of the layout; `None` if it does not exist or is larger.

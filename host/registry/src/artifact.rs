@@ -6,7 +6,7 @@
 //! | older tools | `application/vnd.wasm.config.v1+json` | `application/vnd.wasm.content.layer.v1+wasm`, `+wasm` |
 //! | `oras push` | `application/vnd.oci.empty.v1+json` | any, with the name of a file that ends with `.wasm` |
 
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::manifest::{Layer, is_digest};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -61,7 +61,7 @@ struct Platform {
 
 impl Artifact {
     /// Reads a manifest or an index.
-    pub(crate) fn read(body: &[u8]) -> Result<Self, Failure> {
+    pub(crate) fn read(body: &[u8]) -> Result<Self, Error> {
         let document: Document = serde_json::from_slice(body).map_err(|_| unreadable())?;
         match (document.schema_version, document.layers, document.manifests) {
             (2, Some(layers), None) if layers.len() <= MAX_PARTS => component(layers).map(Self::Component),
@@ -73,7 +73,7 @@ impl Artifact {
 
 /// The layer with the component: the only one of WebAssembly, by its media type or by the name of its file; or the only
 /// layer.
-fn component(layers: Vec<Part>) -> Result<Layer, Failure> {
+fn component(layers: Vec<Part>) -> Result<Layer, Error> {
     let by_type = |part: &Part| {
         let media_type = part.layer.media_type.as_str();
         media_type == "application/wasm" || media_type.ends_with("+wasm")
@@ -93,11 +93,11 @@ fn component(layers: Vec<Part>) -> Result<Layer, Failure> {
     match (found.next(), found.next()) {
         (Some(layer), None) if is_digest(&layer.digest) => Ok(layer),
         (Some(_), None) => Err(unreadable()),
-        (Some(_), Some(_)) => Err(Failure::Format(
+        (Some(_), Some(_)) => Err(Error::Format(
             "has several layers with WebAssembly",
             "push each component as an image of its own",
         )),
-        (None, _) => Err(Failure::Format(
+        (None, _) => Err(Error::Format(
             "has no layer with WebAssembly",
             "push the component with `host plugin push`",
         )),
@@ -105,7 +105,7 @@ fn component(layers: Vec<Part>) -> Result<Layer, Failure> {
 }
 
 /// The manifest for components, or the only one.
-fn entry(entries: Vec<Entry>) -> Result<String, Failure> {
+fn entry(entries: Vec<Entry>) -> Result<String, Error> {
     let is_wasm = |entry: &Entry| {
         let platform = entry.platform.as_ref();
         platform.is_some_and(|platform| platform.architecture == "wasm")
@@ -121,15 +121,15 @@ fn entry(entries: Vec<Entry>) -> Result<String, Failure> {
     let mut digests = candidates.map(|entry| entry.digest);
     match (digests.next(), digests.next()) {
         (Some(digest), None) if is_digest(&digest) => Ok(digest),
-        _ => Err(Failure::Format(
+        _ => Err(Error::Format(
             "is an index without exactly one image for the architecture 'wasm'",
             "name the digest of the image itself",
         )),
     }
 }
 
-fn unreadable() -> Failure {
-    Failure::Format(
+fn unreadable() -> Error {
+    Error::Format(
         "has an unsupported format",
         "push the component with `host plugin push`",
     )

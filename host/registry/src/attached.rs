@@ -5,7 +5,7 @@ use crate::attachments::{self, MAX_STATEMENT_BYTES};
 use crate::cache::Key;
 use crate::component::{Keys, Owned, component_reference};
 use crate::credentials::Credentials;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::layer::blocking;
 use crate::registry::Registry;
 use crate::space::unwritable;
@@ -35,7 +35,7 @@ impl Registry {
                 attachments::read(&repository, reference.digest().unwrap_or_default(), MAX_STATEMENT_BYTES).await
             };
             let found = found.await;
-            found.map_err(|failure: Failure| failure.explain_component(wanted.image))
+            found.map_err(|failure: Error| failure.explain_component(wanted.image))
         });
         let found = found.await?.attached();
         if !found.is_empty() {

@@ -9,7 +9,7 @@
 use crate::client::Repository;
 use crate::component::component_reference;
 use crate::credentials::Credentials;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::manifest::is_digest;
 use crate::registry::Registry;
 use boson_pipeline::Diagnostic;
@@ -119,7 +119,7 @@ impl Attachment {
 }
 
 /// The documents of the image with this digest, without the content of those with more than `largest` bytes.
-pub(crate) async fn read(repository: &Repository<'_>, digest: &str, largest: u64) -> Result<Attachments, Failure> {
+pub(crate) async fn read(repository: &Repository<'_>, digest: &str, largest: u64) -> Result<Attachments, Error> {
     let mut found = Attachments::default();
     let tag = digest.replace(':', "-");
     for suffix in ["sig", "att", "sbom"] {
@@ -186,7 +186,7 @@ impl Attachments {
         place: &str,
         document: Document,
         largest: u64,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Error> {
         let kind = document.artifact_type.filter(|kind| is_wanted(kind));
         for mut layer in document.layers {
             let media_type = match (is_wanted(&layer.media_type), &kind) {
@@ -217,9 +217,9 @@ impl Attachments {
 }
 
 /// What the registry has; `None` if it has nothing there.
-fn present(answer: Result<Vec<u8>, Failure>) -> Result<Option<Vec<u8>>, Failure> {
+fn present(answer: Result<Vec<u8>, Error>) -> Result<Option<Vec<u8>>, Error> {
     match answer {
-        Err(Failure::Missing) => Ok(None),
+        Err(Error::Missing) => Ok(None),
         answer => answer.map(Some),
     }
 }

@@ -1,7 +1,7 @@
 //! HTTP requests to registries, with size limits on all answers. Registries are not trusted.
 
 use crate::credentials::Credentials;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::token::{self, Challenge};
 use data_encoding::HEXLOWER;
 use oci_spec::distribution::Reference;
@@ -85,7 +85,7 @@ impl Client {
         &self,
         image: &Reference,
         credentials: Option<&Credentials>,
-    ) -> Result<Repository<'_>, Failure> {
+    ) -> Result<Repository<'_>, Error> {
         self.repository_for(image, credentials, Access::Pull).await
     }
 
@@ -95,9 +95,9 @@ impl Client {
         image: &Reference,
         credentials: Option<&Credentials>,
         access: Access<'_>,
-    ) -> Result<Repository<'_>, Failure> {
+    ) -> Result<Repository<'_>, Error> {
         let signed_in = timeout(SIGN_IN_TIMEOUT, self.sign_in(image, credentials, access)).await;
-        signed_in.unwrap_or(Err(Failure::Odd("does not answer")))
+        signed_in.unwrap_or(Err(Error::Odd("does not answer")))
     }
 
     async fn sign_in(
@@ -105,7 +105,7 @@ impl Client {
         image: &Reference,
         credentials: Option<&Credentials>,
         access: Access<'_>,
-    ) -> Result<Repository<'_>, Failure> {
+    ) -> Result<Repository<'_>, Error> {
         let registry = image.resolve_registry();
         let plain = self.without_tls.contains(registry);
         let scheme = if plain { "http" } else { "https" };
@@ -114,11 +114,11 @@ impl Client {
         let challenge = token::challenge(headers.iter().filter_map(|header| header.to_str().ok()));
         let authorization = match (challenge, credentials) {
             (Some(Challenge::Bearer { realm, service }), _) => {
-                let realm = token::realm(&realm, &self.without_tls).ok_or(Failure::Realm)?;
+                let realm = token::realm(&realm, &self.without_tls).ok_or(Error::Realm)?;
                 let scopes = scopes(image.repository(), access);
                 Some(self.token(realm, service, &scopes, credentials).await?)
             }
-            (Some(Challenge::Basic), Some(credentials)) => Some(token::basic(credentials).ok_or(Failure::Refused)?),
+            (Some(Challenge::Basic), Some(credentials)) => Some(token::basic(credentials).ok_or(Error::Refused)?),
             // Requests without authorization may still succeed.
             (Some(Challenge::Basic), None) | (None, _) => None,
         };
@@ -140,7 +140,7 @@ impl Client {
         service: Option<String>,
         scopes: &[String],
         credentials: Option<&Credentials>,
-    ) -> Result<HeaderValue, Failure> {
+    ) -> Result<HeaderValue, Error> {
         for scope in scopes {
             realm.query_pairs_mut().append_pair("scope", scope);
         }
@@ -149,10 +149,10 @@ impl Client {
         }
         let mut request = self.http.get(realm);
         if let Some(credentials) = credentials {
-            request = request.header(AUTHORIZATION, token::basic(credentials).ok_or(Failure::Refused)?);
+            request = request.header(AUTHORIZATION, token::basic(credentials).ok_or(Error::Refused)?);
         }
         let answer = good(request.send().await?)?;
-        let unusable = Failure::Odd("returned no usable token");
+        let unusable = Error::Odd("returned no usable token");
         match bounded(answer, MAX_TOKEN_BYTES).await? {
             Some(body) => token::bearer(&body).ok_or(unusable),
             None => Err(unusable),
@@ -176,24 +176,24 @@ fn scopes(repository: &str, access: Access<'_>) -> Vec<String> {
 
 impl Repository<'_> {
     /// The manifest of this tag or digest.
-    pub(crate) async fn manifest(&self, which: &str) -> Result<Vec<u8>, Failure> {
+    pub(crate) async fn manifest(&self, which: &str) -> Result<Vec<u8>, Error> {
         let answer = self.get(&format!("manifests/{which}")).await?;
         let body = bounded(answer, MAX_MANIFEST_BYTES).await?;
-        let body = body.ok_or(Failure::Format("has a manifest of more than 4 MiB", "push it again"))?;
+        let body = body.ok_or(Error::Format("has a manifest of more than 4 MiB", "push it again"))?;
         // A tag has no colon.
         if which.contains(':') && format!("sha256:{}", HEXLOWER.encode(&Sha256::digest(&body))) != which {
-            return Err(Failure::Odd("returned a manifest that does not match its digest"));
+            return Err(Error::Odd("returned a manifest that does not match its digest"));
         }
         Ok(body)
     }
 
     /// Begins to read a layer.
-    pub(crate) async fn blob(&self, digest: &str) -> Result<Response, Failure> {
+    pub(crate) async fn blob(&self, digest: &str) -> Result<Response, Error> {
         self.get(&format!("blobs/{digest}")).await
     }
 
     /// Begins to read a layer from this byte on, or from its begin where the registry gives all of it.
-    pub(crate) async fn blob_from(&self, digest: &str, from: u64) -> Result<(Response, u64), Failure> {
+    pub(crate) async fn blob_from(&self, digest: &str, from: u64) -> Result<(Response, u64), Error> {
         let mut request = self.request(Method::GET, &format!("blobs/{digest}"));
         if from > 0 {
             request = request.header(RANGE, format!("bytes={from}-"));
@@ -201,25 +201,25 @@ impl Repository<'_> {
         let answer = request.send().await?;
         match answer.status() {
             StatusCode::PARTIAL_CONTENT if begins_at(&answer, from) => Ok((answer, from)),
-            StatusCode::UNAUTHORIZED => Err(Failure::Expired),
+            StatusCode::UNAUTHORIZED => Err(Error::Expired),
             _ => good(answer).map(|answer| (answer, 0)),
         }
     }
 
     /// A small blob, checked.
-    pub(crate) async fn document(&self, digest: &str) -> Result<Vec<u8>, Failure> {
+    pub(crate) async fn document(&self, digest: &str) -> Result<Vec<u8>, Error> {
         let answer = self.get(&format!("blobs/{digest}")).await?;
         let body = bounded(answer, MAX_MANIFEST_BYTES).await?;
-        let body = body.ok_or(Failure::Format("has a document of more than 4 MiB", "push it again"))?;
+        let body = body.ok_or(Error::Format("has a document of more than 4 MiB", "push it again"))?;
         if format!("sha256:{}", HEXLOWER.encode(&Sha256::digest(&body))) == digest {
             Ok(body)
         } else {
-            Err(Failure::Odd("returned a document that does not match its digest"))
+            Err(Error::Odd("returned a document that does not match its digest"))
         }
     }
 
     /// The index of the manifests that refer to the one with this digest; `None` if the registry does not keep it.
-    pub(crate) async fn referrers(&self, digest: &str) -> Result<Option<Vec<u8>>, Failure> {
+    pub(crate) async fn referrers(&self, digest: &str) -> Result<Option<Vec<u8>>, Error> {
         const UNKNOWN: [StatusCode; 4] = [
             StatusCode::BAD_REQUEST,
             StatusCode::METHOD_NOT_ALLOWED,
@@ -227,20 +227,20 @@ impl Repository<'_> {
             StatusCode::NOT_IMPLEMENTED,
         ];
         let answer = match self.get(&format!("referrers/{digest}")).await {
-            Err(Failure::Missing) => return Ok(None),
-            Err(Failure::Status(status)) if UNKNOWN.contains(&status) => return Ok(None),
+            Err(Error::Missing) => return Ok(None),
+            Err(Error::Status(status)) if UNKNOWN.contains(&status) => return Ok(None),
             answer => answer?,
         };
         let body = bounded(answer, MAX_MANIFEST_BYTES).await?;
-        let too_many = Failure::Format("has more than 4 MiB of referrers", "delete those that are not needed");
+        let too_many = Error::Format("has more than 4 MiB of referrers", "delete those that are not needed");
         body.map(Some).ok_or(too_many)
     }
 
     /// The digest of the manifest under this tag, if there is one.
-    pub(crate) async fn has_manifest(&self, tag: &str) -> Result<Option<String>, Failure> {
+    pub(crate) async fn has_manifest(&self, tag: &str) -> Result<Option<String>, Error> {
         let request = self.request(Method::HEAD, &format!("manifests/{tag}"));
         let answer = match good(request.header(ACCEPT, MANIFESTS).send().await?) {
-            Err(Failure::Missing) => return Ok(None),
+            Err(Error::Missing) => return Ok(None),
             answer => answer?,
         };
         let digest = answer.headers().get("docker-content-digest");
@@ -269,19 +269,19 @@ impl Repository<'_> {
         }
     }
 
-    async fn get(&self, path: &str) -> Result<Response, Failure> {
+    async fn get(&self, path: &str) -> Result<Response, Error> {
         let request = self.request(Method::GET, path).header(ACCEPT, MANIFESTS);
         good(request.send().await?)
     }
 }
 
 /// The answer, if its status is a success. The body of an error is not read.
-fn good(answer: Response) -> Result<Response, Failure> {
+fn good(answer: Response) -> Result<Response, Error> {
     match answer.status() {
         StatusCode::OK => Ok(answer),
-        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Err(Failure::Refused),
-        StatusCode::NOT_FOUND => Err(Failure::Missing),
-        status => Err(Failure::Status(status)),
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Err(Error::Refused),
+        StatusCode::NOT_FOUND => Err(Error::Missing),
+        status => Err(Error::Status(status)),
     }
 }
 
@@ -295,7 +295,7 @@ fn begins_at(answer: &Response, from: u64) -> bool {
 }
 
 /// The whole body; `None` if it is larger.
-async fn bounded(mut answer: Response, largest: usize) -> Result<Option<Vec<u8>>, Failure> {
+async fn bounded(mut answer: Response, largest: usize) -> Result<Option<Vec<u8>>, Error> {
     let mut body = Vec::new();
     while let Some(part) = answer.chunk().await? {
         if body.len() + part.len() > largest {

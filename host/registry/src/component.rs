@@ -6,7 +6,7 @@ use crate::cache::{Cache, Key};
 use crate::client::Repository;
 use crate::codes;
 use crate::credentials::Credentials;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::layer::blocking;
 use crate::manifest::{Layer, is_digest};
 use crate::place::Place;
@@ -57,7 +57,7 @@ impl Registry {
                 // A tag of something else is not recorded.
                 Artifact::read(&body).map(|_| digest(&body))
             });
-            let found = asked.await.unwrap_or(Err(Failure::Odd("does not answer")));
+            let found = asked.await.unwrap_or(Err(Error::Odd("does not answer")));
             found.map_err(|failure| failure.explain_component(image))
         })
         .await
@@ -141,8 +141,8 @@ impl Registry {
         let patience = PULL_TIMEOUT.min(self.patience);
         match timeout(patience, AssertUnwindSafe(work).catch_unwind()).await {
             Ok(Ok(result)) => result,
-            Ok(Err(_)) => Err(Failure::Odd("returned a response that cannot be read").explain_component(image)),
-            Err(_) => Err(Failure::Odd("did not send all of it in time").explain_component(image)),
+            Ok(Err(_)) => Err(Error::Odd("returned a response that cannot be read").explain_component(image)),
+            Err(_) => Err(Error::Odd("did not send all of it in time").explain_component(image)),
         }
     }
 
@@ -178,8 +178,8 @@ impl Registry {
         reference: &Reference,
         credentials: Option<&Credentials>,
     ) -> Result<String, Diagnostic> {
-        let explain = |failure: Failure| failure.explain_component(wanted.image);
-        let late = Err(Failure::Odd("does not answer"));
+        let explain = |failure: Error| failure.explain_component(wanted.image);
+        let late = Err(Error::Odd("does not answer"));
         let asked = timeout(MANIFEST_TIMEOUT, async {
             let repository = self.client.repository(reference, credentials).await?;
             let (manifests, layer) = manifests(&repository, which(reference)).await?;
@@ -193,7 +193,7 @@ impl Registry {
         })
         .await?;
         let asked = timeout(MANIFEST_TIMEOUT, repository.blob(&layer.digest)).await;
-        let answer = asked.unwrap_or(Err(Failure::Odd("does not answer"))).map_err(explain)?;
+        let answer = asked.unwrap_or(Err(Error::Odd("does not answer"))).map_err(explain)?;
         let mut draft = Draft {
             place,
             reservation,
@@ -271,8 +271,8 @@ impl Draft {
 
     /// Writes the component to its file, and checks size and digest.
     async fn receive(&mut self, image: &str, mut answer: Response, layer: &Layer) -> Result<(), Diagnostic> {
-        const WRONG: Failure = Failure::Odd("returned a component that does not match its digest");
-        let explain = |failure: Failure| failure.explain_component(image);
+        const WRONG: Error = Error::Odd("returned a component that does not match its digest");
+        let explain = |failure: Error| failure.explain_component(image);
         let file = File::create(self.place.path().join(COMPONENT)).map_err(|error| unwritable(&error))?;
         let mut out = BufWriter::new(Reserving::new(file, &mut self.reservation));
         let mut hash = Sha256::new();
@@ -296,7 +296,7 @@ impl Draft {
 }
 
 /// The manifests that lead to the component, that of the image last, and the component's layer.
-async fn manifests(repository: &Repository<'_>, which: &str) -> Result<(Vec<Vec<u8>>, Layer), Failure> {
+async fn manifests(repository: &Repository<'_>, which: &str) -> Result<(Vec<Vec<u8>>, Layer), Error> {
     let mut bodies = vec![repository.manifest(which).await?];
     let mut read = Artifact::read(bodies.last().map(Vec::as_slice).unwrap_or_default())?;
     if let Artifact::Index(digest) = &read {
@@ -306,11 +306,11 @@ async fn manifests(repository: &Repository<'_>, which: &str) -> Result<(Vec<Vec<
     }
     match read {
         Artifact::Component(layer) if layer.size <= MAX_COMPONENT_BYTES as u64 => Ok((bodies, layer)),
-        Artifact::Component(_) => Err(Failure::Format(
+        Artifact::Component(_) => Err(Error::Format(
             "has a component of more than 96 MiB",
             "strip it of debugging information",
         )),
-        Artifact::Index(_) => Err(Failure::Format("is an index of indexes", "name the image itself")),
+        Artifact::Index(_) => Err(Error::Format("is an index of indexes", "name the image itself")),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::cache::Key;
 use crate::codes;
-use crate::failure::{Failure, unreachable};
+use crate::error::{Error, unreachable};
 use crate::layout::Draft;
 use crate::manifest::Layer;
 use crate::pipe::{Inlet, pipe};
@@ -25,8 +25,8 @@ pub(crate) struct Incoming<'i> {
 
 impl Incoming<'_> {
     /// Fills the pipe, and ends it only if the layer matches its digest.
-    async fn pour(mut self, inlet: Inlet) -> Result<(), Failure> {
-        const WRONG: Failure = Failure::Odd("returned a layer that does not match its digest");
+    async fn pour(mut self, inlet: Inlet) -> Result<(), Error> {
+        const WRONG: Error = Error::Odd("returned a layer that does not match its digest");
         let (mut hash, mut left) = (Sha256::new(), self.layer.size);
         while let Some(part) = self.answer.chunk().await? {
             left = left.checked_sub(part.len() as u64).ok_or(WRONG)?;

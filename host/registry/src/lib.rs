@@ -23,7 +23,7 @@ mod client;
 pub mod codes;
 mod component;
 mod credentials;
-mod failure;
+mod error;
 mod keychain;
 mod layer;
 mod layout;

@@ -1,7 +1,7 @@
 //! Manifests: the layers of an image, or the images for platforms of an index. Other locations of layers (`urls`) are
 //! ignored: only the configured registry is contacted.
 
-use crate::failure::Failure;
+use crate::error::Error;
 use serde::Deserialize;
 
 /// Layers that an image may have; the usual storage drivers take 127.
@@ -52,14 +52,14 @@ struct Platform {
 
 impl Manifest {
     /// Reads one.
-    pub(crate) fn read(body: &[u8]) -> Result<Self, Failure> {
+    pub(crate) fn read(body: &[u8]) -> Result<Self, Error> {
         let document: Document = serde_json::from_slice(body).map_err(|_| unreadable())?;
         match (document.schema_version, document.layers, document.manifests) {
             (2, Some(layers), None) => check(&layers).map(|()| Self::Image(layers)),
             (2, None, Some(entries)) => match pick(entries) {
                 Some(digest) if is_digest(&digest) => Ok(Self::Index(digest)),
                 Some(_) => Err(unreadable()),
-                None => Err(Failure::Format(
+                None => Err(Error::Format(
                     "does not exist for Linux on this architecture",
                     "push it for this platform, too; its jobs are the same on all",
                 )),
@@ -69,12 +69,12 @@ impl Manifest {
     }
 }
 
-fn check(layers: &[Layer]) -> Result<(), Failure> {
+fn check(layers: &[Layer]) -> Result<(), Error> {
     if layers.len() > MAX_LAYERS {
-        return Err(Failure::Format("has too many layers", "squash it"));
+        return Err(Error::Format("has too many layers", "squash it"));
     }
     if layers.iter().any(|layer| layer.media_type.ends_with("zstd")) {
-        return Err(Failure::Format(
+        return Err(Error::Format(
             "has layers compressed with zstd",
             "compress them with gzip: `skopeo copy --dest-compress-format gzip`",
         ));
@@ -119,8 +119,8 @@ pub(crate) fn is_digest(text: &str) -> bool {
     })
 }
 
-fn unreadable() -> Failure {
-    Failure::Format(
+fn unreadable() -> Error {
+    Error::Format(
         "has an unsupported format",
         "push it as an OCI or Docker image for Linux, with gzip layers",
     )

@@ -4,7 +4,7 @@ use crate::cache::{Cache, Key};
 use crate::client::{Client, Repository};
 use crate::codes;
 use crate::credentials::{Credentials, fit};
-use crate::failure::{Failure, unreachable};
+use crate::error::{Error, unreachable};
 use crate::layer::{self, Incoming};
 use crate::layout::{Draft, Layout};
 use crate::manifest::{Layer, Manifest};
@@ -104,7 +104,7 @@ impl Registry {
         }
         let asked = timeout(MANIFEST_TIMEOUT, self.layers(&reference, credentials)).await;
         let (repository, layers) = asked
-            .unwrap_or(Err(Failure::Odd("does not answer")))
+            .unwrap_or(Err(Error::Odd("does not answer")))
             .map_err(|failure| failure.explain(image))?;
         let (cache, name) = (self.cache.clone(), image.to_owned());
         let mut draft = layer::blocking(move || Draft::open(cache, name)).await?;
@@ -125,7 +125,7 @@ impl Registry {
         &self,
         image: &Reference,
         credentials: Option<&Credentials>,
-    ) -> Result<(Repository<'_>, Vec<Layer>), Failure> {
+    ) -> Result<(Repository<'_>, Vec<Layer>), Error> {
         let repository = self.client.repository(image, credentials).await?;
         let which = image.digest().or(image.tag()).unwrap_or_default();
         let mut manifest = Manifest::read(&repository.manifest(which).await?)?;
@@ -134,7 +134,7 @@ impl Registry {
         }
         match manifest {
             Manifest::Image(layers) => Ok((repository, layers)),
-            Manifest::Index(_) => Err(Failure::Format("is an index of indexes", "push the image itself")),
+            Manifest::Index(_) => Err(Error::Format("is an index of indexes", "push the image itself")),
         }
     }
 }
@@ -161,7 +161,7 @@ async fn add(
     }
     let asked = timeout(MANIFEST_TIMEOUT, repository.blob(&layer.digest)).await;
     let answer = asked
-        .unwrap_or(Err(Failure::Odd("does not answer")))
+        .unwrap_or(Err(Error::Odd("does not answer")))
         .map_err(|failure| failure.explain(image))?;
     let incoming = Incoming { answer, image, layer };
     layer::add(draft, key, incoming).await

@@ -32,12 +32,12 @@ pub(crate) struct Reservation {
 pub(crate) struct Reserving<'r, W> {
     inner: W,
     reservation: &'r mut Reservation,
-    failure: Option<Failure>,
+    failure: Option<SpaceError>,
 }
 
 /// Why something was not written.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub(crate) enum SpaceError {
     /// The image is too large.
     Image,
     /// All images that are read at once are too large together.
@@ -71,33 +71,33 @@ impl Reservation {
     }
 
     /// Reserves this many bytes.
-    pub(crate) fn take(&mut self, bytes: u64) -> Result<(), Failure> {
+    pub(crate) fn take(&mut self, bytes: u64) -> Result<(), SpaceError> {
         if self.reserved.saturating_add(bytes) > self.sizes.image {
-            return Err(Failure::Image);
+            return Err(SpaceError::Image);
         }
         let add = |open: u64| open.checked_add(bytes).filter(|sum| *sum <= self.sizes.open);
         self.open
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, add)
-            .map_err(|_| Failure::Open)?;
+            .map_err(|_| SpaceError::Open)?;
         self.reserved += bytes;
         Ok(())
     }
 
-    pub(crate) fn explain(&self, image: &str, failure: &Failure) -> Diagnostic {
+    pub(crate) fn explain(&self, image: &str, failure: &SpaceError) -> Diagnostic {
         match failure {
-            Failure::Image => {
+            SpaceError::Image => {
                 let message = format!("the jobs of image '{image}' have more than {}", shown(self.sizes.image));
                 Diagnostic::error(codes::IMAGE_SIZE, message)
                     .help("move large files from jobs into packages, which are not read")
             }
-            Failure::Open => {
+            SpaceError::Open => {
                 let message = format!(
                     "the images that are read at the same time have more than {}",
                     shown(self.sizes.open)
                 );
                 Diagnostic::error(boson_releases::codes::IMAGE_CACHE, message).help("it will be retried")
             }
-            Failure::Disk(error) => unwritable(error),
+            SpaceError::Disk(error) => unwritable(error),
         }
     }
 }
@@ -120,7 +120,7 @@ impl<'r, W> Reserving<'r, W> {
     }
 
     /// Why writing failed, if it did.
-    pub(crate) fn failure(&mut self) -> Option<Failure> {
+    pub(crate) fn failure(&mut self) -> Option<SpaceError> {
         self.failure.take()
     }
 }
@@ -128,7 +128,7 @@ impl<'r, W> Reserving<'r, W> {
 impl<W: Write> Write for Reserving<'_, W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let reserved = self.reservation.take(bytes.len() as u64);
-        let written = reserved.and_then(|()| self.inner.write_all(bytes).map_err(Failure::Disk));
+        let written = reserved.and_then(|()| self.inner.write_all(bytes).map_err(SpaceError::Disk));
         written.map(|()| bytes.len()).map_err(|failure| {
             self.failure.get_or_insert(failure);
             // Stored, because the writer wraps the error in its own message.

@@ -4,7 +4,7 @@
 use crate::client::{Access, Client, Repository};
 use crate::codes;
 use crate::credentials::Credentials;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::manifest::{self, Manifest};
 use crate::progress::Tell;
 use crate::registry::Settings;
@@ -86,11 +86,11 @@ impl Transfer {
             let repository = self.client.repository(&reference, credentials).await?;
             repository.has_manifest(reference.tag().unwrap_or_default()).await
         });
-        let found = asked.await.unwrap_or(Err(Failure::Odd("does not answer")));
+        let found = asked.await.unwrap_or(Err(Error::Odd("does not answer")));
         match found {
             Ok(found) => Ok(found),
             // The repository does not exist yet.
-            Err(Failure::Missing) => Ok(None),
+            Err(Error::Missing) => Ok(None),
             Err(failure) => Err(failure.explain_push(image)),
         }
     }
@@ -118,28 +118,28 @@ impl Transfer {
                 body = repository.manifest(&digest).await?;
             }
             let Manifest::Image(layers) = Manifest::read(&body)? else {
-                return Err(Failure::Format("is an index of indexes", "name the image itself"));
+                return Err(Error::Format("is an index of indexes", "name the image itself"));
             };
-            let config = config_digest(&body).ok_or(Failure::Format("has no configuration", "push it again"))?;
+            let config = config_digest(&body).ok_or(Error::Format("has no configuration", "push it again"))?;
             let config = repository.document(&config).await?;
             Ok((repository, digest(&body), config, layers))
         });
         let (mut repository, digest, config, listed) = asked
             .await
-            .unwrap_or(Err(Failure::Odd("does not answer")))
+            .unwrap_or(Err(Error::Odd("does not answer")))
             .map_err(|failure| failure.explain(image))?;
         let mut layers = Vec::new();
         for layer in listed {
             let mut tokens = 0;
             let content = loop {
                 match self.layer(&repository, &layer, place, tell).await {
-                    Err(Stop::Failure(Failure::Expired)) if tokens < MAX_NEW_TOKENS_PER_LAYER => {
+                    Err(LayerError::Registry(Error::Expired)) if tokens < MAX_NEW_TOKENS_PER_LAYER => {
                         tokens += 1;
                         let again = self.client.repository(&reference, credentials).await;
                         repository = again.map_err(|failure| failure.explain(image))?;
                     }
-                    Err(Stop::Failure(failure)) => return Err(failure.explain(image)),
-                    Err(Stop::Disk(error)) => return Err(uncached(place, &error)),
+                    Err(LayerError::Registry(failure)) => return Err(failure.explain(image)),
+                    Err(LayerError::Disk(error)) => return Err(uncached(place, &error)),
                     Ok(content) => break content,
                 }
             };
@@ -154,17 +154,17 @@ impl Transfer {
         layer: &manifest::Layer,
         place: &Path,
         tell: &Tell<'_>,
-    ) -> Result<Section, Stop> {
+    ) -> Result<Section, LayerError> {
         if layer.size > MAX_LAYER_BYTES {
-            return Err(Stop::Failure(Failure::Format(
+            return Err(LayerError::Registry(Error::Format(
                 "has a layer of more than 8 GiB",
                 "take another",
             )));
         }
         let path = place.join(layer.digest.replace("sha256:", ""));
-        let file = locked(path).await.map_err(Stop::Disk)?;
+        let file = locked(path).await.map_err(LayerError::Disk)?;
         for attempt in 0..MAX_ATTEMPTS {
-            let mut have = file.metadata().map_err(Stop::Disk)?.len();
+            let mut have = file.metadata().map_err(LayerError::Disk)?.len();
             if have > layer.size {
                 // The file of an earlier run has other content.
                 have = 0;
@@ -173,7 +173,7 @@ impl Transfer {
                 break;
             }
             match receive(repository, layer, &file, have, tell).await {
-                Err(Stop::Failure(failure)) if failure.may_pass() && attempt + 1 < MAX_ATTEMPTS => {
+                Err(LayerError::Registry(failure)) if failure.may_pass() && attempt + 1 < MAX_ATTEMPTS => {
                     tokio::time::sleep(Duration::from_millis(250 << attempt)).await;
                 }
                 Err(stop) => return Err(stop),
@@ -181,7 +181,7 @@ impl Transfer {
             }
         }
         // It is complete, and other processes may read it, too.
-        file.unlock().map_err(Stop::Disk)?;
+        file.unlock().map_err(LayerError::Disk)?;
         let section = Section::new(Arc::new(file), 0, layer.size);
         let (copy, wanted) = (section.clone(), layer.digest.clone());
         let checked = tokio::task::spawn_blocking(move || digest_of(&copy).map(|got| got == wanted));
@@ -189,11 +189,11 @@ impl Transfer {
             Ok(true) => Ok(section),
             Ok(false) => {
                 let _ = fs::remove_file(place.join(layer.digest.replace("sha256:", "")));
-                Err(Stop::Failure(Failure::Odd(
+                Err(LayerError::Registry(Error::Odd(
                     "returned a layer that does not match its digest",
                 )))
             }
-            Err(error) => Err(Stop::Disk(error)),
+            Err(error) => Err(LayerError::Disk(error)),
         }
     }
 
@@ -222,14 +222,14 @@ impl Transfer {
         credentials: Option<&Credentials>,
         from: Option<&str>,
         tell: &Tell<'_>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Error> {
         let from = from.and_then(|from| same_registry(from, reference));
         let access = Access::Push { from: from.as_deref() };
         let upload = Upload::new(&self.client, reference, credentials, access).await?;
         let config = section(&image.config.bytes)?;
         let layers = image.layers.iter().map(|layer| (layer.digest.as_str(), &layer.content));
         let blobs = layers.chain([(image.config.digest.as_str(), &config)]);
-        stream::iter(blobs.map(Ok::<_, Failure>))
+        stream::iter(blobs.map(Ok::<_, Error>))
             .try_for_each_concurrent(MAX_CONCURRENT_LAYERS, |(digest, content)| {
                 self.blob(&upload, reference, digest, content, from.as_deref(), tell)
             })
@@ -248,7 +248,7 @@ impl Transfer {
         content: &Section,
         from: Option<&str>,
         tell: &Tell<'_>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Error> {
         let key = (reference.resolve_registry().to_owned(), digest.to_owned());
         let place = self.sent.lock().entry(key).or_default().clone();
         let mut known = place.lock().await;
@@ -260,8 +260,8 @@ impl Transfer {
 }
 
 /// Why a layer was not received.
-enum Stop {
-    Failure(Failure),
+enum LayerError {
+    Registry(Error),
     Disk(io::Error),
 }
 
@@ -271,26 +271,32 @@ async fn receive(
     file: &File,
     have: u64,
     tell: &Tell<'_>,
-) -> Result<(), Stop> {
-    let (mut answer, mut have) = repository.blob_from(&layer.digest, have).await.map_err(Stop::Failure)?;
-    file.set_len(have).map_err(Stop::Disk)?;
+) -> Result<(), LayerError> {
+    let (mut answer, mut have) = repository
+        .blob_from(&layer.digest, have)
+        .await
+        .map_err(LayerError::Registry)?;
+    file.set_len(have).map_err(LayerError::Disk)?;
     let mut out: &File = file;
     loop {
-        let part = answer.chunk().await.map_err(|error| Stop::Failure(error.into()))?;
+        let part = answer
+            .chunk()
+            .await
+            .map_err(|error| LayerError::Registry(error.into()))?;
         let Some(part) = part else {
             return if have == layer.size {
                 Ok(())
             } else {
-                Err(Stop::Failure(Failure::Odd("breaks off")))
+                Err(LayerError::Registry(Error::Odd("breaks off")))
             };
         };
         have += part.len() as u64;
         if have > layer.size {
-            return Err(Stop::Failure(Failure::Odd(
+            return Err(LayerError::Registry(Error::Odd(
                 "returned a layer that does not match its digest",
             )));
         }
-        io::Write::write_all(&mut out, &part).map_err(Stop::Disk)?;
+        io::Write::write_all(&mut out, &part).map_err(LayerError::Disk)?;
         tell(part.len() as u64);
     }
 }
@@ -313,12 +319,12 @@ fn digest_of(section: &Section) -> io::Result<String> {
 }
 
 /// A document as a section, so that it is sent as layers are.
-fn section(bytes: &[u8]) -> Result<Section, Failure> {
+fn section(bytes: &[u8]) -> Result<Section, Error> {
     let written = tempfile::tempfile().and_then(|mut file| {
         io::Write::write_all(&mut file, bytes)?;
         Ok(file)
     });
-    let file = written.map_err(|_| Failure::Disk)?;
+    let file = written.map_err(|_| Error::Disk)?;
     Ok(Section::new(Arc::new(file), 0, bytes.len() as u64))
 }
 

@@ -3,7 +3,7 @@
 
 use crate::client::{Access, Client, Repository};
 use crate::credentials::Credentials;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::progress::Tell;
 use boson_oci::{Blob, Section};
 use oci_spec::distribution::Reference;
@@ -50,7 +50,7 @@ impl<'u> Upload<'u> {
         reference: &'u Reference,
         credentials: Option<&'u Credentials>,
         access: Access<'u>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, Error> {
         let repository = client.repository_for(reference, credentials, access).await?;
         Ok(Self {
             client,
@@ -68,7 +68,7 @@ impl<'u> Upload<'u> {
         content: &Section,
         from: Option<&str>,
         tell: &Tell<'_>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Error> {
         let mut failures = 0;
         let mut session = None;
         loop {
@@ -91,7 +91,7 @@ impl<'u> Upload<'u> {
         content: &Section,
         from: Option<&str>,
         tell: &Tell<'_>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Error> {
         if session.is_none() {
             if self.has(digest).await? {
                 tell(content.size());
@@ -119,7 +119,7 @@ impl<'u> Upload<'u> {
         self.end(open, digest, Vec::new()).await
     }
 
-    async fn has(&self, digest: &str) -> Result<bool, Failure> {
+    async fn has(&self, digest: &str) -> Result<bool, Error> {
         let path = format!("blobs/{digest}");
         let answer = self
             .send(Method::HEAD, &Address::Path(&path), HeaderMap::new(), Vec::new())
@@ -127,12 +127,12 @@ impl<'u> Upload<'u> {
         match answer.status() {
             StatusCode::OK => Ok(true),
             StatusCode::NOT_FOUND => Ok(false),
-            status => Err(Failure::of(status)),
+            status => Err(Error::of(status)),
         }
     }
 
     /// Begins an upload; `None` if the registry mounted the blob from another repository.
-    async fn begin(&self, digest: &str, from: Option<&str>) -> Result<Option<Session>, Failure> {
+    async fn begin(&self, digest: &str, from: Option<&str>) -> Result<Option<Session>, Error> {
         let path = match from {
             Some(from) => format!("blobs/uploads/?mount={digest}&from={from}"),
             None => "blobs/uploads/".to_owned(),
@@ -155,20 +155,20 @@ impl<'u> Upload<'u> {
                     part,
                 }))
             }
-            status => Err(Failure::of(status)),
+            status => Err(Error::of(status)),
         }
     }
 
-    async fn post(&self, path: &str) -> Result<Response, Failure> {
+    async fn post(&self, path: &str) -> Result<Response, Error> {
         self.send(Method::POST, &Address::Path(path), HeaderMap::new(), Vec::new())
             .await
     }
 
-    async fn part(&self, session: &mut Session, bytes: Vec<u8>) -> Result<(), Failure> {
+    async fn part(&self, session: &mut Session, bytes: Vec<u8>) -> Result<(), Error> {
         let end = session.sent + bytes.len() as u64;
         let mut headers = HeaderMap::new();
         let range = format!("{}-{}", session.sent, end.saturating_sub(1));
-        headers.insert(CONTENT_RANGE, range.parse().map_err(|_| Failure::Odd("breaks off"))?);
+        headers.insert(CONTENT_RANGE, range.parse().map_err(|_| Error::Odd("breaks off"))?);
         let address = Address::Place(session.place.clone());
         let answer = self.send(Method::PATCH, &address, headers, bytes).await?;
         match answer.status() {
@@ -180,15 +180,15 @@ impl<'u> Upload<'u> {
                 if session.sent == end {
                     Ok(())
                 } else {
-                    Err(Failure::Odd("keeps only a part of what it is sent"))
+                    Err(Error::Odd("keeps only a part of what it is sent"))
                 }
             }
-            status => Err(Failure::of(status)),
+            status => Err(Error::of(status)),
         }
     }
 
     /// Sends the last part, with the digest of the whole blob.
-    async fn end(&self, session: &Session, digest: &str, bytes: Vec<u8>) -> Result<(), Failure> {
+    async fn end(&self, session: &Session, digest: &str, bytes: Vec<u8>) -> Result<(), Error> {
         let mut place = session.place.clone();
         place.query_pairs_mut().append_pair("digest", digest);
         let answer = self
@@ -197,8 +197,8 @@ impl<'u> Upload<'u> {
         match answer.status() {
             StatusCode::CREATED | StatusCode::NO_CONTENT => Ok(()),
             // The digest does not match: a part was lost, so all are sent again.
-            StatusCode::BAD_REQUEST => Err(Failure::Odd("rejects a layer")),
-            status => Err(Failure::of(status)),
+            StatusCode::BAD_REQUEST => Err(Error::Odd("rejects a layer")),
+            status => Err(Error::of(status)),
         }
     }
 
@@ -222,16 +222,13 @@ impl<'u> Upload<'u> {
     }
 
     /// Puts a manifest under a tag.
-    pub(crate) async fn manifest(&self, tag: &str, manifest: &Blob) -> Result<(), Failure> {
+    pub(crate) async fn manifest(&self, tag: &str, manifest: &Blob) -> Result<(), Error> {
         let path = format!("manifests/{tag}");
         let mut failures = 0;
         loop {
             let mut headers = HeaderMap::new();
             let media_type = manifest.media_type.parse();
-            headers.insert(
-                CONTENT_TYPE,
-                media_type.map_err(|_| Failure::Odd("rejects a manifest"))?,
-            );
+            headers.insert(CONTENT_TYPE, media_type.map_err(|_| Error::Odd("rejects a manifest"))?);
             let address = Address::Path(&path);
             let sent = self.send(Method::PUT, &address, headers, manifest.bytes.clone());
             let failure = match sent.await {
@@ -243,7 +240,7 @@ impl<'u> Upload<'u> {
                 {
                     return Ok(());
                 }
-                Ok(answer) => Failure::of(answer.status()),
+                Ok(answer) => Error::of(answer.status()),
                 Err(failure) => failure,
             };
             if !failure.may_pass() || failures == MAX_FAILURES {
@@ -261,7 +258,7 @@ impl<'u> Upload<'u> {
         address: &Address<'_>,
         headers: HeaderMap,
         body: Vec<u8>,
-    ) -> Result<Response, Failure> {
+    ) -> Result<Response, Error> {
         let repository = self.repository.lock().await.clone();
         let body: bytes::Bytes = body.into();
         let answer = once(&repository, &method, address, &headers, body.clone()).await?;
@@ -272,7 +269,7 @@ impl<'u> Upload<'u> {
         once(&fresh, &method, address, &headers, body).await
     }
 
-    async fn renewed(&self, old: &Arc<Repository<'u>>) -> Result<Arc<Repository<'u>>, Failure> {
+    async fn renewed(&self, old: &Arc<Repository<'u>>) -> Result<Arc<Repository<'u>>, Error> {
         let mut current = self.repository.lock().await;
         if Arc::ptr_eq(old, &current) {
             let fresh = self
@@ -285,8 +282,8 @@ impl<'u> Upload<'u> {
     }
 
     /// The address of the next request, from an answer.
-    async fn place(&self, answer: &Response) -> Result<Url, Failure> {
-        const NOWHERE: Failure = Failure::Odd("does not return an address for uploads");
+    async fn place(&self, answer: &Response) -> Result<Url, Error> {
+        const NOWHERE: Error = Error::Odd("does not return an address for uploads");
         let place = answer
             .headers()
             .get(LOCATION)
@@ -296,7 +293,7 @@ impl<'u> Upload<'u> {
         if self.client.may_ask(&place) && place.username().is_empty() && place.password().is_none() {
             Ok(place)
         } else {
-            Err(Failure::Odd("requests an upload without TLS"))
+            Err(Error::Odd("requests an upload without TLS"))
         }
     }
 }
@@ -315,7 +312,7 @@ async fn once(
     address: &Address<'_>,
     headers: &HeaderMap,
     body: bytes::Bytes,
-) -> Result<Response, Failure> {
+) -> Result<Response, Error> {
     let request = match address {
         Address::Path(path) => repository.request(method.clone(), path),
         Address::Place(url) => repository.request_at(method.clone(), url.clone()),
@@ -332,12 +329,12 @@ async fn once(
 }
 
 /// Reads a part of a file, which may have to come from the disk.
-async fn part(content: &Section, at: u64, most: usize) -> Result<Vec<u8>, Failure> {
+async fn part(content: &Section, at: u64, most: usize) -> Result<Vec<u8>, Error> {
     let content = content.clone();
     let read = tokio::task::spawn_blocking(move || content.part(at, most));
     match read.await {
         Ok(Ok(bytes)) => Ok(bytes),
-        _ => Err(Failure::Disk),
+        _ => Err(Error::Disk),
     }
 }
 

@@ -4,7 +4,7 @@ use crate::limits::Budget;
 use boson_document::Code;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::codes;
-use boson_pipeline::release::files::Fault;
+use boson_pipeline::release::files::FileError;
 use boson_pipeline::release::{Entry, File, Files};
 use cap_std::fs::{Dir, Metadata, MetadataExt};
 use std::collections::HashSet;
@@ -112,7 +112,7 @@ impl<'r> Reader<'r> {
             let end = match self.files.follow(path) {
                 Ok(end) => end,
                 // Reported only if the file is needed: an unused link does no harm.
-                Err(Fault::Escapes(_) | Fault::Loop | _) => return Ok(None),
+                Err(FileError::Escapes(_) | FileError::Loop | _) => return Ok(None),
             };
             if !self.load_way(&end)? {
                 return Ok(Some(end));

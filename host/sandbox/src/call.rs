@@ -14,12 +14,12 @@
 use crate::account::Account;
 use crate::call_state::{CallState, Crowded, TooMuch};
 use crate::engine::Sandbox;
-use crate::error::{Failure, FailureKind};
+use crate::error::{Error, ErrorKind};
 use crate::frames;
 use crate::limits;
 use crate::measures::Measures;
 use crate::plugin::Plugin;
-use crate::wrapping::{FailedBelow, Rule};
+use crate::wrapping::{BelowError, Rule};
 use boson_budget::Class;
 use std::time::Instant;
 use wasmtime::component::Instance;
@@ -40,7 +40,7 @@ impl Sandbox {
         plugin: &Plugin,
         account: &Account,
         mut body: impl FnMut(&mut Store<CallState>, &Instance) -> wasmtime::Result<T>,
-    ) -> (Result<T, Failure>, Measures) {
+    ) -> (Result<T, Error>, Measures) {
         let _span = plugin.span().entered();
         if account.is_spent() {
             return (Err(self.failed(plugin, spent(plugin, account))), Measures::default());
@@ -66,14 +66,14 @@ impl Sandbox {
         }
         let result = result.map_err(|error| match error.downcast_ref() {
             // Counted for the rule that failed.
-            Some(FailedBelow(failure)) => failure.clone(),
+            Some(BelowError(failure)) => failure.clone(),
             None => self.failed(plugin, self.classify(plugin, &error)),
         });
         (result, measures)
     }
 
     /// Reports a failure of this plugin.
-    pub(crate) fn failed(&self, plugin: &Plugin, failure: Failure) -> Failure {
+    pub(crate) fn failed(&self, plugin: &Plugin, failure: Error) -> Error {
         if let Some(meter) = &self.meter {
             meter.failed(plugin, failure.kind.code());
         }
@@ -169,13 +169,13 @@ impl Sandbox {
     ///
     /// # Errors
     /// A component that needs more memory than a call may have, or whose start function fails.
-    pub fn instantiate(&self, plugin: &Plugin) -> Result<Measures, Failure> {
+    pub fn instantiate(&self, plugin: &Plugin) -> Result<Measures, Error> {
         let (result, measures) = self.call(plugin, &Account::unbounded(), |_, _| Ok(()));
         result.map(|()| measures)
     }
 
     /// The failure of this plugin that an error of a call stands for.
-    pub(crate) fn classify(&self, plugin: &Plugin, error: &wasmtime::Error) -> Failure {
+    pub(crate) fn classify(&self, plugin: &Plugin, error: &wasmtime::Error) -> Error {
         let limits = &self.limits;
         let mebibytes = |bytes: usize| bytes >> 20;
         let (kind, message) = if let Some(TooMuch(what)) = error.downcast_ref() {
@@ -185,60 +185,60 @@ impl Sandbox {
                 limits.table_elements.to_string()
             };
             (
-                FailureKind::OverMemory,
+                ErrorKind::OverMemory,
                 format!("asked for more {what} than the {of} it may have"),
             )
         } else if error.is::<Crowded>() {
             let message = "was not called, because other calls hold the memory";
-            (FailureKind::OverBudget, message.to_string())
+            (ErrorKind::OverBudget, message.to_string())
         } else if let Some(message) = limits::exceeded(limits, error) {
-            (FailureKind::Refused, message)
+            (ErrorKind::Refused, message)
         } else if let Some(trap) = error.downcast_ref::<Trap>() {
             self.classify_trap(*trap, error)
         } else if error.root_cause().to_string().contains("hostcalls") {
             // wasmtime does not export the error type of this limit, only its text.
             (
-                FailureKind::OverOutput,
+                ErrorKind::OverOutput,
                 format!("returned a reply of more than {} MiB", mebibytes(limits.output)),
             )
         } else {
             (
-                FailureKind::Malformed,
+                ErrorKind::Malformed,
                 format!("returned a reply that violates the contract: {}", error.root_cause()),
             )
         };
         let mut failure = plugin.failure(kind, message);
-        if kind == FailureKind::Trapped {
+        if kind == ErrorKind::Trapped {
             failure.functions = frames::functions(error);
         }
         failure
     }
 
-    fn classify_trap(&self, trap: Trap, error: &wasmtime::Error) -> (FailureKind, String) {
+    fn classify_trap(&self, trap: Trap, error: &wasmtime::Error) -> (ErrorKind, String) {
         let limits = &self.limits;
         match trap {
             Trap::OutOfFuel => (
-                FailureKind::OutOfFuel,
+                ErrorKind::OutOfFuel,
                 format!("used up its {} units of fuel", limits.fuel),
             ),
             Trap::Interrupt => (
-                FailureKind::Deadline,
+                ErrorKind::Deadline,
                 format!("ran for more than {} s", limits.deadline.as_secs()),
             ),
             trap if trap == Trap::StackOverflow || nests_too_deep(error) => {
-                (FailureKind::TooDeep, "exceeded its stack".to_string())
+                (ErrorKind::TooDeep, "exceeded its stack".to_string())
             }
-            trap => (FailureKind::Trapped, format!("stopped with a trap: {trap}")),
+            trap => (ErrorKind::Trapped, format!("stopped with a trap: {trap}")),
         }
     }
 }
 
-fn spent(plugin: &Plugin, account: &Account) -> Failure {
+fn spent(plugin: &Plugin, account: &Account) -> Error {
     let message = format!(
         "was interrupted: the conversion used up its {} units of fuel",
         account.fuel()
     );
-    Failure::new(FailureKind::OverBudget, plugin.name(), message)
+    Error::new(ErrorKind::OverBudget, plugin.name(), message)
 }
 
 /// Bytes that an instance has from the beginning; `None` if the component does not declare them.

@@ -1,6 +1,6 @@
 //! What a component may be: sealed, and of one stage. Decided from its type, before it runs.
 
-use crate::error::{Failure, FailureKind};
+use crate::error::{Error, ErrorKind};
 use crate::imports::{Import, Imports, Path, cut, list};
 use boson_pipeline::Stage;
 use wasmtime::Engine;
@@ -46,14 +46,14 @@ pub(crate) struct Kind {
 ///
 /// # Errors
 /// As [`judge`].
-pub(crate) fn check(engine: &Engine, name: &str, component: &Component) -> Result<Kind, Failure> {
+pub(crate) fn check(engine: &Engine, name: &str, component: &Component) -> Result<Kind, Error> {
     let kind = component.component_type();
     let mut imports = Imports::default();
     for (import, item) in kind.imports(engine) {
         imports.add(import, |path, found| forbidden(engine, path, &item.ty, found));
     }
     let exports: Vec<&str> = kind.exports(engine).map(|(export, _)| export).collect();
-    judge(&imports, &exports).map_err(|message| Failure::new(FailureKind::Refused, name, message))
+    judge(&imports, &exports).map_err(|message| Error::new(ErrorKind::Refused, name, message))
 }
 
 /// What a component with these imports and exports is.

@@ -4,7 +4,7 @@ use crate::account::Account;
 use crate::bindings::exports::boson::types::about;
 use crate::description::{Code, Description, is_name, is_version};
 use crate::engine::Sandbox;
-use crate::error::{Failure, FailureKind};
+use crate::error::{Error, ErrorKind};
 use crate::plugin::Plugin;
 use crate::reply::unknown;
 use boson_document::json;
@@ -23,7 +23,7 @@ impl Plugin {
     ///
     /// # Errors
     /// The plugin failed, or its description violates the contract.
-    pub fn describe(&self, sandbox: &Sandbox) -> Result<&Description, Failure> {
+    pub fn describe(&self, sandbox: &Sandbox) -> Result<&Description, Error> {
         if let Some(description) = self.description.get() {
             return Ok(description);
         }
@@ -32,7 +32,7 @@ impl Plugin {
     }
 
     /// The name that the codes of its diagnostics begin with. A plugin of the installation is named after its stage.
-    pub(crate) fn own_name(&self, sandbox: &Sandbox) -> Result<&str, Failure> {
+    pub(crate) fn own_name(&self, sandbox: &Sandbox) -> Result<&str, Error> {
         if self.is_foreign() {
             self.describe(sandbox).map(|description| description.name.as_str())
         } else {
@@ -40,13 +40,13 @@ impl Plugin {
         }
     }
 
-    fn ask(&self, sandbox: &Sandbox) -> Result<Description, Failure> {
+    fn ask(&self, sandbox: &Sandbox) -> Result<Description, Error> {
         let (result, _) = sandbox.call(self, &Account::unbounded(), |store, instance| {
             let guest = about::GuestIndices::new(&self.pre)?.load(&mut *store, instance)?;
             guest.call_describe(store)
         });
         let description = result?;
-        let malformed = |message: String| self.failure(FailureKind::Malformed, message);
+        let malformed = |message: String| self.failure(ErrorKind::Malformed, message);
         if let Some(what) = unknown(&description.more) {
             return Err(malformed(what));
         }

@@ -2,7 +2,7 @@
 
 use crate::cache::{self, Cache};
 use crate::console::Console;
-use crate::error::{Failure, FailureKind};
+use crate::error::{Error, ErrorKind};
 use crate::limits::{Limits, MAX_WRAPPERS};
 use crate::meter::Meter;
 use crate::profiler::Profiler;
@@ -58,14 +58,14 @@ impl Sandbox {
     ///
     /// # Errors
     /// A CPU or an operating system that wasmtime does not support.
-    pub fn new(limits: Limits, cache: Cache) -> Result<Self, Failure> {
+    pub fn new(limits: Limits, cache: Cache) -> Result<Self, Error> {
         let engine = pooled(&limits).or_else(|error| {
             tracing::debug!(%error, "no instance pool; creating instances on demand");
             on_demand(&limits)
         });
         let engine = engine.map_err(|error| {
-            Failure::new(
-                FailureKind::Refused,
+            Error::new(
+                ErrorKind::Refused,
                 "any",
                 format!("cannot run: no sandbox on this machine: {error:#}"),
             )
@@ -142,7 +142,7 @@ impl Sandbox {
     ///
     /// # Errors
     /// Not a valid component, or not a sealed one of one stage.
-    pub fn compile(&self, name: &str, component: &[u8]) -> Result<Vec<u8>, Failure> {
+    pub fn compile(&self, name: &str, component: &[u8]) -> Result<Vec<u8>, Error> {
         cache::compile(&self.engine, name, component)
     }
 

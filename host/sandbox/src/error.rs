@@ -15,7 +15,7 @@ const MAX_MESSAGE_BYTES: usize = 1000;
 
 /// The classes of failure that are a plugin's fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FailureKind {
+pub enum ErrorKind {
     /// It was not loaded: not a component, imports something, exports no stage, machine code.
     Refused,
     /// It trapped.
@@ -40,8 +40,8 @@ pub enum FailureKind {
 
 /// A plugin that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
-    pub kind: FailureKind,
+pub struct Error {
+    pub kind: ErrorKind,
     /// Plugin: `ops` or a file's name.
     pub plugin: String,
     /// Its digest, if it does not ship with the host: names do not identify versions.
@@ -52,9 +52,9 @@ pub struct Failure {
     pub functions: Vec<String>,
 }
 
-// === impl FailureKind ===
+// === impl ErrorKind ===
 
-impl FailureKind {
+impl ErrorKind {
     pub fn code(self) -> &'static Code {
         match self {
             Self::Refused => codes::PLUGIN_REFUSED,
@@ -79,11 +79,11 @@ impl FailureKind {
     }
 }
 
-// === impl Failure ===
+// === impl Error ===
 
-impl Failure {
+impl Error {
     /// The message becomes one line of limited length.
-    pub(crate) fn new(kind: FailureKind, plugin: &str, message: impl Into<String>) -> Self {
+    pub(crate) fn new(kind: ErrorKind, plugin: &str, message: impl Into<String>) -> Self {
         let mut message: String = message.into().replace(char::is_control, " ");
         if message.len() > MAX_MESSAGE_BYTES {
             message.truncate(message.floor_char_boundary(MAX_MESSAGE_BYTES));
@@ -106,22 +106,22 @@ impl Failure {
     /// The failure as a diagnostic.
     pub fn diagnostic(&self) -> Diagnostic {
         let help = match self.kind {
-            FailureKind::Refused => refusal_help(&self.message).to_string(),
-            FailureKind::Malformed => REBUILD.to_string(),
-            FailureKind::Trapped | FailureKind::Exception if self.functions.is_empty() => {
+            ErrorKind::Refused => refusal_help(&self.message).to_string(),
+            ErrorKind::Malformed => REBUILD.to_string(),
+            ErrorKind::Trapped | ErrorKind::Exception if self.functions.is_empty() => {
                 "this is a defect of the plugin, not of your input".to_string()
             }
-            FailureKind::Trapped | FailureKind::Exception => format!(
+            ErrorKind::Trapped | ErrorKind::Exception => format!(
                 "this is a defect of the plugin, not of your input; active functions: {}",
                 self.functions.join(" < ")
             ),
-            FailureKind::TooDeep => "check the input for endless recursion or very deep nesting".to_string(),
-            FailureKind::OutOfFuel => "check the input for an endless loop, or for its size".to_string(),
-            FailureKind::OverBudget => "reduce the number of instances, or what their templates compute".to_string(),
-            FailureKind::OverMemory | FailureKind::OverOutput => {
+            ErrorKind::TooDeep => "check the input for endless recursion or very deep nesting".to_string(),
+            ErrorKind::OutOfFuel => "check the input for an endless loop, or for its size".to_string(),
+            ErrorKind::OverBudget => "reduce the number of instances, or what their templates compute".to_string(),
+            ErrorKind::OverMemory | ErrorKind::OverOutput => {
                 "check the input for huge values or loops that build them".to_string()
             }
-            FailureKind::Deadline => "try again when the machine is less busy".to_string(),
+            ErrorKind::Deadline => "try again when the machine is less busy".to_string(),
         };
         Diagnostic::error(self.kind.code(), self.to_string()).help(help)
     }
@@ -142,7 +142,7 @@ fn refusal_help(message: &str) -> &'static str {
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "plugin '{}' {}", self.plugin, self.message)?;
         match &self.digest {
@@ -152,7 +152,7 @@ impl fmt::Display for Failure {
     }
 }
 
-impl std::error::Error for Failure {}
+impl std::error::Error for Error {}
 
 #[cfg(test)]
 mod tests {
@@ -162,13 +162,13 @@ mod tests {
     #[test]
     fn whoever_reads_codes_knows_those_of_all_calls_without_a_reply() {
         let mut failures = [
-            FailureKind::Trapped,
-            FailureKind::Exception,
-            FailureKind::TooDeep,
-            FailureKind::OutOfFuel,
-            FailureKind::OverMemory,
-            FailureKind::OverOutput,
-            FailureKind::Deadline,
+            ErrorKind::Trapped,
+            ErrorKind::Exception,
+            ErrorKind::TooDeep,
+            ErrorKind::OutOfFuel,
+            ErrorKind::OverMemory,
+            ErrorKind::OverOutput,
+            ErrorKind::Deadline,
         ]
         .map(|kind| kind.code().name);
         let mut known = CALL_FAILURES;

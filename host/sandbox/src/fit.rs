@@ -6,7 +6,7 @@ use crate::bindings::exports::boson as exports;
 use crate::call_state::CallState;
 use crate::component::{self, ABOUT};
 use crate::engine::Sandbox;
-use crate::error::{Failure, FailureKind};
+use crate::error::{Error, ErrorKind};
 use crate::plugin::Plugin;
 use boson_pipeline::Stage;
 use wasmtime::Store;
@@ -19,7 +19,7 @@ impl Sandbox {
     ///
     /// # Errors
     /// As [`Sandbox::instantiate`], or a function is missing or has other types.
-    pub(crate) fn try_out(&self, plugin: &Plugin) -> Result<(), Failure> {
+    pub(crate) fn try_out(&self, plugin: &Plugin) -> Result<(), Error> {
         let mut unfit = None;
         let (result, _) = self.call(plugin, &Account::unbounded(), |store, instance| {
             unfit = look_up(plugin, store, instance).err();
@@ -35,7 +35,7 @@ impl Sandbox {
                  offers: {cause}",
                 found.map_or(interface, String::as_str)
             );
-            Err(plugin.failure(FailureKind::Refused, message))
+            Err(plugin.failure(ErrorKind::Refused, message))
         })
     }
 }

@@ -9,7 +9,7 @@ use crate::account::Account;
 use crate::component::{ABOUT, interface};
 use crate::conversions::FEATURES;
 use crate::engine::Sandbox;
-use crate::error::{Failure, FailureKind};
+use crate::error::{Error, ErrorKind};
 use crate::exception;
 use crate::measures::Measures;
 use crate::plugin::Plugin;
@@ -57,7 +57,7 @@ pub enum JsonCallError {
     /// The arguments do not fit the function.
     Arguments(String),
     /// The plugin failed.
-    Plugin(Box<Failure>, Measures),
+    Plugin(Box<Error>, Measures),
 }
 
 impl Sandbox {
@@ -133,7 +133,7 @@ impl Sandbox {
         }
         let value = result.map_err(|failure| JsonCallError::Plugin(Box::new(failure), measures))?;
         if let Some(message) = value.as_ref().and_then(exception_in) {
-            let failure = self.failed(plugin, plugin.failure(FailureKind::Exception, message));
+            let failure = self.failed(plugin, plugin.failure(ErrorKind::Exception, message));
             return Err(JsonCallError::Plugin(Box::new(failure), measures));
         }
         let (value, failed) = match value {

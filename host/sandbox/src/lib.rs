@@ -51,7 +51,7 @@ pub use console::Console;
 pub use description::{Code, Description};
 pub use digest::Digest;
 pub use engine::Sandbox;
-pub use error::{Failure, FailureKind};
+pub use error::{Error, ErrorKind};
 pub use interfaces::{Interfaces, Requirements};
 pub use limits::Limits;
 pub use measures::Measures;

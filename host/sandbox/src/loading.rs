@@ -5,7 +5,7 @@ use crate::component;
 use crate::console;
 use crate::digest::Digest;
 use crate::engine::Sandbox;
-use crate::error::{CANNOT_BE_READ, Failure, FailureKind};
+use crate::error::{CANNOT_BE_READ, Error, ErrorKind};
 use crate::plugin::{Plugin, Source};
 use crate::wrapping;
 use boson_pipeline::Stage;
@@ -25,7 +25,7 @@ impl Sandbox {
     ///
     /// # Errors
     /// As [`Sandbox::load`].
-    pub fn load_built_in(&self, stage: Stage, path: &Path) -> Result<Plugin, Failure> {
+    pub fn load_built_in(&self, stage: Stage, path: &Path) -> Result<Plugin, Error> {
         let source = Source::BuiltIn(path.to_path_buf());
         let code = cache::beside(&self.engine, path);
         if newer(&code, path)
@@ -41,7 +41,7 @@ impl Sandbox {
     ///
     /// # Errors
     /// As [`Sandbox::load`], and a file that cannot be read.
-    pub fn load_file(&self, path: &Path) -> Result<Plugin, Failure> {
+    pub fn load_file(&self, path: &Path) -> Result<Plugin, Error> {
         let name = path.file_name().map_or_else(
             || path.display().to_string(),
             |name| name.to_string_lossy().into_owned(),
@@ -52,18 +52,18 @@ impl Sandbox {
     /// Loads a component: checked, then compiled or taken from the cache.
     ///
     /// # Errors
-    /// [`FailureKind::Refused`], with the reason.
-    pub fn load(&self, name: &str, bytes: &[u8], source: Source) -> Result<Plugin, Failure> {
+    /// [`ErrorKind::Refused`], with the reason.
+    pub fn load(&self, name: &str, bytes: &[u8], source: Source) -> Result<Plugin, Error> {
         let digest = Digest::of(bytes);
         let is_foreign = !matches!(source, Source::BuiltIn(_));
-        self.load_as(name, bytes, digest, source).map_err(|failure| Failure {
+        self.load_as(name, bytes, digest, source).map_err(|failure| Error {
             digest: is_foreign.then_some(digest),
             ..failure
         })
     }
 
-    fn load_as(&self, name: &str, bytes: &[u8], digest: Digest, source: Source) -> Result<Plugin, Failure> {
-        let refused = |message: &str| Err(Failure::new(FailureKind::Refused, name, message));
+    fn load_as(&self, name: &str, bytes: &[u8], digest: Digest, source: Source) -> Result<Plugin, Error> {
+        let refused = |message: &str| Err(Error::new(ErrorKind::Refused, name, message));
         if Engine::detect_precompiled(bytes).is_some() {
             return refused("is machine code; use the WebAssembly component that it was compiled from");
         }
@@ -104,7 +104,7 @@ impl Sandbox {
     ///
     /// # Errors
     /// A component that is refused, or a folder that cannot be written to.
-    pub fn precompile(&self, path: &Path) -> Result<bool, Failure> {
+    pub fn precompile(&self, path: &Path) -> Result<bool, Error> {
         let name = path.display().to_string();
         let bytes = read(path)?;
         let (code_file, digest_file) = (cache::beside(&self.engine, path), path.with_extension("sha256"));
@@ -113,16 +113,15 @@ impl Sandbox {
             return Ok(false);
         }
         let code = self.compile(&name, &bytes)?;
-        let io = |error: std::io::Error| {
-            Failure::new(FailureKind::Refused, &name, format!("cannot be precompiled: {error}"))
-        };
+        let io =
+            |error: std::io::Error| Error::new(ErrorKind::Refused, &name, format!("cannot be precompiled: {error}"));
         remove_stale(path).map_err(io)?;
         cache::write_whole(&code_file, &code).map_err(io)?;
         cache::write_whole(&digest_file, digest.as_bytes()).map_err(io)?;
         Ok(true)
     }
 
-    fn prepare(&self, name: String, component: Component, digest: Digest, source: Source) -> Result<Plugin, Failure> {
+    fn prepare(&self, name: String, component: Component, digest: Digest, source: Source) -> Result<Plugin, Error> {
         let kind = component::check(&self.engine, &name, &component)?;
         let mut linker = Linker::new(&self.engine);
         let rule = if kind.wraps {
@@ -140,7 +139,7 @@ impl Sandbox {
             .and_then(|()| linker.instantiate_pre(&component))
             .map_err(|error| {
                 let message = format!("does not fit the sandbox: {error:#}");
-                Failure::new(FailureKind::Refused, &name, message)
+                Error::new(ErrorKind::Refused, &name, message)
             })?;
         Ok(Plugin {
             stage: kind.stage,
@@ -162,8 +161,8 @@ impl Sandbox {
 }
 
 /// The content of a component's file, which may be endless, such as a device.
-fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    let refused = |what: String| Failure::new(FailureKind::Refused, &path.display().to_string(), what);
+fn read(path: &Path) -> Result<Vec<u8>, Error> {
+    let refused = |what: String| Error::new(ErrorKind::Refused, &path.display().to_string(), what);
     let mut bytes = Vec::new();
     let bound = u64::try_from(MAX_COMPONENT_BYTES).unwrap_or(u64::MAX).saturating_add(1);
     File::open(path)

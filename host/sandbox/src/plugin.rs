@@ -3,7 +3,7 @@
 use crate::call_state::CallState;
 use crate::description::Description;
 use crate::digest::Digest;
-use crate::error::{Failure, FailureKind};
+use crate::error::{Error, ErrorKind};
 use crate::limits::MAX_WRAPPERS;
 use boson_document::{Tree, json};
 use boson_pipeline::{Author, Installer, Stage};
@@ -190,11 +190,11 @@ impl Plugin {
     ///
     /// # Errors
     /// There are too many wrappers around it.
-    pub fn around(mut self, rule: Self) -> Result<Self, Failure> {
+    pub fn around(mut self, rule: Self) -> Result<Self, Error> {
         let wrappers = rule.chain().filter(|plugin| plugin.wraps).count();
         if wrappers >= MAX_WRAPPERS as usize {
             let message = format!("is one wrapper too many: a rule may have {MAX_WRAPPERS}");
-            return Err(self.failure(FailureKind::Refused, message));
+            return Err(self.failure(ErrorKind::Refused, message));
         }
         self.below = Some(Arc::new(rule));
         Ok(self)
@@ -218,16 +218,16 @@ impl Plugin {
     }
 
     /// A failure of this plugin, with its digest if it does not ship with the host.
-    pub(crate) fn failure(&self, kind: FailureKind, message: impl Into<String>) -> Failure {
-        Failure {
+    pub(crate) fn failure(&self, kind: ErrorKind, message: impl Into<String>) -> Error {
+        Error {
             digest: self.is_foreign().then_some(self.digest),
-            ..Failure::new(kind, &self.name, message)
+            ..Error::new(kind, &self.name, message)
         }
     }
 
     /// The failure of a reply that breaks the contract.
-    pub(crate) fn malformed(&self, message: impl fmt::Display) -> Failure {
+    pub(crate) fn malformed(&self, message: impl fmt::Display) -> Error {
         let message = format!("returned a reply that violates the contract: {message}");
-        self.failure(FailureKind::Malformed, message)
+        self.failure(ErrorKind::Malformed, message)
     }
 }

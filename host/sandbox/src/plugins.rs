@@ -3,7 +3,7 @@
 
 use crate::account::Account;
 use crate::engine::Sandbox;
-use crate::error::{Failure, FailureKind};
+use crate::error::{Error, ErrorKind};
 use crate::measures::Measures;
 use crate::plugin::Plugin;
 use crate::recorder::Recorder;
@@ -93,14 +93,14 @@ impl Plugins {
     ///
     /// # Errors
     /// There is no rule to wrap, or it has too many wrappers.
-    pub fn insert_rule(&mut self, plugin: Plugin) -> Result<(), Failure> {
+    pub fn insert_rule(&mut self, plugin: Plugin) -> Result<(), Error> {
         let stage = plugin.stage;
         let plugin = match (plugin.wraps, self.rules.remove(&stage)) {
             (false, _) => plugin,
             (true, Some(rule)) => plugin.around(rule)?,
             (true, None) => {
                 let message = format!("is a wrapper, but the stage '{stage}' has no rule");
-                return Err(plugin.failure(FailureKind::Refused, message));
+                return Err(plugin.failure(ErrorKind::Refused, message));
             }
         };
         self.rules.insert(stage, plugin);
@@ -149,8 +149,8 @@ impl Plugins {
     /// The rule of a stage, with its wrappers.
     fn rule(&self, stage: Stage) -> Result<&Plugin, StageError> {
         self.rules.get(&stage).ok_or_else(|| {
-            let failure = Failure::new(
-                FailureKind::Refused,
+            let failure = Error::new(
+                ErrorKind::Refused,
                 stage.name(),
                 "is missing: no plugin of this stage is installed",
             );

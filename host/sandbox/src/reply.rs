@@ -4,7 +4,7 @@ use crate::bindings::boson::types::types as wit;
 use crate::codes;
 use crate::description::words;
 use crate::engine::Sandbox;
-use crate::error::{Failure, FailureKind};
+use crate::error::{Error, ErrorKind};
 use crate::exception;
 use crate::plugin::Plugin;
 use boson_document::contract::REQUIRED;
@@ -63,14 +63,14 @@ impl<'a> Reading<'a> {
 
     /// The call broke off. If its input may be the cause, the error names the first document; templates, of which one
     /// call renders several, are named by who rendered them.
-    pub(crate) fn broken_off(&self, failure: &Failure) -> StageError {
+    pub(crate) fn broken_off(&self, failure: &Error) -> StageError {
         let mut diagnostic = failure.diagnostic();
         let names = failure.kind.may_be_by_input() && self.plugin.stage != Stage::Render;
         diagnostic.place.document = self.documents.first().filter(|_| names).map(ToString::to_string);
         StageError::Plugin(Box::new(diagnostic))
     }
 
-    fn failed(&self, failure: Failure) -> StageError {
+    fn failed(&self, failure: Error) -> StageError {
         self.sandbox.failed(self.plugin, failure).stage_error()
     }
 
@@ -81,7 +81,7 @@ impl<'a> Reading<'a> {
         self.separators.set(found);
         if found > MAX_SEPARATORS {
             let message = format!("returned a reply that is too large: with `{what}` it has too many values");
-            return Err(self.failed(self.plugin.failure(FailureKind::OverOutput, message)));
+            return Err(self.failed(self.plugin.failure(ErrorKind::OverOutput, message)));
         }
         json::parse(text).map_err(|error| self.malformed(format!("`{what}` is not JSON: {error}")))
     }
@@ -149,7 +149,7 @@ impl<'a> Reading<'a> {
 
     fn diagnostics(&self, mut all: Vec<wit::Diagnostic>) -> Result<Vec<Diagnostic>, StageError> {
         if let Some(message) = exception::in_reply(&all) {
-            return Err(self.failed(self.plugin.failure(FailureKind::Exception, message)));
+            return Err(self.failed(self.plugin.failure(ErrorKind::Exception, message)));
         }
         let more = all.len().saturating_sub(MAX_DIAGNOSTICS);
         all.truncate(MAX_DIAGNOSTICS);

@@ -1,7 +1,7 @@
 //! Checks that a component is sealed, from its bytes: before it is compiled, and without reading its code.
 
 use crate::component::judge;
-use crate::error::{Failure, FailureKind};
+use crate::error::{Error, ErrorKind};
 use crate::imports::{Import, Imports, Path};
 use wasmparser::component_types::{ComponentAnyTypeId, ComponentEntityType};
 use wasmparser::types::TypesRef;
@@ -15,8 +15,8 @@ const MAX_DECLARATION_BYTES: usize = 4 << 20;
 
 /// # Errors
 /// What it imports, that it declares too much, or that it is of no stage or not a valid component.
-pub(crate) fn check(name: &str, bytes: &[u8]) -> Result<(), Failure> {
-    let refused = |message: String| Failure::new(FailureKind::Refused, name, message);
+pub(crate) fn check(name: &str, bytes: &[u8]) -> Result<(), Error> {
+    let refused = |message: String| Error::new(ErrorKind::Refused, name, message);
     let invalid = |error: wasmparser::BinaryReaderError| refused(format!("is not a valid component: {error}"));
     if let Some(excess) = excess(bytes).map_err(invalid)? {
         return Err(refused(excess));

@@ -3,12 +3,12 @@
 
 use crate::cache::Task;
 use crate::engine::Sandbox;
-use crate::error::Failure;
+use crate::error::Error;
 use crate::plugin::Plugin;
 use boson_document::{Pointer, Tree, json};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::settings::codes::PLUGIN_SETTINGS;
-use boson_pipeline::settings::{self, Fault, Schema};
+use boson_pipeline::settings::{self, Schema, SettingsError};
 use boson_pipeline::yaml::Document;
 
 /// What the process was asked, or has answered, is not in its form.
@@ -21,7 +21,7 @@ impl Sandbox {
     ///
     /// # Errors
     /// It does not describe itself.
-    pub fn check_settings(&self, plugin: &Plugin, settings: &Document) -> Result<Vec<Diagnostic>, Failure> {
+    pub fn check_settings(&self, plugin: &Plugin, settings: &Document) -> Result<Vec<Diagnostic>, Error> {
         let schema = &plugin.describe(self)?.settings_schema;
         let name = plugin.name();
         Ok(match self.faults(plugin, schema, Some(&settings.tree)) {
@@ -41,7 +41,7 @@ impl Sandbox {
         self.faults(plugin, schema, None).map(drop)
     }
 
-    fn faults(&self, plugin: &Plugin, schema: &Tree, settings: Option<&Tree>) -> Result<Vec<Fault>, String> {
+    fn faults(&self, plugin: &Plugin, schema: &Tree, settings: Option<&Tree>) -> Result<Vec<SettingsError>, String> {
         // Every value fits it.
         if schema == &Tree::object() || schema == &Tree::Bool(true) {
             return Ok(Vec::new());
@@ -75,7 +75,7 @@ pub fn answered(question: &[u8]) -> String {
     json::to_text(&answer)
 }
 
-fn faults(schema: &Tree, settings: Option<&Tree>) -> Result<Vec<Fault>, String> {
+fn faults(schema: &Tree, settings: Option<&Tree>) -> Result<Vec<SettingsError>, String> {
     let schema = Schema::new(schema).map_err(|fault| format!("is not a JSON Schema: {fault}"))?;
     Ok(settings.map(|settings| schema.faults(settings)).unwrap_or_default())
 }
@@ -85,9 +85,9 @@ fn parsed(text: &[u8]) -> Option<Tree> {
 }
 
 /// Reads an answer.
-fn read(answer: &[u8]) -> Result<Vec<Fault>, String> {
+fn read(answer: &[u8]) -> Result<Vec<SettingsError>, String> {
     let fault = |tree: &Tree| match tree.as_array()?.as_slice() {
-        [place, message] => Some(Fault {
+        [place, message] => Some(SettingsError {
             place: Pointer::parse(place.as_str()?)?,
             message: message.as_str()?.to_string(),
         }),
@@ -96,7 +96,7 @@ fn read(answer: &[u8]) -> Result<Vec<Fault>, String> {
     match parsed(answer) {
         Some(Tree::String(reason)) => Err(reason),
         Some(Tree::Array(faults)) => {
-            let faults: Option<Vec<Fault>> = faults.iter().map(fault).collect();
+            let faults: Option<Vec<SettingsError>> = faults.iter().map(fault).collect();
             faults.ok_or_else(|| NOT_READABLE.to_string())
         }
         _ => Err(NOT_READABLE.to_string()),
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn an_answer_is_read_as_it_was_written() {
         let ask = |text: &str| read(answered(text.as_bytes()).as_bytes());
-        let fault = |place: &str, message: &str| Fault {
+        let fault = |place: &str, message: &str| SettingsError {
             place: Pointer::parse(place).unwrap(),
             message: message.into(),
         };

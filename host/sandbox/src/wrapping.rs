@@ -8,7 +8,7 @@
 use crate::call_state::{Below, CallState, Crowded};
 use crate::component::interface;
 use crate::engine::Sandbox;
-use crate::error::{Failure, FailureKind};
+use crate::error::{Error, ErrorKind};
 use crate::json_call::exception_in;
 use crate::measures::Measures;
 use crate::plugin::Plugin;
@@ -26,7 +26,7 @@ const STACK_BYTES: usize = 4 << 20;
 
 /// A failure of the rule below a wrapper.
 #[derive(Debug)]
-pub(crate) struct FailedBelow(pub Failure);
+pub(crate) struct BelowError(pub Error);
 
 /// A plugin that a wrapper calls.
 pub(crate) struct Rule {
@@ -34,15 +34,15 @@ pub(crate) struct Rule {
     plugin: Arc<Plugin>,
 }
 
-// === impl FailedBelow ===
+// === impl BelowError ===
 
-impl fmt::Display for FailedBelow {
+impl fmt::Display for BelowError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-impl std::error::Error for FailedBelow {}
+impl std::error::Error for BelowError {}
 
 // === impl Rule ===
 
@@ -93,7 +93,7 @@ impl Below for Rule {
         caller.calls_below += 1;
         if caller.calls_below > MAX_CALLS {
             let message = format!("was called more than {MAX_CALLS} times by the plugin that wraps it");
-            return Err(FailedBelow(self.plugin.failure(FailureKind::OutOfFuel, message)).into());
+            return Err(BelowError(self.plugin.failure(ErrorKind::OutOfFuel, message)).into());
         }
         let state = self.state(caller);
         let (started, span) = (Instant::now(), self.plugin.span());
@@ -119,17 +119,17 @@ impl Below for Rule {
         let result = result.and_then(|reply| match exception_in(&reply) {
             None => Ok(reply),
             Some(message) => {
-                let failure = self.plugin.failure(FailureKind::Exception, message);
-                Err(FailedBelow(self.sandbox.failed(&self.plugin, failure)).into())
+                let failure = self.plugin.failure(ErrorKind::Exception, message);
+                Err(BelowError(self.sandbox.failed(&self.plugin, failure)).into())
             }
         });
         result.map_err(|error| {
             // Crowded: the whole call runs again, with all the memory that it may have.
-            if error.is::<Crowded>() || error.is::<FailedBelow>() {
+            if error.is::<Crowded>() || error.is::<BelowError>() {
                 return error;
             }
             let failure = self.sandbox.classify(&self.plugin, &error);
-            FailedBelow(self.sandbox.failed(&self.plugin, failure)).into()
+            BelowError(self.sandbox.failed(&self.plugin, failure)).into()
         })
     }
 }
@@ -149,9 +149,9 @@ pub(crate) fn connect(linker: &mut Linker<CallState>, stage: Stage) -> wasmtime:
     Ok(())
 }
 
-fn missing(stage: Stage) -> FailedBelow {
+fn missing(stage: Stage) -> BelowError {
     let message = "is a wrapper, but there is no rule below it";
-    FailedBelow(Failure::new(FailureKind::Refused, stage.name(), message))
+    BelowError(Error::new(ErrorKind::Refused, stage.name(), message))
 }
 
 /// The arguments of a call with the settings of the rule below in its context, instead of those of the wrapper.

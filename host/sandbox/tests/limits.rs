@@ -5,7 +5,7 @@
 use boson_componentize::component;
 use boson_document::json;
 use boson_sandbox::json_call::JsonCallError;
-use boson_sandbox::{Cache, Failure, FailureKind, Limits, Measures, Plugin, Sandbox, Source};
+use boson_sandbox::{Cache, Error, ErrorKind, Limits, Measures, Plugin, Sandbox, Source};
 use std::time::Duration;
 
 /// A call of `find`.
@@ -32,7 +32,7 @@ fn plugin(sandbox: &Sandbox, find: &str, extra: &str) -> Plugin {
 
 /// Calls `find` of a plugin with this body, which has to fail.
 #[track_caller]
-fn failure(limits: Limits, find: &str, extra: &str) -> (Failure, Measures) {
+fn failure(limits: Limits, find: &str, extra: &str) -> (Error, Measures) {
     let sandbox = sandbox(limits);
     let plugin = plugin(&sandbox, find, extra);
     match sandbox.call_json(&plugin, "find", &json::parse(FIND).unwrap()) {
@@ -42,7 +42,7 @@ fn failure(limits: Limits, find: &str, extra: &str) -> (Failure, Measures) {
 }
 
 #[track_caller]
-fn fails(limits: Limits, find: &str, extra: &str, kind: FailureKind, words: &str) {
+fn fails(limits: Limits, find: &str, extra: &str, kind: ErrorKind, words: &str) {
     let (failure, _) = failure(limits, find, extra);
     assert_eq!(failure.kind, kind, "{failure}");
     assert!(failure.to_string().contains(words), "{failure}");
@@ -56,7 +56,7 @@ fn a_loop_runs_out_of_fuel_after_the_same_amount_each_time() {
         ..Limits::default()
     };
     let [(first, one), (_, two)] = [(); 2].map(|()| failure(limits(), "(loop (br 0)) unreachable", ""));
-    assert_eq!(first.kind, FailureKind::OutOfFuel);
+    assert_eq!(first.kind, ErrorKind::OutOfFuel);
     assert!(
         first.to_string().contains("used up its 1000000 units of fuel"),
         "{first}"
@@ -75,7 +75,7 @@ fn a_loop_with_too_much_fuel_meets_the_deadline() {
         limits,
         "(loop (br 0)) unreachable",
         "",
-        FailureKind::Deadline,
+        ErrorKind::Deadline,
         "more than 1 s",
     );
 }
@@ -87,20 +87,14 @@ fn memory_is_bounded() {
         ..Limits::default()
     };
     let grow = "(loop (drop (memory.grow (i32.const 16))) (br 0)) unreachable";
-    fails(limits, grow, "", FailureKind::OverMemory, "4 MiB");
+    fails(limits, grow, "", ErrorKind::OverMemory, "4 MiB");
 }
 
 #[test]
 fn tables_are_bounded() {
     let grow = "(loop (drop (table.grow $t (ref.null func) (i32.const 50000))) (br 0)) unreachable";
     let table = "(table $t 1 funcref)";
-    fails(
-        Limits::default(),
-        grow,
-        table,
-        FailureKind::OverMemory,
-        "table elements",
-    );
+    fails(Limits::default(), grow, table, ErrorKind::OverMemory, "table elements");
 }
 
 #[test]
@@ -111,7 +105,7 @@ fn the_stack_is_bounded() {
         Limits::default(),
         call,
         endless,
-        FailureKind::TooDeep,
+        ErrorKind::TooDeep,
         "exceeded its stack",
     );
 }
@@ -122,7 +116,7 @@ fn a_reply_is_bounded() {
     let big = "(drop (memory.grow (i32.const 1700)))
         (i32.store (i32.const 4) (i32.const 16)) (i32.store (i32.const 8) (i32.const 100000000))
         (memory.fill (i32.const 16) (i32.const 32) (i32.const 100000000)) (i32.const 0)";
-    fails(Limits::default(), big, "", FailureKind::OverOutput, "64 MiB");
+    fails(Limits::default(), big, "", ErrorKind::OverOutput, "64 MiB");
 }
 
 #[test]
@@ -130,7 +124,7 @@ fn a_reply_outside_of_memory_is_a_failure_of_the_plugin() {
     let wild = "(i32.store (i32.const 4) (i32.const -16)) (i32.store (i32.const 8) (i32.const 4096)) (i32.const 0)";
     let (failure, _) = failure(Limits::default(), wild, "");
     assert!(
-        matches!(failure.kind, FailureKind::Malformed | FailureKind::Trapped),
+        matches!(failure.kind, ErrorKind::Malformed | ErrorKind::Trapped),
         "{failure}"
     );
 }
@@ -139,7 +133,7 @@ fn a_reply_outside_of_memory_is_a_failure_of_the_plugin() {
 fn a_trap_names_the_functions() {
     let call = "(call $inner) (i32.const 0)";
     let (failure, _) = failure(Limits::default(), call, "(func $inner unreachable)");
-    assert_eq!(failure.kind, FailureKind::Trapped);
+    assert_eq!(failure.kind, ErrorKind::Trapped);
     assert_eq!(failure.functions[0], "inner");
 }
 

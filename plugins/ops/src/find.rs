@@ -1,7 +1,7 @@
 //! Find: the value at a path, never changing the document. Optional missing parts get a default.
 
 use crate::codes;
-use crate::failure::{Attempt, Failure};
+use crate::error::{Attempt, Error};
 use crate::path::{Path, Token};
 use crate::scan::Scan;
 use crate::{go, locate};
@@ -27,7 +27,7 @@ fn step<'t>(
     let at = path.upto(position);
     let token = &path.tokens()[position];
     match token {
-        Token::AfterLast => Err(Failure::new(
+        Token::AfterLast => Err(Error::new(
             codes::TOKEN_NOT_ALLOWED,
             format!("Expected not to find after last index token in path '{path}' (not supported in find operations)"),
         )),
@@ -46,7 +46,7 @@ fn step<'t>(
             if *optional {
                 imagined(path, position)
             } else {
-                Err(Failure::missing_key(key, at, map))
+                Err(Error::missing_key(key, at, map))
             }
         }
     }
@@ -83,7 +83,7 @@ fn imagined<'t>(path: &Path, position: usize) -> Attempt<Cow<'t, Tree>> {
         Some(_) => {
             let at = path.upto(position + 1);
             let message = format!("Expected to find key or matching index token at path '{at}'");
-            Err(Failure::new(codes::CANNOT_CREATE, message))
+            Err(Error::new(codes::CANNOT_CREATE, message))
         }
     }
 }

@@ -4,7 +4,7 @@
 //! Pure: documents in, document and diagnostics out. The document is changed in place; a failure returns no document.
 
 pub mod codes;
-pub mod failure;
+pub mod error;
 pub mod path;
 
 mod definition;
@@ -28,7 +28,7 @@ pub use boson_contract::ops::{Applied, Origin};
 
 use boson_contract::Reply;
 use boson_document::{Diagnostic, Pointer, Tree, did_you_mean};
-use failure::{Attempt, Failure};
+use error::{Attempt, Error};
 use operation::{Action, Operation};
 use origins::{Step, Trace};
 use path::Path;
@@ -83,7 +83,7 @@ pub fn apply(document: Tree, document_name: &str, files: Vec<OperationsFile>) ->
 pub fn find(document: &Tree, document_name: &str, path: &str) -> Result<Tree, Diagnostic> {
     let mut place = Pointer::root();
     let found = Path::parse(path).and_then(|path| find::find(document, &path, &mut place, &Scan::default()));
-    found.map(Cow::into_owned).map_err(|Failure { code, message, .. }| {
+    found.map(Cow::into_owned).map_err(|Error { code, message, .. }| {
         let diagnostic = Diagnostic::error(code, message).in_document(document_name);
         // A path that cannot be parsed is not an error in the document.
         if code == codes::PATH_SYNTAX {
@@ -106,7 +106,7 @@ fn perform(document: &mut Tree, trace: &mut Trace, operation: Operation, step: S
 
 /// The diagnostic of a failed operation. `advice` of the ops file's author replaces the code's help: cf-deployment's
 /// ops files name their requirements there.
-fn failed(failure: Failure, file: &str, position: usize, advice: Option<String>) -> Diagnostic {
+fn failed(failure: Error, file: &str, position: usize, advice: Option<String>) -> Diagnostic {
     let part = if failure.code == codes::VALUE_DIFFERS {
         "value"
     } else {

@@ -1,6 +1,6 @@
 //! One step of a path in one value: the rules that all operations share.
 
-use crate::failure::{Attempt, Failure};
+use crate::error::{Attempt, Error};
 use crate::path::{Modifier, Prefix, Token};
 use crate::scan::Scan;
 use boson_document::{Map, Tree};
@@ -16,20 +16,20 @@ pub enum Slot {
 
 /// The items, where the value is an array.
 pub fn array<'t>(value: &'t Tree, at: Prefix<'_>) -> Attempt<&'t Vec<Tree>> {
-    value.as_array().ok_or_else(|| Failure::no_array(at, value))
+    value.as_array().ok_or_else(|| Error::no_array(at, value))
 }
 
 /// The items, to change them.
 pub fn array_mut<'t>(value: &'t mut Tree, at: Prefix<'_>) -> Attempt<&'t mut Vec<Tree>> {
     match value {
         Tree::Array(items) => Ok(items),
-        other => Err(Failure::no_array(at, other)),
+        other => Err(Error::no_array(at, other)),
     }
 }
 
 /// The members, where the value is a map.
 pub fn map<'t>(value: &'t Tree, at: Prefix<'_>) -> Attempt<&'t Map> {
-    value.as_map().ok_or_else(|| Failure::no_map(at, value))
+    value.as_map().ok_or_else(|| Error::no_map(at, value))
 }
 
 /// The members, to change them.
@@ -37,7 +37,7 @@ pub fn map_mut<'t>(value: &'t mut Tree, at: Prefix<'_>) -> Attempt<&'t mut Map> 
     map(value, at)?;
     match value {
         Tree::Object(map) => Ok(map),
-        other => Err(Failure::no_map(at, other)),
+        other => Err(Error::no_map(at, other)),
     }
 }
 
@@ -64,7 +64,7 @@ pub fn slot(token: &Token, items: &[Tree], at: Prefix<'_>, scan: &Scan) -> Attem
         } else {
             "after"
         };
-        return Err(Failure::modifier_after(name, *surplus));
+        return Err(Error::modifier_after(name, *surplus));
     }
     let number = concrete(index, shifts, items.len(), at)?;
     Ok(Some(match rest.first() {
@@ -89,10 +89,10 @@ fn hit<'p>(token: &'p Token, items: &[Tree], at: Prefix<'_>, scan: &Scan) -> Att
             (_, count) => {
                 let name = crate::go::member(key);
                 let found = items.iter().filter_map(|item| item.str(&name));
-                Err(Failure::matches(count, at, value, found))
+                Err(Error::matches(count, at, value, found))
             }
         },
-        Token::AfterLast | Token::Key { .. } => Err(Failure::after_last(at)),
+        Token::AfterLast | Token::Key { .. } => Err(Error::after_last(at)),
     }
 }
 
@@ -104,14 +104,14 @@ fn concrete(index: i64, shifts: &[Modifier], length: usize, at: Prefix<'_>) -> A
         shifted = match shift {
             Modifier::Prev => shifted.wrapping_sub(1),
             Modifier::Next => shifted.wrapping_add(1),
-            other => return Err(Failure::not_a_shift(*other)),
+            other => return Err(Error::not_a_shift(*other)),
         };
     }
     let from_end = shifted < 0;
     // `!shifted` is `-shifted - 1`, without overflow.
     let distance = usize::try_from(if from_end { !shifted } else { shifted }).unwrap_or(usize::MAX);
     match distance < length {
-        false => Err(Failure::missing_index(shifted, length, at)),
+        false => Err(Error::missing_index(shifted, length, at)),
         true if from_end => Ok(length - 1 - distance),
         true => Ok(distance),
     }

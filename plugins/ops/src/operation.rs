@@ -1,7 +1,7 @@
 //! The operations of an ops file, read and checked before any is applied.
 
 use crate::definition::{Definition, decode, unused};
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::path::Path;
 use crate::{codes, definition_json};
 use boson_document::{Diagnostic, Pointer, Tree};
@@ -50,13 +50,13 @@ pub fn label(name: &str, position: usize) -> String {
 fn check(definition: Definition, name: &str, position: usize) -> Result<Operation, Diagnostic> {
     let fault = match definition.kind.as_str() {
         "replace" | "remove" | "test" => fault(&definition),
-        _ => Some((Failure::new(codes::UNKNOWN_TYPE, ""), "type")),
+        _ => Some((Error::new(codes::UNKNOWN_TYPE, ""), "type")),
     };
     if let Some((failure, part)) = fault {
         return Err(diagnostic(&definition, failure, part, name, position));
     }
     let path = Path::parse(definition.path.as_deref().unwrap_or_default()).map_err(|failure| {
-        let failure = Failure::new(failure.code, format!("Invalid path: {}", failure.message));
+        let failure = Error::new(failure.code, format!("Invalid path: {}", failure.message));
         diagnostic(&definition, failure, "path", name, position)
     })?;
     let error = definition.error.filter(|error| !error.trim().is_empty());
@@ -71,8 +71,8 @@ fn check(definition: Definition, name: &str, position: usize) -> Result<Operatio
 }
 
 /// The error in the definition, and the part of the operation that has it.
-fn fault(definition: &Definition) -> Option<(Failure, &'static str)> {
-    let fault = |code, message: &str, part| Some((Failure::new(code, message), part));
+fn fault(definition: &Definition) -> Option<(Error, &'static str)> {
+    let fault = |code, message: &str, part| Some((Error::new(code, message), part));
     match (definition.kind.as_str(), &definition.path, &definition.value) {
         (_, None, _) => fault(codes::MISSING_PATH, "Missing path", ""),
         ("replace", _, None) => fault(codes::MISSING_VALUE, "Missing value", ""),
@@ -82,7 +82,7 @@ fn fault(definition: &Definition) -> Option<(Failure, &'static str)> {
     }
 }
 
-fn diagnostic(definition: &Definition, failure: Failure, part: &str, name: &str, position: usize) -> Diagnostic {
+fn diagnostic(definition: &Definition, failure: Error, part: &str, name: &str, position: usize) -> Diagnostic {
     let subject = match definition.kind.as_str() {
         "replace" => format!("Replace operation [{position}]: {}", failure.message),
         "remove" => format!("Remove operation [{position}]: {}", failure.message),

@@ -1,7 +1,7 @@
 //! Reads paths: go-patch's pointer grammar, in its order of decisions.
 
 use crate::codes;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::path::{Modifier, Path, Token};
 
 // === impl Path ===
@@ -11,12 +11,12 @@ impl Path {
     ///
     /// # Errors
     /// Go-patch's texts, code `ops-path-syntax`.
-    pub fn parse(text: &str) -> Result<Self, Failure> {
+    pub fn parse(text: &str) -> Result<Self, Error> {
         if text.is_empty() {
             return Ok(Self::default());
         }
         let Some(pieces) = text.strip_prefix('/') else {
-            return Err(Failure::new(codes::PATH_SYNTAX, "Expected to start with '/'"));
+            return Err(Error::new(codes::PATH_SYNTAX, "Expected to start with '/'"));
         };
         let mut tokens = Vec::new();
         // Sticky: once a piece ends with `?`, all that follow are optional too.
@@ -29,7 +29,7 @@ impl Path {
     }
 }
 
-fn token(piece: &str, last: bool, optional: &mut bool) -> Result<Token, Failure> {
+fn token(piece: &str, last: bool, optional: &mut bool) -> Result<Token, Error> {
     let mut parts = piece.split(':');
     let body = decode(parts.next().unwrap_or_default());
     let modifiers = modifiers(&parts.collect::<Vec<_>>())?;
@@ -61,7 +61,7 @@ fn token(piece: &str, last: bool, optional: &mut bool) -> Result<Token, Failure>
     none(&modifiers, "Expected not to find any modifiers with key token", token)
 }
 
-fn modifiers(texts: &[&str]) -> Result<Vec<Modifier>, Failure> {
+fn modifiers(texts: &[&str]) -> Result<Vec<Modifier>, Error> {
     let parsed = texts.iter().map(|text| match *text {
         "prev" => Some(Modifier::Prev),
         "next" => Some(Modifier::Next),
@@ -73,18 +73,18 @@ fn modifiers(texts: &[&str]) -> Result<Vec<Modifier>, Failure> {
     parsed.collect::<Option<_>>().ok_or_else(|| {
         let first = texts.first().copied().unwrap_or_default();
         let known = "'prev', 'next', 'before', or 'after'";
-        Failure::new(
+        Error::new(
             codes::PATH_SYNTAX,
             format!("Expected to find one of the following modifiers: {known} but found '{first}'"),
         )
     })
 }
 
-fn none(modifiers: &[Modifier], message: &str, token: Token) -> Result<Token, Failure> {
+fn none(modifiers: &[Modifier], message: &str, token: Token) -> Result<Token, Error> {
     if modifiers.is_empty() {
         Ok(token)
     } else {
-        Err(Failure::new(codes::PATH_SYNTAX, message))
+        Err(Error::new(codes::PATH_SYNTAX, message))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Remove: takes a member or an item out of the document.
 
 use crate::codes;
-use crate::failure::{Attempt, Failure};
+use crate::error::{Attempt, Error};
 use crate::origins::Trace;
 use crate::path::{Path, Token};
 use crate::scan::Scan;
@@ -11,7 +11,7 @@ use boson_document::Tree;
 /// Takes out what is at the path. What is optional and missing is no failure.
 pub fn remove(document: &mut Tree, trace: &mut Trace, path: &Path, scan: &Scan) -> Attempt<()> {
     let Some(last) = path.tokens().len().checked_sub(1) else {
-        return Err(Failure::new(codes::REMOVE_DOCUMENT, "Cannot remove entire document"));
+        return Err(Error::new(codes::REMOVE_DOCUMENT, "Cannot remove entire document"));
     };
     let (mut tree, mut trace) = (document, trace);
     for position in 0..last {
@@ -34,10 +34,10 @@ fn step<'t>((tree, trace): Place<'t>, path: &Path, position: usize, scan: &Scan)
             match map.contains_key(&*name) {
                 true => Ok(map.get_mut(&*name).map(|value| (value, trace.member(&name)))),
                 false if *optional => Ok(None),
-                false => Err(Failure::missing_key(key, at, map)),
+                false => Err(Error::missing_key(key, at, map)),
             }
         }
-        Token::AfterLast => Err(Failure::after_last(at)),
+        Token::AfterLast => Err(Error::after_last(at)),
         token => {
             let items = locate::array_mut(tree, at)?;
             let number = locate::item(token, items, at, scan)?;
@@ -54,11 +54,11 @@ fn take((tree, trace): Place<'_>, path: &Path, last: usize, scan: &Scan) -> Atte
             let map = locate::map_mut(tree, at)?;
             let name = go::member(key);
             if map.shift_remove(&*name).is_none() && !optional {
-                return Err(Failure::missing_key(key, at, map));
+                return Err(Error::missing_key(key, at, map));
             }
             trace.forget(&name);
         }
-        Token::AfterLast => return Err(Failure::after_last(at)),
+        Token::AfterLast => return Err(Error::after_last(at)),
         token => {
             let items = locate::array_mut(tree, at)?;
             if let Some(number) = locate::item(token, items, at, scan)? {

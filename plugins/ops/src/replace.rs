@@ -1,7 +1,7 @@
 //! Replace: sets, inserts or appends a value, and creates what an optional path lacks.
 
 use crate::codes;
-use crate::failure::{Attempt, Failure};
+use crate::error::{Attempt, Error};
 use crate::find::imagined_item;
 use crate::locate::Slot;
 use crate::origins::{Part, Step, Trace};
@@ -16,7 +16,7 @@ pub fn replace((document, trace): Place<'_>, path: &Path, value: Tree, step: Ste
     // Each token is a level, existing or created. Without the check a chain of operations could nest the document until
     // its readers overflow their stacks.
     if path.tokens().len() + go::nesting(&value) > MAX_DEPTH {
-        return Err(Failure::new(
+        return Err(Error::new(
             codes::TOO_DEEP,
             format!("The document would be nested deeper than {MAX_DEPTH} levels"),
         ));
@@ -44,7 +44,7 @@ fn descend<'t>((tree, trace): Place<'t>, path: &Path, position: usize, step: Ste
             let name = go::member(key);
             if !map.contains_key(&*name) {
                 if !optional {
-                    return Err(Failure::missing_key(key, at, map));
+                    return Err(Error::missing_key(key, at, map));
                 }
                 let created = created(path, position)?;
                 *trace.member(&name) = Trace::operation(step, Part::Path);
@@ -76,7 +76,7 @@ fn created(path: &Path, position: usize) -> Attempt<Tree> {
         _ => {
             let at = path.upto(position + 1);
             let message = format!("Expected to find key, matching index or after last index token at path '{at}'");
-            Err(Failure::new(codes::CANNOT_CREATE, message))
+            Err(Error::new(codes::CANNOT_CREATE, message))
         }
     }
 }
@@ -104,7 +104,7 @@ fn put((tree, trace): Place<'_>, path: &Path, value: Tree, step: Step, scan: &Sc
             let map = locate::map_mut(tree, at)?;
             let name = go::member(key);
             if !optional && !map.contains_key(&*name) {
-                return Err(Failure::missing_key(key, at, map));
+                return Err(Error::missing_key(key, at, map));
             }
             *trace.member(&name) = from;
             map.insert(name.into_owned(), value);

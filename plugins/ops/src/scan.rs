@@ -2,7 +2,7 @@
 //! times the length of the list.
 
 use crate::codes;
-use crate::failure::{Attempt, Failure};
+use crate::error::{Attempt, Error};
 use crate::go;
 use boson_document::Tree;
 use std::cell::Cell;
@@ -49,7 +49,7 @@ impl Scan {
 
     fn spend(&self, cost: u64) -> Attempt<()> {
         let left = self.0.get().checked_sub(cost).ok_or_else(|| {
-            Failure::new(
+            Error::new(
                 codes::TOO_MUCH_MATCHING,
                 "The matchers of all operations up to this one were compared with too many items",
             )

@@ -1,7 +1,7 @@
 //! Test: the value at a path is the expected one, or is absent.
 
 use crate::codes;
-use crate::failure::{Attempt, Failure};
+use crate::error::{Attempt, Error};
 use crate::find::find;
 use crate::go;
 use crate::path::Path;
@@ -14,7 +14,7 @@ pub fn value(document: &Tree, path: &Path, expected: &Tree, scan: &Scan) -> Atte
     if go::equal(&found, expected) {
         return Ok(());
     }
-    Err(Failure::new(
+    Err(Error::new(
         codes::VALUE_DIFFERS,
         "Found value does not match expected value",
     ))
@@ -25,15 +25,12 @@ pub fn value(document: &Tree, path: &Path, expected: &Tree, scan: &Scan) -> Atte
 pub fn absent(document: &Tree, path: &Path, scan: &Scan) -> Attempt<()> {
     let mut reached = Pointer::root();
     match find(document, path, &mut reached, scan) {
-        Ok(_) => Err(Failure::new(
-            codes::NOT_ABSENT,
-            format!("Expected to not find '{path}'"),
-        )),
+        Ok(_) => Err(Error::new(codes::NOT_ABSENT, format!("Expected to not find '{path}'"))),
         Err(failure) if is_missing(&failure) && reached.tokens().len() + 1 == path.tokens().len() => Ok(()),
         Err(failure) => Err(failure),
     }
 }
 
-fn is_missing(failure: &Failure) -> bool {
+fn is_missing(failure: &Error) -> bool {
     [codes::MISSING_KEY, codes::MISSING_INDEX].contains(&failure.code)
 }

@@ -4,7 +4,7 @@
 //! that is not found because of its options is not reported: the names inside are, when the walk reaches them. As with
 //! BOSH, only one level is checked: options may refer to a variable that is not found because of its own options.
 
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::plan::listed;
 use crate::walk::{Evaluate, walk};
 use crate::{codes, definitions, find, limit, satisfied};
@@ -23,7 +23,7 @@ const SECTIONS: &str = "Getting all variables from variable definitions sections
 pub fn interpolate(mut document: Tree, values: &Map) -> Reply<Interpolated> {
     let defined = definitions::read(&document)?;
     let mut variables = Variables::new(values, &defined);
-    let failed = |definition: &Definition, failure: Failure| vec![failure.within(SECTIONS).at(&place(definition))];
+    let failed = |definition: &Definition, failure: Error| vec![failure.within(SECTIONS).at(&place(definition))];
     // The first failure ends it: failures of other definitions often have the same cause.
     for definition in defined.iter().filter(|definition| definition.kind.is_some()) {
         variables
@@ -64,7 +64,7 @@ enum State {
     /// Something in its options has no value.
     Blocked,
     /// Looking it up fails.
-    Failed(Failure),
+    Failed(Error),
 }
 
 struct Variables<'v> {
@@ -100,7 +100,7 @@ impl<'v> Variables<'v> {
         }
     }
 
-    fn found(&mut self, name: &str) -> Result<bool, Failure> {
+    fn found(&mut self, name: &str) -> Result<bool, Error> {
         match self.state(name, &mut Vec::new()) {
             State::Found => Ok(true),
             State::Missing | State::Blocked => Ok(false),
@@ -114,11 +114,11 @@ impl<'v> Variables<'v> {
             return state.clone();
         }
         if path.iter().any(|outer| outer == name) {
-            return State::Failed(Failure::new(codes::RECURSION, "Detected recursion"));
+            return State::Failed(Error::new(codes::RECURSION, "Detected recursion"));
         }
         if path.len() >= MAX_CHAIN {
             let message = format!("Expected at most {MAX_CHAIN} variables whose options refer to each other");
-            return State::Failed(Failure::new(codes::TOO_DEEP, message));
+            return State::Failed(Error::new(codes::TOO_DEEP, message));
         }
         let has_value = self.values.contains_key(name);
         if has_value {
@@ -165,15 +165,15 @@ impl<'v> Variables<'v> {
         walk(&mut options.clone(), self, &mut report);
         self.missing = missing;
         match report.into_diagnostics().into_iter().find(Diagnostic::is_error) {
-            Some(error) => State::Failed(Failure::new(error.code, error.message)),
+            Some(error) => State::Failed(Error::new(error.code, error.message)),
             None if all => State::Found,
             None => State::Blocked,
         }
     }
 
     /// The value of a placeholder; `None` if it has none, which is recorded.
-    fn lookup(&mut self, found: &Placeholder<'_>, place: &Pointer) -> Result<Option<&'v Tree>, Failure> {
-        let wrap = |failure: Failure| failure.within(&format!("Finding variable '{}'", found.name));
+    fn lookup(&mut self, found: &Placeholder<'_>, place: &Pointer) -> Result<Option<&'v Tree>, Error> {
+        let wrap = |failure: Error| failure.within(&format!("Finding variable '{}'", found.name));
         if !self.found(found.root()).map_err(wrap)? {
             self.miss(found.root(), place);
             return Ok(None);
@@ -220,7 +220,7 @@ impl Evaluate for Variables<'_> {
     }
 }
 
-fn refuse<'v>(failure: Failure, place: &Pointer, report: &mut Report) -> Option<&'v Tree> {
+fn refuse<'v>(failure: Error, place: &Pointer, report: &mut Report) -> Option<&'v Tree> {
     report.push(failure.at(place));
     None
 }
@@ -238,12 +238,12 @@ fn embeddable(value: &Tree) -> Option<String> {
     }
 }
 
-fn not_embeddable(value: &Tree, name: &str) -> Failure {
+fn not_embeddable(value: &Tree, name: &str) -> Error {
     let shown = if value.is_null() { "<nil>" } else { "<redacted>" };
     let found = format!(
         "Invalid type '{}' for value '{shown}' and variable '{name}'.",
         go::type_name(value)
     );
     let message = format!("{found} Supported types for interpolation within a string are integers and strings.");
-    Failure::new(codes::NOT_EMBEDDABLE, message)
+    Error::new(codes::NOT_EMBEDDABLE, message)
 }

@@ -1,6 +1,6 @@
 //! Interpolation as the director does it, without the prefix of director and deployment that it gives to names.
 
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::plan::listed;
 use crate::walk::{Evaluate, walk};
 use crate::{codes, find, limit, names, satisfied};
@@ -50,7 +50,7 @@ struct Variables<'v> {
 
 impl<'v> Variables<'v> {
     /// The value of a placeholder; `None` if it has none, which is recorded.
-    fn lookup(&mut self, inner: &str, place: &Pointer) -> Result<Option<&'v Tree>, Failure> {
+    fn lookup(&mut self, inner: &str, place: &Pointer) -> Result<Option<&'v Tree>, Error> {
         let name = names::in_placeholder(inner)?;
         let root = name.split('.').next().unwrap_or(name);
         let Some(value) = self.values.get(root) else {
@@ -124,8 +124,8 @@ fn integer_text(number: &Number) -> String {
         .map_or_else(|| number.text().to_string(), |integer| integer.to_string())
 }
 
-fn not_embeddable(inner: &str) -> Failure {
+fn not_embeddable(inner: &str) -> Error {
     let refused = format!("Can not replace '(({inner}))' in '<redacted>'.");
     let message = format!("Failed to substitute variable: {refused} The value should be a String or an Integer.");
-    Failure::new(codes::NOT_EMBEDDABLE, message)
+    Error::new(codes::NOT_EMBEDDABLE, message)
 }

@@ -1,7 +1,7 @@
 //! Sub-keys: `((a.b.c))` is what is at `/b/c` in the value of `a`.
 
 use crate::codes;
-use crate::failure::Failure;
+use crate::error::Error;
 use boson_document::{Tree, escape, go};
 
 /// One step of the path, by go-patch's rules. A placeholder's alphabet leaves only these of its tokens.
@@ -16,7 +16,7 @@ enum Token<'k> {
 ///
 /// # Errors
 /// No such key, or a value of another type on the way; in the words of the second try.
-pub fn in_value<'v>(value: &'v Tree, keys: &[&str]) -> Result<&'v Tree, Failure> {
+pub fn in_value<'v>(value: &'v Tree, keys: &[&str]) -> Result<&'v Tree, Error> {
     let last = keys.len().saturating_sub(1);
     let tokens: Vec<_> = keys
         .iter()
@@ -44,10 +44,10 @@ pub fn in_value<'v>(value: &'v Tree, keys: &[&str]) -> Result<&'v Tree, Failure>
 ///
 /// # Errors
 /// A value on the way that is no map, or lacks the key; `name` is the variable's, with sub-keys.
-pub fn in_maps<'v>(value: &'v Tree, name: &str) -> Result<&'v Tree, Failure> {
+pub fn in_maps<'v>(value: &'v Tree, name: &str) -> Result<&'v Tree, Error> {
     let root = name.split('.').next().unwrap_or(name);
     let fail = |code, message: String| {
-        Failure::new(
+        Error::new(
             code,
             format!("Failed to fetch variable '{root}' from config server: Expected parent {message}"),
         )
@@ -85,7 +85,7 @@ fn path(tokens: &[Token<'_>]) -> Vec<String> {
     tokens.iter().map(|token| text(*token)).collect()
 }
 
-fn descend<'v>(value: &'v Tree, tokens: &[Token<'_>], texts: &[String]) -> Result<&'v Tree, Failure> {
+fn descend<'v>(value: &'v Tree, tokens: &[Token<'_>], texts: &[String]) -> Result<&'v Tree, Error> {
     let mut found = value;
     for (depth, token) in tokens.iter().enumerate() {
         let path = || format!("/{}", texts[..=depth].join("/"));
@@ -96,14 +96,14 @@ fn descend<'v>(value: &'v Tree, tokens: &[Token<'_>], texts: &[String]) -> Resul
                 let place = path();
                 let why = "not supported in find operations";
                 let message = format!("Expected not to find after last index token in path '{place}' ({why})");
-                return Err(Failure::new(codes::WRONG_PARENT, message));
+                return Err(Error::new(codes::WRONG_PARENT, message));
             }
         };
     }
     Ok(found)
 }
 
-fn member<'v>(value: &'v Tree, key: &str, path: impl Fn() -> String) -> Result<&'v Tree, Failure> {
+fn member<'v>(value: &'v Tree, key: &str, path: impl Fn() -> String) -> Result<&'v Tree, Error> {
     let Some(map) = value.as_map() else {
         return Err(mismatch("a map", value, path));
     };
@@ -120,11 +120,11 @@ fn member<'v>(value: &'v Tree, key: &str, path: impl Fn() -> String) -> Result<&
             format!("found map keys: '{}'", known.join("', '"))
         };
         let message = format!("Expected to find a map key '{key}' for path '{}' ({known})", path());
-        Failure::new(codes::MISSING_SUB_KEY, message)
+        Error::new(codes::MISSING_SUB_KEY, message)
     })
 }
 
-fn item(value: &Tree, index: i64, path: impl Fn() -> String) -> Result<&Tree, Failure> {
+fn item(value: &Tree, index: i64, path: impl Fn() -> String) -> Result<&Tree, Error> {
     let Tree::Array(items) = value else {
         return Err(mismatch("an array", value, path));
     };
@@ -139,20 +139,20 @@ fn item(value: &Tree, index: i64, path: impl Fn() -> String) -> Result<&Tree, Fa
     at.and_then(|at| items.get(at)).ok_or_else(|| {
         let length = items.len();
         let found = format!("but found array of length '{length}' for path '{}'", path());
-        Failure::new(
+        Error::new(
             codes::MISSING_SUB_KEY,
             format!("Expected to find array index '{index}' {found}"),
         )
     })
 }
 
-fn mismatch(wanted: &str, found: &Tree, path: impl Fn() -> String) -> Failure {
+fn mismatch(wanted: &str, found: &Tree, path: impl Fn() -> String) -> Error {
     let message = format!(
         "Expected to find {wanted} at path '{}' but found '{}'",
         path(),
         go::type_name(found)
     );
-    Failure::new(codes::WRONG_PARENT, message)
+    Error::new(codes::WRONG_PARENT, message)
 }
 
 #[cfg(test)]

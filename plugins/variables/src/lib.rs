@@ -14,7 +14,7 @@ pub mod plan;
 mod cli;
 mod definitions;
 mod director;
-mod failure;
+mod error;
 mod find;
 mod names;
 mod satisfied;

@@ -1,7 +1,7 @@
 //! Names by the director's rules.
 
 use crate::codes;
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// A placeholder of the director's: anything between two parentheses and the next two on the same line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl Found<'_> {
 ///
 /// # Errors
 /// A name that the director refuses.
-pub fn in_placeholder(inner: &str) -> Result<&str, Failure> {
+pub fn in_placeholder(inner: &str) -> Result<&str, Error> {
     characters(inner, "-_./!")?;
     slashes(inner)?;
     dots(inner).map_err(|why| failure(inner, &format!("syntax error: {why}")))?;
@@ -65,16 +65,16 @@ pub fn in_placeholder(inner: &str) -> Result<&str, Failure> {
 ///
 /// # Errors
 /// A name that the director refuses.
-pub fn in_section(name: &str) -> Result<(), Failure> {
+pub fn in_section(name: &str) -> Result<(), Error> {
     characters(name, "-_/")?;
     slashes(name)
 }
 
-fn failure(name: &str, why: &str) -> Failure {
-    Failure::new(codes::INVALID_NAME, format!("Variable name '{name}' {why}"))
+fn failure(name: &str, why: &str) -> Error {
+    Error::new(codes::INVALID_NAME, format!("Variable name '{name}' {why}"))
 }
 
-fn characters(name: &str, others: &str) -> Result<(), Failure> {
+fn characters(name: &str, others: &str) -> Result<(), Error> {
     if !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || others.contains(c)) {
         return Ok(());
     }
@@ -84,7 +84,7 @@ fn characters(name: &str, others: &str) -> Result<(), Failure> {
     ))
 }
 
-fn slashes(name: &str) -> Result<(), Failure> {
+fn slashes(name: &str) -> Result<(), Error> {
     if name.ends_with('/') {
         return Err(failure(name, "must not end with a forward slash"));
     }

@@ -1,26 +1,26 @@
 //! What runs around a call: start functions, `cabi_realloc` for the input, and the function after a reply.
 
 use super::{fails, is_alive, is_short, load, ops};
-use boson_sandbox::FailureKind;
+use boson_sandbox::ErrorKind;
 use boson_tests::component::component;
 
 #[test]
 fn a_start_function_is_limited_like_a_call() {
     for (body, kind) in [
-        ("(loop (br 0))", FailureKind::OutOfFuel),
-        ("unreachable", FailureKind::Trapped),
-        ("(call $start)", FailureKind::TooDeep),
+        ("(loop (br 0))", ErrorKind::OutOfFuel),
+        ("unreachable", ErrorKind::Trapped),
+        ("(call $start)", ErrorKind::TooDeep),
         (
             "(loop (drop (memory.grow (i32.const 16))) (br 0))",
-            FailureKind::OverMemory,
+            ErrorKind::OverMemory,
         ),
         (
             "(loop (drop (table.grow $t (ref.null func) (i32.const 30000))) (br 0))",
-            FailureKind::OverMemory,
+            ErrorKind::OverMemory,
         ),
         (
             "(memory.fill (i32.const 0) (i32.const 1) (i32.const -1))",
-            FailureKind::OutOfFuel,
+            ErrorKind::OutOfFuel,
         ),
     ] {
         let start = format!("(table $t 1 funcref) (func $start {body}) (start $start)");
@@ -39,7 +39,7 @@ fn what_a_component_has_from_the_beginning_counts() {
         .map(|plugin| plugin.digest)
         .unwrap_err();
     // By the pool of instances, or when the memory is created.
-    let kinds = [FailureKind::OverMemory, FailureKind::Refused];
+    let kinds = [ErrorKind::OverMemory, ErrorKind::Refused];
     assert!(kinds.contains(&more.kind), "{more}");
     let more = load(&ops("unreachable", "(table 60001 funcref)"))
         .map(|plugin| plugin.digest)
@@ -65,21 +65,21 @@ fn reallocating(body: &str, extra: &str) -> Vec<u8> {
 #[test]
 fn realloc_cannot_make_the_host_write_anywhere_else() {
     for (body, kinds) in [
-        ("(i32.const -16)", &[FailureKind::Trapped, FailureKind::Malformed][..]),
-        ("(i32.const 131071)", &[FailureKind::Trapped, FailureKind::Malformed]),
+        ("(i32.const -16)", &[ErrorKind::Trapped, ErrorKind::Malformed][..]),
+        ("(i32.const 131071)", &[ErrorKind::Trapped, ErrorKind::Malformed]),
         // Not aligned.
-        ("(i32.const 1)", &[FailureKind::Trapped, FailureKind::Malformed]),
+        ("(i32.const 1)", &[ErrorKind::Trapped, ErrorKind::Malformed]),
         // Everything at one place: what the plugin reads is its own concern.
-        ("(i32.const 1024)", &[FailureKind::Trapped]),
-        ("unreachable", &[FailureKind::Trapped]),
-        ("(loop (br 0)) unreachable", &[FailureKind::OutOfFuel]),
+        ("(i32.const 1024)", &[ErrorKind::Trapped]),
+        ("unreachable", &[ErrorKind::Trapped]),
+        ("(loop (br 0)) unreachable", &[ErrorKind::OutOfFuel]),
         (
             "(loop (drop (memory.grow (i32.const 16))) (br 0)) unreachable",
-            &[FailureKind::OverMemory],
+            &[ErrorKind::OverMemory],
         ),
         (
             "(call $realloc (local.get 0) (local.get 1) (local.get 2) (local.get 3))",
-            &[FailureKind::TooDeep],
+            &[ErrorKind::TooDeep],
         ),
     ] {
         let plugin = load(&reallocating(body, "")).unwrap();
@@ -97,14 +97,14 @@ fn a_function_after_a_reply_is_limited_like_the_call() {
         let seven = "(i32.store (i32.const 4100) (i32.const 3000)) (i32.store (i32.const 4104) (i32.const 1))";
         ops(&format!("{seven} (i32.const 4096)"), &extra)
     };
-    fails(&post("(loop (br 0))"), FailureKind::OutOfFuel, "used up its");
-    fails(&post("unreachable"), FailureKind::Trapped, "stopped with a trap");
+    fails(&post("(loop (br 0))"), ErrorKind::OutOfFuel, "used up its");
+    fails(&post("unreachable"), ErrorKind::Trapped, "stopped with a trap");
     fails(
         &post("(call $post (local.get 0))"),
-        FailureKind::TooDeep,
+        ErrorKind::TooDeep,
         "exceeded its stack",
     );
     let grow = "(loop (drop (memory.grow (i32.const 16))) (br 0))";
-    fails(&post(grow), FailureKind::OverMemory, "64 MiB");
+    fails(&post(grow), ErrorKind::OverMemory, "64 MiB");
     is_alive();
 }

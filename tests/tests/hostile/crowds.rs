@@ -5,7 +5,7 @@ use boson_budget::Budget;
 use boson_document::{Tree, json};
 use boson_pipeline::Stages;
 use boson_pipeline::stage::{Named, StageError};
-use boson_sandbox::{Account, Cache, FailureKind, Plugin, Plugins, Sandbox, Source};
+use boson_sandbox::{Account, Cache, ErrorKind, Plugin, Plugins, Sandbox, Source};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
@@ -17,22 +17,22 @@ const NORMAL_CALLS: usize = 200;
 const CONTAINER_BYTES: u64 = 2 << 30;
 
 /// Bodies of `find`, each with the code of its failure.
-const BODIES: [(&str, FailureKind); 6] = [
-    ("(loop (br 0)) unreachable", FailureKind::OutOfFuel),
+const BODIES: [(&str, ErrorKind); 6] = [
+    ("(loop (br 0)) unreachable", ErrorKind::OutOfFuel),
     (
         "(loop (drop (memory.grow (i32.const 16))) (br 0)) unreachable",
-        FailureKind::OverMemory,
+        ErrorKind::OverMemory,
     ),
-    ("unreachable", FailureKind::Trapped),
-    ("(drop (call $find (local.get 0))) unreachable", FailureKind::TooDeep),
+    ("unreachable", ErrorKind::Trapped),
+    ("(drop (call $find (local.get 0))) unreachable", ErrorKind::TooDeep),
     (
         "(i32.store8 (i32.const 4096) (i32.const 1)) (i32.store (i32.const 4104) (i32.const -1)) (i32.const 4096)",
-        FailureKind::Malformed,
+        ErrorKind::Malformed,
     ),
     (
         "(memory.fill (i32.const 8192) (i32.const 32) (i32.const 400000)) (i32.store (i32.const 4100) (i32.const 8192))
          (i32.store (i32.const 4104) (i32.const 400000)) (i32.const 4096)",
-        FailureKind::Malformed,
+        ErrorKind::Malformed,
     ),
 ];
 

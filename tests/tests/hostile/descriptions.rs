@@ -1,12 +1,12 @@
 //! What `describe` does. The operator calls it once, when it loads a plugin, and keeps the reply.
 
 use super::{SANDBOX, is_alive, is_short, load};
-use boson_sandbox::{Failure, FailureKind};
+use boson_sandbox::{Error, ErrorKind};
 use boson_tests::component::component;
 
 /// A plugin of the stage `ops` whose `describe` has this body. At 2048 is a valid description: addresses and lengths of
 /// name, version, schema, and lists.
-fn described(body: &str) -> Result<(), Failure> {
+fn described(body: &str) -> Result<(), Error> {
     let module = format!(
         r#"(module
             (memory (export "memory") 8)
@@ -22,7 +22,7 @@ fn described(body: &str) -> Result<(), Failure> {
 }
 
 #[track_caller]
-fn fails(body: &str, kind: FailureKind, words: &str) {
+fn fails(body: &str, kind: ErrorKind, words: &str) {
     let failure = described(body).unwrap_err();
     assert_eq!(failure.kind, kind, "{failure}");
     assert!(failure.message.contains(words), "no {words:?} in {failure}");
@@ -47,9 +47,9 @@ const CODES: u32 = 24;
 #[test]
 fn a_description_that_never_comes_is_stopped() {
     described("").unwrap();
-    fails("unreachable", FailureKind::Trapped, "stopped with a trap");
-    fails("(loop (br 0))", FailureKind::OutOfFuel, "used up its");
-    fails("(drop (call $describe))", FailureKind::TooDeep, "exceeded its stack");
+    fails("unreachable", ErrorKind::Trapped, "stopped with a trap");
+    fails("(loop (br 0))", ErrorKind::OutOfFuel, "used up its");
+    fails("(drop (call $describe))", ErrorKind::TooDeep, "exceeded its stack");
     is_alive();
 }
 
@@ -69,14 +69,14 @@ fn texts_of_a_description_are_checked() {
     for (part, words) in [(NAME, "has a name that is not"), (VERSION, "has a version that is not")] {
         for (at, length) in [(1037, 2), (0, 0), (65_536, 64)] {
             let body = format!("{fill} {}", set(part, at, length));
-            fails(&body, FailureKind::Malformed, words);
+            fails(&body, ErrorKind::Malformed, words);
         }
     }
     let lies = format!("{fill} {}", set(SCHEMA, 65_536, 400_000));
-    fails(&lies, FailureKind::Malformed, "a settings schema of more than 64 KiB");
+    fails(&lies, ErrorKind::Malformed, "a settings schema of more than 64 KiB");
     fails(
         &set(SCHEMA, 1024, 6),
-        FailureKind::Malformed,
+        ErrorKind::Malformed,
         "has a settings schema that is not JSON",
     );
     is_alive();
@@ -85,22 +85,18 @@ fn texts_of_a_description_are_checked() {
 /// The codes are one record of six words many times: zeros, which are empty texts, or one large text.
 #[test]
 fn codes_of_a_description_are_bounded() {
-    fails(
-        &set(CODES, 65_536, 1001),
-        FailureKind::Malformed,
-        "more than 1000 codes",
-    );
+    fails(&set(CODES, 65_536, 1001), ErrorKind::Malformed, "more than 1000 codes");
     let large =
         "(i32.store (i32.const 65536) (i32.const 100000)) (i32.store offset=4 (i32.const 65536) (i32.const 400000))
         (memory.copy (i32.const 65560) (i32.const 65536) (i32.const 24))";
     let body = format!("{large} {}", set(CODES, 65_536, 2));
-    fails(&body, FailureKind::Malformed, "more than 512 KiB of texts");
+    fails(&body, ErrorKind::Malformed, "more than 512 KiB of texts");
     let million = set(CODES, 65_536, 1_000_000);
     let failure = described(&million).unwrap_err();
     assert!(
         matches!(
             failure.kind,
-            FailureKind::OverOutput | FailureKind::Malformed | FailureKind::Trapped
+            ErrorKind::OverOutput | ErrorKind::Malformed | ErrorKind::Trapped
         ),
         "{failure}"
     );

@@ -1,7 +1,7 @@
 //! Replies that are no values of their types: the host reads them from the memory of the plugin.
 
 use super::{failure, is_alive, load, ops};
-use boson_sandbox::FailureKind;
+use boson_sandbox::ErrorKind;
 
 /// Bytes of a diagnostic in a reply, and of a place that it refers to.
 const DIAGNOSTIC: u32 = 104;
@@ -39,14 +39,14 @@ fn list(at: u32, count: u32, size: u32, offset: u32, [address, length]: [u32; 2]
 }
 
 #[track_caller]
-fn is_one_of(find: &str, kinds: &[FailureKind]) {
+fn is_one_of(find: &str, kinds: &[ErrorKind]) {
     let failure = failure(&load(&ops(find, "")).unwrap());
     assert!(kinds.contains(&failure.kind), "{failure}");
 }
 
 #[test]
 fn addresses_and_lengths_outside_of_memory_are_faults_of_the_plugin() {
-    let kinds = &[FailureKind::Malformed, FailureKind::Trapped, FailureKind::OverOutput];
+    let kinds = &[ErrorKind::Malformed, ErrorKind::Trapped, ErrorKind::OverOutput];
     for (at, length) in [
         (-16, 4096),
         (0, -1),
@@ -75,9 +75,9 @@ fn texts_that_are_not_utf_8_and_cases_that_do_not_exist_are_faults_of_the_plugin
             &format!("(data (i32.const 3000) \"{bytes}\")"),
         );
         let failure = failure(&load(&plugin).unwrap());
-        assert_eq!(failure.kind, FailureKind::Malformed, "{failure}");
+        assert_eq!(failure.kind, ErrorKind::Malformed, "{failure}");
     }
-    let kinds = &[FailureKind::Malformed, FailureKind::Trapped];
+    let kinds = &[ErrorKind::Malformed, ErrorKind::Trapped];
     // The case of the result; the severity, and the case of the place of its first diagnostic.
     is_one_of("(i32.store8 (i32.const 4096) (i32.const 7)) (i32.const 4096)", kinds);
     for offset in [0, 20, 24] {
@@ -100,7 +100,7 @@ fn a_reply_that_refers_to_one_place_many_times_counts_each_time() {
     let cases = list(ROOM + 1000 * DIAGNOSTIC, 10_000, RELATED, 40, [0, 0]);
     let places = format!("{grow} {cases} {places} {}", err(ROOM.into(), 1000));
     for find in [texts, places] {
-        is_one_of(&find, &[FailureKind::OverOutput]);
+        is_one_of(&find, &[ErrorKind::OverOutput]);
     }
     is_alive();
 }

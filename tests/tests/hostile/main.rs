@@ -44,7 +44,7 @@ mod wrappers;
 
 use boson_document::json;
 use boson_sandbox::json_call::JsonCallError;
-use boson_sandbox::{Cache, Failure, FailureKind, Limits, Plugin, Sandbox, Source};
+use boson_sandbox::{Cache, Error, ErrorKind, Limits, Plugin, Sandbox, Source};
 use boson_tests::component::component;
 use boson_tests::wrapper::COMMON;
 use std::sync::LazyLock;
@@ -67,7 +67,7 @@ fn limits() -> Limits {
 static SANDBOX: LazyLock<Sandbox> =
     LazyLock::new(|| Sandbox::new(limits(), Cache::new(None, boson_tests::binary().ok())).unwrap());
 
-fn load(bytes: &[u8]) -> Result<Plugin, Failure> {
+fn load(bytes: &[u8]) -> Result<Plugin, Error> {
     SANDBOX.load("theirs", bytes, Source::Bytes("theirs".into()))
 }
 
@@ -75,14 +75,14 @@ fn load(bytes: &[u8]) -> Result<Plugin, Failure> {
 #[track_caller]
 fn refused(bytes: &[u8], words: &str) {
     let failure = load(bytes).map(|plugin| plugin.digest).unwrap_err();
-    assert_eq!(failure.kind, FailureKind::Refused, "{failure}");
+    assert_eq!(failure.kind, ErrorKind::Refused, "{failure}");
     is_short(&failure);
     assert!(failure.message.contains(words), "no {words:?} in {failure}");
 }
 
 /// Whether a message can be shown anywhere.
 #[track_caller]
-fn is_short(failure: &Failure) {
+fn is_short(failure: &Error) {
     let text = failure.diagnostic();
     let text = format!("{} {}", text.message, text.help.unwrap_or_default());
     assert!(text.len() < 3000, "{} bytes", text.len());
@@ -102,7 +102,7 @@ fn ops(find: &str, extra: &str) -> Vec<u8> {
 
 /// The failure of a call of `find`.
 #[track_caller]
-fn failure(plugin: &Plugin) -> Failure {
+fn failure(plugin: &Plugin) -> Error {
     match SANDBOX.call_json(plugin, "find", &json::parse(FIND).unwrap()) {
         Err(JsonCallError::Plugin(failure, _)) => {
             is_short(&failure);
@@ -114,7 +114,7 @@ fn failure(plugin: &Plugin) -> Failure {
 
 /// Loads a component, and calls `find`, which has to fail in this way.
 #[track_caller]
-fn fails(component: &[u8], kind: FailureKind, words: &str) {
+fn fails(component: &[u8], kind: ErrorKind, words: &str) {
     let failure = failure(&load(component).unwrap());
     assert_eq!(failure.kind, kind, "{failure}");
     assert!(failure.message.contains(words), "no {words:?} in {failure}");

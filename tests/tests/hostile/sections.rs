@@ -2,7 +2,7 @@
 
 use super::{failure, is_alive, load, ops};
 use boson_componentize::component;
-use boson_sandbox::FailureKind;
+use boson_sandbox::ErrorKind;
 use boson_tests::component::core_module;
 use boson_tests::host;
 use boson_tests::wrapper::COMMON;
@@ -24,7 +24,7 @@ fn names_of_functions_are_shortened_and_cannot_control_a_terminal() {
         .collect();
     let extra = format!("{many} (func $f40 (@name \"\\07{long}\") unreachable)");
     let failure = failure(&load(&ops("(call $f0) (i32.const 4096)", &extra)).unwrap());
-    assert_eq!(failure.kind, FailureKind::Trapped);
+    assert_eq!(failure.kind, ErrorKind::Trapped);
     assert!(!failure.functions.is_empty());
     for name in &failure.functions {
         assert!(name.len() < 600 && !name.contains(char::is_control), "{name:?}");
@@ -45,7 +45,7 @@ fn a_mangled_name_that_multiplies_is_shortened() {
     name.push('E');
     let trap = format!("(func $f (@name \"{name}\") unreachable)");
     let failure = failure(&load(&ops("(call $f) (i32.const 4096)", &trap)).unwrap());
-    assert_eq!(failure.kind, FailureKind::Trapped);
+    assert_eq!(failure.kind, ErrorKind::Trapped);
     is_alive();
 }
 

@@ -3,11 +3,11 @@
 use super::{SANDBOX, is_alive, is_short, load, normal};
 use boson_document::json;
 use boson_sandbox::json_call::JsonCallError;
-use boson_sandbox::{Failure, FailureKind, Plugin};
+use boson_sandbox::{Error, ErrorKind, Plugin};
 use boson_tests::component::component_of;
 use boson_tests::wrapper::{COMMON, wrapper};
 
-fn call(plugin: &Plugin) -> Result<String, Failure> {
+fn call(plugin: &Plugin) -> Result<String, Error> {
     match SANDBOX.call_json(plugin, "find", &json::parse(super::FIND).unwrap()) {
         Ok(reply) => Ok(json::to_text(&reply.value)),
         Err(JsonCallError::Plugin(failure, _)) => {
@@ -27,7 +27,7 @@ fn three_wrappers_that_each_call_sixteen_times_end() {
     }
     match call(&chain) {
         Ok(reply) => assert_eq!(reply, r#"{"value":7,"more":[]}"#),
-        Err(failure) => assert_eq!(failure.kind, FailureKind::Deadline, "{failure}"),
+        Err(failure) => assert_eq!(failure.kind, ErrorKind::Deadline, "{failure}"),
     }
     is_alive();
 }
@@ -47,7 +47,7 @@ fn passing(body: &str) -> Plugin {
 
 #[test]
 fn arguments_for_the_rule_are_read_like_a_reply() {
-    let kinds = [FailureKind::Malformed, FailureKind::Trapped, FailureKind::OverOutput];
+    let kinds = [ErrorKind::Malformed, ErrorKind::Trapped, ErrorKind::OverOutput];
     // Arguments or the place for the reply are outside of the memory, or not aligned; a text is.
     let text = "(i32.store (i32.const 8192) (i32.const -16)) (i32.store (i32.const 8196) (i32.const 64))";
     for body in [
@@ -70,6 +70,6 @@ fn a_million_files_for_the_rule_are_too_many() {
         (i32.store offset=16 (i32.const 8192) (i32.const 524288)) (i32.store offset=20 (i32.const 8192) (i32.const 1000000))
         (call $apply (i32.const 8192) (i32.const 4096))";
     let failure = call(&passing(files)).unwrap_err();
-    assert_eq!(failure.kind, FailureKind::OverOutput, "{failure}");
+    assert_eq!(failure.kind, ErrorKind::OverOutput, "{failure}");
     is_alive();
 }

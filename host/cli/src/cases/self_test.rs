@@ -10,7 +10,7 @@ use crate::codes;
 use boson_document::Tree;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::clean;
-use boson_sandbox::{Account, FailureKind, Plugin, Sandbox};
+use boson_sandbox::{Account, ErrorKind, Plugin, Sandbox};
 use std::time::{Duration, Instant};
 
 /// Units of fuel of all calls together: as much as a single call of a conversion may use.
@@ -71,7 +71,7 @@ pub fn pass(sandbox: &Sandbox, plugin: &Plugin, cases: &[Case], account: &Accoun
         let compared = compare(case, sandbox, plugin, account).map_err(|error| failed(case, &error.message))?;
         let Some(mismatch) = compared.mismatch else { continue };
         let what = match (compared.called.failure, mismatch) {
-            (Some(failure), _) if failure.code == FailureKind::OverBudget.code().name => {
+            (Some(failure), _) if failure.code == ErrorKind::OverBudget.code().name => {
                 format!("all cases together use more than {MAX_FUEL} units of fuel")
             }
             (Some(failure), _) => failure.message,

@@ -2,7 +2,7 @@
 
 use crate::cases::replies;
 use crate::command::convert::{self, ConvertArguments};
-use crate::exit::Failed;
+use crate::exit::ExitError;
 use crate::output::{self, Color};
 use boson_document::Tree;
 use boson_pipeline::blame::{Blame, Input, Question, Step};
@@ -35,7 +35,7 @@ pub struct BlameArguments {
     convert: ConvertArguments,
 }
 
-pub fn run(arguments: &BlameArguments, color: Color) -> Result<(), Failed> {
+pub fn run(arguments: &BlameArguments, color: Color) -> Result<(), ExitError> {
     let question = Question::new(&arguments.object, &arguments.field);
     let (done, blames, sources) = convert::blame(&arguments.convert, &question, color)?;
     let shown = |value: &Tree| done.secrets.redact(value.clone(), &sources);

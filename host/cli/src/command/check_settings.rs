@@ -1,13 +1,13 @@
 //! `host check-settings`: checks settings of a foreign plugin against its schema, in a process that limits itself.
 
 use crate::confined::confine;
-use crate::exit::Failed;
+use crate::exit::ExitError;
 use anyhow::Context;
 use boson_sandbox::{Task, settings};
 use std::io::{Read, Write};
 use std::panic;
 
-pub fn run() -> Result<(), Failed> {
+pub fn run() -> Result<(), ExitError> {
     confine(Task::CheckSettings)?;
     let mut question = Vec::new();
     std::io::stdin()

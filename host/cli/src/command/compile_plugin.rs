@@ -2,16 +2,16 @@
 //! component made for it can use any amount of processor time and memory.
 
 use crate::confined::confine;
-use crate::exit::Failed;
+use crate::exit::ExitError;
 use crate::output;
 use anyhow::Context;
-use boson_sandbox::{Cache, Failure, Limits, Sandbox, Task};
+use boson_sandbox::{Cache, Limits, Sandbox, Task};
 use parking_lot::Mutex;
 use std::io::{Read, Write};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
-pub fn run() -> Result<(), Failed> {
+pub fn run() -> Result<(), ExitError> {
     confine(Task::Compile)?;
     let mut component = Vec::new();
     std::io::stdin()
@@ -24,7 +24,7 @@ pub fn run() -> Result<(), Failed> {
         Err(message) => {
             // The last line is what the parent process reports.
             output::complain(&format!("{message}\n"));
-            Err(Failed::Input)
+            Err(ExitError::Input)
         }
     }
 }
@@ -48,6 +48,6 @@ fn compile(component: &[u8]) -> Result<Vec<u8>, String> {
         Err(format!("cannot be compiled: the compiler has a defect ({place})"))
     };
     compiled.map_or_else(defect, |compiled| {
-        compiled.map_err(|failure: Failure| failure.message.replace('\n', " "))
+        compiled.map_err(|failure: boson_sandbox::Error| failure.message.replace('\n', " "))
     })
 }

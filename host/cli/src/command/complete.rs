@@ -2,7 +2,7 @@
 //! per line, with its description after a tab, and the directive of the shell at the end.
 
 use super::called::Called;
-use crate::exit::Failed;
+use crate::exit::ExitError;
 use crate::output;
 use clap::{Arg, Command};
 
@@ -11,7 +11,7 @@ const FILES: u8 = 0;
 /// It does not.
 const NO_FILES: u8 = 4;
 
-pub fn run() -> Result<(), Failed> {
+pub fn run() -> Result<(), ExitError> {
     let words: Vec<String> = std::env::args_os()
         .skip(1)
         .map(|word| word.to_string_lossy().into_owned())

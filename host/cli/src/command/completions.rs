@@ -1,6 +1,6 @@
 //! `host completions`: scripts for shells.
 
-use crate::exit::Failed;
+use crate::exit::ExitError;
 use crate::output;
 use clap::{Args, Command};
 use clap_complete::Shell;
@@ -14,7 +14,7 @@ pub struct CompletionsArguments {
 }
 
 /// Prints the script for this command line, which completes the words after the program's name.
-pub fn run(arguments: &CompletionsArguments, mut command: Command, program: &str) -> Result<(), Failed> {
+pub fn run(arguments: &CompletionsArguments, mut command: Command, program: &str) -> Result<(), ExitError> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut command, program, &mut script);
     Ok(output::print(&String::from_utf8_lossy(&script))?)

@@ -10,7 +10,7 @@ use crate::command::instances::InstancesArgument;
 use crate::command::names::{domain, namespace};
 use crate::command::plugin_wit::stage;
 use crate::command::variables::{Kept, VariableArguments};
-use crate::exit::{self, Failed};
+use crate::exit::{self, ExitError};
 use crate::files;
 use crate::folder;
 use crate::memory;
@@ -158,14 +158,14 @@ impl From<TargetArgument> for Target {
     }
 }
 
-pub fn run(arguments: &ConvertArguments, color: Color) -> Result<(), Failed> {
+pub fn run(arguments: &ConvertArguments, color: Color) -> Result<(), ExitError> {
     let mut sources = Sources::within(memory::of_documents(arguments.plugins.max_memory));
     let mut warnings = Vec::new();
     let mut arguments = match with_defaults(arguments, &mut sources, &mut warnings) {
         Ok(arguments) => arguments,
         Err(errors) => {
             output::show(&errors, &sources, color);
-            return Err(Failed::Input);
+            return Err(ExitError::Input);
         }
     };
     arguments.plugins.printed = tracing::enabled!(tracing::Level::INFO).then(Printed::default);
@@ -173,7 +173,7 @@ pub fn run(arguments: &ConvertArguments, color: Color) -> Result<(), Failed> {
     let begin = |directory: &PathBuf| Recording::begin(directory, &arguments.record_stage).map(Arc::new);
     let recording = arguments.record.as_ref().map(begin).transpose().map_err(|error| {
         output::show(&[*error], &sources, color);
-        Failed::Input
+        ExitError::Input
     })?;
     let progress = Progress::start();
     let watching = recording.as_ref().map_or(Watching::Nothing, Watching::Calls);
@@ -267,7 +267,7 @@ pub fn with_plugin(
     version: &Version<'_>,
     kept: Kept,
     color: Color,
-) -> Result<(Done, Sources), Failed> {
+) -> Result<(Done, Sources), ExitError> {
     let mut sources = Sources::within(memory::of_documents(arguments.plugins.max_memory));
     let mut warnings = Vec::new();
     let converted = with_defaults(arguments, &mut sources, &mut warnings).and_then(|mut arguments| {
@@ -298,7 +298,7 @@ pub fn blame(
     arguments: &ConvertArguments,
     question: &Question,
     color: Color,
-) -> Result<(Done, Vec<Blame>, Sources), Failed> {
+) -> Result<(Done, Vec<Blame>, Sources), ExitError> {
     let mut sources = Sources::within(memory::of_documents(arguments.plugins.max_memory));
     let (mut warnings, progress) = (Vec::new(), Progress::start());
     let converted = with_defaults(arguments, &mut sources, &mut warnings).and_then(|mut arguments| {
@@ -327,7 +327,7 @@ fn strict() -> Vec<Diagnostic> {
     )]
 }
 
-fn deliver(arguments: &ConvertArguments, done: &Done, color: Color) -> Result<(), Failed> {
+fn deliver(arguments: &ConvertArguments, done: &Done, color: Color) -> Result<(), ExitError> {
     let Some(directory) = &arguments.out else {
         return Ok(output::print(&yaml::write_manifest(&done.objects))?);
     };
@@ -345,7 +345,7 @@ fn deliver(arguments: &ConvertArguments, done: &Done, color: Color) -> Result<()
         Err(error) => {
             let unwritable = Diagnostic::error(codes::OUTPUT_UNWRITABLE, format!("{error:#}")).help("check --out");
             output::show(&[unwritable], &Sources::default(), color);
-            Err(Failed::Input)
+            Err(ExitError::Input)
         }
     }
 }

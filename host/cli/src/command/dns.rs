@@ -1,7 +1,7 @@
 //! `host dns serve`: serves the names of BOSH DNS to a deployment's pods.
 
 use crate::connection::ConnectionArguments;
-use crate::exit::Failed;
+use crate::exit::ExitError;
 use boson_dns::server::{self, Settings};
 use clap::{Args, Subcommand};
 use std::net::SocketAddr;
@@ -43,7 +43,7 @@ pub struct ServeArguments {
     connection: ConnectionArguments,
 }
 
-pub fn run(command: &DnsCommand) -> Result<(), Failed> {
+pub fn run(command: &DnsCommand) -> Result<(), ExitError> {
     let DnsCommand::Serve(arguments) = command;
     let settings = Settings {
         config: arguments.config.clone(),
@@ -65,7 +65,7 @@ pub fn run(command: &DnsCommand) -> Result<(), Failed> {
     runtime.shutdown_background();
     ended.map_err(|error| {
         tracing::error!("{error:#}");
-        Failed::Input
+        ExitError::Input
     })
 }
 

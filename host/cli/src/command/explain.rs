@@ -1,6 +1,6 @@
 //! `host explain`: what a diagnostic code means.
 
-use crate::exit::Failed;
+use crate::exit::ExitError;
 use crate::output::{self, Color};
 use crate::plugin_arguments::PluginArguments;
 use crate::plugins;
@@ -22,7 +22,7 @@ pub struct ExplainArguments {
 /// Name, title, explanation.
 type Entry = (String, String, String);
 
-pub fn run(arguments: &ExplainArguments, color: Color) -> Result<(), Failed> {
+pub fn run(arguments: &ExplainArguments, color: Color) -> Result<(), ExitError> {
     let entries = entries(&arguments.plugins, color);
     let Some(code) = &arguments.code else {
         let width = entries.iter().map(|(name, ..)| name.len()).max().unwrap_or(0);
@@ -46,7 +46,7 @@ pub fn run(arguments: &ExplainArguments, color: Color) -> Result<(), Failed> {
                 format!("; near it: {}", near.join(", "))
             };
             output::complain(&format!("error: unknown diagnostic code '{wanted}'{hint}\n"));
-            Err(Failed::Input)
+            Err(ExitError::Input)
         }
     }
 }

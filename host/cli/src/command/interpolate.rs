@@ -1,7 +1,7 @@
 //! `host interpolate`: flags, behaviour and messages of `bosh interpolate`.
 
 use crate::command::variables::{self, Asked, VariableArguments};
-use crate::exit::{self, Failed};
+use crate::exit::{self, ExitError};
 use crate::memory;
 use crate::output::{self, Color};
 use crate::plugin_arguments::PluginArguments;
@@ -42,7 +42,7 @@ pub struct InterpolateArguments {
     plugins: PluginArguments,
 }
 
-pub fn run(arguments: &InterpolateArguments, color: Color) -> Result<(), Failed> {
+pub fn run(arguments: &InterpolateArguments, color: Color) -> Result<(), ExitError> {
     let mut sources = Sources::within(memory::of_documents(arguments.plugins.max_memory));
     let mut warnings = Vec::new();
     match interpolate(arguments, &mut sources, &mut warnings) {

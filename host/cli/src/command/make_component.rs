@@ -3,14 +3,14 @@
 
 use crate::confined::confine;
 use crate::core_module::Reply;
-use crate::exit::Failed;
+use crate::exit::ExitError;
 use anyhow::Context;
 use boson_componentize::component;
 use boson_sandbox::Task;
 use std::io::{Read, Write};
 use std::panic;
 
-pub fn run() -> Result<(), Failed> {
+pub fn run() -> Result<(), ExitError> {
     confine(Task::MakeComponent)?;
     let mut module = Vec::new();
     std::io::stdin()

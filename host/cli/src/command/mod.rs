@@ -40,7 +40,7 @@ pub mod util;
 pub mod variables;
 pub mod wait;
 
-use crate::exit::Failed;
+use crate::exit::ExitError;
 use crate::log;
 use arguments::Command;
 use called::Called;
@@ -48,8 +48,8 @@ use called::Called;
 /// Parses the command line and runs the command.
 ///
 /// # Errors
-/// See [`Failed`]. Wrong usage ends the process with code 2 right here.
-pub fn run() -> Result<(), Failed> {
+/// See [`ExitError`]. Wrong usage ends the process with code 2 right here.
+pub fn run() -> Result<(), ExitError> {
     let called = Called::now();
     if called == Called::Completion {
         return complete::run();

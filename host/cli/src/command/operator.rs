@@ -1,7 +1,7 @@
 //! `host operator`: runs the controllers against a cluster.
 
 use crate::connection::ConnectionArguments;
-use crate::exit::{self, Failed};
+use crate::exit::{self, ExitError};
 use crate::files;
 use crate::images::RegistryImages;
 use crate::loaded::Loaded;
@@ -263,7 +263,7 @@ const LEASE: &str = "boson-operator";
 /// Keys generated in advance: an authority's and a certificate's.
 const SPARE_KEYS: usize = 2;
 
-pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), Failed> {
+pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), ExitError> {
     let mut sources = Sources::default();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let budget = Budget::of_many(memory::or_found(arguments.plugins.max_memory), cores);
@@ -298,7 +298,7 @@ pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), Failed> {
     }));
     let images = images.map_err(|errors| {
         output::show(&errors, &sources, color);
-        Failed::Input
+        ExitError::Input
     })?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let ended = runtime.block_on(operate(arguments, budget, rules, permissions, images, signatures, web));
@@ -307,7 +307,7 @@ pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), Failed> {
     ended.map_err(|error| {
         // Into the log, not directly to standard error: collectors expect lines of one format.
         tracing::error!("{error:#}");
-        Failed::Input
+        ExitError::Input
     })
 }
 

@@ -5,7 +5,7 @@ use crate::command::{
     plugin_approve, plugin_component, plugin_diff, plugin_inspect, plugin_new, plugin_pack, plugin_pull, plugin_push,
     plugin_rollback, plugin_test, plugin_verify, plugin_wit,
 };
-use crate::exit::{self, Failed};
+use crate::exit::{self, ExitError};
 use crate::output::{self, Color};
 use crate::plugin_arguments::PluginArguments;
 use crate::plugins;
@@ -58,7 +58,7 @@ pub enum PluginCommand {
     Wit(plugin_wit::WitArguments),
 }
 
-pub fn run(command: &PluginCommand, color: Color) -> Result<(), Failed> {
+pub fn run(command: &PluginCommand, color: Color) -> Result<(), ExitError> {
     match command {
         PluginCommand::Approve(arguments) => plugin_approve::run(arguments),
         PluginCommand::Component(arguments) => plugin_component::run(arguments, color),
@@ -78,7 +78,7 @@ pub fn run(command: &PluginCommand, color: Color) -> Result<(), Failed> {
     }
 }
 
-fn list(arguments: &PluginArguments, color: Color) -> Result<(), Failed> {
+fn list(arguments: &PluginArguments, color: Color) -> Result<(), ExitError> {
     let fail = |diagnostics: Vec<Diagnostic>| {
         output::show(&diagnostics, &Sources::default(), color);
         exit::failed(&diagnostics, !arguments.replacements.is_empty())
@@ -104,10 +104,10 @@ fn list(arguments: &PluginArguments, color: Color) -> Result<(), Failed> {
     Ok(output::print(&columns(&rows))?)
 }
 
-fn precompile(directory: &std::path::Path, color: Color) -> Result<(), Failed> {
-    let fail = |failure: boson_sandbox::Failure| {
+fn precompile(directory: &std::path::Path, color: Color) -> Result<(), ExitError> {
+    let fail = |failure: boson_sandbox::Error| {
         output::show(&[failure.diagnostic()], &Sources::default(), color);
-        Failed::Input
+        ExitError::Input
     };
     let sandbox = Sandbox::new(Limits::default(), Cache::none()).map_err(fail)?;
     for stage in Stage::ALL {

@@ -1,7 +1,7 @@
 //! `host plugin approve`: approves the version of a plugin in a cluster, with the permissions of the user.
 
 use crate::command::plugin_rollback::{Place, block_on};
-use crate::exit::Failed;
+use crate::exit::ExitError;
 use crate::output;
 use boson_controllers::plugins::approval::{Approval, Approving, approve};
 use boson_pipeline::report::clean;
@@ -38,7 +38,7 @@ pub struct ApproveArguments {
     place: Place,
 }
 
-pub fn run(arguments: &ApproveArguments) -> Result<(), Failed> {
+pub fn run(arguments: &ApproveArguments) -> Result<(), ExitError> {
     let approval = block_on(async {
         let (cluster, namespace) = arguments.place.cluster().await?;
         let how = Approving {

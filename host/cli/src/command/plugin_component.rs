@@ -3,7 +3,7 @@
 
 use crate::codes;
 use crate::core_module;
-use crate::exit::Failed;
+use crate::exit::ExitError;
 use crate::output::{self, Color};
 use crate::storage::durable;
 use anyhow::Context;
@@ -28,10 +28,10 @@ pub struct ComponentArguments {
     out: PathBuf,
 }
 
-pub fn run(arguments: &ComponentArguments, color: Color) -> Result<(), Failed> {
+pub fn run(arguments: &ComponentArguments, color: Color) -> Result<(), ExitError> {
     let fail = |error: Diagnostic| {
         output::show(&[error], &Sources::default(), color);
-        Failed::Input
+        ExitError::Input
     };
     let made = core_module::component(&arguments.module).map_err(|error| fail(*error))?;
     let component = made.ok_or_else(|| {

@@ -4,7 +4,7 @@ use crate::cases::replies;
 use crate::codes;
 use crate::command::convert::{self, ConvertArguments, Done, Version};
 use crate::command::variables::Kept;
-use crate::exit::Failed;
+use crate::exit::ExitError;
 use crate::output::{self, Color};
 use crate::plugins;
 use boson_document::Tree;
@@ -43,11 +43,11 @@ pub struct DiffArguments {
     convert: ConvertArguments,
 }
 
-pub fn run(arguments: &DiffArguments, color: Color) -> Result<(), Failed> {
+pub fn run(arguments: &DiffArguments, color: Color) -> Result<(), ExitError> {
     let old = Some(arguments.old.as_path()).filter(|path| *path != Path::new(NONE));
     let fail = |error: Diagnostic| {
         output::show(&[error], &Sources::default(), color);
-        Failed::Input
+        ExitError::Input
     };
     if arguments.convert.manifest == Path::new("-") {
         let message = "the manifest is read twice, so it cannot be standard input";
@@ -80,7 +80,7 @@ pub fn run(arguments: &DiffArguments, color: Color) -> Result<(), Failed> {
     text.push_str(&self::text(&old, &new, &changed, &sources));
     output::print(&text)?;
     if arguments.exit_code && !changed.is_empty() {
-        Err(Failed::Input)
+        Err(ExitError::Input)
     } else {
         Ok(())
     }

@@ -4,13 +4,13 @@ use crate::codes;
 use crate::columns::{indented, section};
 use crate::command::plugin_verify::Found;
 use crate::evidence::{self, Item, KeyNames, Subjects};
-use crate::exit::Failed;
+use crate::exit::ExitError;
 use crate::output::{self, Color, Form};
 use crate::plugins;
 use boson_document::{Tree, json};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::{Sources, clean};
-use boson_sandbox::{Code, Description, Digest, Failure, Limits, Plugin, Requirements, Sandbox, Source};
+use boson_sandbox::{Code, Description, Digest, Limits, Plugin, Requirements, Sandbox, Source};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -62,12 +62,12 @@ fn digest(text: &str) -> Result<String, String> {
     }
 }
 
-pub fn run(arguments: &InspectArguments, color: Color) -> Result<(), Failed> {
+pub fn run(arguments: &InspectArguments, color: Color) -> Result<(), ExitError> {
     let show = |error: Diagnostic| {
         output::show(&[error], &Sources::default(), color);
-        Failed::Input
+        ExitError::Input
     };
-    let fail = |failure: Failure| show(failure.diagnostic());
+    let fail = |failure: boson_sandbox::Error| show(failure.diagnostic());
     let (keys, names) = KeyNames::read(&arguments.keys)?;
     let found = Found::read(&arguments.component).map_err(|error| show(*error))?;
     // Before anything is done with it.

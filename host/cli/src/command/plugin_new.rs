@@ -3,7 +3,7 @@
 use crate::cases::Case;
 use crate::codes;
 use crate::command::plugin_wit::stage;
-use crate::exit::Failed;
+use crate::exit::ExitError;
 use crate::files;
 use crate::output::{self, Color};
 use crate::plugins;
@@ -62,11 +62,11 @@ fn name(text: &str) -> Result<String, String> {
     }
 }
 
-pub fn run(arguments: &NewArguments, color: Color) -> Result<(), Failed> {
+pub fn run(arguments: &NewArguments, color: Color) -> Result<(), ExitError> {
     let folder = arguments.out.clone().unwrap_or_else(|| PathBuf::from(&arguments.name));
     let fail = |error: Diagnostic| {
         output::show(&[error], &Sources::default(), color);
-        Failed::Input
+        ExitError::Input
     };
     if name_collides(arguments) {
         let message = format!("a crate cannot be named '{}': it uses one of this name", arguments.name);
@@ -110,7 +110,7 @@ fn name_collides(arguments: &NewArguments) -> bool {
 
 /// The reply of the built-in rule, which a new wrapper has to return.
 fn reply_of_rule(new: &New) -> Result<Tree, Box<Diagnostic>> {
-    let failed = |failure: boson_sandbox::Failure| Box::new(failure.diagnostic());
+    let failed = |failure: boson_sandbox::Error| Box::new(failure.diagnostic());
     let sandbox = plugins::sandbox(Limits::default()).map_err(failed)?;
     let rule = plugins::built_in(&sandbox, None, new.stage)?;
     let case = |message| Box::new(Diagnostic::error(codes::PLUGIN_CASE, message));

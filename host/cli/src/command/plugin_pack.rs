@@ -5,7 +5,7 @@ use crate::cases::{self, folders};
 use crate::codes;
 use crate::command::plugin_wit::stage;
 use crate::core_module;
-use crate::exit::Failed;
+use crate::exit::ExitError;
 use crate::inputs;
 use crate::output::{self, Color};
 use crate::plugins;
@@ -93,11 +93,11 @@ pub struct PackArguments {
     out: Option<PathBuf>,
 }
 
-pub fn run(arguments: &PackArguments, color: Color) -> Result<(), Failed> {
+pub fn run(arguments: &PackArguments, color: Color) -> Result<(), ExitError> {
     let mut sources = Sources::default();
     let fail = |diagnostics: Vec<Diagnostic>, sources: &Sources| {
         output::show(&diagnostics, sources, color);
-        Failed::Input
+        ExitError::Input
     };
     let settings = arguments
         .settings
@@ -252,7 +252,7 @@ pub fn component(path: &Path) -> Result<Vec<u8>, Box<Diagnostic>> {
 /// # Errors
 /// It is refused.
 pub fn checked(path: &Path, bytes: &[u8]) -> Result<Interfaces, Box<Diagnostic>> {
-    let failed = |failure: boson_sandbox::Failure| Box::new(failure.diagnostic());
+    let failed = |failure: boson_sandbox::Error| Box::new(failure.diagnostic());
     let sandbox = plugins::sandbox(Limits::default()).map_err(failed)?;
     let source = Source::File(path.to_path_buf());
     let plugin = sandbox
@@ -278,7 +278,7 @@ fn accepted(
     bytes: &[u8],
     settings: Option<&yaml::Document>,
 ) -> Result<Accepted, Vec<Diagnostic>> {
-    let failed = |failure: boson_sandbox::Failure| vec![failure.diagnostic()];
+    let failed = |failure: boson_sandbox::Error| vec![failure.diagnostic()];
     let sandbox = plugins::sandbox(Limits::default()).map_err(failed)?;
     let name = arguments.component.display().to_string();
     let plugin = sandbox

@@ -1,7 +1,7 @@
 //! `host plugin pull`: the component in an image, as a file.
 
 use crate::artifacts;
-use crate::exit::Failed;
+use crate::exit::ExitError;
 use crate::output::{self, Color};
 use crate::registries::{self, AuthorityArguments, WithoutTlsArguments};
 use anyhow::Context;
@@ -28,7 +28,7 @@ pub struct PullArguments {
     authorities: AuthorityArguments,
 }
 
-pub fn run(arguments: &PullArguments, color: Color) -> Result<(), Failed> {
+pub fn run(arguments: &PullArguments, color: Color) -> Result<(), ExitError> {
     let settings = registries::settings(&arguments.without_tls, &arguments.authorities)?;
     let reference = arguments
         .reference
@@ -36,7 +36,7 @@ pub fn run(arguments: &PullArguments, color: Color) -> Result<(), Failed> {
         .unwrap_or(&arguments.reference);
     let pulled = artifacts::pull(reference, &settings).map_err(|error| {
         output::show(&[*error], &Sources::default(), color);
-        Failed::Input
+        ExitError::Input
     })?;
     let written = std::fs::write(&arguments.out, &pulled.component);
     written.with_context(|| format!("cannot write '{}'", arguments.out.display()))?;

@@ -2,7 +2,7 @@
 //! the same image.
 
 use crate::command::plugin_pack;
-use crate::exit::Failed;
+use crate::exit::ExitError;
 use crate::output::{self, Color};
 use crate::registries::{self, AuthorityArguments, WithoutTlsArguments};
 use anyhow::Context;
@@ -58,10 +58,10 @@ fn tagged(text: &str) -> Result<String, String> {
     }
 }
 
-pub fn run(arguments: &PushArguments, color: Color) -> Result<(), Failed> {
+pub fn run(arguments: &PushArguments, color: Color) -> Result<(), ExitError> {
     let fail = |error: Diagnostic| {
         output::show(&[error], &Sources::default(), color);
-        Failed::Input
+        ExitError::Input
     };
     let bytes = plugin_pack::component(&arguments.component).map_err(|error| fail(*error))?;
     let interfaces = plugin_pack::checked(&arguments.component, &bytes).map_err(|error| fail(*error))?;

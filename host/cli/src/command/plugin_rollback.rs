@@ -3,7 +3,7 @@
 
 use crate::columns::columns;
 use crate::connection::ConnectionArguments;
-use crate::exit::Failed;
+use crate::exit::ExitError;
 use crate::output;
 use boson_cluster::client::Cluster;
 use boson_controllers::plugins::history::{History, Revision, RevisionState, histories, rollback};
@@ -77,7 +77,7 @@ impl Place {
     }
 }
 
-pub fn history(arguments: &HistoryArguments) -> Result<(), Failed> {
+pub fn history(arguments: &HistoryArguments) -> Result<(), ExitError> {
     let found = block_on(async {
         let (cluster, namespace) = arguments.place.cluster().await?;
         let found = histories(&cluster, &namespace, arguments.plugin.as_deref()).await?;
@@ -97,7 +97,7 @@ pub fn history(arguments: &HistoryArguments) -> Result<(), Failed> {
     Ok(output::print(&table(&found))?)
 }
 
-pub fn run(arguments: &RollbackArguments) -> Result<(), Failed> {
+pub fn run(arguments: &RollbackArguments) -> Result<(), ExitError> {
     let done = block_on(async {
         let (cluster, namespace) = arguments.place.cluster().await?;
         let done = rollback(&cluster, &namespace, &arguments.plugin, arguments.to_revision).await?;
@@ -112,7 +112,7 @@ pub fn run(arguments: &RollbackArguments) -> Result<(), Failed> {
 }
 
 /// Runs calls of the API server.
-pub fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> Result<T, Failed> {
+pub fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> Result<T, ExitError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     Ok(runtime.block_on(work)?)
 }

@@ -4,7 +4,7 @@
 use crate::cases::{
     self, Case, Compared, Headroom, Mismatch, Outcome, Tested, compare, conformance, edge, folders, fuzz, replies,
 };
-use crate::exit::Failed;
+use crate::exit::ExitError;
 use crate::inputs;
 use crate::output::{self, Color};
 use crate::plugins;
@@ -79,12 +79,12 @@ struct Tests<'a> {
     headroom: Headroom,
 }
 
-pub fn run(arguments: &TestArguments, color: Color) -> Result<(), Failed> {
+pub fn run(arguments: &TestArguments, color: Color) -> Result<(), ExitError> {
     let mut sources = Sources::default();
     let printed = Printed::default();
     let (sandbox, plugin, cases) = load(arguments, &printed, &mut sources).map_err(|errors| {
         output::show(&errors, &sources, color);
-        Failed::Input
+        ExitError::Input
     })?;
     let all = cases.len();
     let ours = cases.into_iter().filter(|(_, case)| case.stage == plugin.stage);
@@ -205,7 +205,7 @@ impl Tests<'_> {
     }
 
     /// Prints the summary.
-    fn end(&self, skipped: usize) -> Result<(), Failed> {
+    fn end(&self, skipped: usize) -> Result<(), ExitError> {
         let tested = &self.tested;
         if let Some(file) = &self.arguments.junit {
             let report = cases::report(self.plugin.name(), tested);
@@ -215,7 +215,7 @@ impl Tests<'_> {
         output::print(&summary(tested, skipped, &self.headroom))?;
         let failed = |one: &Tested| matches!(one.outcome, Outcome::Failed(_));
         if tested.is_empty() || tested.iter().any(failed) {
-            Err(Failed::Input)
+            Err(ExitError::Input)
         } else {
             Ok(())
         }

@@ -5,7 +5,7 @@ use crate::columns::indented;
 use crate::command::plugin_pack;
 use crate::core_module;
 use crate::evidence::KeyNames;
-use crate::exit::Failed;
+use crate::exit::ExitError;
 use crate::output::{self, Color, Form};
 use crate::signatures::Signatures;
 use boson_controllers::codes;
@@ -101,10 +101,10 @@ impl Found {
     }
 }
 
-pub fn run(arguments: &VerifyArguments, color: Color) -> Result<(), Failed> {
+pub fn run(arguments: &VerifyArguments, color: Color) -> Result<(), ExitError> {
     let fail = |error: Diagnostic| {
         output::show(&[error], &Sources::default(), color);
-        Failed::Input
+        ExitError::Input
     };
     let (keys, names) = KeyNames::read(&arguments.keys)?;
     let rule = Signatures::enforced(keys);

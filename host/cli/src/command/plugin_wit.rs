@@ -1,6 +1,6 @@
 //! `host plugin wit`: the plugin interface of a stage, as files in the layout that bindings generators expect.
 
-use crate::exit::Failed;
+use crate::exit::ExitError;
 use crate::output;
 use crate::scaffold::wit_files;
 use crate::storage;
@@ -38,7 +38,7 @@ fn worlds(stage: Stage) -> Vec<(String, &'static str)> {
     }
 }
 
-pub fn run(arguments: &WitArguments) -> Result<(), Failed> {
+pub fn run(arguments: &WitArguments) -> Result<(), ExitError> {
     let stage = arguments.stage;
     let mut written = Vec::new();
     for (path, text) in wit_files(stage) {

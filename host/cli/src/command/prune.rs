@@ -2,7 +2,7 @@
 //! deployment.
 
 use crate::connection::ConnectionArguments;
-use crate::exit::Failed;
+use crate::exit::ExitError;
 use crate::output;
 use boson_cluster::client::Cluster;
 use boson_controllers::prune::{Leftover, Pruning};
@@ -38,12 +38,12 @@ pub struct PruneArguments {
     connection: ConnectionArguments,
 }
 
-pub fn run(arguments: &PruneArguments) -> Result<(), Failed> {
+pub fn run(arguments: &PruneArguments) -> Result<(), ExitError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(prune(arguments))
 }
 
-async fn prune(arguments: &PruneArguments) -> Result<(), Failed> {
+async fn prune(arguments: &PruneArguments) -> Result<(), ExitError> {
     let client = arguments.connection.client().await?;
     let namespace = arguments.namespace.clone();
     let namespace = namespace.unwrap_or_else(|| client.default_namespace().to_string());
@@ -96,7 +96,7 @@ fn described(leftover: &Leftover) -> String {
 }
 
 /// Asks for confirmation on a terminal.
-fn is_wanted(count: usize) -> Result<bool, Failed> {
+fn is_wanted(count: usize) -> Result<bool, ExitError> {
     if !std::io::stdin().is_terminal() {
         return Err(anyhow::anyhow!("standard input is not a terminal: use --yes to delete these").into());
     }

@@ -1,7 +1,7 @@
 //! `host render`: templates of one job, or a stream of single templates.
 
 use crate::codes;
-use crate::exit::{self, Failed};
+use crate::exit::{self, ExitError};
 use crate::inputs;
 use crate::memory;
 use crate::output::{self, Color};
@@ -60,7 +60,7 @@ pub struct RenderArguments {
     plugins: PluginArguments,
 }
 
-pub fn run(arguments: &RenderArguments, color: Color) -> Result<(), Failed> {
+pub fn run(arguments: &RenderArguments, color: Color) -> Result<(), ExitError> {
     let mut sources = Sources::within(memory::of_documents(arguments.plugins.max_memory));
     let foreign = !arguments.plugins.replacements.is_empty();
     let loaded = plugins::prepare(&arguments.plugins, &[Stage::Render], &mut sources);

@@ -3,7 +3,7 @@
 use crate::cases::{self, folders, replies};
 use crate::codes;
 use crate::columns::columns;
-use crate::exit::Failed;
+use crate::exit::ExitError;
 use crate::files;
 use crate::inputs;
 use crate::output::{self, Color};
@@ -69,11 +69,11 @@ pub struct RunPluginArguments {
     deadline: Option<u64>,
 }
 
-pub fn run(arguments: &RunPluginArguments, color: Color) -> Result<(), Failed> {
+pub fn run(arguments: &RunPluginArguments, color: Color) -> Result<(), ExitError> {
     let mut sources = Sources::default();
     let fail = |diagnostics: Vec<Diagnostic>, sources: &Sources| {
         output::show(&diagnostics, sources, color);
-        Failed::Input
+        ExitError::Input
     };
     let settings = arguments
         .settings
@@ -103,7 +103,7 @@ pub fn run(arguments: &RunPluginArguments, color: Color) -> Result<(), Failed> {
     let (reply, outcome) = match result {
         Ok(reply) => {
             show_reply(&reply, &limits, &sources, color)?;
-            let outcome = if reply.failed { Err(Failed::Input) } else { Ok(()) };
+            let outcome = if reply.failed { Err(ExitError::Input) } else { Ok(()) };
             (cases::reply(&reply), outcome)
         }
         Err(JsonCallError::Arguments(message)) => {
@@ -202,7 +202,7 @@ fn settings_errors(
 }
 
 /// Compares a reply with the recorded one.
-fn as_recorded(recorded: &Tree, reply: &Tree) -> Result<(), Failed> {
+fn as_recorded(recorded: &Tree, reply: &Tree) -> Result<(), ExitError> {
     if replies::are_same(recorded, reply) {
         output::complain("the reply matches the recorded one\n");
         return Ok(());
@@ -210,7 +210,7 @@ fn as_recorded(recorded: &Tree, reply: &Tree) -> Result<(), Failed> {
     let lines = replies::lines(recorded, reply);
     let lines: String = lines.iter().map(|line| format!("  {line}\n")).collect();
     output::complain(&format!("the reply differs from the recorded one:\n{lines}"));
-    Err(Failed::Input)
+    Err(ExitError::Input)
 }
 
 fn function(arguments: &RunPluginArguments, sandbox: &Sandbox, plugin: &Plugin) -> Result<String, Box<Diagnostic>> {

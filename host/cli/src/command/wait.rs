@@ -1,7 +1,7 @@
 //! `host wait`: waits for a condition of a deployment that is current, also for its ConfigMaps and Secrets.
 
 use crate::connection::ConnectionArguments;
-use crate::exit::Failed;
+use crate::exit::ExitError;
 use crate::output;
 use boson_api::ConditionStatus;
 use boson_cluster::client::Cluster;
@@ -112,12 +112,12 @@ fn duration(text: &str) -> Result<Duration, String> {
     (!text.is_empty()).then_some(total).ok_or_else(wrong)
 }
 
-pub fn run(arguments: &WaitArguments) -> Result<(), Failed> {
+pub fn run(arguments: &WaitArguments) -> Result<(), ExitError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(wait(arguments))
 }
 
-async fn wait(arguments: &WaitArguments) -> Result<(), Failed> {
+async fn wait(arguments: &WaitArguments) -> Result<(), ExitError> {
     let client = arguments.connection.client().await?;
     let namespace = arguments.namespace.clone();
     let waiting = Waiting {
@@ -135,13 +135,13 @@ async fn wait(arguments: &WaitArguments) -> Result<(), Failed> {
         End::Met => Ok(output::print(&format!("{title} condition met\n"))?),
         End::Failed(why) => {
             output::complain(&format!("error: {title} has failed: {why}\n"));
-            Err(Failed::Input)
+            Err(ExitError::Input)
         }
         End::TimedOut(what) => {
             output::complain(&format!(
                 "error: timed out waiting for the condition on {title}: {what}\n"
             ));
-            Err(Failed::TimedOut)
+            Err(ExitError::TimedOut)
         }
     }
 }

@@ -6,7 +6,7 @@ use boson_controllers::conversion::{Chosen, ResolvedPlugins};
 use boson_pipeline::shadow::{Shadow, Shadowed};
 use boson_pipeline::stage::SharedStages;
 use boson_pipeline::{Diagnostic, Stage};
-use boson_sandbox::{Account, Digest, Failure, Plugins, Sandbox};
+use boson_sandbox::{Account, Digest, Plugins, Sandbox};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -117,7 +117,7 @@ fn stages(
     account: Account,
     all: &[Used],
     (namespace, deployment): Place<'_>,
-) -> Result<Plugins, Failure> {
+) -> Result<Plugins, boson_sandbox::Error> {
     let stages = Plugins::new(sandbox.clone()).with_account(account);
     let mut stages = stages.with_deployment(deployment, namespace);
     for Used { known, is_ordered } in all {

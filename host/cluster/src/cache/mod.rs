@@ -65,9 +65,9 @@ pub struct Reported {
     /// Whether it is ready.
     pub ready: bool,
     /// Why it is not.
-    pub trouble: Option<Trouble>,
+    pub problem: Option<GroupProblem>,
     /// How far its rollout is; none once it is complete.
-    pub rollout: Option<Trouble>,
+    pub rollout: Option<GroupProblem>,
     /// Version of the desired manifest that last changed it, by its label.
     pub version: Option<u32>,
     /// Its label, if its pods run post-deploy scripts.
@@ -78,16 +78,16 @@ pub struct Reported {
 
 /// Why an instance group is not ready or not rolled out, as its condition reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trouble {
+pub struct GroupProblem {
     /// One word, such as `CrashLoopBackOff`.
     pub reason: String,
     /// A sentence with pod and container.
     pub message: String,
 }
 
-// === impl Trouble ===
+// === impl GroupProblem ===
 
-impl Trouble {
+impl GroupProblem {
     fn of((reason, message): (&str, &str)) -> Self {
         Self {
             reason: reason.into(),
@@ -105,8 +105,8 @@ impl Reported {
         let current = status.filter(|status| status.observed_generation == set.metadata.generation);
         Self {
             ready: current.is_some_and(|status| status.ready),
-            trouble: current.and_then(QuarksStatefulSetStatus::trouble).map(Trouble::of),
-            rollout: current.and_then(QuarksStatefulSetStatus::rollout).map(Trouble::of),
+            problem: current.and_then(QuarksStatefulSetStatus::problem).map(GroupProblem::of),
+            rollout: current.and_then(QuarksStatefulSetStatus::rollout).map(GroupProblem::of),
             version: set
                 .labels()
                 .get(labels::DEPLOYMENT_VERSION)

@@ -2,7 +2,7 @@
 //! 182 copies of the rest.
 
 use super::error::Subject;
-use super::{Cluster, Error, Fault, Verb, retry, written};
+use super::{Cluster, Error, ErrorKind, Verb, retry, written};
 use crate::metrics::{ApiCall, Outcome};
 use futures::future::BoxFuture;
 use hyper::Request;
@@ -31,7 +31,7 @@ impl Cluster {
         request: Built,
     ) -> Result<Option<T>, Error> {
         match self.call(subject, Verb::Get, name, request).await {
-            Err(error) if error.fault == Fault::NotFound => Ok(None),
+            Err(error) if error.kind == ErrorKind::NotFound => Ok(None),
             found => found.map(Some),
         }
     }
@@ -43,7 +43,7 @@ impl Cluster {
                 written::note(&subject.kind, name, None);
                 Ok(())
             }
-            Err(error) if error.fault == Fault::NotFound => Ok(()),
+            Err(error) if error.kind == ErrorKind::NotFound => Ok(()),
             Err(error) => Err(error),
         }
     }
@@ -57,7 +57,8 @@ impl Cluster {
         request: Built,
     ) -> Result<T, Error> {
         let answer = self.answer(subject, verb, name, request).await?;
-        let read = serde_json::from_str(&answer.text).map_err(|_| Error::of(subject, verb, name, Fault::Unreadable));
+        let read =
+            serde_json::from_str(&answer.text).map_err(|_| Error::of(subject, verb, name, ErrorKind::Unreadable));
         self.count(subject, verb, read.as_ref().err(), answer.took);
         read
     }
@@ -79,7 +80,7 @@ impl Cluster {
                 let answer = self.client.request_text(request.clone());
                 let result = match tokio::time::timeout(self.answer, answer).await {
                     Ok(answer) => answer.map_err(of_kube),
-                    Err(_) => Err(Error::of(subject, verb, name, Fault::NoAnswer(self.answer))),
+                    Err(_) => Err(Error::of(subject, verb, name, ErrorKind::NoAnswer(self.answer))),
                 };
                 let took = began.elapsed();
                 self.outage.note(result.as_ref().map(drop));
@@ -88,13 +89,13 @@ impl Cluster {
                     Err(error) => error,
                 };
                 self.count(subject, verb, Some(&error), took);
-                let Some(pause) = retry::pause(&error.fault, tries) else {
+                let Some(pause) = retry::pause(&error.kind, tries) else {
                     return Err(error);
                 };
                 tracing::debug!(
                     verb = verb.as_str(),
-                    kind = error.kind,
-                    fault = error.fault.word(),
+                    kind = error.object_kind,
+                    fault = error.kind.word(),
                     "tried again"
                 );
                 tokio::time::sleep(pause).await;
@@ -104,11 +105,11 @@ impl Cluster {
     }
 
     fn count(&self, subject: &Subject, verb: Verb, error: Option<&Error>, took: Duration) {
-        let outcome = match error.map(|error| &error.fault) {
+        let outcome = match error.map(|error| &error.kind) {
             None => "ok",
             // That the object is missing is what was asked.
-            Some(Fault::NotFound) if verb == Verb::Get => "ok",
-            Some(fault) => fault.word(),
+            Some(ErrorKind::NotFound) if verb == Verb::Get => "ok",
+            Some(kind) => kind.word(),
         };
         let call = ApiCall {
             verb: verb.as_str(),

@@ -1,7 +1,7 @@
 //! Objects of any kind, as JSON: a Rust type would drop the fields that it does not know.
 
 use super::error::Subject;
-use super::{AnyObject, Cluster, Error, Fault, FieldManager, Kind, Verb, applying, written, written_by};
+use super::{AnyObject, Cluster, Error, ErrorKind, FieldManager, Kind, Verb, applying, written, written_by};
 use boson_pipeline::bundle::kinds::Kind as AdditionalKind;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use kube::Resource;
@@ -85,7 +85,7 @@ impl Cluster {
     /// pointers, each valid after the removals before it. `dry_run`: nothing is written.
     ///
     /// # Errors
-    /// See [`Error`]; [`Fault::Conflict`] when the object has changed.
+    /// See [`Error`]; [`ErrorKind::Conflict`] when the object has changed.
     pub async fn remove_any(
         &self,
         manager: FieldManager,
@@ -152,7 +152,7 @@ impl Cluster {
         match self.call(&subject, Verb::Create, name, request).await {
             Ok(IgnoredAny) => Ok(true),
             // Also if our first try succeeded and only its answer was lost.
-            Err(error) if error.fault == Fault::AlreadyExists => Ok(false),
+            Err(error) if error.kind == ErrorKind::AlreadyExists => Ok(false),
             Err(error) => Err(error),
         }
     }
@@ -173,7 +173,7 @@ impl Cluster {
     /// orphaned its dependents.
     ///
     /// # Errors
-    /// See [`Error`]; [`Fault::Conflict`] if it is another object. A missing object is no error.
+    /// See [`Error`]; [`ErrorKind::Conflict`] if it is another object. A missing object is no error.
     pub async fn delete_alone<K: Kind>(&self, object: &K) -> Result<(), Error> {
         let (namespace, name) = super::place(object)?;
         let parameters = DeleteParams::orphan().preconditions(Preconditions {

@@ -27,18 +27,18 @@ pub struct Error {
     /// The verb of the call.
     pub verb: &'static str,
     /// The kind of the object.
-    pub kind: String,
+    pub object_kind: String,
     /// Plural and group, as RBAC names them.
     pub resource: String,
     /// The name of the object; the labels of a list.
     pub name: String,
     /// Why it failed.
-    pub fault: Fault,
+    pub kind: ErrorKind,
 }
 
 /// Why a call failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum ErrorKind {
     /// The object does not exist.
     NotFound,
     /// The object exists already.
@@ -105,25 +105,25 @@ impl Subject {
 // === impl Error ===
 
 impl Error {
-    pub(super) fn of(subject: &Subject, verb: Verb, name: &str, fault: Fault) -> Self {
+    pub(super) fn of(subject: &Subject, verb: Verb, name: &str, kind: ErrorKind) -> Self {
         Self {
             verb: verb.as_str(),
-            kind: subject.kind.clone(),
+            object_kind: subject.kind.clone(),
             resource: subject.resource.clone(),
             name: name.into(),
-            fault,
+            kind,
         }
     }
 
     pub(super) fn from_kube(subject: &Subject, verb: Verb, name: &str, error: &kube::Error) -> Self {
         let shown = !SILENT.contains(&subject.kind.as_str());
-        let fault = match error {
-            kube::Error::Api(status) => Fault::from_status(status, shown),
-            kube::Error::HyperError(_) | kube::Error::Service(_) | kube::Error::ReadEvents(_) => Fault::Connection,
-            kube::Error::SerdeError(_) | kube::Error::FromUtf8(_) => Fault::Unreadable,
-            _ => Fault::Other(0),
+        let kind = match error {
+            kube::Error::Api(status) => ErrorKind::from_status(status, shown),
+            kube::Error::HyperError(_) | kube::Error::Service(_) | kube::Error::ReadEvents(_) => ErrorKind::Connection,
+            kube::Error::SerdeError(_) | kube::Error::FromUtf8(_) => ErrorKind::Unreadable,
+            _ => ErrorKind::Other(0),
         };
-        Self::of(subject, verb, name, fault)
+        Self::of(subject, verb, name, kind)
     }
 
     /// A failed list outside of [`super::Cluster`].
@@ -142,66 +142,75 @@ impl Error {
             _ => return None,
         };
         let details = status.details.as_ref()?;
-        let Subject { kind, resource } = Subject::named(&details.kind, &details.kind, &details.group);
-        let fault = Fault::from_status(status, false);
-        (fault == Fault::Forbidden).then(|| Self {
+        let Subject {
+            kind: object_kind,
+            resource,
+        } = Subject::named(&details.kind, &details.kind, &details.group);
+        let kind = ErrorKind::from_status(status, false);
+        (kind == ErrorKind::Forbidden).then(|| Self {
             verb,
-            kind,
+            object_kind,
             resource,
             name: String::new(),
-            fault,
+            kind,
         })
     }
 
     /// A panic during the reconcile of an object.
     pub(crate) fn defect<K: Resource<DynamicType = ()>>(object: &K) -> Self {
         let name = object.meta().name.as_deref().unwrap_or_default();
-        let Subject { kind, resource } = Subject::of::<K>();
+        let Subject {
+            kind: object_kind,
+            resource,
+        } = Subject::of::<K>();
         Self {
             verb: "reconcile",
-            kind,
+            object_kind,
             resource,
             name: name.into(),
-            fault: Fault::Defect,
+            kind: ErrorKind::Defect,
         }
     }
 
-    /// A defect of an object that was read or built. `what`: see [`Fault::Flawed`].
-    pub fn flawed(kind: &str, name: Option<&str>, what: &'static str) -> Self {
+    /// A defect of an object that was read or built. `what`: see [`ErrorKind::Flawed`].
+    pub fn flawed(object_kind: &str, name: Option<&str>, what: &'static str) -> Self {
         Self {
             verb: "use",
-            kind: kind.into(),
+            object_kind: object_kind.into(),
             resource: String::new(),
             name: name.unwrap_or_default().into(),
-            fault: Fault::Flawed(what),
+            kind: ErrorKind::Flawed(what),
         }
     }
 
     /// An object that was read does not have the form of its kind.
-    pub(super) fn unreadable(kind: &str, name: &str) -> Self {
+    pub(super) fn unreadable(object_kind: &str, name: &str) -> Self {
         Self {
             verb: "read",
-            kind: kind.into(),
+            object_kind: object_kind.into(),
             resource: String::new(),
             name: name.into(),
-            fault: Fault::Unreadable,
+            kind: ErrorKind::Unreadable,
         }
     }
 
     /// A required object is missing.
     pub fn missing<K: Resource<DynamicType = ()>>(name: &str) -> Self {
-        Self::of(&Subject::of::<K>(), Verb::Get, name, Fault::NotFound)
+        Self::of(&Subject::of::<K>(), Verb::Get, name, ErrorKind::NotFound)
     }
 
     /// Whether a user or administrator has to resolve it, so that it belongs into the status. An unavailable server is
     /// not such an error.
     pub fn is_lasting(&self) -> bool {
-        matches!(self.fault, Fault::Refused(_) | Fault::Forbidden)
+        matches!(self.kind, ErrorKind::Refused(_) | ErrorKind::Forbidden)
     }
 
     /// Whether the data that was read is out of date: read again and decide again. It is no error.
     pub fn is_race(&self) -> bool {
-        matches!(self.fault, Fault::Conflict | Fault::NotFound | Fault::AlreadyExists)
+        matches!(
+            self.kind,
+            ErrorKind::Conflict | ErrorKind::NotFound | ErrorKind::AlreadyExists
+        )
     }
 }
 
@@ -209,27 +218,27 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             verb,
-            kind,
+            object_kind,
             resource,
             name,
-            fault,
+            kind,
         } = self;
-        match fault {
-            Fault::Forbidden => write!(f, "the operator may not {verb} {resource}: {}", lacking(verb, resource)),
-            Fault::NotFound if *verb == Verb::List.as_str() => {
+        match kind {
+            ErrorKind::Forbidden => write!(f, "the operator may not {verb} {resource}: {}", lacking(verb, resource)),
+            ErrorKind::NotFound if *verb == Verb::List.as_str() => {
                 write!(
                     f,
                     "the API server does not know {resource}: its definition (crds/) is missing"
                 )
             }
-            fault => write!(f, "cannot {verb} {kind} '{name}': {fault}"),
+            kind => write!(f, "cannot {verb} {object_kind} '{name}': {kind}"),
         }
     }
 }
 
-// === impl Fault ===
+// === impl ErrorKind ===
 
-impl Fault {
+impl ErrorKind {
     fn from_status(status: &kube::core::Status, shown: bool) -> Self {
         let details = status.details.as_ref();
         let wait = details
@@ -270,7 +279,7 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotFound => f.write_str("it does not exist"),
@@ -361,11 +370,11 @@ mod refusals {
     use kube::core::Status;
     use kube::core::response::{StatusCause, StatusDetails};
 
-    fn fault(code: u16, message: &str, field: &str, shown: bool) -> Fault {
-        fault_for("FieldValueInvalid", code, message, field, shown)
+    fn kind(code: u16, message: &str, field: &str, shown: bool) -> ErrorKind {
+        kind_for("FieldValueInvalid", code, message, field, shown)
     }
 
-    fn fault_for(reason: &str, code: u16, message: &str, field: &str, shown: bool) -> Fault {
+    fn kind_for(reason: &str, code: u16, message: &str, field: &str, shown: bool) -> ErrorKind {
         let cause = StatusCause {
             reason: reason.into(),
             message: "Invalid value: CANARY".into(),
@@ -379,7 +388,7 @@ mod refusals {
             causes: vec![cause],
             retry_after_seconds: 0,
         };
-        Fault::from_status(
+        ErrorKind::from_status(
             &Status::failure(message, "Forbidden")
                 .with_code(code)
                 .with_details(details),
@@ -390,11 +399,11 @@ mod refusals {
     #[test]
     fn an_exceeded_quota_is_no_missing_permission_and_is_named_even_for_secrets() {
         let right = r#"secrets "a" is forbidden: User "operator" cannot create resource "secrets" in API group """#;
-        assert_eq!(fault(403, right, "", true), Fault::Forbidden);
+        assert_eq!(kind(403, right, "", true), ErrorKind::Forbidden);
         let quota = "secrets \"a\" is forbidden: exceeded quota: few, requested: secrets=1, used: secrets=2, limited: secrets=2";
-        assert_eq!(fault(403, quota, "", true), Fault::Refused(Some(quota.into())));
+        assert_eq!(kind(403, quota, "", true), ErrorKind::Refused(Some(quota.into())));
         let expected = Some("exceeded quota: few, requested: secrets=1, used: secrets=2, limited: secrets=2".into());
-        assert_eq!(fault(403, quota, "", false), Fault::Refused(expected));
+        assert_eq!(kind(403, quota, "", false), ErrorKind::Refused(expected));
     }
 
     #[test]
@@ -403,23 +412,23 @@ mod refusals {
                        .spec.template.spec.securityContext.runAsNonroot: field not declared in schema\n  \
                        .spec.replicas: expected numeric (int or float), got CANARY";
         let shown = message.replace(", got CANARY", "");
-        assert_eq!(fault(500, message, "", false), Fault::Refused(Some(shown)));
-        assert_eq!(fault(500, "etcdserver: no leader", "", true), Fault::Other(500));
+        assert_eq!(kind(500, message, "", false), ErrorKind::Refused(Some(shown)));
+        assert_eq!(kind(500, "etcdserver: no leader", "", true), ErrorKind::Other(500));
     }
 
     #[test]
     fn only_fields_are_named_where_a_message_may_hold_values() {
         let message = "data[x]: Invalid value: CANARY";
         assert_eq!(
-            fault(422, message, "data[x]", false),
-            Fault::Refused(Some("data[x] (FieldValueInvalid)".into()))
+            kind(422, message, "data[x]", false),
+            ErrorKind::Refused(Some("data[x] (FieldValueInvalid)".into()))
         );
         assert_eq!(
-            fault_for("", 422, message, "data[x]", false),
-            Fault::Refused(Some("data[x]".into()))
+            kind_for("", 422, message, "data[x]", false),
+            ErrorKind::Refused(Some("data[x]".into()))
         );
-        assert_eq!(fault(422, message, "", false), Fault::Refused(None));
-        assert_eq!(fault(422, message, "", true), Fault::Refused(Some(message.into())));
+        assert_eq!(kind(422, message, "", false), ErrorKind::Refused(None));
+        assert_eq!(kind(422, message, "", true), ErrorKind::Refused(Some(message.into())));
     }
 }
 

@@ -142,7 +142,7 @@ fn cut(text: &str, bytes: usize) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::Fault;
+    use crate::client::ErrorKind;
     use k8s_openapi::api::core::v1::Secret;
     use proptest::prelude::*;
 
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn an_event_about_no_object_is_a_defect() {
         let error = event(&Secret::default(), &notice("x"), "c", "i", Timestamp::UNIX_EPOCH).unwrap_err();
-        assert_eq!(error.fault, Fault::Flawed("has no name or UID"));
+        assert_eq!(error.kind, ErrorKind::Flawed("has no name or UID"));
     }
 
     proptest! {

@@ -2,7 +2,7 @@
 
 use super::call::body;
 use super::error::Subject;
-use super::{Cluster, Created, Error, Fault, FieldManager, Verb, applying, written_by};
+use super::{Cluster, Created, Error, ErrorKind, FieldManager, Verb, applying, written_by};
 use k8s_openapi::ClusterResourceScope;
 use kube::api::{DeleteParams, GetParams, Patch, Preconditions};
 use kube::core::Request;
@@ -44,7 +44,7 @@ impl Cluster {
         let request = body(object).and_then(|body| path::<K>().create(&written_by(manager), body));
         match self.call(&Subject::of::<K>(), Verb::Create, &name, request).await {
             Ok(made) => Ok(Created::Made(made)),
-            Err(error) if error.fault == Fault::AlreadyExists => Ok(Created::Exists),
+            Err(error) if error.kind == ErrorKind::AlreadyExists => Ok(Created::Exists),
             Err(error) => Err(error),
         }
     }
@@ -66,7 +66,7 @@ impl Cluster {
     /// Replaces a subresource of an object, such as `approval`, if the object has not changed since it was read.
     ///
     /// # Errors
-    /// See [`Error`]; [`Fault::Conflict`] when it has changed.
+    /// See [`Error`]; [`ErrorKind::Conflict`] when it has changed.
     pub async fn replace_part<K: GlobalKind>(
         &self,
         manager: FieldManager,

@@ -19,7 +19,7 @@ impl<'o> Identity<'o> {
     /// The identity of an object that was read.
     ///
     /// # Errors
-    /// [`super::Fault::Flawed`]: a part is missing.
+    /// [`super::ErrorKind::Flawed`]: a part is missing.
     pub fn of<K: Kind>(object: &'o K) -> Result<Self, Error> {
         let meta = object.meta();
         let lacks = |what| move || Error::flawed(&K::kind(&()), meta.name.as_deref(), what);
@@ -48,7 +48,7 @@ pub fn pod_identity(meta: &ObjectMeta) -> Pod {
 /// The reference to an object as owner and controller.
 ///
 /// # Errors
-/// [`super::Fault::Flawed`]: it has no name or UID.
+/// [`super::ErrorKind::Flawed`]: it has no name or UID.
 pub fn owner<K: Kind>(object: &K) -> Result<OwnerReference, Error> {
     let name = object.meta().name.as_deref();
     let reference = object.controller_owner_ref(&());
@@ -58,19 +58,22 @@ pub fn owner<K: Kind>(object: &K) -> Result<OwnerReference, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::Fault;
+    use crate::client::ErrorKind;
     use k8s_openapi::api::core::v1::Secret;
 
     #[test]
     fn an_object_without_name_namespace_or_uid_is_a_defect() {
         let mut secret = Secret::default();
-        let lacks = |secret: &Secret| Identity::of(secret).unwrap_err().fault;
-        assert_eq!(lacks(&secret), Fault::Flawed("has no namespace"));
+        let lacks = |secret: &Secret| Identity::of(secret).unwrap_err().kind;
+        assert_eq!(lacks(&secret), ErrorKind::Flawed("has no namespace"));
         secret.metadata.namespace = Some("n".into());
-        assert_eq!(lacks(&secret), Fault::Flawed("has no name"));
+        assert_eq!(lacks(&secret), ErrorKind::Flawed("has no name"));
         secret.metadata.name = Some("s".into());
-        assert_eq!(lacks(&secret), Fault::Flawed("has no UID"));
-        assert_eq!(owner(&secret).unwrap_err().fault, Fault::Flawed("has no name or UID"));
+        assert_eq!(lacks(&secret), ErrorKind::Flawed("has no UID"));
+        assert_eq!(
+            owner(&secret).unwrap_err().kind,
+            ErrorKind::Flawed("has no name or UID")
+        );
         secret.metadata.uid = Some("u".into());
         let identity = Identity::of(&secret).unwrap();
         assert_eq!((identity.namespace, identity.name, identity.uid), ("n", "s", "u"));

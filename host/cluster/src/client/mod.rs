@@ -24,7 +24,7 @@ pub mod written;
 
 pub use connect::{Connection, connect};
 pub use discovery::Served;
-pub use error::{Error, Fault};
+pub use error::{Error, ErrorKind};
 pub use global::GlobalKind;
 pub use identity::{Identity, owner, pod_identity};
 pub use kube::Client;
@@ -179,7 +179,7 @@ impl Cluster {
         let request = body(object).and_then(|body| path::<K>(namespace).create(&written_by(manager), body));
         match self.call(&Subject::of::<K>(), Verb::Create, name, request).await {
             // Also if our first try succeeded and only its answer was lost.
-            Err(error) if error.fault == Fault::AlreadyExists => Ok(Created::Exists),
+            Err(error) if error.kind == ErrorKind::AlreadyExists => Ok(Created::Exists),
             made => noted(name, made).map(Created::Made),
         }
     }
@@ -187,12 +187,12 @@ impl Cluster {
     /// Replaces an object that has not changed since it was read: its `resourceVersion` must be set.
     ///
     /// # Errors
-    /// See [`Error`]; [`Fault::Conflict`] when it has changed.
+    /// See [`Error`]; [`ErrorKind::Conflict`] when it has changed.
     pub async fn replace<K: Kind>(&self, manager: FieldManager, object: &K) -> Result<K, Error> {
         let (namespace, name) = place(object)?;
         if object.meta().resource_version.is_none() {
             // The API server would replace any version.
-            return Err(Error::of(&Subject::of::<K>(), Verb::Update, name, Fault::Conflict));
+            return Err(Error::of(&Subject::of::<K>(), Verb::Update, name, ErrorKind::Conflict));
         }
         let request = body(object).and_then(|body| path::<K>(namespace).replace(name, &written_by(manager), body));
         noted(name, self.call(&Subject::of::<K>(), Verb::Update, name, request).await)
@@ -219,7 +219,7 @@ impl Cluster {
     /// Merges members into an object, if it has not changed: `resource_version` is part of what is sent.
     ///
     /// # Errors
-    /// See [`Error`]; [`Fault::Conflict`] when it has changed.
+    /// See [`Error`]; [`ErrorKind::Conflict`] when it has changed.
     pub async fn merge<K: Kind>(
         &self,
         manager: FieldManager,
@@ -242,7 +242,7 @@ impl Cluster {
     /// of lists are merged by their names.
     ///
     /// # Errors
-    /// See [`Error`]; [`Fault::Conflict`] when it has changed.
+    /// See [`Error`]; [`ErrorKind::Conflict`] when it has changed.
     pub async fn merge_part<K: Kind>(
         &self,
         manager: FieldManager,
@@ -266,7 +266,7 @@ impl Cluster {
     /// Sets the status of an object that has not changed since it was read.
     ///
     /// # Errors
-    /// See [`Error`]; [`Fault::Conflict`] when it has changed.
+    /// See [`Error`]; [`ErrorKind::Conflict`] when it has changed.
     pub async fn set_status<K: Kind>(
         &self,
         manager: FieldManager,
@@ -294,7 +294,7 @@ impl Cluster {
     /// Deletes exactly this object: not a later one of the same name, nor one that has changed since it was read.
     ///
     /// # Errors
-    /// See [`Error`]; [`Fault::Conflict`] if it is another object or has changed. A missing object is no error.
+    /// See [`Error`]; [`ErrorKind::Conflict`] if it is another object or has changed. A missing object is no error.
     pub async fn delete<K: Kind>(&self, object: &K) -> Result<(), Error> {
         let (namespace, name) = place(object)?;
         let parameters = DeleteParams::background().preconditions(Preconditions {

@@ -61,12 +61,12 @@ pub trait AnyObject {
     /// The object as a type of its kind. The type drops fields that it does not know: read it, and write the JSON.
     ///
     /// # Errors
-    /// [`super::Fault::Unreadable`]: it does not have the form of the kind.
+    /// [`super::ErrorKind::Unreadable`]: it does not have the form of the kind.
     fn typed<K: DeserializeOwned>(&self) -> Result<K, Error>;
     /// Its kind, namespace and name, for a call.
     ///
     /// # Errors
-    /// [`super::Fault::Flawed`]: it lacks one of them.
+    /// [`super::ErrorKind::Flawed`]: it lacks one of them.
     fn place(&self) -> Result<(ApiResource, &str, &str), Error>;
 
     /// Sets its kind. Lists leave it out of their items.
@@ -253,7 +253,7 @@ fn set_or_remove(value: &mut Value, path: &[&str; 2], key: &str, entry: Option<&
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::Fault;
+    use crate::client::ErrorKind;
     use k8s_openapi::api::core::v1::Service;
 
     #[test]
@@ -275,7 +275,7 @@ mod tests {
                 .unwrap()
                 .remove(part);
             let error = flawed.place().unwrap_err();
-            assert_eq!(error.fault, Fault::Flawed(lacks));
+            assert_eq!(error.kind, ErrorKind::Flawed(lacks));
             assert!(error.to_string().contains("operator-flawed-object"), "{error}");
         }
     }
@@ -285,7 +285,7 @@ mod tests {
         let service =
             json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}, "spec": {"clusterIP": 1}});
         let error = service.typed::<Service>().unwrap_err();
-        assert_eq!((error.fault, error.name.as_str()), (Fault::Unreadable, "a"));
+        assert_eq!((error.kind, error.name.as_str()), (ErrorKind::Unreadable, "a"));
         assert!(json!({"kind": "Pod", "apiVersion": "v1"}).typed::<Service>().is_err());
     }
 

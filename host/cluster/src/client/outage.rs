@@ -1,7 +1,7 @@
 //! Whether the API server answers at all: one log line when it stops and one when it is back, instead of one for each
 //! call.
 
-use super::{Error, Fault};
+use super::{Error, ErrorKind};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Instant;
@@ -28,7 +28,7 @@ impl Outage {
     /// A call ended.
     pub fn note(&self, result: Result<(), &Error>) {
         match result {
-            Err(error) if is_no_answer(&error.fault) => self.unanswered(error),
+            Err(error) if is_no_answer(&error.kind) => self.unanswered(error),
             _ => self.answered(),
         }
     }
@@ -36,7 +36,7 @@ impl Outage {
     /// Whether an outage lasts and this error belongs to it, so that it needs no log line of its own.
     pub fn covers(&self, error: &Error) -> bool {
         let unanswered = self.unanswered.lock();
-        is_no_answer(&error.fault) && unanswered.is_some_and(|unanswered| unanswered.calls >= OUTAGE_CALLS)
+        is_no_answer(&error.kind) && unanswered.is_some_and(|unanswered| unanswered.calls >= OUTAGE_CALLS)
     }
 
     fn unanswered(&self, error: &Error) {
@@ -61,8 +61,8 @@ impl Outage {
 }
 
 /// An overloaded server answers.
-fn is_no_answer(fault: &Fault) -> bool {
-    matches!(fault, Fault::Connection | Fault::NoAnswer(_))
+fn is_no_answer(kind: &ErrorKind) -> bool {
+    matches!(kind, ErrorKind::Connection | ErrorKind::NoAnswer(_))
 }
 
 #[cfg(test)]
@@ -71,10 +71,10 @@ mod tests {
     use crate::client::Verb;
     use k8s_openapi::api::core::v1::Secret;
 
-    fn error(fault: Fault) -> Error {
+    fn error(kind: ErrorKind) -> Error {
         Error {
             verb: Verb::Get.as_str(),
-            fault,
+            kind,
             ..Error::missing::<Secret>("s")
         }
     }
@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn calls_in_a_row_without_an_answer_are_one_outage_until_the_first_answer() {
         let outage = Outage::default();
-        let (away, refused) = (error(Fault::Connection), error(Fault::Forbidden));
+        let (away, refused) = (error(ErrorKind::Connection), error(ErrorKind::Forbidden));
         for _ in 1..OUTAGE_CALLS {
             outage.note(Err(&away));
         }

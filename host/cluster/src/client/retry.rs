@@ -1,6 +1,6 @@
 //! When to retry a call at once, and when to leave it to the back-off of the object.
 
-use super::Fault;
+use super::ErrorKind;
 use std::time::Duration;
 
 /// Retries after the first try.
@@ -14,10 +14,10 @@ const MAX_RETRY_DELAY: Duration = Duration::from_secs(2);
 ///
 /// Only a quick answer that the server is busy is retried here. After [`super::ANSWER_TIMEOUT`] without one, the server
 /// is in trouble and needs the longer back-off of the object.
-pub fn pause(fault: &Fault, tries: u32) -> Option<Duration> {
-    let asked = match fault {
-        Fault::Busy(asked) => *asked,
-        Fault::Connection => None,
+pub fn pause(kind: &ErrorKind, tries: u32) -> Option<Duration> {
+    let asked = match kind {
+        ErrorKind::Busy(asked) => *asked,
+        ErrorKind::Connection => None,
         _ => return None,
     };
     let own = INITIAL_RETRY_DELAY * 4_u32.pow(tries.min(MAX_RETRIES));
@@ -30,7 +30,7 @@ mod tests {
 
     #[test]
     fn an_overloaded_server_is_asked_three_times_within_five_seconds() {
-        let pauses: Vec<Duration> = (0..).map_while(|tries| pause(&Fault::Busy(None), tries)).collect();
+        let pauses: Vec<Duration> = (0..).map_while(|tries| pause(&ErrorKind::Busy(None), tries)).collect();
         assert_eq!(pauses.len(), 2);
         assert!(pauses.iter().sum::<Duration>() < Duration::from_secs(5));
     }
@@ -38,20 +38,20 @@ mod tests {
     #[test]
     fn a_server_that_asks_for_an_hour_does_not_hold_the_object() {
         let hour = Some(Duration::from_secs(3600));
-        assert_eq!(pause(&Fault::Busy(hour), 0), Some(MAX_RETRY_DELAY));
+        assert_eq!(pause(&ErrorKind::Busy(hour), 0), Some(MAX_RETRY_DELAY));
     }
 
     #[test]
     fn what_will_not_change_is_not_repeated() {
-        for fault in [
-            Fault::Conflict,
-            Fault::NotFound,
-            Fault::AlreadyExists,
-            Fault::Forbidden,
-            Fault::Refused(None),
-            Fault::NoAnswer(Duration::from_secs(10)),
+        for kind in [
+            ErrorKind::Conflict,
+            ErrorKind::NotFound,
+            ErrorKind::AlreadyExists,
+            ErrorKind::Forbidden,
+            ErrorKind::Refused(None),
+            ErrorKind::NoAnswer(Duration::from_secs(10)),
         ] {
-            assert_eq!(pause(&fault, 0), None, "{fault:?}");
+            assert_eq!(pause(&kind, 0), None, "{kind:?}");
         }
     }
 }

@@ -12,7 +12,7 @@ mod decision;
 #[cfg(test)]
 mod tests;
 
-use crate::client::{Cluster, Created, Error, Fault, FieldManager};
+use crate::client::{Cluster, Created, Error, ErrorKind, FieldManager};
 use crate::serving::{Health, State};
 use decision::{Step, decide};
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
@@ -131,7 +131,7 @@ impl Election {
                 Ok(Turn::Mine | Turn::Theirs | Turn::Unclear) => {}
                 Err(error) => {
                     tracing::warn!(%error, "cannot take the lease");
-                    health.trouble(PART, error.to_string());
+                    health.problem(PART, error.to_string());
                 }
             }
             tokio::time::sleep(READ_INTERVAL).await;
@@ -166,7 +166,7 @@ impl Election {
                 }
                 Ok(Err(error)) => {
                     tracing::warn!(%error, "cannot renew the lease");
-                    if matches!(error.fault, Fault::NoAnswer(_)) {
+                    if matches!(error.kind, ErrorKind::NoAnswer(_)) {
                         // The timeout was a pause already.
                         pause = Duration::ZERO;
                     }

@@ -117,7 +117,7 @@ pub fn whose(found: &ObjectMeta, owner: &OwnerReference, deployment: &str) -> Wh
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::Fault;
+    use crate::client::ErrorKind;
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
     use k8s_openapi::jiff::Timestamp;
     use serde_json::json;
@@ -150,7 +150,7 @@ mod tests {
             2
         );
         let error = by_kind([&service, &flawed].into_iter()).unwrap_err();
-        assert_eq!(error.fault, Fault::Flawed("has no kind"));
+        assert_eq!(error.kind, ErrorKind::Flawed("has no kind"));
     }
 
     #[test]

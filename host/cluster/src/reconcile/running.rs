@@ -182,7 +182,7 @@ impl Running {
         match Error::of_watch(error) {
             Some(error) => {
                 tracing::warn!(controller, namespace, %error, "cannot watch");
-                self.health.trouble(part(controller, namespace), error.to_string());
+                self.health.problem(part(controller, namespace), error.to_string());
             }
             None => tracing::debug!(controller, %error, "a watch was interrupted"),
         }
@@ -213,7 +213,7 @@ impl Running {
                             tracing::warn!(controller, namespace = part.namespace, error, "cannot list");
                             reported = Some(error.clone());
                         }
-                        health.trouble(part.clone(), error);
+                        health.problem(part.clone(), error);
                     }
                     Err(_) => {}
                 }
@@ -259,7 +259,7 @@ fn part(controller: &str, namespace: &Option<String>) -> PartName {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::Fault;
+    use crate::client::ErrorKind;
     use k8s_openapi::api::core::v1::ConfigMap;
 
     #[tokio::test]
@@ -267,7 +267,7 @@ mod tests {
         let map = ConfigMap::default();
         let done = caught(&map, async { panic!("a value") }).await;
         let error = done.unwrap_err();
-        assert_eq!(error.fault, Fault::Defect);
+        assert_eq!(error.kind, ErrorKind::Defect);
         assert!(!error.to_string().contains("a value"), "{error}");
     }
 }

@@ -6,8 +6,8 @@ use super::{write, write_error};
 use crate::arguments::Flags;
 use crate::children;
 use crate::directories;
+use crate::error::{Error, Result};
 use crate::events::Events;
-use crate::failure::{Failure, Result};
 use crate::instance::State;
 use crate::instance::control::Request;
 use crate::instance::known::{self, Known};
@@ -37,11 +37,11 @@ pub fn run(places: &Places, arguments: &[String]) -> u8 {
 }
 
 fn dispatch(places: &Places, arguments: &[String]) -> Result<u8> {
-    let (verb, rest) = arguments.split_first().ok_or_else(|| Failure::usage(USAGE))?;
+    let (verb, rest) = arguments.split_first().ok_or_else(|| Error::usage(USAGE))?;
     match verb.as_str() {
         "version" | "--version" => write(concat!(env!("CARGO_PKG_VERSION"), "\n")),
         "help" | "--help" | "-h" => write(&format!("{USAGE}\n")),
-        _ if !rustix::process::geteuid().is_root() => return Err(Failure::new("bpm must be run as root")),
+        _ if !rustix::process::geteuid().is_root() => return Err(Error::new("bpm must be run as root")),
         "list" => list(places),
         "start" => start(places, &call(rest)?)?,
         "stop" => stop(places, &call(rest)?)?,
@@ -49,11 +49,11 @@ fn dispatch(places: &Places, arguments: &[String]) -> Result<u8> {
         "run" => return run_once(places, &call(rest)?),
         "shell" => return Err(shell(places, &call(rest)?)?),
         "logs" | "trace" => {
-            return Err(Failure::new(format!(
+            return Err(Error::new(format!(
                 "bpm {verb} is not supported in a pod: use kubectl logs or kubectl debug"
             )));
         }
-        _ => return Err(Failure::new(format!("unknown command \"{verb}\" for \"bpm\""))),
+        _ => return Err(Error::new(format!("unknown command \"{verb}\" for \"bpm\""))),
     }
     Ok(0)
 }
@@ -68,7 +68,7 @@ fn call(arguments: &[String]) -> Result<Call> {
             "" => rest
                 .next()
                 .cloned()
-                .ok_or_else(|| Failure::new(format!("flag needs an argument: {flag}"))),
+                .ok_or_else(|| Error::new(format!("flag needs an argument: {flag}"))),
             text => Ok(text.to_string()),
         };
         match flag {
@@ -77,17 +77,17 @@ fn call(arguments: &[String]) -> Result<Call> {
                 let pair = value()?;
                 let (name, value) = pair
                     .split_once('=')
-                    .ok_or_else(|| Failure::new(format!("invalid environment variable: {pair}")))?;
+                    .ok_or_else(|| Error::new(format!("invalid environment variable: {pair}")))?;
                 call.variables.push((name.to_string(), value.to_string()));
             }
             "-v" | "--volume" => drop(value()?),
-            _ if flag.starts_with('-') => return Err(Failure::new(format!("unknown flag: {flag}"))),
+            _ if flag.starts_with('-') => return Err(Error::new(format!("unknown flag: {flag}"))),
             _ if call.job.is_empty() => call.job = word.clone(),
-            _ => return Err(Failure::new(format!("unexpected argument: {word}"))),
+            _ => return Err(Error::new(format!("unexpected argument: {word}"))),
         }
     }
     if call.job.is_empty() {
-        return Err(Failure::new("must specify a job"));
+        return Err(Error::new("must specify a job"));
     }
     if call.process.is_empty() {
         call.process.clone_from(&call.job);
@@ -120,7 +120,7 @@ fn start(places: &Places, call: &Call) -> Result<()> {
     command.stdin(std::process::Stdio::null());
     command
         .spawn()
-        .map_err(|error| Failure::new(format!("failed to start job-process: {error}")))?;
+        .map_err(|error| Error::new(format!("failed to start job-process: {error}")))?;
     Ok(())
 }
 
@@ -133,7 +133,7 @@ fn stop(places: &Places, call: &Call) -> Result<()> {
 }
 
 fn pid(places: &Places, call: &Call) -> Result<()> {
-    let not_running = || Failure::new("process is not running or could not be found");
+    let not_running = || Error::new("process is not running or could not be found");
     let known = known::one(places, &call.job, &call.process).map_err(|_| not_running())?;
     let pid = known.pid().ok_or_else(not_running)?;
     write(&format!("{pid}\n"));
@@ -204,7 +204,7 @@ fn run_once(places: &Places, call: &Call) -> Result<u8> {
 }
 
 /// Becomes a shell with the environment of the process, in this container.
-fn shell(places: &Places, call: &Call) -> Result<Failure> {
+fn shell(places: &Places, call: &Call) -> Result<Error> {
     let known = known::one(places, &call.job, &call.process)?;
     let flags = Flags::read(&[], &[])?;
     directories::prepare(places, &call.job, &known.process, true)?;

@@ -1,7 +1,7 @@
 //! `monit`, for the scripts that restart a sibling or wait for it.
 
 use super::{write, write_error};
-use crate::failure::{Failure, Result};
+use crate::error::{Error, Result};
 use crate::instance::State;
 use crate::instance::control::Request;
 use crate::instance::known::{self, Known};
@@ -21,7 +21,7 @@ pub fn run(places: &Places, arguments: &[String]) -> u8 {
 fn dispatch(places: &Places, arguments: &[String]) -> Result<()> {
     let words = words(arguments);
     let (verb, name) = match words.as_slice() {
-        [] => return Err(Failure::new("monit runs no daemon in a pod: name a command")),
+        [] => return Err(Error::new("monit runs no daemon in a pod: name a command")),
         [verb] => (*verb, None),
         [verb, name, ..] => (*verb, Some(*name)),
     };
@@ -34,7 +34,7 @@ fn dispatch(places: &Places, arguments: &[String]) -> Result<()> {
         "restart" => each(places, name, Request::Restart)?,
         // Monitoring cannot be switched off: Kubernetes restarts a container whose process ends.
         "unmonitor" => drop(select(places, name)?),
-        _ => return Err(Failure::new(format!("monit {verb} is not supported in a pod"))),
+        _ => return Err(Error::new(format!("monit {verb} is not supported in a pod"))),
     }
     Ok(())
 }

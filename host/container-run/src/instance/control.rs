@@ -8,7 +8,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::failure::{Doing, Failure, Result};
+use crate::error::{Doing, Error, Result};
 
 /// How long to wait for a container: longer than a BPM stop (17 s), a start program of monit and its stop program
 /// together.
@@ -121,12 +121,12 @@ pub fn ask(directory: &Path, job: &str, process: &str, request: Request) -> Resu
         BufReader::new(stream.take(4096)).read_line(&mut line)?;
         Ok(line)
     };
-    let answer = answer()
-        .map_err(|error| Failure::new(format!("the container of {job}/{process} does not respond: {error}")))?;
+    let answer =
+        answer().map_err(|error| Error::new(format!("the container of {job}/{process} does not respond: {error}")))?;
     match answer.trim_end() {
         "ok" => Ok(()),
-        "" => Err(Failure::new(format!("the container of {job}/{process} stopped"))),
-        text => Err(Failure::new(text)),
+        "" => Err(Error::new(format!("the container of {job}/{process} stopped"))),
+        text => Err(Error::new(text)),
     }
 }
 

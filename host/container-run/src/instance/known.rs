@@ -5,7 +5,7 @@ use std::fs;
 use super::control::{Request, ask};
 use super::{Of, Record, State, live};
 use crate::description::{Description, Process};
-use crate::failure::{Failure, Result};
+use crate::error::{Error, Result};
 use crate::places::Places;
 
 /// A process of the pod.
@@ -96,7 +96,7 @@ pub fn all(places: &Places) -> Vec<Known> {
 pub fn by_check(places: &Places, name: &str) -> Result<Known> {
     let mut all = all(places);
     let found = position(&all, name);
-    found.map(|index| all.swap_remove(index)).ok_or_else(|| Failure {
+    found.map(|index| all.swap_remove(index)).ok_or_else(|| Error {
         code: 1,
         text: format!("There is no service named \"{name}\""),
     })

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, OFlags, flock};
 
-use crate::failure::{Doing, Result};
+use crate::error::{Doing, Result};
 
 /// A record has this many bytes, so that one write replaces another whole.
 const RECORD_BYTES: usize = 64;

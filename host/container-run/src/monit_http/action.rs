@@ -4,7 +4,7 @@ use std::path::Path;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::failure::{Doing, Failure, Result};
+use crate::error::{Doing, Error, Result};
 use crate::instance::control::{Request, ask};
 use crate::instance::{Of, live};
 use crate::output::say::say;
@@ -127,7 +127,7 @@ fn carry_out(directory: &Path, job: &str, process: &str, request: Request) -> Re
 fn ask_living(directory: &Path, job: &str, process: &str, request: Request, lives: bool) -> Result<()> {
     match request {
         _ if lives => ask(directory, job, process, request),
-        Request::Stop => Err(Failure::new(format!("the container of {job}/{process} does not run"))),
+        Request::Stop => Err(Error::new(format!("the container of {job}/{process} does not run"))),
         Request::Start | Request::Restart => Ok(()),
     }
 }

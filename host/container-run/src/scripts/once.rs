@@ -7,8 +7,8 @@ use rustix::process::{Pid, Signal};
 use super::{Record, Script};
 use crate::arguments::Flags;
 use crate::children::{self, Ended};
+use crate::error::Result;
 use crate::events::{Events, LAST_OUTPUT_TIMEOUT};
-use crate::failure::Result;
 use crate::output::say::say;
 use crate::places::Places;
 

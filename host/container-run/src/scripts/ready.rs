@@ -1,7 +1,7 @@
 //! `container-run ready`: whether a job's post-start script has succeeded, for the sidecar's readiness probe.
 
 use crate::arguments::Flags;
-use crate::failure::Result;
+use crate::error::Result;
 use crate::instance::{Of, is_marked, live};
 use crate::output::say::say;
 use crate::places::Places;

@@ -14,9 +14,9 @@ use crate::arguments::Flags;
 use crate::children::{self, Ended};
 use crate::description::Description;
 use crate::environment;
+use crate::error::{Error, Result};
 use crate::events::{Events, Happened};
 use crate::exec_as::Changes;
-use crate::failure::{Failure, Result};
 use crate::instance::meeting::{Pod, time_for_scripts};
 use crate::instance::{Of, Seat, State, is_marked, mark};
 use crate::launch::{Launch, Outputs};
@@ -293,7 +293,7 @@ impl Sidecar<'_> {
                 self.report("post-start", ended.code);
                 if failed {
                     self.events.last_output();
-                    return Err(Failure {
+                    return Err(Error {
                         code: 1,
                         text: "the container exits and is restarted with post-start".to_string(),
                     });

@@ -14,9 +14,9 @@ use crate::children::{self, Ended};
 use crate::description::Process;
 use crate::directories::{self, VCAP};
 use crate::environment;
+use crate::error::{Doing, Error, Result};
 use crate::events::Events;
 use crate::exec_as::Changes;
-use crate::failure::{Doing, Failure, Result};
 use crate::launch::{Launch, Outputs};
 use crate::output::container::Container;
 use crate::output::logfile::{Access, LogFile, Rotation};
@@ -63,7 +63,7 @@ impl BpmProcess {
     /// Creates the process from its description; reports errors that can be found before it starts.
     pub fn new(places: &Places, job: &str, process: &Process, flags: &Flags) -> Result<Self> {
         if process.executable.is_empty() {
-            return Err(Failure::new(format!(
+            return Err(Error::new(format!(
                 "process '{}' of job '{job}' has no executable",
                 process.name
             )));
@@ -115,7 +115,7 @@ impl BpmProcess {
 
     fn launch_hook(&mut self, hook: &Launch, events: &mut Events) -> Result<()> {
         let started = hook.start(Outputs::Pipes);
-        let mut running = started.map_err(|failure| Failure {
+        let mut running = started.map_err(|failure| Error {
             text: format!("prestart hook failed: {}", failure.text),
             ..failure
         })?;

@@ -9,8 +9,8 @@ use std::time::Instant;
 use rustix::process::{Pid, Signal};
 
 use crate::children::Ended;
+use crate::error::Result;
 use crate::events::Events;
-use crate::failure::Result;
 
 /// How far it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,9 +17,9 @@ use crate::arguments::Flags;
 use crate::children::{self, Ended};
 use crate::description::Monit;
 use crate::environment;
+use crate::error::{Doing, Error, Result};
 use crate::events::Events;
 use crate::exec_as::Changes;
-use crate::failure::{Doing, Failure, Result};
 use crate::launch::{Launch, Outputs};
 use crate::output::container::Container;
 use crate::output::relay::{Copy, Relay};
@@ -71,7 +71,7 @@ impl MonitProcess {
                 changes: changes.clone(),
             })
         };
-        let start = launch(&monit.start).ok_or_else(|| Failure::new("the monit file has no start program"))?;
+        let start = launch(&monit.start).ok_or_else(|| Error::new("the monit file has no start program"))?;
         Ok(Self {
             pid_file: PathBuf::from(&monit.pidfile),
             start,

@@ -48,7 +48,7 @@ struct Live {
 
 /// Why they could not be updated.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Trouble {
+pub(super) enum KeeperError {
     #[error(transparent)]
     Api(#[from] Error),
     #[error("cannot create certificates: {0}")]
@@ -75,7 +75,7 @@ impl Keeper {
         loop {
             let wake = match self.settle().await {
                 Ok(wake) => wake,
-                Err(Trouble::Api(error)) if error.is_race() => CONFLICT_RETRY_DELAY,
+                Err(KeeperError::Api(error)) if error.is_race() => CONFLICT_RETRY_DELAY,
                 Err(error) => {
                     tracing::warn!(%error, "the webhooks are not up to date; deployments may be stored without a review, and pods that ask for links not be created");
                     FAILURE_RETRY_DELAY
@@ -101,7 +101,7 @@ impl Keeper {
     }
 
     /// Creates the Secret. Of several processes only one succeeds, and all use its Secret.
-    pub(super) async fn make(&self) -> Result<(), Trouble> {
+    pub(super) async fn make(&self) -> Result<(), KeeperError> {
         let material = self.made(Step::Make, None).await?;
         match self.cluster.create(MANAGER, &self.secret(None, &material)).await? {
             Created::Made(_) => tracing::info!("created certificates for the webhook"),
@@ -140,7 +140,7 @@ impl Keeper {
     }
 
     /// One reconcile. Returns when to reconcile again.
-    async fn settle(&self) -> Result<Duration, Trouble> {
+    async fn settle(&self) -> Result<Duration, KeeperError> {
         let secret: Option<Secret> = self.cluster.get(&self.namespace, SECRET).await?;
         let live = self.live().await?;
         let Some(secret) = secret else {
@@ -215,11 +215,11 @@ impl Keeper {
         Ok(())
     }
 
-    async fn made(&self, step: Step, old: Option<Material>) -> Result<Material, Trouble> {
+    async fn made(&self, step: Step, old: Option<Material>) -> Result<Material, KeeperError> {
         let names = self.settings.way.names(&self.namespace);
         let made = tokio::task::spawn_blocking(move || made(step, old, &names)).await;
-        made.map_err(|_| Trouble::Made("the task crashed".into()))?
-            .map_err(Trouble::Made)
+        made.map_err(|_| KeeperError::Made("the task crashed".into()))?
+            .map_err(KeeperError::Made)
     }
 
     /// The Secret with this material. `old`: the Secret to replace, if it has not changed.

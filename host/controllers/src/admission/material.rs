@@ -6,7 +6,7 @@
 //! beside the old one, and signs only after both have been in the configuration for a while.
 
 use crate::quarks_secret::member;
-use boson_credentials::{Cause, Issued, KeySize, Request, RsaKey, Source, System, generate};
+use boson_credentials::{ErrorKind, Issued, KeySize, Request, RsaKey, Source, System, generate};
 use boson_document::{Number, Tree};
 use data_encoding::HEXLOWER;
 use k8s_openapi::ByteString;
@@ -189,7 +189,7 @@ fn pair(options: &Tree, signer: Option<&Tree>) -> Result<Pair, String> {
         options,
         signer,
     };
-    let value = generate(&request, &Earlier(System::new())).map_err(|error| error.cause.to_string())?;
+    let value = generate(&request, &Earlier(System::new())).map_err(|error| error.kind.to_string())?;
     Ok(Pair {
         certificate: member(&value, "certificate")?,
         key: member(&value, "private_key")?,
@@ -211,11 +211,11 @@ impl Source for Earlier {
         now.checked_sub(CLOCK_SKEW).unwrap_or(now)
     }
 
-    fn fill(&self, bytes: &mut [u8]) -> Result<(), Cause> {
+    fn fill(&self, bytes: &mut [u8]) -> Result<(), ErrorKind> {
         self.0.fill(bytes)
     }
 
-    fn key(&self, size: KeySize) -> Result<RsaKey, Cause> {
+    fn key(&self, size: KeySize) -> Result<RsaKey, ErrorKind> {
         self.0.key(size)
     }
 }

@@ -1,6 +1,6 @@
 //! The manifest between the steps of a conversion, with what its diagnostics need.
 
-use super::stop::{Stop, Wrong, refusal};
+use super::stop::{Problem, Stop, refusal};
 use boson_budget::Share;
 use boson_document::Tree;
 use boson_manifest::names::NameError;
@@ -70,8 +70,8 @@ impl Manifest {
     }
 
     /// These errors, as [`Self::fail`] has them, where they do not stop the whole deployment.
-    pub fn wrong_with(&self, errors: Vec<Diagnostic>) -> Wrong {
-        Wrong::of(self.secrets.scrub(errors, &self.sources), &self.sources)
+    pub fn wrong_with(&self, errors: Vec<Diagnostic>) -> Problem {
+        Problem::of(self.secrets.scrub(errors, &self.sources), &self.sources)
     }
 
     /// These refusals by the cluster, without values of variables.

@@ -35,7 +35,7 @@ mod watch;
 #[cfg(test)]
 mod parts;
 
-use crate::plugins::Fault;
+use crate::plugins::PluginProblem;
 use boson_api::BoshDeployment;
 use boson_api::deployment::ConversionMode;
 use boson_cluster::client::{Error, written};
@@ -118,7 +118,7 @@ impl Context {
             return Ok(Action::requeue(FALLBACK_INTERVAL));
         };
         let snapshot = observe::snapshot::snapshot(self, object, &resolution).await;
-        let faults = self.memory.failed.with(&key, resolution.faults.clone());
+        let plugin_problems = self.memory.failed.with(&key, resolution.plugin_problems.clone());
         let Converted {
             mut observed,
             retry,
@@ -133,7 +133,7 @@ impl Context {
                 // A lost race is no error: the next reconcile decides from the state that it reads.
                 Err(error) if error.is_race() => return Ok(Action::requeue(CONFLICT_RETRY_DELAY)),
                 Err(error) => {
-                    act::status::delayed(self, object, &error, faults).await;
+                    act::status::delayed(self, object, &error, plugin_problems).await;
                     return Err(error);
                 }
             },
@@ -235,7 +235,7 @@ impl Context {
     async fn deployed(&self, object: &BoshDeployment, key: &Key, resolution: Resolution) -> Result<Observed, Error> {
         let (progress, namespace) = (Progress::default(), key.0.as_str());
         let Resolution {
-            faults,
+            plugin_problems,
             loading,
             active,
         } = resolution;
@@ -256,12 +256,12 @@ impl Context {
         let groups = observe::groups(self, object, namespace).await?;
         Ok(Observed {
             ready: groups.ready,
-            troubles: groups.troubles,
+            group_problems: groups.group_problems,
             rollouts: groups.rollouts,
             errands: Some(observe::errands(self, object, namespace).await?),
             warned,
             plugins,
-            faults: self.memory.failed.with(key, faults),
+            plugin_problems: self.memory.failed.with(key, plugin_problems),
             loading,
             ..observed
         })
@@ -274,7 +274,10 @@ impl Context {
             Err(Stop::Wrong(wrong)) if !wrong.failed_plugins.is_empty() => (&[][..], Some(wrong)),
             Err(_) => return,
         };
-        let skipped = skipped.iter().filter(|one| is_skipped_check(one)).map(Fault::of_failed);
+        let skipped = skipped
+            .iter()
+            .filter(|one| is_skipped_check(one))
+            .map(PluginProblem::of_failed);
         let stopped = wrong.into_iter().flat_map(|wrong| wrong.failed_plugins.iter().cloned());
         self.memory.failed.remember(key, skipped.chain(stopped).collect());
     }

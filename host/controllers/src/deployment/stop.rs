@@ -1,7 +1,7 @@
 //! Why a conversion stopped.
 
 use crate::codes;
-use crate::plugins::Fault;
+use crate::plugins::PluginProblem;
 use boson_api::conditions;
 use boson_cluster::client;
 use boson_pipeline::Diagnostic;
@@ -15,10 +15,10 @@ const MALFORMED: &str = "plugin-malformed-reply";
 #[derive(Debug)]
 pub enum Stop {
     /// The user's input is wrong; retrying does not help before it is fixed.
-    Wrong(Wrong),
+    Wrong(Problem),
     /// The cluster refuses the result. It is retried, because a watch event may not announce that the cause is
     /// resolved.
-    Refused(Wrong),
+    Refused(Problem),
     /// Something is missing that arrives without a change by the user; the text completes "waiting for ...".
     Waiting(String),
     /// A call to the API server failed.
@@ -27,13 +27,13 @@ pub enum Stop {
 
 /// What is wrong with a deployment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wrong {
+pub struct Problem {
     /// Code of the first error, as a condition's reason: `OpsMissingKey`.
     pub reason: String,
     /// All errors, each with its position.
     pub message: String,
     /// Which of them are failures of plugins.
-    pub failed_plugins: Vec<Fault>,
+    pub failed_plugins: Vec<PluginProblem>,
 }
 
 // === impl Stop ===
@@ -41,7 +41,7 @@ pub struct Wrong {
 impl Stop {
     /// These errors, with their positions in `sources`.
     pub fn wrong(diagnostics: Vec<Diagnostic>, sources: &Sources) -> Self {
-        Self::Wrong(Wrong::of(diagnostics, sources))
+        Self::Wrong(Problem::of(diagnostics, sources))
     }
 
     /// A state that only a defect of the operator explains. It is reported, because an empty name or owner would be
@@ -56,13 +56,13 @@ impl Stop {
 
     /// Something in the cluster is in the way.
     pub fn conflict(errors: Vec<Diagnostic>, sources: &Sources) -> Self {
-        Self::Refused(Wrong::of(errors, sources))
+        Self::Refused(Problem::of(errors, sources))
     }
 }
 
-// === impl Wrong ===
+// === impl Problem ===
 
-impl Wrong {
+impl Problem {
     /// An error of the API server that a user or administrator has to resolve.
     pub fn refused(error: &client::Error) -> Self {
         Self::of(vec![refusal(error)], &Sources::default())
@@ -78,7 +78,7 @@ impl Wrong {
             failed_plugins: errors
                 .iter()
                 .filter(|one| is_failed_plugin(one))
-                .map(Fault::of_failed)
+                .map(PluginProblem::of_failed)
                 .collect(),
         }
     }
@@ -92,8 +92,8 @@ fn is_failed_plugin(error: &Diagnostic) -> bool {
 
 /// A refusal by the API server, and what to do about it.
 pub fn refusal(error: &client::Error) -> Diagnostic {
-    match error.fault {
-        client::Fault::Forbidden => Diagnostic::error(codes::DEPLOYMENT_FORBIDDEN, error.to_string())
+    match error.kind {
+        client::ErrorKind::Forbidden => Diagnostic::error(codes::DEPLOYMENT_FORBIDDEN, error.to_string())
             .help("grant the permission in the role of the operator's account; the operator retries every 30 s"),
         _ => Diagnostic::error(codes::DEPLOYMENT_REFUSED, error.to_string())
             .help("fix the manifest, or the policy that forbids it; the operator retries every 30 s"),
@@ -141,14 +141,14 @@ mod tests {
             Diagnostic::reported_error("plugin-out-of-fuel", "plugin 'render' used up its fuel"),
             Diagnostic::reported_error("hook-no-team", "no team (sha256:0123456789ab)"),
         ];
-        let failed = Wrong::of(errors, &Sources::default()).failed_plugins;
-        let fault = |reason: &str, message: &str| Fault {
+        let failed = Problem::of(errors, &Sources::default()).failed_plugins;
+        let problem = |reason: &str, message: &str| PluginProblem {
             reason: reason.into(),
             message: message.into(),
         };
         let wanted = [
-            fault("PluginTrapped", foreign),
-            fault(
+            problem("PluginTrapped", foreign),
+            problem(
                 "PluginException",
                 "plugin 'h' raised an exception: x (sha256:0123456789ab)",
             ),

@@ -2,7 +2,7 @@
 
 use super::account::{self, Account};
 use super::desired::{Setting, desired, name};
-use super::fault::Fault;
+use super::error::JobError;
 use super::marks::{STARTED, TRIGGER_RESET};
 use super::observe::Config;
 use boson_api::QuarksJob;
@@ -63,8 +63,8 @@ pub(super) async fn create(
     let digest = digest.ok_or_else(|| Error::flawed("Job", Some(&name), "has no digest of its configuration"))?;
     let wanted = match desired(object, config.template.clone(), number, digest, &setting) {
         Ok(wanted) => wanted,
-        Err(Fault::Template(why)) => return Ok(Creation::Refused(why)),
-        Err(Fault::Defect(error)) => return Err(error),
+        Err(JobError::Template(why)) => return Ok(Creation::Refused(why)),
+        Err(JobError::Defect(error)) => return Err(error),
     };
     if cluster.create_any(MANAGER, &wanted).await? {
         tracing::info!(run = number, "created a Job");

@@ -3,7 +3,7 @@
 //! Its name is derived from the UID of the QuarksJob and the number of the run, so that a run has one Job, whichever
 //! process creates it. It is created suspended, and starts after the run is recorded in the status.
 
-use super::fault::Fault;
+use super::error::JobError;
 use super::marks::{CONFIG, QUARKS_JOB, RUN, STARTED, TRIGGER_RESET};
 use super::output;
 use super::template::{Pod, Template};
@@ -41,7 +41,7 @@ pub(super) fn desired(
     number: i64,
     digest: &str,
     setting: &Setting<'_>,
-) -> Result<Value, Fault> {
+) -> Result<Value, JobError> {
     let owner = boson_cluster::client::owner(object)?;
     let template: Result<Template, _> = serde_json::from_value(Value::Object(template));
     // The error of the parser could quote a value.
@@ -70,7 +70,7 @@ pub(super) fn desired(
 }
 
 /// The Job of this template.
-fn made(object: &QuarksJob, template: Template, number: i64) -> Result<Value, Fault> {
+fn made(object: &QuarksJob, template: Template, number: i64) -> Result<Value, JobError> {
     let flawed = || Error::flawed(&QuarksJob::kind(&()), object.meta().name.as_deref(), "is not JSON");
     let Ok(Value::Object(template)) = serde_json::to_value(template) else {
         return Err(flawed().into());
@@ -84,7 +84,7 @@ fn made(object: &QuarksJob, template: Template, number: i64) -> Result<Value, Fa
 }
 
 /// Prepares the pod: no token unless requested, and with output the container that stores it.
-fn prepare(object: &QuarksJob, pod: &mut Pod, owner: &OwnerReference, setting: &Setting<'_>) -> Result<(), Fault> {
+fn prepare(object: &QuarksJob, pod: &mut Pod, owner: &OwnerReference, setting: &Setting<'_>) -> Result<(), JobError> {
     let own = pod.service_account_name.is_some() || pod.service_account.is_some();
     let kept = object
         .spec
@@ -125,7 +125,7 @@ pub(super) fn of_conversion(object: &QuarksJob) -> bool {
 /// The name of a run's Job.
 ///
 /// # Errors
-/// [`boson_cluster::client::Fault::Flawed`]: without a UID, an earlier object of the same name could have this Job.
+/// [`boson_cluster::client::ErrorKind::Flawed`]: without a UID, an earlier object of the same name could have this Job.
 pub(super) fn name(object: &QuarksJob, number: i64) -> Result<String, Error> {
     let Identity { name, uid, .. } = Identity::of(object)?;
     let digest = objects::digest(&Value::Array(vec![uid.into(), number.into()]));
@@ -259,7 +259,7 @@ mod tests {
         };
         let error = desired(&object, object.spec.template.clone(), 1, "", &setting).unwrap_err();
         assert!(
-            matches!(&error, Fault::Template(why) if why.contains("'d'")),
+            matches!(&error, JobError::Template(why) if why.contains("'d'")),
             "{error:?}"
         );
     }
@@ -275,7 +275,7 @@ mod tests {
         };
         let error = desired(&object, object.spec.template.clone(), 1, "", &setting).unwrap_err();
         assert!(
-            matches!(error, Fault::Template(_)) && !format!("{error:?}").contains("CANARY"),
+            matches!(error, JobError::Template(_)) && !format!("{error:?}").contains("CANARY"),
             "{error:?}"
         );
     }
@@ -289,10 +289,10 @@ mod tests {
             account: None,
         };
         let error = desired(&object, object.spec.template.clone(), 1, "", &setting).unwrap_err();
-        assert!(matches!(error, Fault::Defect(_)), "{error:?}");
+        assert!(matches!(error, JobError::Defect(_)), "{error:?}");
         assert_eq!(
-            name(&object, 1).unwrap_err().fault,
-            boson_cluster::client::Fault::Flawed("has no UID")
+            name(&object, 1).unwrap_err().kind,
+            boson_cluster::client::ErrorKind::Flawed("has no UID")
         );
     }
 }

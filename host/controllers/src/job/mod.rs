@@ -3,8 +3,8 @@
 mod account;
 mod act;
 mod desired;
+mod error;
 mod failure;
-mod fault;
 mod garbage;
 mod marks;
 mod observe;
@@ -23,7 +23,7 @@ mod tests;
 use act::{Creation, MANAGER};
 use boson_api::QuarksJob;
 use boson_api::job::QuarksJobStatus;
-use boson_cluster::client::{Cluster, Error, Events, Fault, Identity};
+use boson_cluster::client::{Cluster, Error, ErrorKind, Events, Identity};
 use boson_cluster::namespaces::Scope;
 use boson_cluster::reconcile::Interest;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -143,7 +143,7 @@ impl Context {
             Ok(Creation::Waiting(what)) => (State::Waiting(what), Ok(Some(Action::requeue(REQUEUE_INTERVAL)))),
             Ok(Creation::Refused(why)) => (State::Refused(why), Ok(Some(Action::await_change()))),
             // The cause may be the template, a quota, a policy or the operator's role: retry later.
-            Err(error) if matches!(error.fault, Fault::Refused(_) | Fault::Forbidden) => {
+            Err(error) if matches!(error.kind, ErrorKind::Refused(_) | ErrorKind::Forbidden) => {
                 (State::Refused(error.to_string()), Err(error))
             }
             Err(error) => return Err(error),

@@ -1,6 +1,6 @@
 //! The container that stores the output of the others, and its volumes. Pure.
 
-use super::fault::Fault;
+use super::error::JobError;
 use super::template::Pod;
 use boson_api::job::Output;
 use boson_cluster::client::Error;
@@ -68,14 +68,14 @@ fn remote_id(pod: &Pod, container: &str) -> Option<String> {
 ///
 /// # Errors
 /// The output names a missing container, or a container has the name of ours.
-pub(super) fn add(pod: &mut Pod, output: &Output, owner: &OwnerReference, image: &str) -> Result<(), Fault> {
+pub(super) fn add(pod: &mut Pod, output: &Output, owner: &OwnerReference, image: &str) -> Result<(), JobError> {
     let restarts = pod.restart_policy.as_deref() == Some("OnFailure");
     let mut mounts = Vec::new();
     let mut volumes = Vec::new();
     for container in output.output_map.keys() {
         let volume = names::container(&["output", container]);
         let found = pod.container(container).ok_or_else(|| {
-            Fault::Template(format!(
+            JobError::Template(format!(
                 "spec.output.outputMap names the container '{container}', which spec.template does not have"
             ))
         })?;
@@ -89,7 +89,7 @@ pub(super) fn add(pod: &mut Pod, output: &Output, owner: &OwnerReference, image:
         });
     }
     if pod.container(CONTAINER).is_some() {
-        return Err(Fault::Template(format!(
+        return Err(JobError::Template(format!(
             "spec.template has a container '{CONTAINER}', a name that the operator reserves"
         )));
     }

@@ -2,10 +2,10 @@
 
 use super::approval;
 use super::document::PluginDocument;
-use super::fault::Fault;
 use super::gather::{self, Gathered};
 use super::marks::{DOCUMENT, IN_PODS};
 use super::pack;
+use super::problem::PluginProblem;
 use super::queue::Queued;
 use super::registry::{Good, Key, Packed};
 use crate::conversion::{ComponentImage, Components, Content, Package, PluginHost, Settings, StoredComponent};
@@ -31,7 +31,7 @@ pub(super) enum Outcome {
     /// It can be used.
     Good(Box<Good>),
     /// It is refused.
-    Refused(Fault),
+    Refused(PluginProblem),
     /// It was deleted, or has changed meanwhile.
     Outdated,
     /// Its component was evicted from the disk before it was loaded.
@@ -104,7 +104,7 @@ impl Loader<'_> {
         };
         Ok(match loaded {
             Ok(good) => Outcome::Good(Box::new(good)),
-            Err(errors) => Outcome::Refused(Fault::of(&name, &errors, &sources)),
+            Err(errors) => Outcome::Refused(PluginProblem::of(&name, &errors, &sources)),
         })
     }
 

@@ -12,7 +12,6 @@
 pub mod approval;
 mod copies;
 mod document;
-mod fault;
 mod follow;
 mod gather;
 pub mod history;
@@ -20,6 +19,7 @@ mod image;
 mod load;
 mod marks;
 mod pack;
+mod problem;
 mod pull;
 mod queue;
 mod registry;
@@ -34,11 +34,11 @@ mod tests;
 
 pub use approval::PluginUpdates;
 pub(crate) use copies::{Copies, copies, is_unused};
-pub(crate) use fault::Fault;
 pub(crate) use load::Loader;
 pub(crate) use marks::COPY;
 pub use marks::NO_MEMORY;
 pub use pack::{Packing, pack, parts};
+pub(crate) use problem::PluginProblem;
 pub(crate) use selection::{Asking, Pick, Selection, Waiting, select};
 pub use sources::{PluginPolicy, PluginSources};
 

@@ -4,14 +4,14 @@
 //! Pull Secrets are read from the namespace of the plugin only, and only if the image is not on the disk.
 
 use super::document::PluginDocument;
-use super::fault::Fault;
 use super::gather::{self, Described};
 use super::image::ImageSource;
+use super::problem::PluginProblem;
 use super::queue::Queued;
 use super::registry::Key;
 use crate::codes;
 use crate::conversion::{ComponentImage, Components, PullSecret};
-use boson_cluster::client::{Cluster, Error, Fault as CallFault};
+use boson_cluster::client::{Cluster, Error, ErrorKind};
 use boson_pipeline::Diagnostic;
 use k8s_openapi::api::core::v1::Secret;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub(super) enum Pulled {
     /// The plugin was deleted or has changed, for example because the digest of its tag was recorded: an event follows.
     Outdated,
     /// It cannot be pulled.
-    Refused(Fault),
+    Refused(PluginProblem),
 }
 
 /// Why a pull did not succeed.
@@ -77,7 +77,7 @@ impl Puller<'_> {
             Err(Stop::Call(error)) => Err(error),
             Err(Stop::Wrong(error)) => {
                 let name = format!("plugin '{}' (ConfigMap '{key}')", document.name);
-                Ok(Pulled::Refused(Fault::of(&name, &[error], &described.sources)))
+                Ok(Pulled::Refused(PluginProblem::of(&name, &[error], &described.sources)))
             }
         }
     }
@@ -115,9 +115,9 @@ impl Puller<'_> {
         match described.write_record(self.cluster, &source.with(digest)).await {
             // Another process of the operator may have been faster.
             Ok(()) => Err(Stop::Outdated),
-            Err(error) => match error.fault {
-                CallFault::Conflict | CallFault::NotFound => Err(Stop::Outdated),
-                CallFault::Forbidden => {
+            Err(error) => match error.kind {
+                ErrorKind::Conflict | ErrorKind::NotFound => Err(Stop::Outdated),
+                ErrorKind::Forbidden => {
                     let why = "the operator may not record the digest of its tag in this namespace";
                     Err(Stop::Wrong(not_pinned(source, why, Some(digest))))
                 }
@@ -135,7 +135,7 @@ impl Puller<'_> {
             };
             let secret: Option<Secret> = match self.cluster.get(&key.namespace, name).await {
                 Ok(secret) => secret,
-                Err(error) if error.fault == CallFault::Forbidden => {
+                Err(error) if error.kind == ErrorKind::Forbidden => {
                     let help = "in the operator's own namespace, name it 'boson-plugin-pull'";
                     return Err(wrong("cannot be read: the operator lacks the permission", help));
                 }

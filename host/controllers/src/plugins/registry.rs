@@ -1,8 +1,8 @@
 //! All plugins in ConfigMaps: the present state of each, and the last version that could be used.
 
 use super::document::PluginDocument;
-use super::fault::Fault;
 use super::marks::NO_MEMORY;
+use super::problem::PluginProblem;
 use boson_api::{ApprovedVersion, conditions};
 use boson_pipeline::{Diagnostic, Stage};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -47,7 +47,7 @@ pub enum State {
     /// It is in use.
     Fine,
     /// It is refused.
-    Refused(Fault),
+    Refused(PluginProblem),
     /// It could be used, and waits for an approval.
     Pending(Box<Pending>),
 }
@@ -56,7 +56,7 @@ pub enum State {
 #[derive(Clone, Debug)]
 pub struct Pending {
     /// What it gains.
-    pub fault: Fault,
+    pub problem: PluginProblem,
     /// What has to be approved.
     pub version: ApprovedVersion,
 }
@@ -112,7 +112,7 @@ impl Registry {
         };
         (
             count(|entry| entry.good.is_some()),
-            count(|entry| entry.fault().is_some()),
+            count(|entry| entry.problem().is_some()),
         )
     }
 }
@@ -121,17 +121,17 @@ impl Registry {
 
 impl Entry {
     /// Why its present content is not used, if it is refused or waits for an approval.
-    pub(super) fn fault(&self) -> Option<&Fault> {
+    pub(super) fn problem(&self) -> Option<&PluginProblem> {
         match &self.state {
-            State::Refused(fault) => Some(fault),
-            State::Pending(pending) => Some(&pending.fault),
+            State::Refused(problem) => Some(problem),
+            State::Pending(pending) => Some(&pending.problem),
             State::Loading { .. } | State::Fine => None,
         }
     }
 
     /// Whether it is refused only for lack of memory.
     pub(super) fn lacks_memory(&self) -> bool {
-        matches!(&self.state, State::Refused(fault) if fault.reason == conditions::reason(NO_MEMORY.name))
+        matches!(&self.state, State::Refused(problem) if problem.reason == conditions::reason(NO_MEMORY.name))
     }
 
     /// Whether its component is in an image.

@@ -7,7 +7,7 @@
 //! `spec.conversion.plugins`, in that order.
 
 use super::document::PluginDocument;
-use super::fault::Fault;
+use super::problem::PluginProblem;
 use super::registry::{Entry, Good, Key, Packed, Registry, State};
 use crate::codes;
 use crate::conversion::{Chosen, Settings};
@@ -45,7 +45,7 @@ pub struct Selection {
     /// The plugins to run beside them.
     pub shadows: Vec<Chosen>,
     /// Why plugins for it are refused.
-    pub faults: Vec<Fault>,
+    pub plugin_problems: Vec<PluginProblem>,
     /// Plugins that are being loaded.
     pub waiting: Vec<Waiting>,
     /// Why it cannot be converted now.
@@ -114,7 +114,7 @@ struct Selecting<'a> {
     /// Those that run beside others, oldest first.
     shadows: Vec<Candidate<'a>>,
     /// Refused, without an earlier version to use.
-    lost: Vec<(&'a Entry, &'a Fault)>,
+    lost: Vec<(&'a Entry, &'a PluginProblem)>,
     selection: Selection,
 }
 
@@ -150,10 +150,10 @@ impl<'a> Selecting<'a> {
                 since: *since,
             });
         }
-        if let Some(fault) = entry.fault().filter(|_| would || good.is_some()) {
-            self.selection.faults.push(fault.clone());
+        if let Some(problem) = entry.problem().filter(|_| would || good.is_some()) {
+            self.selection.plugin_problems.push(problem.clone());
             if good.is_none() && !is_shadow {
-                self.lost.push((entry, fault));
+                self.lost.push((entry, problem));
             }
         }
     }
@@ -170,11 +170,11 @@ impl<'a> Selecting<'a> {
             if self.built_in.iter().any(is_built_in) || self.candidates.iter().any(is_there) {
                 continue;
             }
-            let fault = self.lost.iter().find(|(entry, _)| match &entry.present {
+            let problem = self.lost.iter().find(|(entry, _)| match &entry.present {
                 Some(present) => present.name == used.name,
                 None => entry.stage.is_none_or(|stage| stage == Stage::from(used.stage)),
             });
-            if let Some((entry, fault)) = fault {
+            if let Some((entry, problem)) = problem {
                 let is_pending = matches!(entry.state, State::Pending(_));
                 let what = if is_pending {
                     "waits for an approval"
@@ -182,7 +182,7 @@ impl<'a> Selecting<'a> {
                     "cannot be loaded any more"
                 };
                 let what = format!("plugin '{}' was used and {what}; nothing is changed", used.name);
-                let error = Diagnostic::error(codes::PLUGIN_LOST, format!("{what}: {}", fault.message));
+                let error = Diagnostic::error(codes::PLUGIN_LOST, format!("{what}: {}", problem.message));
                 let help = if is_pending {
                     "approve the version, go back to an approved one with `host plugin rollback`, or delete the \
                      ConfigMap to use the built-in plugin"
@@ -205,8 +205,8 @@ impl<'a> Selecting<'a> {
             let what = format!("a deployment runs at most {MAX_SHADOWS} shadow plugins");
             let error = Diagnostic::error(codes::PLUGIN_MANY_SHADOWS, what).help("make their selectors disjoint");
             self.selection
-                .faults
-                .push(Fault::one(&called(one.key, one.good), &error));
+                .plugin_problems
+                .push(PluginProblem::one(&called(one.key, one.good), &error));
         }
     }
 
@@ -232,8 +232,8 @@ impl<'a> Selecting<'a> {
             );
             let error = error.help("make their selectors disjoint, or name one in spec.conversion.plugins");
             self.selection
-                .faults
-                .push(Fault::one(&called(other.key, other.good), &error));
+                .plugin_problems
+                .push(PluginProblem::one(&called(other.key, other.good), &error));
         }
         self.take(first, None, false);
     }

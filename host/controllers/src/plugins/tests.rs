@@ -2,7 +2,7 @@
 
 use super::approval;
 use super::document::{PluginDocument, Selector};
-use super::fault::Fault;
+use super::problem::PluginProblem;
 use super::registry::{Entry, Good, Key, Registry, State};
 use super::selection::{Asking, Selection, select};
 use super::{PluginPolicy, Plugins};
@@ -50,12 +50,12 @@ fn fine(document: PluginDocument, created: i64) -> Entry {
 }
 
 fn refused(entry: Entry) -> Entry {
-    let fault = Fault {
+    let problem = PluginProblem {
         reason: "PluginRefused".into(),
         message: "bad".into(),
     };
     Entry {
-        state: State::Refused(fault),
+        state: State::Refused(problem),
         ..entry
     }
 }
@@ -145,7 +145,7 @@ fn a_selector_selects_deployments() {
     elsewhere.selector.namespaces = Some(vec!["there".into()]);
     let registry = registry(vec![("boson", "a", fine(other, 1)), ("boson", "b", fine(elsewhere, 1))]);
     let selection = selected(&registry, &[], &[]);
-    assert!(selection.chosen.is_empty() && selection.faults.is_empty());
+    assert!(selection.chosen.is_empty() && selection.plugin_problems.is_empty());
 }
 
 #[test]
@@ -167,16 +167,16 @@ fn of_two_for_one_stage_the_older_is_used_and_the_other_refused_unless_one_is_na
     let registry = registry(vec![("boson", "a", rule("young", 9)), ("here", "b", rule("old", 3))]);
     let selection = selected(&registry, &[], &[]);
     assert_eq!(names(&selection), ["old"]);
-    assert_eq!(selection.faults.len(), 1);
-    assert_eq!(selection.faults[0].reason, "PluginConflict");
+    assert_eq!(selection.plugin_problems.len(), 1);
+    assert_eq!(selection.plugin_problems[0].reason, "PluginConflict");
     assert!(
-        selection.faults[0].message.contains("boson/a"),
+        selection.plugin_problems[0].message.contains("boson/a"),
         "{:?}",
-        selection.faults
+        selection.plugin_problems
     );
     let named = selected(&registry, &[choice(StageName::Ops, "young", "{}")], &[]);
     assert_eq!(names(&named), ["young"]);
-    assert!(named.faults.is_empty());
+    assert!(named.plugin_problems.is_empty());
 }
 
 #[test]
@@ -281,15 +281,15 @@ fn a_shadow_is_used_for_nothing_else_and_nothing_waits_for_it() {
     let shadows: Vec<&str> = selection.shadows.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(shadows, ["x", "y"]);
     assert!(selection.waiting.is_empty() && selection.errors.is_empty());
-    assert_eq!(selection.faults.len(), 1, "one shadow is too many");
-    assert_eq!(selection.faults[0].reason, "PluginManyShadows");
+    assert_eq!(selection.plugin_problems.len(), 1, "one shadow is too many");
+    assert_eq!(selection.plugin_problems[0].reason, "PluginManyShadows");
 }
 
 #[test]
 fn the_last_good_version_stays_and_the_fault_is_reported() {
     let registry = registry(vec![("here", "a", refused(fine(document("p", Stage::Ops, 0), 1)))]);
     let selection = selected(&registry, &[], &used(StageName::Ops, "p"));
-    assert_eq!((names(&selection), selection.faults.len()), (vec!["p"], 1));
+    assert_eq!((names(&selection), selection.plugin_problems.len()), (vec!["p"], 1));
     assert!(selection.errors.is_empty());
 }
 
@@ -304,7 +304,7 @@ fn a_lost_plugin_stops_the_conversion_but_a_new_bad_one_does_not() {
     );
     let new = selected(&known, &[], &used(StageName::Ops, "ops"));
     assert!(new.errors.is_empty() && new.chosen.is_empty());
-    assert_eq!(new.faults.len(), 1);
+    assert_eq!(new.plugin_problems.len(), 1);
     entry.present = None;
     let unread = registry(vec![("here", "a", entry)]);
     assert_eq!(selected(&unread, &[], &used(StageName::Ops, "p")).errors.len(), 1);

@@ -101,7 +101,7 @@ impl Followed {
                 Err(error) => match Error::of_watch(&error) {
                     Some(error) => {
                         tracing::warn!(namespace, %error, "cannot watch {part}");
-                        health.trouble(name.clone(), error.to_string());
+                        health.problem(name.clone(), error.to_string());
                     }
                     None => tracing::debug!(%error, "a watch of {part} was interrupted"),
                 },

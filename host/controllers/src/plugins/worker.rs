@@ -4,10 +4,10 @@
 
 use super::Plugins;
 use super::approval::Reviewer;
-use super::fault::Fault;
 use super::follow::Plugin;
 use super::gather::{self, Described};
 use super::load::{Loader, Outcome};
+use super::problem::PluginProblem;
 use super::pull::{MAX_CONCURRENT_PULLS, Pulled, Puller};
 use super::queue::{Queue, Queued};
 use super::registry::{Entry, Good, Key, Registry, State};
@@ -254,13 +254,13 @@ impl Worker<'_> {
                 self.plugins.replace(registry);
             }
             Ok(Pulled::Outdated) => progress.retries.retain(|other| *other != key),
-            Ok(Pulled::Refused(fault)) => {
-                tracing::warn!(plugin = %key, reason = fault.reason, "its image cannot be pulled; it is retried");
+            Ok(Pulled::Refused(problem)) => {
+                tracing::warn!(plugin = %key, reason = problem.reason, "its image cannot be pulled; it is retried");
                 progress.retries.failed(queued, Instant::now());
                 // Each publication requeues all deployments.
-                let is_known = matches!(&entry.state, State::Refused(old) if *old == fault);
+                let is_known = matches!(&entry.state, State::Refused(old) if *old == problem);
                 if !is_known {
-                    entry.state = State::Refused(fault);
+                    entry.state = State::Refused(problem);
                     self.publish(registry);
                 }
             }
@@ -283,17 +283,17 @@ impl Worker<'_> {
                 progress.retries.retain(|other| *other != key);
                 self.admit(&key, entry, *good);
             }
-            (Ok(Outcome::Refused(fault)), Some(entry)) => {
-                tracing::warn!(plugin = %key, reason = fault.reason, "refused");
+            (Ok(Outcome::Refused(problem)), Some(entry)) => {
+                tracing::warn!(plugin = %key, reason = problem.reason, "refused");
                 // Somebody may sign the image later, which changes nothing in the cluster.
-                let lacks = |code: &Code| fault.reason == conditions::reason(code.name);
+                let lacks = |code: &Code| problem.reason == conditions::reason(code.name);
                 if entry.is_image() && (lacks(codes::PLUGIN_NOT_SIGNED) || lacks(codes::PLUGIN_NO_PROVENANCE)) {
                     progress.retries.failed(loaded.queued, Instant::now());
                 }
-                if matches!(&entry.state, State::Refused(old) if *old == fault) {
+                if matches!(&entry.state, State::Refused(old) if *old == problem) {
                     return true;
                 }
-                entry.state = State::Refused(fault);
+                entry.state = State::Refused(problem);
             }
             (Ok(Outcome::Evicted), Some(_)) => progress.retries.failed(loaded.queued, Instant::now()),
             (Err(error), Some(_)) => {
@@ -379,9 +379,9 @@ fn noted(key: &Key, plugin: &Plugin, described: &Described, old: Option<&Entry>)
             since: old.and_then(Entry::since).unwrap_or_else(Instant::now),
         },
         Err(errors) => {
-            let fault = Fault::of(&format!("ConfigMap '{key}'"), errors, &described.sources);
-            tracing::warn!(plugin = %key, reason = fault.reason, "refused");
-            State::Refused(fault)
+            let problem = PluginProblem::of(&format!("ConfigMap '{key}'"), errors, &described.sources);
+            tracing::warn!(plugin = %key, reason = problem.reason, "refused");
+            State::Refused(problem)
         }
     };
     Entry {
@@ -405,7 +405,7 @@ fn unread(key: &Key, plugin: &Plugin, error: &Diagnostic) -> Entry {
         version: plugin.version.clone(),
         identity: None,
         present: None,
-        state: State::Refused(Fault::one(&format!("ConfigMap '{key}'"), error)),
+        state: State::Refused(PluginProblem::one(&format!("ConfigMap '{key}'"), error)),
         good: None,
     }
 }

@@ -9,7 +9,7 @@ use super::generate::{generated, text};
 use super::keys::Keys;
 use super::plan::{Plan, Step};
 use super::recipe::Recipe;
-use super::{Context, Failure, MANAGER, certify, copies::CopyStep, image, marks, secret};
+use super::{ActError, Context, MANAGER, certify, copies::CopyStep, image, marks, secret};
 use boson_api::QuarksSecret;
 use boson_cluster::client::{Cluster, Created};
 use boson_cluster::metrics::Generated;
@@ -21,8 +21,8 @@ use std::sync::Arc;
 /// Returns whether something was written; then the caller must observe again.
 ///
 /// # Errors
-/// See [`Failure`].
-pub(super) async fn act(context: &Context, object: &Arc<QuarksSecret>, plan: &Plan) -> Result<bool, Failure> {
+/// See [`ActError`].
+pub(super) async fn act(context: &Context, object: &Arc<QuarksSecret>, plan: &Plan) -> Result<bool, ActError> {
     let (cluster, keys) = (&context.cluster, &context.keys);
     let mut written = match &plan.step {
         Step::Keep => false,
@@ -41,7 +41,7 @@ pub(super) async fn act(context: &Context, object: &Arc<QuarksSecret>, plan: &Pl
         Step::Replace(draft, old) => {
             let made = made(keys, object, draft).await?;
             let next = secret::marked(object, &secret::unmarked((**old).clone()), &draft.marks);
-            let mut next = next.map_err(Failure::Request)?;
+            let mut next = next.map_err(ActError::Request)?;
             next.data = made.data;
             cluster.replace(MANAGER, &next).await?;
             counted(cluster, draft, object);
@@ -75,7 +75,7 @@ fn was_generated(object: &QuarksSecret) -> bool {
 
 /// The Secret may exist by now, from another operator or from an earlier try whose answer was lost: the next reconcile
 /// finds it.
-async fn create(cluster: &Cluster, made: &Secret, draft: &Draft, object: &QuarksSecret) -> Result<bool, Failure> {
+async fn create(cluster: &Cluster, made: &Secret, draft: &Draft, object: &QuarksSecret) -> Result<bool, ActError> {
     if let Created::Made(_) = cluster.create(MANAGER, made).await? {
         counted(cluster, draft, object);
     }
@@ -92,7 +92,7 @@ fn counted(cluster: &Cluster, draft: &Draft, object: &QuarksSecret) {
 }
 
 /// The Secret, with a value.
-async fn made(keys: &Arc<Keys>, object: &Arc<QuarksSecret>, draft: &Draft) -> Result<Secret, Failure> {
+async fn made(keys: &Arc<Keys>, object: &Arc<QuarksSecret>, draft: &Draft) -> Result<Secret, ActError> {
     let (source, object, draft) = (keys.clone(), object.clone(), draft.clone());
     // A key of 4096 bits takes a second or more, which would block the runtime.
     let made = tokio::task::spawn_blocking(move || {
@@ -101,9 +101,9 @@ async fn made(keys: &Arc<Keys>, object: &Arc<QuarksSecret>, draft: &Draft) -> Re
     });
     let made = made
         .await
-        .map_err(|_| Failure::Request("generating was interrupted".into()))?;
+        .map_err(|_| ActError::Request("generating was interrupted".into()))?;
     keys.refill();
-    made.map_err(Failure::Request)
+    made.map_err(ActError::Request)
 }
 
 fn value(source: &System, name: &str, value: &Value) -> Result<Tree, String> {

@@ -18,7 +18,7 @@ pub enum Cause {
 }
 
 /// Why no value can be generated.
-pub struct Trouble {
+pub struct Problem {
     /// One word.
     pub reason: &'static str,
     /// A sentence, without values.
@@ -46,9 +46,9 @@ impl Cause {
     }
 }
 
-// === impl Trouble ===
+// === impl Problem ===
 
-impl Trouble {
+impl Problem {
     /// A defect of the operator.
     pub fn defect(error: impl ToString) -> Self {
         Self {

@@ -4,7 +4,7 @@ use super::generate::{generated, member};
 use super::recipe::Recipe;
 use super::signer::{AUTHORITY_SECRET, OWN_SIGNER, Signer};
 use super::signing::{AUTHORITY, KEY, Prior};
-use super::{Failure, MANAGER, request, secret};
+use super::{ActError, MANAGER, request, secret};
 use boson_api::QuarksSecret;
 use boson_cluster::client::{Cluster, Error, Identity};
 use boson_credentials::{KeySize, RsaKey, System};
@@ -26,13 +26,13 @@ const AUTHORITY_OPTIONS: &str =
 /// Carries out a step. Of two processes one succeeds, and both observe again.
 ///
 /// # Errors
-/// See [`Failure`].
+/// See [`ActError`].
 pub(super) async fn act(
     cluster: &Cluster,
     signer: &Signer,
     object: &Arc<QuarksSecret>,
     prior: &Prior,
-) -> Result<(), Failure> {
+) -> Result<(), ActError> {
     match prior {
         Prior::Authority(old) => keep_authority(cluster, signer, old.as_deref()).await,
         Prior::Key(size, kept) => keep_key(cluster, object, *size, kept.clone()).await,
@@ -43,8 +43,8 @@ pub(super) async fn act(
     }
 }
 
-async fn keep_authority(cluster: &Cluster, signer: &Signer, old: Option<&Secret>) -> Result<(), Failure> {
-    let options = json::parse(AUTHORITY_OPTIONS).map_err(|error| Failure::Request(error.to_string()))?;
+async fn keep_authority(cluster: &Cluster, signer: &Signer, old: Option<&Secret>) -> Result<(), ActError> {
+    let options = json::parse(AUTHORITY_OPTIONS).map_err(|error| ActError::Request(error.to_string()))?;
     let recipe = Recipe {
         kind: "certificate",
         options,
@@ -52,7 +52,7 @@ async fn keep_authority(cluster: &Cluster, signer: &Signer, old: Option<&Secret>
         kept_key: None,
     };
     let made = blocking(move || generated(&System::new(), OWN_SIGNER, &recipe)).await?;
-    let text = |key: &str| member(&made, key).map_err(Failure::Request);
+    let text = |key: &str| member(&made, key).map_err(ActError::Request);
     let [certificate, key] = AUTHORITY;
     let data = [(certificate, text("certificate")?), (key, text("private_key")?)];
     let secret = holding(&signer.namespace, AUTHORITY_SECRET, &data);
@@ -72,7 +72,7 @@ async fn keep_key(
     object: &Arc<QuarksSecret>,
     size: KeySize,
     kept: Option<String>,
-) -> Result<(), Failure> {
+) -> Result<(), ActError> {
     let key = match kept {
         Some(key) => key,
         None => {
@@ -107,10 +107,10 @@ async fn approve(cluster: &Cluster, request: &CertificateSigningRequest) -> Resu
     cluster.replace_part(MANAGER, "approval", &request).await.map(drop)
 }
 
-async fn sign(cluster: &Cluster, request: &CertificateSigningRequest, recipe: &Recipe) -> Result<(), Failure> {
+async fn sign(cluster: &Cluster, request: &CertificateSigningRequest, recipe: &Recipe) -> Result<(), ActError> {
     let recipe = recipe.clone();
     let made = blocking(move || generated(&System::new(), OWN_SIGNER, &recipe)).await?;
-    let certificate = member(&made, "certificate").map_err(Failure::Request)?.into_bytes();
+    let certificate = member(&made, "certificate").map_err(ActError::Request)?.into_bytes();
     let mut request = request.clone();
     request.status.get_or_insert_default().certificate = Some(ByteString(certificate));
     cluster.replace_part(MANAGER, "status", &request).await?;
@@ -150,8 +150,8 @@ fn holding(namespace: &str, name: &str, entries: &[(&str, String)]) -> Secret {
 }
 
 /// Runs outside the threads of the runtime: a key takes a second or more.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, String> + Send + 'static) -> Result<T, Failure> {
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, String> + Send + 'static) -> Result<T, ActError> {
     let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|_| Failure::Request("generating was interrupted".into()))?
-        .map_err(Failure::Request)
+    done.map_err(|_| ActError::Request("generating was interrupted".into()))?
+        .map_err(ActError::Request)
 }

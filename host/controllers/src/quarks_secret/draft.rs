@@ -1,6 +1,6 @@
 //! What to generate a value from. Everything that is missing for it is named. Pure.
 
-use super::cause::{Cause, Trouble};
+use super::cause::{Cause, Problem};
 use super::marks::digest;
 use super::observe::{Observed, entry};
 use super::recipe::{self, Recipe, recipe, request_digest};
@@ -42,7 +42,7 @@ pub enum Value {
 }
 
 /// For types that depend on other Secrets: the draft, if the present value differs.
-pub fn derived(object: &QuarksSecret, observed: &Observed, secret: &Secret) -> Result<Option<Draft>, Trouble> {
+pub fn derived(object: &QuarksSecret, observed: &Observed, secret: &Secret) -> Result<Option<Draft>, Problem> {
     if !matches!(
         object.spec.kind,
         SecretType::DockerConfigJson | SecretType::TemplatedConfig
@@ -57,7 +57,7 @@ pub fn derived(object: &QuarksSecret, observed: &Observed, secret: &Secret) -> R
             username: Some(username),
             password: Some(password),
         } => {
-            let file = image::file(asked, username, password).map_err(Trouble::defect)?;
+            let file = image::file(asked, username, password).map_err(Problem::defect)?;
             Tree::object().with(image::KEY, file)
         }
         _ => return Ok(Some(draft)),
@@ -72,8 +72,8 @@ pub fn derived(object: &QuarksSecret, observed: &Observed, secret: &Secret) -> R
 }
 
 /// The draft, or what is missing for it. `old`: the Secret to replace.
-pub fn draft(object: &QuarksSecret, observed: &Observed, cause: Cause, old: Option<&Secret>) -> Result<Draft, Trouble> {
-    let waiting = |message| Trouble {
+pub fn draft(object: &QuarksSecret, observed: &Observed, cause: Cause, old: Option<&Secret>) -> Result<Draft, Problem> {
+    let waiting = |message| Problem {
         reason: "Waiting",
         message,
     };
@@ -103,9 +103,9 @@ pub fn draft(object: &QuarksSecret, observed: &Observed, cause: Cause, old: Opti
 }
 
 /// Renders all templates with one budget.
-fn rendered(asked: &TemplatedConfig, observed: &Observed) -> Result<Tree, Trouble> {
-    let trouble = |reason| move |message| Trouble { reason, message };
-    let (waiting, bad) = (trouble("Waiting"), trouble("BadTemplate"));
+fn rendered(asked: &TemplatedConfig, observed: &Observed) -> Result<Tree, Problem> {
+    let problem = |reason| move |message| Problem { reason, message };
+    let (waiting, bad) = (problem("Waiting"), problem("BadTemplate"));
     let mut budget = Budget::new();
     let mut values = Values::new();
     for (name, reference) in &asked.values {
@@ -129,7 +129,7 @@ pub fn prior(
     cause: Cause,
     old: Option<&Secret>,
     now: SystemTime,
-) -> Result<Option<Prior>, Trouble> {
+) -> Result<Option<Prior>, Problem> {
     let Some(request) = &observed.request else {
         return Ok(None);
     };
@@ -146,10 +146,10 @@ fn certified(
     observed: &Observed,
     cause: Cause,
     old: Option<&Secret>,
-) -> Result<Recipe, Trouble> {
-    let trouble = |reason, message: String| Trouble { reason, message };
+) -> Result<Recipe, Problem> {
+    let problem = |reason, message: String| Problem { reason, message };
     let Some(mut recipe) = recipe(&object.spec) else {
-        return Err(trouble(
+        return Err(problem(
             "BadRequest",
             "the request lacks the options of its type".into(),
         ));
@@ -163,18 +163,18 @@ fn certified(
         return Ok(recipe);
     };
     if let Some((name, _)) = observed.services.iter().find(|(_, service)| service.is_none()) {
-        return Err(trouble("Waiting", format!("there is no Service '{name}'")));
+        return Err(problem("Waiting", format!("there is no Service '{name}'")));
     }
     recipe::add_names(&mut recipe.options, &service_names(observed));
     if asked.activate_eks_workaround_for_san {
-        let address = first_address(observed).map_err(|message| trouble("Waiting", message))?;
+        let address = first_address(observed).map_err(|message| problem("Waiting", message))?;
         recipe.options.set("common_name", address);
     }
     if asked.signer_type == SignerType::Cluster {
         return Ok(recipe);
     }
     if let (Some(ca), Some(key)) = (&asked.ca_ref, &asked.ca_key_ref) {
-        let text = |reference| observed.text(reference).map_err(|message| trouble("Waiting", message));
+        let text = |reference| observed.text(reference).map_err(|message| problem("Waiting", message));
         let signer = Tree::object()
             .with("certificate", text(ca)?)
             .with("private_key", text(key)?);

@@ -1,7 +1,7 @@
 //! Generates a value from its recipe.
 
 use super::recipe::Recipe;
-use boson_cluster::client::Fault;
+use boson_cluster::client::ErrorKind;
 use boson_credentials::{KeptKey, Request, System, generate};
 use boson_document::Tree;
 
@@ -21,7 +21,7 @@ pub(super) fn generated(source: &System, name: &str, recipe: &Recipe) -> Result<
         Some(kept) => generate(&request, &kept),
         None => generate(&request, source),
     };
-    made.map_err(|error| error.cause.to_string())
+    made.map_err(|error| error.kind.to_string())
 }
 
 /// A text in a generated value.
@@ -29,7 +29,7 @@ pub(super) fn generated(source: &System, name: &str, recipe: &Recipe) -> Result<
 /// # Errors
 /// It is missing: a defect. An empty text in its place would be a Secret that does not work.
 pub(crate) fn member(value: &Tree, key: &str) -> Result<String, String> {
-    let flawed = || format!("'{key}' of the generated value: {}", Fault::Flawed("is missing"));
+    let flawed = || format!("'{key}' of the generated value: {}", ErrorKind::Flawed("is missing"));
     value.str(key).map(str::to_string).ok_or_else(flawed)
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn member(value: &Tree, key: &str) -> Result<String, String> {
 /// # Errors
 /// It is no text: a defect.
 pub(super) fn text(value: &Tree) -> Result<String, String> {
-    let flawed = || format!("the generated password: {}", Fault::Flawed("is no text"));
+    let flawed = || format!("the generated password: {}", ErrorKind::Flawed("is no text"));
     value.as_str().map(str::to_string).ok_or_else(flawed)
 }
 

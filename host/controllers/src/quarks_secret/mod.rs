@@ -31,7 +31,7 @@ mod tests;
 
 use act::act;
 use boson_api::{BoshDeployment, QuarksSecret};
-use boson_cluster::client::{Cluster, Error, Events, Fault, FieldManager, Identity, Notice};
+use boson_cluster::client::{Cluster, Error, ErrorKind, Events, FieldManager, Identity, Notice};
 use boson_cluster::namespaces::Scope;
 use boson_cluster::reconcile::Interest;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -60,7 +60,7 @@ const CONFLICT_RETRY_DELAY: Duration = Duration::from_millis(200);
 
 /// Why a plan was not carried out.
 #[derive(Debug, thiserror::Error)]
-enum Failure {
+enum ActError {
     /// The API server.
     #[error(transparent)]
     Api(#[from] Error),
@@ -115,7 +115,7 @@ impl Context {
     /// Reports an error that a user has to resolve in the status. An unavailable server is not such an error, and the
     /// status could not be written.
     async fn complain(&self, namespace: &str, name: &str, error: &Error) {
-        if !matches!(error.fault, Fault::Forbidden | Fault::Refused(_)) {
+        if !matches!(error.kind, ErrorKind::Forbidden | ErrorKind::Refused(_)) {
             return;
         }
         if let Ok(Some(object)) = self.cluster.get::<QuarksSecret>(namespace, name).await {
@@ -145,8 +145,8 @@ impl Context {
             match act(self, &object, &plan).await {
                 Ok(true) => continue,
                 Ok(false) => {}
-                Err(Failure::Api(error)) => return Err(error),
-                Err(Failure::Request(message)) => plan = refused(plan, &object, message),
+                Err(ActError::Api(error)) => return Err(error),
+                Err(ActError::Request(message)) => plan = refused(plan, &object, message),
             }
             self.report(&object, &plan).await?;
             self.note_end(namespace, name, plan.not_after);

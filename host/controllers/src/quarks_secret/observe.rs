@@ -6,7 +6,7 @@ use super::signer::{self, AUTHORITY_SECRET, Signer};
 use boson_api::QuarksSecret;
 use boson_api::request::KeyReference;
 use boson_api::secret::SecretType;
-use boson_cluster::client::{Cluster, Error, Fault, Identity};
+use boson_cluster::client::{Cluster, Error, ErrorKind, Identity};
 use boson_cluster::reconcile::Interest;
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service};
@@ -152,7 +152,7 @@ async fn read_copy(cluster: &Cluster, namespace: &str, copy: &str, original: &st
     };
     match read.await {
         // The Secret itself must not wait for a copy that is forbidden.
-        Err(error) if error.fault == Fault::Forbidden => Ok(ObservedCopy {
+        Err(error) if error.kind == ErrorKind::Forbidden => Ok(ObservedCopy {
             hidden: Some(error.to_string()),
             ..ObservedCopy::default()
         }),

@@ -4,7 +4,7 @@
 //! and pods of the QuarksSecret's own namespace only, in the forms that contain the namespace: a short name, such as
 //! `nats`, exists in every namespace.
 
-use super::cause::Trouble;
+use super::cause::Problem;
 use super::observe::Observed;
 use boson_api::QuarksSecret;
 use boson_cluster::client::Identity;
@@ -34,9 +34,9 @@ pub fn of_services(services: &[Service], cluster_domain: &str) -> Vec<String> {
 ///
 /// # Errors
 /// The first such name, and what is allowed.
-pub fn check(object: &QuarksSecret, observed: &Observed, options: &Tree, cluster_domain: &str) -> Result<(), Trouble> {
+pub fn check(object: &QuarksSecret, observed: &Observed, options: &Tree, cluster_domain: &str) -> Result<(), Problem> {
     // With an empty one, names of other namespaces would pass.
-    let namespace = Identity::of(object).map_err(Trouble::defect)?.namespace;
+    let namespace = Identity::of(object).map_err(Problem::defect)?.namespace;
     let suffixes = suffixes(namespace, cluster_domain);
     let addresses: Vec<String> = observed
         .services
@@ -57,7 +57,7 @@ pub fn check(object: &QuarksSecret, observed: &Observed, options: &Tree, cluster
                 "the built-in signer does not sign '{name}': it signs names that end in '{short}' or '{full}', and cluster IPs of \
                  Services in serviceRef"
             );
-            Err(Trouble {
+            Err(Problem {
                 reason: "NameRefused",
                 message,
             })

@@ -1,6 +1,6 @@
 //! Our CertificateSigningRequests, and their conditions. Pure.
 
-use super::cause::Trouble;
+use super::cause::Problem;
 use super::marks;
 use boson_api::QuarksSecret;
 use boson_api::request::{CertificateRequest, Usage};
@@ -45,18 +45,18 @@ pub fn wanted(
     options: &Tree,
     asked: &CertificateRequest,
     key: &str,
-) -> Result<CertificateSigningRequest, Trouble> {
-    let text = signing_request(options, key).map_err(|cause| Trouble::bad_request(&cause.to_string()))?;
+) -> Result<CertificateSigningRequest, Problem> {
+    let text = signing_request(options, key).map_err(|cause| Problem::bad_request(&cause.to_string()))?;
     let days = asked.duration.filter(|days| *days > 0);
     let seconds = days.and_then(|days| i32::try_from(days.saturating_mul(86_400)).ok());
-    let place = Identity::of(object).map_err(Trouble::defect)?;
+    let place = Identity::of(object).map_err(Problem::defect)?;
     let annotations = [
         (marks::REQUEST_NAMESPACE.to_string(), place.namespace.to_string()),
         (marks::REQUEST_NAME.to_string(), place.name.to_string()),
     ];
     Ok(CertificateSigningRequest {
         metadata: ObjectMeta {
-            name: Some(name(object).map_err(Trouble::defect)?),
+            name: Some(name(object).map_err(Problem::defect)?),
             labels: Some([(MANAGED_BY.to_string(), BOSON.to_string())].into()),
             annotations: Some(annotations.into()),
             ..ObjectMeta::default()

@@ -7,7 +7,7 @@
 use super::MANAGER;
 use super::marks::{self, digest};
 use boson_api::QuarksSecret;
-use boson_cluster::client::{Cluster, Error, Fault, Identity, Notice};
+use boson_cluster::client::{Cluster, Error, ErrorKind, Identity, Notice};
 use boson_manifest::names::MAX_SUBDOMAIN_LENGTH;
 use boson_pipeline::name_rule::NameRule;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -93,7 +93,7 @@ pub async fn rotate(cluster: &Cluster, map: &ConfigMap) -> Result<Option<Notice>
     let mut missing = Vec::new();
     for name in &names {
         match mark(cluster, namespace, name, &id).await {
-            Err(error) if error.fault == Fault::NotFound => missing.push(name.as_str()),
+            Err(error) if error.kind == ErrorKind::NotFound => missing.push(name.as_str()),
             other => other?,
         }
     }

@@ -8,7 +8,7 @@
 //! The built-in signer is off unless the administrator names it, and signs names of the QuarksSecret's own namespace
 //! only (see [`super::own_names`]).
 
-use super::cause::{Cause, Trouble};
+use super::cause::{Cause, Problem};
 use super::observe::{Observed, ObservedRequest, entry};
 use super::recipe::Recipe;
 use super::request::{self, certificate};
@@ -59,13 +59,13 @@ pub fn prior(
     cause: Cause,
     old: Option<&Secret>,
     now: SystemTime,
-) -> Result<Option<Prior>, Trouble> {
+) -> Result<Option<Prior>, Problem> {
     let Some(asked) = asked(object) else { return Ok(None) };
     let Some(signer) = &observed.signer.name else {
-        return Err(trouble("NoSigner", NO_SIGNER.into()));
+        return Err(problem("NoSigner", NO_SIGNER.into()));
     };
     if asked.is_ca {
-        return Err(Trouble::bad_request(
+        return Err(Problem::bad_request(
             "signerType cluster cannot sign authorities; use signerType local",
         ));
     }
@@ -76,9 +76,9 @@ pub fn prior(
     {
         let message = format!(
             "CertificateSigningRequest '{}' is not owned by this QuarksSecret",
-            request::name(object).map_err(Trouble::defect)?
+            request::name(object).map_err(Problem::defect)?
         );
-        return Err(trouble("NameConflict", message));
+        return Err(problem("NameConflict", message));
     }
     if is_spent(object, observed, old) {
         return Ok(Some(Prior::Clear { key: true }));
@@ -124,9 +124,9 @@ fn signed(
     request: &CertificateSigningRequest,
     key: &str,
     now: SystemTime,
-) -> Result<Option<Prior>, Trouble> {
+) -> Result<Option<Prior>, Problem> {
     let name = request.metadata.name.clone().unwrap_or_default();
-    let about = |reason, what: String| trouble(reason, format!("CertificateSigningRequest '{name}' {what}"));
+    let about = |reason, what: String| problem(reason, format!("CertificateSigningRequest '{name}' {what}"));
     if let Some(certificate) = certificate(request) {
         return if belongs(&certificate, key) {
             Ok(None)
@@ -222,11 +222,11 @@ fn lasts(certificate: &str, now: SystemTime) -> bool {
     })
 }
 
-fn size(asked: &CertificateRequest) -> Result<KeySize, Trouble> {
+fn size(asked: &CertificateRequest) -> Result<KeySize, Problem> {
     let bits = asked.key_length.filter(|bits| *bits != 0).unwrap_or(3072);
-    KeySize::from_bits(bits).ok_or_else(|| Trouble::bad_request("a key must have 2048, 3072 or 4096 bits"))
+    KeySize::from_bits(bits).ok_or_else(|| Problem::bad_request("a key must have 2048, 3072 or 4096 bits"))
 }
 
-fn trouble(reason: &'static str, message: String) -> Trouble {
-    Trouble { reason, message }
+fn problem(reason: &'static str, message: String) -> Problem {
+    Problem { reason, message }
 }

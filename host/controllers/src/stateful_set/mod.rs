@@ -17,7 +17,7 @@ mod versions;
 mod watch;
 
 use boson_api::{PodProblem, QuarksStatefulSet};
-use boson_cluster::client::{AnyObject, Cluster, Error, Events, Fault, FieldManager, Identity, owner, resource};
+use boson_cluster::client::{AnyObject, Cluster, Error, ErrorKind, Events, FieldManager, Identity, owner, resource};
 use boson_cluster::namespaces::Scope;
 use boson_cluster::objects::conflicts::Conflicts;
 use boson_cluster::objects::drift;
@@ -77,7 +77,7 @@ pub(crate) struct Context {
 }
 
 /// A problem that a user has to resolve: reason and message.
-struct Trouble(&'static str, String);
+struct Problem(&'static str, String);
 
 /// The result of a plan.
 struct Done {
@@ -112,20 +112,20 @@ struct Counts {
 }
 
 /// Why a plan was not carried out.
-enum Failure {
+enum PlanError {
     Api(Error),
-    Trouble(Trouble),
+    Problem(Problem),
 }
 
-impl From<Error> for Failure {
+impl From<Error> for PlanError {
     fn from(error: Error) -> Self {
         Self::Api(error)
     }
 }
 
-impl From<Box<Diagnostic>> for Failure {
+impl From<Box<Diagnostic>> for PlanError {
     fn from(error: Box<Diagnostic>) -> Self {
-        Self::Trouble(Trouble(INVALID, error.message))
+        Self::Problem(Problem(INVALID, error.message))
     }
 }
 
@@ -150,8 +150,8 @@ pub fn decide(set: &QuarksStatefulSet, live: Vec<Value>, pods: Vec<Pod>) -> Resu
     };
     match plan::plan(set, &seen, &owner(set)?, Timestamp::now()) {
         Ok(Plan { apply, replace, .. }) => Ok(Decision { apply, replace }),
-        Err(Unplanned::Failed(Failure::Api(error))) => Err(error),
-        Err(Unplanned::Failed(Failure::Trouble(_)) | Unplanned::NeedsPods) => Err(Error::flawed(
+        Err(Unplanned::Failed(PlanError::Api(error))) => Err(error),
+        Err(Unplanned::Failed(PlanError::Problem(_)) | Unplanned::NeedsPods) => Err(Error::flawed(
             &QuarksStatefulSet::kind(&()),
             set.meta().name.as_deref(),
             "has no plan",
@@ -188,18 +188,18 @@ impl Counts {
     }
 }
 
-// === impl Failure ===
+// === impl PlanError ===
 
-impl Failure {
+impl PlanError {
     /// What a user has to resolve.
     ///
     /// # Errors
     /// It is anything else.
-    fn trouble(self) -> Result<Trouble, Error> {
+    fn problem(self) -> Result<Problem, Error> {
         match self {
-            Self::Api(error) if error.is_lasting() => Ok(Trouble(REFUSED, error.to_string())),
+            Self::Api(error) if error.is_lasting() => Ok(Problem(REFUSED, error.to_string())),
             Self::Api(error) => Err(error),
-            Self::Trouble(trouble) => Ok(trouble),
+            Self::Problem(problem) => Ok(problem),
         }
     }
 }
@@ -276,9 +276,9 @@ impl Context {
         let done = match plan {
             Ok(plan) => match self.act(set, place, &plan, &seen, &owner).await {
                 Ok(done) => Ok(self.explained(done, &plan, &seen, place.namespace).await?),
-                Err(failure) => Err(failure.trouble()?),
+                Err(failure) => Err(failure.problem()?),
             },
-            Err(failure) => Err(failure.trouble()?),
+            Err(failure) => Err(failure.problem()?),
         };
         self.report(set, &done).await?;
         let unlabelled = self.label(place, &seen, unlabelled).await?;
@@ -316,7 +316,7 @@ impl Context {
         seen: &mut Seen,
         place: Identity<'_>,
         owner: &OwnerReference,
-    ) -> Result<Result<Plan, Failure>, Error> {
+    ) -> Result<Result<Plan, PlanError>, Error> {
         loop {
             match plan::plan(set, seen, owner, Timestamp::now()) {
                 Ok(plan) => return Ok(Ok(plan)),
@@ -390,9 +390,9 @@ impl Context {
             match self.cluster.merge(MANAGER, &one.pod, members).await {
                 Ok(_) => {}
                 // Nothing else depends on these labels.
-                Err(error) if error.fault == Fault::Forbidden => tracing::warn!(%error, "pods get no labels"),
+                Err(error) if error.kind == ErrorKind::Forbidden => tracing::warn!(%error, "pods get no labels"),
                 // It was deleted, and is followed by another one.
-                Err(error) if error.is_race() || error.fault == Fault::NotFound => {}
+                Err(error) if error.is_race() || error.kind == ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
         }
@@ -472,14 +472,14 @@ impl Context {
         plan: &Plan,
         seen: &Seen,
         owner: &OwnerReference,
-    ) -> Result<Done, Failure> {
+    ) -> Result<Done, PlanError> {
         let conflicts = Conflicts::find(&self.cluster, place.namespace, plan.new_objects.iter(), owner).await?;
         if let Some(complaint) = conflicts.complaint() {
-            return Err(Failure::Trouble(Trouble(NAME_CONFLICT, complaint)));
+            return Err(PlanError::Problem(Problem(NAME_CONFLICT, complaint)));
         }
         if !conflicts.leaving.is_empty() {
             let waiting = format!("waiting for {} to be deleted", conflicts.leaving.join(", "));
-            return Err(Failure::Trouble(Trouble(WAITING, waiting)));
+            return Err(PlanError::Problem(Problem(WAITING, waiting)));
         }
         // Delete first: new pods may need the quota of the deleted ones.
         for object in &plan.delete {
@@ -499,7 +499,7 @@ impl Context {
         for one in &plan.resizes.adopted {
             match self.cluster.merge(MANAGER, &one.pod, one.members()).await {
                 Ok(_) => {}
-                Err(error) if error.is_race() || error.fault == Fault::NotFound => {}
+                Err(error) if error.is_race() || error.kind == ErrorKind::NotFound => {}
                 Err(error) => return Err(error.into()),
             }
         }

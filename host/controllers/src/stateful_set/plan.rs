@@ -23,7 +23,7 @@ use super::rollout::{self, Count, Decision, Instance, Rollout, Rule, State, Upda
 use super::set_back::{SetBack, set_back_from};
 use super::superseded::{self, Generations, GivenBack, Pace, Resized, Returning, Superseded, TakenOver};
 use super::versions::Versions;
-use super::{Failure, INVALID, Trouble, disks};
+use super::{INVALID, PlanError, Problem, disks};
 use boson_api::QuarksStatefulSet;
 use boson_cluster::client::{AnyObject, Error};
 use boson_cluster::objects;
@@ -133,10 +133,10 @@ struct InPlace {
 pub(super) enum Unplanned {
     /// The decision needs the pods.
     NeedsPods,
-    Failed(Failure),
+    Failed(PlanError),
 }
 
-impl<E: Into<Failure>> From<E> for Unplanned {
+impl<E: Into<PlanError>> From<E> for Unplanned {
     fn from(error: E) -> Self {
         Self::Failed(error.into())
     }
@@ -491,7 +491,7 @@ impl Group<'_> {
 }
 
 /// Versions hand instances over by the ordinals of their StatefulSets.
-fn refuse_ordinals(set: &QuarksStatefulSet) -> Result<(), Failure> {
+fn refuse_ordinals(set: &QuarksStatefulSet) -> Result<(), PlanError> {
     let inner = set.spec.template.get("spec");
     let ordinals = inner.and_then(|inner| inner.get("ordinals"));
     if ordinals.is_none_or(Value::is_null) {
@@ -499,7 +499,7 @@ fn refuse_ordinals(set: &QuarksStatefulSet) -> Result<(), Failure> {
     }
     let message = "spec.template.spec.ordinals cannot be set: instances have numbers from 0, and versions hand them \
                    over by this member";
-    Err(Failure::Trouble(Trouble(INVALID, message.into())))
+    Err(PlanError::Problem(Problem(INVALID, message.into())))
 }
 
 /// Whether the update block has limits. Without any, all instances start at once.

@@ -13,7 +13,7 @@ use super::digest::{Digest, Resources};
 use super::inspect::annotation;
 use super::resized::{DEFERRED, is_refused, pending};
 use super::rollout::instances::LiveZone;
-use boson_cluster::client::{Error, Fault};
+use boson_cluster::client::{Error, ErrorKind};
 use boson_manifest::labels;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Pod;
@@ -177,8 +177,8 @@ pub(super) fn may_differ(set: &StatefulSet, wanted: &Digest) -> bool {
 /// Whether the API server refuses to resize a pod, so that it has to be replaced: its validation names the field. What
 /// admission refuses, such as a quota, a LimitRange or a webhook, it would refuse to the pod that follows, too.
 pub(super) fn is_refusal(error: &Error) -> bool {
-    match &error.fault {
-        Fault::Refused(Some(words)) => !words.contains(QUOTA),
+    match &error.kind {
+        ErrorKind::Refused(Some(words)) => !words.contains(QUOTA),
         _ => false,
     }
 }
@@ -352,20 +352,20 @@ mod tests {
 
     #[test]
     fn what_admission_refuses_restarts_no_pod() {
-        let error = |fault| Error {
+        let error = |kind| Error {
             verb: "patch",
-            kind: "Pod".into(),
+            object_kind: "Pod".into(),
             resource: "pods/resize".into(),
             name: "s-0".into(),
-            fault,
+            kind,
         };
         let words = "exceeded quota: few, requested: limits.memory=1Gi";
-        assert!(!is_refusal(&error(Fault::Refused(Some(words.into())))));
-        assert!(is_refusal(&error(Fault::Refused(Some(
+        assert!(!is_refusal(&error(ErrorKind::Refused(Some(words.into())))));
+        assert!(is_refusal(&error(ErrorKind::Refused(Some(
             "spec (FieldValueInvalid)".into()
         )))));
-        for fault in [Fault::Refused(None), Fault::Forbidden] {
-            assert!(!is_refusal(&error(fault)), "admission, or a missing permission");
+        for kind in [ErrorKind::Refused(None), ErrorKind::Forbidden] {
+            assert!(!is_refusal(&error(kind)), "admission, or a missing permission");
         }
     }
 }

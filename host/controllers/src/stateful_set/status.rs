@@ -7,7 +7,7 @@ use super::rollout::Waiver;
 #[cfg(test)]
 use super::rollout::{Rollout, Rule};
 use super::versions::Versions;
-use super::{Context, Done, INVALID, MANAGER, NAME_CONFLICT, REFUSED, Trouble, WAITING};
+use super::{Context, Done, INVALID, MANAGER, NAME_CONFLICT, Problem, REFUSED, WAITING};
 use crate::pod_problems;
 use boson_api::conditions::{self, Finding};
 use boson_api::stateful_set::{PAUSED, PODS_NOT_READY, PODS_READY, PROGRESSING, ROLLED_OUT, UPDATING};
@@ -29,7 +29,7 @@ const DISKS: &str = "DisksAsAsked";
 // === impl Context ===
 
 impl Context {
-    pub(super) async fn report(&self, set: &QuarksStatefulSet, done: &Result<Done, Trouble>) -> Result<(), Error> {
+    pub(super) async fn report(&self, set: &QuarksStatefulSet, done: &Result<Done, Problem>) -> Result<(), Error> {
         let now = Time(Timestamp::now());
         let status = status(set, done, &now);
         self.cluster
@@ -53,7 +53,7 @@ impl Context {
     }
 }
 
-/// Whether a user has to resolve a trouble with this reason.
+/// Whether a user has to resolve a problem with this reason.
 pub(crate) fn is_worth_an_event(reason: &str) -> bool {
     reason != pod_problems::NOT_READY
 }
@@ -64,7 +64,7 @@ pub(crate) fn is_refusal(reason: &str) -> bool {
 }
 
 /// The events to emit.
-fn notices(set: &QuarksStatefulSet, status: &QuarksStatefulSetStatus, done: &Result<Done, Trouble>) -> Vec<Notice> {
+fn notices(set: &QuarksStatefulSet, status: &QuarksStatefulSetStatus, done: &Result<Done, Problem>) -> Vec<Notice> {
     let warning = |reason: &str, note: &str| Notice {
         warning: true,
         reason: reason.to_string().into(),
@@ -80,17 +80,17 @@ fn notices(set: &QuarksStatefulSet, status: &QuarksStatefulSetStatus, done: &Res
         warning(RULE_WAIVED, &note)
     });
     let others = match done {
-        Err(Trouble(reason, message)) => vec![warning(reason, message)],
+        Err(Problem(reason, message)) => vec![warning(reason, message)],
         Ok(done) => {
             let reported = status
-                .trouble()
+                .problem()
                 .filter(|(reason, _)| !done.problems.is_empty() && is_worth_an_event(reason));
-            let trouble = reported.map(|(reason, message)| warning(reason, message));
+            let problem = reported.map(|(reason, message)| warning(reason, message));
             let old = set.status.as_ref().and_then(|status| disks(&status.conditions));
             let new = disks(&status.conditions).filter(|new| new.status == ConditionStatus::False);
             let changed = new.filter(|new| old.is_none_or(|old| old.message != new.message));
             let disks = changed.map(|new| warning(&new.reason, &new.message));
-            trouble.into_iter().chain(disks).collect()
+            problem.into_iter().chain(disks).collect()
         }
     };
     others.into_iter().chain(waived).collect()
@@ -109,7 +109,7 @@ fn disks(conditions: &[Condition]) -> Option<&Condition> {
     conditions.iter().find(|condition| condition.kind == DISKS)
 }
 
-fn status(set: &QuarksStatefulSet, done: &Result<Done, Trouble>, now: &Time) -> QuarksStatefulSetStatus {
+fn status(set: &QuarksStatefulSet, done: &Result<Done, Problem>, now: &Time) -> QuarksStatefulSetStatus {
     let mut status = set.status.clone().unwrap_or_default();
     let generation = set.meta().generation;
     status.ready = matches!(done, Ok(Done { ready: true, .. }));
@@ -159,7 +159,7 @@ fn status(set: &QuarksStatefulSet, done: &Result<Done, Trouble>, now: &Time) -> 
 }
 
 /// `was_rolled_out`: whether the last change was, when the status was last written.
-fn findings(done: &Result<Done, Trouble>, was_rolled_out: bool) -> Vec<Finding> {
+fn findings(done: &Result<Done, Problem>, was_rolled_out: bool) -> Vec<Finding> {
     let finding = |kind, holds: bool, reason: &'static str, message: String| Finding {
         kind,
         status: holds.into(),
@@ -167,7 +167,7 @@ fn findings(done: &Result<Done, Trouble>, was_rolled_out: bool) -> Vec<Finding> 
         message,
     };
     let done = match done {
-        Err(Trouble(reason, why)) => {
+        Err(Problem(reason, why)) => {
             return vec![
                 finding("Ready", false, reason, why.clone()),
                 finding(PROGRESSING, false, reason, why.clone()),
@@ -275,7 +275,7 @@ fn word(reason: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn done(disks: Option<&[&str]>) -> Result<Done, Trouble> {
+    fn done(disks: Option<&[&str]>) -> Result<Done, Problem> {
         Ok(Done {
             written: false,
             ready: true,
@@ -295,7 +295,7 @@ mod tests {
         let spec = serde_json::json!({"template": {}});
         let mut set = QuarksStatefulSet::new("d-g", serde_json::from_value(spec).unwrap());
         let now = Time(Timestamp::UNIX_EPOCH);
-        let with = |reason: &str, count: usize| -> Result<Done, Trouble> {
+        let with = |reason: &str, count: usize| -> Result<Done, Problem> {
             let problem = |nth: usize| PodProblem {
                 pod: format!("d-g-z0-v1-{nth}"),
                 container: Some("g".into()),
@@ -310,7 +310,7 @@ mod tests {
         };
         let crashing = with("CrashLoopBackOff", 5);
         let new = status(&set, &crashing, &now);
-        let (reason, message) = new.trouble().unwrap();
+        let (reason, message) = new.problem().unwrap();
         assert_eq!(reason, "CrashLoopBackOff");
         let first = "pod 'd-g-z0-v1-0', container 'g': CrashLoopBackOff: it ended with code 1; pod 'd-g-z0-v1-1'";
         assert!(
@@ -328,7 +328,7 @@ mod tests {
             ..done
         });
         let (reason, message) = status(&set, &waiting, &now)
-            .trouble()
+            .problem()
             .map(|(a, b)| (a.to_string(), b.to_string()))
             .unwrap();
         assert_eq!(reason, "CanaryFailed");
@@ -344,12 +344,12 @@ mod tests {
         assert!(notices(&set, &new, &slow).is_empty(), "it needs more time");
         assert_eq!(
             status(&set, &with("no word", 1), &now)
-                .trouble()
+                .problem()
                 .map(|(reason, _)| reason),
             None
         );
         let new = status(&set, &done(None), &now);
-        assert!(new.ready && new.problems.is_empty() && new.trouble().is_none());
+        assert!(new.ready && new.problems.is_empty() && new.problem().is_none());
     }
 
     #[test]
@@ -380,7 +380,7 @@ mod tests {
             serde_json::from_value(serde_json::json!({"template": {}})).unwrap(),
         );
         let now = Time(Timestamp::UNIX_EPOCH);
-        let mut reported = |done: Result<Done, Trouble>| {
+        let mut reported = |done: Result<Done, Problem>| {
             let new = status(&set, &done, &now);
             set.status = Some(new.clone());
             let condition = new
@@ -426,7 +426,7 @@ mod tests {
         assert_eq!(reported(paused), (Unknown, PAUSED.into(), Some(1)));
         let failed = with(&|rollout| rollout.failed = vec!["d-g-v2-0".into()]);
         assert_eq!(reported(failed), (False, "UpdateFailed".into(), Some(1)));
-        let refused = Err(Trouble(REFUSED, "no".into()));
+        let refused = Err(Problem(REFUSED, "no".into()));
         assert_eq!(reported(refused), (False, REFUSED.into(), Some(1)));
         assert_eq!(reported(group(true, 3, 0)), (True, ROLLED_OUT.into(), Some(3)));
     }
@@ -440,7 +440,7 @@ mod tests {
             ..done
         });
         let new = status(&set, &deferred, &Time(Timestamp::UNIX_EPOCH));
-        assert!(new.ready && new.trouble().is_none() && new.rollout().is_none());
+        assert!(new.ready && new.problem().is_none() && new.rollout().is_none());
         let message =
             "all instances run the newest version; the resize of 'd-g-v1-0' and 1 more waits for room on the node";
         assert!(
@@ -457,7 +457,7 @@ mod tests {
         let now = Time(Timestamp::UNIX_EPOCH);
         let small = done(Some(&["'a' stays"]));
         let new = status(&set, &small, &now);
-        assert!(new.ready && new.trouble().is_none());
+        assert!(new.ready && new.problem().is_none());
         assert_eq!(
             notices(&set, &new, &small)[0].note,
             "claims that differ from the request: 'a' stays"
@@ -467,7 +467,7 @@ mod tests {
         let fixed = status(&set, &done(Some(&[])), &now);
         assert_eq!(disks(&fixed.conditions).unwrap().status, ConditionStatus::True);
         assert!(disks(&status(&set, &done(None), &now).conditions).is_none());
-        let refused = status(&set, &Err(Trouble("Refused", "no".into())), &now);
-        assert_eq!(refused.trouble(), Some(("Refused", "no")));
+        let refused = status(&set, &Err(Problem("Refused", "no".into())), &now);
+        assert_eq!(refused.problem(), Some(("Refused", "no")));
     }
 }

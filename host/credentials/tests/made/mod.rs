@@ -1,6 +1,6 @@
 //! Values made with a fixed clock, and the tools outside that read them.
 
-use boson_credentials::{Cause, KeySize, Request, RsaKey, Source, System, generate};
+use boson_credentials::{ErrorKind, KeySize, Request, RsaKey, Source, System, generate};
 use boson_document::{Tree, json};
 use std::io::Write;
 use std::path::Path;
@@ -18,14 +18,14 @@ impl Source for Fixed {
         SystemTime::UNIX_EPOCH + Duration::from_millis(NOW * 1000 + 678)
     }
 
-    fn fill(&self, bytes: &mut [u8]) -> Result<(), Cause> {
+    fn fill(&self, bytes: &mut [u8]) -> Result<(), ErrorKind> {
         (0..)
             .zip(bytes)
             .for_each(|(nth, byte)| *byte = 0xf0_u8.wrapping_add(nth));
         Ok(())
     }
 
-    fn key(&self, size: KeySize) -> Result<RsaKey, Cause> {
+    fn key(&self, size: KeySize) -> Result<RsaKey, ErrorKind> {
         self.0.key(size)
     }
 }

@@ -116,7 +116,7 @@ fn layer(name: &str, part: Part, diff_id: String, place: &Path, pool: &Pool) -> 
         // Registries would have to store it as large as it is.
         None if magic != [0x1f, 0x8b] => {
             let made = crate::layer::compress(part.content.reader(), place, pool)
-                .map_err(|error| crate::failure::unwritable(&error))?;
+                .map_err(|error| crate::error::unwritable(&error))?;
             if made.diff_id == diff_id {
                 Ok(made)
             } else {

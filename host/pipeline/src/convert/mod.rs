@@ -52,7 +52,7 @@ pub use merge::{Documents, apply, merge};
 pub use needed::{missing, releases, resolve_latest, specs};
 pub use objects::{Converted, Group, Objects, granted, objects, together};
 pub use render::{Origin, Rendered, render};
-pub use rendering::Failure;
+pub use rendering::RenderError;
 pub use target::Target;
 pub use transform::{Overview, has_hooks, is_skipped_check, transform};
 
@@ -96,7 +96,7 @@ pub struct Inputs<'a> {
 /// Result of a conversion: objects, or the diagnostics that say why there are none.
 pub struct Conversion {
     /// In a stable order.
-    pub result: Result<Vec<Tree>, Failed>,
+    pub result: Result<Vec<Tree>, ConversionError>,
     /// Errors, if it failed, and the warnings of all stages that ran.
     pub diagnostics: Vec<Diagnostic>,
     /// Rendered documents that diagnostics name. They may hold secrets, so only places are shown, no excerpts.
@@ -107,7 +107,7 @@ pub struct Conversion {
 
 /// The conversion failed; the diagnostics say why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Failed;
+pub struct ConversionError;
 
 /// Converts a manifest and reports each step to `progress`. If a stage fails, the result holds all its errors and the
 /// warnings of the stages before.
@@ -122,7 +122,7 @@ pub fn convert(stages: &dyn Stages, inputs: &Inputs<'_>, progress: &dyn Fn(&str)
     let result = run.objects(progress).map_err(|errors| {
         // Errors first, so that no user has to scroll past two hundred warnings.
         run.diagnostics.splice(0..0, errors);
-        Failed
+        ConversionError
     });
     Conversion {
         result,
@@ -310,7 +310,7 @@ impl Run<'_> {
                 for jobs in rendered.groups {
                     groups.jobs.push(jobs.map_err(|failure| failures.push(failure)).ok());
                 }
-                groups.errors = Failure::all(failures);
+                groups.errors = RenderError::all(failures);
             }
             Err(errors) => groups.errors = errors,
         }

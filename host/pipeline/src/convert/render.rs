@@ -2,7 +2,7 @@
 
 use super::instance_files::InstanceFiles;
 use super::pre_render_ops;
-use super::rendering::{self, Failure};
+use super::rendering::{self, RenderError};
 use crate::diagnostic::Diagnostic;
 use crate::release::Release;
 use crate::scrub::Filter;
@@ -20,7 +20,7 @@ pub enum Origin<'a> {
 /// Rendered groups.
 pub struct Rendered {
     /// For each group its jobs with their rendered BPM configuration, in order, or why it cannot be rendered.
-    pub groups: Vec<Result<Vec<JobFiles>, Failure>>,
+    pub groups: Vec<Result<Vec<JobFiles>, RenderError>>,
     /// The files of the instances of each group.
     pub files: Vec<Vec<InstanceFiles>>,
     /// The rendered BPM configuration, which later diagnostics may name. It may hold secrets.

@@ -53,7 +53,7 @@ pub(super) struct Rendering {
     /// The files of the instances of each group.
     pub(super) files: Vec<Vec<InstanceFiles>>,
     /// The jobs of each group, in order, or the errors of the group.
-    pub(super) groups: Vec<Result<Vec<JobFiles>, Failure>>,
+    pub(super) groups: Vec<Result<Vec<JobFiles>, RenderError>>,
     /// Warnings about the groups that can be rendered.
     pub(super) warnings: Vec<Diagnostic>,
     /// The rendered bpm files, which later diagnostics may name.
@@ -62,16 +62,16 @@ pub(super) struct Rendering {
 
 /// An instance group that cannot be rendered.
 #[derive(Debug, Default)]
-pub struct Failure {
+pub struct RenderError {
     /// Errors and warnings.
     diagnostics: Vec<Diagnostic>,
     /// The errors of templates as the director lists them.
     listed: Option<String>,
 }
 
-// === impl Failure ===
+// === impl RenderError ===
 
-impl Failure {
+impl RenderError {
     /// Errors and warnings, with the director's list of the errors of templates.
     pub fn into_diagnostics(self) -> Vec<Diagnostic> {
         let mut diagnostics = self.diagnostics;
@@ -91,7 +91,7 @@ impl Failure {
     }
 }
 
-impl From<Vec<Diagnostic>> for Failure {
+impl From<Vec<Diagnostic>> for RenderError {
     fn from(diagnostics: Vec<Diagnostic>) -> Self {
         let listed = None;
         Self { diagnostics, listed }
@@ -120,7 +120,7 @@ pub(super) fn render(
         let (files, read) = copies::collect(group, releases, &bpm_files, &alias_files, &mut diagnostics);
         if diagnostics.iter().any(Diagnostic::is_error) {
             let listed = (!failed.is_empty()).then(|| collected::group(&failed));
-            each.push(Err(Failure { diagnostics, listed }));
+            each.push(Err(RenderError { diagnostics, listed }));
         } else {
             each.push(Ok(files.into_iter().next().unwrap_or_default()));
             warnings.extend(diagnostics);

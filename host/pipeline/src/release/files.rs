@@ -36,7 +36,7 @@ pub struct File {
 
 /// Why the file at a path cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum FileError {
     /// There is nothing.
     Missing,
     /// The link at this path leads out of the release.
@@ -146,16 +146,16 @@ impl Files {
     ///
     /// # Errors
     /// Why it cannot be read.
-    pub fn file(&self, path: &str) -> Result<&File, Fault> {
+    pub fn file(&self, path: &str) -> Result<&File, FileError> {
         let path = self.follow(path)?;
         match self.entries.get(&path) {
             Some(Entry::File(file)) => Ok(file),
-            Some(Entry::Unread(size)) => Err(Fault::TooLarge(*size)),
-            Some(Entry::Special) => Err(Fault::Special),
-            Some(Entry::Link(_)) => Err(Fault::Loop),
-            Some(Entry::Directory) => Err(Fault::Directory),
-            None if self.holds_directory(&path) => Err(Fault::Directory),
-            None => Err(Fault::Missing),
+            Some(Entry::Unread(size)) => Err(FileError::TooLarge(*size)),
+            Some(Entry::Special) => Err(FileError::Special),
+            Some(Entry::Link(_)) => Err(FileError::Loop),
+            Some(Entry::Directory) => Err(FileError::Directory),
+            None if self.holds_directory(&path) => Err(FileError::Directory),
+            None => Err(FileError::Missing),
         }
     }
 
@@ -164,10 +164,14 @@ impl Files {
     /// times.
     ///
     /// # Errors
-    /// As [`Self::file`], and [`Fault::Excess`].
-    pub fn counted(&self, path: &str, weight: impl Fn(&[u8]) -> u64) -> Result<&File, Fault> {
+    /// As [`Self::file`], and [`FileError::Excess`].
+    pub fn counted(&self, path: &str, weight: impl Fn(&[u8]) -> u64) -> Result<&File, FileError> {
         let file = self.file(path)?;
-        let left = self.room.get().checked_sub(weight(&file.bytes)).ok_or(Fault::Excess)?;
+        let left = self
+            .room
+            .get()
+            .checked_sub(weight(&file.bytes))
+            .ok_or(FileError::Excess)?;
         self.room.set(left);
         Ok(file)
     }
@@ -176,7 +180,7 @@ impl Files {
     ///
     /// # Errors
     /// Links that form a loop or lead out of the tree.
-    pub fn follow(&self, path: &str) -> Result<String, Fault> {
+    pub fn follow(&self, path: &str) -> Result<String, FileError> {
         let mut here = String::new();
         let mut ahead: VecDeque<String> = path.split('/').map(str::to_owned).collect();
         let mut links = 0;
@@ -184,7 +188,7 @@ impl Files {
         while let Some(part) = ahead.pop_front() {
             match part.as_str() {
                 "" | "." => continue,
-                ".." if here.is_empty() => return Err(Fault::Escapes(last_link)),
+                ".." if here.is_empty() => return Err(FileError::Escapes(last_link)),
                 ".." => {
                     here.truncate(parent_length(&here));
                     continue;
@@ -196,11 +200,11 @@ impl Files {
             };
             links += 1;
             if links > MAX_LINKS {
-                return Err(Fault::Loop);
+                return Err(FileError::Loop);
             }
             last_link.clone_from(&here);
             if target.starts_with('/') {
-                return Err(Fault::Escapes(last_link));
+                return Err(FileError::Escapes(last_link));
             }
             here.truncate(parent_length(&here));
             for part in target.rsplit('/') {
@@ -269,19 +273,19 @@ mod tests {
         for path in ["a/file", "a/up", "dir/file", "dir/up", "a/../a/file", "./a//file"] {
             assert_eq!(files.file(path).unwrap().bytes, b"x", "{path}");
         }
-        for (path, fault) in [
-            ("out", Fault::Escapes("out".into())),
-            ("root", Fault::Escapes("root".into())),
-            ("deep/out", Fault::Escapes("deep/out".into())),
-            ("../a/file", Fault::Escapes("../a/file".into())),
-            ("one", Fault::Loop),
-            ("missing", Fault::Missing),
-            ("a", Fault::Directory),
-            ("dir", Fault::Directory),
-            ("big", Fault::TooLarge(7)),
-            ("pipe", Fault::Special),
+        for (path, error) in [
+            ("out", FileError::Escapes("out".into())),
+            ("root", FileError::Escapes("root".into())),
+            ("deep/out", FileError::Escapes("deep/out".into())),
+            ("../a/file", FileError::Escapes("../a/file".into())),
+            ("one", FileError::Loop),
+            ("missing", FileError::Missing),
+            ("a", FileError::Directory),
+            ("dir", FileError::Directory),
+            ("big", FileError::TooLarge(7)),
+            ("pipe", FileError::Special),
         ] {
-            assert_eq!(files.file(path), Err(fault), "{path}");
+            assert_eq!(files.file(path), Err(error), "{path}");
         }
     }
 
@@ -290,7 +294,7 @@ mod tests {
         let files = tree(&[("a", text("x")), ("b", link("a")), ("c", link("a"))]);
         let half = |_: &[u8]| weight::MAX_RELEASE_BYTES / 2;
         assert!(files.counted("a", half).is_ok() && files.counted("b", half).is_ok());
-        assert_eq!(files.counted("c", half), Err(Fault::Excess));
+        assert_eq!(files.counted("c", half), Err(FileError::Excess));
         assert!(files.file("c").is_ok() && files.counted("c", |_| 0).is_ok());
     }
 
@@ -305,7 +309,7 @@ mod tests {
         for (path, entry) in entries {
             files.insert(path, entry);
         }
-        assert_eq!(files.file("l63"), Err(Fault::Loop));
+        assert_eq!(files.file("l63"), Err(FileError::Loop));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The `jobs-src` tree of release images: `jobs-src/<job>/job.MF`, or `jobs-src/<release>/<job>/job.MF` if it holds
 //! several releases.
 
-use super::files::Fault;
+use super::files::FileError;
 use super::job::{self, Layout};
 use super::{Files, Release, checked_name};
 use crate::diagnostic::Diagnostic;
@@ -82,7 +82,7 @@ fn one(
 
 fn jobs_below<'f>(files: &'f Files, root: &str) -> Vec<&'f str> {
     // A job that cannot be read is listed all the same, so that its error is reported.
-    let has_manifest = |name: &&str| files.file(&format!("{}/job.MF", join(root, name))) != Err(Fault::Missing);
+    let has_manifest = |name: &&str| files.file(&format!("{}/job.MF", join(root, name))) != Err(FileError::Missing);
     files.names(root).into_iter().filter(has_manifest).collect()
 }
 

@@ -1,6 +1,6 @@
 //! One job: its spec, templates, `monit` and properties schema, from a directory of the release's files.
 
-use super::files::{Fault, Files};
+use super::files::{FileError, Files};
 use super::open;
 use super::paths;
 use super::{Job, TemplateFile, spec, weight};
@@ -120,10 +120,10 @@ impl Reader<'_> {
         Some(spec)
     }
 
-    fn no_spec(&self, path: &str, why: &Fault) -> Diagnostic {
+    fn no_spec(&self, path: &str, why: &FileError) -> Diagnostic {
         let name = self.name;
         match (why, self.layout) {
-            (Fault::Missing, Layout::Source) => {
+            (FileError::Missing, Layout::Source) => {
                 let document = self.files.document(path);
                 Diagnostic::error(
                     codes::RELEASE_JOB_MANIFEST,
@@ -132,12 +132,12 @@ impl Reader<'_> {
                 .in_document(document)
                 .help("every directory in `jobs` is a job and needs a file `spec`")
             }
-            (Fault::Missing, Layout::Archive | Layout::Image) => Diagnostic::error(
+            (FileError::Missing, Layout::Archive | Layout::Image) => Diagnostic::error(
                 codes::RELEASE_JOB_MANIFEST,
                 format!("Missing job manifest for '{name}'"),
             )
             .in_document(self.files.document(path)),
-            _ => open::fault(self.files, path, why),
+            _ => open::error(self.files, path, why),
         }
     }
 
@@ -216,7 +216,7 @@ impl Reader<'_> {
                 }
                 Err(error) => error,
             },
-            Err(Fault::Missing) => {
+            Err(FileError::Missing) => {
                 let message = format!("Missing template file '{source}' for job '{}'", self.name);
                 Diagnostic::error(codes::RELEASE_TEMPLATE_MISSING, message)
                     .in_document(spec)
@@ -227,8 +227,8 @@ impl Reader<'_> {
                     ))
             }
             // Once for a job: there is no memory left for any other template either.
-            Err(Fault::Excess) if self.errors.iter().any(|error| error.code == "release-too-large") => return None,
-            Err(why) => open::fault(self.files, &path, &why),
+            Err(FileError::Excess) if self.errors.iter().any(|error| error.code == "release-too-large") => return None,
+            Err(why) => open::error(self.files, &path, &why),
         };
         self.errors.push(error);
         None
@@ -263,8 +263,8 @@ impl Reader<'_> {
                 Err(error) => self.errors.push(error),
             },
             // Image builders leave it out if they build one container for one process.
-            Err(Fault::Missing) if self.layout == Layout::Image || self.has_other_monit() => {}
-            Err(Fault::Missing) => {
+            Err(FileError::Missing) if self.layout == Layout::Image || self.has_other_monit() => {}
+            Err(FileError::Missing) => {
                 let message = format!("Job '{}' is missing monit file", self.name);
                 let help = "create an empty file if the job runs no process";
                 self.errors.push(
@@ -273,7 +273,7 @@ impl Reader<'_> {
                         .help(help),
                 );
             }
-            Err(why) => self.errors.push(open::fault(self.files, &path, &why)),
+            Err(why) => self.errors.push(open::error(self.files, &path, &why)),
         }
         (None, document)
     }
@@ -290,9 +290,9 @@ impl Reader<'_> {
         let path = self.path("properties_schema.json");
         let file = match self.files.counted(&path, yaml::weight) {
             Ok(file) => file,
-            Err(Fault::Missing) => return None,
+            Err(FileError::Missing) => return None,
             Err(why) => {
-                self.errors.push(open::fault(self.files, &path, &why));
+                self.errors.push(open::error(self.files, &path, &why));
                 return None;
             }
         };

@@ -1,17 +1,17 @@
 //! Content of a release's files, and the diagnostics for files that cannot be read.
 
-use super::files::{Fault, File, Files};
+use super::files::{File, FileError, Files};
 use crate::diagnostic::Diagnostic;
 use crate::release::codes;
 use crate::report::Sources;
 use crate::yaml::{self, Dialect, Document};
 
 /// The diagnostic for a file that cannot be read.
-pub fn fault(files: &Files, path: &str, fault: &Fault) -> Diagnostic {
+pub fn error(files: &Files, path: &str, error: &FileError) -> Diagnostic {
     let document = files.document(path);
-    match fault {
-        Fault::Missing => Diagnostic::error(codes::RELEASE_FILE_MISSING, format!("'{document}' does not exist")),
-        Fault::Escapes(link) => {
+    match error {
+        FileError::Missing => Diagnostic::error(codes::RELEASE_FILE_MISSING, format!("'{document}' does not exist")),
+        FileError::Escapes(link) => {
             let link = files.document(link);
             Diagnostic::error(
                 codes::RELEASE_LINK_ESCAPES,
@@ -19,21 +19,21 @@ pub fn fault(files: &Files, path: &str, fault: &Fault) -> Diagnostic {
             )
             .help("links are followed only within a release: copy or move the file into the release")
         }
-        Fault::Loop => Diagnostic::error(
+        FileError::Loop => Diagnostic::error(
             codes::RELEASE_LINK_LOOP,
             format!("'{document}' is a link that leads nowhere: too many links"),
         ),
-        Fault::Directory => Diagnostic::error(
+        FileError::Directory => Diagnostic::error(
             codes::RELEASE_FILE_KIND,
             format!("'{document}' is a directory, expected a file"),
         ),
-        Fault::Special => Diagnostic::error(codes::RELEASE_FILE_KIND, format!("'{document}' is not a plain file")),
-        Fault::Excess => Diagnostic::error(
+        FileError::Special => Diagnostic::error(codes::RELEASE_FILE_KIND, format!("'{document}' is not a plain file")),
+        FileError::Excess => Diagnostic::error(
             codes::RELEASE_TOO_LARGE,
             format!("The jobs of the release need too much memory: the limit is exceeded at '{document}'"),
         )
         .help("move large files from jobs into packages"),
-        Fault::TooLarge(size) => Diagnostic::error(
+        FileError::TooLarge(size) => Diagnostic::error(
             codes::RELEASE_FILE_TOO_LARGE,
             format!("'{document}' is too large: {size} bytes"),
         ),

@@ -1,7 +1,7 @@
 //! A release's source directory: `jobs/<job>/{spec,monit,templates/...}`, `config/final.yml`,
 //! `releases/<name>/index.yml`.
 
-use super::files::Fault;
+use super::files::FileError;
 use super::job::{self, Layout};
 use super::open;
 use super::{Entry, Files, Job, Release, checked_name, renamed, spec, version};
@@ -115,12 +115,12 @@ fn package_name(files: &Files, directory: &str, sources: &mut Sources) -> Result
 fn out_of_reach(files: &Files, path: &str) -> Vec<Diagnostic> {
     let links = files.names(path).into_iter().map(|name| format!("{path}/{name}"));
     let links = links.filter(|link| matches!(files.entry(link), Some(Entry::Link(_))));
-    let fault = |link: String| match files.follow(&link) {
+    let error = |link: String| match files.follow(&link) {
         Ok(end) if files.holds(&end) => None,
-        Ok(_) => Some(open::fault(files, &link, &Fault::Missing)),
-        Err(fault) => Some(open::fault(files, &link, &fault)),
+        Ok(_) => Some(open::error(files, &link, &FileError::Missing)),
+        Err(error) => Some(open::error(files, &link, &error)),
     };
-    links.filter_map(fault).collect()
+    links.filter_map(error).collect()
 }
 
 fn directories<'f>(files: &'f Files, path: &str) -> Vec<&'f str> {
@@ -143,8 +143,8 @@ fn configured_name(files: &Files, sources: &mut Sources) -> Result<String, Diagn
     };
     let file = match files.file(CONFIG) {
         Ok(file) => file,
-        Err(Fault::Missing) => return Err(nameless()),
-        Err(why) => return Err(open::fault(files, CONFIG, &why)),
+        Err(FileError::Missing) => return Err(nameless()),
+        Err(why) => return Err(open::error(files, CONFIG, &why)),
     };
     let config = open::yaml(Dialect::YamlV2, &document, &file.bytes, sources)?;
     sources.add_document(config.clone(), false);

@@ -4,7 +4,7 @@ pub mod codes;
 mod schema;
 
 pub use codes::ALL as CODES;
-pub use schema::{Fault, Schema};
+pub use schema::{Schema, SettingsError};
 
 use crate::diagnostic::Diagnostic;
 use crate::stage::Stage;
@@ -21,8 +21,8 @@ pub struct Settings {
 }
 
 /// Errors for the faults of settings for the plugin of this name.
-pub fn errors(settings: &Document, faults: Vec<Fault>, plugin: &str) -> Vec<Diagnostic> {
-    let error = |fault: Fault| {
+pub fn errors(settings: &Document, faults: Vec<SettingsError>, plugin: &str) -> Vec<Diagnostic> {
+    let error = |fault: SettingsError| {
         let message = format!("settings of plugin '{plugin}': {}", fault.message);
         Diagnostic::error(codes::PLUGIN_SETTINGS, message)
             .in_document(&settings.name)

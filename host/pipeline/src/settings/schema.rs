@@ -25,7 +25,7 @@ pub struct Schema(Validator);
 
 /// What is wrong with a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct SettingsError {
     /// The place in the value.
     pub place: Pointer,
     /// What is wrong there. It quotes the schema, and never the value, which may be a secret.
@@ -53,11 +53,11 @@ impl Schema {
     }
 
     /// What is wrong with a value.
-    pub fn faults(&self, tree: &Tree) -> Vec<Fault> {
+    pub fn faults(&self, tree: &Tree) -> Vec<SettingsError> {
         let value = match value(tree) {
             Ok(value) => value,
             Err(message) => {
-                return vec![Fault {
+                return vec![SettingsError {
                     place: Pointer::root(),
                     message,
                 }];
@@ -75,7 +75,7 @@ fn value(tree: &Tree) -> Result<Value, String> {
     serde_json::to_value(tree).map_err(|error| format!("it cannot be checked: {error}"))
 }
 
-fn add(errors: &[ValidationError<'_>], faults: &mut Vec<Fault>) {
+fn add(errors: &[ValidationError<'_>], faults: &mut Vec<SettingsError>) {
     let is_type = |error: &&ValidationError<'_>| matches!(error.kind(), ValidationErrorKind::Type { .. });
     let mistyped: BTreeSet<&str> = errors
         .iter()
@@ -93,7 +93,7 @@ fn add(errors: &[ValidationError<'_>], faults: &mut Vec<Fault>) {
             ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
                 match meant(path, context) {
                     Some(errors) => add(errors, faults),
-                    None => faults.push(Fault {
+                    None => faults.push(SettingsError {
                         place,
                         message: alternatives(path, context),
                     }),
@@ -101,12 +101,12 @@ fn add(errors: &[ValidationError<'_>], faults: &mut Vec<Fault>) {
             }
             ValidationErrorKind::AdditionalProperties { unexpected }
             | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
-                faults.extend(unexpected.iter().map(|name| Fault {
+                faults.extend(unexpected.iter().map(|name| SettingsError {
                     place: place.at(name),
                     message: format!("there is no setting '{}'", name.trim_start_matches('\0')),
                 }));
             }
-            _ => faults.push(Fault {
+            _ => faults.push(SettingsError {
                 place,
                 message: message(error),
             }),

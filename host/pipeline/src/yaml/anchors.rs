@@ -30,7 +30,7 @@ struct Anchor {
 }
 
 /// Why an alias is refused.
-pub(super) enum Refused {
+pub(super) enum AliasError {
     /// The copies would be too large.
     Excessive,
     /// The alias is inside the anchor's value.
@@ -75,7 +75,7 @@ impl Anchors {
     }
 
     /// Called when it ends. The stored value is a copy as well: anchors within anchors are copies of copies.
-    pub(super) fn end(&mut self, anchor: usize, node: &Node, size: Size) -> Result<(), Refused> {
+    pub(super) fn end(&mut self, anchor: usize, node: &Node, size: Size) -> Result<(), AliasError> {
         self.charge(size)?;
         self.anchors.insert(
             anchor,
@@ -88,17 +88,17 @@ impl Anchors {
     }
 
     /// The value of an alias. Its size is charged before it is copied: the copy may be what fills the memory.
-    pub(super) fn find(&mut self, anchor: usize) -> Result<(&Node, Size), Refused> {
+    pub(super) fn find(&mut self, anchor: usize) -> Result<(&Node, Size), AliasError> {
         let size = self.anchors.get(&anchor).map_or(Size::default(), |anchor| anchor.size);
         self.charge(size)?;
         let node = self.anchors.get(&anchor).and_then(|anchor| anchor.node.as_ref());
-        node.map(|node| (node, size)).ok_or(Refused::Itself)
+        node.map(|node| (node, size)).ok_or(AliasError::Itself)
     }
 
-    fn charge(&mut self, size: Size) -> Result<(), Refused> {
+    fn charge(&mut self, size: Size) -> Result<(), AliasError> {
         self.copied.add(size);
         let fits = self.copied.values <= MAX_VALUES && self.copied.bytes <= MAX_BYTES;
-        if fits { Ok(()) } else { Err(Refused::Excessive) }
+        if fits { Ok(()) } else { Err(AliasError::Excessive) }
     }
 }
 

@@ -47,8 +47,8 @@ pub(super) fn repairing<T>(
     loop {
         let found = match visit(Events::new(&text, ended, &repairs)) {
             Ok(visited) => return Ok(visited),
-            Err(Failure::Found(diagnostic)) => return Err(*diagnostic),
-            Err(Failure::Scan(found)) => found,
+            Err(ReadError::Found(diagnostic)) => return Err(*diagnostic),
+            Err(ReadError::Scan(found)) => found,
         };
         match repairs.next(&text, &found) {
             Some(repaired) => text = Cow::Owned(repaired),
@@ -65,20 +65,20 @@ pub(super) fn repairing<T>(
 }
 
 /// Why a document could not be read.
-pub(super) enum Failure {
+pub(super) enum ReadError {
     /// An error of the parser, which may be too strict.
     Scan(ScanError),
     /// An error of this reader.
     Found(Box<Diagnostic>),
 }
 
-impl From<Diagnostic> for Failure {
+impl From<Diagnostic> for ReadError {
     fn from(diagnostic: Diagnostic) -> Self {
         Self::Found(Box::new(diagnostic))
     }
 }
 
-pub(super) type Read<T> = Result<T, Failure>;
+pub(super) type Read<T> = Result<T, ReadError>;
 
 struct Reader<'t, 'n> {
     name: &'n str,
@@ -112,7 +112,7 @@ impl<'t, 'n> Reader<'t, 'n> {
     }
 
     fn next(&mut self) -> Read<(Event<'t>, Span)> {
-        self.events.next().map_err(Failure::Scan)
+        self.events.next().map_err(ReadError::Scan)
     }
 
     fn document(&mut self) -> Read<Node> {

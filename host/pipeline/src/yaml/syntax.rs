@@ -1,6 +1,6 @@
 //! Errors of a text with their places, in libyaml's words if it has some.
 
-use super::anchors::Refused;
+use super::anchors::AliasError;
 use super::{MAX_BYTES, Span, words};
 use crate::diagnostic::Diagnostic;
 use crate::yaml::codes;
@@ -187,11 +187,11 @@ pub(super) fn too_deep(name: &str, at: Span) -> Diagnostic {
 }
 
 /// The error for a refused alias.
-pub(super) fn no_copy(name: &str, text: &str, at: Span, refused: &Refused) -> Diagnostic {
+pub(super) fn no_copy(name: &str, text: &str, at: Span, refused: &AliasError) -> Diagnostic {
     match refused {
-        Refused::Excessive => error(name, codes::YAML_ALIASES, at, "document contains excessive aliasing")
+        AliasError::Excessive => error(name, codes::YAML_ALIASES, at, "document contains excessive aliasing")
             .help("every alias becomes a copy of its anchor's value; copies of copies grow without bound"),
-        Refused::Itself => {
+        AliasError::Itself => {
             let message = format!("anchor '{}' value contains itself", name_after(text, at));
             error(name, codes::YAML_ANCHOR, at, message)
         }

@@ -2,7 +2,7 @@
 
 use super::anchors::{MAX_BYTES, MAX_VALUES, Size};
 use super::events::Events;
-use super::reader::{self, Failure, Read};
+use super::reader::{self, Read, ReadError};
 use saphyr_parser::Event;
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -91,7 +91,7 @@ impl Count {
         loop {
             let before = self.size;
             self.size.values += 1;
-            match events.next().map_err(Failure::Scan)?.0 {
+            match events.next().map_err(ReadError::Scan)?.0 {
                 Event::Scalar(text, _, anchor, _) => {
                     self.size.bytes += text.len();
                     self.end(anchor, before);

@@ -1,6 +1,6 @@
 //! Loads machine code, and finds it beside the components of an installation.
 
-use crate::error::{Failure, FailureKind};
+use crate::error::{Error, ErrorKind};
 use crate::sealed;
 use std::fs::{self, File};
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
@@ -14,13 +14,13 @@ use wasmtime::component::Component;
 ///
 /// # Errors
 /// Not a valid component, or not a sealed one of one stage.
-pub(crate) fn compile(engine: &Engine, name: &str, component: &[u8]) -> Result<Vec<u8>, Failure> {
+pub(crate) fn compile(engine: &Engine, name: &str, component: &[u8]) -> Result<Vec<u8>, Error> {
     // First, because compiling a component that is refused anyway can take minutes.
     sealed::check(name, component)?;
     let code = engine.precompile_component(component);
     code.map_err(|error| {
         let message = format!("is not a valid component: {error:#}");
-        Failure::new(FailureKind::Refused, name, message)
+        Error::new(ErrorKind::Refused, name, message)
     })
 }
 

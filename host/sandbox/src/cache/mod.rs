@@ -12,7 +12,7 @@ pub use compiler::{MAX_MACHINE_CODE_BYTES, Task};
 pub(crate) use machine_code::{beside, compile, load, write_whole};
 
 use crate::digest::Digest;
-use crate::error::{Failure, FailureKind};
+use crate::error::{Error, ErrorKind};
 use crate::limits::{self, Limits};
 use boson_budget::{Budget, Class};
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -110,8 +110,8 @@ impl Cache {
         limits: &Limits,
         budget: &Budget,
         component: &Uncompiled<'_>,
-        check: impl FnOnce(Component) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
+        check: impl FnOnce(Component) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         let Uncompiled { name, digest, bytes } = component;
         // Only now: an installation's plugins have their machine code beside them, and in a pod there may be no
         // writable directory.
@@ -119,7 +119,7 @@ impl Cache {
             tracing::warn!(path = %path.display(), %error, "the cache directory cannot be used; {name} is compiled every time");
         }
         let failed =
-            |error: std::io::Error| Failure::new(FailureKind::Refused, name, format!("cannot be compiled: {error}"));
+            |error: std::io::Error| Error::new(ErrorKind::Refused, name, format!("cannot be compiled: {error}"));
         let draft = self.store.as_ref().and_then(|store| {
             let draft = store.draft();
             draft
@@ -139,7 +139,7 @@ impl Cache {
                 let compiled = compiler::run(Task::Compile, program, self.deadline, bytes, &file);
                 // Before the check, which takes memory for a call.
                 drop(share);
-                compiled.map_err(|message| Failure::new(FailureKind::Refused, name, message))?;
+                compiled.map_err(|message| Error::new(ErrorKind::Refused, name, message))?;
             }
             None => (&file).write_all(&compile(engine, name, bytes)?).map_err(failed)?,
         }
@@ -187,10 +187,10 @@ fn memory_of_compiling(component: &[u8]) -> u64 {
 }
 
 /// Machine code that the engine refuses: compiled without fault, so it is about the engine's limits.
-fn unfit(limits: &Limits, name: &str, error: &wasmtime::Error) -> Failure {
+fn unfit(limits: &Limits, name: &str, error: &wasmtime::Error) -> Error {
     let exceeded = limits::exceeded(limits, error);
     let message = exceeded.unwrap_or_else(|| format!("does not fit the sandbox: {error:#}"));
-    Failure::new(FailureKind::Refused, name, message)
+    Error::new(ErrorKind::Refused, name, message)
 }
 
 fn component_name(key: &Digest) -> String {

@@ -5,7 +5,7 @@ use crate::environment::Environment;
 use crate::shared_cluster::connection;
 use boson_api::job::{Output, OutputSecret};
 use boson_cluster::client::{Cluster, Connection};
-use boson_output::{Failure, get_pod, keep, secrets};
+use boson_output::{KeepError, get_pod, keep, secrets};
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::{ListParams, PostParams};
@@ -28,7 +28,7 @@ async fn as_account(env: &Environment) -> Cluster {
 }
 
 /// Stores a file, as the container would. Returns the names of its Secrets, or the error.
-async fn kept(env: &Environment, cluster: &Cluster, asked: &Value, text: &str) -> Result<Vec<String>, Failure> {
+async fn kept(env: &Environment, cluster: &Cluster, asked: &Value, text: &str) -> Result<Vec<String>, KeepError> {
     let output: Output = serde_json::from_value(json!({"outputMap": {}, "secretLabels": {"of": "all"}})).unwrap();
     let asked: OutputSecret = serde_json::from_value(asked.clone()).unwrap();
     let owner = OwnerReference {
@@ -101,6 +101,6 @@ async fn output_is_stored_in_versions_and_never_overwrites_secrets_of_others() {
         serde_json::from_value(json!({"metadata": {"name": "mine"}, "stringData": {"k": "mine"}})).unwrap();
     env.api().create(&PostParams::default(), &mine).await.unwrap();
     let stolen = kept(&env, &cluster, &json!({"name": "mine"}), r#"{"k": "stolen"}"#).await;
-    assert!(matches!(stolen, Err(Failure::Foreign(_))), "{stolen:?}");
+    assert!(matches!(stolen, Err(KeepError::Foreign(_))), "{stolen:?}");
     assert_eq!(env.text("mine", "k").await.as_deref(), Some("mine"));
 }

@@ -3,7 +3,7 @@
 use super::steps::{self, Done, Watching};
 use super::{ConvertArguments, TargetArgument, with_defaults};
 use crate::command::variables::Kept;
-use crate::exit::{self, Failed};
+use crate::exit::{self, ExitError};
 use crate::memory;
 use crate::output::{self, Color, Progress};
 use boson_document::Tree;
@@ -14,7 +14,7 @@ use boson_pipeline::report::Sources;
 ///
 /// # Errors
 /// All errors, after they were shown.
-pub fn merged(arguments: &ConvertArguments, color: Color) -> Result<Tree, Failed> {
+pub fn merged(arguments: &ConvertArguments, color: Color) -> Result<Tree, ExitError> {
     let mut sources = Sources::within(memory::of_documents(arguments.plugins.max_memory));
     let mut warnings = Vec::new();
     let merged = with_defaults(arguments, &mut sources, &mut warnings)
@@ -26,7 +26,7 @@ pub fn merged(arguments: &ConvertArguments, color: Color) -> Result<Tree, Failed
 ///
 /// # Errors
 /// All errors, after they were shown.
-pub fn to_compare(arguments: &ConvertArguments, kept: Kept, color: Color) -> Result<Done, Failed> {
+pub fn to_compare(arguments: &ConvertArguments, kept: Kept, color: Color) -> Result<Done, ExitError> {
     let mut sources = Sources::within(memory::of_documents(arguments.plugins.max_memory));
     let (mut warnings, progress) = (Vec::new(), Progress::start());
     let converted = with_defaults(arguments, &mut sources, &mut warnings).and_then(|mut arguments| {
@@ -40,7 +40,7 @@ pub fn to_compare(arguments: &ConvertArguments, kept: Kept, color: Color) -> Res
 }
 
 /// Shows the errors.
-fn failed(arguments: &ConvertArguments, errors: &[Diagnostic], sources: &Sources, color: Color) -> Failed {
+fn failed(arguments: &ConvertArguments, errors: &[Diagnostic], sources: &Sources, color: Color) -> ExitError {
     output::show(errors, sources, color);
     exit::failed(errors, !arguments.plugins.replacements.is_empty())
 }

@@ -6,7 +6,7 @@ mod tree;
 use crate::command::convert::{self, ConvertArguments, Done};
 use crate::command::variables::Kept;
 use crate::connection::ConnectionArguments;
-use crate::exit::Failed;
+use crate::exit::ExitError;
 use crate::output::{self, Color};
 use boson_cluster::client::Cluster;
 use boson_controllers::applied::Applied;
@@ -119,7 +119,7 @@ impl DiffArguments {
         old
     }
 
-    fn sides(&self) -> Result<Sides, Failed> {
+    fn sides(&self) -> Result<Sides, ExitError> {
         if let Some(manifest) = &self.against {
             return Ok(Sides {
                 old: Some(self.against(manifest)),
@@ -130,7 +130,7 @@ impl DiffArguments {
         runtime.block_on(self.with_cluster())
     }
 
-    async fn with_cluster(&self) -> Result<Sides, Failed> {
+    async fn with_cluster(&self) -> Result<Sides, ExitError> {
         let mut new = self.convert.clone();
         let client = self.connection.client().await?;
         let namespace = new
@@ -186,7 +186,7 @@ fn side(done: &Done) -> Side<'_> {
     }
 }
 
-pub fn run(arguments: &DiffArguments, color: Color) -> Result<(), Failed> {
+pub fn run(arguments: &DiffArguments, color: Color) -> Result<(), ExitError> {
     let properties = if arguments.no_redact {
         Properties::Shown
     } else {
@@ -215,6 +215,6 @@ pub fn run(arguments: &DiffArguments, color: Color) -> Result<(), Failed> {
     ended(differences.is_empty())
 }
 
-fn ended(same: bool) -> Result<(), Failed> {
-    if same { Ok(()) } else { Err(Failed::Different) }
+fn ended(same: bool) -> Result<(), ExitError> {
+    if same { Ok(()) } else { Err(ExitError::Different) }
 }

@@ -11,7 +11,7 @@ mod making;
 mod selection;
 
 use crate::command::variables::VariableArguments;
-use crate::exit::Failed;
+use crate::exit::ExitError;
 use crate::output::{self, Bars, Color};
 use crate::plugin_arguments::PluginArguments;
 use crate::registries::{AuthorityArguments, WithoutTlsArguments};
@@ -117,7 +117,7 @@ impl From<Diagnostic> for Report {
     }
 }
 
-pub fn run(arguments: &ImageArguments, color: Color) -> Result<(), Failed> {
+pub fn run(arguments: &ImageArguments, color: Color) -> Result<(), ExitError> {
     let authorities = arguments.authorities.read()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let made = runtime.block_on(make(arguments, authorities, color));
@@ -126,17 +126,17 @@ pub fn run(arguments: &ImageArguments, color: Color) -> Result<(), Failed> {
     made
 }
 
-async fn make(arguments: &ImageArguments, authorities: Vec<Vec<u8>>, color: Color) -> Result<(), Failed> {
+async fn make(arguments: &ImageArguments, authorities: Vec<Vec<u8>>, color: Color) -> Result<(), ExitError> {
     let bars = Bars::start();
     let mut sources = Sources::default();
     let chosen = selection::selected(arguments, &mut sources).map_err(|errors| {
         output::show(&errors, &sources, color);
-        Failed::Input
+        ExitError::Input
     })?;
     output::show(&chosen.warnings, &sources, color);
     let site = site(arguments, &authorities, bars).map_err(|error| {
         output::show(&[error], &Sources::default(), color);
-        Failed::Input
+        ExitError::Input
     })?;
     let site = Arc::new(site);
     let results = stream::iter(chosen.all)
@@ -167,7 +167,7 @@ async fn make(arguments: &ImageArguments, authorities: Vec<Vec<u8>>, color: Colo
             output::show(&[one], about, color);
         }
     }
-    Err(Failed::Input)
+    Err(ExitError::Input)
 }
 
 /// What all images of a call share.

@@ -4,12 +4,12 @@
 use super::leaving::{Leaving, Outcome};
 use super::mounted;
 use super::own_deployment::OwnDeployment;
-use crate::exit::Failed;
+use crate::exit::ExitError;
 use crate::output::Color;
 use crate::plugin_arguments::PluginArguments;
 use crate::plugins;
 use boson_pipeline::convert::job_sources::{self, Remaining};
-use boson_pipeline::convert::{self, Failure, Origin, instance_files, pre_render_ops, stored_documents};
+use boson_pipeline::convert::{self, Origin, RenderError, instance_files, pre_render_ops, stored_documents};
 use boson_pipeline::report::Sources;
 use boson_pipeline::scrub::{Filter, Secrets};
 use boson_pipeline::stage::ResolvedGroup;
@@ -46,7 +46,7 @@ pub struct BpmArguments {
     plugins: PluginArguments,
 }
 
-pub fn run(arguments: &BpmArguments, color: Color) -> Result<(), Failed> {
+pub fn run(arguments: &BpmArguments, color: Color) -> Result<(), ExitError> {
     let (mut sources, mut warnings) = (Sources::default(), Vec::new());
     let outcome = render(arguments, &mut sources, &mut warnings);
     let leaving = &arguments.leaving;
@@ -86,7 +86,7 @@ fn render(arguments: &BpmArguments, sources: &mut Sources, warnings: &mut Vec<Di
     let rendered = rendered.and_then(|rendered| {
         let group = rendered.groups.into_iter().next().unwrap_or_else(|| Ok(Vec::new()));
         let files = rendered.files.into_iter().next().unwrap_or_default();
-        let jobs = group.map_err(Failure::into_diagnostics)?;
+        let jobs = group.map_err(RenderError::into_diagnostics)?;
         Ok((jobs, instance_files::digests(&files)))
     });
     warnings.extend(secrets.scrub(reported, sources));

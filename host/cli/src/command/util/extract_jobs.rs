@@ -1,7 +1,7 @@
 //! `host util extract-jobs`: copies the job sources of a release image. Either this program is in the image, or the
 //! image's files are mounted.
 
-use crate::exit::Failed;
+use crate::exit::ExitError;
 use anyhow::{Context, ensure};
 use boson_manifest::copier;
 use clap::Args;
@@ -23,7 +23,7 @@ pub struct ExtractJobsArguments {
     to: PathBuf,
 }
 
-pub fn run(arguments: &ExtractJobsArguments) -> Result<(), Failed> {
+pub fn run(arguments: &ExtractJobsArguments) -> Result<(), ExitError> {
     let from = &arguments.from;
     ensure_directory(from)?;
     Ok(copy(from, &arguments.to, 0)?)

@@ -4,7 +4,7 @@
 use super::leaving::{self, Leaving};
 use super::mounted;
 use crate::command::instances::InstancesArgument;
-use crate::exit::Failed;
+use crate::exit::ExitError;
 use crate::output::Color;
 use crate::plugin_arguments::PluginArguments;
 use crate::plugins;
@@ -82,7 +82,7 @@ struct Gathered {
     links: Texts,
 }
 
-pub fn run(arguments: &InstanceGroupArguments, color: Color) -> Result<(), Failed> {
+pub fn run(arguments: &InstanceGroupArguments, color: Color) -> Result<(), ExitError> {
     let (mut sources, mut warnings) = (Sources::default(), Vec::new());
     let outcome = gather(arguments, &mut sources, &mut warnings);
     // Before the output, so that the output of a container that ends early is never incomplete.

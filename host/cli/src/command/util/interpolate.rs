@@ -3,7 +3,7 @@
 use super::leaving::{Leaving, Outcome};
 use super::mounted;
 use super::own_deployment::OwnDeployment;
-use crate::exit::Failed;
+use crate::exit::ExitError;
 use crate::output::{self, Color};
 use crate::plugin_arguments::PluginArguments;
 use crate::plugins;
@@ -38,11 +38,11 @@ pub struct InterpolateArguments {
     plugins: PluginArguments,
 }
 
-pub fn run(arguments: &InterpolateArguments, color: Color) -> Result<(), Failed> {
+pub fn run(arguments: &InterpolateArguments, color: Color) -> Result<(), ExitError> {
     let (mut sources, mut warnings) = (Sources::default(), Vec::new());
     if is_outdated(arguments) {
         output::complain("the mounted inputs have changed since this run was requested: a new pod reads them\n");
-        return Err(Failed::Again);
+        return Err(ExitError::Again);
     }
     let outcome = interpolate(arguments, &mut sources, &mut warnings);
     let leaving = &arguments.leaving;

@@ -1,6 +1,6 @@
 //! The results of a conversion job's containers: output that becomes Secrets, and diagnostics for the operator.
 
-use crate::exit::{self, Failed};
+use crate::exit::{self, ExitError};
 use crate::output::{self, Color};
 use crate::storage::durable;
 use boson_pipeline::Diagnostic;
@@ -38,7 +38,7 @@ impl Leaving {
         sources: &Sources,
         manifest: &str,
         color: Color,
-    ) -> Result<(), Failed> {
+    ) -> Result<(), ExitError> {
         let (texts, mut reported) = match outcome {
             Ok(texts) => (Some(texts), Vec::new()),
             Err(errors) => (None, errors),
@@ -53,7 +53,7 @@ impl Leaving {
         match texts {
             Some(texts) => write_texts(&self.output, &texts),
             None => Err(match exit::failed(&reported, false) {
-                Failed::Input => Failed::Reported,
+                ExitError::Input => ExitError::Reported,
                 other => other,
             }),
         }
@@ -61,7 +61,7 @@ impl Leaving {
 }
 
 /// Writes texts that become a Secret.
-pub fn write_texts(path: &Path, texts: &Texts) -> Result<(), Failed> {
+pub fn write_texts(path: &Path, texts: &Texts) -> Result<(), ExitError> {
     let text = serde_json::to_string(texts).map_err(anyhow::Error::from)?;
     Ok(durable::write(path, text.as_bytes(), 0o640)?)
 }
@@ -77,8 +77,8 @@ fn placed(one: &Diagnostic, sources: &Sources, manifest: &str) -> Diagnostic {
 }
 
 /// Written in place: the kubelet has mounted this file, so it cannot be replaced by a rename.
-fn write(path: &Path, bytes: &[u8]) -> Result<(), Failed> {
+fn write(path: &Path, bytes: &[u8]) -> Result<(), ExitError> {
     std::fs::write(path, bytes)
         .map_err(|error| anyhow::anyhow!("cannot write '{}': {error}", path.display()))
-        .map_err(Failed::from)
+        .map_err(ExitError::from)
 }

@@ -17,7 +17,7 @@ mod processes;
 mod template_render;
 mod wait;
 
-use crate::exit::Failed;
+use crate::exit::ExitError;
 use crate::output::{self, Color};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
@@ -44,7 +44,7 @@ pub enum UtilCommand {
     Wait(wait::WaitArguments),
 }
 
-pub fn run(command: &UtilCommand, color: Color) -> Result<(), Failed> {
+pub fn run(command: &UtilCommand, color: Color) -> Result<(), ExitError> {
     if let Err(error) = contract::check() {
         return refuse(command, *error, color);
     }
@@ -61,14 +61,14 @@ pub fn run(command: &UtilCommand, color: Color) -> Result<(), Failed> {
 }
 
 /// Reports an error before the command has begun; to the operator if it is a step of a conversion.
-fn refuse(command: &UtilCommand, error: Diagnostic, color: Color) -> Result<(), Failed> {
+fn refuse(command: &UtilCommand, error: Diagnostic, color: Color) -> Result<(), ExitError> {
     let leaving = match command {
         UtilCommand::Interpolate(arguments) => &arguments.leaving,
         UtilCommand::InstanceGroup(arguments) => &arguments.leaving,
         UtilCommand::Bpm(arguments) => &arguments.leaving,
         _ => {
             output::show(&[error], &Sources::default(), color);
-            return Err(Failed::Input);
+            return Err(ExitError::Input);
         }
     };
     leaving.leave(Err(vec![error]), Vec::new(), &Sources::default(), "", color)

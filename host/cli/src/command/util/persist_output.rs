@@ -1,12 +1,12 @@
 //! `host util persist-output`: makes Secrets from the output files of the other containers of its pod, when each
 //! container has ended.
 
-use crate::exit::{self, Failed};
+use crate::exit::{self, ExitError};
 use crate::output::{self, Color};
 use anyhow::Context;
-use boson_cluster::client::{Cluster, Connection, Fault, connect};
+use boson_cluster::client::{Cluster, Connection, ErrorKind, connect};
 use boson_output::codes;
-use boson_output::{DIRECTORY, End, Failure, MAX_FILE_BYTES, Order, ends, get_pod, keep, secrets};
+use boson_output::{DIRECTORY, End, KeepError, MAX_FILE_BYTES, Order, ends, get_pod, keep, secrets};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::{self, Sources};
 use clap::Args;
@@ -44,18 +44,18 @@ pub struct PersistOutputArguments {
 }
 
 /// Why it ended before all output was stored.
-enum Stop {
+enum PersistError {
     /// A container's output is invalid.
     Wrong(Box<Diagnostic>),
     /// An error of the API server, or the pod was stopped.
     Other(anyhow::Error),
 }
 
-pub fn run(arguments: &PersistOutputArguments, color: Color) -> Result<(), Failed> {
+pub fn run(arguments: &PersistOutputArguments, color: Color) -> Result<(), ExitError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     match runtime.block_on(persist(arguments)) {
         Ok(()) => Ok(()),
-        Err(Stop::Wrong(error)) => {
+        Err(PersistError::Wrong(error)) => {
             let errors = [*error];
             output::show(&errors, &Sources::default(), color);
             leave(
@@ -64,9 +64,9 @@ pub fn run(arguments: &PersistOutputArguments, color: Color) -> Result<(), Faile
             );
             Err(exit::failed(&errors, false))
         }
-        Err(Stop::Other(error)) => {
+        Err(PersistError::Other(error)) => {
             leave(&arguments.message_file, &format!("{error:#}"));
-            Err(Failed::Io(error))
+            Err(ExitError::Io(error))
         }
     }
 }
@@ -83,30 +83,32 @@ fn leave(file: &Path, message: &str) {
     }
 }
 
-async fn persist(arguments: &PersistOutputArguments) -> Result<(), Stop> {
+async fn persist(arguments: &PersistOutputArguments) -> Result<(), PersistError> {
     let order: Order = serde_json::from_str(&arguments.order).map_err(|_| {
         let error = Diagnostic::error(
             codes::OUTPUT_ORDER,
             "the instructions in BOSON_OUTPUT are not valid for this program",
         );
-        Stop::Wrong(Box::new(error.help("use an operator and an image of the same version")))
+        PersistError::Wrong(Box::new(error.help("use an operator and an image of the same version")))
     })?;
     let client = connect(&Connection::Default)
         .await
-        .map_err(|error| Stop::Other(anyhow::Error::msg(error)))?;
+        .map_err(|error| PersistError::Other(anyhow::Error::msg(error)))?;
     let cluster = Cluster::new(client, Arc::default());
     // The first process of a container gets no SIGTERM without a handler.
     let mut stop = signal(SignalKind::terminate())
         .context("no signals")
-        .map_err(Stop::Other)?;
+        .map_err(PersistError::Other)?;
     tokio::select! {
         done = all(arguments, &cluster, &order) => done,
-        _ = stop.recv() => Err(Stop::Other(anyhow::anyhow!("the pod was stopped before all of its containers had ended"))),
+        _ = stop.recv() => {
+            Err(PersistError::Other(anyhow::anyhow!("the pod was stopped before all of its containers had ended")))
+        }
     }
 }
 
 /// Until every container with output has ended.
-async fn all(arguments: &PersistOutputArguments, cluster: &Cluster, order: &Order) -> Result<(), Stop> {
+async fn all(arguments: &PersistOutputArguments, cluster: &Cluster, order: &Order) -> Result<(), PersistError> {
     let mut open: BTreeSet<&String> = order.output.output_map.keys().collect();
     let (began, mut failures) = (Instant::now(), 0);
     loop {
@@ -120,8 +122,8 @@ async fn all(arguments: &PersistOutputArguments, cluster: &Cluster, order: &Orde
                     }
                 }
             }
-            Ok(None) => return Err(Stop::Other(anyhow::anyhow!("the pod was deleted"))),
-            Err(error) if failures >= MAX_FAILURES => return Err(Stop::Other(error.into())),
+            Ok(None) => return Err(PersistError::Other(anyhow::anyhow!("the pod was deleted"))),
+            Err(error) if failures >= MAX_FAILURES => return Err(PersistError::Other(error.into())),
             Err(_) => failures += 1,
         }
         if open.is_empty() {
@@ -146,7 +148,7 @@ async fn container_output(
     order: &Order,
     container: &str,
     code: i32,
-) -> Result<(), Stop> {
+) -> Result<(), PersistError> {
     let failed = code != 0;
     if failed && !(code == 1 && order.output.write_on_failure) {
         return Ok(());
@@ -162,20 +164,20 @@ async fn container_output(
                 codes::OUTPUT_MISSING,
                 format!("the container ended without writing {place}"),
             );
-            return Err(Stop::Wrong(Box::new(
+            return Err(PersistError::Wrong(Box::new(
                 error.help(format!("write it to {DIRECTORY}/{name}")),
             )));
         };
-        for wanted in secrets(&place, &bytes, &order.output, asked).map_err(Stop::Wrong)? {
+        for wanted in secrets(&place, &bytes, &order.output, asked).map_err(PersistError::Wrong)? {
             keep(cluster, &arguments.namespace, &order.owner, &wanted)
                 .await
                 .map_err(|failure| match failure {
-                    Failure::Foreign(error) => Stop::Wrong(error),
-                    Failure::Api(error) if matches!(error.fault, Fault::Refused(_)) => {
+                    KeepError::Foreign(error) => PersistError::Wrong(error),
+                    KeepError::Api(error) if matches!(error.kind, ErrorKind::Refused(_)) => {
                         let what = format!("{place}: {error}");
-                        Stop::Wrong(Box::new(Diagnostic::error(codes::OUTPUT_REFUSED, what)))
+                        PersistError::Wrong(Box::new(Diagnostic::error(codes::OUTPUT_REFUSED, what)))
                     }
-                    Failure::Api(error) => Stop::Other(error.into()),
+                    KeepError::Api(error) => PersistError::Other(error.into()),
                 })?;
         }
     }
@@ -183,10 +185,10 @@ async fn container_output(
 }
 
 /// `None` if there is no such file.
-fn read(place: &str, path: &Path) -> Result<Option<Vec<u8>>, Stop> {
+fn read(place: &str, path: &Path) -> Result<Option<Vec<u8>>, PersistError> {
     let unreadable = |error: std::io::Error| {
         let error = Diagnostic::error(codes::OUTPUT_UNREADABLE, format!("cannot read {place}: {error}"));
-        Stop::Wrong(Box::new(error))
+        PersistError::Wrong(Box::new(error))
     };
     let file = match File::open(path) {
         Ok(file) => file,
@@ -202,7 +204,7 @@ fn read(place: &str, path: &Path) -> Result<Option<Vec<u8>>, Stop> {
             codes::OUTPUT_TOO_LARGE,
             format!("{place} has more than {MAX_FILE_BYTES} bytes"),
         );
-        return Err(Stop::Wrong(Box::new(error)));
+        return Err(PersistError::Wrong(Box::new(error)));
     }
     Ok(Some(bytes))
 }

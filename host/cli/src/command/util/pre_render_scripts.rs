@@ -2,7 +2,7 @@
 //! containers that run them.
 
 use crate::codes;
-use crate::exit::{self, Failed};
+use crate::exit::{self, ExitError};
 use crate::inputs;
 use crate::output::{self, Color};
 use crate::storage::below::{self, Below};
@@ -24,7 +24,7 @@ pub struct PreRenderScriptsArguments {
     releases: PathBuf,
 }
 
-pub fn run(arguments: &PreRenderScriptsArguments, color: Color) -> Result<(), Failed> {
+pub fn run(arguments: &PreRenderScriptsArguments, color: Color) -> Result<(), ExitError> {
     let mut sources = Sources::default();
     let written = inputs::mounted(&arguments.manifest, &mut sources).and_then(|manifest| {
         below::write(&arguments.releases, &files(&manifest))

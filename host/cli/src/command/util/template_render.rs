@@ -6,7 +6,7 @@ use super::pod_names;
 use super::processes::{self, Written};
 use crate::codes;
 use crate::command::render::files_of;
-use crate::exit::{self, Failed};
+use crate::exit::{self, ExitError};
 use crate::inputs;
 use crate::output::{self, Color};
 use crate::plugin_arguments::PluginArguments;
@@ -67,7 +67,7 @@ pub struct TemplateRenderArguments {
     plugins: PluginArguments,
 }
 
-pub fn run(arguments: &TemplateRenderArguments, color: Color) -> Result<(), Failed> {
+pub fn run(arguments: &TemplateRenderArguments, color: Color) -> Result<(), ExitError> {
     let mut sources = Sources::default();
     let result = template_render(arguments, &mut sources);
     let notes = result.map_err(|diagnostics| {

@@ -1,7 +1,7 @@
 //! `host util wait`: waits until names resolve, or answer at a port, before the other containers of its pod start.
 
 use crate::codes;
-use crate::exit::{self, Failed};
+use crate::exit::{self, ExitError};
 use crate::output::{self, Color};
 use boson_dns::lookup::{self, Found};
 use boson_dns::resolv_conf;
@@ -49,7 +49,7 @@ pub struct WaitArguments {
     healthy: Option<String>,
 }
 
-pub fn run(arguments: &WaitArguments, color: Color) -> Result<(), Failed> {
+pub fn run(arguments: &WaitArguments, color: Color) -> Result<(), ExitError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let mut stop = signal(SignalKind::terminate())?;
@@ -61,7 +61,7 @@ pub fn run(arguments: &WaitArguments, color: Color) -> Result<(), Failed> {
 }
 
 /// One after the other: all names are needed.
-async fn wait(arguments: &WaitArguments, color: Color) -> Result<(), Failed> {
+async fn wait(arguments: &WaitArguments, color: Color) -> Result<(), ExitError> {
     let (began, limit) = (Instant::now(), Duration::from_secs(arguments.timeout));
     for name in &arguments.names {
         let mut reported = false;

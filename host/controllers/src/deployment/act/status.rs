@@ -4,7 +4,7 @@ use super::events;
 use crate::deployment::context::{Context, MANAGER};
 use crate::deployment::memory::Key;
 use crate::deployment::status::{self, Observed, Outcome};
-use crate::plugins::Fault;
+use crate::plugins::PluginProblem;
 use boson_api::{BoshDeployment, ConditionStatus};
 use boson_cluster::client::Error;
 use boson_manifest::labels;
@@ -56,13 +56,13 @@ pub async fn report(context: &Context, object: &BoshDeployment, observed: &Obser
 }
 
 /// Reports that a new generation is not applied yet; else the conditions would still describe the previous one.
-pub async fn delayed(context: &Context, object: &BoshDeployment, error: &Error, faults: Vec<Fault>) {
+pub async fn delayed(context: &Context, object: &BoshDeployment, error: &Error, plugin_problems: Vec<PluginProblem>) {
     let generation = object.meta().generation;
     let old = object.status.as_ref();
     let Some(old) = old.filter(|old| old.observed_generation != generation) else {
         return;
     };
-    let observed = Observed::as_before(old, generation, Outcome::Waiting(error.to_string()), faults);
+    let observed = Observed::as_before(old, generation, Outcome::Waiting(error.to_string()), plugin_problems);
     let new = status::after(old, &observed, &now());
     if let Err(error) = context.cluster.set_status(MANAGER, object, &new).await {
         tracing::debug!(%error, "cannot report the delay");

@@ -1,7 +1,7 @@
 //! The workloads that other controllers will create for objects of the deployment, for a dry run under free names: what
 //! the API server would refuse must be known before any object is written. Pure.
 
-use boson_cluster::client::{AnyObject, Error, Fault};
+use boson_cluster::client::{AnyObject, Error, ErrorKind};
 use boson_document::json;
 use boson_manifest::names::{MAX_STATEFUL_SET_LENGTH, cut_again};
 use boson_pipeline::plain::job::{Run, job};
@@ -30,7 +30,7 @@ pub(super) fn workload(object: &Value) -> Option<Value> {
 
 /// The refusal of a trial as one of its object; `None` if the workload itself would not be refused.
 pub(super) fn refusal(error: Error, object: &Value) -> Option<Error> {
-    let is_quota = matches!(&error.fault, Fault::Refused(Some(words)) if words.contains(QUOTA));
+    let is_quota = matches!(&error.kind, ErrorKind::Refused(Some(words)) if words.contains(QUOTA));
     (!is_quota).then(|| Error {
         name: object.name().unwrap_or_default().into(),
         ..error
@@ -66,10 +66,10 @@ mod tests {
     fn a_quota_refuses_the_trial_and_not_the_workload() {
         let error = |words: &str| Error {
             verb: "apply",
-            kind: "StatefulSet".into(),
+            object_kind: "StatefulSet".into(),
             resource: String::new(),
             name: "d-g-trial".into(),
-            fault: Fault::Refused(Some(words.into())),
+            kind: ErrorKind::Refused(Some(words.into())),
         };
         assert_eq!(refusal(error("exceeded quota: few"), &object("QuarksJob")), None);
         let kept = refusal(error("unknown field"), &object("QuarksJob")).unwrap();

@@ -18,7 +18,7 @@ use boson_manifest::group::InstanceGroup;
 use boson_pipeline::convert::bpm_document::{self, BpmDocument};
 use boson_pipeline::convert::job_sources::{self, Remaining};
 use boson_pipeline::convert::stored_documents::{self, Texts};
-use boson_pipeline::convert::{self, Failure, Origin, instance_files};
+use boson_pipeline::convert::{self, Origin, RenderError, instance_files};
 use boson_pipeline::release::Release;
 use boson_pipeline::stage::{ResolvedGroup, SharedStages};
 use boson_pipeline::{Diagnostic, Stage, Stages};
@@ -157,7 +157,7 @@ fn templates(
     let mut remaining = Remaining::default();
     let each = rendered.groups.into_iter().zip(rendered.files);
     let texts = groups.iter().zip(each).map(|(group, (jobs, files))| {
-        let jobs = jobs.map_err(Failure::into_diagnostics)?;
+        let jobs = jobs.map_err(RenderError::into_diagnostics)?;
         Ok(stored_documents::bpm(
             &jobs,
             &instance_files::digests(&files),

@@ -44,7 +44,7 @@ struct Checked {
 }
 
 /// Errors of the checks.
-struct Refused {
+struct CheckError {
     errors: Vec<Diagnostic>,
     /// The manifest with the given values, if the checks came that far.
     document: Option<Tree>,
@@ -69,7 +69,7 @@ pub async fn asked(
         author,
     } = match result.await? {
         Ok(checked) => checked,
-        Err(Refused { errors, document }) => {
+        Err(CheckError { errors, document }) => {
             return Err(refused(run, stages, manifest, errors, document, depth).await);
         }
     };
@@ -124,9 +124,9 @@ fn checked(
     manifest: &Manifest,
     deployment: &Deployment,
     given: &Table,
-) -> Result<Checked, Refused> {
+) -> Result<Checked, CheckError> {
     let wanted = variables::wanted(stages, manifest.named(), given);
-    let (wanted, mut warnings) = wanted.map_err(|error| Refused {
+    let (wanted, mut warnings) = wanted.map_err(|error| CheckError {
         errors: error.into_diagnostics(),
         document: None,
     })?;
@@ -144,7 +144,7 @@ fn checked(
                 author: stages.author(PluginRef::Rule(Stage::Bpm, None)),
             })
         }
-        Err(error) => Err(Refused {
+        Err(error) => Err(CheckError {
             errors: error.into_diagnostics(),
             document: Some(wanted.document),
         }),

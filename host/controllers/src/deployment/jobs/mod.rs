@@ -17,7 +17,7 @@ use super::manifest::Manifest;
 use super::observe;
 use super::plan::stored::Stored;
 use super::reconcile::Reconcile;
-use super::stop::{Stop, Wrong};
+use super::stop::{Problem, Stop};
 use boson_api::QuarksJob;
 use boson_cluster::client::Error;
 use boson_cluster::objects;
@@ -36,7 +36,7 @@ pub struct Left {
     /// By group; none if its container failed.
     pub stored: Vec<Option<Stored>>,
     /// What is wrong with the others.
-    pub wrong: Option<Wrong>,
+    pub wrong: Option<Problem>,
 }
 
 /// The output of a job, once it has ended; creates the job if needed. Adds its warnings to the manifest.

@@ -2,21 +2,21 @@
 //! stopped it. They stay in its condition until it is converted again.
 
 use super::Key;
-use crate::plugins::Fault;
+use crate::plugins::PluginProblem;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 
 /// The failures, by deployment.
 #[derive(Debug, Default)]
 pub struct FailedPlugins {
-    all: Mutex<HashMap<Key, Vec<Fault>>>,
+    all: Mutex<HashMap<Key, Vec<PluginProblem>>>,
 }
 
 // === impl FailedPlugins ===
 
 impl FailedPlugins {
     /// What has failed now.
-    pub fn remember(&self, key: &Key, failed: Vec<Fault>) {
+    pub fn remember(&self, key: &Key, failed: Vec<PluginProblem>) {
         let mut all = self.all.lock();
         if failed.is_empty() {
             all.remove(key);
@@ -25,11 +25,11 @@ impl FailedPlugins {
         }
     }
 
-    /// These faults, and those of the plugins that failed last.
-    pub fn with(&self, key: &Key, mut faults: Vec<Fault>) -> Vec<Fault> {
+    /// These problems, and those of the plugins that failed last.
+    pub fn with(&self, key: &Key, mut plugin_problems: Vec<PluginProblem>) -> Vec<PluginProblem> {
         let all = self.all.lock();
-        faults.extend(all.get(key).into_iter().flatten().cloned());
-        faults
+        plugin_problems.extend(all.get(key).into_iter().flatten().cloned());
+        plugin_problems
     }
 }
 
@@ -39,14 +39,14 @@ mod tests {
 
     #[test]
     fn a_failure_is_a_fault_until_the_next_conversion() {
-        let fault = |reason: &str| Fault {
+        let problem = |reason: &str| PluginProblem {
             reason: reason.into(),
             message: "no".into(),
         };
         let (failed, key) = (FailedPlugins::default(), ("n".to_string(), "d".to_string()));
-        failed.remember(&key, vec![fault("PluginTrapped")]);
-        let refused = vec![fault("PluginRefused")];
-        let both = [fault("PluginRefused"), fault("PluginTrapped")];
+        failed.remember(&key, vec![problem("PluginTrapped")]);
+        let refused = vec![problem("PluginRefused")];
+        let both = [problem("PluginRefused"), problem("PluginTrapped")];
         assert_eq!(failed.with(&key, refused.clone()), both);
         assert_eq!(failed.with(&("n".into(), "e".into()), refused.clone()), refused);
         failed.remember(&key, Vec::new());

@@ -5,7 +5,7 @@ use super::of_kind::of_kind;
 use crate::codes;
 use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::Stop;
-use boson_cluster::client::{AnyObject, Error, Fault, Served};
+use boson_cluster::client::{AnyObject, Error, ErrorKind, Served};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::bundle::kinds::Kind;
 use boson_pipeline::report::Sources;
@@ -20,7 +20,7 @@ pub async fn objects(run: &Reconcile<'_>, desired: &[Value]) -> Result<Vec<Value
     for kind in run.context.cluster.additional_kinds() {
         match of_kind(run, kind.api_version, kind.kind).await {
             Ok(found) => objects.extend(found),
-            Err(error) if matches!(error.fault, Fault::NotFound | Fault::Forbidden) => {
+            Err(error) if matches!(error.kind, ErrorKind::NotFound | ErrorKind::Forbidden) => {
                 unreadable(run, kind, desired, error).await?;
             }
             Err(error) => return Err(error.into()),

@@ -7,7 +7,7 @@ use crate::deployment::plan::retention::{needs_claims, stays};
 use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::Stop;
 use crate::plugins::{self, COPY};
-use boson_cluster::client::{Error, Fault};
+use boson_cluster::client::{Error, ErrorKind};
 use boson_cluster::objects;
 use boson_manifest::labels::{self, secret_kind};
 use boson_pipeline::bundle::kinds::KINDS;
@@ -72,7 +72,7 @@ pub async fn unused_plugins(run: &Reconcile<'_>) -> Result<Vec<ConfigMap>, Error
 /// object.
 pub async fn quotas(run: &Reconcile<'_>) -> Result<Vec<ResourceQuota>, Error> {
     match run.context.cluster.list(run.namespace, "").await {
-        Err(error) if error.fault == Fault::Forbidden => {
+        Err(error) if error.kind == ErrorKind::Forbidden => {
             tracing::warn!(%error, "quotas are not checked before objects are written");
             Ok(Vec::new())
         }

@@ -5,7 +5,7 @@ use crate::deployment::context::Context;
 use crate::deployment::memory::FALLBACK_INTERVAL;
 use crate::deployment::reconcile::ActivePlugins;
 use crate::deployment::stop::Stop;
-use crate::plugins::{Asking, Fault, Selection, Waiting, select};
+use crate::plugins::{Asking, PluginProblem, Selection, Waiting, select};
 use boson_api::BoshDeployment;
 use boson_pipeline::report::Sources;
 use kube::ResourceExt;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// The result of the selection.
 pub struct Resolution {
     /// What is wrong with plugins that are refused.
-    pub faults: Vec<Fault>,
+    pub plugin_problems: Vec<PluginProblem>,
     /// Names of plugins that are being loaded.
     pub loading: Vec<String>,
     /// The plugins to use, or why the deployment cannot be converted now.
@@ -51,15 +51,15 @@ pub fn resolve(context: &Context, object: &BoshDeployment, namespace: &str) -> O
 }
 
 fn active(context: &Context, selection: Selection, namespace: &str, deployment: &str) -> Resolution {
-    let mut faults = selection.faults;
+    let mut plugin_problems = selection.plugin_problems;
     let loading = selection.waiting.iter().map(|one| one.name.clone()).collect();
     let wrong = |errors| Stop::wrong(errors, &Sources::default());
     let active = if !selection.errors.is_empty() {
-        faults.extend(
+        plugin_problems.extend(
             selection
                 .errors
                 .iter()
-                .map(|error| Fault::one("spec.conversion.plugins", error)),
+                .map(|error| PluginProblem::one("spec.conversion.plugins", error)),
         );
         Err(wrong(selection.errors))
     } else if let [first, ..] = selection.waiting.as_slice() {
@@ -77,13 +77,17 @@ fn active(context: &Context, selection: Selection, namespace: &str, deployment: 
                 })
             }
             Err(errors) => {
-                faults.push(Fault::of("spec.conversion.plugins", &errors, &Sources::default()));
+                plugin_problems.push(PluginProblem::of(
+                    "spec.conversion.plugins",
+                    &errors,
+                    &Sources::default(),
+                ));
                 Err(wrong(errors))
             }
         }
     };
     Resolution {
-        faults,
+        plugin_problems,
         loading,
         active,
     }

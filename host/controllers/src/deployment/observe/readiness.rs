@@ -4,7 +4,7 @@ use super::plugins::Resolution;
 use crate::deployment::context::Context;
 use crate::deployment::status::{CONVERSION_STEPS, Errands, Observed, Outcome};
 use boson_api::{BoshDeployment, QuarksJob, QuarksStatefulSet};
-use boson_cluster::cache::{Reported, Trouble};
+use boson_cluster::cache::{GroupProblem, Reported};
 use boson_cluster::client::{Error, Kind};
 use boson_cluster::objects;
 use boson_manifest::labels;
@@ -17,9 +17,9 @@ pub struct Groups {
     /// How many are ready.
     pub ready: i32,
     /// What is wrong with the others, by name.
-    pub troubles: Vec<(String, Trouble)>,
+    pub group_problems: Vec<(String, GroupProblem)>,
     /// How far the rollouts are that are not complete, by name.
-    pub rollouts: Vec<(String, Trouble)>,
+    pub rollouts: Vec<(String, GroupProblem)>,
 }
 
 /// The observed state where no input and no object has changed: only readiness can differ.
@@ -42,11 +42,11 @@ pub async fn unchanged(
         steps: CONVERSION_STEPS,
         errands: Some(errands),
         ready: groups.ready,
-        troubles: groups.troubles,
+        group_problems: groups.group_problems,
         rollouts: groups.rollouts,
         warned: status.and_then(|status| status.warned.clone()),
         plugins: resolution.active.map(|active| active.resolved.uses).unwrap_or_default(),
-        faults: context.memory.failed.with(&key, resolution.faults),
+        plugin_problems: context.memory.failed.with(&key, resolution.plugin_problems),
         loading: resolution.loading,
         ..Observed::ended(object.meta().generation, Outcome::Applied)
     })
@@ -89,11 +89,11 @@ impl Groups {
         for (name, reported) in reported {
             groups.ready = groups.ready.saturating_add(reported.ready.into());
             groups
-                .troubles
-                .extend(reported.trouble.map(|trouble| (name.clone(), trouble)));
+                .group_problems
+                .extend(reported.problem.map(|problem| (name.clone(), problem)));
             groups.rollouts.extend(reported.rollout.map(|rollout| (name, rollout)));
         }
-        for by_name in [&mut groups.troubles, &mut groups.rollouts] {
+        for by_name in [&mut groups.group_problems, &mut groups.rollouts] {
             by_name.sort_by(|(one, _), (other, _)| one.cmp(other));
         }
         groups

@@ -94,14 +94,18 @@ pub async fn snapshot(context: &Context, object: &BoshDeployment, resolution: &R
         return None;
     }
     let own = resolution.active.as_ref().ok()?;
-    let faults: Vec<_> = resolution.faults.iter().map(|fault| &fault.message).collect();
+    let plugin_problems: Vec<_> = resolution
+        .plugin_problems
+        .iter()
+        .map(|problem| &problem.message)
+        .collect();
     let selector = of(context, object)?;
     let conversion = &context.conversion;
     let settings = serde_json::json!([
         selector.uid,
         object.meta().generation,
         own.resolved.digest,
-        faults,
+        plugin_problems,
         conversion.cluster_domain,
         conversion.operator_image
     ]);

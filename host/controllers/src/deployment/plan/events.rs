@@ -4,7 +4,7 @@ use crate::codes::PLUGIN_SHADOW_DIFFERS;
 use crate::deployment::status::{Observed, Outcome, REFUSED};
 use crate::stateful_set;
 use boson_api::conditions;
-use boson_cluster::cache::Trouble;
+use boson_cluster::cache::GroupProblem;
 use boson_cluster::client::Notice;
 use boson_cluster::objects;
 use boson_pipeline::Diagnostic;
@@ -18,17 +18,17 @@ pub fn wrong(observed: &Observed) -> Vec<Notice> {
         }
         Outcome::Applied | Outcome::Waiting(_) => None,
     };
-    let worth = |(_, trouble): &&(String, Trouble)| stateful_set::is_worth_an_event(&trouble.reason);
-    let troubles = observed.troubles.iter().filter(worth).map(|(group, trouble)| {
-        let reason = if stateful_set::is_refusal(&trouble.reason) {
+    let worth = |(_, problem): &&(String, GroupProblem)| stateful_set::is_worth_an_event(&problem.reason);
+    let group_problems = observed.group_problems.iter().filter(worth).map(|(group, problem)| {
+        let reason = if stateful_set::is_refusal(&problem.reason) {
             REFUSED
         } else {
-            trouble.reason.as_str()
+            problem.reason.as_str()
         };
-        (reason.to_string(), format!("{group}: {}", trouble.message))
+        (reason.to_string(), format!("{group}: {}", problem.message))
     });
-    let faults = observed.faults.iter();
-    let faults = faults.map(|fault| (fault.reason.clone(), fault.message.clone()));
+    let plugin_problems = observed.plugin_problems.iter();
+    let plugin_problems = plugin_problems.map(|problem| (problem.reason.clone(), problem.message.clone()));
     let notice = |(reason, note): (String, String)| Notice {
         warning: true,
         reason: reason.into(),
@@ -36,7 +36,11 @@ pub fn wrong(observed: &Observed) -> Vec<Notice> {
     };
     let shadows = observed.shadows.iter().flatten().filter(|one| !one.agrees);
     let shadows = shadows.map(|one| (conditions::reason(PLUGIN_SHADOW_DIFFERS.name), one.text.clone()));
-    let all = wrong.into_iter().chain(troubles).chain(faults).chain(shadows);
+    let all = wrong
+        .into_iter()
+        .chain(group_problems)
+        .chain(plugin_problems)
+        .chain(shadows);
     all.map(notice).collect()
 }
 
@@ -65,26 +69,26 @@ pub fn warning(warning: &Diagnostic) -> Notice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::deployment::stop::Wrong;
-    use crate::plugins::Fault;
+    use crate::deployment::stop::Problem;
+    use crate::plugins::PluginProblem;
 
     #[test]
     fn what_is_wrong_comes_before_groups_and_plugins_and_a_group_that_only_starts_is_no_event() {
-        let trouble = |reason: &str| Trouble {
+        let problem = |reason: &str| GroupProblem {
             reason: reason.into(),
             message: "no".into(),
         };
-        let wrong_with = Wrong {
+        let wrong_with = Problem {
             reason: "OpsMissingKey".into(),
             message: "no such key".into(),
-            ..Wrong::default()
+            ..Problem::default()
         };
         let observed = Observed {
-            troubles: vec![
-                ("d-a".into(), trouble("Refused")),
-                ("d-b".into(), trouble(crate::pod_problems::NOT_READY)),
+            group_problems: vec![
+                ("d-a".into(), problem("Refused")),
+                ("d-b".into(), problem(crate::pod_problems::NOT_READY)),
             ],
-            faults: vec![Fault {
+            plugin_problems: vec![PluginProblem {
                 reason: "PluginRefused".into(),
                 message: "imports a function".into(),
             }],

@@ -2,7 +2,7 @@
 //! affect the other groups.
 
 use super::object;
-use crate::deployment::stop::Wrong;
+use crate::deployment::stop::Problem;
 use boson_manifest::labels;
 use boson_manifest::names::label_value;
 use serde_json::Value;
@@ -12,14 +12,14 @@ use std::collections::BTreeSet;
 #[derive(Debug, Default)]
 pub struct HeldBack {
     groups: BTreeSet<String>,
-    wrong: Vec<Wrong>,
+    wrong: Vec<Problem>,
 }
 
 // === impl HeldBack ===
 
 impl HeldBack {
     /// Holds these groups back for one cause.
-    pub fn add(&mut self, groups: impl IntoIterator<Item = String>, wrong: Wrong) {
+    pub fn add(&mut self, groups: impl IntoIterator<Item = String>, wrong: Problem) {
         self.groups.extend(groups);
         if !self.wrong.contains(&wrong) {
             self.wrong.push(wrong);
@@ -33,7 +33,7 @@ impl HeldBack {
     }
 
     /// One text for all of them; none where no group is held back.
-    pub fn wrong(&self) -> Option<Wrong> {
+    pub fn wrong(&self) -> Option<Problem> {
         let first = self.wrong.first()?;
         let names: Vec<String> = self.groups.iter().map(|group| format!("'{group}'")).collect();
         let what = match names.as_slice() {
@@ -41,7 +41,7 @@ impl HeldBack {
             all => format!("instance groups {} are held back", all.join(", ")),
         };
         let messages: Vec<&str> = self.wrong.iter().map(|wrong| wrong.message.as_str()).collect();
-        Some(Wrong {
+        Some(Problem {
             reason: first.reason.clone(),
             message: format!("{what}; the other groups are applied\n{}", messages.join("\n")),
             failed_plugins: self
@@ -58,11 +58,11 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn wrong(message: &str) -> Wrong {
-        Wrong {
+    fn wrong(message: &str) -> Problem {
+        Problem {
             reason: "RenderFailed".into(),
             message: message.into(),
-            ..Wrong::default()
+            ..Problem::default()
         }
     }
 

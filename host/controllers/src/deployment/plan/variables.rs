@@ -27,7 +27,7 @@ pub fn state(asked: Option<&QuarksSecret>, has_secret: bool) -> State {
     if has_secret && asked.is_some_and(is_settled) {
         return State::Generated;
     }
-    match asked.and_then(trouble) {
+    match asked.and_then(problem) {
         Some((WAITING, why)) => State::Waiting(Some(why.into())),
         Some((_, why)) => State::Failed(why.into()),
         None => State::Waiting(None),
@@ -42,10 +42,10 @@ fn is_settled(asked: &QuarksSecret) -> bool {
 }
 
 /// Reason and message of its condition Ready, if that is False.
-fn trouble(asked: &QuarksSecret) -> Option<(&str, &str)> {
+fn problem(asked: &QuarksSecret) -> Option<(&str, &str)> {
     let conditions = asked.status.iter().flat_map(|status| &status.conditions);
-    let mut troubles = conditions.filter(|one| one.kind == "Ready" && one.status == ConditionStatus::False);
-    troubles.next().map(|one| (one.reason.as_str(), one.message.as_str()))
+    let mut problems = conditions.filter(|one| one.kind == "Ready" && one.status == ConditionStatus::False);
+    problems.next().map(|one| (one.reason.as_str(), one.message.as_str()))
 }
 
 /// The variables whose QuarksSecrets exist but are not wanted, sorted.

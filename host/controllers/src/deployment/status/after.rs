@@ -6,7 +6,7 @@ use super::shadows::SHADOWS;
 use boson_api::BoshDeploymentStatus;
 use boson_api::conditions;
 use boson_api::deployment::DeploymentState;
-use boson_cluster::cache::Trouble;
+use boson_cluster::cache::GroupProblem;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 /// The first status of a deployment.
@@ -136,8 +136,8 @@ fn unfinished(observed: &Observed, total: Option<i32>) -> String {
                 "waiting for {} of {total} instance groups",
                 total - observed.ready
             ));
-            let named = |(group, trouble): &(String, Trouble)| format!("{group}: {}", trouble.message);
-            parts.extend(observed.troubles.iter().map(named));
+            let named = |(group, problem): &(String, GroupProblem)| format!("{group}: {}", problem.message);
+            parts.extend(observed.group_problems.iter().map(named));
         }
         _ => {
             let waits = errands.running();
@@ -156,8 +156,8 @@ mod tests {
     use super::super::errands::{Errands, Runs};
     use super::super::shadows::ShadowResult;
     use super::*;
-    use crate::deployment::stop::Wrong;
-    use crate::plugins::Fault;
+    use crate::deployment::stop::Problem;
+    use crate::plugins::PluginProblem;
     use boson_api::{Condition, ConditionStatus, QuarksJob};
     use k8s_openapi::jiff::Timestamp;
 
@@ -323,10 +323,10 @@ mod tests {
     #[test]
     fn conditions_and_state_never_contradict_each_other() {
         use ConditionStatus::{False, True};
-        let wrong = || Wrong {
+        let wrong = || Problem {
             reason: "X".into(),
             message: "no".into(),
-            ..Wrong::default()
+            ..Problem::default()
         };
         let outcomes = [
             Outcome::Applied,
@@ -368,7 +368,7 @@ mod tests {
     #[test]
     fn progressing_reports_the_rollouts_of_all_groups_and_the_failed_one_first() {
         let rollout = |group: &str, reason: &str| {
-            let rollout = Trouble {
+            let rollout = GroupProblem {
                 reason: reason.into(),
                 message: format!("m{group}"),
             };
@@ -404,10 +404,10 @@ mod tests {
     #[test]
     fn a_deployment_goes_back_from_deployed() {
         let deployed = after(&created(&at(1)), &observed(Outcome::Applied, 3, 2), &at(2));
-        let wrong = Wrong {
+        let wrong = Problem {
             reason: "OpsMissingKey".into(),
             message: "no such key".into(),
-            ..Wrong::default()
+            ..Problem::default()
         };
         let status = after(&deployed, &observed(Outcome::Wrong(wrong), 0, 2), &at(3));
         assert_ne!(status.state, Some(DeploymentState::Deployed));
@@ -423,10 +423,10 @@ mod tests {
     #[test]
     fn after_a_broken_change_no_condition_claims_that_the_objects_match_the_manifest() {
         let deployed = after(&created(&at(1)), &observed(Outcome::Applied, 3, 2), &at(2));
-        let wrong = || Wrong {
+        let wrong = || Problem {
             reason: "X".into(),
             message: "é".repeat(5000),
-            ..Wrong::default()
+            ..Problem::default()
         };
         let condition = |status: &BoshDeploymentStatus, kind: &str| {
             let (status, _, message) = condition(status, kind).unwrap();
@@ -445,11 +445,11 @@ mod tests {
             (ready.reason.clone(), ready.message.clone())
         };
         for (word, expected) in [("Refused", "GroupsRefused"), ("CrashLoopBackOff", "GroupsNotReady")] {
-            let trouble = Trouble {
+            let problem = GroupProblem {
                 reason: word.into(),
                 message: "no".into(),
             };
-            stuck.troubles = vec![("d-g".into(), trouble)];
+            stuck.group_problems = vec![("d-g".into(), problem)];
             let status = after(&deployed, &stuck, &at(3));
             let text = "waiting for 1 of 2 instance groups; d-g: no";
             assert_eq!(reason(&status), (expected.to_string(), text.to_string()));
@@ -460,14 +460,14 @@ mod tests {
     #[test]
     fn a_refused_plugin_is_reported_and_changes_nothing_else() {
         let fine = observed(Outcome::Applied, 3, 2);
-        let fault = Fault {
+        let problem = PluginProblem {
             reason: "PluginRefused".into(),
             message: "imports a function".into(),
         };
         let status = after(
             &created(&at(1)),
             &Observed {
-                faults: vec![fault],
+                plugin_problems: vec![problem],
                 ..fine.clone()
             },
             &at(2),

@@ -5,14 +5,14 @@
 use super::errands::Errands;
 use super::outcome::{CONVERSION_STEPS, Observed, Outcome};
 use super::shadows;
-use crate::plugins::Fault;
+use crate::plugins::PluginProblem;
 use crate::stateful_set;
 use ConditionStatus::{False, True, Unknown};
 use boson_api::conditions::Finding;
 use boson_api::deployment::DeploymentState;
 use boson_api::stateful_set::{PAUSED, PROGRESSING, ROLLED_OUT, UPDATING};
 use boson_api::{BoshDeploymentStatus, ConditionStatus};
-use boson_cluster::cache::Trouble;
+use boson_cluster::cache::GroupProblem;
 
 /// Condition: the result of all errands that were started, automatic or manual. It exists only if there are any.
 pub const ERRANDS: &str = "ErrandsSucceeded";
@@ -54,7 +54,7 @@ pub fn findings(observed: &Observed, status: &BoshDeploymentStatus) -> Vec<Findi
         applied,
         ready(observed, status),
         progressing(observed, status),
-        healthy(&observed.faults, &observed.loading),
+        healthy(&observed.plugin_problems, &observed.loading),
     ];
     let errands = observed.errands.as_ref().and_then(errands);
     all.into_iter()
@@ -81,10 +81,10 @@ fn ready(observed: &Observed, status: &BoshDeploymentStatus) -> Finding {
         Outcome::Applied => {}
     }
     let has_failed = |errands: &Errands| !errands.auto.failed.is_empty();
-    let mut troubles = observed.troubles.iter();
+    let mut group_problems = observed.group_problems.iter();
     if status.state == Some(DeploymentState::Deployed) {
         finding("Ready", True, "Deployed", "all instance groups are ready")
-    } else if troubles.any(|(_, trouble)| stateful_set::is_refusal(&trouble.reason)) {
+    } else if group_problems.any(|(_, problem)| stateful_set::is_refusal(&problem.reason)) {
         no(REFUSED)
     } else if observed.errands.as_ref().is_some_and(has_failed) {
         no(FAILED)
@@ -105,7 +105,7 @@ fn progressing(observed: &Observed, status: &BoshDeploymentStatus) -> Finding {
         }
         Outcome::Applied => {}
     }
-    let named = |(group, rollout): &(String, Trouble)| format!("{group}: {}", rollout.message);
+    let named = |(group, rollout): &(String, GroupProblem)| format!("{group}: {}", rollout.message);
     let all: Vec<String> = observed.rollouts.iter().map(named).collect();
     let has = |reason: &str| observed.rollouts.iter().any(|(_, rollout)| rollout.reason == reason);
     let is_failure = |reason: &str| ![UPDATING, PAUSED].contains(&reason);
@@ -145,16 +145,16 @@ fn errands(errands: &Errands) -> Option<Finding> {
 }
 
 /// Whether all plugins selected for the deployment can be used.
-fn healthy(faults: &[Fault], loading: &[String]) -> Finding {
+fn healthy(plugin_problems: &[PluginProblem], loading: &[String]) -> Finding {
     let kind = "PluginsHealthy";
-    match faults {
+    match plugin_problems {
         [] if !loading.is_empty() => {
             let message = format!("being loaded: {}", loading.join(", "));
             finding(kind, Unknown, "PluginLoading", &message)
         }
         [] => finding(kind, True, "Healthy", "all plugins are in use"),
         [first, ..] => {
-            let messages: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
+            let messages: Vec<&str> = plugin_problems.iter().map(|problem| problem.message.as_str()).collect();
             finding(kind, False, &first.reason, &messages.join("\n"))
         }
     }

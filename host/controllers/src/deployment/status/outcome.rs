@@ -3,11 +3,11 @@
 use super::errands::Errands;
 use super::shadows::ShadowResult;
 use crate::deployment::progress::Progress;
-use crate::deployment::stop::{Stop, Wrong};
-use crate::plugins::Fault;
+use crate::deployment::stop::{Problem, Stop};
+use crate::plugins::PluginProblem;
 use boson_api::deployment::{Input, PluginUse};
 use boson_api::{BoshDeploymentStatus, OutdatedGroup};
-use boson_cluster::cache::Trouble;
+use boson_cluster::cache::GroupProblem;
 use boson_cluster::client::Error;
 use boson_pipeline::Diagnostic;
 
@@ -19,7 +19,7 @@ pub struct Done {
     /// How many of the desired objects are instance groups that are services.
     pub groups: i32,
     /// What is wrong with the instance groups that cannot be converted.
-    pub held_back: Option<Wrong>,
+    pub held_back: Option<Problem>,
     /// Groups whose pods keep an older operator image.
     pub outdated: Vec<OutdatedGroup>,
     /// Variables that the manifest no longer has; their values are retained.
@@ -47,9 +47,9 @@ pub struct Observed {
     /// How many of them are ready.
     pub ready: i32,
     /// Why the others are not, by name.
-    pub troubles: Vec<(String, Trouble)>,
+    pub group_problems: Vec<(String, GroupProblem)>,
     /// How far the rollouts are that are not complete, by name.
-    pub rollouts: Vec<(String, Trouble)>,
+    pub rollouts: Vec<(String, GroupProblem)>,
     /// Digest of the documents and given values; none if they were not read.
     pub inputs_digest: Option<String>,
     /// What the objects are made from; none if that has not changed.
@@ -64,7 +64,7 @@ pub struct Observed {
     pub warned: Option<String>,
     pub plugins: Vec<PluginUse>,
     /// What is wrong with plugins that are refused.
-    pub faults: Vec<Fault>,
+    pub plugin_problems: Vec<PluginProblem>,
     /// Names of plugins that are being loaded.
     pub loading: Vec<String>,
     /// What shadow plugins would change; none: not known.
@@ -77,13 +77,13 @@ pub enum Outcome {
     /// All objects are up to date.
     Applied,
     /// Some instance groups cannot be converted; the objects of all others are up to date.
-    Partly(Wrong),
+    Partly(Problem),
     /// Something is missing that arrives without a change by the user.
     Waiting(String),
     /// The user's input is wrong.
-    Wrong(Wrong),
+    Wrong(Problem),
     /// The cluster refuses the converted objects.
-    Refused(Wrong),
+    Refused(Problem),
 }
 
 // === impl Observed ===
@@ -99,7 +99,7 @@ impl Observed {
             errands: None,
             groups: None,
             ready: 0,
-            troubles: Vec::new(),
+            group_problems: Vec::new(),
             rollouts: Vec::new(),
             inputs_digest: None,
             inputs: None,
@@ -108,7 +108,7 @@ impl Observed {
             post_deploy: None,
             warned: None,
             plugins: Vec::new(),
-            faults: Vec::new(),
+            plugin_problems: Vec::new(),
             loading: Vec::new(),
             shadows: None,
         }
@@ -147,7 +147,7 @@ impl Observed {
             Err(Stop::Waiting(what)) => Outcome::Waiting(what),
             Err(Stop::Wrong(wrong)) => Outcome::Wrong(wrong),
             Err(Stop::Refused(wrong)) => Outcome::Refused(wrong),
-            Err(Stop::Api(error)) if error.is_lasting() => Outcome::Refused(Wrong::refused(&error)),
+            Err(Stop::Api(error)) if error.is_lasting() => Outcome::Refused(Problem::refused(&error)),
             Err(Stop::Api(error)) => return Err(error),
         };
         Ok(known(outcome))
@@ -158,12 +158,12 @@ impl Observed {
         old: &BoshDeploymentStatus,
         generation: Option<i64>,
         outcome: Outcome,
-        faults: Vec<Fault>,
+        plugin_problems: Vec<PluginProblem>,
     ) -> Self {
         Self {
             ready: old.deployed_instance_groups.unwrap_or(0),
             warned: old.warned.clone(),
-            faults,
+            plugin_problems,
             ..Self::ended(generation, outcome)
         }
     }
@@ -173,7 +173,7 @@ impl Observed {
 mod tests {
     use super::*;
 
-    fn done(held_back: Option<Wrong>) -> Result<Done, Stop> {
+    fn done(held_back: Option<Problem>) -> Result<Done, Stop> {
         Ok(Done {
             groups: 2,
             held_back,
@@ -193,10 +193,10 @@ mod tests {
         let applied = after(done(None));
         assert_eq!((applied.steps, applied.groups), (CONVERSION_STEPS, Some(2)));
         assert_eq!(applied.removed, Some(vec!["old".to_string()]));
-        let wrong = Wrong {
+        let wrong = Problem {
             reason: "X".into(),
             message: "no".into(),
-            ..Wrong::default()
+            ..Problem::default()
         };
         let partly = after(done(Some(wrong.clone())));
         assert_eq!(

@@ -1,9 +1,9 @@
 //! `host plugin approve`: with the permissions of the user.
 
-use super::super::fault::Fault;
 use super::super::follow::Plugin;
 use super::super::gather;
 use super::super::marks::{PART_OF, PLUGIN};
+use super::super::problem::PluginProblem;
 use super::super::registry::Key;
 use super::gains::{closest, gains};
 use super::version::{digest, version};
@@ -132,7 +132,7 @@ async fn present(cluster: &Cluster, key: &Key) -> Result<ApprovedVersion, Approv
         ..Plugin::default()
     };
     let described = gather::described(map, key, &plugin);
-    let malformed = |errors| Fault::of(&format!("ConfigMap '{key}'"), errors, &described.sources).message;
+    let malformed = |errors| PluginProblem::of(&format!("ConfigMap '{key}'"), errors, &described.sources).message;
     let document = described.document.as_ref();
     let document = document.map_err(|errors| ApprovalError::Malformed(malformed(errors)))?;
     if document.is_shadow {

@@ -1,6 +1,6 @@
 //! Decides which loaded versions may be used. Pure.
 
-use super::super::fault::Fault;
+use super::super::problem::PluginProblem;
 use super::super::registry::{Entry, Good, Key, Pending, Registry, State};
 use super::approved::Approved;
 use super::version::digest;
@@ -71,7 +71,7 @@ impl Reviewer<'_> {
                 continue;
             }
             let now = self.wait(key, &pending.version);
-            if now.fault != pending.fault {
+            if now.problem != pending.problem {
                 entry.state = State::Pending(Box::new(now));
                 reviewed.is_changed = true;
             }
@@ -117,7 +117,7 @@ impl Reviewer<'_> {
         let component = gains::short(&version.component);
         let name = format!("plugin '{}', {component} (ConfigMap '{key}')", version.name);
         Pending {
-            fault: Fault::one(&name, &error),
+            problem: PluginProblem::one(&name, &error),
             version: version.clone(),
         }
     }

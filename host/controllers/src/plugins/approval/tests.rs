@@ -72,12 +72,12 @@ fn only_approved_versions_and_shadows_are_used() {
     assert!(reviewer.pending(&key(), &first).is_some());
     approve(&approved, &[&first.version]);
     assert!(reviewer.pending(&key(), &first).is_none());
-    let fault = reviewer.pending(&key(), &wider).unwrap().fault;
-    assert_eq!(fault.reason, "PluginNotApproved");
+    let problem = reviewer.pending(&key(), &wider).unwrap().problem;
+    assert_eq!(problem.reason, "PluginNotApproved");
     assert!(
-        fault.message.contains("it gains all deployments\n"),
+        problem.message.contains("it gains all deployments\n"),
         "{}",
-        fault.message
+        problem.message
     );
     let automatic = Reviewer {
         updates: PluginUpdates::Automatic,
@@ -98,7 +98,7 @@ fn what_is_allowed_to_the_plugin_is_part_of_the_message() {
     let permissions = Permissions::new(Vec::new(), grants.into()).unwrap();
     let approved = Mutex::default();
     let pending = reviewer(&approved, &permissions).pending(&key(), &good("")).unwrap();
-    let message = pending.fault.message;
+    let message = pending.problem.message;
     assert!(
         message.contains("it may use what is allowed to it: hostNetwork, hostIPC\n"),
         "a name without a namespace is one of the operator's: {message}"
@@ -132,5 +132,5 @@ fn a_version_is_used_as_long_as_it_is_approved() {
     let mut registry = self::registry(first, State::Fine);
     assert!(reviewer.review(&mut registry).is_changed);
     let entry = &registry.entries[&key()];
-    assert!(entry.good.is_none() && entry.fault().unwrap().message.contains("settings removed: 'a'"));
+    assert!(entry.good.is_none() && entry.problem().unwrap().message.contains("settings removed: 'a'"));
 }

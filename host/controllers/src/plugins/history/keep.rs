@@ -60,7 +60,7 @@ pub(crate) async fn keep(plugins: &Plugins, cluster: &Cluster) {
 /// What is recorded of an entry; none while it is being loaded, or if it cannot be identified.
 fn mark(entry: &Entry) -> Option<String> {
     let version = version(entry)?;
-    let reason = version.fault.map_or("", |(reason, _)| reason);
+    let reason = version.problem.map_or("", |(reason, _)| reason);
     Some(format!("{} {reason}", version.identity))
 }
 
@@ -68,14 +68,14 @@ fn version(entry: &Entry) -> Option<Version<'_>> {
     if entry.is_loading() {
         return None;
     }
-    let fault = entry.fault();
-    let fault = fault.map(|fault| (fault.reason.as_str(), fault.message.as_str()));
-    let good = entry.good.as_ref().filter(|_| fault.is_none());
+    let problem = entry.problem();
+    let problem = problem.map(|problem| (problem.reason.as_str(), problem.message.as_str()));
+    let good = entry.good.as_ref().filter(|_| problem.is_none());
     let document = good.map(|good| &good.document).or(entry.present.as_ref());
     Some(Version {
         identity: entry.identity.as_deref()?,
         digest: document.and_then(|document| document.digest.as_deref()),
-        fault,
+        problem,
         is_pending: matches!(entry.state, State::Pending(_)),
     })
 }
@@ -95,7 +95,7 @@ async fn note(cluster: &Cluster, key: &Key, entry: &Entry) -> Result<(), Error> 
         return Ok(());
     };
     let Some(owner) = owner(&first) else { return Ok(()) };
-    let content = match version.fault {
+    let content = match version.problem {
         None => content(cluster, key, entry, first).await?,
         Some(_) => Some(Vec::new()),
     };

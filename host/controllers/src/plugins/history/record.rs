@@ -67,7 +67,7 @@ pub(super) struct Version<'a> {
     pub identity: &'a str,
     pub digest: Option<&'a str>,
     /// Reason and message, if it is not used.
-    pub fault: Option<(&'a str, &'a str)>,
+    pub problem: Option<(&'a str, &'a str)>,
     /// It is not rejected, but waits for an approval.
     pub is_pending: bool,
 }
@@ -76,7 +76,7 @@ pub(super) struct Version<'a> {
 
 impl Version<'_> {
     fn state(self) -> RevisionState {
-        match self.fault {
+        match self.problem {
             None => RevisionState::Active,
             Some(_) if self.is_pending => RevisionState::Pending,
             Some(_) => RevisionState::Rejected,
@@ -129,9 +129,9 @@ impl History {
             identity: version.identity.to_string(),
             copies,
             bytes,
-            reason: version.fault.map(|(reason, _)| reason.to_string()),
+            reason: version.problem.map(|(reason, _)| reason.to_string()),
             message: version
-                .fault
+                .problem
                 .map(|(_, message)| message.chars().take(MAX_MESSAGE_CHARS).collect()),
         });
         history
@@ -141,13 +141,13 @@ impl History {
     pub(super) fn has(&self, version: Version<'_>) -> bool {
         let wanted = version.state();
         let of_state = |one: &&Revision| one.state == wanted;
-        let found = match version.fault {
+        let found = match version.problem {
             // An active version stays active while others are rejected.
             None => self.revisions.iter().find(of_state),
             Some(_) => self.revisions.last().filter(of_state),
         };
         found.is_some_and(|one| {
-            one.identity == version.identity && one.reason.as_deref() == version.fault.map(|(reason, _)| reason)
+            one.identity == version.identity && one.reason.as_deref() == version.problem.map(|(reason, _)| reason)
         })
     }
 
@@ -226,14 +226,14 @@ mod tests {
         Version {
             identity,
             digest: Some("d"),
-            fault: None,
+            problem: None,
             is_pending: false,
         }
     }
 
     fn bad(identity: &str) -> Version<'_> {
         Version {
-            fault: Some(("PluginCaseFailed", "case 'a' failed")),
+            problem: Some(("PluginCaseFailed", "case 'a' failed")),
             ..good(identity)
         }
     }
@@ -241,7 +241,7 @@ mod tests {
     /// As [`super::super::keep`] does, with copies of this size.
     fn record(history: &History, version: Version<'_>, bytes: usize) -> (History, Vec<String>) {
         let mut history = history.with(version, "now");
-        if version.fault.is_none() && fits(bytes) {
+        if version.problem.is_none() && fits(bytes) {
             let last = history.revisions.last_mut().unwrap();
             (last.copies, last.bytes) = (1, bytes);
         }
@@ -275,7 +275,7 @@ mod tests {
     #[test]
     fn a_version_that_waited_for_its_approval_is_listed_once() {
         let waiting = |identity| Version {
-            fault: Some(("PluginNotApproved", "it gains all namespaces")),
+            problem: Some(("PluginNotApproved", "it gains all namespaces")),
             is_pending: true,
             ..good(identity)
         };

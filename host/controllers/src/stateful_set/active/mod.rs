@@ -10,7 +10,7 @@ mod plan;
 use super::{Context, MANAGER};
 use ask::Port;
 use boson_api::{ActivePod, QuarksStatefulSet};
-use boson_cluster::client::{Error, Fault, Identity, Notice, pod_identity};
+use boson_cluster::client::{Error, ErrorKind, Identity, Notice, pod_identity};
 use boson_manifest::labels;
 use futures::future::join_all;
 use futures::stream::{FuturesUnordered, StreamExt};
@@ -161,7 +161,7 @@ impl Context {
                     };
                     match self.mark(metadata, None, transitions).await {
                         // It is gone, and its label with it.
-                        Err(error) if error.fault == Fault::NotFound => {}
+                        Err(error) if error.kind == ErrorKind::NotFound => {}
                         result => result?,
                     }
                 }

@@ -1,6 +1,6 @@
 use super::super::inspect::RESTARTED_AT;
 use super::*;
-use boson_cluster::client::Fault;
+use boson_cluster::client::ErrorKind;
 use boson_manifest::contract;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use proptest::prelude::*;
@@ -103,7 +103,7 @@ fn each_is_owned_and_one_that_is_unreadable_is_a_defect() {
     let mut there = live(&first, 1);
     there[1]["spec"]["replicas"] = "many".into();
     let error = Live::of(there).unwrap_err();
-    assert_eq!((error.fault, error.name.as_str()), (Fault::Unreadable, "d-g-z1-v1"));
+    assert_eq!((error.kind, error.name.as_str()), (ErrorKind::Unreadable, "d-g-z1-v1"));
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn ordinals_are_not_the_users() {
     let mut set = set("i:1", 1, false);
     set.spec.template["spec"]["ordinals"] = json!({"start": 5});
     let seen = Seen::default();
-    let Err(Unplanned::Failed(Failure::Trouble(Trouble(reason, message)))) =
+    let Err(Unplanned::Failed(PlanError::Problem(Problem(reason, message)))) =
         plan(&set, &seen, &owner(), Timestamp::UNIX_EPOCH)
     else {
         panic!("it is taken")

@@ -15,7 +15,7 @@ pub const NOT_FOUND: u8 = 127;
 
 /// The end of the wrapper, by its own fault or that of what it was given.
 #[derive(Debug)]
-pub struct Failure {
+pub struct Error {
     /// What it exits with.
     pub code: u8,
     /// One sentence, lower case, without values that could be secret.
@@ -23,11 +23,11 @@ pub struct Failure {
 }
 
 /// What most functions here give back.
-pub type Result<T> = std::result::Result<T, Failure>;
+pub type Result<T> = std::result::Result<T, Error>;
 
-// === impl Failure ===
+// === impl Error ===
 
-impl Failure {
+impl Error {
     /// The wrapper cannot do its work.
     pub fn new(text: impl Into<String>) -> Self {
         Self {
@@ -57,11 +57,11 @@ pub trait Doing<T> {
 
 impl<T, E: Display> Doing<T> for std::result::Result<T, E> {
     fn doing(self, what: &str, path: &Path) -> Result<T> {
-        self.map_err(|error| Failure::new(format!("{what} {}: {error}", path.display())))
+        self.map_err(|error| Error::new(format!("{what} {}: {error}", path.display())))
     }
 
     fn while_(self, what: &str) -> Result<T> {
-        self.map_err(|error| Failure::new(format!("{what}: {error}")))
+        self.map_err(|error| Error::new(format!("{what}: {error}")))
     }
 }
 

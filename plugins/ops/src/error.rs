@@ -6,7 +6,7 @@ use boson_document::{Code, Map, Tree, closest, escape, go};
 
 /// A failure, without its operation and file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
+pub struct Error {
     /// Which kind.
     pub code: &'static Code,
     /// Go-patch's words.
@@ -16,11 +16,11 @@ pub struct Failure {
 }
 
 /// A result of this stage's parts.
-pub type Attempt<T> = Result<T, Failure>;
+pub type Attempt<T> = Result<T, Error>;
 
-// === impl Failure ===
+// === impl Error ===
 
-impl Failure {
+impl Error {
     /// A failure in these words.
     pub fn new(code: &'static Code, message: impl Into<String>) -> Self {
         Self {

@@ -7,16 +7,16 @@ const MAX_MESSAGE_BYTES: usize = 8192;
 
 /// An error of a variable, without its place, which the caller adds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
+pub struct Error {
     /// Which kind.
     pub code: &'static Code,
     /// In BOSH's words.
     pub message: String,
 }
 
-// === impl Failure ===
+// === impl Error ===
 
-impl Failure {
+impl Error {
     pub fn new(code: &'static Code, message: impl Into<String>) -> Self {
         Self {
             code,

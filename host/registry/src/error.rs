@@ -7,7 +7,7 @@ use reqwest::StatusCode;
 
 /// What went wrong.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub(crate) enum Error {
     /// The registry reports that there is no such image.
     Missing,
     /// The registry denies access.
@@ -26,9 +26,9 @@ pub(crate) enum Failure {
     Disk,
 }
 
-// === impl Failure ===
+// === impl Error ===
 
-impl Failure {
+impl Error {
     /// The failure for an HTTP status.
     pub(crate) fn of(status: StatusCode) -> Self {
         match status {
@@ -123,7 +123,7 @@ impl Failure {
     }
 }
 
-impl From<reqwest::Error> for Failure {
+impl From<reqwest::Error> for Error {
     fn from(error: reqwest::Error) -> Self {
         Self::Odd(if error.is_timeout() {
             "does not answer"

@@ -6,16 +6,16 @@ use boson_pipeline::report::{self, Sources};
 
 /// Why a plugin is refused or has failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct PluginProblem {
     /// Code of the first error, as a condition's reason: `PluginRefused`.
     pub reason: String,
     /// The plugin, and everything that is wrong with it.
     pub message: String,
 }
 
-// === impl Fault ===
+// === impl PluginProblem ===
 
-impl Fault {
+impl PluginProblem {
     /// Errors of a plugin, with their positions in `sources`.
     pub fn of(plugin: &str, diagnostics: &[Diagnostic], sources: &Sources) -> Self {
         let errors: Vec<Diagnostic> = diagnostics.iter().filter(|one| one.is_error()).cloned().collect();
