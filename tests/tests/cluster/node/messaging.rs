@@ -65,7 +65,7 @@ impl Bus {
         let names = self
             .env
             .kubectl(&["get", "pods", "--selector", selector, "--output", path])?;
-        ensure!(names == "logs template-render", "{names}");
+        ensure!(names == "template-render", "{names}");
         Ok(())
     }
 
