@@ -145,7 +145,7 @@ fn converted(
     let mut diagnostics = manifest.scrub(conversion.diagnostics, sources);
     let objects = match conversion.result {
         Ok(objects) => objects,
-        Err(convert::Failed) => return Err(diagnostics),
+        Err(convert::ConversionError) => return Err(diagnostics),
     };
     warnings.append(&mut diagnostics);
     let (values, hidden) = manifest.into_values();
