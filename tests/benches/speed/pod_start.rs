@@ -60,7 +60,7 @@ pub fn start() -> Result<Vec<Row>> {
         started(&without),
         added(|life| life.ready)
     );
-    let mut rows = vec![Row::below(what, added(Life::start), 2.0, "s", &details)];
+    let mut rows = vec![Row::below(what, added(Life::start), 1.5, "s", &details)];
     rows.extend(parts(&with, &without));
     Ok(rows)
 }
