@@ -1,7 +1,7 @@
 //! Objects of any kind, as JSON: a Rust type would drop the fields that it does not know.
 
 use super::error::Subject;
-use super::{AnyObject, Cluster, Error, ErrorKind, FieldManager, Kind, Verb, applying, written, written_by};
+use super::{AnyObject, Cluster, Error, ErrorKind, FieldManager, Kind, Verb, applying, merging, written, written_by};
 use boson_pipeline::bundle::kinds::Kind as AdditionalKind;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use kube::Resource;
@@ -102,8 +102,7 @@ impl Cluster {
         let operations: Vec<Value> = std::iter::once(unchanged).chain(removals).collect();
         let parameters = PatchParams {
             dry_run,
-            field_manager: Some(manager.0.into()),
-            ..PatchParams::default()
+            ..merging(manager)
         };
         let request = path(&resource, namespace).patch(name, &parameters, &Patch::Merge(&operations));
         let request = request.map(|mut request| {

@@ -15,6 +15,8 @@ use std::time::Duration;
 const SILENT: &[&str] = &["Secret", "StatefulSet", "Job", "Pod"];
 /// Beginnings of the parts of a server message that hold only names and numbers, never a value.
 const HARMLESS: [&str; 3] = ["exceeded quota: ", "strict decoding error: ", SCHEMA_ERROR];
+/// How the API server words the refusal of one object too many.
+const QUOTA: &str = "exceeded quota";
 /// How a message begins about an object with an unknown field or a value of the wrong type. Server-side apply answers
 /// with code 500.
 const SCHEMA_ERROR: &str = "failed to create typed patch object";
@@ -203,6 +205,11 @@ impl Error {
     /// not such an error.
     pub fn is_lasting(&self) -> bool {
         matches!(self.kind, ErrorKind::Refused(_) | ErrorKind::Forbidden)
+    }
+
+    /// Whether a quota has no place for the object.
+    pub fn exceeds_quota(&self) -> bool {
+        matches!(&self.kind, ErrorKind::Refused(Some(words)) if words.contains(QUOTA))
     }
 
     /// Whether the data that was read is out of date: read again and decide again. It is no error.

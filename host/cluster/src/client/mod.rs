@@ -227,14 +227,8 @@ impl Cluster {
         members: serde_json::Value,
     ) -> Result<K, Error> {
         let (namespace, name) = place(object)?;
-        let mut patch = members;
-        patch.set_resource_version(object.meta().resource_version.as_deref());
-        patch.set_uid(object.meta().uid.as_deref());
-        let parameters = PatchParams {
-            field_manager: Some(manager.0.into()),
-            ..PatchParams::default()
-        };
-        let request = path::<K>(namespace).patch(name, &parameters, &Patch::Merge(patch));
+        let patch = of_same(object, members);
+        let request = path::<K>(namespace).patch(name, &merging(manager), &Patch::Merge(patch));
         noted(name, self.call(&Subject::of::<K>(), Verb::Patch, name, request).await)
     }
 
@@ -251,14 +245,8 @@ impl Cluster {
         members: serde_json::Value,
     ) -> Result<K, Error> {
         let (namespace, name) = place(object)?;
-        let mut patch = members;
-        patch.set_resource_version(object.meta().resource_version.as_deref());
-        patch.set_uid(object.meta().uid.as_deref());
-        let parameters = PatchParams {
-            field_manager: Some(manager.0.into()),
-            ..PatchParams::default()
-        };
-        let request = path::<K>(namespace).patch_subresource(part, name, &parameters, &Patch::Strategic(patch));
+        let patch = of_same(object, members);
+        let request = path::<K>(namespace).patch_subresource(part, name, &merging(manager), &Patch::Strategic(patch));
         let subject = Subject::of_part::<K>(part);
         noted(name, self.call(&subject, Verb::Patch, name, request).await)
     }
@@ -283,11 +271,7 @@ impl Cluster {
         };
         let patch = status_patch::whole(object, metadata, status);
         let patch = Patch::Merge(patch.map_err(|_| Error::flawed(&K::kind(&()), Some(name), "is not JSON"))?);
-        let parameters = PatchParams {
-            field_manager: Some(manager.0.into()),
-            ..PatchParams::default()
-        };
-        let request = path::<K>(namespace).patch_subresource("status", name, &parameters, &patch);
+        let request = path::<K>(namespace).patch_subresource("status", name, &merging(manager), &patch);
         self.call(&Subject::of::<K>(), Verb::Patch, name, request).await
     }
 
@@ -316,6 +300,21 @@ fn written_by(manager: FieldManager) -> PostParams {
         dry_run: false,
         field_manager: Some(manager.0.into()),
     }
+}
+
+/// A patch that is no server-side apply.
+fn merging(manager: FieldManager) -> PatchParams {
+    PatchParams {
+        field_manager: Some(manager.0.into()),
+        ..PatchParams::default()
+    }
+}
+
+/// A patch of exactly this object, as it was read.
+fn of_same<K: Kind>(object: &K, mut patch: serde_json::Value) -> serde_json::Value {
+    patch.set_resource_version(object.meta().resource_version.as_deref());
+    patch.set_uid(object.meta().uid.as_deref());
+    patch
 }
 
 /// Server-side apply. Forced: else a conflict after a `kubectl edit` would stop the operator for ever.

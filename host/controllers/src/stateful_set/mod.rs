@@ -392,7 +392,7 @@ impl Context {
                 // Nothing else depends on these labels.
                 Err(error) if error.kind == ErrorKind::Forbidden => tracing::warn!(%error, "pods get no labels"),
                 // It was deleted, and is followed by another one.
-                Err(error) if error.is_race() || error.kind == ErrorKind::NotFound => {}
+                Err(error) if error.is_race() => {}
                 Err(error) => return Err(error),
             }
         }
@@ -499,7 +499,7 @@ impl Context {
         for one in &plan.resizes.adopted {
             match self.cluster.merge(MANAGER, &one.pod, one.members()).await {
                 Ok(_) => {}
-                Err(error) if error.is_race() || error.kind == ErrorKind::NotFound => {}
+                Err(error) if error.is_race() => {}
                 Err(error) => return Err(error.into()),
             }
         }

@@ -26,8 +26,6 @@ pub(super) const RESIZING: &str = "quarks.cloudfoundry.org/resizing";
 pub(super) const RESIZE: &str = "resize";
 /// Pods that are resized in one reconcile: each takes two calls. The others follow when these have changed.
 const AT_A_TIME: usize = 20;
-/// Part of the refusal by a quota.
-const QUOTA: &str = "exceeded quota";
 
 /// A pod that gets other resources.
 #[derive(Clone, Debug)]
@@ -177,10 +175,7 @@ pub(super) fn may_differ(set: &StatefulSet, wanted: &Digest) -> bool {
 /// Whether the API server refuses to resize a pod, so that it has to be replaced: its validation names the field. What
 /// admission refuses, such as a quota, a LimitRange or a webhook, it would refuse to the pod that follows, too.
 pub(super) fn is_refusal(error: &Error) -> bool {
-    match &error.kind {
-        ErrorKind::Refused(Some(words)) => !words.contains(QUOTA),
-        _ => false,
-    }
+    matches!(error.kind, ErrorKind::Refused(Some(_))) && !error.exceeds_quota()
 }
 
 #[cfg(test)]

@@ -17,11 +17,11 @@ use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use std::collections::BTreeMap;
 
-/// Stores the manifest after ops; while the deployment is paused, with the one that runs and what differs.
+/// Stores the manifest after ops; while the deployment is paused, with the one from before the pause and what differs.
 pub async fn store_manifest(run: &Reconcile<'_>, manifest: &Manifest) -> Result<(), Stop> {
     let live = observe::secret(run, &run.names.with_ops()).await?;
     not_of_others(run, live.as_ref())?;
-    let waiting = match live.clone().filter(|_| run.object.spec.paused) {
+    let waiting = match live.as_ref().filter(|_| run.object.spec.paused).cloned() {
         Some(live) => {
             manifest
                 .blocking(move |manifest| Waiting::of(&live, &manifest.tree))

@@ -5,7 +5,7 @@ use crate::deployment::plan::post_deploy;
 use crate::deployment::status::{Observed, Outcome};
 use boson_api::BoshDeployment;
 use boson_cluster::cache::Reported;
-use boson_cluster::client::{Error, ErrorKind, pod_identity};
+use boson_cluster::client::{Error, pod_identity};
 use boson_manifest::labels;
 use boson_manifest::names::label_value;
 use futures::{FutureExt, StreamExt, stream};
@@ -64,7 +64,7 @@ async fn annotate(context: &Context, pod: &ObjectMeta, version: &str) -> Result<
     match context.cluster.merge(MANAGER, &pod_identity(pod), members).await {
         Ok(_) => Ok(()),
         // It was deleted. As in BOSH, an instance that is created again runs no post-deploy script.
-        Err(error) if error.is_race() || error.kind == ErrorKind::NotFound => Ok(()),
+        Err(error) if error.is_race() => Ok(()),
         Err(error) => Err(error),
     }
 }

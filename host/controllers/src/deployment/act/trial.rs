@@ -1,7 +1,7 @@
 //! The workloads that other controllers will create for objects of the deployment, for a dry run under free names: what
 //! the API server would refuse must be known before any object is written. Pure.
 
-use boson_cluster::client::{AnyObject, Error, ErrorKind};
+use boson_cluster::client::{AnyObject, Error};
 use boson_document::json;
 use boson_manifest::names::{MAX_STATEFUL_SET_LENGTH, cut_again};
 use boson_pipeline::plain::job::{Run, job};
@@ -10,8 +10,6 @@ use serde_json::Value;
 
 /// End of the names. No object has such a name: names of StatefulSets end in a version, those of Jobs in a digest.
 const ENDING: &str = "-trial";
-/// How the API server words the refusal of one object too many. It would be one of those that exist.
-const QUOTA: &str = "exceeded quota";
 
 /// The workload of this object: the StatefulSet of its first zone, for all have the same template, or the Job.
 pub(super) fn workload(object: &Value) -> Option<Value> {
@@ -30,8 +28,8 @@ pub(super) fn workload(object: &Value) -> Option<Value> {
 
 /// The refusal of a trial as one of its object; `None` if the workload itself would not be refused.
 pub(super) fn refusal(error: Error, object: &Value) -> Option<Error> {
-    let is_quota = matches!(&error.kind, ErrorKind::Refused(Some(words)) if words.contains(QUOTA));
-    (!is_quota).then(|| Error {
+    // It would be one of those that exist.
+    (!error.exceeds_quota()).then(|| Error {
         name: object.name().unwrap_or_default().into(),
         ..error
     })
@@ -40,6 +38,7 @@ pub(super) fn refusal(error: Error, object: &Value) -> Option<Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use boson_cluster::client::ErrorKind;
     use serde_json::json;
 
     fn object(kind: &str) -> Value {
