@@ -59,14 +59,15 @@ pub async fn work_as_kubelets(tenant: &Tenant, pods: &[Value]) {
         let container = json!({"name": "c", "image": "i", "imageID": "", "ready": false, "restartCount": 0,
             "state": {"running": {"startedAt": pod["metadata"]["creationTimestamp"]}}});
         let unready = json!({"status": {"phase": "Running", "containerStatuses": [container]}});
-        let status = if is_broken(pod) { &unready } else { &ready };
-        // It may be deleted by now.
+        let mut status = if is_broken(pod) { &unready } else { &ready }.clone();
+        // It may be replaced by now: the new pod of its name is not ready before a caller saw it.
+        status["metadata"] = json!({"uid": pod["metadata"]["uid"]});
         let _: Result<DynamicObject, _> = tenant
             .api("v1", "Pod")
             .patch_status(
                 pod["metadata"]["name"].as_str().unwrap_or_default(),
                 &PatchParams::default(),
-                &Patch::Merge(status),
+                &Patch::Merge(&status),
             )
             .await;
     }
