@@ -1,11 +1,11 @@
 //! QuarksJob: a Job with a trigger, whose output becomes Secrets.
 
 use crate::Condition;
+use crate::template::Template;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// What to run, when, and how to store its output.
@@ -69,7 +69,7 @@ pub struct QuarksJobSpec {
     /// The Job: see 'kubectl explain cronjob.spec.jobTemplate'. Pods with the label 'delete: pod' are deleted after a
     /// success.
     #[schemars(schema_with = "crate::schema::job_template")]
-    pub template: Map<String, Value>,
+    pub template: Template,
     /// Whether to rerun when the template changes, or a ConfigMap or Secret that it refers to, or when a versioned
     /// Secret has a newer version, which the rerun uses. Only with the strategies once and done. A run in progress is
     /// cancelled.

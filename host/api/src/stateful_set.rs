@@ -1,5 +1,6 @@
 //! QuarksStatefulSet: StatefulSets, one for each zone.
 
+use crate::template::Template;
 use crate::{Condition, ConditionStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::{CustomResource, KubeSchema};
@@ -105,7 +106,7 @@ pub const PAUSED: &str = "Paused";
 pub struct QuarksStatefulSetSpec {
     /// The StatefulSet of each zone: see 'kubectl explain statefulset'.
     #[schemars(schema_with = "crate::schema::stateful_set_template")]
-    pub template: Map<String, Value>,
+    pub template: Template,
     /// Zones. Each has its own StatefulSet on the nodes of that zone. Without zones there is one StatefulSet, on any
     /// nodes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

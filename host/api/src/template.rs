@@ -2,26 +2,63 @@
 //! does not know, which the API server would then not report.
 
 use crate::QuarksStatefulSetSpec;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 /// From a template to the spec of its pods.
 const POD: [&str; 3] = ["spec", "template", "spec"];
 const VOLUMES: &str = "volumes";
 
+/// A template of a Job or StatefulSet. It is stored as JSON text: the members of a parsed one need many times as much
+/// memory, and the operator stores those of all deployments.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Template(Box<str>);
+
+// === impl Template ===
+
+impl Template {
+    /// Its members, parsed.
+    pub fn members(&self) -> Map<String, Value> {
+        // It was written from members.
+        serde_json::from_str(&self.0).unwrap_or_default()
+    }
+
+    /// Changes its members.
+    pub fn change<R>(&mut self, change: impl FnOnce(&mut Value) -> R) -> R {
+        let mut members = Value::Object(self.members());
+        let changed = change(&mut members);
+        self.0 = members.to_string().into();
+        changed
+    }
+}
+
+impl From<Map<String, Value>> for Template {
+    fn from(members: Map<String, Value>) -> Self {
+        Self(Value::Object(members).to_string().into())
+    }
+}
+
+impl<'de> Deserialize<'de> for Template {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        Map::deserialize(input).map(Self::from)
+    }
+}
+
+impl Serialize for Template {
+    fn serialize<S: Serializer>(&self, output: S) -> Result<S::Ok, S::Error> {
+        self.members().serialize(output)
+    }
+}
+
 // === impl QuarksStatefulSetSpec ===
 
 impl QuarksStatefulSetSpec {
     /// The volumes of the pods, without claims.
-    pub fn volumes(&self) -> &[Value] {
-        let volumes = pod(&self.template).and_then(|pod| pod.get(VOLUMES)?.as_array());
-        volumes.map_or(&[], Vec::as_slice)
+    pub fn volumes(&self) -> Vec<Value> {
+        let mut template = self.template.members();
+        let volumes = pod_mut(&mut template).and_then(|pod| pod.get_mut(VOLUMES)?.as_array_mut());
+        volumes.map(std::mem::take).unwrap_or_default()
     }
-}
-
-/// The spec of the pods of a template.
-fn pod(template: &Map<String, Value>) -> Option<&Value> {
-    let [first, rest @ ..] = POD;
-    rest.iter().try_fold(template.get(first)?, |value, key| value.get(key))
 }
 
 /// The spec of the pods of a template, to change it.
@@ -38,11 +75,18 @@ mod tests {
 
     #[test]
     fn the_pod_is_the_one_inside_of_the_template() {
-        let template = json!({"spec": {"template": {"spec": {"volumes": [1]}}}});
-        let mut template = template.as_object().unwrap().clone();
-        assert_eq!(pod(&template), Some(&json!({"volumes": [1]})));
-        *pod_mut(&mut template).unwrap() = json!(2);
-        assert_eq!(pod(&template), Some(&json!(2)));
-        assert_eq!(pod(&Map::new()), None);
+        let mut template = json!({"spec": {"template": {"spec": {"volumes": [1]}}}});
+        let template = template.as_object_mut().unwrap();
+        assert_eq!(pod_mut(template), Some(&mut json!({"volumes": [1]})));
+        assert_eq!(pod_mut(&mut Map::new()), None);
+    }
+
+    #[test]
+    fn a_template_keeps_the_order_and_the_numbers_of_its_members() {
+        let text = r#"{"z":1,"a":{"d":1.50,"c":[18446744073709551615,-0.0,"\u0000ü"]}}"#;
+        let template: Template = serde_json::from_str(text).unwrap();
+        let whole: Value = serde_json::from_str(text).unwrap();
+        assert_eq!(json!(template).to_string(), whole.to_string());
+        assert!(serde_json::from_str::<Template>("[]").is_err());
     }
 }

@@ -27,6 +27,7 @@ mod whole_process;
 mod wrapper;
 
 use anyhow::{Result, ensure};
+use boson_allocator as _;
 use table::Row;
 
 /// Groups of rows, in the order of the promises. Each creates its own inputs.

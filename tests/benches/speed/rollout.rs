@@ -6,6 +6,7 @@ use crate::table::Row;
 use anyhow::{Result, ensure};
 use boson_api::QuarksStatefulSet;
 use boson_controllers::decide;
+use boson_manifest::labels;
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::jiff::Timestamp;
@@ -70,23 +71,26 @@ pub fn rollout() -> Result<Vec<Row>> {
 
 /// The decisions of a change of many groups in all of which an instance is to be replaced.
 pub fn decision() -> Result<Vec<Row>> {
-    let set = |nth: usize, tier: &str| -> Result<QuarksStatefulSet> {
-        let mut set = group(&format!("group-{nth}"), tier, true);
+    // As a conversion makes it.
+    let set = |nth: usize, revision: &str| -> Result<QuarksStatefulSet> {
+        let mut set = group(&format!("group-{nth}"), "one", true);
         set["metadata"]["namespace"] = "bench".into();
         set["metadata"]["uid"] = format!("uid-{nth}").into();
+        let revisions = json!({"": vec![revision; INSTANCES as usize]}).to_string();
+        set["spec"]["template"]["spec"]["template"]["metadata"]["annotations"] =
+            json!({labels::INSTANCE_REVISIONS: revisions});
         Ok(serde_json::from_value(set)?)
     };
     let mut groups = Vec::new();
     for nth in 0..DECIDED_GROUPS {
-        let mut live = decide(&set(nth, "two")?, Vec::new(), Vec::new())?.apply;
+        let mut live = decide(&set(nth, "one")?, Vec::new(), Vec::new())?.apply;
         let mut pods = Vec::new();
         for object in &mut live {
             object["metadata"]["generation"] = 1.into();
             object["status"] = json!({"observedGeneration": 1, "replicas": INSTANCES, "readyReplicas": INSTANCES,
-                "updatedReplicas": 0, "updateRevision": "two"});
-            let name = object["metadata"]["name"].as_str().unwrap_or_default();
+                "updatedReplicas": INSTANCES, "currentRevision": "one", "updateRevision": "one"});
             for ordinal in 0..INSTANCES {
-                pods.push(serde_json::from_value::<Pod>(ready_pod(name, ordinal))?);
+                pods.push(serde_json::from_value::<Pod>(ready_pod(object, ordinal))?);
             }
         }
         groups.push((set(nth, "two")?, live, pods));
@@ -97,7 +101,7 @@ pub fn decision() -> Result<Vec<Row>> {
         let began = Instant::now();
         for (set, live, pods) in groups {
             let decision = decide(&set, live, pods)?;
-            ensure!(decision.replace.len() == 1, "the canary is not replaced: {decision:?}");
+            ensure!(decision.apply.len() == 1, "the canary is not begun: {decision:?}");
         }
         decided.push(began.elapsed().as_secs_f64() * 1e3);
     }
@@ -111,11 +115,17 @@ pub fn decision() -> Result<Vec<Row>> {
     )])
 }
 
-fn ready_pod(set: &str, ordinal: u32) -> Value {
-    json!({"metadata": {"name": format!("{set}-{ordinal}"), "namespace": "bench", "creationTimestamp": Timestamp::UNIX_EPOCH.to_string(),
-            "labels": {"controller-revision-hash": "one", "quarks.cloudfoundry.org/quarks-statefulset-name": set}},
-        "spec": {"containers": []},
-        "status": {"conditions": [{"type": "Ready", "status": "True"}]}})
+/// A pod that was made from this StatefulSet.
+fn ready_pod(set: &Value, ordinal: u32) -> Value {
+    let name = set["metadata"]["name"].as_str().unwrap_or_default();
+    let mut pod = set["spec"]["template"].clone();
+    let metadata = &mut pod["metadata"];
+    metadata["name"] = format!("{name}-{ordinal}").into();
+    metadata["namespace"] = "bench".into();
+    metadata["creationTimestamp"] = Timestamp::UNIX_EPOCH.to_string().into();
+    metadata["labels"]["controller-revision-hash"] = "one".into();
+    pod["status"] = json!({"conditions": [{"type": "Ready", "status": "True"}]});
+    pod
 }
 
 fn group(name: &str, tier: &str, has_disks: bool) -> Value {

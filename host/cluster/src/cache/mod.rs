@@ -125,11 +125,8 @@ impl Reported {
 fn reads_post_deploy(set: &QuarksStatefulSet) -> bool {
     let field = format!("metadata.annotations['{}']", labels::POST_DEPLOY);
     // A volume that is not one is its author's mistake; the API server reports it.
-    let volumes = set
-        .spec
-        .volumes()
-        .iter()
-        .filter_map(|volume| Volume::deserialize(volume).ok());
+    let volumes = set.spec.volumes().into_iter();
+    let volumes = volumes.filter_map(|volume| Volume::deserialize(volume).ok());
     let items = volumes.filter_map(|volume| volume.downward_api?.items).flatten();
     let mut fields = items.filter_map(|item| item.field_ref);
     fields.any(|reference| reference.field_path == field)

@@ -76,7 +76,7 @@ fn made(object: &QuarksJob, template: Template, number: i64) -> Result<Value, Jo
         return Err(flawed().into());
     };
     let mut asked = object.clone();
-    asked.spec.template = template;
+    asked.spec.template = template.into();
     let text = serde_json::to_string(&asked).map_err(|_| flawed())?;
     let tree = json::parse(&text).map_err(|_| "spec.template is nested too deeply")?;
     let made = json::to_text(&job(&tree, &name(object, number)?, Run::Later));
@@ -150,7 +150,7 @@ mod tests {
             operator_image: "boson:1",
             account: Some("kept"),
         };
-        desired(&object, object.spec.template.clone(), 3, "digest", &setting).unwrap()
+        desired(&object, object.spec.template.members(), 3, "digest", &setting).unwrap()
     }
 
     fn spec(pod: Value) -> Value {
@@ -243,7 +243,7 @@ mod tests {
         object.metadata.owner_references = serde_json::from_value(above).unwrap();
         for (name, wanted) in [("bpm-configs-d", false), ("d-smoke", true)] {
             object.metadata.name = Some(name.into());
-            let made = desired(&object, object.spec.template.clone(), 1, "", &setting).unwrap();
+            let made = desired(&object, object.spec.template.members(), 1, "", &setting).unwrap();
             assert_eq!(made.to_string().contains(labels::CONTAINER_NAME), wanted, "{name}");
         }
     }
@@ -257,7 +257,7 @@ mod tests {
             operator_image: "",
             account: None,
         };
-        let error = desired(&object, object.spec.template.clone(), 1, "", &setting).unwrap_err();
+        let error = desired(&object, object.spec.template.members(), 1, "", &setting).unwrap_err();
         assert!(
             matches!(&error, JobError::Template(why) if why.contains("'d'")),
             "{error:?}"
@@ -273,7 +273,7 @@ mod tests {
             operator_image: "",
             account: None,
         };
-        let error = desired(&object, object.spec.template.clone(), 1, "", &setting).unwrap_err();
+        let error = desired(&object, object.spec.template.members(), 1, "", &setting).unwrap_err();
         assert!(
             matches!(error, JobError::Template(_)) && !format!("{error:?}").contains("CANARY"),
             "{error:?}"
@@ -288,7 +288,7 @@ mod tests {
             operator_image: "",
             account: None,
         };
-        let error = desired(&object, object.spec.template.clone(), 1, "", &setting).unwrap_err();
+        let error = desired(&object, object.spec.template.members(), 1, "", &setting).unwrap_err();
         assert!(matches!(error, JobError::Defect(_)), "{error:?}");
         assert_eq!(
             name(&object, 1).unwrap_err().kind,

@@ -64,7 +64,8 @@ pub(super) fn made_from(job: &Job) -> Option<&str> {
 /// See [`Error`].
 pub(super) async fn observe(cluster: &Cluster, interest: &Interest, object: &QuarksJob) -> Result<Observed, Error> {
     let Identity { namespace, name, uid } = Identity::of(object)?;
-    let references = references(&object.spec.template);
+    let template = object.spec.template.members();
+    let references = references(&template);
     let topics = references
         .iter()
         .map(|one| (namespace.to_string(), topic(one.kind, &one.name)));
@@ -77,7 +78,7 @@ pub(super) async fn observe(cluster: &Cluster, interest: &Interest, object: &Qua
         ..Observed::default()
     };
     if is_wanted(object) || is_renewed(object) {
-        observed.config = Some(config(cluster, namespace, object, references).await?);
+        observed.config = Some(config(cluster, object, &template, references).await?);
     }
     if !observed.jobs.is_empty() || may_run(object, &observed) {
         let pods: Vec<Pod> = cluster.list(namespace, &label).await?;
@@ -114,10 +115,11 @@ fn numbered(job: Job, owner: &str) -> Option<(i64, Job)> {
 
 async fn config(
     cluster: &Cluster,
-    namespace: &str,
     object: &QuarksJob,
+    template: &Map<String, Value>,
     wanted: BTreeSet<Reference>,
 ) -> Result<Config, Error> {
+    let namespace = Identity::of(object)?.namespace;
     if wanted.len() > MAX_REFERENCES {
         let refused = format!(
             "spec.template refers to {} ConfigMaps and Secrets, more than {MAX_REFERENCES}",
@@ -135,7 +137,7 @@ async fn config(
         let there = cluster.list_metadata::<Secret>(namespace, &label).await?;
         newer = newest(&wanted, there.iter().filter_map(|meta| meta.name.as_deref()));
     }
-    let template = renamed(&object.spec.template, &newer);
+    let template = renamed(template, &newer);
     let mut missing = Vec::new();
     let mut whole = Whole::new(object, &template);
     for reference in references(&template) {
@@ -228,7 +230,7 @@ mod tests {
     #[test]
     fn the_digest_is_that_of_one_list() {
         let object = asked(json!({"trigger": {"strategy": "once"}, "template": {"b": 1, "a": {"d": 2, "c": 3}}}));
-        let template = &object.spec.template;
+        let template = &object.spec.template.members();
         for contents in [
             json!([]),
             json!([["a", {"k": "v"}]]),

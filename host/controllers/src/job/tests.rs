@@ -120,7 +120,7 @@ impl World {
             "metadata": {
                 "name": name(object, number).unwrap(), "uid": self.next(), "resourceVersion": self.next(), "annotations": {CONFIG: self.digest}
             },
-            "spec": {"suspend": true, "template": object.spec.template["spec"]["template"]}
+            "spec": {"suspend": true, "template": object.spec.template.members()["spec"]["template"]}
         });
         serde_json::from_value(value).unwrap()
     }

@@ -496,13 +496,6 @@ impl Context {
         for object in &plan.apply {
             self.cluster.apply_any(MANAGER, object).await?;
         }
-        for one in &plan.resizes.adopted {
-            match self.cluster.merge(MANAGER, &one.pod, one.members()).await {
-                Ok(_) => {}
-                Err(error) if error.is_race() => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
         let unresolved = self.resize(&plan.resizes.now).await?;
         let mut is_set_back = false;
         for one in &plan.set_back {

@@ -152,9 +152,9 @@ pub(super) fn plan(
     owner: &OwnerReference,
     now: Timestamp,
 ) -> Result<Plan, Unplanned> {
-    refuse_ordinals(set)?;
     let live = &seen.live;
     let (tree, digest) = (tree(set)?, Digest::of(&set.spec).resizing(seen.resizes));
+    refuse_ordinals(&tree)?;
     let claimed = live
         .sets
         .is_empty()
@@ -491,10 +491,10 @@ impl Group<'_> {
 }
 
 /// Versions hand instances over by the ordinals of their StatefulSets.
-fn refuse_ordinals(set: &QuarksStatefulSet) -> Result<(), PlanError> {
-    let inner = set.spec.template.get("spec");
+fn refuse_ordinals(set: &Tree) -> Result<(), PlanError> {
+    let inner = set.get("spec").and_then(|spec| spec.get("template")?.get("spec"));
     let ordinals = inner.and_then(|inner| inner.get("ordinals"));
-    if ordinals.is_none_or(Value::is_null) {
+    if ordinals.is_none_or(Tree::is_null) {
         return Ok(());
     }
     let message = "spec.template.spec.ordinals cannot be set: instances have numbers from 0, and versions hand them \

@@ -36,19 +36,9 @@ pub(super) struct Resize {
     digest: String,
 }
 
-/// A pod of an earlier operator, which recorded other digests of the same template.
-#[derive(Clone, Debug)]
-pub(super) struct Adopted {
-    pub pod: Pod,
-    shape: String,
-    resources: Option<String>,
-}
-
 /// The pods of a group.
 #[derive(Debug, Default)]
 pub(super) struct Resizes {
-    /// They record the present digests. Without these, other amounts would replace them.
-    pub adopted: Vec<Adopted>,
     pub now: Vec<Resize>,
     /// The StatefulSets of these, and of those that follow.
     sets: Vec<String>,
@@ -75,15 +65,6 @@ impl Resize {
     }
 }
 
-// === impl Adopted ===
-
-impl Adopted {
-    /// What the pod records.
-    pub fn members(&self) -> Value {
-        annotated(&json!({labels::SHAPE_DIGEST: self.shape, labels::RESOURCES_DIGEST: self.resources}))
-    }
-}
-
 fn annotated(annotations: &Value) -> Value {
     json!({"metadata": {"annotations": annotations}})
 }
@@ -95,17 +76,14 @@ impl Resizes {
     pub fn of(zones: &[LiveZone<'_>], pods: &[Pod]) -> Self {
         let mut resizes = Self::default();
         for zone in zones {
-            let Some(wanted) = zone.wanted else { continue };
+            let Some(wanted) = zone.wanted.filter(|wanted| wanted.digest.resizes) else {
+                continue;
+            };
+            let Some(resources) = &wanted.digest.resources else {
+                continue;
+            };
             let existing = (0..zone.replicas).filter_map(|ordinal| Some((ordinal, zone.pod(ordinal, pods)?)));
             for (_, pod) in existing.filter(|(ordinal, pod)| wanted.is_in(&pod.metadata, zone, *ordinal)) {
-                let shape = wanted.digest.text_in_zone(zone.index);
-                if annotation(&pod.metadata, labels::SHAPE_DIGEST) != Some(shape) {
-                    resizes.adopt(pod, shape, wanted.digest.of_resources());
-                    continue;
-                }
-                let Some(resources) = wanted.digest.resources.as_ref().filter(|_| wanted.digest.resizes) else {
-                    continue;
-                };
                 match annotation(&pod.metadata, labels::RESOURCES_DIGEST) {
                     Some(present) if present == resources.digest => {
                         let is_deferred = pending(pod) == Some(DEFERRED);
@@ -119,16 +97,6 @@ impl Resizes {
             }
         }
         resizes
-    }
-
-    fn adopt(&mut self, pod: &Pod, shape: &str, resources: Option<&str>) {
-        if self.adopted.len() < AT_A_TIME {
-            self.adopted.push(Adopted {
-                pod: pod.clone(),
-                shape: shape.into(),
-                resources: resources.map(str::to_string),
-            });
-        }
     }
 
     fn add(&mut self, set: &str, pod: &Pod, resources: &Resources) {
@@ -325,24 +293,6 @@ mod tests {
         assert_eq!((found.now.len(), found.has_pods_of("s")), (1, true));
         annotate(&mut pods[AT_A_TIME], &found.now[0].done());
         assert!(!resizes(&large, COUNT, &pods).has_pods_of("s"));
-    }
-
-    #[test]
-    fn a_pod_of_an_earlier_operator_records_the_present_digests_and_is_resized_later() {
-        let (small, large) = (digest("1Gi", "i:1"), digest("2Gi", "i:1"));
-        let mut old = pod(0, &small);
-        // It was a digest of the amounts, too.
-        let former = small.former().unwrap().to_string();
-        old.annotations_mut().insert(labels::SHAPE_DIGEST.into(), former);
-        old.annotations_mut().remove(labels::RESOURCES_DIGEST);
-        let found = resizes(&small.clone().resizing(false), 1, std::slice::from_ref(&old));
-        assert_eq!((found.now.len(), found.adopted.len()), (0, 1));
-        annotate(&mut old, &found.adopted[0].members());
-        assert!(
-            resizes(&small, 1, std::slice::from_ref(&old)).adopted.is_empty(),
-            "once"
-        );
-        assert_eq!(names(&resizes(&large, 1, &[old])), ["s-0"]);
     }
 
     #[test]

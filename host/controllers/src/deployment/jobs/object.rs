@@ -337,7 +337,7 @@ impl Draft<'_> {
             trigger: Trigger {
                 strategy: Strategy::Once,
             },
-            template: template(pods).ok_or_else(|| unwritable(&self.name))?,
+            template: template(pods).ok_or_else(|| unwritable(&self.name))?.into(),
             update_on_config_change: false,
             output: Some(Output {
                 output_map: outputs.collect(),

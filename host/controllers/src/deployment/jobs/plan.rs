@@ -32,7 +32,7 @@ pub fn todo(live: Option<&QuarksJob>, digest: &str) -> Todo {
     if live.metadata.deletion_timestamp.is_some() {
         return Todo::Wait;
     }
-    let is_current = inputs(live) == Some(digest);
+    let is_current = inputs(live).as_deref() == Some(digest);
     match (ended(live), is_current) {
         (None, true) => Todo::Wait,
         (None, false) => Todo::End,
@@ -43,9 +43,10 @@ pub fn todo(live: Option<&QuarksJob>, digest: &str) -> Todo {
 }
 
 /// The digest of its inputs.
-fn inputs(job: &QuarksJob) -> Option<&str> {
-    let metadata = job.spec.template.get("spec")?.get("template")?.get("metadata")?;
-    metadata.get("annotations")?.get(INPUTS)?.as_str()
+fn inputs(job: &QuarksJob) -> Option<String> {
+    let template = job.spec.template.members();
+    let metadata = template.get("spec")?.get("template")?.get("metadata")?;
+    Some(metadata.get("annotations")?.get(INPUTS)?.as_str()?.to_string())
 }
 
 /// The result of the run that its spec asks for; none if it has not ended.

@@ -124,7 +124,7 @@ impl Context {
         if !has_probes(set) {
             return Ok(Vec::new());
         }
-        let pods = Value::from(set.spec.template.clone());
+        let pods = Value::from(set.spec.template.members());
         let labels = pods.pointer("/spec/template/metadata/labels");
         let label = |key| Some(format!("{key}={}", labels?.get(key)?.as_str()?));
         let of_group = label(labels::DEPLOYMENT_NAME).zip(label(labels::INSTANCE_GROUP_NAME));

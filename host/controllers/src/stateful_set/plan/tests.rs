@@ -109,7 +109,7 @@ fn each_is_owned_and_one_that_is_unreadable_is_a_defect() {
 #[test]
 fn ordinals_are_not_the_users() {
     let mut set = set("i:1", 1, false);
-    set.spec.template["spec"]["ordinals"] = json!({"start": 5});
+    set.spec.template.change(|it| it["spec"]["ordinals"] = json!({"start": 5}));
     let seen = Seen::default();
     let Err(Unplanned::Failed(PlanError::Problem(Problem(reason, message)))) =
         plan(&set, &seen, &owner(), Timestamp::UNIX_EPOCH)
@@ -238,7 +238,7 @@ pub(super) fn updated(image: &str, replicas: u32, claims: bool) -> QuarksStatefu
         (labels::MAX_IN_FLIGHT, "2"),
         (labels::CANARY_WATCH_TIME, "5000"),
     ];
-    set.spec.template["metadata"] = json!({"annotations": BTreeMap::from(update)});
+    set.spec.template.change(|it| it["metadata"] = json!({"annotations": BTreeMap::from(update)}));
     set
 }
 
@@ -368,7 +368,7 @@ fn what_replaces_no_pods_waits_for_no_zone() {
     let mut set = set("i:1", 1, true);
     let mut there = live(&of(&set, &[]), 1);
     there[0]["status"]["readyReplicas"] = 0.into();
-    set.spec.template["metadata"] = json!({"annotations": {"a": "b"}});
+    set.spec.template.change(|it| it["metadata"] = json!({"annotations": {"a": "b"}}));
     assert_eq!(names(&of(&set, &there).apply), ["d-g-z0-v1", "d-g-z1-v1"]);
 }
 
@@ -385,7 +385,7 @@ fn a_first_disk_makes_a_version_and_another_disk_makes_the_same_one_again() {
         json!([{"metadata": {"name": "data"}}, {"metadata": {"name": "more"}}]),
     ] {
         let mut changed = set("i:1", 1, true);
-        changed.spec.template["spec"]["volumeClaimTemplates"] = templates;
+        changed.spec.template.change(|it| it["spec"]["volumeClaimTemplates"] = templates);
         let mut there = live(&first, 1);
         let plan = of(&changed, &there);
         assert!(plan.apply.is_empty() && plan.delete.is_empty() && !plan.ready);
@@ -432,9 +432,11 @@ fn the_stateful_set_of_a_removed_zone_is_deleted() {
 fn revised(image: &str, claims: bool, revisions: &[&str]) -> QuarksStatefulSet {
     let mut set = updated(image, u32::try_from(revisions.len()).unwrap(), claims);
     let both = BTreeMap::from([("a", revisions), ("b", revisions)]);
-    set.spec.template["spec"]["template"]["metadata"]["annotations"] = json!({
+    let annotations = json!({
         labels::INSTANCE_REVISIONS: json!(both).to_string(), labels::RENDERED_AS: format!("d.bpm.g-v{}", revisions.len())
     });
+    let template = &mut set.spec.template;
+    template.change(|it| it["spec"]["template"]["metadata"]["annotations"] = annotations);
     set
 }
 
@@ -475,19 +477,21 @@ proptest! {
         let first = live(&of(&revised("i:1", claims, &["1", "1"]), &[]), 2);
         let before = made_before(&first);
         let mut wanted = revised("i:1", claims, &["1", "1", "2", "2"][..count]);
-        if let Some((canaries, max_in_flight)) = &limits {
-            let update = &mut wanted.spec.template["metadata"]["annotations"];
-            update[labels::CANARIES] = canaries.as_str().into();
-            update[labels::MAX_IN_FLIGHT] = max_in_flight.as_str().into();
-        }
-        let metadata = &mut wanted.spec.template["spec"]["template"]["metadata"];
-        metadata["annotations"][labels::RENDERED_AS] = document.into();
-        if let Some(value) = annotation {
-            metadata["annotations"]["team"] = value.into();
-        }
-        if let Some(value) = label {
-            metadata["labels"] = json!({"team": value});
-        }
+        wanted.spec.template.change(|template| {
+            if let Some((canaries, max_in_flight)) = &limits {
+                let update = &mut template["metadata"]["annotations"];
+                update[labels::CANARIES] = canaries.as_str().into();
+                update[labels::MAX_IN_FLIGHT] = max_in_flight.as_str().into();
+            }
+            let metadata = &mut template["spec"]["template"]["metadata"];
+            metadata["annotations"][labels::RENDERED_AS] = document.into();
+            if let Some(value) = annotation {
+                metadata["annotations"]["team"] = value.into();
+            }
+            if let Some(value) = label {
+                metadata["labels"] = json!({"team": value});
+            }
+        });
         let plan = plan_at(&wanted, &seen(&first, &before), Timestamp::UNIX_EPOCH);
         prop_assert_eq!(names(&plan.apply), ["d-g-z0-v1", "d-g-z1-v1"]);
         prop_assert_eq!((plan.replace.len(), plan.rollout.left, plan.delete.len(), plan.renew.len()), (0, 0, 0, 0));
@@ -514,12 +518,14 @@ fn in_zones(claims: bool, zones: &[&str], count: usize) -> QuarksStatefulSet {
     } else {
         contract::COMMON
     };
-    let pods = &mut set.spec.template["spec"]["template"];
-    pods["metadata"]["annotations"][labels::INSTANCE_REVISIONS] = json!(revisions).to_string().into();
-    pods["spec"]["initContainers"] = json!([{"name": "template-render", "image": "h:1", "env": [
-        {"name": contract::AZ_COUNT, "value": zones.len().to_string()},
-        {"name": contract::VARIABLE, "value": version.to_string()}
-    ]}]);
+    set.spec.template.change(|template| {
+        let pods = &mut template["spec"]["template"];
+        pods["metadata"]["annotations"][labels::INSTANCE_REVISIONS] = json!(revisions).to_string().into();
+        pods["spec"]["initContainers"] = json!([{"name": "template-render", "image": "h:1", "env": [
+            {"name": contract::AZ_COUNT, "value": zones.len().to_string()},
+            {"name": contract::VARIABLE, "value": version.to_string()}
+        ]}]);
+    });
     set.spec.zones = zones.iter().map(ToString::to_string).collect();
     set
 }
@@ -560,8 +566,9 @@ proptest! {
 /// A group whose containers have this limit of memory, in MiB.
 fn sized(claims: bool, count: usize, memory: u32) -> QuarksStatefulSet {
     let mut set = revised("i:1", claims, &vec!["1"; count]);
-    let container = &mut set.spec.template["spec"]["template"]["spec"]["containers"][0];
-    container["resources"] = json!({"limits": {"memory": format!("{memory}Mi")}});
+    let resources = json!({"limits": {"memory": format!("{memory}Mi")}});
+    let template = &mut set.spec.template;
+    template.change(|it| it["spec"]["template"]["spec"]["containers"][0]["resources"] = resources);
     set
 }
 
@@ -705,30 +712,10 @@ fn zones_in_another_order_replace_the_group() {
 }
 
 #[test]
-fn what_an_earlier_operator_recorded_of_all_zones_replaces_no_pod() {
-    for claims in [false, true] {
-        let group = in_zones(claims, &["a", "b"], 1);
-        let recorded = Digest::of(&group.spec);
-        let mut there = live(&of(&group, &[]), 1);
-        for one in &mut there {
-            one.set_annotation(TEMPLATE, Some(recorded.text()));
-            for written in [objects::DIGEST, PODS] {
-                one.set_annotation(written, Some("earlier"));
-            }
-            let pods = one.pointer_mut("/spec/template").unwrap();
-            pods.set_annotation(labels::SHAPE_DIGEST, Some(recorded.text()));
-        }
-        let plan = plan_at(&group, &seen(&there, &made_before(&there)), Timestamp::UNIX_EPOCH);
-        assert_eq!(names(&plan.apply), ["d-g-z0-v1", "d-g-z1-v1"], "{claims}");
-        assert_eq!((plan.replace.len(), plan.rollout.left), (0, 0), "{claims}");
-    }
-}
-
-#[test]
 fn a_version_that_takes_over_gets_the_memory_that_its_first_instances_lack() {
     let group = |image: &str, memory: u32| {
         let mut set = sized(false, 3, memory);
-        set.spec.template["spec"]["template"]["spec"]["containers"][0]["image"] = image.into();
+        set.spec.template.change(|it| it["spec"]["template"]["spec"]["containers"][0]["image"] = image.into());
         set
     };
     let mut there = live(&of(&group("i:1", 64), &[]), 3);
@@ -1073,8 +1060,8 @@ fn the_last_instances_of_a_change_can_fail_too_and_a_pod_that_fails_later_is_no_
 fn an_older_version_stays_until_the_watch_time_of_the_last_instances_has_passed() {
     let with_minimum = |image| {
         let mut set = updated(image, 1, false);
-        set.spec.template["metadata"]["annotations"][labels::CANARY_WATCH_TIME] = "30000-60000".into();
-        set.spec.template["metadata"]["annotations"][labels::UPDATE_WATCH_TIME] = "30000-60000".into();
+        set.spec.template.change(|it| it["metadata"]["annotations"][labels::CANARY_WATCH_TIME] = "30000-60000".into());
+        set.spec.template.change(|it| it["metadata"]["annotations"][labels::UPDATE_WATCH_TIME] = "30000-60000".into());
         set
     };
     let mut there = live(&of(&with_minimum("i:1"), &[]), 1);

@@ -1,10 +1,11 @@
 //! Reads the instances of a group from its StatefulSets and pods. Pure.
 
 use super::{Instance, State, Updated};
+use crate::instance_revisions;
 use crate::pod_problems::is_ready;
 use crate::stateful_set::digest::Digest;
 use crate::stateful_set::inspect::{
-    RESTARTED_AT, REVISION, annotation, has_claims, is_going, is_observed, ordinals, revisions,
+    RESTARTED_AT, REVISION, annotation, has_claims, is_going, is_observed, ordinals,
 };
 use crate::stateful_set::resized::is_refused;
 use crate::stateful_set::set_back::set_back_from;
@@ -163,9 +164,10 @@ impl Wanted<'_> {
     pub fn is_in(&self, metadata: &ObjectMeta, zone: &LiveZone<'_>, ordinal: usize) -> bool {
         let resources = annotation(metadata, labels::RESOURCES_DIGEST);
         let shape = annotation(metadata, labels::SHAPE_DIGEST);
-        let found = || Some(revisions(metadata)?.get(zone.name)?.get(ordinal)?.clone());
+        let all = annotation(metadata, labels::INSTANCE_REVISIONS);
+        let found = || instance_revisions::of_instance(all?, zone.name, ordinal);
         let is_of_shape = shape.is_some_and(|shape| self.digest.fits(zone.index, shape, resources));
-        is_of_shape && found().as_ref() == self.revisions.get(ordinal)
+        is_of_shape && found() == self.revisions.get(ordinal).map(String::as_str)
     }
 }
 
