@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .SILENT:
-.PHONY: demo test check golden cluster node examples build image chart release plugins setup lint audit bench corpus fresh clean help
+.PHONY: demo test check golden cluster node examples build image chart release plugins setup lint doc audit bench corpus fresh clean help
 
 # With CI=true cargo's target directory lies in the cache, outside the checkout (see .ci/env).
 TARGET := $(shell source .ci/env && echo $$TARGET)
@@ -81,13 +81,20 @@ plugins:
 	cargo build --release --workspace --bins --locked
 	$(TARGET)/release/boson-build --ruby $$RUBY_WASM --wasm-dir $(TARGET)/wasm32-unknown-unknown/plugin --out $(TARGET)/plugins
 
-lint: ## formatting, clippy, licences and bans
+lint: ## formatting, clippy, licences and bans, links in the documentation of the code
+	.ci/setup check
 	source .ci/env
 	cargo fmt --all --check
+	cargo fmt --check --manifest-path tests/smith/Cargo.toml
 	cargo clippy --release --workspace --all-targets --locked -- -D warnings
 	cargo clippy --release --workspace --test cluster --test example_plugins --test wrapper --locked -- -D warnings
 	cargo deny --locked check bans licenses sources
 	cargo deny --locked --manifest-path tests/smith/Cargo.toml --config .deny.toml check bans licenses sources
+	.ci/sdk
+	$(MAKE) doc
+
+doc: ## the documentation of the code, in target/doc; a broken link is an error
+	RUSTDOCFLAGS="-D warnings $${RUSTDOCFLAGS:-}" cargo doc --release --workspace --no-deps --document-private-items --locked
 
 bench: build ## measures what the README promises, as a table
 	cargo bench --workspace --locked --bench speed
