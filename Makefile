@@ -117,10 +117,10 @@ setup: ## install what building and testing need
 	.ci/setup test
 	.ci/kubernetes
 
-audit: ## look for known vulnerabilities in the dependencies; needs the network
+audit: ## look for known vulnerabilities in the dependencies; needs the network, and fails without it
 	.ci/setup check
 	source .ci/env
-	cargo deny fetch db || die 'the database of advisories cannot be reached: nothing was checked'
+	cargo deny fetch db || die 'the database of advisories cannot be reached, so nothing was checked: audit again with access to github.com'
 	cargo deny --locked check --disable-fetch advisories
 	cargo deny --locked --manifest-path tests/smith/Cargo.toml --config .deny.toml check --disable-fetch advisories
 
