@@ -34,7 +34,7 @@ pub struct SignatureArguments {
         help_heading = "Plugins"
     )]
     provenance: Mode,
-    /// Accept only attestations that name this builder, such as https://ci.example.com/builder [default: any builder]
+    /// Accept only attestations that name this builder, such as `https://ci.example.com/builder` [default: any builder]
     #[arg(
         long = "plugin-builder",
         value_name = "ID",

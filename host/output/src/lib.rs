@@ -1,7 +1,7 @@
 //! Output of the containers of a QuarksJob: files that become Secrets. The operator passes an [`Order`] to an
-//! additional container of the Job, `host util persist-output`. That container waits for the others ([`ends`]), parses
-//! their files ([`secrets`]), and writes the Secrets ([`keep`]). A crate of its own, because that container needs no
-//! controller.
+//! additional container of the Job, `host util persist-output`. That container waits for the others ([`ends()`]),
+//! parses their files ([`secrets`]), and writes the Secrets ([`keep()`]). A crate of its own, because that container
+//! needs no controller.
 
 pub mod codes;
 mod ends;

@@ -45,9 +45,9 @@ macro_rules! about_plugin {
     };
 }
 
-/// Converts [`Severity`](crate::Severity) and [`Diagnostic`](crate::Diagnostic) to the types in this module, which
-/// `wit_bindgen` has generated; a diagnostic with a pointer names its document. Defines `names` and `names_of_context`,
-/// which list additional members for [`reject_required`](crate::contract::reject_required).
+/// Converts [`Severity`](crate::Severity) and [`Diagnostic`] to the types in this module, which `wit_bindgen` has
+/// generated; a diagnostic with a pointer names its document. Defines `names` and `names_of_context`, which list
+/// additional members for [`reject_required`].
 #[macro_export]
 macro_rules! contract_types {
     ($wit:ident) => {

@@ -27,7 +27,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         let noise = noise(number);
         write("module", module(&noise))?;
         write("component", component(&noise))?;
-        let shape = usize::try_from(number).ok().and_then(|nth| shapes.get(nth % shapes.len().max(1)));
+        let shape = usize::try_from(number)
+            .ok()
+            .and_then(|nth| shapes.get(nth % shapes.len().max(1)));
         write("plugin", shape.and_then(|shape| plugin(&noise, number, shape)))?;
     }
     Ok(())

@@ -76,7 +76,7 @@ pub struct PackArguments {
     #[arg(long)]
     uncompressed: bool,
     /// Do not put the component into the ConfigMap, but the name of its image, which was pushed before:
-    /// HOST/PATH[:TAG][@sha256:DIGEST]
+    /// `HOST/PATH[:TAG][@sha256:DIGEST]`
     #[arg(long, value_name = "REFERENCE", conflicts_with = "uncompressed")]
     image: Option<String>,
     /// Secret in the namespace of the ConfigMap that the operator pulls the image with; repeat it for several

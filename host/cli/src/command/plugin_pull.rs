@@ -16,7 +16,7 @@ use std::path::PathBuf;
     Credentials are those of `docker login`. The output is the reference with the digest."
 )]
 pub struct PullArguments {
-    /// Name of the image: HOST[:PORT]/PATH[:TAG][@sha256:DIGEST]
+    /// Name of the image: `HOST[:PORT]/PATH[:TAG][@sha256:DIGEST]`
     #[arg(value_name = "REFERENCE")]
     reference: String,
     /// Write the component to this file

@@ -34,7 +34,7 @@ const CREATED: &str = "1970-01-01T00:00:00Z";
 pub struct PushArguments {
     /// The component, or the core module to make it of
     component: PathBuf,
-    /// Name of the image: HOST[:PORT]/PATH:TAG
+    /// Name of the image: `HOST[:PORT]/PATH:TAG`
     #[arg(value_name = "REFERENCE", value_parser = tagged)]
     reference: String,
     /// Write the image to disk instead: FILE.tar is an archive, anything else a directory with an OCI image layout

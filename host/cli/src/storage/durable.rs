@@ -67,7 +67,7 @@ pub fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
 /// Writes several files into a directory: all under temporary names first, so that a full disk replaces none of them.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn write_all(directory: &Path, files: &[(String, String)]) -> Result<()> {
     // Directories, on which a rename would fail, are found before the first rename.
     if let Some((name, _)) = files.iter().find(|(name, _)| directory.join(name).is_dir()) {

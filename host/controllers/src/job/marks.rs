@@ -2,7 +2,7 @@
 
 /// On the Job: number of the run.
 pub(super) const RUN: &str = "quarks.cloudfoundry.org/run";
-/// On the Job: digest of its configuration ([`super::observe::Observed::digest`]).
+/// On the Job: digest of its configuration ([`super::observe::Config::digest`]).
 pub(super) const CONFIG: &str = "quarks.cloudfoundry.org/config-digest";
 /// On the Job: it was started. It is created suspended.
 pub(super) const STARTED: &str = "quarks.cloudfoundry.org/started";

@@ -5,7 +5,7 @@
 //! because a claim belongs to the name of a pod. Immutable fields of a StatefulSet, such as its claim templates, are
 //! changed by creating it again: its pods and claims stay, and are adopted by name.
 //!
-//! [`rollout`](super::rollout) decides which instances change now. A new version starts them by its number of replicas.
+//! [`rollout`] decides which instances change now. A new version starts them by its number of replicas.
 //! Other changes replace pods: the StatefulSets have the strategy `OnDelete`, so that nothing else replaces them. A
 //! zone gets a new template when the first of its pods is to be replaced, so that until then a pod that is lost comes
 //! back as it was; so does one while the rollout has stopped, see [`set_back`](super::set_back).

@@ -3,8 +3,8 @@
 //! # Guarantees
 //! Every object is of an [allowed kind](kinds::KINDS), has a valid name that no other object of its kind has, belongs
 //! to the deployment by namespace and label, has no label or annotation that is reserved for the operator, gives its
-//! pods no [privileges](privileges) beyond the granted ones, and is within the [limits]. What an administrator allows
-//! beyond that, for all plugins or for some, are [`Permissions`]. A call that fails changes nothing.
+//! pods no [privileges] beyond the granted ones, and is within the [limits]. What an administrator allows beyond that,
+//! for all plugins or for some, are [`Permissions`]. A call that fails changes nothing.
 
 pub mod codes;
 mod fields;

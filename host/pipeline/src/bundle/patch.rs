@@ -1,8 +1,6 @@
 //! JSON Patch (RFC 6902) and JSON Merge Patch (RFC 7386) on a tree.
 //!
-//! Written by hand instead of using json-patch, which the tests compare with: json-patch rounds numbers, reorders
-//! members on removal, lets a patch of forty `copy` operations fill the memory, and panics while it undoes some failed
-//! patches.
+//! Written by hand instead of using json-patch, which the tests compare with: see docs/decisions/0035-json-patch.md.
 
 use boson_document::{MAX_DEPTH, Map, Pointer, Tree, json};
 use std::fmt;

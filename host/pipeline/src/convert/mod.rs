@@ -2,13 +2,13 @@
 //!
 //! | step | input | result |
 //! |---|---|---|
-//! | [`merge`] | manifest, ops files, cloud configs | one manifest |
+//! | [`merge()`] | manifest, ops files, cloud configs | one manifest |
 //! | [`check`] | manifest, releases | errors that do not depend on values |
 //! | [`crate::variables`] | manifest, values | the manifest with its values |
-//! | [`gather`] | manifest, releases | each group's resolved document, the links that the deployment provides |
-//! | [`render`] | resolved groups, releases | each group's BPM configuration |
-//! | [`objects`] | manifest, resolved and rendered groups | the objects of the plugins |
-//! | [`transform`] | objects | the same, checked, changed by `resources` plugins, reported on by `checks` plugins |
+//! | [`gather()`] | manifest, releases | each group's resolved document, the links that the deployment provides |
+//! | [`render()`] | resolved groups, releases | each group's BPM configuration |
+//! | [`objects()`] | manifest, resolved and rendered groups | the objects of the plugins |
+//! | [`transform()`] | objects | the same, checked, changed by `resources` plugins, reported on by `checks` plugins |
 //! | [`link_secrets`], [`shared_links`] | the links that the deployment provides | their Secrets |
 //! | [`crate::plain::lower`] | objects | objects that any cluster accepts |
 //!

@@ -23,7 +23,7 @@ pub fn write(external: &External) -> Tree {
         .with("deployments", deployments.collect::<Vec<_>>())
 }
 
-/// Reads it back. Entries that are not as [`write`] makes them are left out.
+/// Reads it back. Entries that are not as [`write()`] makes them are left out.
 pub fn read(document: &Tree) -> External {
     let deployment = |deployment: &Tree| {
         Some(OtherDeployment {

@@ -1,8 +1,8 @@
 //! Removes secret values from messages, in two ways (decision 8).
 //!
 //! [`Secrets`] knows the values of variables, generated or given, and finds them in every form in which a message can
-//! contain them ([`views`], [`matches`]). [`Exception`] knows what a template's exception may quote, and removes the
-//! rest: it needs no list of secrets, and also covers values that were computed from one.
+//! contain them ([`views`], [`matches`](mod@matches)). [`Exception`] knows what a template's exception may quote, and
+//! removes the rest: it needs no list of secrets, and also covers values that were computed from one.
 //!
 //! Neither removes what is [`Public`]: to redact a word that can be read in the manifest would only reveal that it is
 //! the secret.

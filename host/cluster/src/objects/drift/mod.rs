@@ -2,8 +2,8 @@
 //!
 //! We own the fields that we write, and the lists and maps that contain them. A field with another value is written
 //! again. For additions, the API server records the manager: what a user or another controller added to our lists and
-//! maps is removed; what defaulting and mutating admission added has no manager, and stays. Pure, except for [`settle`]
-//! and [`remove`].
+//! maps is removed; what defaulting and mutating admission added has no manager, and stays. Pure, except for
+//! [`settle()`] and [`remove`].
 
 mod additions;
 mod compare;
