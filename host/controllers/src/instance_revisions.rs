@@ -197,7 +197,10 @@ mod tests {
         assert!(agree(&two, &of(&[("a", &["1"])])));
         assert!(!agree(&two, &of(&[("a", &["1", "2"])])));
         let written = text(&two);
-        assert_eq!((of_instance(&written, "a", 1), of_instance(&written, "c", 0)), (Some("1"), None));
+        assert_eq!(
+            (of_instance(&written, "a", 1), of_instance(&written, "c", 0)),
+            (Some("1"), None)
+        );
         assert_eq!((read(&written), read("x")), (Some(two), None));
     }
 

@@ -1,7 +1,8 @@
 //! The CPU and memory in the spec of a QuarksStatefulSet that its pods can get without being replaced. Pure.
 
-use boson_document::json;
+use boson_document::Tree;
 use boson_pipeline::pod_resources;
+use serde::Deserialize;
 use serde_json::Value;
 
 /// Where the spec of a QuarksStatefulSet has the spec of its pods.
@@ -10,10 +11,10 @@ const POD_SPEC: &str = "/template/spec/template/spec";
 /// Takes their amounts out of the spec. Returns them in the form of a pod spec; see [`pod_resources::take`].
 pub(crate) fn take(spec: &mut Value) -> Option<Value> {
     let pod = spec.pointer_mut(POD_SPEC)?;
-    let mut tree = json::parse(&pod.to_string()).ok()?;
+    let mut tree = Tree::deserialize(&*pod).ok()?;
     let taken = pod_resources::take(&mut tree)?;
-    *pod = serde_json::from_str(&json::to_text(&tree)).ok()?;
-    serde_json::from_str(&json::to_text(&taken)).ok()
+    *pod = serde_json::to_value(&tree).ok()?;
+    serde_json::to_value(&taken).ok()
 }
 
 #[cfg(test)]

@@ -2,9 +2,8 @@
 
 use crate::instance_revisions::{self, ByInstance};
 use crate::resources;
-use boson_api::QuarksStatefulSetSpec;
 use boson_cluster::objects;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Digest {
@@ -31,10 +30,9 @@ pub(super) struct Resources {
 // === impl Digest ===
 
 impl Digest {
-    /// The digest of the template in this spec. The numbers of pods, and whether it is paused, do not count. With
+    /// The digest of the template in this spec of a QuarksStatefulSet. The numbers of pods, and whether it is paused, do not count. With
     /// revisions, neither does what replaces no pod.
-    pub fn of(spec: &QuarksStatefulSetSpec) -> Self {
-        let mut spec = json!(spec);
+    pub fn of(mut spec: Value) -> Self {
         if let Some(revisions) = instance_revisions::of_spec(&spec) {
             let resources = resources::take(&mut spec).map(|amounts| Resources {
                 digest: objects::digest(&amounts),
@@ -118,12 +116,18 @@ impl From<&str> for Digest {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use boson_api::QuarksStatefulSetSpec;
     use boson_manifest::labels;
+    use serde_json::json;
 
     fn spec(zone_replicas: &[i32], image: &str) -> QuarksStatefulSetSpec {
         let spec = json!({"zones": ["a", "b"], "zoneReplicas": zone_replicas, "template": {"spec": {
             "replicas": 2, "template": {"spec": {"containers": [{"image": image}]}}}}});
         serde_json::from_value(spec).unwrap()
+    }
+
+    fn of_spec(spec: &QuarksStatefulSetSpec) -> Digest {
+        Digest::of(json!(spec))
     }
 
     fn revisions(mut spec: QuarksStatefulSetSpec) -> QuarksStatefulSetSpec {
@@ -135,10 +139,10 @@ mod tests {
 
     #[test]
     fn numbers_of_pods_do_not_count() {
-        let even = Digest::of(&spec(&[], "i"));
-        let uneven = Digest::of(&spec(&[2, 1], "i"));
+        let even = of_spec(&spec(&[], "i"));
+        let uneven = of_spec(&spec(&[2, 1], "i"));
         assert!(uneven.is(even.text()) && even.is(uneven.text()));
-        assert!(!uneven.is(Digest::of(&spec(&[2, 1], "j")).text()));
+        assert!(!uneven.is(of_spec(&spec(&[2, 1], "j")).text()));
     }
 
     #[test]
@@ -148,7 +152,7 @@ mod tests {
                 paused: true,
                 ..of.clone()
             };
-            assert_eq!(Digest::of(&paused), Digest::of(&of));
+            assert_eq!(of_spec(&paused), of_spec(&of));
         }
     }
 
@@ -157,7 +161,7 @@ mod tests {
         let of = |zones: &[&str]| {
             let mut spec = revisions(spec(&[], "i"));
             spec.zones = zones.iter().map(ToString::to_string).collect();
-            Digest::of(&spec)
+            of_spec(&spec)
         };
         let two = of(&["a", "b"]);
         for other in [of(&["a", "b", "c"]), of(&["a"])] {
@@ -173,10 +177,11 @@ mod tests {
         let of = |memory: &str| {
             let mut spec = revisions(spec(&[], "i"));
             let container = json!({"name": "c", "resources": {"limits": {"memory": memory}}});
-            spec.template.change(|it| it["spec"]["template"]["spec"]["containers"][0] = container);
+            spec.template
+                .change(|it| it["spec"]["template"]["spec"]["containers"][0] = container);
             spec
         };
-        let (small, large) = (Digest::of(&of("1Gi")), Digest::of(&of("2Gi")));
+        let (small, large) = (of_spec(&of("1Gi")), of_spec(&of("2Gi")));
         assert!(large.fits(0, small.text_in_zone(0), large.of_resources()));
         assert!(!large.fits(0, small.text_in_zone(0), small.of_resources()));
         let large = large.resizing(true);

@@ -28,7 +28,7 @@ use boson_api::QuarksStatefulSet;
 use boson_cluster::client::{AnyObject, Error};
 use boson_cluster::objects;
 use boson_cluster::objects::drift::{Drifted, Excess};
-use boson_document::{Tree, json};
+use boson_document::Tree;
 use boson_manifest::labels;
 use boson_pipeline::plain::stateful_set::stateful_sets;
 use k8s_openapi::api::apps::v1::StatefulSet;
@@ -36,6 +36,7 @@ use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use k8s_openapi::jiff::Timestamp;
 use kube::{Resource, ResourceExt};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// Annotation: digest of the immutable fields of the StatefulSet, as written: the server adds defaults.
@@ -153,7 +154,9 @@ pub(super) fn plan(
     now: Timestamp,
 ) -> Result<Plan, Unplanned> {
     let live = &seen.live;
-    let (tree, digest) = (tree(set)?, Digest::of(&set.spec).resizing(seen.resizes));
+    let mut object = json!(set);
+    let tree = tree(&object)?;
+    let digest = Digest::of(object["spec"].take()).resizing(seen.resizes);
     refuse_ordinals(&tree)?;
     let claimed = live
         .sets
@@ -528,10 +531,9 @@ fn replicas(object: &Value) -> usize {
 }
 
 /// The QuarksStatefulSet in the form that the conversion to StatefulSets reads.
-fn tree(set: &QuarksStatefulSet) -> Result<Tree, Error> {
-    let tree = serde_json::to_string(set).ok().and_then(|text| json::parse(&text).ok());
-    let flawed = || Error::flawed(&QuarksStatefulSet::kind(&()), set.meta().name.as_deref(), "is not JSON");
-    tree.ok_or_else(flawed)
+fn tree(set: &Value) -> Result<Tree, Error> {
+    let flawed = |_| Error::flawed(&QuarksStatefulSet::kind(&()), set.name(), "is not JSON");
+    Tree::deserialize(set).map_err(flawed)
 }
 
 /// Takes out what a paused group must not begin: a new version. What has served is created again even then. Whether
@@ -612,7 +614,7 @@ fn finish(
     owner: &OwnerReference,
 ) -> Result<Value, Error> {
     let flawed = |_| Error::flawed(&StatefulSet::kind(&()), set.meta().name.as_deref(), "is not JSON");
-    let mut value: Value = serde_json::from_str(&json::to_text(made)).map_err(flawed)?;
+    let mut value: Value = serde_json::to_value(made).map_err(flawed)?;
     if let Some(spec) = value.get_mut("spec") {
         spec["updateStrategy"] = json!({"type": "OnDelete"});
     }

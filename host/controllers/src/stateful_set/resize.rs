@@ -151,7 +151,6 @@ mod tests {
     use super::super::resized::{INFEASIBLE, PENDING};
     use super::super::rollout::instances::Wanted;
     use super::*;
-    use boson_api::QuarksStatefulSetSpec;
 
     const COUNT: usize = AT_A_TIME + 1;
 
@@ -167,8 +166,7 @@ mod tests {
         let pods = json!({"metadata": {"annotations": {labels::INSTANCE_REVISIONS: revisions()}},
             "spec": {"containers": [container]}});
         let spec = json!({"template": {"spec": {"template": pods}}});
-        let spec: QuarksStatefulSetSpec = serde_json::from_value(spec).unwrap();
-        Digest::of(&spec).resizing(true)
+        Digest::of(spec).resizing(true)
     }
 
     /// A pod that was made from that template.

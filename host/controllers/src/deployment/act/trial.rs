@@ -21,7 +21,7 @@ pub(super) fn workload(object: &Value) -> Option<Value> {
         "QuarksJob" => job(&tree, &name, Run::Later),
         _ => return None,
     };
-    let mut trial: Value = serde_json::from_str(&json::to_text(&made)).ok()?;
+    let mut trial: Value = serde_json::to_value(&made).ok()?;
     trial.set_name(&name);
     Some(trial)
 }

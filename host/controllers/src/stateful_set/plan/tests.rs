@@ -109,7 +109,9 @@ fn each_is_owned_and_one_that_is_unreadable_is_a_defect() {
 #[test]
 fn ordinals_are_not_the_users() {
     let mut set = set("i:1", 1, false);
-    set.spec.template.change(|it| it["spec"]["ordinals"] = json!({"start": 5}));
+    set.spec
+        .template
+        .change(|it| it["spec"]["ordinals"] = json!({"start": 5}));
     let seen = Seen::default();
     let Err(Unplanned::Failed(PlanError::Problem(Problem(reason, message)))) =
         plan(&set, &seen, &owner(), Timestamp::UNIX_EPOCH)
@@ -238,7 +240,9 @@ pub(super) fn updated(image: &str, replicas: u32, claims: bool) -> QuarksStatefu
         (labels::MAX_IN_FLIGHT, "2"),
         (labels::CANARY_WATCH_TIME, "5000"),
     ];
-    set.spec.template.change(|it| it["metadata"] = json!({"annotations": BTreeMap::from(update)}));
+    set.spec
+        .template
+        .change(|it| it["metadata"] = json!({"annotations": BTreeMap::from(update)}));
     set
 }
 
@@ -368,7 +372,9 @@ fn what_replaces_no_pods_waits_for_no_zone() {
     let mut set = set("i:1", 1, true);
     let mut there = live(&of(&set, &[]), 1);
     there[0]["status"]["readyReplicas"] = 0.into();
-    set.spec.template.change(|it| it["metadata"] = json!({"annotations": {"a": "b"}}));
+    set.spec
+        .template
+        .change(|it| it["metadata"] = json!({"annotations": {"a": "b"}}));
     assert_eq!(names(&of(&set, &there).apply), ["d-g-z0-v1", "d-g-z1-v1"]);
 }
 
@@ -385,7 +391,10 @@ fn a_first_disk_makes_a_version_and_another_disk_makes_the_same_one_again() {
         json!([{"metadata": {"name": "data"}}, {"metadata": {"name": "more"}}]),
     ] {
         let mut changed = set("i:1", 1, true);
-        changed.spec.template.change(|it| it["spec"]["volumeClaimTemplates"] = templates);
+        changed
+            .spec
+            .template
+            .change(|it| it["spec"]["volumeClaimTemplates"] = templates);
         let mut there = live(&first, 1);
         let plan = of(&changed, &there);
         assert!(plan.apply.is_empty() && plan.delete.is_empty() && !plan.ready);
@@ -643,7 +652,7 @@ proptest! {
             prop_assert!(resized.values().all(|times| *times == 1), "{resized:?}");
             if steps == 9 {
                 prop_assert!(is_done);
-                let digest = Digest::of(&wanted.spec);
+                let digest = Digest::of(json!(wanted.spec));
                 let has = |pod: &Pod| {
                     let recorded = pod.annotations().get(labels::RESOURCES_DIGEST);
                     recorded.map(String::as_str) == digest.of_resources()
@@ -715,7 +724,9 @@ fn zones_in_another_order_replace_the_group() {
 fn a_version_that_takes_over_gets_the_memory_that_its_first_instances_lack() {
     let group = |image: &str, memory: u32| {
         let mut set = sized(false, 3, memory);
-        set.spec.template.change(|it| it["spec"]["template"]["spec"]["containers"][0]["image"] = image.into());
+        set.spec
+            .template
+            .change(|it| it["spec"]["template"]["spec"]["containers"][0]["image"] = image.into());
         set
     };
     let mut there = live(&of(&group("i:1", 64), &[]), 3);
@@ -877,7 +888,7 @@ fn a_paused_group_starts_nothing_new_and_keeps_what_it_has() {
     let fix = of(&paused(set("i:2", 1, false)), &there);
     assert!(fix.apply.is_empty() && fix.delete.is_empty());
     let mut lost = paused(set("i:1", 1, false));
-    let digest = Digest::of(&set("i:1", 1, false).spec);
+    let digest = Digest::of(json!(set("i:1", 1, false).spec));
     let status = json!({"version": 1, "templateDigest": digest.text(), "readyVersion": 1});
     lost.status = serde_json::from_value(status).unwrap();
     assert_eq!(
@@ -998,7 +1009,7 @@ fn a_pause_sets_the_template_of_its_zone_back_once_what_has_begun_is_done() {
 
 /// With the status of a change that is not complete, or of one that is.
 fn reported(mut set: QuarksStatefulSet, newest: u32, ready: u32, reason: &str) -> QuarksStatefulSet {
-    let digest = Digest::of(&set.spec);
+    let digest = Digest::of(json!(set.spec));
     let condition = json!({"type": "Progressing", "status": "True", "reason": reason, "message": "",
         "lastTransitionTime": Timestamp::UNIX_EPOCH.to_string()});
     let status =
@@ -1060,8 +1071,12 @@ fn the_last_instances_of_a_change_can_fail_too_and_a_pod_that_fails_later_is_no_
 fn an_older_version_stays_until_the_watch_time_of_the_last_instances_has_passed() {
     let with_minimum = |image| {
         let mut set = updated(image, 1, false);
-        set.spec.template.change(|it| it["metadata"]["annotations"][labels::CANARY_WATCH_TIME] = "30000-60000".into());
-        set.spec.template.change(|it| it["metadata"]["annotations"][labels::UPDATE_WATCH_TIME] = "30000-60000".into());
+        set.spec
+            .template
+            .change(|it| it["metadata"]["annotations"][labels::CANARY_WATCH_TIME] = "30000-60000".into());
+        set.spec
+            .template
+            .change(|it| it["metadata"]["annotations"][labels::UPDATE_WATCH_TIME] = "30000-60000".into());
         set
     };
     let mut there = live(&of(&with_minimum("i:1"), &[]), 1);

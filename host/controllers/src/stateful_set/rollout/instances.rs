@@ -4,9 +4,7 @@ use super::{Instance, State, Updated};
 use crate::instance_revisions;
 use crate::pod_problems::is_ready;
 use crate::stateful_set::digest::Digest;
-use crate::stateful_set::inspect::{
-    RESTARTED_AT, REVISION, annotation, has_claims, is_going, is_observed, ordinals,
-};
+use crate::stateful_set::inspect::{RESTARTED_AT, REVISION, annotation, has_claims, is_going, is_observed, ordinals};
 use crate::stateful_set::resized::is_refused;
 use crate::stateful_set::set_back::set_back_from;
 use boson_manifest::{labels, wrapper};
