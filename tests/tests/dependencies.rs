@@ -179,6 +179,20 @@ const CRATES: &[Crate] = &[
         &["cap-std", "wasmtime", "openssl", "native-tls"],
     ),
     member(
+        "boson-plugins",
+        &[
+            "boson-api",
+            "boson-cluster",
+            "boson-contract",
+            "boson-document",
+            "boson-fields",
+            "boson-manifest",
+            "boson-pipeline",
+            "boson-signatures",
+        ],
+        &["cap-std", "wasmtime", "openssl", "native-tls"],
+    ),
+    member(
         "boson-controllers",
         &[
             "boson-api",
@@ -192,6 +206,7 @@ const CRATES: &[Crate] = &[
             "boson-manifest",
             "boson-output",
             "boson-pipeline",
+            "boson-plugins",
             "boson-signatures",
         ],
         &["cap-std", "wasmtime"],
@@ -218,6 +233,7 @@ const CRATES: &[Crate] = &[
             "boson-oci",
             "boson-output",
             "boson-pipeline",
+            "boson-plugins",
             "boson-processes",
             "boson-registry",
             "boson-releases",

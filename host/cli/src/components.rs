@@ -1,8 +1,9 @@
 //! Components of plugins for the operator, from registries.
 
 use crate::signatures::{Mode, Signatures};
-use boson_controllers::conversion::{ComponentImage, Components, PullSecret, StoredComponent};
+use boson_cluster::pull_secret::PullSecret;
 use boson_pipeline::Diagnostic;
+use boson_plugins::host::{ComponentImage, Components, StoredComponent};
 use boson_registry::{Credentials, Owned, Registry, docker_config};
 use boson_signatures::Attached;
 use std::future::Future;

@@ -2,9 +2,9 @@
 //! verifies in the same way.
 
 use crate::evidence::KeyNames;
-use boson_controllers::codes;
 use boson_document::Code;
 use boson_pipeline::Diagnostic;
+use boson_plugins::codes;
 use boson_sandbox::Digest;
 use boson_signatures::{Attached, Keys, Provenance, Signed, Signer};
 use clap::{Args, ValueEnum};

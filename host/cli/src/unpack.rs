@@ -80,9 +80,7 @@ pub fn bounded(path: &Path, most: usize) -> std::io::Result<Vec<u8>> {
 
 fn too_large(bound: usize, how: &str) -> Box<Diagnostic> {
     let what = format!("the component has more than {} MiB{how}", bound >> 20);
-    Box::new(
-        Diagnostic::error(boson_controllers::codes::PLUGIN_TOO_LARGE, what).help("strip it of debugging information"),
-    )
+    Box::new(Diagnostic::error(boson_plugins::codes::PLUGIN_TOO_LARGE, what).help("strip it of debugging information"))
 }
 
 fn no_stream(why: &str) -> Box<Diagnostic> {

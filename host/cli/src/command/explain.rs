@@ -62,6 +62,7 @@ fn own() -> Vec<&'static Code> {
         boson_cluster::CODES,
         boson_output::CODES,
         boson_controllers::CODES,
+        boson_plugins::CODES,
         boson_credentials::CODES,
         boson_sandbox::CODES,
     ];

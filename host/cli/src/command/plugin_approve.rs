@@ -3,8 +3,8 @@
 use crate::command::plugin_rollback::{Place, block_on};
 use crate::exit::ExitError;
 use crate::output;
-use boson_controllers::plugins::approval::{Approval, Approving, approve};
 use boson_pipeline::report::clean;
+use boson_plugins::approval::{Approval, Approving, approve};
 use clap::Args;
 
 const ABOUT: &str = "\

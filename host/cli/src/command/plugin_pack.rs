@@ -11,10 +11,10 @@ use crate::output::{self, Color};
 use crate::plugins;
 use crate::unpack;
 use anyhow::Context;
-use boson_controllers::plugins::{Packing, pack, parts};
 use boson_document::{Tree, json};
 use boson_pipeline::report::Sources;
 use boson_pipeline::{Diagnostic, Stage, packed, yaml};
+use boson_plugins::{Packing, pack, parts};
 use boson_sandbox::{Digest, Interfaces, Limits, Plugin, Sandbox, Source};
 use clap::Args;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
@@ -185,7 +185,7 @@ fn too_large(whole: usize, packed: Option<usize>) -> Option<Diagnostic> {
     is_too_large.then(|| {
         let (whole, packed) = (packed::MAX_COMPONENT_BYTES >> 20, packed::MAX_PACKED_BYTES >> 20);
         let what = format!("the component has more than {whole} MiB, or more than {packed} MiB packed");
-        Diagnostic::error(boson_controllers::codes::PLUGIN_TOO_LARGE, what)
+        Diagnostic::error(boson_plugins::codes::PLUGIN_TOO_LARGE, what)
             .help("build it without debug information, or leave out packages that it does not use")
     })
 }

@@ -1,11 +1,11 @@
 //! The plugins of one deployment: those in use, and shadow plugins beside them.
 
 use super::{Known, Shared};
-use boson_controllers::codes;
-use boson_controllers::conversion::{Chosen, ResolvedPlugins};
 use boson_pipeline::shadow::{Shadow, Shadowed};
 use boson_pipeline::stage::SharedStages;
 use boson_pipeline::{Diagnostic, Stage};
+use boson_plugins::codes;
+use boson_plugins::host::{Chosen, ResolvedPlugins};
 use boson_sandbox::{Account, Digest, Plugins, Sandbox};
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,9 +1,9 @@
 //! The errors in settings of one plugin, remembered: a process of its own checks them, and every conversion asks.
 
-use boson_controllers::conversion::Settings;
 use boson_document::{Tree, json};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::yaml::{Document, Mark};
+use boson_plugins::host::Settings;
 use boson_sandbox::{Plugin, Sandbox};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;

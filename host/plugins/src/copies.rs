@@ -19,7 +19,7 @@ const MAX_NAME_LENGTH: usize = 253;
 
 /// The copies that the pods of a deployment need.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Copies {
+pub struct Copies {
     /// To be created before the pods.
     pub maps: Vec<ConfigMap>,
     /// To be mounted by the pods.
@@ -27,13 +27,7 @@ pub(crate) struct Copies {
 }
 
 /// The copies of what a deployment uses in these stages, of those that pods may run.
-pub(crate) fn copies(
-    picks: &[Pick],
-    stages: &[Stage],
-    namespace: &str,
-    deployment: &str,
-    owner: &OwnerReference,
-) -> Copies {
+pub fn copies(picks: &[Pick], stages: &[Stage], namespace: &str, deployment: &str, owner: &OwnerReference) -> Copies {
     let mut copies = Copies::default();
     for pick in picks.iter().filter(|pick| stages.contains(&pick.chosen.stage)) {
         let chosen = &pick.chosen;
@@ -87,6 +81,6 @@ pub(crate) fn copies(
 }
 
 /// Whether the deployment no longer mounts a copy. Older workloads may still mount it.
-pub(crate) fn is_unused(copy: &ConfigMap, copies: &Copies) -> bool {
+pub fn is_unused(copy: &ConfigMap, copies: &Copies) -> bool {
     !copies.maps.iter().any(|map| map.metadata.name == copy.metadata.name)
 }

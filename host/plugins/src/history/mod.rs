@@ -10,6 +10,6 @@ mod keep;
 mod record;
 mod rollback;
 
-pub(crate) use keep::keep;
+pub use keep::keep;
 pub use record::{History, Revision, RevisionState};
 pub use rollback::{Rollback, RollbackError, histories, rollback};

@@ -10,11 +10,13 @@
 )]
 
 pub mod approval;
+pub mod codes;
 mod copies;
 mod document;
 mod follow;
 mod gather;
 pub mod history;
+pub mod host;
 mod image;
 mod load;
 mod marks;
@@ -33,13 +35,14 @@ mod worker;
 mod tests;
 
 pub use approval::PluginUpdates;
-pub(crate) use copies::{Copies, copies, is_unused};
-pub(crate) use load::Loader;
-pub(crate) use marks::COPY;
+pub use codes::ALL as CODES;
+pub use copies::{Copies, copies, is_unused};
+pub use load::Loader;
+pub use marks::COPY;
 pub use marks::NO_MEMORY;
 pub use pack::{Packing, pack, parts};
-pub(crate) use problem::PluginProblem;
-pub(crate) use selection::{Asking, Pick, Selection, Waiting, select};
+pub use problem::PluginProblem;
+pub use selection::{Asking, Pick, Selection, Waiting, select};
 pub use sources::{PluginPolicy, PluginSources};
 
 use boson_cluster::changes::Changes;
@@ -55,7 +58,7 @@ use watches::Followed;
 
 /// The present plugins.
 #[derive(Clone)]
-pub(crate) struct Plugins {
+pub struct Plugins {
     /// Plugins of this namespace may be used in all namespaces.
     pub operator_namespace: Arc<str>,
     policy: PluginPolicy,

@@ -8,7 +8,7 @@ use super::pack;
 use super::problem::PluginProblem;
 use super::queue::Queued;
 use super::registry::{Good, Key, Packed};
-use crate::conversion::{ComponentImage, Components, Content, Package, PluginHost, Settings, StoredComponent};
+use crate::host::{ComponentImage, Components, Content, Package, PluginHost, Settings, StoredComponent};
 use boson_api::ApprovedVersion;
 use boson_cluster::client::{Cluster, Error};
 use boson_pipeline::{Diagnostic, Stage};
@@ -20,7 +20,7 @@ const DIGEST_DIGITS: usize = 12;
 
 /// What loads.
 #[derive(Clone, Copy)]
-pub(crate) struct Loader<'a> {
+pub struct Loader<'a> {
     pub cluster: &'a Cluster,
     pub components: &'a Arc<dyn Components>,
     pub host: &'a Arc<dyn PluginHost>,

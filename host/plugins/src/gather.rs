@@ -5,7 +5,7 @@ use super::follow::Plugin;
 use super::marks::{ATTESTATION, DOCUMENT, IMAGE, PLUGIN, SIGNATURE};
 use super::registry::{Key, Packed};
 use crate::codes;
-use crate::conversion::Content;
+use crate::host::Content;
 use boson_cluster::client::{Cluster, Error, FieldManager};
 use boson_cluster::objects;
 use boson_pipeline::report::Sources;

@@ -29,7 +29,7 @@ fn record_name(plugin: &str) -> String {
 }
 
 /// Records all versions from now on, for ever.
-pub(crate) async fn keep(plugins: &Plugins, cluster: &Cluster) {
+pub async fn keep(plugins: &Plugins, cluster: &Cluster) {
     // By plugin: what was recorded last.
     let mut recorded: BTreeMap<Key, String> = BTreeMap::new();
     let mut changes = pin!(plugins.changes.follow());

@@ -10,7 +10,7 @@ use super::document::PluginDocument;
 use super::problem::PluginProblem;
 use super::registry::{Entry, Good, Key, Packed, Registry, State};
 use crate::codes;
-use crate::conversion::{Chosen, Settings};
+use crate::host::{Chosen, Settings};
 use boson_api::PluginUse;
 use boson_api::deployment::PluginChoice;
 use boson_document::{Tree, json};
@@ -21,7 +21,7 @@ use std::time::Instant;
 
 /// Most plugins that run beside others in a conversion: each may use as much time as [`PluginHost::with`] grants.
 ///
-/// [`PluginHost::with`]: crate::conversion::PluginHost::with
+/// [`PluginHost::with`]: crate::host::PluginHost::with
 const MAX_SHADOWS: usize = 2;
 
 /// What the selection depends on.

@@ -69,7 +69,7 @@ impl Retries {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plugins::follow::Plugin;
+    use crate::follow::Plugin;
 
     fn queued(version: &str) -> Queued {
         Queued {
