@@ -212,6 +212,25 @@ const CRATES: &[Crate] = &[
         &["cap-std", "wasmtime"],
     ),
     // === the program ===
+    member(
+        "boson-commands",
+        &[
+            "boson-api",
+            "boson-budget",
+            "boson-cluster",
+            "boson-contract",
+            "boson-document",
+            "boson-fields",
+            "boson-in-pod",
+            "boson-manifest",
+            "boson-oci",
+            "boson-pipeline",
+            "boson-registry",
+            "boson-releases",
+            "boson-signatures",
+        ],
+        &["wasmtime", "openssl", "native-tls"],
+    ),
     // Built-in plugins are used through WIT, never as Rust: otherwise a user's plugin could do less than ours.
     member(
         "boson-cli",
@@ -220,6 +239,7 @@ const CRATES: &[Crate] = &[
             "boson-api",
             "boson-budget",
             "boson-cluster",
+            "boson-commands",
             "boson-componentize",
             "boson-contract",
             "boson-controllers",

@@ -1,8 +1,8 @@
 //! Components of plugins in images: in a registry (`oci://REFERENCE`), or in an archive of one (`oci-archive:FILE`).
 
 use crate::codes;
-use crate::registries;
-use crate::user_cache;
+use boson_commands::registries;
+use boson_commands::user_cache;
 use boson_pipeline::Diagnostic;
 use boson_registry::{Attachments, Owned, Registry, Settings, docker_credentials, is_layout, read_archive};
 use std::path::{Path, PathBuf};

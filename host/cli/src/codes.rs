@@ -20,27 +20,6 @@ boson_pipeline::codes::codes! {
     CONVERT_STRICT = "convert-strict", "The conversion has warnings, and --strict is set",
         "With `--strict`, a conversion with warnings prints nothing and exits with code 1. Fix the causes of the \
          warnings, or omit `--strict`.";
-    INPUT_DAMAGED = "input-damaged", "A compressed document cannot be unpacked",
-        "Large documents in Secrets are compressed with gzip, and pods unpack them after mounting. This document is \
-         truncated, or unpacks to more than 32 MiB.";
-    INPUT_IS_DIRECTORY = "input-is-directory", "Expected a file, found a directory",
-        "Manifests, ops files and variable files must be files. Only releases may be directories.";
-    INPUT_MISSING = "input-missing", "An input file does not exist",
-        "Paths are relative to the directory in which the command runs.";
-    INPUT_TOO_LARGE = "input-too-large", "An input file is larger than 32 MiB",
-        "The limit of 32 MiB protects the machine when a path is wrong. No manifest, ops file or variable file needs \
-         more.";
-    INPUT_TOTAL_TOO_LARGE = "input-total-too-large", "The input files are too large in total",
-        "The manifest, ops files, variable files and cloud configs of a command stay in memory until it ends, and \
-         their values need more memory than on disk. Together they may use about a fifth of the memory of the \
-         command: the limit of its container, half of the memory of the machine, or `--max-memory`. A file that is \
-         given twice counts twice.";
-    INPUT_UNREADABLE = "input-unreadable", "An input file cannot be read",
-        "The message quotes the operating system's error, most often a missing permission.";
-    OUTPUT_UNWRITABLE = "output-unwritable", "A file cannot be written",
-        "`host` writes a file under a temporary name in the same directory, syncs it and renames it, so the \
-         directory must be writable. The previous file is unchanged. `--out` of `host render` does not follow links \
-         that leave the directory: remove the link that the message names, or write to its target.";
     PLUGIN_ARGUMENTS = "plugin-arguments", "The input of `run-plugin` does not match the function",
         "The input is one JSON object with a member for each parameter, as documented in `wit/`: records are \
          objects, lists are lists, and options are null or the value.";
@@ -133,10 +112,6 @@ boson_pipeline::codes::codes! {
         "`host` stores values only if the file has not changed since it was read; otherwise those changes would be \
          lost. Runs of `host` wait for each other, but another program, such as `bosh` or an editor, has changed the \
          file five times. Try again when that program has finished.";
-    VARS_STORE_SPECIAL = "vars-store-special", "The vars store is not a regular file",
-        "`--vars-store` takes the path of a regular file, of a symbolic link to one, or of a new file. Values cannot \
-         be stored in a device such as `/dev/null`, or in a named pipe. Without `--vars-store`, `host convert` \
-         generates values for one run only.";
     WAIT_TIMEOUT = "wait-timeout", "A condition was not met in time",
         "`host util wait` resolves the names until they have an address; with a port, it also connects. A headless \
          Service resolves when one of its pods is ready. `--timeout` sets how long it waits.";

@@ -2,7 +2,7 @@
 //! This takes place in a process of its own, `host make-component`, so that no module can end this one.
 
 use crate::codes;
-use crate::user_cache;
+use boson_commands::user_cache;
 use boson_componentize::Error;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::packed::MAX_COMPONENT_BYTES;

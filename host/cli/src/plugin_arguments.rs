@@ -1,8 +1,8 @@
 //! Options about plugins.
 
 use crate::codes;
-use crate::memory::Memory;
 use crate::printed::Printed;
+use boson_commands::memory::Memory;
 use boson_document::closest;
 use boson_pipeline::bundle::kinds::Kind;
 use boson_pipeline::bundle::privileges::Privilege;

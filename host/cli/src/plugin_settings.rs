@@ -2,8 +2,8 @@
 //! are reported.
 
 use crate::codes;
-use crate::inputs;
 use crate::plugin_arguments::Replacement;
+use boson_commands::inputs;
 use boson_document::Tree;
 use boson_pipeline::report::Sources;
 use boson_pipeline::settings::Settings;

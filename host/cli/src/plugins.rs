@@ -3,14 +3,14 @@
 use crate::artifacts;
 use crate::codes;
 use crate::core_module;
-use crate::memory;
 use crate::plugin_arguments::{PluginArguments, Replacement};
 use crate::plugin_groups::Restrictions;
 use crate::plugin_settings::{self, Given};
 use crate::unpack;
-use crate::user_cache;
 use anyhow::{Context, bail};
 use boson_budget::Budget;
+use boson_commands::memory;
+use boson_commands::user_cache;
 use boson_document::Tree;
 use boson_pipeline::report::Sources;
 use boson_pipeline::yaml::Document;

@@ -7,9 +7,9 @@
 
 use super::Case;
 use crate::codes;
-use crate::files;
-use crate::storage::durable;
 use anyhow::{Context, Result};
+use boson_commands::files;
+use boson_commands::storage::durable;
 use boson_document::{Tree, json};
 use boson_pipeline::Diagnostic;
 use std::fs;

@@ -5,7 +5,7 @@
 
 use super::{Case, folders};
 use crate::codes;
-use crate::files;
+use boson_commands::files;
 use boson_document::Tree;
 use boson_pipeline::report::Sources;
 use boson_pipeline::scrub::Secrets;
@@ -111,7 +111,7 @@ impl Recording {
             reply: None,
         };
         let unwritable = |error: anyhow::Error| {
-            let error = Diagnostic::error(codes::OUTPUT_UNWRITABLE, format!("{error:#}"));
+            let error = Diagnostic::error(boson_commands::codes::OUTPUT_UNWRITABLE, format!("{error:#}"));
             Box::new(error.help("check --record"))
         };
         folders::write_call(&folder, &case).map_err(unwritable)?;

@@ -1,8 +1,8 @@
 //! `host check-settings`: checks settings of a foreign plugin against its schema, in a process that limits itself.
 
 use crate::confined::confine;
-use crate::exit::ExitError;
 use anyhow::Context;
+use boson_commands::exit::ExitError;
 use boson_sandbox::{Task, settings};
 use std::io::{Read, Write};
 use std::panic;

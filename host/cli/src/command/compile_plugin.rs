@@ -2,9 +2,9 @@
 //! component made for it can use any amount of processor time and memory.
 
 use crate::confined::confine;
-use crate::exit::ExitError;
-use crate::output;
 use anyhow::Context;
+use boson_commands::exit::ExitError;
+use boson_commands::output;
 use boson_sandbox::{Cache, Limits, Sandbox, Task};
 use parking_lot::Mutex;
 use std::io::{Read, Write};

@@ -10,14 +10,14 @@ use crate::command::instances::InstancesArgument;
 use crate::command::names::{domain, namespace};
 use crate::command::plugin_wit::stage;
 use crate::command::variables::{Kept, VariableArguments};
-use crate::exit::{self, ExitError};
-use crate::files;
-use crate::folder;
-use crate::memory;
-use crate::output::{self, Color, Progress, Warnings};
 use crate::plugin_arguments::{PermissionArguments, PluginArguments, Replacement};
 use crate::printed::Printed;
 use crate::summary;
+use boson_commands::exit::{self, ExitError};
+use boson_commands::files;
+use boson_commands::folder;
+use boson_commands::memory;
+use boson_commands::output::{self, Color, Progress, Warnings};
 use boson_pipeline::blame::{Blame, Question};
 use boson_pipeline::convert::Target;
 use boson_pipeline::report::Sources;
@@ -343,7 +343,8 @@ fn deliver(arguments: &ConvertArguments, done: &Done, color: Color) -> Result<()
             Ok(())
         }
         Err(error) => {
-            let unwritable = Diagnostic::error(codes::OUTPUT_UNWRITABLE, format!("{error:#}")).help("check --out");
+            let unwritable =
+                Diagnostic::error(boson_commands::codes::OUTPUT_UNWRITABLE, format!("{error:#}")).help("check --out");
             output::show(&[unwritable], &Sources::default(), color);
             Err(ExitError::Input)
         }

@@ -1,9 +1,9 @@
 //! `host explain`: what a diagnostic code means.
 
-use crate::exit::ExitError;
-use crate::output::{self, Color};
 use crate::plugin_arguments::PluginArguments;
 use crate::plugins;
+use boson_commands::exit::ExitError;
+use boson_commands::output::{self, Color};
 use boson_pipeline::Stage;
 use boson_pipeline::codes::{self, Code};
 use boson_pipeline::report::Sources;
@@ -55,6 +55,7 @@ pub fn run(arguments: &ExplainArguments, color: Color) -> Result<(), ExitError> 
 fn own() -> Vec<&'static Code> {
     let tables = [
         crate::codes::ALL,
+        boson_commands::CODES,
         boson_releases::codes::ALL,
         boson_registry::CODES,
         boson_images::CODES,

@@ -1,12 +1,12 @@
 //! `host interpolate`: flags, behaviour and messages of `bosh interpolate`.
 
 use crate::command::variables::{self, Asked, VariableArguments};
-use crate::exit::{self, ExitError};
-use crate::memory;
-use crate::output::{self, Color};
 use crate::plugin_arguments::PluginArguments;
 use crate::plugins;
 use crate::printf::formatted;
+use boson_commands::exit::{self, ExitError};
+use boson_commands::memory;
+use boson_commands::output::{self, Color};
 use boson_document::Tree;
 use boson_pipeline::report::Sources;
 use boson_pipeline::stage::Named;

@@ -3,8 +3,8 @@
 
 use crate::confined::confine;
 use crate::core_module::Reply;
-use crate::exit::ExitError;
 use anyhow::Context;
+use boson_commands::exit::ExitError;
 use boson_componentize::component;
 use boson_sandbox::Task;
 use std::io::{Read, Write};

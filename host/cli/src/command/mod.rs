@@ -40,9 +40,9 @@ pub mod util;
 pub mod variables;
 pub mod wait;
 
-use crate::exit::ExitError;
 use crate::log;
 use arguments::Command;
+use boson_commands::exit::ExitError;
 use called::Called;
 
 /// Parses the command line and runs the command.

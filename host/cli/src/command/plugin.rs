@@ -1,14 +1,14 @@
 //! `host plugin`: which plugins there are, and machine code for them.
 
-use crate::columns::columns;
 use crate::command::{
     plugin_approve, plugin_component, plugin_diff, plugin_inspect, plugin_new, plugin_pack, plugin_pull, plugin_push,
     plugin_rollback, plugin_test, plugin_verify, plugin_wit,
 };
-use crate::exit::{self, ExitError};
-use crate::output::{self, Color};
 use crate::plugin_arguments::PluginArguments;
 use crate::plugins;
+use boson_commands::columns::columns;
+use boson_commands::exit::{self, ExitError};
+use boson_commands::output::{self, Color};
 use boson_pipeline::report::Sources;
 use boson_pipeline::{Diagnostic, Stage};
 use boson_sandbox::{Cache, Limits, Sandbox};

@@ -1,8 +1,8 @@
 //! `host plugin approve`: approves the version of a plugin in a cluster, with the permissions of the user.
 
 use crate::command::plugin_rollback::{Place, block_on};
-use crate::exit::ExitError;
-use crate::output;
+use boson_commands::exit::ExitError;
+use boson_commands::output;
 use boson_pipeline::report::clean;
 use boson_plugins::approval::{Approval, Approving, approve};
 use clap::Args;

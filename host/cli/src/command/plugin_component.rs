@@ -3,10 +3,10 @@
 
 use crate::codes;
 use crate::core_module;
-use crate::exit::ExitError;
-use crate::output::{self, Color};
-use crate::storage::durable;
 use anyhow::Context;
+use boson_commands::exit::ExitError;
+use boson_commands::output::{self, Color};
+use boson_commands::storage::durable;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
 use boson_sandbox::Digest;

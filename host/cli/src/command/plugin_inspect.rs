@@ -1,12 +1,12 @@
 //! `host plugin inspect`: what a component is, before it is installed.
 
 use crate::codes;
-use crate::columns::{indented, section};
 use crate::command::plugin_verify::Found;
 use crate::evidence::{self, Item, KeyNames, Subjects};
-use crate::exit::ExitError;
-use crate::output::{self, Color, Form};
 use crate::plugins;
+use boson_commands::columns::{indented, section};
+use boson_commands::exit::ExitError;
+use boson_commands::output::{self, Color, Form};
 use boson_document::{Tree, json};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::{Sources, clean};

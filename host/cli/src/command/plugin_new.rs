@@ -3,12 +3,12 @@
 use crate::cases::Case;
 use crate::codes;
 use crate::command::plugin_wit::stage;
-use crate::exit::ExitError;
-use crate::files;
-use crate::output::{self, Color};
 use crate::plugins;
 use crate::scaffold::{Language, New};
-use crate::storage;
+use boson_commands::exit::ExitError;
+use boson_commands::files;
+use boson_commands::output::{self, Color};
+use boson_commands::storage;
 use boson_document::{Tree, json};
 use boson_pipeline::report::Sources;
 use boson_pipeline::{Diagnostic, Stage};

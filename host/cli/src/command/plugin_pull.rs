@@ -1,10 +1,10 @@
 //! `host plugin pull`: the component in an image, as a file.
 
 use crate::artifacts;
-use crate::exit::ExitError;
-use crate::output::{self, Color};
-use crate::registries::{self, AuthorityArguments, WithoutTlsArguments};
 use anyhow::Context;
+use boson_commands::exit::ExitError;
+use boson_commands::output::{self, Color};
+use boson_commands::registries::{self, AuthorityArguments, WithoutTlsArguments};
 use boson_pipeline::report::Sources;
 use clap::Args;
 use std::path::PathBuf;

@@ -2,10 +2,10 @@
 //! the same image.
 
 use crate::command::plugin_pack;
-use crate::exit::ExitError;
-use crate::output::{self, Color};
-use crate::registries::{self, AuthorityArguments, WithoutTlsArguments};
 use anyhow::Context;
+use boson_commands::exit::ExitError;
+use boson_commands::output::{self, Color};
+use boson_commands::registries::{self, AuthorityArguments, WithoutTlsArguments};
 use boson_images::write;
 use boson_oci::{Blob, Image, Layer, Section, digest, manifest};
 use boson_pipeline::Diagnostic;

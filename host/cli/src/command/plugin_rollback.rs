@@ -1,11 +1,11 @@
 //! `host plugin rollback` and `host plugin history`: earlier versions of plugins in a cluster, with the permissions of
 //! the user.
 
-use crate::columns::columns;
-use crate::connection::ConnectionArguments;
-use crate::exit::ExitError;
-use crate::output;
 use boson_cluster::client::Cluster;
+use boson_commands::columns::columns;
+use boson_commands::connection::ConnectionArguments;
+use boson_commands::exit::ExitError;
+use boson_commands::output;
 use boson_pipeline::report::clean;
 use boson_plugins::history::{History, Revision, RevisionState, histories, rollback};
 use clap::Args;

@@ -4,13 +4,13 @@
 use crate::cases::{
     self, Case, Compared, Headroom, Mismatch, Outcome, Tested, compare, conformance, edge, folders, fuzz, replies,
 };
-use crate::exit::ExitError;
-use crate::inputs;
-use crate::output::{self, Color};
 use crate::plugins;
 use crate::printed::Printed;
-use crate::storage::durable;
 use anyhow::Context;
+use boson_commands::exit::ExitError;
+use boson_commands::inputs;
+use boson_commands::output::{self, Color};
+use boson_commands::storage::durable;
 use boson_document::json;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::{self, Sources, clean};

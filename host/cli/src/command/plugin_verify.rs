@@ -1,13 +1,13 @@
 //! `host plugin verify`: whether a plugin is signed, as an operator that enforces signatures verifies it.
 
 use crate::artifacts;
-use crate::columns::indented;
 use crate::command::plugin_pack;
 use crate::core_module;
 use crate::evidence::KeyNames;
-use crate::exit::ExitError;
-use crate::output::{self, Color, Form};
 use crate::signatures::Signatures;
+use boson_commands::columns::indented;
+use boson_commands::exit::ExitError;
+use boson_commands::output::{self, Color, Form};
 use boson_document::{Tree, json};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::{Sources, clean};

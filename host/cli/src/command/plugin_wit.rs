@@ -1,9 +1,9 @@
 //! `host plugin wit`: the plugin interface of a stage, as files in the layout that bindings generators expect.
 
-use crate::exit::ExitError;
-use crate::output;
 use crate::scaffold::wit_files;
-use crate::storage;
+use boson_commands::exit::ExitError;
+use boson_commands::output;
+use boson_commands::storage;
 use boson_pipeline::Stage;
 use clap::Args;
 use std::path::PathBuf;

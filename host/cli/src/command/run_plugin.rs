@@ -2,13 +2,13 @@
 
 use crate::cases::{self, folders, replies};
 use crate::codes;
-use crate::columns::columns;
-use crate::exit::ExitError;
-use crate::files;
-use crate::inputs;
-use crate::output::{self, Color};
 use crate::plugins;
 use crate::printed::Printed;
+use boson_commands::columns::columns;
+use boson_commands::exit::ExitError;
+use boson_commands::files;
+use boson_commands::inputs;
+use boson_commands::output::{self, Color};
 use boson_document::{Tree, json};
 use boson_pipeline::diagnostic::Related;
 use boson_pipeline::report::{self, Sources};

@@ -1,6 +1,6 @@
 //! Public keys of files, and the names of the files by the fingerprints of the keys.
 
-use crate::files::read_all;
+use boson_commands::files::read_all;
 use boson_signatures::Keys;
 use std::path::PathBuf;
 

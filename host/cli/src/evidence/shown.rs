@@ -1,7 +1,7 @@
 //! What is attached to an image, as text and as JSON.
 
 use super::{Item, KeyNames, Kind, State};
-use crate::columns::section;
+use boson_commands::columns::section;
 use boson_document::Tree;
 
 // === impl State ===

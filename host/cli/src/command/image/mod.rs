@@ -11,11 +11,11 @@ mod making;
 mod selection;
 
 use crate::command::variables::VariableArguments;
-use crate::exit::ExitError;
-use crate::output::{self, Bars, Color};
 use crate::plugin_arguments::PluginArguments;
-use crate::registries::{AuthorityArguments, WithoutTlsArguments};
-use crate::user_cache;
+use boson_commands::exit::ExitError;
+use boson_commands::output::{self, Bars, Color};
+use boson_commands::registries::{AuthorityArguments, WithoutTlsArguments};
+use boson_commands::user_cache;
 use boson_images::{Downloads, Pool};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
