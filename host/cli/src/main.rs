@@ -1,31 +1,15 @@
 //! The `host` command.
 
-mod artifacts;
-mod cases;
 mod codes;
 mod command;
-mod components;
-mod confined;
-mod core_module;
 mod etags;
-mod evidence;
 mod generator;
 mod images;
-mod loaded;
 mod log;
-mod metering;
-mod plugin_arguments;
-mod plugin_groups;
-mod plugin_settings;
-mod plugins;
-mod printed;
 mod printf;
 #[cfg(test)]
 mod reference;
-mod scaffold;
-mod signatures;
 mod summary;
-mod unpack;
 mod web;
 
 use anyhow::Context;

@@ -3,15 +3,11 @@
 mod compared;
 mod steps;
 
-use crate::cases::Recording;
 use crate::codes;
 use crate::command::defaults::{self, Defaults};
 use crate::command::instances::InstancesArgument;
 use crate::command::names::{domain, namespace};
-use crate::command::plugin_wit::stage;
 use crate::command::variables::{Kept, VariableArguments};
-use crate::plugin_arguments::{PermissionArguments, PluginArguments, Replacement};
-use crate::printed::Printed;
 use crate::summary;
 use boson_commands::exit::{self, ExitError};
 use boson_commands::files;
@@ -23,6 +19,10 @@ use boson_pipeline::convert::Target;
 use boson_pipeline::report::Sources;
 use boson_pipeline::yaml::Document;
 use boson_pipeline::{Diagnostic, Severity, Stage, yaml};
+use boson_plugin_tools::cases::Recording;
+use boson_plugin_tools::command::wit::stage;
+use boson_plugin_tools::plugin_arguments::{PermissionArguments, PluginArguments, Replacement};
+use boson_plugin_tools::printed::Printed;
 use clap::{Args, ValueEnum};
 pub use compared::{merged, to_compare};
 use std::path::{Path, PathBuf};

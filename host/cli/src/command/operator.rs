@@ -1,10 +1,6 @@
 //! `host operator`: runs the controllers against a cluster.
 
 use crate::images::RegistryImages;
-use crate::loaded::Loaded;
-use crate::plugin_arguments::{PermissionArguments, PluginArguments};
-use crate::plugins;
-use crate::signatures::{SignatureArguments, Signatures};
 use crate::web::{Hosts, WebDocuments};
 use boson_budget::Budget;
 use boson_cluster::lease::Election;
@@ -21,6 +17,10 @@ use boson_controllers::{Config, Conversion};
 use boson_pipeline::bundle::Permissions;
 use boson_pipeline::report::Sources;
 use boson_pipeline::{Diagnostic, Stage};
+use boson_plugin_tools::loaded::Loaded;
+use boson_plugin_tools::plugin_arguments::{PermissionArguments, PluginArguments};
+use boson_plugin_tools::plugins;
+use boson_plugin_tools::signatures::{SignatureArguments, Signatures};
 use boson_plugins::{PluginPolicy, PluginSources, PluginUpdates};
 use boson_registry::Settings;
 use clap::{Args, ValueEnum};

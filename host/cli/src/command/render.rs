@@ -1,8 +1,6 @@
 //! `host render`: templates of one job, or a stream of single templates.
 
 use crate::codes;
-use crate::plugin_arguments::PluginArguments;
-use crate::plugins;
 use boson_commands::exit::{self, ExitError};
 use boson_commands::inputs;
 use boson_commands::memory;
@@ -16,6 +14,8 @@ use boson_pipeline::report::Sources;
 use boson_pipeline::scrub::{Filter, Secrets};
 use boson_pipeline::stage::{Rendered, StageError, Template};
 use boson_pipeline::{Diagnostic, Stage, Stages};
+use boson_plugin_tools::plugin_arguments::PluginArguments;
+use boson_plugin_tools::plugins;
 use boson_sandbox::Plugins;
 use clap::Args;
 use parking_lot::Mutex;

@@ -11,7 +11,6 @@ mod making;
 mod selection;
 
 use crate::command::variables::VariableArguments;
-use crate::plugin_arguments::PluginArguments;
 use boson_commands::exit::ExitError;
 use boson_commands::output::{self, Bars, Color};
 use boson_commands::registries::{AuthorityArguments, WithoutTlsArguments};
@@ -19,6 +18,7 @@ use boson_commands::user_cache;
 use boson_images::{Downloads, Pool};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
+use boson_plugin_tools::plugin_arguments::PluginArguments;
 use boson_registry::{Settings, Transfer};
 use clap::Args;
 use futures::{StreamExt, stream};

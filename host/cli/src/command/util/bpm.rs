@@ -4,8 +4,6 @@
 use super::leaving::{Leaving, Outcome};
 use super::mounted;
 use super::own_deployment::OwnDeployment;
-use crate::plugin_arguments::PluginArguments;
-use crate::plugins;
 use boson_commands::exit::ExitError;
 use boson_commands::output::Color;
 use boson_pipeline::convert::job_sources::{self, Remaining};
@@ -14,6 +12,8 @@ use boson_pipeline::report::Sources;
 use boson_pipeline::scrub::{Filter, Secrets};
 use boson_pipeline::stage::ResolvedGroup;
 use boson_pipeline::{Diagnostic, Stage};
+use boson_plugin_tools::plugin_arguments::PluginArguments;
+use boson_plugin_tools::plugins;
 use clap::Args;
 use std::path::PathBuf;
 

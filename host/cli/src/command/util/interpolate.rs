@@ -3,8 +3,6 @@
 use super::leaving::{Leaving, Outcome};
 use super::mounted;
 use super::own_deployment::OwnDeployment;
-use crate::plugin_arguments::PluginArguments;
-use crate::plugins;
 use boson_commands::exit::ExitError;
 use boson_commands::output::{self, Color};
 use boson_pipeline::convert::stored_documents;
@@ -12,6 +10,8 @@ use boson_pipeline::report::Sources;
 use boson_pipeline::stage::Named;
 use boson_pipeline::variables;
 use boson_pipeline::{Diagnostic, Stage, StageError, encoding};
+use boson_plugin_tools::plugin_arguments::PluginArguments;
+use boson_plugin_tools::plugins;
 use clap::Args;
 use std::path::PathBuf;
 

@@ -2,7 +2,7 @@
 
 use crate::cases::Case;
 use crate::codes;
-use crate::command::plugin_wit::stage;
+use crate::command::wit::stage;
 use crate::plugins;
 use crate::scaffold::{Language, New};
 use boson_commands::exit::ExitError;

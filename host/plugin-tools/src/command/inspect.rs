@@ -1,7 +1,7 @@
 //! `host plugin inspect`: what a component is, before it is installed.
 
 use crate::codes;
-use crate::command::plugin_verify::Found;
+use crate::command::verify::Found;
 use crate::evidence::{self, Item, KeyNames, Subjects};
 use crate::plugins;
 use boson_commands::columns::{indented, section};

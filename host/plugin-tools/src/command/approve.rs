@@ -1,6 +1,6 @@
 //! `host plugin approve`: approves the version of a plugin in a cluster, with the permissions of the user.
 
-use crate::command::plugin_rollback::{Place, block_on};
+use crate::command::rollback::{Place, block_on};
 use boson_commands::exit::ExitError;
 use boson_commands::output;
 use boson_pipeline::report::clean;

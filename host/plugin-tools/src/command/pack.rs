@@ -3,7 +3,7 @@
 
 use crate::cases::{self, folders};
 use crate::codes;
-use crate::command::plugin_wit::stage;
+use crate::command::wit::stage;
 use crate::core_module;
 use crate::plugins;
 use crate::unpack;

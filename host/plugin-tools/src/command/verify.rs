@@ -1,7 +1,7 @@
 //! `host plugin verify`: whether a plugin is signed, as an operator that enforces signatures verifies it.
 
 use crate::artifacts;
-use crate::command::plugin_pack;
+use crate::command::pack;
 use crate::core_module;
 use crate::evidence::KeyNames;
 use crate::signatures::Signatures;
@@ -88,7 +88,7 @@ impl Found {
                 attachments,
             },
             None => Self {
-                bytes: plugin_pack::component(path)?,
+                bytes: pack::component(path)?,
                 image: None,
                 attachments: Attachments::default(),
             },
@@ -116,11 +116,11 @@ pub fn run(arguments: &VerifyArguments, color: Color) -> Result<(), ExitError> {
     let found = Found::read(&arguments.component).map_err(|error| fail(*error))?;
     let is_signed = arguments.signature.is_some() || arguments.attestation.is_some();
     if is_signed && core_module::is_at(&arguments.component) {
-        return Err(fail(plugin_pack::signed_module(&arguments.component)));
+        return Err(fail(pack::signed_module(&arguments.component)));
     }
     let signed = Signed {
-        component: plugin_pack::text_of(arguments.signature.as_deref())?,
-        statement: plugin_pack::text_of(arguments.attestation.as_deref())?,
+        component: pack::text_of(arguments.signature.as_deref())?,
+        statement: pack::text_of(arguments.attestation.as_deref())?,
         image: found.image_digest().map(str::to_string),
         attached: found.attachments.attached(),
     };

@@ -1,7 +1,7 @@
 //! `host plugin push`: a component as an image in a registry, or in an archive of one. The same component always gives
 //! the same image.
 
-use crate::command::plugin_pack;
+use crate::command::pack;
 use anyhow::Context;
 use boson_commands::exit::ExitError;
 use boson_commands::output::{self, Color};
@@ -63,8 +63,8 @@ pub fn run(arguments: &PushArguments, color: Color) -> Result<(), ExitError> {
         output::show(&[error], &Sources::default(), color);
         ExitError::Input
     };
-    let bytes = plugin_pack::component(&arguments.component).map_err(|error| fail(*error))?;
-    let interfaces = plugin_pack::checked(&arguments.component, &bytes).map_err(|error| fail(*error))?;
+    let bytes = pack::component(&arguments.component).map_err(|error| fail(*error))?;
+    let interfaces = pack::checked(&arguments.component, &bytes).map_err(|error| fail(*error))?;
     let image = image(&arguments.reference, &bytes, &interfaces)?;
     match &arguments.archive {
         Some(file) if file.extension().is_some_and(|end| end == "tar") => write::archive(&image, file).map_err(fail)?,
