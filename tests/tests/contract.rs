@@ -7,7 +7,6 @@ use boson_pipeline::Stage;
 use boson_tests::wit_changes::{self, Items};
 use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
-use std::collections::HashSet;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -201,77 +200,4 @@ fn the_reference_page_is_current() {
         found == page,
         "run with BLESS=1: docs/reference/plugin-interface.md differs from wit/"
     );
-}
-
-/// Names of all functions in the sources below a folder.
-fn functions(folder: &Path, found: &mut HashSet<String>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            functions(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            let text = fs::read_to_string(&path).unwrap();
-            let names = text
-                .split("fn ")
-                .skip(1)
-                .filter_map(|rest| rest.split(['(', '<']).next());
-            found.extend(names.map(str::to_string));
-        }
-    }
-}
-
-/// Names of all functions of this repository.
-fn known_functions() -> HashSet<String> {
-    let mut known = HashSet::new();
-    for folder in ["host", "tests", "sdk", "plugins"] {
-        functions(&boson_tests::root().join(folder), &mut known);
-    }
-    known
-}
-
-/// The tests that a cell of a table names.
-fn named_tests(cell: &str) -> Vec<&str> {
-    let quoted = cell.split('`').skip(1).step_by(2);
-    quoted
-        .filter(|name| name.contains('_') && !name.contains(' '))
-        .collect()
-}
-
-#[test]
-fn each_row_of_the_page_about_links_names_tests_that_exist() {
-    let page = fs::read_to_string(boson_tests::root().join("docs/reference/links.md")).unwrap();
-    let is_row = |line: &&str| line.starts_with("| ") && !line.starts_with("| #");
-    let known = known_functions();
-    for (nth, row) in page.lines().filter(is_row).enumerate() {
-        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
-        assert_eq!((cells.len(), cells[1]), (6, (nth + 1).to_string().as_str()), "{row}");
-        let tests = named_tests(cells[4]);
-        assert!(!tests.is_empty(), "no test: {row}");
-        let missing = tests.iter().find(|name| !known.contains(**name));
-        assert_eq!(missing, None, "{row}");
-    }
-    // The two tables of the specification, and the differences.
-    assert_eq!(page.lines().filter(is_row).count(), 48);
-}
-
-#[test]
-fn the_page_about_the_plugin_host_names_tests_that_exist() {
-    let root = boson_tests::root();
-    let page = fs::read_to_string(root.join("docs/reference/plugin-host.md")).unwrap();
-    let rows: Vec<&str> = page
-        .lines()
-        .filter(|line| line.starts_with("| ") && !line.starts_with("| #"))
-        .collect();
-    assert_eq!(rows.len(), 62);
-    let known = known_functions();
-    for row in rows {
-        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
-        let tests = named_tests(cells[4]);
-        let missing = tests.iter().find(|name| !known.contains(**name));
-        assert_eq!(missing, None, "{row}");
-        assert!(
-            cells[3] != "yes" || !tests.is_empty() || cells[4].contains("bench"),
-            "{row}"
-        );
-    }
 }

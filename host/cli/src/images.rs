@@ -1,11 +1,11 @@
 //! Release images for the operator: fetched from their registry, read as releases, and kept in memory while they are in
 //! use.
 
-use crate::components::{RegistryComponents, credentials};
-use crate::signatures::Signatures;
 use boson_controllers::conversion::{Images, ReleaseImage};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::Release;
+use boson_plugin_tools::components::{RegistryComponents, credentials};
+use boson_plugin_tools::signatures::Signatures;
 use boson_registry::codes;
 use boson_registry::{Registry, Settings};
 use std::future::Future;

@@ -1,46 +1,20 @@
 //! The `host` command.
 
-mod artifacts;
-mod cases;
 mod codes;
-mod columns;
 mod command;
-mod components;
-mod confined;
-mod connection;
-mod core_module;
 mod etags;
-mod evidence;
-mod exit;
-mod files;
-mod folder;
 mod generator;
 mod images;
-mod inputs;
-mod loaded;
 mod log;
-mod memory;
-mod metering;
-mod output;
-mod plugin_arguments;
-mod plugin_groups;
-mod plugin_settings;
-mod plugins;
-mod printed;
 mod printf;
 #[cfg(test)]
 mod reference;
-mod registries;
-mod scaffold;
-mod signatures;
-mod storage;
 mod summary;
-mod unpack;
-mod user_cache;
 mod web;
 
 use anyhow::Context;
 use boson_allocator as _;
+use boson_commands::exit;
 use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit};
 use std::process::ExitCode;
 

@@ -11,6 +11,7 @@
 //! | [`lease`] | leader election |
 //! | [`metrics`], [`serving`] | metrics and health, over HTTP |
 //! | [`changes`] | notices of changes within the process |
+//! | [`pull_secret`] | credentials of registries |
 //! | [`places`] | limits for the clients of a server |
 
 pub mod cache;
@@ -22,6 +23,7 @@ pub mod metrics;
 pub mod namespaces;
 pub mod objects;
 pub mod places;
+pub mod pull_secret;
 pub mod reconcile;
 pub mod serving;
 

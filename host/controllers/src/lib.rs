@@ -12,7 +12,6 @@ mod instance_revisions;
 mod job;
 mod links;
 mod orphans;
-pub mod plugins;
 mod pod_problems;
 pub mod prune;
 mod quarks_secret;

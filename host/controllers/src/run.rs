@@ -4,7 +4,6 @@ use crate::admission::{self, DeletionReviewer, DeploymentReviewer, Keeper, PodRe
 use crate::deployment::{self, Conversion};
 use crate::job;
 use crate::links::{self, DigestKey};
-use crate::plugins::{Loader, PluginPolicy, Plugins, history};
 use crate::quarks_secret::{self, Signer};
 use crate::slots::Slots;
 use crate::stateful_set;
@@ -15,6 +14,7 @@ use boson_cluster::namespaces::{Namespaces, Scope};
 use boson_cluster::reconcile::Running;
 use boson_cluster::serving::{self, Health, State};
 use boson_pipeline::bundle::kinds::Kind;
+use boson_plugins::{Loader, PluginPolicy, Plugins, history};
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -4,13 +4,13 @@ use crate::shared_cluster::{SharedCluster, documents};
 use boson_api::{Condition, ConditionStatus, QuarksSecret};
 use boson_cluster::lease::Election;
 use boson_cluster::namespaces::Namespaces;
-use boson_controllers::conversion::{
-    Chosen, ComponentImage, Components, Images, LoadedPlugin, Package, PluginHost, ReleaseImage, ResolvedPlugins,
-    StoredComponent, Web,
-};
-use boson_controllers::plugins::PluginPolicy;
+use boson_controllers::conversion::{Images, ReleaseImage, Web};
 use boson_controllers::{Config, Conversion, OWN_SIGNER, admission, run};
 use boson_pipeline::Diagnostic;
+use boson_plugins::PluginPolicy;
+use boson_plugins::host::{
+    Chosen, ComponentImage, Components, LoadedPlugin, Package, PluginHost, ResolvedPlugins, StoredComponent,
+};
 use boson_tests::WAIT_TIMEOUT;
 use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::{Namespace, Secret};

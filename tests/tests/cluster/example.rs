@@ -7,11 +7,10 @@ use boson_api::PluginUse;
 use boson_cluster::client::resource;
 use boson_cluster::namespaces::Namespaces;
 use boson_controllers::Conversion;
-use boson_controllers::conversion::{
-    Chosen, Images, LoadedPlugin, Package, PluginHost, ReleaseImage, ResolvedPlugins, Web,
-};
+use boson_controllers::conversion::{Images, ReleaseImage, Web};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::Release;
+use boson_plugins::host::{Chosen, LoadedPlugin, Package, PluginHost, ResolvedPlugins};
 use boson_sandbox::{Cache, Limits, Plugins, Sandbox};
 use boson_tests::WAIT_TIMEOUT;
 use boson_tests::{binary, root};

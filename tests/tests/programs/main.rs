@@ -51,7 +51,7 @@ fn scripts() -> Vec<(PathBuf, String)> {
         (path, text)
     });
     let others = ["sh", "in"].iter().flat_map(|extension| {
-        let folders = ["tests", "host/cli/templates"].map(|folder| root().join(folder));
+        let folders = ["tests", "host/plugin-tools/templates"].map(|folder| root().join(folder));
         folders
             .into_iter()
             .flat_map(|folder| sources::below(&folder, extension).unwrap())

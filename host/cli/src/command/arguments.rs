@@ -5,7 +5,7 @@ use super::{
     util, wait,
 };
 use crate::log::LogArguments;
-use crate::output::Color;
+use boson_commands::output::Color;
 use clap::builder::Styles;
 use clap::builder::styling::AnsiColor;
 use clap::{Parser, Subcommand};

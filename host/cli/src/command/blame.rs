@@ -1,12 +1,12 @@
 //! `host blame`: shows where a field of an object comes from.
 
-use crate::cases::replies;
 use crate::command::convert::{self, ConvertArguments};
-use crate::exit::ExitError;
-use crate::output::{self, Color};
+use boson_commands::exit::ExitError;
+use boson_commands::output::{self, Color};
 use boson_document::Tree;
 use boson_pipeline::blame::{Blame, Input, Question, Step};
 use boson_pipeline::report::{self, Sources, clean};
+use boson_plugin_tools::cases::replies;
 use clap::Args;
 
 const EXAMPLES: &str = "\

@@ -2,8 +2,8 @@
 //! per line, with its description after a tab, and the directive of the shell at the end.
 
 use super::called::Called;
-use crate::exit::ExitError;
-use crate::output;
+use boson_commands::exit::ExitError;
+use boson_commands::output;
 use clap::{Arg, Command};
 
 /// The shell completes names of files where there are no candidates.

@@ -1,7 +1,7 @@
 //! `host completions`: scripts for shells.
 
-use crate::exit::ExitError;
-use crate::output;
+use boson_commands::exit::ExitError;
+use boson_commands::output;
 use clap::{Args, Command};
 use clap_complete::Shell;
 

@@ -3,26 +3,26 @@
 mod compared;
 mod steps;
 
-use crate::cases::Recording;
 use crate::codes;
 use crate::command::defaults::{self, Defaults};
 use crate::command::instances::InstancesArgument;
 use crate::command::names::{domain, namespace};
-use crate::command::plugin_wit::stage;
 use crate::command::variables::{Kept, VariableArguments};
-use crate::exit::{self, ExitError};
-use crate::files;
-use crate::folder;
-use crate::memory;
-use crate::output::{self, Color, Progress, Warnings};
-use crate::plugin_arguments::{PermissionArguments, PluginArguments, Replacement};
-use crate::printed::Printed;
 use crate::summary;
+use boson_commands::exit::{self, ExitError};
+use boson_commands::files;
+use boson_commands::folder;
+use boson_commands::memory;
+use boson_commands::output::{self, Color, Progress, Warnings};
 use boson_pipeline::blame::{Blame, Question};
 use boson_pipeline::convert::Target;
 use boson_pipeline::report::Sources;
 use boson_pipeline::yaml::Document;
 use boson_pipeline::{Diagnostic, Severity, Stage, yaml};
+use boson_plugin_tools::cases::Recording;
+use boson_plugin_tools::command::wit::stage;
+use boson_plugin_tools::plugin_arguments::{PermissionArguments, PluginArguments, Replacement};
+use boson_plugin_tools::printed::Printed;
 use clap::{Args, ValueEnum};
 pub use compared::{merged, to_compare};
 use std::path::{Path, PathBuf};
@@ -343,7 +343,8 @@ fn deliver(arguments: &ConvertArguments, done: &Done, color: Color) -> Result<()
             Ok(())
         }
         Err(error) => {
-            let unwritable = Diagnostic::error(codes::OUTPUT_UNWRITABLE, format!("{error:#}")).help("check --out");
+            let unwritable =
+                Diagnostic::error(boson_commands::codes::OUTPUT_UNWRITABLE, format!("{error:#}")).help("check --out");
             output::show(&[unwritable], &Sources::default(), color);
             Err(ExitError::Input)
         }

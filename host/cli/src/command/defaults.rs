@@ -4,7 +4,7 @@
 use crate::codes;
 use crate::command::names::{domain, namespace};
 use crate::command::releases;
-use crate::inputs;
+use boson_commands::inputs;
 use boson_document::Code;
 use boson_document::{Tree, go};
 use boson_pipeline::report::Sources;

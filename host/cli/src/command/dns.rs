@@ -1,7 +1,7 @@
 //! `host dns serve`: serves the names of BOSH DNS to a deployment's pods.
 
-use crate::connection::ConnectionArguments;
-use crate::exit::ExitError;
+use boson_commands::connection::ConnectionArguments;
+use boson_commands::exit::ExitError;
 use boson_dns::server::{self, Settings};
 use clap::{Args, Subcommand};
 use std::net::SocketAddr;

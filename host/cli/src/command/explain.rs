@@ -1,12 +1,12 @@
 //! `host explain`: what a diagnostic code means.
 
-use crate::exit::ExitError;
-use crate::output::{self, Color};
-use crate::plugin_arguments::PluginArguments;
-use crate::plugins;
+use boson_commands::exit::ExitError;
+use boson_commands::output::{self, Color};
 use boson_pipeline::Stage;
 use boson_pipeline::codes::{self, Code};
 use boson_pipeline::report::Sources;
+use boson_plugin_tools::plugin_arguments::PluginArguments;
+use boson_plugin_tools::plugins;
 use clap::Args;
 
 /// Explain a diagnostic code
@@ -55,6 +55,8 @@ pub fn run(arguments: &ExplainArguments, color: Color) -> Result<(), ExitError> 
 fn own() -> Vec<&'static Code> {
     let tables = [
         crate::codes::ALL,
+        boson_commands::CODES,
+        boson_plugin_tools::CODES,
         boson_releases::codes::ALL,
         boson_registry::CODES,
         boson_images::CODES,
@@ -62,6 +64,7 @@ fn own() -> Vec<&'static Code> {
         boson_cluster::CODES,
         boson_output::CODES,
         boson_controllers::CODES,
+        boson_plugins::CODES,
         boson_credentials::CODES,
         boson_sandbox::CODES,
     ];

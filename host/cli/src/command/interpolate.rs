@@ -1,17 +1,17 @@
 //! `host interpolate`: flags, behaviour and messages of `bosh interpolate`.
 
 use crate::command::variables::{self, Asked, VariableArguments};
-use crate::exit::{self, ExitError};
-use crate::memory;
-use crate::output::{self, Color};
-use crate::plugin_arguments::PluginArguments;
-use crate::plugins;
 use crate::printf::formatted;
+use boson_commands::exit::{self, ExitError};
+use boson_commands::memory;
+use boson_commands::output::{self, Color};
 use boson_document::Tree;
 use boson_pipeline::report::Sources;
 use boson_pipeline::stage::Named;
 use boson_pipeline::variables::Options;
 use boson_pipeline::{Diagnostic, Stage, StageError, Stages, yaml};
+use boson_plugin_tools::plugin_arguments::PluginArguments;
+use boson_plugin_tools::plugins;
 use clap::Args;
 use std::path::PathBuf;
 

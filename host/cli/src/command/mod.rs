@@ -3,8 +3,6 @@
 pub mod arguments;
 pub mod blame;
 pub mod called;
-pub mod check_settings;
-pub mod compile_plugin;
 pub mod complete;
 pub mod completions;
 pub mod convert;
@@ -15,34 +13,22 @@ pub mod explain;
 pub mod image;
 pub mod instances;
 pub mod interpolate;
-pub mod make_component;
 pub mod names;
 mod native;
 pub mod operator;
 pub mod plugin;
-pub mod plugin_approve;
-pub mod plugin_component;
 pub mod plugin_diff;
-pub mod plugin_inspect;
-pub mod plugin_new;
-pub mod plugin_pack;
-pub mod plugin_pull;
-pub mod plugin_push;
-pub mod plugin_rollback;
-pub mod plugin_test;
-pub mod plugin_verify;
-pub mod plugin_wit;
 pub mod prune;
 pub mod releases;
 pub mod render;
-pub mod run_plugin;
 pub mod util;
 pub mod variables;
 pub mod wait;
 
-use crate::exit::ExitError;
 use crate::log;
 use arguments::Command;
+use boson_commands::exit::ExitError;
+use boson_plugin_tools::command::{check_settings, compile_plugin, make_component, run_plugin};
 use called::Called;
 
 /// Parses the command line and runs the command.

@@ -1,8 +1,8 @@
 //! The objects of `--native`: native Secrets, Services and what is behind them, and the shared links of other
 //! deployments, from files as `kubectl get -o yaml` prints them.
 
-use crate::files;
-use crate::inputs;
+use boson_commands::files;
+use boson_commands::inputs;
 use boson_document::{Pointer, Tree};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::convert::shared_links::Others;

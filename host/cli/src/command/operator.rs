@@ -1,27 +1,27 @@
 //! `host operator`: runs the controllers against a cluster.
 
-use crate::connection::ConnectionArguments;
-use crate::exit::{self, ExitError};
-use crate::files;
 use crate::images::RegistryImages;
-use crate::loaded::Loaded;
-use crate::memory;
-use crate::output::{self, Color};
-use crate::plugin_arguments::{PermissionArguments, PluginArguments};
-use crate::plugins;
-use crate::registries::{AuthorityArguments, WithoutTlsArguments};
-use crate::signatures::{SignatureArguments, Signatures};
 use crate::web::{Hosts, WebDocuments};
 use boson_budget::Budget;
 use boson_cluster::lease::Election;
 use boson_cluster::metrics::Metrics;
 use boson_cluster::namespaces::Namespaces;
+use boson_commands::connection::ConnectionArguments;
+use boson_commands::exit::{self, ExitError};
+use boson_commands::files;
+use boson_commands::memory;
+use boson_commands::output::{self, Color};
+use boson_commands::registries::{AuthorityArguments, WithoutTlsArguments};
 use boson_controllers::admission::{self, Way};
-use boson_controllers::plugins::{PluginPolicy, PluginSources, PluginUpdates};
 use boson_controllers::{Config, Conversion};
 use boson_pipeline::bundle::Permissions;
 use boson_pipeline::report::Sources;
 use boson_pipeline::{Diagnostic, Stage};
+use boson_plugin_tools::loaded::Loaded;
+use boson_plugin_tools::plugin_arguments::{PermissionArguments, PluginArguments};
+use boson_plugin_tools::plugins;
+use boson_plugin_tools::signatures::{SignatureArguments, Signatures};
+use boson_plugins::{PluginPolicy, PluginSources, PluginUpdates};
 use boson_registry::Settings;
 use clap::{Args, ValueEnum};
 use std::net::SocketAddr;

@@ -1,17 +1,17 @@
 //! `host plugin diff`: converts a deployment with two versions of a plugin, and shows what differs.
 
-use crate::cases::replies;
 use crate::codes;
 use crate::command::convert::{self, ConvertArguments, Done, Version};
 use crate::command::variables::Kept;
-use crate::exit::ExitError;
-use crate::output::{self, Color};
-use crate::plugins;
+use boson_commands::exit::ExitError;
+use boson_commands::output::{self, Color};
 use boson_document::Tree;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::changes::{Change, Changed, changes, gained};
 use boson_pipeline::difference::Difference;
 use boson_pipeline::report::Sources;
+use boson_plugin_tools::cases::replies;
+use boson_plugin_tools::plugins;
 use boson_sandbox::{Limits, Plugin};
 use clap::Args;
 use std::path::{Path, PathBuf};

@@ -1,10 +1,10 @@
 //! `host prune`: deletes the values of variables that a deployment no longer has, and those that outlived their
 //! deployment.
 
-use crate::connection::ConnectionArguments;
-use crate::exit::ExitError;
-use crate::output;
 use boson_cluster::client::Cluster;
+use boson_commands::connection::ConnectionArguments;
+use boson_commands::exit::ExitError;
+use boson_commands::output;
 use boson_controllers::prune::{Leftover, Pruning};
 use clap::Args;
 use std::io::{BufRead, IsTerminal};

@@ -1,7 +1,7 @@
 //! The releases of `--release` and of boson.yaml.
 
 use crate::codes;
-use crate::output::Progress;
+use boson_commands::output::Progress;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::{self, Release};
 use boson_pipeline::report::Sources;

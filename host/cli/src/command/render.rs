@@ -1,13 +1,11 @@
 //! `host render`: templates of one job, or a stream of single templates.
 
 use crate::codes;
-use crate::exit::{self, ExitError};
-use crate::inputs;
-use crate::memory;
-use crate::output::{self, Color};
-use crate::plugin_arguments::PluginArguments;
-use crate::plugins;
-use crate::storage::below::{self, Below};
+use boson_commands::exit::{self, ExitError};
+use boson_commands::inputs;
+use boson_commands::memory;
+use boson_commands::output::{self, Color};
+use boson_commands::storage::below::{self, Below};
 use boson_document::{Tree, json};
 use boson_pipeline::convert::collected::{self, JobErrors};
 use boson_pipeline::convert::filling::{self, Filled};
@@ -16,6 +14,8 @@ use boson_pipeline::report::Sources;
 use boson_pipeline::scrub::{Filter, Secrets};
 use boson_pipeline::stage::{Rendered, StageError, Template};
 use boson_pipeline::{Diagnostic, Stage, Stages};
+use boson_plugin_tools::plugin_arguments::PluginArguments;
+use boson_plugin_tools::plugins;
 use boson_sandbox::Plugins;
 use clap::Args;
 use parking_lot::Mutex;
@@ -149,7 +149,7 @@ fn write(arguments: &RenderArguments, wanted: &[&TemplateFile], rendered: Vec<Re
             });
             let below: Vec<Below> = below.collect();
             below::write(directory, &below).map_err(|error| {
-                let error = Diagnostic::error(codes::OUTPUT_UNWRITABLE, format!("{error:#}"));
+                let error = Diagnostic::error(boson_commands::codes::OUTPUT_UNWRITABLE, format!("{error:#}"));
                 Box::new(error.help("check --out: links in it must not lead out of it")).into()
             })
         }

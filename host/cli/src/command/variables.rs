@@ -2,10 +2,10 @@
 //! read, apply, interpolate.
 
 use crate::codes;
-use crate::files;
 use crate::generator::Credentials;
-use crate::inputs;
-use crate::storage::vars_store::VarsStore;
+use boson_commands::files;
+use boson_commands::inputs;
+use boson_commands::storage::vars_store::VarsStore;
 use boson_document::Tree;
 use boson_pipeline::convert::{self, Documents};
 use boson_pipeline::report::Sources as Shown;

@@ -1,10 +1,10 @@
 //! `host wait`: waits for a condition of a deployment that is current, also for its ConfigMaps and Secrets.
 
-use crate::connection::ConnectionArguments;
-use crate::exit::ExitError;
-use crate::output;
 use boson_api::ConditionStatus;
 use boson_cluster::client::Cluster;
+use boson_commands::connection::ConnectionArguments;
+use boson_commands::exit::ExitError;
+use boson_commands::output;
 use boson_controllers::waiting::{End, Waiting};
 use clap::Args;
 use std::str::FromStr;

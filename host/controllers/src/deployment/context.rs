@@ -1,14 +1,15 @@
 //! What all reconciles of deployments share: clients, settings, and what the process remembers.
 
 use super::memory::Memory;
-use crate::conversion::{Components, Images, PluginHost, Web};
-use crate::plugins::Plugins;
+use crate::conversion::{Images, Web};
 use crate::slots::Slots;
 use boson_budget::Budget;
 use boson_cluster::cache::Cache;
 use boson_cluster::client::{Cluster, Events, FieldManager};
 use boson_cluster::namespaces::Scope;
 use boson_pipeline::bundle::Permissions;
+use boson_plugins::Plugins;
+use boson_plugins::host::{Components, PluginHost};
 use std::sync::Arc;
 
 /// Who owns the fields that this controller sets.

@@ -35,11 +35,11 @@ mod watch;
 #[cfg(test)]
 mod parts;
 
-use crate::plugins::PluginProblem;
 use boson_api::BoshDeployment;
 use boson_api::deployment::ConversionMode;
 use boson_cluster::client::{Error, written};
 use boson_pipeline::convert::is_skipped_check;
+use boson_plugins::PluginProblem;
 use deploy::deploy;
 use kube::runtime::controller::Action;
 use kube::{Resource, ResourceExt};

@@ -5,8 +5,6 @@ use super::memory::Key;
 use super::plan::documents::Whose;
 use super::progress::Progress;
 use super::stop::Stop;
-use crate::conversion::ResolvedPlugins;
-use crate::plugins::{self, Copies, Pick};
 use boson_api::BoshDeployment;
 use boson_api::deployment::ConversionMode;
 use boson_budget::Share;
@@ -16,6 +14,8 @@ use boson_pipeline::release::Release;
 use boson_pipeline::report::Sources;
 use boson_pipeline::stage::Deployment;
 use boson_pipeline::{Diagnostic, Stage};
+use boson_plugins::host::ResolvedPlugins;
+use boson_plugins::{Copies, Pick};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::{Resource, ResourceExt};
 use std::sync::Arc;
@@ -91,7 +91,7 @@ impl<'a> Reconcile<'a> {
                 monit: conversion.monit,
             },
             mode: conversion.mode,
-            copies: plugins::copies(&active.picks, in_pods, namespace, &names.deployment(), &owner),
+            copies: boson_plugins::copies(&active.picks, in_pods, namespace, &names.deployment(), &owner),
             names,
             plugins: active.resolved,
             owner,

@@ -1,12 +1,12 @@
 //! Why a conversion stopped.
 
 use crate::codes;
-use crate::plugins::PluginProblem;
 use boson_api::conditions;
 use boson_cluster::client;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::{self, Sources};
 use boson_pipeline::stage::CALL_FAILURES;
+use boson_plugins::PluginProblem;
 
 /// Code of a call with a reply that violates the contract.
 const MALFORMED: &str = "plugin-malformed-reply";

@@ -3,9 +3,9 @@
 use super::steps::{self, Done, Watching};
 use super::{ConvertArguments, TargetArgument, with_defaults};
 use crate::command::variables::Kept;
-use crate::exit::{self, ExitError};
-use crate::memory;
-use crate::output::{self, Color, Progress};
+use boson_commands::exit::{self, ExitError};
+use boson_commands::memory;
+use boson_commands::output::{self, Color, Progress};
 use boson_document::Tree;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;

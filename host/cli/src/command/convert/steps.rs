@@ -2,17 +2,14 @@
 //! in memory.
 
 use super::ConvertArguments;
-use crate::cases::Recording;
 use crate::codes;
 use crate::command::native::{self, Links, NativeFiles};
 use crate::command::releases;
 use crate::command::variables::{self, Asked, Manifest, Read};
-use crate::files;
-use crate::inputs;
-use crate::memory;
-use crate::output::Progress;
-use crate::plugin_groups;
-use crate::plugins;
+use boson_commands::files;
+use boson_commands::inputs;
+use boson_commands::memory;
+use boson_commands::output::Progress;
 use boson_document::{Tree, go};
 use boson_pipeline::blame::{self, Blame, Question};
 use boson_pipeline::bundle::{Permissions, owner};
@@ -26,6 +23,9 @@ use boson_pipeline::stage::{Addresses, Deployment, External, LinksRequest, Named
 use boson_pipeline::variables::Options;
 use boson_pipeline::yaml::Document;
 use boson_pipeline::{Diagnostic, Stage, StageError, Stages, external};
+use boson_plugin_tools::cases::Recording;
+use boson_plugin_tools::plugin_groups;
+use boson_plugin_tools::plugins;
 use boson_sandbox::{Account, Plugins};
 use std::sync::Arc;
 

@@ -5,10 +5,10 @@ mod tree;
 
 use crate::command::convert::{self, ConvertArguments, Done};
 use crate::command::variables::Kept;
-use crate::connection::ConnectionArguments;
-use crate::exit::ExitError;
-use crate::output::{self, Color};
 use boson_cluster::client::Cluster;
+use boson_commands::connection::ConnectionArguments;
+use boson_commands::exit::ExitError;
+use boson_commands::output::{self, Color};
 use boson_controllers::applied::Applied;
 use boson_document::json;
 use boson_pipeline::deployment_diff::{self, Effects, Line, Properties, Side};

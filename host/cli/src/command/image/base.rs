@@ -1,7 +1,7 @@
 //! The stemcell's image, read only when a release needs it: not if the registry has all images.
 
 use super::blocking::blocking;
-use crate::output::Bar;
+use boson_commands::output::Bar;
 use boson_images::{Base, Part, Parts, Pool};
 use boson_pipeline::Diagnostic;
 use boson_registry::codes;

@@ -3,7 +3,7 @@
 use super::blocking::{blocking, interrupted};
 use super::selection::{From, Selected};
 use super::{Report, base};
-use crate::output::{Bar, Bars};
+use boson_commands::output::{Bar, Bars};
 use boson_images::codes;
 use boson_images::{Base, Download, Downloads, Ingredients, Pool, Release, Stemcell, build, write};
 use boson_oci::Image;

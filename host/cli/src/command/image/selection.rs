@@ -3,13 +3,13 @@
 use super::ImageArguments;
 use crate::command::releases;
 use crate::command::variables::{self, Asked};
-use crate::plugins;
 use boson_document::Pointer;
 use boson_images::codes;
 use boson_images::{Stemcell, Wanted, wanted};
 use boson_pipeline::report::Sources;
 use boson_pipeline::variables::Options;
 use boson_pipeline::{Diagnostic, Stage};
+use boson_plugin_tools::plugins;
 use boson_releases::Compiled;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

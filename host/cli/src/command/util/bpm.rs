@@ -4,16 +4,16 @@
 use super::leaving::{Leaving, Outcome};
 use super::mounted;
 use super::own_deployment::OwnDeployment;
-use crate::exit::ExitError;
-use crate::output::Color;
-use crate::plugin_arguments::PluginArguments;
-use crate::plugins;
+use boson_commands::exit::ExitError;
+use boson_commands::output::Color;
 use boson_pipeline::convert::job_sources::{self, Remaining};
 use boson_pipeline::convert::{self, Origin, RenderError, instance_files, pre_render_ops, stored_documents};
 use boson_pipeline::report::Sources;
 use boson_pipeline::scrub::{Filter, Secrets};
 use boson_pipeline::stage::ResolvedGroup;
 use boson_pipeline::{Diagnostic, Stage};
+use boson_plugin_tools::plugin_arguments::PluginArguments;
+use boson_plugin_tools::plugins;
 use clap::Args;
 use std::path::PathBuf;
 

@@ -1,8 +1,8 @@
 //! `host util extract-jobs`: copies the job sources of a release image. Either this program is in the image, or the
 //! image's files are mounted.
 
-use crate::exit::ExitError;
 use anyhow::{Context, ensure};
+use boson_commands::exit::ExitError;
 use boson_manifest::copier;
 use clap::Args;
 use std::fs;

@@ -4,16 +4,16 @@
 use super::leaving::{self, Leaving};
 use super::mounted;
 use crate::command::instances::InstancesArgument;
-use crate::exit::ExitError;
-use crate::output::Color;
-use crate::plugin_arguments::PluginArguments;
-use crate::plugins;
+use boson_commands::exit::ExitError;
+use boson_commands::output::Color;
 use boson_pipeline::convert::codes;
 use boson_pipeline::convert::stored_documents::Texts;
 use boson_pipeline::convert::{self, pre_render_ops, stored_documents};
 use boson_pipeline::report::Sources;
 use boson_pipeline::stage::{Deployment, Named};
 use boson_pipeline::{Diagnostic, Stage, StageError};
+use boson_plugin_tools::plugin_arguments::PluginArguments;
+use boson_plugin_tools::plugins;
 use clap::Args;
 use std::path::PathBuf;
 

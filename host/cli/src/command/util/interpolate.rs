@@ -3,15 +3,15 @@
 use super::leaving::{Leaving, Outcome};
 use super::mounted;
 use super::own_deployment::OwnDeployment;
-use crate::exit::ExitError;
-use crate::output::{self, Color};
-use crate::plugin_arguments::PluginArguments;
-use crate::plugins;
+use boson_commands::exit::ExitError;
+use boson_commands::output::{self, Color};
 use boson_pipeline::convert::stored_documents;
 use boson_pipeline::report::Sources;
 use boson_pipeline::stage::Named;
 use boson_pipeline::variables;
 use boson_pipeline::{Diagnostic, Stage, StageError, encoding};
+use boson_plugin_tools::plugin_arguments::PluginArguments;
+use boson_plugin_tools::plugins;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -52,7 +52,7 @@ pub fn run(arguments: &InterpolateArguments, color: Color) -> Result<(), ExitErr
 /// Whether the inputs changed since the operator requested this run. Errors in reading them are reported later.
 fn is_outdated(arguments: &InterpolateArguments) -> bool {
     let digest = || {
-        let bytes = crate::files::read(&arguments.manifest).ok()?;
+        let bytes = boson_commands::files::read(&arguments.manifest).ok()?;
         let manifest = encoding::unpack(&bytes).ok()?;
         let (held, _) = mounted::values(Some(&arguments.values)).ok()?;
         Some(boson_in_pod::digest(&manifest, &held))

@@ -1,7 +1,7 @@
 //! The job sources of a pod: mounted as one file, or in the directory to which other containers have copied them.
 
 use crate::codes;
-use crate::files;
+use boson_commands::files;
 use boson_manifest::copier::RELEASES;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::convert::job_sources::{read, root};
@@ -60,7 +60,10 @@ impl JobSources {
 
 fn damaged(file: &Path) -> Diagnostic {
     let name = files::name(file);
-    Diagnostic::error(codes::INPUT_DAMAGED, format!("'{name}' does not contain job sources"))
-        .in_document(name)
-        .help("delete its ConfigMap: the operator then creates it again")
+    Diagnostic::error(
+        boson_commands::codes::INPUT_DAMAGED,
+        format!("'{name}' does not contain job sources"),
+    )
+    .in_document(name)
+    .help("delete its ConfigMap: the operator then creates it again")
 }

@@ -1,8 +1,8 @@
 //! The results of a conversion job's containers: output that becomes Secrets, and diagnostics for the operator.
 
-use crate::exit::{self, ExitError};
-use crate::output::{self, Color};
-use crate::storage::durable;
+use boson_commands::exit::{self, ExitError};
+use boson_commands::output::{self, Color};
+use boson_commands::storage::durable;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::convert::stored_documents::Texts;
 use boson_pipeline::report::Sources;

@@ -17,8 +17,8 @@ mod processes;
 mod template_render;
 mod wait;
 
-use crate::exit::ExitError;
-use crate::output::{self, Color};
+use boson_commands::exit::ExitError;
+use boson_commands::output::{self, Color};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
 use clap::Subcommand;

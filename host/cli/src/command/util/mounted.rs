@@ -1,8 +1,8 @@
 //! The inputs of a conversion job's containers: documents that may be compressed, the values of variables, the
 //! releases.
 
-use crate::codes;
-use crate::files;
+use boson_commands::codes;
+use boson_commands::files;
 use boson_document::Tree;
 use boson_in_pod::{Held, Origin, Values};
 use boson_pipeline::convert::stored_documents;

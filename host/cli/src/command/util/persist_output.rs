@@ -1,10 +1,10 @@
 //! `host util persist-output`: makes Secrets from the output files of the other containers of its pod, when each
 //! container has ended.
 
-use crate::exit::{self, ExitError};
-use crate::output::{self, Color};
 use anyhow::Context;
 use boson_cluster::client::{Cluster, Connection, ErrorKind, connect};
+use boson_commands::exit::{self, ExitError};
+use boson_commands::output::{self, Color};
 use boson_output::codes;
 use boson_output::{DIRECTORY, End, KeepError, MAX_FILE_BYTES, Order, ends, get_pod, keep, secrets};
 use boson_pipeline::Diagnostic;

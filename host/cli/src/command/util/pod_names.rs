@@ -42,7 +42,7 @@ struct Instance<'m> {
 pub fn write(directory: &Path, manifest: &Tree, index: u32, ip: &str) -> Result<Option<Diagnostic>, Box<Diagnostic>> {
     let unwritable = |error: std::io::Error| {
         let message = format!("cannot write the names of the pod: {error}");
-        Box::new(Diagnostic::error(codes::OUTPUT_UNWRITABLE, message))
+        Box::new(Diagnostic::error(boson_commands::codes::OUTPUT_UNWRITABLE, message))
     };
     let etc = directory.join("etc");
     fs::create_dir_all(&etc).map_err(unwritable)?;

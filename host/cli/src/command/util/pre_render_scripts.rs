@@ -1,11 +1,11 @@
 //! `host util pre-render-scripts`: writes the pre-render scripts of an instance group's jobs as files, for the init
 //! containers that run them.
 
-use crate::codes;
-use crate::exit::{self, ExitError};
-use crate::inputs;
-use crate::output::{self, Color};
-use crate::storage::below::{self, Below};
+use boson_commands::codes;
+use boson_commands::exit::{self, ExitError};
+use boson_commands::inputs;
+use boson_commands::output::{self, Color};
+use boson_commands::storage::below::{self, Below};
 use boson_document::Tree;
 use boson_manifest::pre_render::{self, DIRECTORY};
 use boson_pipeline::Diagnostic;

@@ -1,8 +1,8 @@
 //! The files that the process wrapper reads in a pod: the processes of each job, from the rendered files, and the
 //! instance's own files.
 
-use crate::storage::below::{self, Below};
 use anyhow::{Context, Result, ensure};
+use boson_commands::storage::below::{self, Below};
 use boson_document::{Place, Tree, json};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::convert::filling::Filled;

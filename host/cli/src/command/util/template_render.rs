@@ -6,12 +6,10 @@ use super::pod_names;
 use super::processes::{self, Written};
 use crate::codes;
 use crate::command::render::files_of;
-use crate::exit::{self, ExitError};
-use crate::inputs;
-use crate::output::{self, Color};
-use crate::plugin_arguments::PluginArguments;
-use crate::plugins;
-use crate::storage::below::{self, Below};
+use boson_commands::exit::{self, ExitError};
+use boson_commands::inputs;
+use boson_commands::output::{self, Color};
+use boson_commands::storage::below::{self, Below};
 use boson_document::Tree;
 use boson_pipeline::convert::codes as convert_codes;
 use boson_pipeline::convert::collected::{self, JobErrors};
@@ -24,6 +22,8 @@ use boson_pipeline::report::Sources;
 use boson_pipeline::scrub::Secrets;
 use boson_pipeline::stage::Named;
 use boson_pipeline::{Diagnostic, Stage, resolved_document};
+use boson_plugin_tools::plugin_arguments::PluginArguments;
+use boson_plugin_tools::plugins;
 use boson_sandbox::Plugins;
 use clap::Args;
 use std::path::PathBuf;
@@ -111,8 +111,12 @@ fn template_render(
         let named = pod_names::write(wrapper, &manifest, pod.index.unwrap_or(0), &arguments.ip);
         reported.extend(named.map_err(|error| vec![*error])?);
     }
-    write(arguments, &rendered)
-        .map_err(|error| vec![Diagnostic::error(codes::OUTPUT_UNWRITABLE, format!("{error:#}"))])?;
+    write(arguments, &rendered).map_err(|error| {
+        vec![Diagnostic::error(
+            boson_commands::codes::OUTPUT_UNWRITABLE,
+            format!("{error:#}"),
+        )]
+    })?;
     Ok(secrets.scrub(reported, sources))
 }
 
@@ -212,7 +216,7 @@ fn change(
     pod: &Pod<'_>,
     described: &mut [(&Tree, &Instance, String, Tree)],
 ) -> Result<(), Vec<Diagnostic>> {
-    let name = crate::files::name(&arguments.manifest);
+    let name = boson_commands::files::name(&arguments.manifest);
     let with_file = described.iter().filter(|(_, _, name, _)| !name.is_empty());
     let configs: Tree = with_file
         .map(|(_, one, _, bpm)| (one.job.name.clone(), bpm.clone()))

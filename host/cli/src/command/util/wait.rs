@@ -1,8 +1,8 @@
 //! `host util wait`: waits until names resolve, or answer at a port, before the other containers of its pod start.
 
 use crate::codes;
-use crate::exit::{self, ExitError};
-use crate::output::{self, Color};
+use boson_commands::exit::{self, ExitError};
+use boson_commands::output::{self, Color};
 use boson_dns::lookup::{self, Found};
 use boson_dns::resolv_conf;
 use boson_pipeline::Diagnostic;

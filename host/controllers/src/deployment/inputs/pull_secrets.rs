@@ -1,11 +1,11 @@
 //! Pull Secrets: the operator reads images with the same Secrets as the pods of the deployment. Like the kubelet, it
 //! uses those that the group names and those of its ServiceAccount, and ignores missing ones.
 
-use crate::conversion::PullSecret;
 use crate::deployment::memory::Source;
 use crate::deployment::observe;
 use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::Stop;
+use boson_cluster::pull_secret::PullSecret;
 use boson_document::Tree;
 use boson_manifest::group::InstanceGroup;
 use boson_manifest::names;

@@ -3,11 +3,12 @@
 use super::memory::hold;
 use super::pull_secrets;
 use crate::codes;
-use crate::conversion::{PullSecret, ReleaseImage};
+use crate::conversion::ReleaseImage;
 use crate::deployment::manifest::Manifest;
 use crate::deployment::reconcile::{ReadReleases, Reconcile};
 use crate::deployment::stop::Stop;
 use boson_budget::Class;
+use boson_cluster::pull_secret::PullSecret;
 use boson_document::{Pointer, Tree};
 use boson_manifest::{copier, images};
 use boson_pipeline::release::{self, Release};

@@ -2,7 +2,7 @@
 //! stopped it. They stay in its condition until it is converted again.
 
 use super::Key;
-use crate::plugins::PluginProblem;
+use boson_plugins::PluginProblem;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 

@@ -6,11 +6,11 @@ use crate::deployment::plan::Live;
 use crate::deployment::plan::retention::{needs_claims, stays};
 use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::Stop;
-use crate::plugins::{self, COPY};
 use boson_cluster::client::{Error, ErrorKind};
 use boson_cluster::objects;
 use boson_manifest::labels::{self, secret_kind};
 use boson_pipeline::bundle::kinds::KINDS;
+use boson_plugins::COPY;
 use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, ResourceQuota, Secret};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
@@ -64,7 +64,7 @@ pub async fn job_sources(run: &Reconcile<'_>) -> Result<Vec<ObjectMeta>, Error> 
 pub async fn unused_plugins(run: &Reconcile<'_>) -> Result<Vec<ConfigMap>, Error> {
     let labels = format!("{},{COPY}=true", run.selector());
     let mut all: Vec<ConfigMap> = run.context.cluster.list(run.namespace, &labels).await?;
-    all.retain(|copy| objects::has_owner(copy, &run.owner.uid) && plugins::is_unused(copy, &run.copies));
+    all.retain(|copy| objects::has_owner(copy, &run.owner.uid) && boson_plugins::is_unused(copy, &run.copies));
     Ok(all)
 }
 

@@ -1,13 +1,13 @@
 //! The resolved plugins of one deployment: those of the installation, and those from ConfigMaps.
 
-use crate::conversion::Chosen;
 use crate::deployment::context::Context;
 use crate::deployment::memory::FALLBACK_INTERVAL;
 use crate::deployment::reconcile::ActivePlugins;
 use crate::deployment::stop::Stop;
-use crate::plugins::{Asking, PluginProblem, Selection, Waiting, select};
 use boson_api::BoshDeployment;
 use boson_pipeline::report::Sources;
+use boson_plugins::host::Chosen;
+use boson_plugins::{Asking, PluginProblem, Selection, Waiting, select};
 use kube::ResourceExt;
 use std::sync::Arc;
 

@@ -70,7 +70,7 @@ pub fn warning(warning: &Diagnostic) -> Notice {
 mod tests {
     use super::*;
     use crate::deployment::stop::Problem;
-    use crate::plugins::PluginProblem;
+    use boson_plugins::PluginProblem;
 
     #[test]
     fn what_is_wrong_comes_before_groups_and_plugins_and_a_group_that_only_starts_is_no_event() {

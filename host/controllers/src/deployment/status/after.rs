@@ -157,8 +157,8 @@ mod tests {
     use super::super::shadows::ShadowResult;
     use super::*;
     use crate::deployment::stop::Problem;
-    use crate::plugins::PluginProblem;
     use boson_api::{Condition, ConditionStatus, QuarksJob};
+    use boson_plugins::PluginProblem;
     use k8s_openapi::jiff::Timestamp;
 
     fn at(second: i64) -> Time {

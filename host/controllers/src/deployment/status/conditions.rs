@@ -5,7 +5,6 @@
 use super::errands::Errands;
 use super::outcome::{CONVERSION_STEPS, Observed, Outcome};
 use super::shadows;
-use crate::plugins::PluginProblem;
 use crate::stateful_set;
 use ConditionStatus::{False, True, Unknown};
 use boson_api::conditions::Finding;
@@ -13,6 +12,7 @@ use boson_api::deployment::DeploymentState;
 use boson_api::stateful_set::{PAUSED, PROGRESSING, ROLLED_OUT, UPDATING};
 use boson_api::{BoshDeploymentStatus, ConditionStatus};
 use boson_cluster::cache::GroupProblem;
+use boson_plugins::PluginProblem;
 
 /// Condition: the result of all errands that were started, automatic or manual. It exists only if there are any.
 pub const ERRANDS: &str = "ErrandsSucceeded";

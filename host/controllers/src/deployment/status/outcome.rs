@@ -4,12 +4,12 @@ use super::errands::Errands;
 use super::shadows::ShadowResult;
 use crate::deployment::progress::Progress;
 use crate::deployment::stop::{Problem, Stop};
-use crate::plugins::PluginProblem;
 use boson_api::deployment::{Input, PluginUse};
 use boson_api::{BoshDeploymentStatus, OutdatedGroup};
 use boson_cluster::cache::GroupProblem;
 use boson_cluster::client::Error;
 use boson_pipeline::Diagnostic;
+use boson_plugins::PluginProblem;
 
 /// Steps of a conversion.
 pub const CONVERSION_STEPS: i32 = 3;

@@ -1,0 +1,17 @@
+//! What the commands of `host` share: reading and writing files, output and exit codes, and the options for memory,
+//! registries and the API server.
+
+pub mod codes;
+pub mod columns;
+pub mod connection;
+pub mod exit;
+pub mod files;
+pub mod folder;
+pub mod inputs;
+pub mod memory;
+pub mod output;
+pub mod registries;
+pub mod storage;
+pub mod user_cache;
+
+pub use codes::ALL as CODES;

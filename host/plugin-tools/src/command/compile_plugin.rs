@@ -1,0 +1,53 @@
+//! `host compile-plugin`: compiles foreign code in a process that limits itself. Compilation is not covered by fuel: a
+//! component made for it can use any amount of processor time and memory.
+
+use crate::confined::confine;
+use anyhow::Context;
+use boson_commands::exit::ExitError;
+use boson_commands::output;
+use boson_sandbox::{Cache, Limits, Sandbox, Task};
+use parking_lot::Mutex;
+use std::io::{Read, Write};
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+
+pub fn run() -> Result<(), ExitError> {
+    confine(Task::Compile)?;
+    let mut component = Vec::new();
+    std::io::stdin()
+        .read_to_end(&mut component)
+        .context("cannot read the component")?;
+    match compile(&component) {
+        Ok(code) => Ok(std::io::stdout()
+            .write_all(&code)
+            .context("cannot write the machine code")?),
+        Err(message) => {
+            // The last line is what the parent process reports.
+            output::complain(&format!("{message}\n"));
+            Err(ExitError::Input)
+        }
+    }
+}
+
+/// The machine code, or the reason for the failure in one sentence.
+fn compile(component: &[u8]) -> Result<Vec<u8>, String> {
+    let place = Arc::new(Mutex::new(String::new()));
+    let noted = place.clone();
+    // Of a defect in the compiler, only the place in its source is useful to users, who can report it.
+    panic::set_hook(Box::new(move |panic| {
+        let place = panic
+            .location()
+            .map(|place| format!("{}:{}", place.file(), place.line()));
+        *noted.lock() = place.unwrap_or_default();
+    }));
+    let compiled = panic::catch_unwind(AssertUnwindSafe(|| {
+        Sandbox::new(Limits::default(), Cache::none())?.compile("", component)
+    }));
+    let defect = |_| {
+        let place = place.lock();
+        Err(format!("cannot be compiled: the compiler has a defect ({place})"))
+    };
+    compiled.map_or_else(defect, |compiled| {
+        compiled.map_err(|failure: boson_sandbox::Error| failure.message.replace('\n', " "))
+    })
+}

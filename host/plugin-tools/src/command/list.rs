@@ -1,0 +1,45 @@
+//! `host plugin list`: the plugins that a conversion would use.
+
+use crate::plugin_arguments::PluginArguments;
+use crate::plugins;
+use boson_commands::columns::columns;
+use boson_commands::exit::{self, ExitError};
+use boson_commands::output::{self, Color};
+use boson_pipeline::report::Sources;
+use boson_pipeline::{Diagnostic, Stage};
+use clap::Args;
+
+/// Options of `host plugin list`.
+#[derive(Args, Debug)]
+#[command(after_help = "Example: host plugin list --plugin resources=./my-labels.wasm")]
+pub struct ListArguments {
+    #[command(flatten)]
+    plugins: PluginArguments,
+}
+
+pub fn run(arguments: &ListArguments, color: Color) -> Result<(), ExitError> {
+    let arguments = &arguments.plugins;
+    let fail = |diagnostics: Vec<Diagnostic>| {
+        output::show(&diagnostics, &Sources::default(), color);
+        exit::failed(&diagnostics, !arguments.replacements.is_empty())
+    };
+    let plugins = plugins::load(arguments, &Stage::ALL).map_err(fail)?;
+    let mut rows = vec![["STAGE", "NAME", "VERSION", "DIGEST", "GROUPS", "SOURCE"].map(str::to_string)];
+    for plugin in plugins.iter() {
+        let description = plugin
+            .describe(plugins.sandbox())
+            .map_err(|failure| fail(vec![failure.diagnostic()]))?;
+        let digest = format!("sha256:{}", &plugin.digest.hex()[..12]);
+        rows.push([
+            plugin.stage.to_string(),
+            description.name.clone(),
+            description.version.clone(),
+            digest,
+            plugin
+                .groups()
+                .map_or_else(|| "all".to_string(), |groups| groups.join(",")),
+            plugin.source.to_string(),
+        ]);
+    }
+    Ok(output::print(&columns(&rows))?)
+}

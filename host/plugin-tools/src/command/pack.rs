@@ -1,0 +1,377 @@
+//! `host plugin pack`: the ConfigMaps that give a component to the operator. It is checked here first, as the operator
+//! will.
+
+use crate::cases::{self, folders};
+use crate::codes;
+use crate::command::wit::stage;
+use crate::core_module;
+use crate::plugins;
+use crate::unpack;
+use anyhow::Context;
+use boson_commands::exit::ExitError;
+use boson_commands::inputs;
+use boson_commands::output::{self, Color};
+use boson_document::{Tree, json};
+use boson_pipeline::report::Sources;
+use boson_pipeline::{Diagnostic, Stage, packed, yaml};
+use boson_plugins::{Packing, pack, parts};
+use boson_sandbox::{Digest, Interfaces, Limits, Plugin, Sandbox, Source};
+use clap::Args;
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+use std::path::{Path, PathBuf};
+
+/// Suffix of the name of a shadow plugin's ConfigMap.
+const SHADOW: &str = "-shadow";
+/// The largest signature and attestation: they share the ConfigMap with the first part of the component.
+const MAX_SIGNATURE_BYTES: usize = 48 << 10;
+
+/// Options of `host plugin pack`.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Example: host plugin pack resources my-labels.wasm --deployment nats | kubectl apply --server-side -f -\n\n\
+                        Use --server-side: plain `kubectl apply` would copy the whole content into an annotation, which is too small."
+)]
+pub struct PackArguments {
+    /// Stage: ops, variables, links, render, bpm, resources or checks
+    #[arg(value_parser = stage)]
+    stage: Stage,
+    /// The component, or the core module to make it of
+    component: PathBuf,
+    /// Name of the plugin and of its ConfigMap [default: the name in its description]
+    #[arg(long)]
+    name: Option<String>,
+    /// Namespace of the ConfigMaps
+    #[arg(long, short)]
+    namespace: Option<String>,
+    /// Settings for all deployments: a YAML or JSON file
+    #[arg(long, value_name = "FILE")]
+    settings: Option<PathBuf>,
+    /// Position among the plugins of `resources`, or among the wrappers of a stage: lower numbers run first, or are
+    /// nearer to the rule
+    #[arg(long, allow_negative_numbers = true)]
+    order: Option<i64>,
+    /// Let errors of this plugin of `checks` fail conversions; otherwise they are warnings
+    #[arg(long)]
+    enforce: bool,
+    /// What happens if this plugin of `checks` fails itself: `fail` the conversion, or `skip` the check with a warning
+    #[arg(long, value_name = "WHAT", value_parser = ["fail", "skip"])]
+    on_failure: Option<String>,
+    /// Run the plugin beside the one of its name, without effect, and report how its replies differ
+    #[arg(long)]
+    shadow: bool,
+    /// Apply the plugin to deployments in this namespace only; repeat it for several
+    #[arg(long = "in-namespace", value_name = "NAMESPACE")]
+    namespaces: Vec<String>,
+    /// Apply the plugin to the deployment with this name only; repeat it for several
+    #[arg(long = "deployment", value_name = "NAME")]
+    deployments: Vec<String>,
+    /// Apply the plugin to the instance group with this name only; repeat it for several. For wrappers of the stages
+    /// `render` and `bpm`
+    #[arg(long = "instance-group", value_name = "NAME")]
+    instance_groups: Vec<String>,
+    /// Pack the cases of this directory that are for the stage: the operator uses a new version only if it passes them
+    #[arg(long, value_name = "DIR")]
+    cases: Option<PathBuf>,
+    /// Do not compress the component
+    #[arg(long)]
+    uncompressed: bool,
+    /// Do not put the component into the ConfigMap, but the name of its image, which was pushed before:
+    /// `HOST/PATH[:TAG][@sha256:DIGEST]`
+    #[arg(long, value_name = "REFERENCE", conflicts_with = "uncompressed")]
+    image: Option<String>,
+    /// Secret in the namespace of the ConfigMap that the operator pulls the image with; repeat it for several
+    #[arg(long = "pull-secret", value_name = "NAME", requires = "image")]
+    pull_secrets: Vec<String>,
+    /// Add this signature of the component: a bundle of `cosign sign-blob --key`, or a signature in base64
+    #[arg(long, value_name = "FILE")]
+    signature: Option<PathBuf>,
+    /// Add this attestation of the component's build: a bundle of `cosign attest-blob --key`, or its envelope
+    #[arg(long, value_name = "FILE")]
+    attestation: Option<PathBuf>,
+    /// Write to this file instead of standard output
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+pub fn run(arguments: &PackArguments, color: Color) -> Result<(), ExitError> {
+    let mut sources = Sources::default();
+    let fail = |diagnostics: Vec<Diagnostic>, sources: &Sources| {
+        output::show(&diagnostics, sources, color);
+        ExitError::Input
+    };
+    let settings = arguments
+        .settings
+        .as_ref()
+        .map(|file| inputs::yaml_file(file, &mut sources));
+    let settings = settings.transpose().map_err(|error| fail(vec![*error], &sources))?;
+    let bytes = component(&arguments.component).map_err(|error| fail(vec![*error], &sources))?;
+    let is_signed = arguments.signature.is_some() || arguments.attestation.is_some();
+    if is_signed && core_module::is_at(&arguments.component) {
+        return Err(fail(vec![signed_module(&arguments.component)], &sources));
+    }
+    let Accepted {
+        name: described_name,
+        wraps,
+        cases,
+    } = accepted(arguments, &bytes, settings.as_ref()).map_err(|errors| fail(errors, &sources))?;
+    if let Some(what) = unfitting(arguments, wraps) {
+        return Err(fail(vec![Diagnostic::error(codes::PLUGIN_OPTION, what)], &sources));
+    }
+    let name = arguments.name.clone().unwrap_or(described_name);
+    let is_inline = arguments.image.is_none();
+    let compressed =
+        (is_inline && !arguments.uncompressed).then(|| compress_to_vec(bytes.as_slice(), CompressionLevel::Fastest));
+    let packed = compressed.as_ref().unwrap_or(&bytes);
+    if let Some(error) = too_large(bytes.len(), is_inline.then_some(packed.len())) {
+        return Err(fail(vec![error], &sources));
+    }
+    let digest = Digest::of(&bytes).to_string();
+    let document = document(
+        arguments,
+        &name,
+        &digest,
+        wraps,
+        settings.map(|settings| settings.tree),
+        parts(packed.len(), cases.as_deref()),
+    );
+    let signature = text_of(arguments.signature.as_deref())?;
+    let attestation = text_of(arguments.attestation.as_deref())?;
+    // Beside the ConfigMaps of the plugin in use.
+    let config_map = if arguments.shadow {
+        format!("{name}{SHADOW}")
+    } else {
+        name.clone()
+    };
+    let maps = pack(Packing {
+        name: &config_map,
+        namespace: arguments.namespace.as_deref(),
+        stage: arguments.stage,
+        bytes: is_inline.then_some(packed),
+        compressed: compressed.is_some(),
+        document: yaml::write(&document),
+        signature,
+        attestation,
+        cases,
+    });
+    let maps: Result<_, _> = maps.iter().map(serde_json::to_string).collect();
+    Ok(write(arguments.out.as_deref(), maps.context("a ConfigMap is JSON")?)?)
+}
+
+/// The error for the signature of a file that is not packed itself.
+pub fn signed_module(path: &Path) -> Diagnostic {
+    let what = format!(
+        "'{}' is a core module: its signature is not that of the component made of it",
+        path.display()
+    );
+    let help = "make the component with `host plugin component`, and sign and pack that file";
+    Diagnostic::error(codes::PLUGIN_CORE_MODULE, what).help(help)
+}
+
+/// Writes the ConfigMaps, which are JSON, as a user applies them.
+fn write(out: Option<&Path>, maps: Vec<String>) -> anyhow::Result<()> {
+    let tree = |map: String| json::parse(&map).map_err(|error| anyhow::anyhow!("a ConfigMap is JSON: {error}"));
+    let trees = maps.into_iter().map(tree).collect::<anyhow::Result<Vec<Tree>>>()?;
+    let text = yaml::write_manifest(&trees);
+    match out {
+        Some(file) => std::fs::write(file, text).with_context(|| format!("cannot write '{}'", file.display())),
+        None => Ok(output::print(&text)?),
+    }
+}
+
+/// The error for a component of this size; `packed`: its size in ConfigMaps, unless it is in an image.
+fn too_large(whole: usize, packed: Option<usize>) -> Option<Diagnostic> {
+    let is_too_large =
+        whole > packed::MAX_COMPONENT_BYTES || packed.is_some_and(|packed| packed > packed::MAX_PACKED_BYTES);
+    is_too_large.then(|| {
+        let (whole, packed) = (packed::MAX_COMPONENT_BYTES >> 20, packed::MAX_PACKED_BYTES >> 20);
+        let what = format!("the component has more than {whole} MiB, or more than {packed} MiB packed");
+        Diagnostic::error(boson_plugins::codes::PLUGIN_TOO_LARGE, what)
+            .help("build it without debug information, or leave out packages that it does not use")
+    })
+}
+
+/// What is wrong with an option that is not for this plugin.
+fn unfitting(arguments: &PackArguments, wraps: bool) -> Option<&'static str> {
+    let stage = arguments.stage;
+    let is_check = stage == Stage::Checks;
+    let selects_groups = !arguments.instance_groups.is_empty();
+    let may_select_groups = wraps && stage.is_by_group();
+    let options = [
+        (
+            arguments.order.is_some() && !wraps && stage != Stage::Resources,
+            "--order is for plugins of the stage 'resources' and for wrappers",
+        ),
+        (
+            arguments.enforce && !is_check,
+            "--enforce is for plugins of the stage 'checks'",
+        ),
+        (
+            arguments.on_failure.as_deref() == Some("skip") && !is_check,
+            "--on-failure skip is for plugins of the stage 'checks': without another plugin, the objects would differ",
+        ),
+        (
+            selects_groups && !may_select_groups,
+            "--instance-group is for wrappers of the stages 'render' and 'bpm'",
+        ),
+    ];
+    options
+        .into_iter()
+        .find_map(|(is_wrong, what)| is_wrong.then_some(what))
+}
+
+/// The text of a file with a signature or an attestation.
+///
+/// # Errors
+/// It cannot be read, or is too large.
+pub fn text_of(file: Option<&Path>) -> anyhow::Result<Option<String>> {
+    let Some(file) = file else { return Ok(None) };
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read '{}'", file.display()))?;
+    let (name, most) = (file.display(), MAX_SIGNATURE_BYTES >> 10);
+    anyhow::ensure!(text.len() <= MAX_SIGNATURE_BYTES, "'{name}' has more than {most} KiB");
+    Ok(Some(text.trim().to_string()))
+}
+
+/// The bytes of a component.
+///
+/// # Errors
+/// It cannot be read, or no component can be made of it.
+pub fn component(path: &Path) -> Result<Vec<u8>, Box<Diagnostic>> {
+    let bytes = match plugins::content(path)? {
+        Some(component) => component,
+        None => unpack::bounded(path, packed::MAX_COMPONENT_BYTES).map_err(|error| {
+            let message = format!("'{}' cannot be read: {error}", path.display());
+            Box::new(Diagnostic::error(codes::PLUGIN_PARTS_UNREADABLE, message).help("check the path"))
+        })?,
+    };
+    // No operator would load it.
+    too_large(bytes.len(), None).map_or(Ok(bytes), |error| Err(Box::new(error)))
+}
+
+/// The interfaces of a component that can be used as a plugin.
+///
+/// # Errors
+/// It is refused.
+pub fn checked(path: &Path, bytes: &[u8]) -> Result<Interfaces, Box<Diagnostic>> {
+    let failed = |failure: boson_sandbox::Error| Box::new(failure.diagnostic());
+    let sandbox = plugins::sandbox(Limits::default()).map_err(failed)?;
+    let source = Source::File(path.to_path_buf());
+    let plugin = sandbox
+        .load(&path.display().to_string(), bytes, source)
+        .map_err(failed)?;
+    plugin.describe(&sandbox).map_err(failed)?;
+    Ok(sandbox.interfaces(&plugin))
+}
+
+/// A component that the operator will accept.
+struct Accepted {
+    /// The name that it gives itself.
+    name: String,
+    /// Whether it is a wrapper.
+    wraps: bool,
+    /// The file with its cases, which it passes.
+    cases: Option<Vec<u8>>,
+}
+
+/// Checks the component, its settings and its cases.
+fn accepted(
+    arguments: &PackArguments,
+    bytes: &[u8],
+    settings: Option<&yaml::Document>,
+) -> Result<Accepted, Vec<Diagnostic>> {
+    let failed = |failure: boson_sandbox::Error| vec![failure.diagnostic()];
+    let sandbox = plugins::sandbox(Limits::default()).map_err(failed)?;
+    let name = arguments.component.display().to_string();
+    let plugin = sandbox
+        .load(&name, bytes, Source::File(arguments.component.clone()))
+        .map_err(failed)?;
+    if plugin.stage != arguments.stage {
+        let what = format!(
+            "'{name}' is a plugin of the stage '{}', not '{}'",
+            plugin.stage, arguments.stage
+        );
+        return Err(vec![Diagnostic::error(codes::PLUGIN_OTHER_STAGE, what)]);
+    }
+    let errors = plugins::check_settings(&plugin, &sandbox, settings, plugins::SETTINGS_FILE);
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let name = plugin.describe(&sandbox).map_err(failed)?.name.clone();
+    let wraps = plugin.wraps;
+    let cases = match &arguments.cases {
+        Some(directory) => Some(passed(
+            directory,
+            &sandbox,
+            plugins::configured_alone(plugin, &sandbox, settings)?,
+        )?),
+        None => None,
+    };
+    Ok(Accepted { name, wraps, cases })
+}
+
+/// The packed cases of a directory, which the plugin passes.
+fn passed(directory: &Path, sandbox: &Sandbox, plugin: Plugin) -> Result<Vec<u8>, Vec<Diagnostic>> {
+    let cases = folders::read_all(directory)?
+        .into_iter()
+        .map(|(_, case)| case)
+        .collect();
+    let cases = cases::packed::of_stage(cases, plugin.stage);
+    let packed = cases::packed::pack(&cases).map_err(|error| vec![*error])?;
+    cases::pass(sandbox, &plugin, &cases, &cases::account("")).map_err(|error| vec![*error])?;
+    Ok(packed)
+}
+
+fn document(
+    arguments: &PackArguments,
+    name: &str,
+    digest: &str,
+    wraps: bool,
+    settings: Option<Tree>,
+    parts: usize,
+) -> Tree {
+    let mut document = Tree::object().with("name", name).with("digest", digest);
+    let stage = arguments.stage;
+    if stage.has_rule() {
+        document.set(if wraps { "wraps" } else { "replaces" }, stage.name());
+    }
+    if let Some(order) = arguments.order {
+        document.set("order", order);
+    }
+    if arguments.enforce {
+        document.set("enforce", true);
+    }
+    if let Some(on_failure) = &arguments.on_failure {
+        document.set("onFailure", on_failure.as_str());
+    }
+    if arguments.shadow {
+        document.set("shadow", true);
+    }
+    if let Some(settings) = settings {
+        document.set("settings", settings);
+    }
+    let mut selector = Tree::object();
+    for (key, names) in [
+        ("namespaces", &arguments.namespaces),
+        ("deployments", &arguments.deployments),
+        ("instanceGroups", &arguments.instance_groups),
+    ] {
+        if !names.is_empty() {
+            let names: Vec<Tree> = names.iter().map(|name| Tree::from(name.as_str())).collect();
+            selector.set(key, Tree::Array(names));
+        }
+    }
+    if selector.as_object().is_some_and(|selector| !selector.is_empty()) {
+        document.set("selector", selector);
+    }
+    match &arguments.image {
+        Some(image) => {
+            document.set("image", image.as_str());
+            if !arguments.pull_secrets.is_empty() {
+                let secret = |name: &String| Tree::object().with("name", name.as_str());
+                let secrets = arguments.pull_secrets.iter().map(secret);
+                document.set("imagePullSecrets", Tree::Array(secrets.collect()));
+            }
+            document
+        }
+        None => document.with("parts", i64::try_from(parts).unwrap_or(i64::MAX)),
+    }
+}

@@ -1,0 +1,148 @@
+//! `host plugin push`: a component as an image in a registry, or in an archive of one. The same component always gives
+//! the same image.
+
+use crate::command::pack;
+use anyhow::Context;
+use boson_commands::exit::ExitError;
+use boson_commands::output::{self, Color};
+use boson_commands::registries::{self, AuthorityArguments, WithoutTlsArguments};
+use boson_images::write;
+use boson_oci::{Blob, Image, Layer, Section, digest, manifest};
+use boson_pipeline::Diagnostic;
+use boson_pipeline::report::Sources;
+use boson_registry::{Transfer, docker_credentials};
+use boson_sandbox::Interfaces;
+use clap::Args;
+use serde_json::json;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Media type of the configuration of a component's image, from the CNCF's guidance for Wasm in registries.
+const CONFIG: &str = "application/vnd.wasm.config.v0+json";
+/// Media type of a component.
+const COMPONENT: &str = "application/wasm";
+/// The time of every image: that of the build would change the digest.
+const CREATED: &str = "1970-01-01T00:00:00Z";
+
+/// Options of `host plugin push`.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  \
+    host plugin push my-labels.wasm registry.example.com/team/my-labels:1.0\n  \
+    host plugin push my-labels.wasm registry.example.com/team/my-labels:1.0 --archive my-labels.tar\n\n\
+    Credentials are those of `docker login`. The output is the reference with the digest, for `image` in plugin.yaml.")]
+pub struct PushArguments {
+    /// The component, or the core module to make it of
+    component: PathBuf,
+    /// Name of the image: `HOST[:PORT]/PATH:TAG`
+    #[arg(value_name = "REFERENCE", value_parser = tagged)]
+    reference: String,
+    /// Write the image to disk instead: FILE.tar is an archive, anything else a directory with an OCI image layout
+    #[arg(long, value_name = "PATH")]
+    archive: Option<PathBuf>,
+    #[command(flatten)]
+    without_tls: WithoutTlsArguments,
+    #[command(flatten)]
+    authorities: AuthorityArguments,
+}
+
+/// A reference with host and tag: without a tag, every push would replace `latest`.
+fn tagged(text: &str) -> Result<String, String> {
+    let (host, path) = text.split_once('/').unwrap_or_default();
+    let has_host = host == "localhost" || host.contains(['.', ':']);
+    let has_tag = path.rsplit('/').next().is_some_and(|last| last.contains(':'));
+    if has_host && has_tag && !text.contains(['@', ' ']) && !text.contains("://") {
+        Ok(text.to_string())
+    } else {
+        Err("expected HOST[:PORT]/PATH:TAG, such as registry.example.com/team/my-labels:1.0".to_string())
+    }
+}
+
+pub fn run(arguments: &PushArguments, color: Color) -> Result<(), ExitError> {
+    let fail = |error: Diagnostic| {
+        output::show(&[error], &Sources::default(), color);
+        ExitError::Input
+    };
+    let bytes = pack::component(&arguments.component).map_err(|error| fail(*error))?;
+    let interfaces = pack::checked(&arguments.component, &bytes).map_err(|error| fail(*error))?;
+    let image = image(&arguments.reference, &bytes, &interfaces)?;
+    match &arguments.archive {
+        Some(file) if file.extension().is_some_and(|end| end == "tar") => write::archive(&image, file).map_err(fail)?,
+        Some(directory) => write::layout(&image, directory).map_err(fail)?,
+        None => {
+            let settings = registries::settings(&arguments.without_tls, &arguments.authorities)?;
+            let transfer = Transfer::new(&settings).map_err(fail)?;
+            let credentials = docker_credentials(&image.name).map_err(fail)?;
+            let pushed = registries::run(transfer.push(&image, credentials.as_ref(), None, &|_| {}))?;
+            pushed.map(drop).map_err(fail)?;
+        }
+    }
+    let pinned = format!("{}@{}\n", arguments.reference, image.manifest.digest);
+    Ok(output::print(&pinned)?)
+}
+
+/// The image of a component: a configuration that lists its interfaces, and the component as its only layer.
+fn image(name: &str, component: &[u8], interfaces: &Interfaces) -> anyhow::Result<Image> {
+    let mut file = tempfile::tempfile().context("there is no space for a temporary file")?;
+    file.write_all(component)
+        .context("a temporary file cannot be written")?;
+    let digest = digest(component);
+    let layer = Layer {
+        media_type: COMPONENT.to_string(),
+        digest: digest.clone(),
+        diff_id: digest.clone(),
+        content: Section::new(Arc::new(file), 0, component.len() as u64),
+    };
+    let config = json!({
+        "created": CREATED,
+        "architecture": "wasm",
+        "os": "wasip2",
+        "layerDigests": [digest],
+        "component": {"exports": interfaces.exports, "imports": interfaces.imports},
+    });
+    let config = Blob::json(CONFIG, &config);
+    Ok(Image {
+        name: name.to_string(),
+        manifest: manifest(&config, &[layer.descriptor()]),
+        config,
+        layers: vec![layer],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reference_has_a_host_and_a_tag() {
+        for reference in ["r.example/p:1", "localhost/p:1", "localhost:5000/team/p:1.0"] {
+            assert!(tagged(reference).is_ok(), "{reference}");
+        }
+        for reference in [
+            "p:1",
+            "r.example/p",
+            "r.example:5000/p",
+            "r.example/p:1@sha256:0",
+            "oci://r.example/p:1",
+            "",
+        ] {
+            assert!(tagged(reference).is_err(), "{reference}");
+        }
+    }
+
+    #[test]
+    fn the_same_component_gives_the_same_image() {
+        let interfaces = Interfaces {
+            exports: vec!["boson:types/about@1.0.0".into()],
+            imports: Vec::new(),
+        };
+        let image = |name: &str| image(name, b"component", &interfaces).unwrap();
+        let (one, other) = (image("r.example/p:1"), image("other.example/q:2"));
+        assert_eq!(one.manifest.digest, other.manifest.digest);
+        let text = String::from_utf8(one.config.bytes).unwrap();
+        assert!(
+            text.contains(r#""architecture":"wasm","os":"wasip2","layerDigests":["sha256:"#),
+            "{text}"
+        );
+    }
+}

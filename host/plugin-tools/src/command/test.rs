@@ -1,0 +1,324 @@
+//! `host plugin test`: calls a plugin with the cases of a folder, and compares its replies with those that are
+//! expected; checks it against the contract; calls it with changed inputs.
+
+use crate::cases::{
+    self, Case, Compared, Headroom, Mismatch, Outcome, Tested, compare, conformance, edge, folders, fuzz, replies,
+};
+use crate::plugins;
+use crate::printed::Printed;
+use anyhow::Context;
+use boson_commands::exit::ExitError;
+use boson_commands::inputs;
+use boson_commands::output::{self, Color};
+use boson_commands::storage::durable;
+use boson_document::json;
+use boson_pipeline::Diagnostic;
+use boson_pipeline::report::{self, Sources, clean};
+use boson_sandbox::{Account, Limits, Measures, Plugin, Sandbox};
+use clap::Args;
+use std::path::{Path, PathBuf};
+
+const EXAMPLES: &str = "\
+A case is a directory with `call.json`, the input of one call, and `reply.json`, the expected reply. `host convert --record` writes \
+cases of real conversions. Replies are compared exactly, also the order of members. Each call is made twice, to find plugins that \
+are not deterministic. Cases of other stages are skipped.
+
+--conformance checks the description of the plugin, and its replies to edge cases of each function and to the given cases as a \
+conversion does: references to the input, documents, objects, diagnostics and their codes, the same reply and the same fuel twice, \
+and that members of later versions are ignored.
+
+--fuzz changes values in the same inputs. The plugin has to give a reply or diagnostics; a trap or a reply that violates the \
+contract is a failure. The changes are the same in each run.
+
+Examples:
+  host convert manifest.yml --release ./nats-release --record cases --record-stage resources > /dev/null
+  host plugin test my-labels.wasm cases --update
+  host plugin test my-labels.wasm cases --junit report.xml
+  host plugin test my-labels.wasm --conformance --fuzz 1000";
+
+/// Failures with changed inputs, after which no more are tried.
+const MAX_FAILURES: usize = 10;
+
+/// Options of `host plugin test`.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct TestArguments {
+    /// The component
+    component: PathBuf,
+    /// Directory of cases, or one case
+    #[arg(required_unless_present_any = ["conformance", "fuzz"])]
+    cases: Option<PathBuf>,
+    /// Settings for calls that have none: a YAML or JSON file
+    #[arg(long, value_name = "FILE")]
+    settings: Option<PathBuf>,
+    /// Write the replies of the plugin as the expected ones
+    #[arg(long)]
+    update: bool,
+    /// Check the plugin against the contract of its stage
+    #[arg(long)]
+    conformance: bool,
+    /// Call the plugin with this number of changed inputs
+    #[arg(long, value_name = "NUMBER")]
+    fuzz: Option<u64>,
+    /// Write changed inputs that the plugin fails with as cases
+    #[arg(long, value_name = "DIR", requires = "fuzz")]
+    keep: Option<PathBuf>,
+    /// Write a report in the format of JUnit
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+}
+
+/// The tests of a plugin.
+struct Tests<'a> {
+    arguments: &'a TestArguments,
+    sandbox: &'a Sandbox,
+    /// What the plugin prints in the calls of cases.
+    printed: Printed,
+    plugin: &'a Plugin,
+    tested: Vec<Tested>,
+    headroom: Headroom,
+}
+
+pub fn run(arguments: &TestArguments, color: Color) -> Result<(), ExitError> {
+    let mut sources = Sources::default();
+    let printed = Printed::default();
+    let (sandbox, plugin, cases) = load(arguments, &printed, &mut sources).map_err(|errors| {
+        output::show(&errors, &sources, color);
+        ExitError::Input
+    })?;
+    let all = cases.len();
+    let ours = cases.into_iter().filter(|(_, case)| case.stage == plugin.stage);
+    let ours: Vec<Found> = ours.collect();
+    let skipped = all - ours.len();
+    // What `describe` has printed.
+    output::print(&printed.take())?;
+    let mut tests = Tests {
+        arguments,
+        sandbox: &sandbox.clone().without_console(),
+        printed,
+        plugin: &plugin,
+        tested: Vec::new(),
+        headroom: Headroom::default(),
+    };
+    tests.compare(&ours, &sandbox)?;
+    if arguments.conformance || arguments.fuzz.is_some() {
+        let mut inputs = edge::inputs(plugin.stage).map_err(anyhow::Error::msg)?;
+        inputs.extend(ours.into_iter().map(|(_, case)| case));
+        tests.contract(&inputs)?;
+        tests.fuzz(&inputs)?;
+    }
+    tests.end(skipped)
+}
+
+// === impl Tests ===
+
+impl Tests<'_> {
+    fn add(&mut self, one: Tested, size: usize) -> anyhow::Result<()> {
+        self.headroom.add(&one.name, &one.measures, size, self.sandbox.limits());
+        output::print(&line(&one))?;
+        self.tested.push(one);
+        Ok(())
+    }
+
+    /// Compares the replies to cases with the expected ones, and shows what the plugin prints. `sandbox`: with a
+    /// console.
+    fn compare(&mut self, cases: &[Found], sandbox: &Sandbox) -> anyhow::Result<()> {
+        for (folder, case) in cases {
+            let update = self.arguments.update.then_some(folder.as_path());
+            let (outcome, measures, size) = test(sandbox, self.plugin, case, update)?;
+            let one = Tested {
+                name: case.name.clone(),
+                measures,
+                outcome,
+            };
+            self.add(one, size)?;
+            output::print(&indented(&self.printed.take()))?;
+        }
+        Ok(())
+    }
+
+    fn contract(&mut self, inputs: &[Case]) -> anyhow::Result<()> {
+        if !self.arguments.conformance {
+            return Ok(());
+        }
+        self.add(conformance::description(self.sandbox, self.plugin), 0)?;
+        for input in inputs {
+            self.add(conformance::input(self.sandbox, self.plugin, input), 0)?;
+        }
+        Ok(())
+    }
+
+    /// Calls the plugin with changed inputs. Only failures have a line of their own.
+    fn fuzz(&mut self, inputs: &[Case]) -> anyhow::Result<()> {
+        let Some(count) = self.arguments.fuzz.filter(|_| !inputs.is_empty()) else {
+            return Ok(());
+        };
+        let (mut called, mut most, mut failed) = (0, Measures::default(), Vec::new());
+        // A change may leave an input that the host never passes.
+        for (number, input) in (0..count.saturating_mul(20)).zip(inputs.iter().cycle()) {
+            if called == count || failed.len() == MAX_FAILURES {
+                break;
+            }
+            let changed = fuzz::changed(input, number);
+            if !conformance::is_possible(&changed) {
+                continue;
+            }
+            let Ok(measures) = self.answered(&changed, &mut failed)? else {
+                continue;
+            };
+            called += 1;
+            most.fuel = most.fuel.max(measures.fuel);
+            most.memory = most.memory.max(measures.memory);
+            most.elapsed = most.elapsed.max(measures.elapsed);
+        }
+        let one = Tested {
+            name: format!("fuzz: {called} changed inputs"),
+            measures: most,
+            outcome: if failed.is_empty() {
+                Outcome::Passed
+            } else {
+                Outcome::Failed(failed)
+            },
+        };
+        self.add(one, 0)
+    }
+
+    /// Calls the plugin with an input. `Ok(Err(..))`: it is no input of the function.
+    fn answered(&self, case: &Case, failed: &mut Vec<String>) -> anyhow::Result<Result<Measures, ()>> {
+        let Ok(called) = case.call(self.sandbox, self.plugin) else {
+            return Ok(Err(()));
+        };
+        let fault = match called.failure {
+            Some(failure) => Some(failure),
+            None => conformance::violation(self.sandbox, self.plugin, case),
+        };
+        if let Some(fault) = fault {
+            let mut lines = format!("{}: {}", case.name, report::text(&[fault], &Sources::default(), false));
+            if let Some(directory) = &self.arguments.keep {
+                let folder = directory.join(case.name.replace(' ', "-"));
+                folders::write_call(&folder, case)?;
+                lines.push_str(&format!("the input is in {}\n", folder.display()));
+            }
+            failed.push(lines);
+        }
+        Ok(Ok(called.measures))
+    }
+
+    /// Prints the summary.
+    fn end(&self, skipped: usize) -> Result<(), ExitError> {
+        let tested = &self.tested;
+        if let Some(file) = &self.arguments.junit {
+            let report = cases::report(self.plugin.name(), tested);
+            durable::write(file, report.as_bytes(), 0o644)
+                .with_context(|| format!("cannot write '{}'", file.display()))?;
+        }
+        output::print(&summary(tested, skipped, &self.headroom))?;
+        let failed = |one: &Tested| matches!(one.outcome, Outcome::Failed(_));
+        if tested.is_empty() || tested.iter().any(failed) {
+            Err(ExitError::Input)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// A case, and its folder.
+type Found = (PathBuf, Case);
+
+fn load(
+    arguments: &TestArguments,
+    printed: &Printed,
+    sources: &mut Sources,
+) -> Result<(Sandbox, Plugin, Vec<Found>), Vec<Diagnostic>> {
+    let settings = arguments
+        .settings
+        .as_ref()
+        .map(|file| inputs::secret_file(file, sources));
+    let settings = settings.transpose().map_err(|error| vec![*error])?;
+    let sandbox = plugins::sandbox(Limits::default()).map_err(|failure| vec![failure.diagnostic()])?;
+    let sandbox = sandbox.with_console(printed.console());
+    let plugin = plugins::alone(&sandbox, &arguments.component, settings.as_ref())?;
+    let cases = arguments
+        .cases
+        .as_deref()
+        .map(folders::read_all)
+        .transpose()?
+        .unwrap_or_default();
+    let is_ours = |case: &&Case| case.stage == plugin.stage;
+    let lacks_own = |case: &Case| {
+        case.arguments
+            .get("context")
+            .is_none_or(|context| context.get("settings").is_none())
+    };
+    let generated = arguments.conformance || arguments.fuzz.is_some();
+    if generated || cases.iter().map(|(_, case)| case).filter(is_ours).any(lacks_own) {
+        let errors = plugins::check_settings(&plugin, &sandbox, settings.as_ref(), plugins::SETTINGS_FILE);
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+    }
+    Ok((sandbox, plugin, cases))
+}
+
+/// How the case ends, what its call used, and the bytes of the reply. `update`: the folder to write the reply to.
+fn test(
+    sandbox: &Sandbox,
+    plugin: &Plugin,
+    case: &Case,
+    update: Option<&Path>,
+) -> anyhow::Result<(Outcome, Measures, usize)> {
+    let errors = plugins::check_call(plugin, sandbox, &case.arguments, &format!("{}/call.json", case.name));
+    if !errors.is_empty() {
+        let lines = vec![report::text(&errors, &Sources::default(), false)];
+        return Ok((Outcome::Failed(lines), Measures::default(), 0));
+    }
+    let Compared { called, mismatch } = match compare(case, sandbox, plugin, &Account::unbounded()) {
+        Ok(compared) => compared,
+        Err(error) => {
+            let lines = vec![report::text(&[*error], &Sources::default(), false)];
+            return Ok((Outcome::Failed(lines), Measures::default(), 0));
+        }
+    };
+    let size = json::to_text(&called.reply).len();
+    let outcome = match (mismatch, update, called.failure) {
+        (None, ..) => Outcome::Passed,
+        (Some(mismatch), Some(folder), None) if mismatch != Mismatch::Varying => {
+            folders::write_reply(folder, &called.reply)?;
+            Outcome::Updated
+        }
+        (_, _, Some(failure)) => Outcome::Failed(vec![report::text(&[failure], &Sources::default(), false)]),
+        (Some(mismatch), ..) => Outcome::Failed(match (mismatch, &case.reply) {
+            (Mismatch::Different, Some(expected)) => replies::lines(expected, &called.reply),
+            (other, _) => vec![other.text().to_string()],
+        }),
+    };
+    Ok((outcome, called.measures, size))
+}
+
+fn line(one: &Tested) -> String {
+    let name = clean::line(&one.name);
+    match &one.outcome {
+        Outcome::Passed => format!("ok       {name}\n"),
+        Outcome::Updated => format!("updated  {name}\n"),
+        Outcome::Failed(lines) => format!("FAILED   {name}\n{}", indented(&lines.join("\n"))),
+    }
+}
+
+/// Lines below that of a case.
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("         {line}\n")).collect()
+}
+
+fn summary(tested: &[Tested], skipped: usize, headroom: &Headroom) -> String {
+    let count = |wanted: fn(&Outcome) -> bool| tested.iter().filter(|one| wanted(&one.outcome)).count();
+    let mut parts = vec![format!("{} passed", count(|one| *one == Outcome::Passed))];
+    let mut add = |count: usize, what: &str| parts.extend((count > 0).then(|| format!("{count} {what}")));
+    add(count(|one| *one == Outcome::Updated), "updated");
+    add(count(|one| matches!(one, Outcome::Failed(_))), "failed");
+    add(skipped, "of other stages skipped");
+    let parts = parts.join(", ");
+    match tested {
+        [] => format!("no case belongs to the stage of this plugin: {parts}\n"),
+        _ => format!("\n{parts}\n{headroom}"),
+    }
+}

@@ -1,0 +1,221 @@
+//! `host plugin verify`: whether a plugin is signed, as an operator that enforces signatures verifies it.
+
+use crate::artifacts;
+use crate::command::pack;
+use crate::core_module;
+use crate::evidence::KeyNames;
+use crate::signatures::Signatures;
+use boson_commands::columns::indented;
+use boson_commands::exit::ExitError;
+use boson_commands::output::{self, Color, Form};
+use boson_document::{Tree, json};
+use boson_pipeline::Diagnostic;
+use boson_pipeline::report::{Sources, clean};
+use boson_plugins::codes;
+use boson_registry::Attachments;
+use boson_sandbox::Digest;
+use boson_signatures::{Provenance, Signed, Signer, Subject};
+use clap::Args;
+use std::path::{Path, PathBuf};
+
+const ABOUT: &str = "\
+An operator with `--plugin-signatures enforce` and the same keys uses exactly the plugins that this command accepts; with --provenance, \
+one with `--plugin-provenance enforce`, too. Signatures and attestations of an image are read from its registry: those that \
+`cosign sign --key` and `cosign attest --key` attach. For a file, name them. The exit code is 1 if the plugin is not signed. Credentials \
+are those of `docker login`.
+
+Examples:
+  host plugin verify oci://registry.example.com/team/my-labels:1.0 --key cosign.pub
+  host plugin verify my-labels.wasm --key cosign.pub --signature my-labels.sigstore.json
+  host plugin verify oci://registry.example.com/team/my-labels:1.0 --key cosign.pub --provenance --builder https://ci.example.com";
+
+/// Options of `host plugin verify`.
+#[derive(Args, Debug)]
+#[command(after_help = ABOUT)]
+pub struct VerifyArguments {
+    /// The component: a file, or `oci://HOST[:PORT]/PATH[:TAG][@sha256:DIGEST]`
+    component: PathBuf,
+    /// Public key that has to have signed it: a PEM file, such as `cosign.pub`. Of several, one is enough
+    #[arg(long = "key", value_name = "FILE", required = true)]
+    keys: Vec<PathBuf>,
+    /// Signature of the component: a bundle of `cosign sign-blob --key`, or a signature in base64
+    #[arg(long, value_name = "FILE")]
+    signature: Option<PathBuf>,
+    /// Require an attestation of the build, too (SLSA provenance)
+    #[arg(long)]
+    provenance: bool,
+    /// Accept only attestations that name this builder; repeat it for several
+    #[arg(long = "builder", value_name = "ID", requires = "provenance")]
+    builders: Vec<String>,
+    /// Attestation of the component's build: a bundle of `cosign attest-blob --key`, or its envelope
+    #[arg(long, value_name = "FILE", requires = "provenance")]
+    attestation: Option<PathBuf>,
+    /// Form of the result
+    #[arg(long, short, value_enum, default_value_t, value_name = "FORM")]
+    output: Form,
+}
+
+/// A component with what is attached to its image.
+pub struct Found {
+    /// The component.
+    pub bytes: Vec<u8>,
+    /// Its image with the digest, if it is in a registry.
+    pub image: Option<String>,
+    /// What is attached to the image.
+    pub attachments: Attachments,
+}
+
+/// A verified plugin.
+struct Verified<'v> {
+    component: String,
+    image: Option<&'v str>,
+    signer: Signer<'v>,
+    provenance: Option<Provenance<'v>>,
+}
+
+// === impl Found ===
+
+impl Found {
+    /// Reads a component, and from a registry also what is attached to its image.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn read(path: &Path) -> Result<Self, Box<Diagnostic>> {
+        Ok(match artifacts::with_attachments(path)? {
+            Some((pulled, attachments)) => Self {
+                bytes: pulled.component,
+                image: Some(pulled.pinned),
+                attachments,
+            },
+            None => Self {
+                bytes: pack::component(path)?,
+                image: None,
+                attachments: Attachments::default(),
+            },
+        })
+    }
+
+    /// The digest of the image: `sha256:` and 64 digits.
+    pub fn image_digest(&self) -> Option<&str> {
+        self.image.as_deref()?.split_once('@').map(|(_, digest)| digest)
+    }
+}
+
+pub fn run(arguments: &VerifyArguments, color: Color) -> Result<(), ExitError> {
+    let fail = |error: Diagnostic| {
+        output::show(&[error], &Sources::default(), color);
+        ExitError::Input
+    };
+    let (keys, names) = KeyNames::read(&arguments.keys)?;
+    let rule = Signatures::enforced(keys);
+    let rule = if arguments.provenance {
+        rule.with_provenance(arguments.builders.clone())
+    } else {
+        rule
+    };
+    let found = Found::read(&arguments.component).map_err(|error| fail(*error))?;
+    let is_signed = arguments.signature.is_some() || arguments.attestation.is_some();
+    if is_signed && core_module::is_at(&arguments.component) {
+        return Err(fail(pack::signed_module(&arguments.component)));
+    }
+    let signed = Signed {
+        component: pack::text_of(arguments.signature.as_deref())?,
+        statement: pack::text_of(arguments.attestation.as_deref())?,
+        image: found.image_digest().map(str::to_string),
+        attached: found.attachments.attached(),
+    };
+    let name = clean::line(&match &found.image {
+        Some(image) => image.clone(),
+        None => arguments.component.display().to_string(),
+    });
+    let component = Digest::of(&found.bytes).to_string();
+    let (signer, provenance) = match (rule.signer(&found.bytes, &signed), rule.check(&found.bytes, &signed)) {
+        (Some(signer), Ok(_)) => (signer, rule.provenance(&component, &signed)),
+        (None, _) => return Err(fail(unsigned(&name, &component, &signed, &names))),
+        (Some(_), Err(_)) => return Err(fail(unattested(arguments, &name, &component, &names))),
+    };
+    let verified = Verified {
+        component,
+        image: found.image.as_deref(),
+        signer,
+        provenance: provenance.filter(|_| arguments.provenance),
+    };
+    let text = match arguments.output {
+        Form::Text => text(&verified, &names),
+        Form::Json => json::to_lines(&tree(&verified, &names)),
+    };
+    Ok(output::print(&text)?)
+}
+
+fn unsigned(name: &str, digest: &str, signed: &Signed, names: &KeyNames) -> Diagnostic {
+    let keys = names.all();
+    let what = match signed.count() {
+        0 => format!("is not signed; expected a signature by {keys}"),
+        1 => format!("has a signature, but not by {keys}"),
+        found => format!("has {found} signatures, but none by {keys}"),
+    };
+    let help = match signed.image {
+        Some(_) => "sign the image with `cosign sign --key`, or use the public key of who has signed it",
+        None => "pass the signature of the component with --signature, or use the public key of who has signed it",
+    };
+    Diagnostic::error(
+        codes::PLUGIN_NOT_SIGNED,
+        format!("'{name}', component {digest}, {what}"),
+    )
+    .help(help)
+}
+
+fn unattested(arguments: &VerifyArguments, name: &str, digest: &str, names: &KeyNames) -> Diagnostic {
+    let builder = match arguments.builders.as_slice() {
+        [] => String::new(),
+        builders => format!(" by {}", builders.join(" or ")),
+    };
+    let keys = names.all();
+    let what = format!("'{name}', component {digest}, has no attestation of a build{builder} that {keys} has signed");
+    Diagnostic::error(codes::PLUGIN_NO_PROVENANCE, what)
+        .help("attach one with `cosign attest --key --type slsaprovenance1`, or pass one with --attestation")
+}
+
+fn of(subject: Subject) -> &'static str {
+    match subject {
+        Subject::Component => "component",
+        Subject::Image => "image",
+    }
+}
+
+fn text(verified: &Verified<'_>, names: &KeyNames) -> String {
+    let row = |name: &str, value: String| [name.to_string(), value];
+    let by = |signer: Signer<'_>| format!("the {}, by key {}", of(signer.subject), names.name(signer.key));
+    let mut rows = vec![row("component", verified.component.clone())];
+    rows.extend(verified.image.map(|image| row("image", image.to_string())));
+    rows.push(row("signed", by(verified.signer)));
+    if let Some(Provenance { signer, builder }) = &verified.provenance {
+        rows.push(row("attested", by(*signer)));
+        rows.extend(builder.clone().map(|builder| row("built by", builder)));
+    }
+    format!("verified\n{}", indented(&rows))
+}
+
+fn tree(verified: &Verified<'_>, names: &KeyNames) -> Tree {
+    let by = |signer: Signer<'_>| {
+        let key = Tree::object()
+            .with("file", names.file(signer.key))
+            .with("fingerprint", signer.key);
+        Tree::object().with("of", of(signer.subject)).with("key", key)
+    };
+    let mut tree = Tree::object()
+        .with("verified", true)
+        .with("component", verified.component.as_str());
+    if let Some(image) = verified.image {
+        tree.set("image", image);
+    }
+    tree.set("signature", by(verified.signer));
+    if let Some(Provenance { signer, builder }) = &verified.provenance {
+        let mut provenance = by(*signer);
+        if let Some(builder) = builder {
+            provenance.set("builder", builder.as_str());
+        }
+        tree.set("provenance", provenance);
+    }
+    tree
+}

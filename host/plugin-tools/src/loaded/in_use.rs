@@ -1,0 +1,180 @@
+//! The plugins of one deployment: those in use, and shadow plugins beside them.
+
+use super::{Known, Shared};
+use boson_pipeline::shadow::{Shadow, Shadowed};
+use boson_pipeline::stage::SharedStages;
+use boson_pipeline::{Diagnostic, Stage};
+use boson_plugins::codes;
+use boson_plugins::host::{Chosen, ResolvedPlugins};
+use boson_sandbox::{Account, Digest, Plugins, Sandbox};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Units of fuel of all calls of a shadow plugin in a conversion: about two seconds.
+const MAX_SHADOW_FUEL: u64 = 2_000_000_000;
+/// Time of a call of a shadow plugin, and of all calls in a conversion, after which no call of it begins: it delays the
+/// conversion by twice this at most.
+const SHADOW_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A plugin in its place among those of a deployment.
+#[derive(Clone)]
+struct Used {
+    known: Known,
+    /// `resources`: its place was set explicitly.
+    is_ordered: bool,
+}
+
+/// Namespace and name of a deployment.
+pub(super) type Place<'a> = (&'a str, &'a str);
+
+// === impl Shared ===
+
+impl Shared {
+    pub(super) fn with(
+        &self,
+        chosen: &[Chosen],
+        shadows: &[Chosen],
+        place: Place<'_>,
+    ) -> Result<ResolvedPlugins, Vec<Diagnostic>> {
+        let mut all: Vec<Used> = self.built_in.iter().map(Used::of_installation).collect();
+        let mut reported = Vec::new();
+        for one in chosen {
+            let Some(known) = self.find(one) else {
+                let what = format!("plugin '{}' of the stage '{}' is not loaded", one.name, one.stage);
+                reported.push(Diagnostic::error(codes::PLUGIN_NOT_FOUND, what));
+                continue;
+            };
+            // Named before, because messages name it.
+            let known = known.named(one);
+            // A check may take seconds, and this thread has other tasks.
+            let checked =
+                tokio::task::block_in_place(|| known.verdicts.of(&known.plugin, &self.sandbox, &one.settings));
+            reported.extend(checked.unwrap_or_else(|errors| errors));
+            if one.stage.has_rule() && !known.plugin.wraps {
+                all.retain(|other| other.known.plugin.stage != one.stage);
+            }
+            all.push(Used {
+                known,
+                is_ordered: one.is_ordered,
+            });
+        }
+        if reported.iter().any(Diagnostic::is_error) {
+            return Err(reported);
+        }
+        // By stage; the order within a stage stays.
+        all.sort_by_key(|one| one.known.plugin.stage);
+        let beside: Vec<(Shadow, String)> = shadows.iter().filter_map(|one| self.shadow(one, &all, place)).collect();
+        let account = Account::new(place.0, self.sandbox.limits().conversion_fuel);
+        let stages = stages(&self.sandbox, account, &all, place).map_err(|failure| vec![failure.diagnostic()])?;
+        Ok(shadowed(Arc::new(stages), all, beside, reported))
+    }
+
+    /// A plugin that runs beside those in use, and a text of what it depends on; none if it is not loaded, or cannot
+    /// take its place.
+    fn shadow(&self, one: &Chosen, all: &[Used], place: Place<'_>) -> Option<(Shadow, String)> {
+        let known = self.find(one)?.named(one);
+        let (stage, digest) = (known.plugin.stage, known.used.digest.clone());
+        let text = format!("shadow {digest}:{}:{}\n", known.settings.len(), known.settings);
+        let (mut candidates, nth) = if stage.has_rule() {
+            (
+                all.iter()
+                    .filter(|one| one.known.plugin.stage == stage)
+                    .cloned()
+                    .collect(),
+                None,
+            )
+        } else {
+            let mut of_stage = all.iter().filter(|one| one.known.plugin.stage == stage);
+            (Vec::new(), of_stage.position(|other| other.known.used.name == one.name))
+        };
+        let shadow = Used {
+            known,
+            is_ordered: true,
+        };
+        let wraps = shadow.known.plugin.wraps;
+        // A wrapper replaces the one of its name, and a rule the rule.
+        let replaced = |other: &&mut Used| {
+            let is_named = other.known.used.name == one.name;
+            other.known.plugin.wraps == wraps && (is_named || !wraps)
+        };
+        match candidates.iter_mut().find(replaced) {
+            Some(place) => *place = shadow,
+            None => candidates.push(shadow),
+        }
+        let account = Account::new(place.0, MAX_SHADOW_FUEL).within(SHADOW_TIMEOUT);
+        let sandbox = self.sandbox.clone().hurried(MAX_SHADOW_FUEL, SHADOW_TIMEOUT);
+        let stages = stages(&sandbox, account, &candidates, place);
+        let stages =
+            stages.inspect_err(|failure| tracing::warn!(plugin = one.name, %failure, "a shadow plugin is not run"));
+        let shadow = Shadow::new(stage, &one.name, &digest, nth, Arc::new(stages.ok()?));
+        Some((shadow, text))
+    }
+}
+
+/// The stages of these plugins, for calls of a deployment.
+fn stages(
+    sandbox: &Sandbox,
+    account: Account,
+    all: &[Used],
+    (namespace, deployment): Place<'_>,
+) -> Result<Plugins, boson_sandbox::Error> {
+    let stages = Plugins::new(sandbox.clone()).with_account(account);
+    let mut stages = stages.with_deployment(deployment, namespace);
+    for Used { known, is_ordered } in all {
+        let plugin = known.plugin.clone();
+        match plugin.stage {
+            Stage::Resources => stages.add_resources(plugin, *is_ordered),
+            Stage::Checks => stages.add_check(plugin, known.policy),
+            _ => stages.insert_rule(plugin)?,
+        }
+    }
+    Ok(stages)
+}
+
+/// The plugins of a deployment, with those that run beside them.
+fn shadowed(
+    stages: SharedStages,
+    all: Vec<Used>,
+    shadows: Vec<(Shadow, String)>,
+    warnings: Vec<Diagnostic>,
+) -> ResolvedPlugins {
+    let mut texts = String::new();
+    for Used { known, is_ordered } in &all {
+        // Permissions may depend on who installed it.
+        texts.push_str(&format!("{:?}\n", known.plugin.author()));
+        let parts = [known.plugin.stage.name(), &known.used.digest, &known.settings];
+        let flags = [*is_ordered, known.policy.is_enforced, known.policy.is_optional].map(|flag| flag.to_string());
+        for part in parts.into_iter().chain(flags.iter().map(String::as_str)) {
+            texts.push_str(&format!("{}:{part}\n", part.len()));
+        }
+        if let Some(groups) = known.plugin.groups() {
+            texts.push_str(&format!("groups {groups:?}\n"));
+        }
+    }
+    for (_, text) in &shadows {
+        texts.push_str(text);
+    }
+    let shadows: Arc<[Shadow]> = shadows.into_iter().map(|(shadow, _)| shadow).collect();
+    ResolvedPlugins {
+        stages: if shadows.is_empty() {
+            stages
+        } else {
+            Arc::new(Shadowed::new(stages, shadows.clone()))
+        },
+        uses: all.into_iter().map(|one| one.known.used).collect(),
+        shadows,
+        digest: Digest::of(texts.as_bytes()).hex(),
+        warnings,
+    }
+}
+
+// === impl Used ===
+
+impl Used {
+    fn of_installation(known: &Known) -> Self {
+        Self {
+            known: known.clone(),
+            is_ordered: true,
+        }
+    }
+}

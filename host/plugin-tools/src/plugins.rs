@@ -1,0 +1,411 @@
+//! Which plugins a run uses: those of the installation, and replacements that the user gives.
+
+use crate::artifacts;
+use crate::codes;
+use crate::core_module;
+use crate::plugin_arguments::{PluginArguments, Replacement};
+use crate::plugin_groups::Restrictions;
+use crate::plugin_settings::{self, Given};
+use crate::unpack;
+use anyhow::{Context, bail};
+use boson_budget::Budget;
+use boson_commands::memory;
+use boson_commands::user_cache;
+use boson_document::Tree;
+use boson_pipeline::report::Sources;
+use boson_pipeline::yaml::Document;
+use boson_pipeline::{Diagnostic, Place, Stage};
+use boson_sandbox::{Cache, Description, Limits, Plugin, Plugins, Sandbox, Source};
+use std::path::{Path, PathBuf};
+
+/// The option for settings of commands that take one plugin.
+pub const SETTINGS_FILE: &str = "--settings FILE";
+
+/// A sandbox with the cache of this user.
+///
+/// # Errors
+/// No sandbox on this machine.
+pub fn sandbox(limits: Limits) -> Result<Sandbox, boson_sandbox::Error> {
+    Sandbox::new(
+        limits,
+        Cache::new(user_cache::directory("compiled"), std::env::current_exe().ok()),
+    )
+}
+
+/// Loads the plugins of these stages, with their settings.
+///
+/// # Errors
+/// All errors of plugins and settings, both of unreadable and of missing files.
+pub fn prepare(
+    arguments: &PluginArguments,
+    stages: &[Stage],
+    sources: &mut Sources,
+) -> Result<Plugins, Vec<Diagnostic>> {
+    prepare_within(&own_budget(arguments), arguments, stages, sources)
+}
+
+/// Loads and configures plugins, with a shared memory budget.
+///
+/// # Errors
+/// As [`prepare`].
+pub fn prepare_within(
+    budget: &Budget,
+    arguments: &PluginArguments,
+    stages: &[Stage],
+    sources: &mut Sources,
+) -> Result<Plugins, Vec<Diagnostic>> {
+    let (settings, mut errors) = plugin_settings::read(&arguments.settings, sources);
+    let unread = !errors.is_empty();
+    let mut given = Given::new(settings, stages);
+    let (loaded, failed) = loaded(budget, arguments, stages)?;
+    let complete = failed.is_empty() && !unread;
+    errors.extend(failed);
+    let names: Vec<(Stage, String)> = loaded.all.iter().map(|one| (one.plugin.stage, one.name())).collect();
+    let mut plugins = Plugins::new(loaded.sandbox.clone());
+    let mut restrictions = Restrictions::new(&arguments.groups, stages);
+    for one in loaded.all {
+        let name = one.name();
+        match configured(one, &mut given, &loaded.sandbox) {
+            Ok(plugin) => {
+                let plugin = restrictions.apply(plugin, &name);
+                errors.extend(insert(&mut plugins, plugin, arguments).err().map(|error| *error));
+            }
+            Err(reported) => errors.extend(reported),
+        }
+    }
+    // The settings may be for a plugin that did not load.
+    if complete {
+        errors.extend(given.unused(&names));
+        errors.extend(restrictions.unused());
+    }
+    if errors.is_empty() { Ok(plugins) } else { Err(errors) }
+}
+
+/// Loads the plugins of these stages without settings, to describe them.
+///
+/// # Errors
+/// A diagnostic for every plugin that cannot be used.
+pub fn load(arguments: &PluginArguments, stages: &[Stage]) -> Result<Plugins, Vec<Diagnostic>> {
+    let (loaded, errors) = loaded(&own_budget(arguments), arguments, stages)?;
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let mut plugins = Plugins::new(loaded.sandbox);
+    let mut restrictions = Restrictions::new(&arguments.groups, stages);
+    for one in loaded.all {
+        let name = one.name();
+        let plugin = restrictions.apply(one.plugin, &name);
+        insert(&mut plugins, plugin, arguments).map_err(|error| vec![*error])?;
+    }
+    match restrictions.unused() {
+        unused if unused.is_empty() => Ok(plugins),
+        unused => Err(unused),
+    }
+}
+
+/// Adds a plugin. Those of the command line have the order in which they are given.
+fn insert(plugins: &mut Plugins, plugin: Plugin, arguments: &PluginArguments) -> Result<(), Box<Diagnostic>> {
+    match plugin.stage {
+        Stage::Resources => plugins.add_resources(plugin, true),
+        Stage::Checks => plugins.add_check(plugin, arguments.check_policy()),
+        _ => plugins
+            .insert_rule(plugin)
+            .map_err(|failure| Box::new(failure.diagnostic()))?,
+    }
+    Ok(())
+}
+
+/// A component of the user's for single calls, with its settings, which each call checks; a wrapper is put around the
+/// built-in rule.
+///
+/// # Errors
+/// It is refused.
+pub fn alone(sandbox: &Sandbox, path: &Path, settings: Option<&Document>) -> Result<Plugin, Vec<Diagnostic>> {
+    let plugin = component(sandbox, path).map_err(|error| vec![*error])?;
+    configured_alone(plugin, sandbox, settings)
+}
+
+/// A plugin for single calls, with its settings; a wrapper is put around the built-in rule.
+///
+/// # Errors
+/// There is no built-in rule.
+pub fn configured_alone(
+    mut plugin: Plugin,
+    sandbox: &Sandbox,
+    settings: Option<&Document>,
+) -> Result<Plugin, Vec<Diagnostic>> {
+    if let Some(settings) = settings {
+        plugin = plugin.with_settings(&settings.tree, &settings.name);
+    }
+    if plugin.wraps {
+        let rule = built_in(sandbox, None, plugin.stage).map_err(|error| vec![*error])?;
+        plugin = plugin.around(rule).map_err(|failure| vec![failure.diagnostic()])?;
+    }
+    Ok(plugin)
+}
+
+/// A memory budget for the whole process.
+fn own_budget(arguments: &PluginArguments) -> Budget {
+    Budget::of_one(memory::or_found(arguments.max_memory))
+}
+
+struct Loaded {
+    sandbox: Sandbox,
+    /// Candidates in the order of their use.
+    all: Vec<Candidate>,
+}
+
+/// A plugin, and its description; `None` for plugins of the installation, which are not called for it.
+struct Candidate {
+    plugin: Plugin,
+    description: Option<Description>,
+}
+
+// === impl Candidate ===
+
+impl Candidate {
+    /// The name by which the user may refer to it.
+    fn name(&self) -> String {
+        short_name(&self.plugin)
+    }
+}
+
+/// The name of a plugin without directory and suffix.
+fn short_name(plugin: &Plugin) -> String {
+    let name = plugin.name();
+    let file = Path::new(name)
+        .file_name()
+        .map_or(name.into(), |name| name.to_string_lossy());
+    let stem = file.strip_suffix(".zst").unwrap_or(&file);
+    stem.strip_suffix(".wasm").unwrap_or(stem).to_string()
+}
+
+/// The names by which the user may refer to a plugin.
+///
+/// # Errors
+/// It does not describe itself.
+pub fn names(plugin: &Plugin, sandbox: &Sandbox) -> Result<Vec<String>, boson_sandbox::Error> {
+    Ok(vec![short_name(plugin), plugin.describe(sandbox)?.name.clone()])
+}
+
+fn loaded(
+    budget: &Budget,
+    arguments: &PluginArguments,
+    stages: &[Stage],
+) -> Result<(Loaded, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let sandbox = sandbox(Limits::default()).map_err(|failure| vec![failure.diagnostic()])?;
+    let sandbox = sandbox.within(budget.clone());
+    let sandbox = match &arguments.printed {
+        Some(printed) => sandbox.with_console(printed.console()),
+        None => sandbox,
+    };
+    let (mut given, mut failed, mut errors) = (Vec::new(), Vec::new(), Vec::new());
+    for one in arguments.replacements.iter().filter(|one| stages.contains(&one.stage)) {
+        match replaced(&sandbox, one) {
+            Ok(candidate) => given.push(candidate),
+            Err(error) => {
+                failed.push(one.stage);
+                errors.push(*error);
+            }
+        }
+    }
+    // One that could not be loaded might have been the rule.
+    let is_replaced = |stage: Stage| {
+        let replaces = |one: &Candidate| one.plugin.stage == stage && !one.plugin.wraps;
+        failed.contains(&stage) || given.iter().any(replaces)
+    };
+    let missing = stages.iter().filter(|stage| stage.has_rule() && !is_replaced(**stage));
+    let mut all = Vec::new();
+    for stage in missing {
+        match rule(&sandbox, arguments, *stage) {
+            Ok(candidate) => all.push(candidate),
+            Err(error) => errors.push(*error),
+        }
+    }
+    all.extend(given);
+    // A wrapper may be given before the rule that it wraps; among wrappers the order stays.
+    all.sort_by_key(|one| one.plugin.wraps);
+    Ok((Loaded { sandbox, all }, errors))
+}
+
+/// The built-in plugin of a stage.
+fn rule(sandbox: &Sandbox, arguments: &PluginArguments, stage: Stage) -> Result<Candidate, Box<Diagnostic>> {
+    let plugin = built_in(sandbox, arguments.plugins_dir.as_deref(), stage)?;
+    match &arguments.plugins_dir {
+        Some(_) => asked(plugin, sandbox),
+        None => Ok(Candidate {
+            plugin,
+            description: None,
+        }),
+    }
+}
+
+/// A plugin of the user's.
+fn replaced(sandbox: &Sandbox, one: &Replacement) -> Result<Candidate, Box<Diagnostic>> {
+    let plugin = component(sandbox, &one.file)?;
+    if plugin.stage != one.stage {
+        let (file, stage) = (one.file.display(), plugin.stage);
+        let message = format!("'{file}' is a plugin of the stage '{stage}', not '{}'", one.stage);
+        let error = Diagnostic::error(codes::PLUGIN_OTHER_STAGE, message);
+        return Err(Box::new(error.help(format!("use `--plugin {stage}={file}`"))));
+    }
+    let plugin = match &one.name {
+        Some(name) => plugin.named(name),
+        None => plugin,
+    };
+    asked(plugin, sandbox)
+}
+
+/// Calls a plugin's `describe` before the conversion, so that a broken plugin fails here and not during the conversion.
+fn asked(plugin: Plugin, sandbox: &Sandbox) -> Result<Candidate, Box<Diagnostic>> {
+    let described = plugin.describe(sandbox).cloned();
+    let description = described.map_err(|failure| Box::new(failure.diagnostic()))?;
+    Ok(Candidate {
+        plugin,
+        description: Some(description),
+    })
+}
+
+/// A component of the user's: a file, packed in parts as in ConfigMaps, or in an image. A component is made of a core
+/// module.
+///
+/// # Errors
+/// It cannot be read, or is refused.
+pub fn component(sandbox: &Sandbox, path: &Path) -> Result<Plugin, Box<Diagnostic>> {
+    let bytes = content(path)?;
+    let loaded = match bytes {
+        Some(bytes) => {
+            let name = path.display().to_string();
+            sandbox.load(&name, &bytes, Source::File(path.to_path_buf()))
+        }
+        None => sandbox.load_file(path),
+    };
+    loaded.map_err(|failure| Box::new(failure.diagnostic()))
+}
+
+/// The content of a component that is not simply a file: in an image, packed in parts, or made of a core module.
+///
+/// # Errors
+/// It cannot be read, or no component can be made of the module.
+pub fn content(path: &Path) -> Result<Option<Vec<u8>>, Box<Diagnostic>> {
+    if let Some(bytes) = artifacts::read(path)? {
+        return Ok(Some(bytes));
+    }
+    match unpack::read(path)? {
+        Some(bytes) => Ok(Some(bytes)),
+        None => core_module::component(path),
+    }
+}
+
+/// The plugin with its settings.
+fn configured(one: Candidate, given: &mut Given, sandbox: &Sandbox) -> Result<Plugin, Vec<Diagnostic>> {
+    let name = one.name();
+    let own = one
+        .description
+        .as_ref()
+        .map_or(name.as_str(), |description| description.name.as_str());
+    let settings = given
+        .take(one.plugin.stage, &[&name, own])
+        .map_err(|error| vec![*error])?;
+    // Built-in plugins need no settings.
+    if settings.is_none() && one.description.is_none() {
+        return Ok(one.plugin);
+    }
+    // Another plugin of the stage would get settings without a name, too.
+    let option = format!("--plugin-settings {}:{name}=FILE", one.plugin.stage);
+    let errors = check_settings(&one.plugin, sandbox, settings.as_ref(), &option);
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let own = own.to_string();
+    let plugin = one.plugin.with_names(vec![name, own]);
+    Ok(match &settings {
+        Some(settings) => plugin.with_settings(&settings.tree, &settings.name),
+        None => plugin,
+    })
+}
+
+/// The errors in the settings of a plugin, or in their absence. `option`: how the user gives them.
+pub fn check_settings(
+    plugin: &Plugin,
+    sandbox: &Sandbox,
+    settings: Option<&Document>,
+    option: &str,
+) -> Vec<Diagnostic> {
+    let none = plugin_settings::none();
+    let errors = match sandbox.check_settings(plugin, settings.unwrap_or(&none)) {
+        Ok(errors) => errors,
+        Err(failure) => return vec![failure.diagnostic()],
+    };
+    if settings.is_some() {
+        return errors;
+    }
+    let missing = |error: Diagnostic| {
+        let error = Diagnostic {
+            place: Place::default(),
+            ..error
+        };
+        error.help(format!("set its settings with {option}"))
+    };
+    errors.into_iter().map(missing).collect()
+}
+
+/// The errors in the settings that a call brings itself. `document`: where the call is from.
+pub fn check_call(plugin: &Plugin, sandbox: &Sandbox, call: &Tree, document: &str) -> Vec<Diagnostic> {
+    let Some(own) = call.get("context").and_then(|context| context.get("settings")) else {
+        return Vec::new();
+    };
+    let settings = Document {
+        name: document.to_string(),
+        tree: own.clone(),
+        ..plugin_settings::none()
+    };
+    let mut errors = check_settings(plugin, sandbox, Some(&settings), "");
+    for pointer in errors.iter_mut().filter_map(|error| error.place.pointer.as_mut()) {
+        pointer.insert_str(0, "/context/settings");
+    }
+    errors
+}
+
+/// The plugin of the installation, or of this directory.
+///
+/// # Errors
+/// There is no installation, or the plugin is refused.
+pub fn built_in(sandbox: &Sandbox, directory: Option<&Path>, stage: Stage) -> Result<Plugin, Box<Diagnostic>> {
+    let file = format!("{stage}.wasm");
+    let loaded = match directory {
+        // The user's directory: only components are read from it, because its machine code is not trusted.
+        Some(directory) => sandbox.load_file(&directory.join(file)),
+        None => match installation() {
+            Ok(directory) => sandbox.load_built_in(stage, &directory.join(file)),
+            Err(error) => {
+                return Err(Box::new(
+                    Diagnostic::error(codes::PLUGINS_MISSING, format!("{error:#}"))
+                        .help("build them with `make build`, or set their directory with --plugins-dir"),
+                ));
+            }
+        },
+    };
+    loaded.map_err(|failure| Box::new(failure.diagnostic()))
+}
+
+/// The installation's plugin folder: beside the binary's own directory, or the system's.
+///
+/// # Errors
+/// There is no such folder.
+pub fn installation() -> anyhow::Result<PathBuf> {
+    let binary = std::env::current_exe().context("cannot determine the path of this program")?;
+    let beside = |up: usize, tail: &str| binary.ancestors().nth(up).map(|directory| directory.join(tail));
+    let places = [
+        beside(1, "plugins"),
+        beside(2, "plugins"),
+        beside(2, "share/boson/plugins"),
+        Some("/usr/share/boson/plugins".into()),
+    ];
+    let places: Vec<PathBuf> = places.into_iter().flatten().collect();
+    if let Some(found) = places.iter().find(|place| place.join("ops.wasm").is_file()) {
+        return Ok(found.clone());
+    }
+    let list: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();
+    bail!("no built-in plugins in {}", list.join(", "))
+}

@@ -1,0 +1,245 @@
+//! Reads a plugin from its ConfigMaps. Pure except for the calls that fetch them.
+
+use super::document::{self, PluginDocument};
+use super::follow::Plugin;
+use super::marks::{ATTESTATION, DOCUMENT, IMAGE, PLUGIN, SIGNATURE};
+use super::registry::{Key, Packed};
+use crate::codes;
+use crate::host::Content;
+use boson_cluster::client::{Cluster, Error, FieldManager};
+use boson_cluster::objects;
+use boson_pipeline::report::Sources;
+use boson_pipeline::yaml;
+use boson_pipeline::{Diagnostic, Stage, packed};
+use boson_signatures::Signed;
+use k8s_openapi::api::core::v1::ConfigMap;
+use std::collections::BTreeMap;
+
+/// Who owns the annotation with the record.
+const MANAGER: FieldManager = FieldManager("boson-plugins");
+
+/// The first ConfigMap of a plugin, read.
+pub(super) struct Described {
+    /// The stage in the label.
+    pub stage: Option<Stage>,
+    /// Its `plugin.yaml`, or what is wrong with it.
+    pub document: Result<PluginDocument, Vec<Diagnostic>>,
+    /// For the positions of diagnostics.
+    pub sources: Sources,
+    /// Digest of the content: a component in other ConfigMaps has its own digest in it.
+    pub identity: String,
+    map: ConfigMap,
+}
+
+pub(super) struct Gathered {
+    pub content: Content,
+    /// Its signatures and attestations.
+    pub signed: Signed,
+    /// In the form of the ConfigMaps.
+    pub packed: Packed,
+    /// The file with its cases.
+    pub cases: Option<Vec<u8>>,
+}
+
+// === impl Described ===
+
+impl Described {
+    /// The image with the digest that its tag was resolved to.
+    pub(super) fn record(&self) -> Option<&str> {
+        let annotations = self.map.metadata.annotations.as_ref();
+        annotations.and_then(|all| all.get(IMAGE)).map(String::as_str)
+    }
+
+    /// Records what the tag of its image was resolved to, unless the ConfigMap has changed since it was read.
+    pub(super) async fn write_record(&self, cluster: &Cluster, image: &str) -> Result<(), Error> {
+        let annotation = serde_json::json!({"metadata": {"annotations": {IMAGE: image}}});
+        cluster.merge(MANAGER, &self.map, annotation).await.map(drop)
+    }
+
+    /// The signature and the attestation of the component.
+    pub(super) fn signed(&self) -> Signed {
+        let file = |name: &str| self.map.data.as_ref()?.get(name).cloned();
+        Signed {
+            component: file(SIGNATURE),
+            statement: file(ATTESTATION),
+            ..Signed::default()
+        }
+    }
+
+    /// The file with its cases. Beside `plugin.yaml`: one update of an object changes both, and they always belong
+    /// together.
+    pub(super) fn cases(&self) -> Option<Vec<u8>> {
+        let file = self.map.binary_data.as_ref()?.get(packed::CASES)?;
+        Some(file.0.clone())
+    }
+
+    /// Whether it holds a component, too.
+    fn has_component(&self) -> bool {
+        let files = self.map.binary_data.iter().flatten();
+        files.map(|(name, _)| name).any(|name| packed::part(name).is_some())
+    }
+}
+
+/// Reads the first ConfigMap; none if it was deleted.
+pub(super) async fn describe(cluster: &Cluster, key: &Key, plugin: &Plugin) -> Result<Option<Described>, Error> {
+    let map: Option<ConfigMap> = cluster.get(&key.namespace, &key.name).await?;
+    Ok(map.map(|map| described(map, key, plugin)))
+}
+
+/// The first ConfigMap, read.
+pub(super) fn described(map: ConfigMap, key: &Key, plugin: &Plugin) -> Described {
+    let stage = Stage::named(&plugin.label);
+    let mut sources = Sources::default();
+    let document = match stage {
+        Some(stage) => read(&map, key, stage, &mut sources),
+        None => {
+            let names = Stage::ALL.map(Stage::name);
+            let what = format!("unknown stage '{}' in the label {PLUGIN}", plugin.label);
+            let error = Diagnostic::error(codes::PLUGIN_STAGE, what).help(format!("use one of {}", names.join(", ")));
+            Err(vec![error.suggest(&plugin.label, names)])
+        }
+    };
+    let mut described = Described {
+        stage,
+        document,
+        sources,
+        identity: identity(&map),
+        map,
+    };
+    let in_both = matches!(&described.document, Ok(document) if document.image.is_some() && described.has_component());
+    if in_both {
+        let what = "the component is in an image and in the ConfigMap";
+        let error = Diagnostic::error(codes::PLUGIN_PARTS, what);
+        described.document =
+            Err(vec![error.help(
+                "keep either `image` in plugin.yaml or the component in binaryData",
+            )]);
+    }
+    described
+}
+
+/// Digest of the content of a plugin's first ConfigMap: its description, which has the digest of the component, and its
+/// cases.
+pub(super) fn identity(map: &ConfigMap) -> String {
+    let cases = map.binary_data.as_ref().and_then(|files| files.get(packed::CASES));
+    objects::digest(&serde_json::json!([map.data, cases]))
+}
+
+fn read(map: &ConfigMap, key: &Key, stage: Stage, sources: &mut Sources) -> Result<PluginDocument, Vec<Diagnostic>> {
+    let Some(text) = map.data.as_ref().and_then(|data| data.get(DOCUMENT)) else {
+        let error = Diagnostic::error(
+            codes::PLUGIN_NO_DOCUMENT,
+            format!("there is no key '{DOCUMENT}' in its data"),
+        );
+        return Err(vec![error.help("run `host plugin pack` to write the ConfigMap")]);
+    };
+    let name = format!("configmap/{}/{DOCUMENT}", key.name);
+    let parsed = yaml::read(&name, text).map_err(|error| vec![error])?;
+    sources.add_document(parsed.clone(), false);
+    document::read(&parsed, stage)
+}
+
+/// Reads all parts.
+pub(super) async fn gather(
+    cluster: &Cluster,
+    key: &Key,
+    plugin: &Plugin,
+    described: Described,
+    parts: Option<usize>,
+) -> Result<Result<Gathered, Diagnostic>, Error> {
+    let signed = described.signed();
+    let cases = described.cases();
+    let mut maps = vec![files(described.map)];
+    for name in &plugin.more {
+        let map: Option<ConfigMap> = cluster.get(&key.namespace, name).await?;
+        maps.push(map.map(files).unwrap_or_default());
+        let size: usize = maps.iter().flat_map(BTreeMap::values).map(Vec::len).sum();
+        if size > packed::MAX_PACKED_BYTES {
+            let what = format!(
+                "its parts have more than {} MiB together",
+                packed::MAX_PACKED_BYTES >> 20
+            );
+            return Ok(Err(
+                Diagnostic::error(codes::PLUGIN_TOO_LARGE, what).help("compress it with zstd")
+            ));
+        }
+    }
+    Ok(put_together(maps, parts).map(|gathered| Gathered {
+        signed,
+        cases,
+        ..gathered
+    }))
+}
+
+/// The files of the component in a ConfigMap.
+fn files(map: ConfigMap) -> BTreeMap<String, Vec<u8>> {
+    let binary = map.binary_data.unwrap_or_default().into_iter();
+    binary
+        .filter(|(name, _)| packed::part(name).is_some())
+        .map(|(name, bytes)| (name, bytes.0))
+        .collect()
+}
+
+fn put_together(maps: Packed, parts: Option<usize>) -> Result<Gathered, Diagnostic> {
+    let incomplete = |what: String| {
+        Diagnostic::error(codes::PLUGIN_PARTS, what)
+            .help("put the component into `binaryData`, whole or in numbered parts; ConfigMaps with further parts name the first one in an annotation")
+    };
+    let names = maps.iter().flat_map(BTreeMap::keys).map(String::as_str);
+    let layout = packed::layout(names).map_err(incomplete)?;
+    if let Some(wanted) = parts.filter(|wanted| *wanted != layout.files.len()) {
+        return Err(incomplete(format!("{} of {wanted} parts exist", layout.files.len())));
+    }
+    let all: BTreeMap<&String, &Vec<u8>> = maps.iter().flatten().collect();
+    let parts = layout
+        .files
+        .iter()
+        .filter_map(|file| all.get(file).map(|bytes| (*bytes).clone()));
+    Ok(Gathered {
+        content: Content::Packed {
+            parts: parts.collect(),
+            compressed: layout.compressed,
+        },
+        signed: Signed::default(),
+        packed: maps,
+        cases: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use k8s_openapi::ByteString;
+
+    fn map(files: &[(&str, &str)]) -> BTreeMap<String, Vec<u8>> {
+        let binary = files
+            .iter()
+            .map(|(name, text)| ((*name).to_string(), ByteString(text.as_bytes().to_vec())));
+        super::files(ConfigMap {
+            binary_data: Some(binary.collect()),
+            ..ConfigMap::default()
+        })
+    }
+
+    #[test]
+    fn parts_of_several_config_maps_are_one_component() {
+        let maps = vec![
+            map(&[("plugin.wasm.0", "a"), ("readme", "x")]),
+            map(&[("plugin.wasm.2", "c"), ("plugin.wasm.1", "b")]),
+        ];
+        let gathered = put_together(maps.clone(), Some(3)).unwrap();
+        let Content::Packed { parts, compressed } = gathered.content else {
+            unreachable!("of ConfigMaps")
+        };
+        assert_eq!((parts.concat().as_slice(), compressed), (b"abc".as_slice(), false));
+        let error = put_together(maps, Some(4)).map(drop).unwrap_err();
+        assert_eq!(
+            (error.code.as_str(), error.message.as_str()),
+            ("plugin-parts", "3 of 4 parts exist")
+        );
+        assert_eq!(
+            put_together(vec![map(&[])], None).map(drop).unwrap_err().code,
+            "plugin-parts"
+        );
+    }
+}

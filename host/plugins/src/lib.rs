@@ -1,0 +1,148 @@
+//! Plugins from ConfigMaps: followed, loaded and dropped while the operator runs.
+//!
+//! ```text
+//! watches (names, versions) -> listing -> worker: read, pull if it is in an image (four at a time),
+//!     queue (namespaces take turns), load (one at a time) -> registry -> select (pure), for one deployment
+//! ```
+#![allow(
+    clippy::result_large_err,
+    reason = "errors are diagnostics, as everywhere in the pipeline, and rare"
+)]
+
+pub mod approval;
+pub mod codes;
+mod copies;
+mod document;
+mod follow;
+mod gather;
+pub mod history;
+pub mod host;
+mod image;
+mod load;
+mod marks;
+mod pack;
+mod problem;
+mod pull;
+mod queue;
+mod registry;
+mod retries;
+mod selection;
+mod sources;
+mod watches;
+mod worker;
+
+#[cfg(test)]
+mod tests;
+
+pub use approval::PluginUpdates;
+pub use codes::ALL as CODES;
+pub use copies::{Copies, copies, is_unused};
+pub use load::Loader;
+pub use marks::COPY;
+pub use marks::NO_MEMORY;
+pub use pack::{Packing, pack, parts};
+pub use problem::PluginProblem;
+pub use selection::{Asking, Pick, Selection, Waiting, select};
+pub use sources::{PluginPolicy, PluginSources};
+
+use boson_cluster::changes::Changes;
+use boson_cluster::namespaces::{Namespaces, Scope};
+use boson_cluster::serving::Health;
+use boson_pipeline::bundle::Permissions;
+use futures::StreamExt;
+use parking_lot::RwLock;
+use registry::Registry;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use watches::Followed;
+
+/// The present plugins.
+#[derive(Clone)]
+pub struct Plugins {
+    /// Plugins of this namespace may be used in all namespaces.
+    pub operator_namespace: Arc<str>,
+    policy: PluginPolicy,
+    registry: Arc<RwLock<Arc<Registry>>>,
+    pub changes: Changes,
+}
+
+// === impl Plugins ===
+
+impl Plugins {
+    /// Without plugins, before anything is listed.
+    pub fn new(operator_namespace: &str, policy: PluginPolicy) -> Self {
+        Self {
+            operator_namespace: operator_namespace.into(),
+            policy,
+            registry: Arc::default(),
+            changes: Changes::default(),
+        }
+    }
+
+    /// The present plugins.
+    pub fn now(&self) -> Arc<Registry> {
+        self.registry.read().clone()
+    }
+
+    /// Replaces them, and then unloads the components that are not among these digests. In this order: who still
+    /// selects from the earlier plugins, and does not find a component any more, can see that they were replaced.
+    fn publish(&self, registry: Registry, keep: impl FnOnce(&BTreeSet<String>)) {
+        let digests = registry.digests();
+        self.replace(registry);
+        keep(&digests);
+        self.changes.notify();
+    }
+
+    /// Replaces them without notice: nothing has changed that a deployment depends on.
+    fn replace(&self, registry: Registry) {
+        *self.registry.write() = Arc::new(registry);
+    }
+
+    /// Watches and loads them, for ever.
+    pub async fn run(
+        &self,
+        loader: Loader<'_>,
+        namespaces: &Namespaces,
+        scope: &Scope,
+        health: &Health,
+        permissions: &Permissions,
+    ) {
+        let watched: Vec<Option<String>> = match namespaces {
+            Namespaces::Monitored(_) => vec![None],
+            Namespaces::Fixed(names) => {
+                let mut names = names.clone();
+                names.insert(self.operator_namespace.to_string());
+                names.into_iter().map(Some).collect()
+            }
+        };
+        let followed = Followed::default();
+        let watches = watched.len();
+        let following = followed.follow(loader.cluster, &watched, health, self.policy.updates);
+        let worker = worker::Worker {
+            plugins: self,
+            cluster: loader.cluster,
+            scope,
+            followed: &followed,
+            watches,
+            puller: pull::Puller {
+                cluster: loader.cluster,
+                components: loader.components,
+                pinned: self.policy.pinned,
+            },
+            loader,
+            sources: self.policy.sources,
+            reviewer: approval::Reviewer {
+                updates: self.policy.updates,
+                approved: &followed.approved,
+                permissions,
+                operator_namespace: &self.operator_namespace,
+            },
+        };
+        // A newly served namespace may have plugins.
+        let widened = scope.changes.follow().for_each(|()| {
+            followed.changes.notify();
+            std::future::ready(())
+        });
+        futures::join!(following, worker.run(), widened);
+    }
+}

@@ -1,0 +1,184 @@
+//! Pulls the components of plugins whose `plugin.yaml` names an image. A registry may be slow, so several pulls run
+//! beside each other and beside the loading of other plugins: four at a time, one of a namespace.
+//!
+//! Pull Secrets are read from the namespace of the plugin only, and only if the image is not on the disk.
+
+use super::document::PluginDocument;
+use super::gather::{self, Described};
+use super::image::ImageSource;
+use super::problem::PluginProblem;
+use super::queue::Queued;
+use super::registry::Key;
+use crate::codes;
+use crate::host::{ComponentImage, Components};
+use boson_cluster::client::{Cluster, Error, ErrorKind};
+use boson_cluster::pull_secret::PullSecret;
+use boson_pipeline::Diagnostic;
+use k8s_openapi::api::core::v1::Secret;
+use std::sync::Arc;
+
+/// Pulls at a time.
+pub(super) const MAX_CONCURRENT_PULLS: usize = 4;
+
+/// What pulls.
+#[derive(Clone, Copy)]
+pub(super) struct Puller<'a> {
+    pub cluster: &'a Cluster,
+    pub components: &'a Arc<dyn Components>,
+    /// Images must have a digest in `plugin.yaml`.
+    pub pinned: bool,
+}
+
+/// The result of a pull.
+pub(super) enum Pulled {
+    /// The component is on the disk; its sha256.
+    Done(String),
+    /// The plugin was deleted or has changed, for example because the digest of its tag was recorded: an event follows.
+    Outdated,
+    /// It cannot be pulled.
+    Refused(PluginProblem),
+}
+
+/// Why a pull did not succeed.
+enum Stop {
+    Outdated,
+    Wrong(Diagnostic),
+    Call(Error),
+}
+
+impl From<Diagnostic> for Stop {
+    fn from(error: Diagnostic) -> Self {
+        Self::Wrong(error)
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Call(error)
+    }
+}
+
+// === impl Puller ===
+
+impl Puller<'_> {
+    /// Pulls the component of a plugin.
+    pub(super) async fn pull(&self, Queued { key, plugin }: &Queued) -> Result<Pulled, Error> {
+        let Some(described) = gather::describe(self.cluster, key, plugin).await? else {
+            return Ok(Pulled::Outdated);
+        };
+        let Ok(document) = described.document.clone() else {
+            return Ok(Pulled::Outdated);
+        };
+        let Some(source) = &document.image else {
+            return Ok(Pulled::Outdated);
+        };
+        match self.component(key, &described, &document, source).await {
+            Ok(digest) => Ok(Pulled::Done(digest)),
+            Err(Stop::Outdated) => Ok(Pulled::Outdated),
+            Err(Stop::Call(error)) => Err(error),
+            Err(Stop::Wrong(error)) => {
+                let name = format!("plugin '{}' (ConfigMap '{key}')", document.name);
+                Ok(Pulled::Refused(PluginProblem::of(&name, &[error], &described.sources)))
+            }
+        }
+    }
+
+    async fn component(
+        &self,
+        key: &Key,
+        described: &Described,
+        document: &PluginDocument,
+        source: &ImageSource,
+    ) -> Result<String, Stop> {
+        let mut image = ComponentImage {
+            namespace: key.namespace.clone(),
+            image: source.reference().to_string(),
+            pull: Vec::new(),
+        };
+        if self.pinned && source.pinned(None).is_none() {
+            return Err(Stop::Wrong(not_pinned(source, "the operator requires a digest", None)));
+        }
+        if let Some(pinned) = source.pinned(described.record()) {
+            image.image = pinned;
+            if let Some(digest) = self.components.present(&image).await? {
+                return expected(document, digest);
+            }
+            image.pull = self.secrets(key, source).await?;
+            return expected(document, self.components.pull(&image).await?);
+        }
+        image.pull = self.secrets(key, source).await?;
+        let digest = self.components.pin(&image).await?;
+        self.record(described, source, &digest).await
+    }
+
+    /// Records the digest of a tag. The event of this change starts the pull.
+    async fn record(&self, described: &Described, source: &ImageSource, digest: &str) -> Result<String, Stop> {
+        match described.write_record(self.cluster, &source.with(digest)).await {
+            // Another process of the operator may have been faster.
+            Ok(()) => Err(Stop::Outdated),
+            Err(error) => match error.kind {
+                ErrorKind::Conflict | ErrorKind::NotFound => Err(Stop::Outdated),
+                ErrorKind::Forbidden => {
+                    let why = "the operator may not record the digest of its tag in this namespace";
+                    Err(Stop::Wrong(not_pinned(source, why, Some(digest))))
+                }
+                _ => Err(Stop::Call(error)),
+            },
+        }
+    }
+
+    async fn secrets(&self, key: &Key, source: &ImageSource) -> Result<Vec<PullSecret>, Stop> {
+        let mut contents = Vec::new();
+        for name in source.secrets() {
+            let wrong = |what: &str, help: &str| {
+                let message = format!("pull Secret '{name}' {what}");
+                Stop::Wrong(Diagnostic::error(codes::PLUGIN_PULL_SECRET, message).help(help))
+            };
+            let secret: Option<Secret> = match self.cluster.get(&key.namespace, name).await {
+                Ok(secret) => secret,
+                Err(error) if error.kind == ErrorKind::Forbidden => {
+                    let help = "in the operator's own namespace, name it 'boson-plugin-pull'";
+                    return Err(wrong("cannot be read: the operator lacks the permission", help));
+                }
+                Err(error) => return Err(Stop::Call(error)),
+            };
+            let help = "create it with `kubectl create secret docker-registry`";
+            let secret =
+                secret.ok_or_else(|| wrong(&format!("does not exist in namespace '{}'", key.namespace), help))?;
+            let content = PullSecret::of(secret);
+            contents.push(content.ok_or_else(|| wrong("is not of the type kubernetes.io/dockerconfigjson", help))?);
+        }
+        Ok(contents)
+    }
+}
+
+/// The digest of a component, if it is the one that `plugin.yaml` names.
+fn expected(document: &PluginDocument, digest: String) -> Result<String, Stop> {
+    match document.digest.as_ref().filter(|wanted| **wanted != digest) {
+        None => Ok(digest),
+        Some(wanted) => {
+            let what = format!(
+                "the component in the image has the digest sha256:{digest}, but plugin.yaml contains sha256:{wanted}"
+            );
+            let error = Diagnostic::error(codes::PLUGIN_IMAGE_DIGEST, what);
+            Err(Stop::Wrong(error.help(
+                "correct `digest` or `image`; with an image that has a digest, `digest` is not necessary",
+            )))
+        }
+    }
+}
+
+/// `digest`: what the tag refers to now.
+fn not_pinned(source: &ImageSource, why: &str, digest: Option<&str>) -> Diagnostic {
+    let image = source.reference();
+    let error = Diagnostic::error(
+        codes::PLUGIN_NOT_PINNED,
+        format!("image '{image}' has no digest: {why}"),
+    );
+    error.help(match digest {
+        Some(digest) => format!("write `image: {}` in plugin.yaml", source.with(digest)),
+        None => {
+            "write the digest that `host plugin push` prints behind the tag in plugin.yaml: TAG@sha256:DIGEST".into()
+        }
+    })
+}

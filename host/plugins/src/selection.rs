@@ -1,0 +1,389 @@
+//! Resolves which plugins a deployment uses, in which order, and which are refused and why. Pure.
+//!
+//! A plugin is for the deployments that its selector matches: of all namespaces if it is in the operator's namespace,
+//! else of its own. A stage has one rule: the one in `spec.conversion.plugins`, else the one that selects the
+//! deployment, else the built-in one. Of two plugins that replace one rule, the older one is used and the other is
+//! refused. Wrappers of a rule, and plugins of `resources` and `checks`, apply in their order, then those in
+//! `spec.conversion.plugins`, in that order.
+
+use super::document::PluginDocument;
+use super::problem::PluginProblem;
+use super::registry::{Entry, Good, Key, Packed, Registry, State};
+use crate::codes;
+use crate::host::{Chosen, Settings};
+use boson_api::PluginUse;
+use boson_api::deployment::PluginChoice;
+use boson_document::{Tree, json};
+use boson_pipeline::stage::CheckPolicy;
+use boson_pipeline::{Diagnostic, Installer, Stage};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Most plugins that run beside others in a conversion: each may use as much time as [`PluginHost::with`] grants.
+///
+/// [`PluginHost::with`]: crate::host::PluginHost::with
+const MAX_SHADOWS: usize = 2;
+
+/// What the selection depends on.
+#[derive(Clone, Copy, Debug)]
+pub struct Asking<'a> {
+    pub namespace: &'a str,
+    pub name: &'a str,
+    /// Its `spec.conversion.plugins`.
+    pub choices: &'a [PluginChoice],
+    /// The plugins of its last conversion.
+    pub used: &'a [PluginUse],
+    /// Plugins of this namespace are for others, too.
+    pub operator_namespace: &'a str,
+}
+
+/// The plugins of one deployment.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// The plugins to use, in order.
+    pub chosen: Vec<Pick>,
+    /// The plugins to run beside them.
+    pub shadows: Vec<Chosen>,
+    /// Why plugins for it are refused.
+    pub plugin_problems: Vec<PluginProblem>,
+    /// Plugins that are being loaded.
+    pub waiting: Vec<Waiting>,
+    /// Why it cannot be converted now.
+    pub errors: Vec<Diagnostic>,
+}
+
+/// A plugin that is being loaded for the first time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    pub name: String,
+    /// Since when.
+    pub since: Instant,
+}
+
+/// A plugin that a deployment uses.
+#[derive(Clone, Debug)]
+pub struct Pick {
+    /// For the conversion.
+    pub chosen: Chosen,
+    /// For pods.
+    pub packed: Option<Arc<Packed>>,
+    /// What is to be reported with the conversion.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// Resolves the plugins. `built_in`: the plugins of the installation.
+pub fn select(registry: &Registry, asking: &Asking<'_>, built_in: &[PluginUse]) -> Selection {
+    let mut selecting = Selecting {
+        asking,
+        built_in,
+        candidates: Vec::new(),
+        shadows: Vec::new(),
+        lost: Vec::new(),
+        selection: Selection::default(),
+    };
+    for (key, entry) in &registry.entries {
+        selecting.consider(key, entry);
+    }
+    selecting.hold();
+    for candidates in [&mut selecting.candidates, &mut selecting.shadows] {
+        candidates.sort_by(|a, b| (a.created, a.key).cmp(&(b.created, b.key)));
+    }
+    selecting.shadow();
+    for stage in Stage::ALL {
+        if stage.has_rule() {
+            selecting.rule(stage);
+        }
+        selecting.ordered(stage);
+    }
+    selecting.selection
+}
+
+/// A plugin that could be used.
+#[derive(Clone, Copy)]
+struct Candidate<'a> {
+    key: &'a Key,
+    created: i64,
+    good: &'a Good,
+}
+
+struct Selecting<'a> {
+    asking: &'a Asking<'a>,
+    built_in: &'a [PluginUse],
+    /// Oldest first.
+    candidates: Vec<Candidate<'a>>,
+    /// Those that run beside others, oldest first.
+    shadows: Vec<Candidate<'a>>,
+    /// Refused, without an earlier version to use.
+    lost: Vec<(&'a Entry, &'a PluginProblem)>,
+    selection: Selection,
+}
+
+// === impl Selecting ===
+
+impl<'a> Selecting<'a> {
+    fn consider(&mut self, key: &'a Key, entry: &'a Entry) {
+        let asking = self.asking;
+        if key.namespace != asking.namespace && key.namespace != asking.operator_namespace {
+            return;
+        }
+        let serves = |document: &PluginDocument| document.selector.holds(asking.namespace, asking.name);
+        let good = entry.good.as_ref().filter(|good| serves(&good.document));
+        if let Some(good) = good {
+            let created = entry.created;
+            if good.document.is_shadow {
+                self.shadows.push(Candidate { key, created, good })
+            } else {
+                self.candidates.push(Candidate { key, created, good })
+            }
+        }
+        let is_shadow = entry.present.as_ref().is_some_and(|present| present.is_shadow);
+        // One that cannot be read might be for any deployment.
+        let would = entry.present.as_ref().is_none_or(serves);
+        if let State::Loading { since } = &entry.state
+            && would
+            && good.is_none()
+            && !is_shadow
+        {
+            let name = entry.present.as_ref().map_or(&key.name, |present| &present.name);
+            self.selection.waiting.push(Waiting {
+                name: name.clone(),
+                since: *since,
+            });
+        }
+        if let Some(problem) = entry.problem().filter(|_| would || good.is_some()) {
+            self.selection.plugin_problems.push(problem.clone());
+            if good.is_none() && !is_shadow {
+                self.lost.push((entry, problem));
+            }
+        }
+    }
+
+    /// After a restart the last working version is lost. Using the built-in plugin instead would change the objects, so
+    /// the conversion stops.
+    fn hold(&mut self) {
+        for used in self.asking.used {
+            let is_built_in = |one: &PluginUse| one.stage == used.stage && one.name == used.name;
+            let is_there = |one: &Candidate<'_>| {
+                let document = &one.good.document;
+                document.stage == Stage::from(used.stage) && document.name == used.name
+            };
+            if self.built_in.iter().any(is_built_in) || self.candidates.iter().any(is_there) {
+                continue;
+            }
+            let problem = self.lost.iter().find(|(entry, _)| match &entry.present {
+                Some(present) => present.name == used.name,
+                None => entry.stage.is_none_or(|stage| stage == Stage::from(used.stage)),
+            });
+            if let Some((entry, problem)) = problem {
+                let is_pending = matches!(entry.state, State::Pending(_));
+                let what = if is_pending {
+                    "waits for an approval"
+                } else {
+                    "cannot be loaded any more"
+                };
+                let what = format!("plugin '{}' was used and {what}; nothing is changed", used.name);
+                let error = Diagnostic::error(codes::PLUGIN_LOST, format!("{what}: {}", problem.message));
+                let help = if is_pending {
+                    "approve the version, go back to an approved one with `host plugin rollback`, or delete the \
+                     ConfigMap to use the built-in plugin"
+                } else {
+                    "fix the ConfigMap of the plugin, or delete it to use the built-in plugin"
+                };
+                self.selection.errors.push(error.help(help));
+            }
+        }
+    }
+
+    /// The plugins that run beside others.
+    fn shadow(&mut self) {
+        for (nth, one) in self.shadows.clone().into_iter().enumerate() {
+            if nth < MAX_SHADOWS {
+                let chosen = chosen(one, None, true, self.asking.operator_namespace);
+                self.selection.shadows.push(chosen);
+                continue;
+            }
+            let what = format!("a deployment runs at most {MAX_SHADOWS} shadow plugins");
+            let error = Diagnostic::error(codes::PLUGIN_MANY_SHADOWS, what).help("make their selectors disjoint");
+            self.selection
+                .plugin_problems
+                .push(PluginProblem::one(&called(one.key, one.good), &error));
+        }
+    }
+
+    /// The rule of a stage.
+    fn rule(&mut self, stage: Stage) {
+        let choice = self
+            .choices(stage)
+            .into_iter()
+            .find(|choice| !self.names_wrapper(choice));
+        if let Some(choice) = choice {
+            return self.choose(choice);
+        }
+        let replaces = |one: &Candidate<'_>| one.good.document.stage == stage && !one.good.document.wraps;
+        let mut serving = self.candidates.clone().into_iter().filter(replaces);
+        let Some(first) = serving.next() else { return };
+        for other in serving {
+            let error = Diagnostic::error(
+                codes::PLUGIN_CONFLICT,
+                format!(
+                    "the older plugin in ConfigMap '{}' is used for the stage '{stage}'",
+                    first.key
+                ),
+            );
+            let error = error.help("make their selectors disjoint, or name one in spec.conversion.plugins");
+            self.selection
+                .plugin_problems
+                .push(PluginProblem::one(&called(other.key, other.good), &error));
+        }
+        self.take(first, None, false);
+    }
+
+    /// The wrappers of a rule, or the plugins of a stage without one.
+    fn ordered(&mut self, stage: Stage) {
+        let choices: Vec<&PluginChoice> = self
+            .choices(stage)
+            .into_iter()
+            .filter(|choice| !stage.has_rule() || self.names_wrapper(choice))
+            .collect();
+        let mut ordered: Vec<Candidate<'a>> = self
+            .candidates
+            .iter()
+            .filter(|one| one.good.document.stage == stage && one.good.document.wraps == stage.has_rule())
+            .filter(|one| !choices.iter().any(|choice| choice.name == one.good.document.name))
+            .copied()
+            .collect();
+        let order = |one: &Candidate<'_>| one.good.document.order;
+        ordered.sort_by_key(|one| (order(one).unwrap_or(0), one.key));
+        let orders: Vec<Option<i64>> = ordered.iter().map(order).collect();
+        for one in ordered {
+            // Explicit only if no other plugin has the same order.
+            let own = order(&one);
+            let is_ordered = own.is_some() && orders.iter().filter(|other| **other == own).count() == 1;
+            self.take(one, None, is_ordered);
+        }
+        for choice in choices {
+            self.choose(choice);
+        }
+    }
+
+    fn choices(&self, stage: Stage) -> Vec<&'a PluginChoice> {
+        let choices = self.asking.choices.iter();
+        choices.filter(|choice| Stage::from(choice.stage) == stage).collect()
+    }
+
+    /// Whether a choice names a wrapper.
+    fn names_wrapper(&self, choice: &PluginChoice) -> bool {
+        self.find(choice).is_some_and(|one| one.good.document.wraps)
+    }
+
+    /// The plugin that a choice names, of its own namespace or of the operator's.
+    fn find(&self, choice: &PluginChoice) -> Option<Candidate<'a>> {
+        let stage = Stage::from(choice.stage);
+        let named = |one: &&Candidate<'_>| {
+            let document = &one.good.document;
+            document.stage == stage && document.name == choice.name
+        };
+        let here = |one: &&Candidate<'_>| one.key.namespace == self.asking.namespace;
+        let found = self.candidates.iter().filter(named).find(here);
+        found.or_else(|| self.candidates.iter().find(named)).copied()
+    }
+
+    /// A plugin that the deployment names: of its own namespace, of the operator's namespace, or built in.
+    fn choose(&mut self, choice: &PluginChoice) {
+        let stage = Stage::from(choice.stage);
+        if let Some(found) = self.find(choice) {
+            return self.take(found, Some(choice), true);
+        }
+        let is_built_in = |one: &PluginUse| one.stage == choice.stage && one.name == choice.name;
+        if self.built_in.iter().any(is_built_in) && stage.has_rule() {
+            let chosen = Chosen {
+                stage,
+                name: choice.name.clone(),
+                installer: Installer::BuiltIn,
+                digest: None,
+                is_ordered: true,
+                policy: CheckPolicy::default(),
+                groups: None,
+                settings: settings_of(&Tree::object(), choice, String::new()),
+            };
+            return self.selection.chosen.push(Pick {
+                chosen,
+                packed: None,
+                warnings: Vec::new(),
+            });
+        }
+        if self.selection.waiting.iter().any(|one| one.name == choice.name) {
+            return;
+        }
+        let error = Diagnostic::error(
+            codes::PLUGIN_NOT_FOUND,
+            format!(
+                "no plugin '{}' of the stage '{stage}' is available to this deployment",
+                choice.name
+            ),
+        );
+        let help = "use a plugin of this namespace, of the operator's namespace, or a built-in one";
+        let of_stage = self.candidates.iter().map(|one| &one.good.document);
+        let names = of_stage
+            .filter(|document| document.stage == stage)
+            .map(|document| document.name.as_str());
+        let error = error.help(help).suggest(&choice.name, names);
+        self.selection.errors.push(error);
+    }
+
+    fn take(&mut self, one: Candidate<'_>, choice: Option<&PluginChoice>, is_ordered: bool) {
+        let chosen = chosen(one, choice, is_ordered, self.asking.operator_namespace);
+        self.selection.chosen.push(Pick {
+            chosen,
+            packed: one.good.packed.clone(),
+            warnings: one.good.warnings.clone(),
+        });
+    }
+}
+
+/// A plugin, with the settings of a choice.
+fn chosen(one: Candidate<'_>, choice: Option<&PluginChoice>, is_ordered: bool, operator_namespace: &str) -> Chosen {
+    let document = &one.good.document;
+    let place = format!("configmap/{}/{}", one.key.name, super::marks::DOCUMENT);
+    let settings = match choice {
+        Some(choice) => settings_of(&document.settings, choice, place),
+        None => Settings {
+            tree: document.settings.clone(),
+            document: place,
+        },
+    };
+    Chosen {
+        stage: document.stage,
+        name: document.name.clone(),
+        installer: Installer::Namespace {
+            name: one.key.namespace.clone(),
+            is_of_operator: one.key.namespace == operator_namespace,
+        },
+        digest: document.digest.clone(),
+        is_ordered,
+        policy: document.policy,
+        groups: document.selector.instance_groups.clone(),
+        settings,
+    }
+}
+
+/// The name of a plugin in messages.
+pub(super) fn called(key: &Key, good: &Good) -> String {
+    format!("plugin '{}' (ConfigMap '{key}')", good.document.name)
+}
+
+/// The settings of the plugin, overridden by those of the deployment.
+fn settings_of(own: &Tree, choice: &PluginChoice, document: String) -> Settings {
+    let mut tree = own.clone();
+    for (key, value) in &choice.settings {
+        // What serde writes can be parsed.
+        let value = json::parse(&value.to_string()).unwrap_or(Tree::Null);
+        tree.set(key, value);
+    }
+    let document = if choice.settings.is_empty() {
+        document
+    } else {
+        "spec.conversion.plugins".to_string()
+    };
+    Settings { tree, document }
+}
