@@ -164,18 +164,17 @@ pub fn host_with_input<A: AsRef<OsStr>>(
     run.start()
 }
 
-/// Compares `text` with the file, or rewrites the file if `BLESS` is set. `None`: equal; otherwise the difference.
+/// Compares `text` with the file, or rewrites the file if `BLESS` is set.
 ///
 /// # Errors
-/// The file cannot be read or written.
-pub fn compare(file: &Path, text: &str) -> Result<Option<String>> {
+/// They differ, or the file cannot be read or written.
+pub fn compare(file: &Path, text: &str) -> Result<()> {
     if std::env::var_os("BLESS").is_some() {
-        fs::write(file, text)?;
-        return Ok(None);
+        return Ok(fs::write(file, text)?);
     }
     let wanted = fs::read_to_string(file).with_context(|| format!("{} (BLESS=1 writes it)", file.display()))?;
     if wanted == text {
-        return Ok(None);
+        return Ok(());
     }
     let (line, (want, got)) = (1..)
         .zip(
@@ -186,10 +185,10 @@ pub fn compare(file: &Path, text: &str) -> Result<Option<String>> {
         )
         .find(|(_, (want, got))| want != got || *want == "(end)")
         .unwrap_or((0, ("", "")));
-    Ok(Some(format!(
-        "{}:{line}\n  wanted: {want}\n  got:    {got}",
+    bail!(
+        "{}:{line} (BLESS=1 rewrites it)\n  wanted: {want}\n  got:    {got}",
         file.display()
-    )))
+    )
 }
 
 /// The folders directly below `directory`, sorted.
