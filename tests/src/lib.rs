@@ -14,20 +14,18 @@ pub mod signing;
 pub mod sources;
 pub mod synthetic;
 pub mod templates;
+pub mod wait;
 pub mod wit_changes;
 pub mod wit_reference;
 pub mod wrapper;
+
+pub use wait::{WAIT_TIMEOUT, try_wait_for, wait_for, wait_for_value, wait_until};
 
 use anyhow::{Context, Result, bail};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
-
-/// How long a test waits for what has to happen, on a machine that is busy with other tests. Only a failure takes that
-/// long.
-pub const WAIT_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Result of a run of `host`.
 #[derive(Debug)]

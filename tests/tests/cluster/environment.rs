@@ -11,7 +11,7 @@ use boson_controllers::conversion::{
 use boson_controllers::plugins::PluginPolicy;
 use boson_controllers::{Config, Conversion, OWN_SIGNER, admission, run};
 use boson_pipeline::Diagnostic;
-use boson_tests::WAIT_TIMEOUT;
+use boson_tests::wait_for_value;
 use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use k8s_openapi::api::events::v1::Event;
@@ -19,7 +19,6 @@ use kube::api::{Api, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::{Client, ResourceExt};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -223,17 +222,16 @@ impl Environment {
     }
 
     pub async fn until(&self, name: &str, good: impl Fn(&QuarksSecret) -> bool) {
-        let waited = tokio::time::timeout(WAIT_TIMEOUT, async {
-            while !self.api::<QuarksSecret>().get(name).await.as_ref().is_ok_and(&good) {
-                tokio::time::sleep(Duration::from_millis(50)).await;
+        wait_for_value(name, async || {
+            let found = self.api::<QuarksSecret>().get(name).await;
+            let is_good = found.as_ref().is_ok_and(&good);
+            if is_good {
+                Ok(())
+            } else {
+                Err(format!("{:?}", found.map(|object| object.status)))
             }
-        });
-        if waited.await.is_err() {
-            panic!(
-                "{name}: {:?}",
-                self.api::<QuarksSecret>().get(name).await.map(|object| object.status)
-            );
-        }
+        })
+        .await;
     }
 
     pub async fn text(&self, secret: &str, key: &str) -> Option<String> {
@@ -242,16 +240,15 @@ impl Environment {
     }
 
     pub async fn changed(&self, secret: &str, key: &str, from: &Option<String>) -> Option<String> {
-        let waited = tokio::time::timeout(WAIT_TIMEOUT, async {
-            loop {
-                let now = self.text(secret, key).await;
-                if now.is_some() && now != *from {
-                    return now;
-                }
-                tokio::time::sleep(Duration::from_millis(50)).await;
+        wait_for_value(&format!("another {secret}"), async || {
+            let now = self.text(secret, key).await;
+            if now.is_some() && now != *from {
+                Ok(now)
+            } else {
+                Err(String::new())
             }
-        });
-        waited.await.unwrap_or_else(|_| panic!("{secret} stays as it is"))
+        })
+        .await
     }
 
     /// Values of all Secrets.
