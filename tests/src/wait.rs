@@ -1,6 +1,6 @@
 //! Waits for what has to happen, and says what is there instead if it does not.
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use std::time::{Duration, Instant};
 
 /// How long a test waits for what has to happen, on a machine that is busy with other tests. Only a failure takes that
@@ -51,7 +51,10 @@ pub fn try_wait_for(
 pub async fn wait_until<F: Future<Output = bool>>(what: &str, mut holds: impl FnMut() -> F) {
     let look = || {
         let holds = holds();
-        async { if holds.await { Ok(()) } else { Err(String::new()) } }
+        async {
+            ensure!(holds.await, "");
+            Ok(())
+        }
     };
     wait_for_value(what, look).await;
 }
@@ -60,14 +63,14 @@ pub async fn wait_until<F: Future<Output = bool>>(what: &str, mut holds: impl Fn
 ///
 /// # Panics
 /// It finds none in time.
-pub async fn wait_for_value<T, F: Future<Output = Result<T, String>>>(what: &str, mut look: impl FnMut() -> F) -> T {
+pub async fn wait_for_value<T, F: Future<Output = Result<T>>>(what: &str, mut look: impl FnMut() -> F) -> T {
     let began = Instant::now();
     loop {
         match look().await {
             Ok(found) => return found,
             Err(instead) => assert!(
                 began.elapsed() < WAIT_TIMEOUT,
-                "{what} did not come in {WAIT_TIMEOUT:?} {instead}"
+                "{what} did not come in {WAIT_TIMEOUT:?} {instead:#}"
             ),
         }
         tokio::time::sleep(POLL_INTERVAL).await;

@@ -3,6 +3,7 @@
 
 use crate::operator_process::{OperatorProcess, Tenant};
 use crate::small_deployment::Small;
+use anyhow::ensure;
 use boson_tests::wait_for_value;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -99,11 +100,8 @@ async fn until(tenant: &Tenant, what: &str, holds: impl Fn(&Found) -> bool) -> F
     wait_for_value(what, async || {
         tenant.pods_are_ready().await;
         let found = Found::of(tenant).await;
-        if holds(&found) {
-            Ok(found)
-        } else {
-            Err(format!("{found:#?}"))
-        }
+        ensure!(holds(&found), "{found:#?}");
+        Ok(found)
     })
     .await
 }

@@ -2,6 +2,7 @@
 //! refused.
 
 use crate::operator_process::{OperatorProcess, Tenant, condition, is};
+use anyhow::Context;
 use boson_tests::{wait_for_value, wait_until};
 use serde_json::{Value, json};
 
@@ -92,7 +93,7 @@ async fn settings_of_a_cloud_config_reach_the_objects_and_follow_its_changes() {
     let mut pinned = Vec::new();
     for zone in ["z0", "z1"] {
         let name = format!("{NAME}-web-{zone}-v1");
-        let look = async || tenant.get("apps/v1", "StatefulSet", &name).await.ok_or(String::new());
+        let look = async || tenant.get("apps/v1", "StatefulSet", &name).await.context("none");
         let set = wait_for_value(&name, look).await;
         pinned.push(expression(&set));
     }

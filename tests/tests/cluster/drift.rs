@@ -2,6 +2,7 @@
 
 use crate::example::{Example, writes};
 use crate::mutating::{INJECTED, MIRROR, Webhook};
+use anyhow::ensure;
 use boson_tests::cluster::shared;
 use boson_tests::wait_for_value;
 use k8s_openapi::api::core::v1::Pod;
@@ -52,10 +53,8 @@ async fn deployed(example: &Example) {
     wait_for_value("Deployed", async || {
         example.pods_are_ready().await;
         let status = example.deployment().await["status"].clone();
-        if status["state"] == "Deployed" {
-            return Ok(());
-        }
-        Err(format!("{status:#} {:#}", set(example).await))
+        ensure!(status["state"] == "Deployed", "{status:#} {:#}", set(example).await);
+        Ok(())
     })
     .await;
 }
@@ -77,7 +76,8 @@ async fn is_restarted(example: &Example) -> bool {
 async fn comes(example: &Example, what: &str, holds: impl Fn(&Value) -> bool) {
     wait_for_value(what, async || {
         let set = set(example).await;
-        if holds(&set) { Ok(()) } else { Err(format!("{set:#}")) }
+        ensure!(holds(&set), "{set:#}");
+        Ok(())
     })
     .await;
 }
@@ -88,7 +88,8 @@ async fn reported(example: &Example, words: &str) {
         let events = example.env.api::<Event>().list(&ListParams::default()).await.unwrap();
         let notes: Vec<String> = events.items.into_iter().filter_map(|event| event.note).collect();
         let is_there = notes.iter().any(|note| note.contains(words));
-        if is_there { Ok(()) } else { Err(format!("{notes:#?}")) }
+        ensure!(is_there, "{notes:#?}");
+        Ok(())
     })
     .await;
 }
@@ -144,10 +145,8 @@ async fn changes_by_hand_are_reverted() {
     // Anyone may restart pods.
     kubectl(&example, &["rollout", "restart", &object]);
     wait_for_value("the restart of the pods", async || {
-        if is_restarted(&example).await {
-            return Ok(());
-        }
-        Err(format!("{:#}", set(&example).await))
+        ensure!(is_restarted(&example).await, "{:#}", set(&example).await);
+        Ok(())
     })
     .await;
     deployed(&example).await;
@@ -171,11 +170,8 @@ async fn changes_by_hand_are_reverted() {
     );
     wait_for_value("the Service as it was", async || {
         let now = service().await;
-        if now == before {
-            Ok(())
-        } else {
-            Err(format!("{now:#} is not {before:#}"))
-        }
+        ensure!(now == before, "{now:#} is not {before:#}");
+        Ok(())
     })
     .await;
     for words in [

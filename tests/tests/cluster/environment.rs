@@ -1,6 +1,7 @@
 //! A new namespace for each test, and operators in this process that serve it.
 
 use crate::shared_cluster::{SharedCluster, documents};
+use anyhow::ensure;
 use boson_api::{Condition, ConditionStatus, QuarksSecret};
 use boson_cluster::lease::Election;
 use boson_cluster::namespaces::Namespaces;
@@ -225,11 +226,8 @@ impl Environment {
         wait_for_value(name, async || {
             let found = self.api::<QuarksSecret>().get(name).await;
             let is_good = found.as_ref().is_ok_and(&good);
-            if is_good {
-                Ok(())
-            } else {
-                Err(format!("{:?}", found.map(|object| object.status)))
-            }
+            ensure!(is_good, "{:?}", found.map(|object| object.status));
+            Ok(())
         })
         .await;
     }
@@ -242,11 +240,8 @@ impl Environment {
     pub async fn changed(&self, secret: &str, key: &str, from: &Option<String>) -> Option<String> {
         wait_for_value(&format!("another {secret}"), async || {
             let now = self.text(secret, key).await;
-            if now.is_some() && now != *from {
-                Ok(now)
-            } else {
-                Err(String::new())
-            }
+            ensure!(now.is_some() && now != *from);
+            Ok(now)
         })
         .await
     }

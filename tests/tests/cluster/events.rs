@@ -3,6 +3,7 @@
 
 use crate::example::Example;
 use crate::operator::{Environment, config_map};
+use anyhow::ensure;
 use boson_tests::host;
 use boson_tests::{wait_for_value, wait_until};
 use kube::api::ListParams;
@@ -24,7 +25,8 @@ async fn reported(example: &Example, words: &[&str]) {
     wait_for_value(&format!("{words:?}"), async || {
         let all = changes(example).await;
         let is_reported = all.iter().any(|note| words.iter().all(|words| note.contains(words)));
-        if is_reported { Ok(()) } else { Err(format!("{all:#?}")) }
+        ensure!(is_reported, "{all:#?}");
+        Ok(())
     })
     .await;
 }

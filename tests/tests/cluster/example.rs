@@ -4,6 +4,7 @@
 use crate::connection::{AGENT, Connection, Death};
 use crate::environment::{Environment, Nothing, Operator};
 use crate::kubelet::report_ready;
+use anyhow::bail;
 use boson_api::PluginUse;
 use boson_cluster::client::resource;
 use boson_cluster::namespaces::Namespaces;
@@ -271,11 +272,7 @@ impl Example {
                 return Ok(());
             }
             let namespace = &self.env.namespace;
-            Err(format!(
-                "in {namespace}: {:#}\n{:#?}",
-                deployment["status"],
-                found.keys()
-            ))
+            bail!("in {namespace}: {:#}\n{:#?}", deployment["status"], found.keys())
         })
         .await;
     }

@@ -2,6 +2,7 @@
 
 use crate::operator_process::{OperatorProcess, Tenant};
 use crate::small_deployment::Small;
+use anyhow::ensure;
 use boson_tests::wait_for_value;
 use serde_json::{Value, json};
 
@@ -16,11 +17,8 @@ fn manifest(quarks: &str) -> String {
 async fn until(tenant: &Tenant, name: &str, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
     wait_for_value(what, async || {
         let service = tenant.get("v1", "Service", name).await.unwrap_or_default();
-        if holds(&service) {
-            Ok(service)
-        } else {
-            Err(format!("{service:#}"))
-        }
+        ensure!(holds(&service), "{service:#}");
+        Ok(service)
     })
     .await
 }

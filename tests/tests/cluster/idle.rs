@@ -1,6 +1,7 @@
 //! A converged deployment: the operator writes nothing unless something changes.
 
 use crate::example::{Example, KINDS, OBJECTS, is_applied, writes};
+use anyhow::ensure;
 use boson_tests::{wait_for_value, wait_until};
 use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
@@ -149,11 +150,8 @@ async fn the_status_changes_back_from_deployed_on_a_change() {
         wait_for_value(wanted, async || {
             example.pods_are_ready().await;
             let status = example.deployment().await["status"].clone();
-            if status["state"] == wanted {
-                Ok(())
-            } else {
-                Err(format!("{status:#}"))
-            }
+            ensure!(status["state"] == wanted, "{status:#}");
+            Ok(())
         })
         .await;
     };

@@ -2,6 +2,7 @@
 
 use crate::kubelet::report;
 use crate::operator_process::{OperatorProcess, Tenant, condition, is};
+use anyhow::ensure;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use boson_document::json as text;
@@ -133,11 +134,8 @@ impl Consumer {
     pub async fn until(&self, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
         let look = async || {
             let link = self.link().await;
-            if holds(&link) {
-                Ok(link)
-            } else {
-                Err(format!("{link:#}"))
-            }
+            ensure!(holds(&link), "{link:#}");
+            Ok(link)
         };
         let link = wait_for_value(what, look).await;
         self.tenant.applied("d").await;

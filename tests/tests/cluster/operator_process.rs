@@ -3,6 +3,7 @@
 
 use crate::kubelet::report_ready;
 use crate::shared_cluster::SharedCluster;
+use anyhow::ensure;
 use boson_cluster::client::resource;
 use boson_tests::cluster::{Operator, shared};
 use boson_tests::registry::{Server, push_example};
@@ -214,11 +215,8 @@ impl Tenant {
     pub async fn until(&self, name: &str, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
         wait_for_value(&format!("{}/{name}: {what}", self.namespace), async || {
             let found = self.get(OURS, "BOSHDeployment", name).await.unwrap_or_default();
-            if holds(&found) {
-                Ok(found)
-            } else {
-                Err(format!("{:#}", found["status"]))
-            }
+            ensure!(holds(&found), "{:#}", found["status"]);
+            Ok(found)
         })
         .await
     }
@@ -253,11 +251,8 @@ impl Tenant {
         wait_for_value(&format!("an event about {what}"), async || {
             let events = self.events().await;
             let is_reported = events.iter().any(|(reason, note)| is_it(reason, note));
-            if is_reported {
-                Ok(())
-            } else {
-                Err(format!("{events:?}"))
-            }
+            ensure!(is_reported, "{events:?}");
+            Ok(())
         })
         .await;
     }

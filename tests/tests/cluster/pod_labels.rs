@@ -3,6 +3,7 @@
 
 use crate::operator_process::{OperatorProcess, Tenant, small_release_with};
 use crate::small_deployment::Small;
+use anyhow::ensure;
 use boson_tests::wait_for_value;
 use serde_json::Value;
 
@@ -51,13 +52,11 @@ async fn until(tenant: &Tenant, ready: bool, wanted: &[&str]) {
             tenant.pods_are_ready().await;
         }
         let found = pods(tenant).await;
-        if found == wanted {
-            return Ok(());
-        }
         let groups = tenant
             .list("quarks.cloudfoundry.org/v1alpha1", "QuarksStatefulSet")
             .await;
-        Err(format!("{found:#?} {groups:#?}"))
+        ensure!(found == wanted, "{found:#?} {groups:#?}");
+        Ok(())
     })
     .await;
 }

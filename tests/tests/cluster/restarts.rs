@@ -2,6 +2,7 @@
 
 use crate::operator_process::{OperatorProcess, Tenant, is, small_release_with};
 use crate::rollout::{Found, found};
+use anyhow::{bail, ensure};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use boson_tests::cluster::shared;
@@ -153,7 +154,7 @@ async fn deployed(tenant: &Tenant, group: &Group) -> Vec<(String, String)> {
             all.sort();
             return Ok(all);
         }
-        Err(format!("{sets:#?} {set:#}"))
+        bail!("{sets:#?} {set:#}")
     })
     .await
 }
@@ -341,11 +342,8 @@ async fn a_serial_group_is_updated_when_the_group_before_it_is_done() {
             let both = [status("d-db").await, status("d-web").await];
             let pods = found(&tenant).await;
             let is_met = holds(&pods, &both);
-            if is_met {
-                Ok(pods)
-            } else {
-                Err(format!("{pods:#?} {both:#?}"))
-            }
+            ensure!(is_met, "{pods:#?} {both:#?}");
+            Ok(pods)
         })
         .await
     };
@@ -414,7 +412,7 @@ async fn pause_and_resume(tenant: &Tenant, disk: u32) {
                 pods.sort();
                 return Ok(pods);
             }
-            Err(format!("{deployment:#} {set:#}"))
+            bail!("{deployment:#} {set:#}")
         })
         .await
     };

@@ -5,6 +5,7 @@ use crate::connection::{Connection, Death};
 use crate::environment::Environment;
 use crate::operator_process::{OperatorProcess, Tenant, is};
 use crate::small_deployment::Small;
+use anyhow::ensure;
 use boson_api::QuarksSecret;
 use boson_tests::{wait_for_value, wait_until};
 use k8s_openapi::api::core::v1::Secret;
@@ -83,11 +84,8 @@ async fn values_of_a_deployment_with_claims_are_reused_when_it_is_recreated_unti
     deploy(&tenant, DISK, VARIABLES).await;
     let claims = wait_for_value("a claim", async || {
         let claims = tenant.list("v1", "PersistentVolumeClaim").await;
-        if claims.is_empty() {
-            Err(String::new())
-        } else {
-            Ok(claims)
-        }
+        ensure!(!claims.is_empty());
+        Ok(claims)
     })
     .await;
     let before = values(&tenant).await;
@@ -280,11 +278,8 @@ async fn a_value_that_is_generated_again_is_an_event_of_the_deployment() {
         tenant.delete("v1", "Secret", "d.var-word").await;
         let events = wait_for_value("an event", async || {
             let events = regenerated().await;
-            if events.len() == times {
-                Ok(events)
-            } else {
-                Err(format!("{events:#?}"))
-            }
+            ensure!(events.len() == times, "{events:#?}");
+            Ok(events)
         })
         .await;
         let note = events[0]["note"].as_str().unwrap();

@@ -4,6 +4,7 @@
 use crate::kubelet::report;
 use crate::operator_process::{OperatorProcess, Tenant};
 use crate::small_deployment::Small;
+use anyhow::ensure;
 use boson_tests::{wait_for_value, wait_until};
 use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
@@ -74,11 +75,8 @@ async fn until(tenant: &Tenant, what: &str, holds: impl FnMut(&Found, &Value) ->
         let group = tenant.get(OURS, "QuarksStatefulSet", "d-web").await.unwrap_or_default();
         let found = found(tenant).await;
         let is_met = holds.borrow_mut()(&found, &group["status"]);
-        if is_met {
-            Ok(found)
-        } else {
-            Err(format!("{found:#?} {group:#}"))
-        }
+        ensure!(is_met, "{found:#?} {group:#}");
+        Ok(found)
     })
     .await
 }

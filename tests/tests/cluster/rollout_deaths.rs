@@ -5,6 +5,7 @@ use crate::connection::{Connection, Death};
 use crate::environment::Environment;
 use crate::operator_process::Tenant;
 use crate::rollout::{OURS, work_as_kubelets};
+use anyhow::ensure;
 use boson_tests::{WAIT_TIMEOUT, wait_for_value};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -109,11 +110,8 @@ async fn die_at_each_write(name: &str, with_disks: bool) -> usize {
         let pods = group.tenant.list("v1", "Pod").await;
         work_as_kubelets(&group.tenant, &pods).await;
         let set = group.tenant.get(OURS, "QuarksStatefulSet", "g").await.unwrap();
-        if set["status"]["ready"] == true {
-            Ok(())
-        } else {
-            Err(format!("{set:#}"))
-        }
+        ensure!(set["status"]["ready"] == true, "{set:#}");
+        Ok(())
     })
     .await;
     operator.stop().await;

@@ -3,6 +3,7 @@
 
 use crate::operator_process::{OperatorProcess, Tenant, condition, is};
 use crate::small_deployment::Small;
+use anyhow::ensure;
 use boson_tests::registry::{PASSWORD, USER};
 use boson_tests::{wait_for_value, wait_until};
 use serde_json::{Value, json};
@@ -149,11 +150,8 @@ async fn pods_of_a_conversion_pull_with_the_secrets_of_accounts() {
                 .await
                 .unwrap_or_default();
             let found = &job["spec"]["template"]["spec"]["template"]["spec"]["imagePullSecrets"];
-            if *found == wanted {
-                Ok(())
-            } else {
-                Err(found.to_string())
-            }
+            ensure!(*found == wanted, "{found}");
+            Ok(())
         })
         .await;
     };

@@ -3,6 +3,7 @@
 
 use crate::example::Example;
 use crate::operator_process::condition;
+use anyhow::ensure;
 use boson_tests::cluster::shared;
 use boson_tests::{wait_for_value, wait_until};
 use k8s_openapi::api::core::v1::Pod;
@@ -30,10 +31,12 @@ async fn ready_message(example: &Example) -> String {
 
 async fn said(example: &Example, words: &str) {
     wait_for_value(words, async || {
-        if ready_message(example).await.contains(words) {
-            return Ok(());
-        }
-        Err(format!("{:#}", example.deployment().await["status"]))
+        ensure!(
+            ready_message(example).await.contains(words),
+            "{:#}",
+            example.deployment().await["status"]
+        );
+        Ok(())
     })
     .await;
 }
@@ -70,10 +73,8 @@ async fn the_example_passes_the_restricted_profile_and_a_limits_quota_and_violat
     let all = ["nats-broker-z0-v1-0", "nats-broker-z0-v1-1", "nats-gateway-z0-v1-0"];
     wait_for_value("all pods", async || {
         let pods = pods(&example).await;
-        if pods == all {
-            return Ok(());
-        }
-        Err(format!("{pods:?} {:#}", example.deployment().await["status"]))
+        ensure!(pods == all, "{pods:?} {:#}", example.deployment().await["status"]);
+        Ok(())
     })
     .await;
 
@@ -114,11 +115,8 @@ async fn the_example_passes_the_restricted_profile_and_a_limits_quota_and_violat
         .unwrap();
     wait_for_value("another message", async || {
         let message = ready_message(&example).await;
-        if message.contains("FailedCreate") {
-            Err(message)
-        } else {
-            Ok(())
-        }
+        ensure!(!message.contains("FailedCreate"), "{message}");
+        Ok(())
     })
     .await;
     operator.stop().await;

@@ -3,6 +3,7 @@
 use crate::connection::{Connection, Death};
 use crate::environment::Operator;
 use crate::example::Example;
+use anyhow::ensure;
 use boson_tests::wait_for_value;
 use kube::ResourceExt;
 use kube::api::ListParams;
@@ -46,10 +47,11 @@ async fn comes(example: &Example, sets: &[(&str, &str)], outdated: Value, ready:
         let listed = status.get("outdatedGroups").cloned().unwrap_or(json!([]));
         let deployed = !ready || status["state"] == "Deployed";
         let images = images(example).await;
-        if images == of(sets) && listed == outdated && deployed {
-            return Ok(());
-        }
-        Err(format!("{images:#?} {status:#}"))
+        ensure!(
+            images == of(sets) && listed == outdated && deployed,
+            "{images:#?} {status:#}"
+        );
+        Ok(())
     })
     .await;
 }

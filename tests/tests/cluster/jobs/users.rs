@@ -2,6 +2,7 @@
 
 use crate::environment::Environment;
 use crate::kubelet::report;
+use anyhow::{Context, bail};
 use boson_api::{Condition, ConditionStatus, QuarksJob};
 use boson_tests::wait_for_value;
 use k8s_openapi::api::batch::v1::Job;
@@ -46,10 +47,7 @@ pub async fn until(env: &Environment, name: &str, what: &str, good: impl Fn(&Qua
     wait_for_value(&format!("{name}: {what}"), async || {
         match env.api::<QuarksJob>().get(name).await {
             Ok(object) if good(&object) => Ok(object),
-            other => Err(format!(
-                "{:#?}",
-                other.map(|object| (object.spec.trigger, object.status))
-            )),
+            other => bail!("{:#?}", other.map(|object| (object.spec.trigger, object.status))),
         }
     })
     .await
@@ -92,7 +90,7 @@ pub async fn waiting_pod(env: &Environment, name: &str) -> Option<Pod> {
 }
 
 pub async fn pod(env: &Environment, name: &str) -> Pod {
-    let look = async || waiting_pod(env, name).await.ok_or(String::new());
+    let look = async || waiting_pod(env, name).await.context("none");
     wait_for_value(&format!("a pod of {name}"), look).await
 }
 
