@@ -1,9 +1,9 @@
 //! Golden cases: `golden/<stage>/<case>`, the input of one run of `host` and what is expected of it.
 //!
 //! A case has a file `arguments`, with one argument of `host` a line, and a file `inputs`. Each line of it copies a
-//! file or folder of `tests/fixtures` to a path: `<path> = <fixture>`. The other files of the case replace those of the
-//! fixtures, so that a folder shows what is special about its case. A case without one of the two files has that of its
-//! stage.
+//! file or folder of `tests/fixtures` to a path: `<path> = <fixture>`, or one of another case, `../golden/<stage>/..`.
+//! The other files of the case replace those of the fixtures, so that a folder shows what is special about its case. A
+//! case without one of the two files has that of its stage.
 
 use crate::{folders, root};
 use anyhow::{Context, Result};

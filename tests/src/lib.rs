@@ -14,20 +14,18 @@ pub mod signing;
 pub mod sources;
 pub mod synthetic;
 pub mod templates;
+pub mod wait;
 pub mod wit_changes;
 pub mod wit_reference;
 pub mod wrapper;
+
+pub use wait::{WAIT_TIMEOUT, try_wait_for, wait_for, wait_for_value, wait_until};
 
 use anyhow::{Context, Result, bail};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
-
-/// How long a test waits for what has to happen, on a machine that is busy with other tests. Only a failure takes that
-/// long.
-pub const WAIT_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Result of a run of `host`.
 #[derive(Debug)]
@@ -164,18 +162,17 @@ pub fn host_with_input<A: AsRef<OsStr>>(
     run.start()
 }
 
-/// Compares `text` with the file, or rewrites the file if `BLESS` is set. `None`: equal; otherwise the difference.
+/// Compares `text` with the file, or rewrites the file if `BLESS` is set.
 ///
 /// # Errors
-/// The file cannot be read or written.
-pub fn compare(file: &Path, text: &str) -> Result<Option<String>> {
+/// They differ, or the file cannot be read or written.
+pub fn compare(file: &Path, text: &str) -> Result<()> {
     if std::env::var_os("BLESS").is_some() {
-        fs::write(file, text)?;
-        return Ok(None);
+        return Ok(fs::write(file, text)?);
     }
     let wanted = fs::read_to_string(file).with_context(|| format!("{} (BLESS=1 writes it)", file.display()))?;
     if wanted == text {
-        return Ok(None);
+        return Ok(());
     }
     let (line, (want, got)) = (1..)
         .zip(
@@ -186,10 +183,10 @@ pub fn compare(file: &Path, text: &str) -> Result<Option<String>> {
         )
         .find(|(_, (want, got))| want != got || *want == "(end)")
         .unwrap_or((0, ("", "")));
-    Ok(Some(format!(
-        "{}:{line}\n  wanted: {want}\n  got:    {got}",
+    bail!(
+        "{}:{line} (BLESS=1 rewrites it)\n  wanted: {want}\n  got:    {got}",
         file.display()
-    )))
+    )
 }
 
 /// The folders directly below `directory`, sorted.

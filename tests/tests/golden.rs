@@ -1,62 +1,55 @@
 //! Runs the golden cases (see `boson_tests::golden`): `host` with the case's arguments, in a directory with its inputs.
+//! Each case is a test with the name of its folder, so a part of the name selects cases.
 //!
 //! `{examples}` in an argument is `docs/examples`. The files `stdin` and `environment` (`NAME=VALUE` lines) hold the
 //! input and the environment. A run that succeeds prints `expected.yml` and the warnings `expected.warnings`, and
 //! writes the files in `expected.files`; its exit code is 0 or the one in `expected.code`, as that of `host diff`. A
 //! run that fails prints nothing, leaves no file behind, ends with exit code 1 or the one in `expected.code`, and
-//! reports `expected.err`. BLESS=1 rewrites the expectations; read them before you commit them. CASE=<part of a name>
-//! runs some of them.
+//! reports `expected.err`. BLESS=1 rewrites the expectations; read them before you commit them.
 
-#![allow(clippy::unwrap_used, reason = "in the functions that tests share, too")]
-
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use boson_tests::golden::{Case, cases};
 use boson_tests::{Ran, Run, compare, root};
-use parking_lot::Mutex;
+use libtest_mimic::{Arguments, Trial};
 use std::collections::BTreeMap;
+use std::env;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-#[test]
-fn every_golden_case_is_as_expected() {
-    let only = std::env::var("CASE").unwrap_or_default();
-    let cases = cases().unwrap().into_iter().filter(|case| case.name.contains(&only));
-    let cases = Mutex::new(cases.collect::<Vec<_>>().into_iter());
-    let wrong = Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(|| {
-                while let Some(case) = next(&cases) {
-                    let what = run(&case).unwrap_or_else(|error| Some(format!("{error:#}")));
-                    wrong.lock().extend(what.map(|what| format!("{}: {what}", case.name)));
-                }
-            });
-        }
-    });
-    let mut wrong = wrong.into_inner();
-    wrong.sort();
-    assert!(
-        wrong.is_empty(),
-        "{} golden cases differ (BLESS=1 rewrites them):\n{}",
-        wrong.len(),
-        wrong.join("\n")
-    );
+fn main() -> Result<()> {
+    let mut arguments = Arguments::from_args();
+    // As libtest does.
+    if let Ok(threads) = env::var("RUST_TEST_THREADS") {
+        arguments.test_threads.get_or_insert(threads.parse()?);
+    }
+    let mut tests = vec![test(
+        "no_case_repeats_a_file_of_its_fixtures",
+        no_case_repeats_a_file_of_its_fixtures,
+    )];
+    for case in cases()? {
+        tests.push(test(&case.name.clone(), move || run(&case)));
+    }
+    libtest_mimic::run(&arguments, tests).exit()
+}
+
+fn test(name: &str, run: impl FnOnce() -> Result<()> + Send + 'static) -> Trial {
+    Trial::test(name, || run().map_err(|error| format!("{error:#}").into()))
 }
 
 /// A copy of a file would not follow the changes of the fixture.
-#[test]
-fn no_case_repeats_a_file_of_its_fixtures() {
+fn no_case_repeats_a_file_of_its_fixtures() -> Result<()> {
     let mut repeated = Vec::new();
-    for case in cases().unwrap() {
-        for (path, shared) in given(&case).unwrap() {
+    for case in cases()? {
+        for (path, shared) in given(&case)? {
             let own = case.folder.join(path);
-            if own.is_file() && !own.is_symlink() && fs::read(&own).unwrap() == fs::read(shared).unwrap() {
+            if own.is_file() && !own.is_symlink() && fs::read(&own)? == fs::read(shared)? {
                 repeated.push(own);
             }
         }
     }
-    assert!(repeated.is_empty(), "remove {repeated:#?}");
+    ensure!(repeated.is_empty(), "remove {repeated:#?}");
+    Ok(())
 }
 
 /// The files that a case has from fixtures. Later ones replace earlier ones.
@@ -73,21 +66,15 @@ fn given(case: &Case) -> Result<BTreeMap<PathBuf, PathBuf>> {
     Ok(given)
 }
 
-fn next(cases: &Mutex<std::vec::IntoIter<Case>>) -> Option<Case> {
-    cases.lock().next()
-}
-
-/// Runs one case. `None`: as expected; otherwise the difference.
-fn run(case: &Case) -> Result<Option<String>> {
+/// Runs one case. The error says what differs.
+fn run(case: &Case) -> Result<()> {
     let scratch = tempfile::tempdir()?;
     case.write_inputs(scratch.path())?;
     let before = listing(scratch.path())?;
     let ran = start(case, scratch.path())?;
     let case = case.folder.as_path();
-    if ran.stderr.contains("panicked at") {
-        return Ok(Some(format!("panics\n{}", ran.stderr)));
-    }
-    let bless = std::env::var_os("BLESS").is_some();
+    ensure!(!ran.stderr.contains("panicked at"), "panics\n{}", ran.stderr);
+    let bless = env::var_os("BLESS").is_some();
     let fails = if bless {
         ran.code != 0 && ran.stdout.is_empty()
     } else {
@@ -104,7 +91,8 @@ fn run(case: &Case) -> Result<Option<String>> {
     if fails {
         failed(case, &ran, &made)
     } else {
-        Ok(succeeded(case, &ran)?.or(files(case, scratch.path(), &made)?))
+        succeeded(case, &ran)?;
+        files(case, scratch.path(), &made)
     }
 }
 
@@ -128,62 +116,49 @@ fn start(case: &Case, scratch: &Path) -> Result<Ran> {
     Ok(ran)
 }
 
-fn succeeded(case: &Path, ran: &Ran) -> Result<Option<String>> {
-    let code = code(case, 0);
-    if ran.code != code {
-        return Ok(Some(format!("exit code {}, not {code}\n{}", ran.code, ran.stderr)));
-    }
-    let output = compare(&case.join("expected.yml"), &ran.stdout)?;
+fn succeeded(case: &Path, ran: &Ran) -> Result<()> {
+    check_code(case, ran, 0)?;
+    compare(&case.join("expected.yml"), &ran.stdout)?;
     let warnings = case.join("expected.warnings");
-    if output.is_none() && (!ran.stderr.is_empty() || warnings.exists()) {
-        return compare(&warnings, &ran.stderr);
+    if !ran.stderr.is_empty() || warnings.exists() {
+        compare(&warnings, &ran.stderr)?;
     }
-    Ok(output)
+    Ok(())
 }
 
-/// The expected exit code. `usual`: without the file.
-fn code(case: &Path, usual: i32) -> i32 {
+/// `usual`: the expected exit code without a file.
+fn check_code(case: &Path, ran: &Ran, usual: i32) -> Result<()> {
     let text = fs::read_to_string(case.join("expected.code"));
-    text.map_or(usual, |text| text.trim().parse().unwrap_or(usual))
+    let code = text.map_or(usual, |text| text.trim().parse().unwrap_or(usual));
+    ensure!(ran.code == code, "exit code {}, not {code}\n{}", ran.code, ran.stderr);
+    Ok(())
 }
 
-fn failed(case: &Path, ran: &Ran, made: &[PathBuf]) -> Result<Option<String>> {
-    let code = code(case, 1);
-    if ran.code != code {
-        return Ok(Some(format!("exit code {}, not {code}\n{}", ran.code, ran.stderr)));
-    }
-    if !ran.stdout.is_empty() {
-        return Ok(Some(format!("a failed run printed {:?}", ran.stdout)));
-    }
-    if !made.is_empty() {
-        return Ok(Some(format!("a failed run left files: {made:?}")));
-    }
+fn failed(case: &Path, ran: &Ran, made: &[PathBuf]) -> Result<()> {
+    check_code(case, ran, 1)?;
+    ensure!(ran.stdout.is_empty(), "a failed run printed {:?}", ran.stdout);
+    ensure!(made.is_empty(), "a failed run left files: {made:?}");
     compare(&case.join("expected.err"), &ran.stderr)
 }
 
 /// Compares the files that a run wrote, and their execute bits.
-fn files(case: &Path, scratch: &Path, made: &[PathBuf]) -> Result<Option<String>> {
+fn files(case: &Path, scratch: &Path, made: &[PathBuf]) -> Result<()> {
     let wanted = case.join("expected.files");
-    if std::env::var_os("BLESS").is_some() {
+    if env::var_os("BLESS").is_some() {
         for path in made {
             fs::create_dir_all(wanted.join(path).parent().context("no parent")?)?;
             fs::copy(scratch.join(path), wanted.join(path))?;
         }
     }
     let missing = if wanted.is_dir() { listing(&wanted)? } else { Vec::new() };
-    if missing != made {
-        return Ok(Some(format!("made the files {made:?}, not {missing:?}")));
-    }
+    ensure!(missing == made, "made the files {made:?}, not {missing:?}");
     let executable = |path: &Path| Ok::<_, anyhow::Error>(fs::metadata(path)?.permissions().mode() & 0o111 != 0);
     for path in made {
-        if executable(&scratch.join(path))? != executable(&wanted.join(path))? {
-            return Ok(Some(format!("{} differs in who may execute it", path.display())));
-        }
-        if let Some(what) = compare(&wanted.join(path), &fs::read_to_string(scratch.join(path))?)? {
-            return Ok(Some(what));
-        }
+        let same = executable(&scratch.join(path))? == executable(&wanted.join(path))?;
+        ensure!(same, "{} differs in who may execute it", path.display());
+        compare(&wanted.join(path), &fs::read_to_string(scratch.join(path))?)?;
     }
-    Ok(None)
+    Ok(())
 }
 
 /// Paths of all files below `directory`, sorted.

@@ -1,5 +1,6 @@
 //! Golden cases: `golden/<case>/{group,jobs}.json` in, `expected.json` out. `BLESS=1 cargo test -p boson-bpm` rewrites
 //! what is expected.
+#![allow(clippy::disallowed_methods, reason = "the cases are files")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use boson_bpm::convert;

@@ -335,6 +335,7 @@ fn many_definitions_take_linear_time() {
         .map(|n| (format!("v{n}"), Tree::from("v")))
         .chain([("x".to_string(), "ex".into())])
         .collect();
+    #[allow(clippy::disallowed_methods, reason = "this test is about time")]
     let started = std::time::Instant::now();
     let (done, _) = interpolate(json::parse(&document).unwrap(), all.as_object().unwrap(), Rules::Cli).unwrap();
     assert_eq!(done.document, json::parse(r#"{"variables": []}"#).unwrap());

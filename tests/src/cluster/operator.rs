@@ -3,8 +3,8 @@
 use super::{Cluster, Limited};
 use crate::ports::free_port;
 use crate::registry::Server;
-use crate::{binary, root};
-use anyhow::{Context, Result, bail, ensure};
+use crate::{binary, root, try_wait_for};
+use anyhow::{Context, Result, ensure};
 use parking_lot::{Mutex, MutexGuard};
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
@@ -13,7 +13,7 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// How much of a log an error shows, in bytes.
@@ -249,20 +249,15 @@ impl Operator {
     pub fn until(
         &self,
         what: &str,
-        patience: Duration,
-        mut holds: impl FnMut() -> Result<bool>,
+        timeout: Duration,
+        holds: impl FnMut() -> Result<bool>,
         otherwise: impl FnOnce() -> String,
     ) -> Result<()> {
-        let began = Instant::now();
-        while !holds()? {
-            if began.elapsed() > patience {
-                let log = self.log();
-                let end = log.char_indices().rev().nth(MAX_SHOWN_BYTES).map_or(0, |(at, _)| at);
-                bail!("{what} did not come in {patience:?}\n{}\n{}", otherwise(), &log[end..]);
-            }
-            std::thread::sleep(Duration::from_millis(100));
-        }
-        Ok(())
+        try_wait_for(what, timeout, holds, || {
+            let log = self.log();
+            let end = log.char_indices().rev().nth(MAX_SHOWN_BYTES).map_or(0, |(at, _)| at);
+            format!("{}\n{}", otherwise(), &log[end..])
+        })
     }
 }
 

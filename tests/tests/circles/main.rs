@@ -10,7 +10,7 @@ mod graph;
 mod modules;
 mod syntax;
 
-use boson_tests::root;
+use boson_tests::{folders, root};
 use graph::{Import, circles};
 use modules::Modules;
 use std::fs;
@@ -70,8 +70,8 @@ fn modules_of_a_crate_do_not_import_each_other_in_circles() {
 #[test]
 fn every_crate_is_read() {
     for folder in ["host", "plugins"] {
-        for entry in fs::read_dir(root().join(folder)).unwrap() {
-            let source = entry.unwrap().path().join("src");
+        for package in folders(&root().join(folder)).unwrap() {
+            let source = package.join("src");
             assert_eq!(roots(&source), std::slice::from_ref(&source));
         }
     }

@@ -1,5 +1,6 @@
 //! The parts of a module's source that say what it imports. Reads tokens, not Rust's whole grammar.
 
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use std::collections::BTreeSet;
 
 /// A name that a module has from a `use`.
@@ -25,8 +26,8 @@ pub struct Source {
 
 /// Reads a file.
 pub fn read(text: &str) -> Source {
-    let code = code(text);
-    let tokens = tokens(&code);
+    let tokens = tokens(text.parse().unwrap());
+    let tokens: Vec<&str> = tokens.iter().map(String::as_str).collect();
     let (tokens, test_modules) = without_tests(&tokens);
     let mut source = Source {
         test_modules,
@@ -142,91 +143,28 @@ fn is_name(token: &str) -> bool {
     token.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
 
-/// Names, `::`, and all other characters one by one.
-fn tokens(code: &str) -> Vec<&str> {
-    let mut tokens = Vec::new();
-    let mut rest = code.trim_start();
-    while let Some(first) = rest.chars().next() {
-        let inside = |c: char| c.is_alphanumeric() || c == '_';
-        let length = match first {
-            c if inside(c) => rest.find(|c| !inside(c)).unwrap_or(rest.len()),
-            ':' if rest.starts_with("::") => 2,
-            c => c.len_utf8(),
-        };
-        let (token, tail) = rest.split_at(length);
-        tokens.push(token);
-        rest = tail.trim_start();
+/// Names, `::`, and all other characters one by one, without literals.
+fn tokens(stream: TokenStream) -> Vec<String> {
+    let mut tokens: Vec<String> = Vec::new();
+    for token in stream {
+        match token {
+            TokenTree::Group(group) => {
+                let (open, close) = match group.delimiter() {
+                    Delimiter::Parenthesis => ("(", ")"),
+                    Delimiter::Bracket => ("[", "]"),
+                    Delimiter::Brace | Delimiter::None => ("{", "}"),
+                };
+                tokens.push(open.into());
+                tokens.extend(self::tokens(group.stream()));
+                tokens.push(close.into());
+            }
+            TokenTree::Punct(punct) if punct.as_char() == ':' && tokens.last().is_some_and(|last| last == ":") => {
+                tokens.pop();
+                tokens.push("::".into());
+            }
+            TokenTree::Ident(_) | TokenTree::Punct(_) => tokens.push(token.to_string()),
+            TokenTree::Literal(_) => {}
+        }
     }
     tokens
-}
-
-/// The text with a space in place of each comment and literal.
-fn code(text: &str) -> String {
-    let mut code = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let in_name = code.ends_with(|c: char| c.is_alphanumeric() || c == '_');
-        match comment(rest).or_else(|| literal(rest, in_name)) {
-            Some(length) => {
-                code.push(' ');
-                rest = rest.get(length..).unwrap_or_default();
-            }
-            None => {
-                code.push(first);
-                rest = &rest[first.len_utf8()..];
-            }
-        }
-    }
-    code
-}
-
-/// Bytes of the comment that the text begins with.
-fn comment(text: &str) -> Option<usize> {
-    if text.starts_with("//") {
-        return Some(text.find('\n').unwrap_or(text.len()));
-    }
-    let (mut at, mut depth) = (2, 1);
-    let inside = text.strip_prefix("/*")?;
-    let mut bytes = inside.as_bytes().windows(2);
-    while depth > 0 {
-        match bytes.next() {
-            Some(b"/*") => depth += 1,
-            Some(b"*/") => depth -= 1,
-            Some(_) => {}
-            None => return Some(text.len()),
-        }
-        at += 1;
-    }
-    Some(at + 1)
-}
-
-/// Bytes of the text or character literal that the text begins with.
-fn literal(text: &str, in_name: bool) -> Option<usize> {
-    if let Some(raw) = text.strip_prefix('r').filter(|_| !in_name) {
-        let hashes = raw.len() - raw.trim_start_matches('#').len();
-        let inside = raw[hashes..].strip_prefix('"')?;
-        let end = format!("\"{}", "#".repeat(hashes));
-        let length = inside.find(&end).map_or(inside.len(), |at| at + end.len());
-        return Some(2 + hashes + length);
-    }
-    if let Some(escaped) = text.strip_prefix("'\\") {
-        // The escaped character may be a quote.
-        return Some(3 + escaped.get(1..)?.find('\'')? + 1);
-    }
-    if let Some(inside) = text.strip_prefix('\'') {
-        let mut chars = inside.chars();
-        let length = chars.next()?.len_utf8();
-        // Otherwise it is a lifetime.
-        return (chars.next() == Some('\'')).then_some(2 + length);
-    }
-    let inside = text.strip_prefix('"')?;
-    let mut escaped = false;
-    for (at, c) in inside.char_indices() {
-        match c {
-            '"' if !escaped => return Some(at + 2),
-            '\\' => escaped = !escaped,
-            _ => escaped = false,
-        }
-    }
-    Some(text.len())
 }

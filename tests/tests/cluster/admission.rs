@@ -2,9 +2,9 @@
 //! unavailable.
 
 use crate::operator::{Environment, config_map};
-use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::Answer;
 use boson_tests::ports::free_port;
+use boson_tests::{WAIT_TIMEOUT, wait_for};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -165,11 +165,7 @@ fn is_deleted_with_its_namespace(env: &Environment) {
     );
     let namespace = format!("namespace/{}", env.namespace);
     env.cluster.kubectl(["delete", &namespace, "--wait=false"]).unwrap();
-    let began = Instant::now();
-    while env.get(&configuration).is_ok() {
-        assert!(began.elapsed() < WAIT_TIMEOUT, "the configuration stays");
-        std::thread::sleep(Duration::from_millis(500));
-    }
+    wait_for("the end of the configuration", || env.get(&configuration).is_err());
 }
 
 #[test]
@@ -184,15 +180,12 @@ fn two_operators_agree_on_one_authority_and_strangers_learn_nothing() {
         &format!("https://{address}"),
     ]);
     let second = second.unwrap();
-    let began = Instant::now();
-    while !second
+    let ready = || second.operator.ask("/ready");
+    let answers = || Ok(ready().is_ok_and(|answer| answer.contains("admission: ok")));
+    let waited = second
         .operator
-        .ask("/ready")
-        .is_ok_and(|answer| answer.contains("admission: ok"))
-    {
-        assert!(began.elapsed() < WAIT_TIMEOUT, "{:?}", second.operator.ask("/ready"));
-        std::thread::sleep(Duration::from_millis(200));
-    }
+        .until("admission", WAIT_TIMEOUT, answers, || format!("{:?}", ready()));
+    waited.unwrap();
     let secret = first.get("secret/boson-webhook").unwrap();
     let authority = first.file("ca.crt", &secret["data"]["ca.crt"]).unwrap();
     let ask = |path: &str| {

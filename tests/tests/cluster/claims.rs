@@ -3,11 +3,10 @@
 
 use crate::operator_process::{OperatorProcess, Tenant};
 use crate::small_deployment::Small;
-use boson_tests::WAIT_TIMEOUT;
-use kube::api::{DynamicObject, Patch, PatchParams};
+use anyhow::ensure;
+use boson_tests::wait_for_value;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
 
 const CLASS: &str = "claims-of-this-test";
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
@@ -96,31 +95,15 @@ impl Found {
     }
 }
 
-/// Does what kubelets would do: every existing pod becomes ready.
-async fn run_pods(tenant: &Tenant) {
-    let api = tenant.api("v1", "Pod");
-    let status = json!({"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}});
-    for pod in tenant.list("v1", "Pod").await {
-        let name = pod["metadata"]["name"].as_str().unwrap();
-        // It may be deleted by now.
-        let _: Result<DynamicObject, _> = api
-            .patch_status(name, &PatchParams::default(), &Patch::Merge(&status))
-            .await;
-    }
-}
-
 /// Waits until it holds; meanwhile, pods become ready.
 async fn until(tenant: &Tenant, what: &str, holds: impl Fn(&Found) -> bool) -> Found {
-    let began = Instant::now();
-    loop {
-        run_pods(tenant).await;
+    wait_for_value(what, async || {
+        tenant.pods_are_ready().await;
         let found = Found::of(tenant).await;
-        if holds(&found) {
-            return found;
-        }
-        assert!(began.elapsed() < WAIT_TIMEOUT, "{what} does not come: {found:#?}");
-        tokio::time::sleep(Duration::from_millis(300)).await;
-    }
+        ensure!(holds(&found), "{found:#?}");
+        Ok(found)
+    })
+    .await
 }
 
 /// Whether both pods mount the claim of this template.

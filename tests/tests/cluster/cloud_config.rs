@@ -2,7 +2,8 @@
 //! refused.
 
 use crate::operator_process::{OperatorProcess, Tenant, condition, is};
-use boson_tests::WAIT_TIMEOUT;
+use anyhow::Context;
+use boson_tests::{wait_for_value, wait_until};
 use serde_json::{Value, json};
 
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
@@ -92,14 +93,8 @@ async fn settings_of_a_cloud_config_reach_the_objects_and_follow_its_changes() {
     let mut pinned = Vec::new();
     for zone in ["z0", "z1"] {
         let name = format!("{NAME}-web-{zone}-v1");
-        let began = std::time::Instant::now();
-        let set = loop {
-            if let Some(set) = tenant.get("apps/v1", "StatefulSet", &name).await {
-                break set;
-            }
-            assert!(began.elapsed() < WAIT_TIMEOUT, "{name} does not come");
-            tokio::time::sleep(std::time::Duration::from_millis(250)).await;
-        };
+        let look = async || tenant.get("apps/v1", "StatefulSet", &name).await.context("none");
+        let set = wait_for_value(&name, look).await;
         pinned.push(expression(&set));
     }
     assert_eq!(pinned, ["eu-1a", "z2"]);
@@ -107,11 +102,10 @@ async fn settings_of_a_cloud_config_reach_the_objects_and_follow_its_changes() {
     // A new size is noticed, and changes only the group that uses it.
     let idle = quarks_set(&tenant, "idle").await["metadata"]["generation"].clone();
     tenant.secret("sizes", "cloud-config", &sizes(768)).await;
-    let began = std::time::Instant::now();
-    while memory(&quarks_set(&tenant, "web").await) != "768Mi" {
-        assert!(began.elapsed() < WAIT_TIMEOUT, "the new size does not come");
-        tokio::time::sleep(std::time::Duration::from_millis(250)).await;
-    }
+    wait_until("the new size", async || {
+        memory(&quarks_set(&tenant, "web").await) == "768Mi"
+    })
+    .await;
     tenant.applied(NAME).await;
     assert_eq!(quarks_set(&tenant, "idle").await["metadata"]["generation"], idle);
 

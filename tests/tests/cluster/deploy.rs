@@ -6,13 +6,11 @@ use crate::rbac::{Permission, beyond, granted, text, used};
 use anyhow::{Context, Result};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::shared;
-use boson_tests::root;
+use boson_tests::{WAIT_TIMEOUT, root, try_wait_for};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
 
 /// Permissions that the audit log does not show: those that the operator grants to others, which it must have itself,
 /// and those for a signer, which the API server checks itself.
@@ -215,28 +213,20 @@ fn the_api_server_accepts_all_of_it() {
 #[test]
 fn its_pods_are_admitted_by_the_restricted_profile() {
     install().unwrap();
-    let began = Instant::now();
-    loop {
-        let pods = [
-            "--namespace",
-            SYSTEM,
-            "get",
-            "pods",
-            "--selector=app.kubernetes.io/component=operator",
-            "--output=name",
-        ];
-        let pods = shared().unwrap().kubectl(pods).unwrap();
-        if pods.lines().count() == 2 {
-            return;
-        }
-        let sets = ["--namespace", SYSTEM, "get", "replicasets", "--output=yaml"];
-        assert!(
-            began.elapsed() < WAIT_TIMEOUT,
-            "{}",
-            shared().unwrap().kubectl(sets).unwrap()
-        );
-        std::thread::sleep(Duration::from_millis(200));
-    }
+    let pods = [
+        "--namespace",
+        SYSTEM,
+        "get",
+        "pods",
+        "--selector=app.kubernetes.io/component=operator",
+        "--output=name",
+    ];
+    let sets = ["--namespace", SYSTEM, "get", "replicasets", "--output=yaml"];
+    let are_two = || Ok(shared()?.kubectl(pods)?.lines().count() == 2);
+    let waited = try_wait_for("two pods", WAIT_TIMEOUT, are_two, || {
+        shared().unwrap().kubectl(sets).unwrap()
+    });
+    waited.unwrap();
 }
 
 #[test]

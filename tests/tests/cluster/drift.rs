@@ -1,17 +1,17 @@
 //! Changes by others: those of admission stay and cause no writes; those by hand are reverted.
 
-use crate::example::{Example, until, writes};
-use crate::idle::pods_are_ready;
+use crate::example::{Example, writes};
 use crate::mutating::{INJECTED, MIRROR, Webhook};
-use boson_tests::WAIT_TIMEOUT;
+use anyhow::ensure;
 use boson_tests::cluster::shared;
+use boson_tests::wait_for_value;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::api::events::v1::Event;
 use kube::ResourceExt;
 use kube::api::ListParams;
 use serde_json::{Value, json};
 use std::time::Duration;
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
 const SET: &str = "nats-broker-z0-v1";
 const SERVICE: &str = "nats-broker";
@@ -50,22 +50,18 @@ fn is_injected(set: &Value) -> bool {
 }
 
 async fn deployed(example: &Example) {
-    let is = async || {
-        pods_are_ready(example).await;
-        example.deployment().await["status"]["state"] == "Deployed"
-    };
-    if timeout(WAIT_TIMEOUT, until(is)).await.is_err() {
-        panic!(
-            "not deployed: {:#} {:#}",
-            example.deployment().await["status"],
-            set(example).await
-        );
-    }
+    wait_for_value("Deployed", async || {
+        example.pods_are_ready().await;
+        let status = example.deployment().await["status"].clone();
+        ensure!(status["state"] == "Deployed", "{status:#} {:#}", set(example).await);
+        Ok(())
+    })
+    .await;
 }
 
 /// Whether all pods were made from the template that `kubectl rollout restart` has changed.
 async fn is_restarted(example: &Example) -> bool {
-    pods_are_ready(example).await;
+    example.pods_are_ready().await;
     let pods = example.env.api::<Pod>().list(&ListParams::default()).await.unwrap();
     let mut of_set = pods
         .items
@@ -78,24 +74,24 @@ async fn is_restarted(example: &Example) -> bool {
 
 /// Waits until the StatefulSet meets the condition.
 async fn comes(example: &Example, what: &str, holds: impl Fn(&Value) -> bool) {
-    if timeout(WAIT_TIMEOUT, until(async || holds(&set(example).await)))
-        .await
-        .is_err()
-    {
-        panic!("{what} does not come: {:#}", set(example).await);
-    }
+    wait_for_value(what, async || {
+        let set = set(example).await;
+        ensure!(holds(&set), "{set:#}");
+        Ok(())
+    })
+    .await;
 }
 
 /// Waits for an event with these words: it follows the change.
 async fn reported(example: &Example, words: &str) {
-    let notes = async || -> Vec<String> {
+    wait_for_value(words, async || {
         let events = example.env.api::<Event>().list(&ListParams::default()).await.unwrap();
-        events.items.into_iter().filter_map(|event| event.note).collect()
-    };
-    let is_there = until(async || notes().await.iter().any(|note| note.contains(words)));
-    if timeout(WAIT_TIMEOUT, is_there).await.is_err() {
-        panic!("{words}: {:#?}", notes().await);
-    }
+        let notes: Vec<String> = events.items.into_iter().filter_map(|event| event.note).collect();
+        let is_there = notes.iter().any(|note| note.contains(words));
+        ensure!(is_there, "{notes:#?}");
+        Ok(())
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -148,12 +144,11 @@ async fn changes_by_hand_are_reverted() {
     comes(&example, "the number of pods", |set| set["spec"]["replicas"] != 5).await;
     // Anyone may restart pods.
     kubectl(&example, &["rollout", "restart", &object]);
-    if timeout(WAIT_TIMEOUT, until(async || is_restarted(&example).await))
-        .await
-        .is_err()
-    {
-        panic!("pods are not restarted: {:#}", set(&example).await);
-    }
+    wait_for_value("the restart of the pods", async || {
+        ensure!(is_restarted(&example).await, "{:#}", set(&example).await);
+        Ok(())
+    })
+    .await;
     deployed(&example).await;
     let restarted = set(&example).await;
     let annotations = &restarted["spec"]["template"]["metadata"]["annotations"];
@@ -173,12 +168,12 @@ async fn changes_by_hand_are_reverted() {
         &example,
         &["patch", "service", SERVICE, "--type=json", "--patch", &port],
     );
-    if timeout(WAIT_TIMEOUT, until(async || service().await == before))
-        .await
-        .is_err()
-    {
-        panic!("{:#} is not {before:#}", service().await);
-    }
+    wait_for_value("the Service as it was", async || {
+        let now = service().await;
+        ensure!(now == before, "{now:#} is not {before:#}");
+        Ok(())
+    })
+    .await;
     for words in [
         "env 'DEBUG' (set by 'kubectl-set')",
         "volumes 'more' (set by 'kubectl-patch')",

@@ -1,6 +1,7 @@
 //! A new namespace for each test, and operators in this process that serve it.
 
 use crate::shared_cluster::{SharedCluster, documents};
+use anyhow::ensure;
 use boson_api::{Condition, ConditionStatus, QuarksSecret};
 use boson_cluster::lease::Election;
 use boson_cluster::namespaces::Namespaces;
@@ -11,7 +12,7 @@ use boson_plugins::PluginPolicy;
 use boson_plugins::host::{
     Chosen, ComponentImage, Components, LoadedPlugin, Package, PluginHost, ResolvedPlugins, StoredComponent,
 };
-use boson_tests::WAIT_TIMEOUT;
+use boson_tests::wait_for_value;
 use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use k8s_openapi::api::events::v1::Event;
@@ -19,7 +20,6 @@ use kube::api::{Api, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::{Client, ResourceExt};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -223,17 +223,13 @@ impl Environment {
     }
 
     pub async fn until(&self, name: &str, good: impl Fn(&QuarksSecret) -> bool) {
-        let waited = tokio::time::timeout(WAIT_TIMEOUT, async {
-            while !self.api::<QuarksSecret>().get(name).await.as_ref().is_ok_and(&good) {
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
-        });
-        if waited.await.is_err() {
-            panic!(
-                "{name}: {:?}",
-                self.api::<QuarksSecret>().get(name).await.map(|object| object.status)
-            );
-        }
+        wait_for_value(name, async || {
+            let found = self.api::<QuarksSecret>().get(name).await;
+            let is_good = found.as_ref().is_ok_and(&good);
+            ensure!(is_good, "{:?}", found.map(|object| object.status));
+            Ok(())
+        })
+        .await;
     }
 
     pub async fn text(&self, secret: &str, key: &str) -> Option<String> {
@@ -242,16 +238,12 @@ impl Environment {
     }
 
     pub async fn changed(&self, secret: &str, key: &str, from: &Option<String>) -> Option<String> {
-        let waited = tokio::time::timeout(WAIT_TIMEOUT, async {
-            loop {
-                let now = self.text(secret, key).await;
-                if now.is_some() && now != *from {
-                    return now;
-                }
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
-        });
-        waited.await.unwrap_or_else(|_| panic!("{secret} stays as it is"))
+        wait_for_value(&format!("another {secret}"), async || {
+            let now = self.text(secret, key).await;
+            ensure!(now.is_some() && now != *from);
+            Ok(now)
+        })
+        .await
     }
 
     /// Values of all Secrets.

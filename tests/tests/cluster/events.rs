@@ -1,13 +1,13 @@
 //! Events of changes: one for each, with groups, versions and causes; and `host wait`, which knows to which generation
 //! the conditions belong.
 
-use crate::example::{Example, until};
+use crate::example::Example;
 use crate::operator::{Environment, config_map};
-use boson_tests::WAIT_TIMEOUT;
+use anyhow::ensure;
 use boson_tests::host;
+use boson_tests::{wait_for_value, wait_until};
 use kube::api::ListParams;
 use std::path::Path;
-use tokio::time::timeout;
 
 async fn changes(example: &Example) -> Vec<String> {
     let list = example
@@ -22,13 +22,13 @@ async fn changes(example: &Example) -> Vec<String> {
 }
 
 async fn reported(example: &Example, words: &[&str]) {
-    let is_reported = async || {
+    wait_for_value(&format!("{words:?}"), async || {
         let all = changes(example).await;
-        all.iter().any(|note| words.iter().all(|words| note.contains(words)))
-    };
-    if timeout(WAIT_TIMEOUT, until(is_reported)).await.is_err() {
-        panic!("no {words:?} in {:#?}", changes(example).await);
-    }
+        let is_reported = all.iter().any(|note| words.iter().all(|words| note.contains(words)));
+        ensure!(is_reported, "{all:#?}");
+        Ok(())
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -83,7 +83,7 @@ async fn each_change_names_groups_versions_and_causes() {
     example.edit(&format!("# nothing\n{}", Example::ops(1))).await;
     let digest = example.deployment().await["status"]["inputsDigest"].clone();
     let has_read = async || example.deployment().await["status"]["inputsDigest"] != digest;
-    assert!(timeout(WAIT_TIMEOUT, until(has_read)).await.is_ok());
+    wait_until("another digest", has_read).await;
     assert_eq!(changes(&example).await.len(), 3, "{:#?}", changes(&example).await);
     operator.stop().await;
 }

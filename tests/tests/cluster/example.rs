@@ -3,6 +3,8 @@
 
 use crate::connection::{AGENT, Connection, Death};
 use crate::environment::{Environment, Nothing, Operator};
+use crate::kubelet::report_ready;
+use anyhow::bail;
 use boson_api::PluginUse;
 use boson_cluster::client::resource;
 use boson_cluster::namespaces::Namespaces;
@@ -12,8 +14,7 @@ use boson_pipeline::Diagnostic;
 use boson_pipeline::release::Release;
 use boson_plugins::host::{Chosen, LoadedPlugin, Package, PluginHost, ResolvedPlugins};
 use boson_sandbox::{Cache, Limits, Plugins, Sandbox};
-use boson_tests::WAIT_TIMEOUT;
-use boson_tests::{binary, root};
+use boson_tests::{binary, root, wait_for_value};
 use futures::future::BoxFuture;
 use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
 use kube::{Client, ResourceExt};
@@ -22,7 +23,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 /// Kinds of which the example makes some.
 pub const KINDS: [(&str, &str); 6] = [
@@ -264,20 +264,21 @@ impl Example {
 
     /// Waits until exactly the expected objects exist, and the status says so.
     pub async fn settled(&self) {
-        let good = async || {
+        wait_for_value("the example", async || {
             let found = self.objects().await;
             let deployment = self.deployment().await;
-            found.keys().eq(OBJECTS.iter()) && is_applied(&deployment)
-        };
-        if tokio::time::timeout(WAIT_TIMEOUT, until(good)).await.is_err() {
-            let found = self.objects().await;
-            panic!(
-                "{}: {:#}\n{:#?}",
-                self.env.namespace,
-                self.deployment().await["status"],
-                found.keys()
-            );
-        }
+            if found.keys().eq(OBJECTS.iter()) && is_applied(&deployment) {
+                return Ok(());
+            }
+            let namespace = &self.env.namespace;
+            bail!("in {namespace}: {:#}\n{:#?}", deployment["status"], found.keys())
+        })
+        .await;
+    }
+
+    /// Reports all pods as ready, as kubelets would. No pod runs here.
+    pub async fn pods_are_ready(&self) {
+        report_ready(&self.env.api()).await;
     }
 
     pub async fn delete(&self, kind: &str, name: &str) {
@@ -286,13 +287,6 @@ impl Example {
             .delete(name, &DeleteParams::background())
             .await
             .unwrap();
-    }
-}
-
-/// Polls until the condition is met.
-pub async fn until(holds: impl AsyncFn() -> bool) {
-    while !holds().await {
-        tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }
 

@@ -2,9 +2,9 @@
 
 use crate::operator_process::{OperatorProcess, Tenant};
 use crate::small_deployment::Small;
-use boson_tests::WAIT_TIMEOUT;
+use anyhow::ensure;
+use boson_tests::wait_for_value;
 use serde_json::{Value, json};
-use std::time::{Duration, Instant};
 
 fn manifest(quarks: &str) -> String {
     let small = Small {
@@ -15,15 +15,12 @@ fn manifest(quarks: &str) -> String {
 }
 
 async fn until(tenant: &Tenant, name: &str, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
-    let began = Instant::now();
-    loop {
+    wait_for_value(what, async || {
         let service = tenant.get("v1", "Service", name).await.unwrap_or_default();
-        if holds(&service) {
-            return service;
-        }
-        assert!(began.elapsed() < WAIT_TIMEOUT, "{what} does not come: {service:#}");
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
+        ensure!(holds(&service), "{service:#}");
+        Ok(service)
+    })
+    .await
 }
 
 #[tokio::test(flavor = "multi_thread")]

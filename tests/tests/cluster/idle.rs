@@ -1,14 +1,13 @@
 //! A converged deployment: the operator writes nothing unless something changes.
 
-use crate::example::{Example, KINDS, OBJECTS, is_applied, until, writes};
-use boson_tests::WAIT_TIMEOUT;
-use k8s_openapi::api::core::v1::{Pod, Secret};
+use crate::example::{Example, KINDS, OBJECTS, is_applied, writes};
+use anyhow::ensure;
+use boson_tests::{wait_for_value, wait_until};
+use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
-use kube::api::{Api, ListParams, Patch, PatchParams};
-use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
 /// How long nothing may be written.
 const QUIET_DURATION: Duration = Duration::from_secs(60);
@@ -34,8 +33,10 @@ async fn a_converged_deployment_causes_no_writes_even_after_a_restart() {
     assert_eq!(example.conversions.load(Ordering::SeqCst), conversions);
     operator.kill().await;
     let (operator, _) = example.operator("second");
-    let looked = until(async || example.conversions.load(Ordering::SeqCst) > conversions);
-    timeout(WAIT_TIMEOUT, looked).await.unwrap();
+    wait_until("a conversion", async || {
+        example.conversions.load(Ordering::SeqCst) > conversions
+    })
+    .await;
     sleep(Duration::from_secs(5)).await;
     assert_eq!(writes(&here)[after.len()..], [], "the restart changed something");
     assert_eq!(
@@ -64,9 +65,7 @@ async fn every_deleted_object_is_recreated() {
     for what in ["Secret nats.var-broker-password", "QuarksSecret nats.var-broker-tls"] {
         back(&example, what).await;
     }
-    timeout(WAIT_TIMEOUT, until(async || is_applied(&example.deployment().await)))
-        .await
-        .unwrap();
+    wait_until("the deployment", async || is_applied(&example.deployment().await)).await;
     operator.stop().await;
 }
 
@@ -79,7 +78,7 @@ async fn back(example: &Example, what: &str) {
         let found = example.objects().await.get(what).and_then(ResourceExt::uid);
         found.is_some() && found != uid
     };
-    assert!(timeout(WAIT_TIMEOUT, until(is_back)).await.is_ok(), "{what} stays away");
+    wait_until(what, is_back).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -101,7 +100,7 @@ async fn a_rapid_series_of_edits_is_converted_once_or_twice() {
         let text = String::from_utf8(secret.data.unwrap().remove("manifest.yaml").unwrap().0).unwrap();
         text.contains("connections: 1020") && is_applied(&example.deployment().await)
     };
-    timeout(WAIT_TIMEOUT, until(has_last)).await.unwrap();
+    wait_until("the last edit", has_last).await;
     sleep(Duration::from_secs(3)).await;
     let conversions = example.conversions.load(Ordering::SeqCst) - before;
     assert!(
@@ -148,13 +147,13 @@ async fn the_status_changes_back_from_deployed_on_a_change() {
     let (operator, _) = example.operator("first");
     example.deploy().await;
     let state = async |wanted: &str| {
-        let is = async || {
-            pods_are_ready(&example).await;
-            example.deployment().await["status"]["state"] == wanted
-        };
-        if timeout(WAIT_TIMEOUT, until(is)).await.is_err() {
-            panic!("not {wanted}: {:#}", example.deployment().await["status"]);
-        }
+        wait_for_value(wanted, async || {
+            example.pods_are_ready().await;
+            let status = example.deployment().await["status"].clone();
+            ensure!(status["state"] == wanted, "{status:#}");
+            Ok(())
+        })
+        .await;
     };
     state("Deployed").await;
     assert_eq!(example.deployment().await["status"]["deployedInstanceGroups"], 2);
@@ -172,24 +171,7 @@ async fn the_status_changes_back_from_deployed_on_a_change() {
         let message = status["message"].as_str().unwrap_or_default();
         message.ends_with("of 2 instance groups") && status["state"] == "Converting to Kubernetes Resources"
     };
-    timeout(WAIT_TIMEOUT, until(waits)).await.unwrap();
+    wait_until("the wait for both groups", waits).await;
     state("Deployed").await;
     operator.stop().await;
-}
-
-/// Marks all existing pods as ready, as a kubelet would.
-pub async fn pods_are_ready(example: &Example) {
-    mark_ready(&example.env.api()).await;
-}
-
-/// Marks these pods as ready.
-pub async fn mark_ready(pods: &Api<Pod>) {
-    for pod in pods.list(&ListParams::default()).await.unwrap() {
-        let conditions = json!([{"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}]);
-        let status: Value = json!({"status": {"phase": "Running", "conditions": conditions}});
-        // A pod that is terminating may be deleted by now.
-        let _ = pods
-            .patch_status(&pod.name_any(), &PatchParams::default(), &Patch::Merge(status))
-            .await;
-    }
 }

@@ -3,9 +3,8 @@
 
 use crate::operator_process::{OperatorProcess, Tenant, small_release_with};
 use crate::small_deployment::Small;
-use boson_tests::WAIT_TIMEOUT;
+use boson_tests::wait_until;
 use serde_json::Value;
-use std::time::{Duration, Instant};
 
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 const LABEL: &str = "quarks.cloudfoundry.org/job-sources";
@@ -51,14 +50,6 @@ async fn maps(tenant: &Tenant) -> Vec<String> {
         .collect()
 }
 
-async fn until(what: &str, holds: impl AsyncFn() -> bool) {
-    let began = Instant::now();
-    while !holds().await {
-        assert!(began.elapsed() < WAIT_TIMEOUT, "{what}");
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn pods_mount_their_job_sources_and_old_ones_are_deleted() {
     let operator = OperatorProcess::set("sources", false, &[]).await;
@@ -91,14 +82,14 @@ async fn pods_mount_their_job_sources_and_old_ones_are_deleted() {
     assert_eq!(map["metadata"]["ownerReferences"][0]["name"], "d");
 
     tenant.delete("v1", "ConfigMap", &first).await;
-    until("the deleted ConfigMap", async || {
+    wait_until("the deleted ConfigMap", async || {
         maps(&tenant).await == std::slice::from_ref(&first)
     })
     .await;
 
     // Other values, the same sources.
     change("1", "other.example.com").await;
-    until("the new values", async || {
+    wait_until("the new values", async || {
         let group = tenant.get(OURS, "QuarksStatefulSet", "d-web").await.unwrap_or_default();
         group.to_string().contains("ig-resolved.web-v2")
     })
@@ -106,23 +97,23 @@ async fn pods_mount_their_job_sources_and_old_ones_are_deleted() {
     assert_eq!(chain(&tenant).await.1.as_ref(), Some(&first));
 
     change("2", "example.com").await;
-    until("new sources", async || {
+    wait_until("new sources", async || {
         chain(&tenant).await.1.is_some_and(|now| now != first)
     })
     .await;
     // No pod is ever ready, so the older StatefulSets are deleted.
-    until("the end of older pods", async || {
+    wait_until("the end of older pods", async || {
         let sets = tenant.list("apps/v1", "StatefulSet").await;
         !sets.iter().any(|set| set.to_string().contains(&first))
     })
     .await;
     change("2", "third.example.com").await;
-    until("garbage collection", async || maps(&tenant).await.len() == 1).await;
+    wait_until("garbage collection", async || maps(&tenant).await.len() == 1).await;
     assert_ne!(maps(&tenant).await, [first]);
 
     // Too large for a ConfigMap.
     change("3", "example.com").await;
-    until("containers that copy", async || chain(&tenant).await.0 == LONG).await;
+    wait_until("containers that copy", async || chain(&tenant).await.0 == LONG).await;
     assert_eq!(chain(&tenant).await.1, None);
 }
 

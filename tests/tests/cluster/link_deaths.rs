@@ -1,9 +1,9 @@
 //! The content of a link changes, with the operator dying at each write until the consumers have rolled.
 
 use crate::connection::{Connection, Death};
-use crate::example::{Example, is_applied, until};
+use crate::example::{Example, is_applied};
 use crate::links::{DIGEST, consumer};
-use boson_tests::WAIT_TIMEOUT;
+use boson_tests::wait_until;
 use futures::stream::{self, StreamExt};
 use kube::api::{Api, DeleteParams, ListParams};
 use serde_json::Value;
@@ -18,11 +18,6 @@ const QUIET_DURATION: Duration = Duration::from_secs(4);
 const SECRET: &str = "link-nats-broker-main-broker";
 /// The property that changes.
 const KEY: &str = "broker.user";
-
-pub async fn soon(what: &str, holds: impl AsyncFn() -> bool) {
-    let waited = tokio::time::timeout(WAIT_TIMEOUT, until(holds)).await;
-    assert!(waited.is_ok(), "{what} does not come");
-}
 
 /// The operations of the example, and another user of the broker: a property of its link.
 fn ops() -> String {
@@ -53,9 +48,9 @@ async fn prepared(name: &str) -> Example {
     let example = Example::set(name).await;
     let operator = example.operator_with_links(&Connection::default(), Death::Never, "zero");
     example.deploy().await;
-    soon("the example", async || is_applied(&example.deployment().await)).await;
+    wait_until("the example", async || is_applied(&example.deployment().await)).await;
     example.put(consumer("web", "nats")).await;
-    soon("a pod with links", async || has_linked_pod(&example).await).await;
+    wait_until("a pod with links", async || has_linked_pod(&example).await).await;
     operator.stop().await;
     example
 }
@@ -98,15 +93,16 @@ async fn change(name: &str, first: Connection, death: Death) -> usize {
     example.edit(&ops()).await;
     let has_rolled = async || digest(&example).await.is_string();
     let operator = example.operator_with_links(&first, death, "first");
-    soon("the end", async || first.is_cut() || has_rolled().await).await;
+    wait_until("the end", async || first.is_cut() || has_rolled().await).await;
     // The rollout is not the last write.
-    let _ = tokio::time::timeout(QUIET_DURATION, until(async || first.is_cut())).await;
+    let is_cut = wait_until("its end", async || first.is_cut());
+    let _ = tokio::time::timeout(QUIET_DURATION, is_cut).await;
     let writes = first.writes.load(Ordering::SeqCst);
     operator.kill().await;
     let left = changed(&before, &data(&example).await);
     assert!(left.is_empty() || left == [KEY], "{death:?}: {left:?}");
     let operator = example.operator_with_links(&Connection::default(), Death::Never, "second");
-    soon(&format!("{death:?}: the rollout"), has_rolled).await;
+    wait_until(&format!("{death:?}: the rollout"), has_rolled).await;
     is_whole(&example, &before, death).await;
     operator.stop().await;
     writes
@@ -126,8 +122,8 @@ async fn is_whole(example: &Example, before: &Value, death: Death) {
     let digest = digest(example).await;
     let is_current = |pod: &Value| pod["metadata"]["annotations"][DIGEST] == digest;
     let has_current = async || consumers(example).await.iter().any(is_current);
-    soon(&format!("{death:?}: a pod with the new content"), has_current).await;
-    soon("the deployment", async || is_applied(&example.deployment().await)).await;
+    wait_until(&format!("{death:?}: a pod with the new content"), has_current).await;
+    wait_until("the deployment", async || is_applied(&example.deployment().await)).await;
     tokio::time::sleep(QUIET_DURATION).await;
     assert_eq!(changed(before, &data(example).await), [KEY], "{death:?}");
     assert_eq!(workload(example).await["metadata"]["generation"], 2, "{death:?}: once");

@@ -4,10 +4,12 @@
 use crate::connection::{Connection, Death};
 use crate::environment::Operator;
 use crate::example::{Example, Request, is_applied, requests};
-use crate::link_deaths::{has_linked_pod, soon, workload};
+use crate::kubelet::report;
+use crate::link_deaths::{has_linked_pod, workload};
 use crate::links::{DIGEST, consumer};
 use boson_document::json as text;
 use boson_pipeline::convert::stored_documents;
+use boson_tests::wait_until;
 use futures::stream::{self, StreamExt};
 use k8s_openapi::api::core::v1::{Pod, Secret, ServiceAccount};
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
@@ -82,7 +84,7 @@ async fn with_native(name: &str) -> (Example, Operator) {
     // The broker itself is both a provider and a consumer.
     let links = [consumes("gateway", "native"), consumes("broker", "main-broker")];
     let ops = Example::ops(0) + &links.concat();
-    soon("the account of pods", async || {
+    wait_until("the account of pods", async || {
         let accounts = example.env.api::<ServiceAccount>();
         accounts.get_opt("default").await.unwrap().is_some()
     })
@@ -91,7 +93,7 @@ async fn with_native(name: &str) -> (Example, Operator) {
         arrives(&example.env.api(), name, "native", address).await;
     }
     example.deploy_with(&ops).await;
-    soon("the link", async || {
+    wait_until("the link", async || {
         is_applied(&example.deployment().await) && addresses(&example).await == STAYING.map(|(_, address)| address)
     })
     .await;
@@ -108,15 +110,9 @@ async fn arrives(pods: &Api<Pod>, name: &str, app: &str, address: &str) {
         "spec": {"containers": [{"name": "main", "image": "example.com/image:1"}]}
     });
     let pod = serde_json::from_value(pod).unwrap();
-    pods.create(&PostParams::default(), &pod).await.unwrap();
+    let pod = pods.create(&PostParams::default(), &pod).await.unwrap();
     let status = json!({"phase": "Running", "podIP": address, "podIPs": [{"ip": address}]});
-    report(pods, name, status).await;
-}
-
-async fn report(pods: &Api<Pod>, name: &str, status: Value) {
-    let patch = Patch::Merge(json!({"status": status}));
-    let patched = pods.patch_status(name, &PatchParams::default(), &patch).await;
-    patched.unwrap();
+    report(pods, &pod.metadata, status).await.unwrap();
 }
 
 async fn label(pods: &Api<Pod>, name: &str, value: &str) {
@@ -180,12 +176,9 @@ async fn pods_behind_a_native_service_are_read_together_and_others_not_at_all() 
     for round in 0..20 {
         let status = if round % 2 == 0 { "True" } else { "False" };
         for (name, _) in STAYING {
-            report(
-                &pods,
-                name,
-                json!({"conditions": [{"type": "Ready", "status": status}]}),
-            )
-            .await;
+            let pod = pods.get(name).await.unwrap();
+            let status = json!({"conditions": [{"type": "Ready", "status": status}]});
+            report(&pods, &pod.metadata, status).await.unwrap();
         }
     }
     let before = calm(&example).await;
@@ -220,7 +213,7 @@ async fn scale(example: &Example, replicas: usize) {
     let mut web = consumer("web", "nats");
     web["spec"]["replicas"] = replicas.into();
     example.put(web).await;
-    soon("the pods", async || linked_pods(example).await.len() == replicas).await;
+    wait_until("the pods", async || linked_pods(example).await.len() == replicas).await;
 }
 
 /// The names of the consumer's pods.
@@ -243,9 +236,9 @@ async fn pods_that_consume_a_link_cost_one_read_each_and_a_change_one_rollout() 
     let example = Example::set("link-consumers").await;
     let operator = example.operator_with_links(&Connection::default(), Death::Never, "first");
     example.deploy().await;
-    soon("the example", async || is_applied(&example.deployment().await)).await;
+    wait_until("the example", async || is_applied(&example.deployment().await)).await;
     example.put(consumer("web", "nats")).await;
-    soon("a pod with links", async || has_linked_pod(&example).await).await;
+    wait_until("a pod with links", async || has_linked_pod(&example).await).await;
     scale(&example, 1).await;
 
     // The webhook reads the Secret of the link for each new pod. Nothing else does.
@@ -272,7 +265,7 @@ async fn pods_that_consume_a_link_cost_one_read_each_and_a_change_one_rollout() 
     let ops = format!("{}- {{type: replace, path: {path}, value: other}}\n", Example::ops(0));
     example.edit(&ops).await;
     let digest = async || workload(&example).await["spec"]["template"]["metadata"]["annotations"][DIGEST].clone();
-    soon("the rollout", async || digest().await.is_string()).await;
+    wait_until("the rollout", async || digest().await.is_string()).await;
     calm(&example).await;
     let made = since(&example, before);
     for (verb, what) in [

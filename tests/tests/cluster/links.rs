@@ -3,11 +3,11 @@
 
 use crate::operator::{Environment, config_map, is};
 use anyhow::Result;
-use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::{Answer, shared};
 use boson_tests::ports::free_port;
+use boson_tests::wait_for;
 use serde_json::{Value, json};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const CONSUMES: &str = "quarks.cloudfoundry.org/consumes";
 const DEPLOYMENT: &str = "quarks.cloudfoundry.org/deployment";
@@ -73,11 +73,7 @@ pub fn create(env: &Environment, namespace: &str, object: &Value) -> Answer {
 }
 
 pub fn until(what: &str, holds: impl Fn() -> Result<bool>) {
-    let began = Instant::now();
-    while !holds().unwrap_or(false) {
-        assert!(began.elapsed() < WAIT_TIMEOUT, "{what} did not come");
-        std::thread::sleep(Duration::from_millis(200));
-    }
+    wait_for(what, || holds().unwrap_or(false));
 }
 
 /// Creates a pod that asks for links, as soon as API servers use the webhook.

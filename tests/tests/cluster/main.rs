@@ -39,6 +39,7 @@ mod invalid_additions;
 mod job_sources;
 mod jobs;
 mod kubectl_plugin;
+mod kubelet;
 mod leader_election;
 mod link_certificates;
 mod link_deaths;

@@ -1,15 +1,14 @@
 //! Links of native Secrets and Services: which objects change a deployment, and which do not.
 
+use crate::kubelet::report;
 use crate::operator_process::{OperatorProcess, Tenant, condition, is};
+use anyhow::ensure;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use boson_document::json as text;
 use boson_pipeline::convert::stored_documents;
-use boson_tests::WAIT_TIMEOUT;
-use boson_tests::root;
-use kube::api::{Patch, PatchParams};
+use boson_tests::{root, wait_for_value};
 use serde_json::{Value, json};
-use std::time::{Duration, Instant};
 
 pub const GROUP: &str = "quarks.cloudfoundry.org";
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
@@ -133,16 +132,14 @@ impl Consumer {
 
     /// Waits for a link that meets the condition.
     pub async fn until(&self, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
-        let began = Instant::now();
-        loop {
+        let look = async || {
             let link = self.link().await;
-            if holds(&link) {
-                self.tenant.applied("d").await;
-                return link;
-            }
-            assert!(began.elapsed() < WAIT_TIMEOUT, "{what} does not come: {link:#}");
-            tokio::time::sleep(Duration::from_millis(200)).await;
-        }
+            ensure!(holds(&link), "{link:#}");
+            Ok(link)
+        };
+        let link = wait_for_value(what, look).await;
+        self.tenant.applied("d").await;
+        link
     }
 
     /// Waits until the deployment is not converted for this reason, and returns the message.
@@ -170,13 +167,11 @@ impl Consumer {
                 "spec": {"containers": [{"name": "nats", "image": "example.com/nats:1"}]}}),
             )
             .await;
-        let status = json!({"status": {"phase": "Running", "podIP": address, "podIPs": [{"ip": address}],
-            "conditions": [{"type": "Ready", "status": "True"}]}});
-        let api = self.tenant.api("v1", "Pod");
-        let patched = api
-            .patch_status(name, &PatchParams::default(), &Patch::Merge(&status))
-            .await;
-        patched.unwrap();
+        let status = json!({"phase": "Running", "podIP": address, "podIPs": [{"ip": address}],
+            "conditions": [{"type": "Ready", "status": "True"}]});
+        let pods = self.tenant.pods();
+        let pod = pods.get(name).await.unwrap();
+        report(&pods, &pod.metadata, status).await.unwrap();
     }
 
     async fn digest_of_inputs(&self) -> Value {

@@ -2,7 +2,7 @@
 
 use crate::operator_process::{OperatorProcess, Tenant, condition, is};
 use crate::small_deployment::Small;
-use boson_tests::WAIT_TIMEOUT;
+use boson_tests::wait_until;
 use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 
@@ -104,18 +104,13 @@ async fn deployments_of_one_namespace_share_nothing() {
             is(deployment, "Applied", "True")
         })
         .await;
-    let began = std::time::Instant::now();
-    while replicas(&tenant, "one").await != 2 {
-        assert!(began.elapsed() < WAIT_TIMEOUT, "the change is not applied");
-        tokio::time::sleep(std::time::Duration::from_millis(250)).await;
-    }
+    wait_until("the change", async || replicas(&tenant, "one").await == 2).await;
     tenant.delete(OURS, "BOSHDeployment", "one").await;
     tenant.secret("mine", "password", "another value").await;
-    let began = std::time::Instant::now();
-    while !uses(&tenant, "private", "another value").await {
-        assert!(began.elapsed() < WAIT_TIMEOUT, "the new value is not used");
-        tokio::time::sleep(std::time::Duration::from_millis(250)).await;
-    }
+    wait_until("the use of the new value", async || {
+        uses(&tenant, "private", "another value").await
+    })
+    .await;
     let after = tenant.get(OURS, "QuarksStatefulSet", "two-web").await.unwrap();
     assert_eq!(after["metadata"]["generation"], before["metadata"]["generation"]);
     assert_eq!(values(&tenant, "two.var-pw").await, two);

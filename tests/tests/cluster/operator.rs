@@ -4,15 +4,14 @@ pub use crate::operator_process::{condition, is};
 use anyhow::{Context, Result, ensure};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, Limited, Operator, shared};
 use boson_tests::registry::{Server, push_example};
-use boson_tests::root;
+use boson_tests::{WAIT_TIMEOUT, root, wait_for};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A namespace with its own operator.
 pub struct Environment {
@@ -237,11 +236,9 @@ fn the_example_becomes_the_documented_objects() {
     assert_eq!(status["message"], "waiting for 2 of 2 instance groups");
     let ready = env.operator.ask("/ready").unwrap();
     assert!(ready.starts_with("HTTP/1.1 200"), "{ready}");
-    let began = Instant::now();
-    while env.names("statefulset").unwrap() != ["nats-broker-z0-v1", "nats-gateway-z0-v1"] {
-        assert!(began.elapsed() < WAIT_TIMEOUT, "{:?}", env.names("statefulset"));
-        std::thread::sleep(Duration::from_millis(200));
-    }
+    wait_for("both StatefulSets", || {
+        env.names("statefulset").unwrap() == ["nats-broker-z0-v1", "nats-gateway-z0-v1"]
+    });
 }
 
 #[test]
@@ -286,14 +283,10 @@ fn a_deleted_object_is_recreated_and_a_restart_changes_nothing() {
     let before = (password(&env), env.names("secret").unwrap());
     let uid = env.get("service/nats-broker").unwrap()["metadata"]["uid"].clone();
     env.kubectl(&["delete", "service/nats-broker"]).unwrap();
-    let began = Instant::now();
-    while env
-        .get("service/nats-broker")
-        .map_or(true, |service| service["metadata"]["uid"] == uid)
-    {
-        assert!(began.elapsed() < WAIT_TIMEOUT, "the Service stays away");
-        std::thread::sleep(Duration::from_millis(200));
-    }
+    wait_for("the Service", || {
+        env.get("service/nats-broker")
+            .is_ok_and(|service| service["metadata"]["uid"] != uid)
+    });
     env.operator.kill();
     env.operator.start().unwrap();
     std::thread::sleep(Duration::from_secs(5));

@@ -1,19 +1,19 @@
 //! One `host operator` process for the tenants of a test: namespaces with deployments in them. Also a registry with the
 //! releases of the example and a small one.
 
-use crate::idle::mark_ready;
+use crate::kubelet::report_ready;
 use crate::shared_cluster::SharedCluster;
+use anyhow::ensure;
 use boson_cluster::client::resource;
-use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::{Operator, shared};
 use boson_tests::registry::{Server, push_example};
-use boson_tests::{Ran, host, root};
+use boson_tests::{Ran, host, root, wait_for_value};
+use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
 use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 
@@ -213,20 +213,12 @@ impl Tenant {
 
     /// Waits until a deployment meets the condition.
     pub async fn until(&self, name: &str, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
-        let began = Instant::now();
-        loop {
+        wait_for_value(&format!("{}/{name}: {what}", self.namespace), async || {
             let found = self.get(OURS, "BOSHDeployment", name).await.unwrap_or_default();
-            if holds(&found) {
-                return found;
-            }
-            assert!(
-                began.elapsed() < WAIT_TIMEOUT,
-                "{}/{name}: {what} does not come: {:#}",
-                self.namespace,
-                found["status"]
-            );
-            tokio::time::sleep(Duration::from_millis(250)).await;
-        }
+            ensure!(holds(&found), "{:#}", found["status"]);
+            Ok(found)
+        })
+        .await
     }
 
     /// Waits until all objects are up to date.
@@ -235,9 +227,13 @@ impl Tenant {
             .await
     }
 
-    /// Marks the pods of all StatefulSets as ready, as kubelets would. No pod runs here.
+    pub fn pods(&self) -> Api<Pod> {
+        Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    /// Reports all pods as ready, as kubelets would. No pod runs here.
     pub async fn pods_are_ready(&self) {
-        mark_ready(&Api::namespaced(self.client.clone(), &self.namespace)).await;
+        report_ready(&self.pods()).await;
     }
 
     /// Events about anything in the namespace: reason and note.
@@ -252,15 +248,13 @@ impl Tenant {
 
     /// Waits for an event: it can follow the status that says the same.
     pub async fn reported(&self, what: &str, is_it: impl Fn(&str, &str) -> bool) {
-        let began = Instant::now();
-        loop {
+        wait_for_value(&format!("an event about {what}"), async || {
             let events = self.events().await;
-            if events.iter().any(|(reason, note)| is_it(reason, note)) {
-                return;
-            }
-            assert!(began.elapsed() < WAIT_TIMEOUT, "no event about {what}: {events:?}");
-            tokio::time::sleep(Duration::from_millis(200)).await;
-        }
+            let is_reported = events.iter().any(|(reason, note)| is_it(reason, note));
+            ensure!(is_reported, "{events:?}");
+            Ok(())
+        })
+        .await;
     }
 }
 

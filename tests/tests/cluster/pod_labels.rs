@@ -3,10 +3,9 @@
 
 use crate::operator_process::{OperatorProcess, Tenant, small_release_with};
 use crate::small_deployment::Small;
-use boson_tests::WAIT_TIMEOUT;
-use kube::api::{DynamicObject, Patch, PatchParams};
-use serde_json::{Value, json};
-use std::time::Instant;
+use anyhow::ensure;
+use boson_tests::wait_for_value;
+use serde_json::Value;
 
 const ORDINAL: &str = "quarks.cloudfoundry.org/pod-ordinal";
 const VERSION: &str = "quarks.cloudfoundry.org/deployment-version";
@@ -46,38 +45,20 @@ async fn pods(tenant: &Tenant) -> Vec<String> {
     pods
 }
 
-/// Marks all pods as ready.
-async fn kubelets(tenant: &Tenant) {
-    let ready = json!({"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}});
-    for pod in tenant.list("v1", "Pod").await {
-        let name = pod["metadata"]["name"].as_str().unwrap();
-        // It may be deleted by now.
-        let _: Result<DynamicObject, _> = tenant
-            .api("v1", "Pod")
-            .patch_status(name, &PatchParams::default(), &Patch::Merge(&ready))
-            .await;
-    }
-}
-
 /// Waits for these pods, with the work of kubelets if they are to get ready.
 async fn until(tenant: &Tenant, ready: bool, wanted: &[&str]) {
-    let began = Instant::now();
-    loop {
+    wait_for_value(&format!("{wanted:#?}"), async || {
         if ready {
-            kubelets(tenant).await;
+            tenant.pods_are_ready().await;
         }
         let found = pods(tenant).await;
-        if found == wanted {
-            return;
-        }
-        if began.elapsed() >= WAIT_TIMEOUT {
-            let groups = tenant
-                .list("quarks.cloudfoundry.org/v1alpha1", "QuarksStatefulSet")
-                .await;
-            panic!("{found:#?} are not {wanted:#?}: {groups:#?}");
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(250)).await;
-    }
+        let groups = tenant
+            .list("quarks.cloudfoundry.org/v1alpha1", "QuarksStatefulSet")
+            .await;
+        ensure!(found == wanted, "{found:#?} {groups:#?}");
+        Ok(())
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

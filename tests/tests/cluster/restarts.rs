@@ -2,16 +2,16 @@
 
 use crate::operator_process::{OperatorProcess, Tenant, is, small_release_with};
 use crate::rollout::{Found, found};
+use anyhow::{bail, ensure};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use boson_tests::cluster::shared;
-use boson_tests::{WAIT_TIMEOUT, host};
+use boson_tests::{host, wait_for_value};
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
@@ -134,8 +134,7 @@ async fn deployed(tenant: &Tenant, group: &Group) -> Vec<(String, String)> {
     let observed = |deployment: &Value| deployment["status"]["inputsDigest"].clone();
     let applied = |deployment: &Value| observed(deployment) != observed(&before) && is(deployment, "Applied", "True");
     tenant.until("d", "the manifest", applied).await;
-    let began = Instant::now();
-    loop {
+    wait_for_value("all pods", async || {
         let sets = found(tenant).await;
         let set = tenant.get(OURS, "QuarksStatefulSet", "d-web").await.unwrap_or_default();
         let status = &set["status"];
@@ -153,11 +152,11 @@ async fn deployed(tenant: &Tenant, group: &Group) -> Vec<(String, String)> {
             let uid = |pod: &Value| pod["metadata"]["uid"].as_str().unwrap().to_string();
             let mut all: Vec<_> = pods.iter().map(|pod| (place(pod), uid(pod))).collect();
             all.sort();
-            return all;
+            return Ok(all);
         }
-        assert!(began.elapsed() < WAIT_TIMEOUT, "not ready: {sets:#?} {set:#}");
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
+        bail!("{sets:#?} {set:#}")
+    })
+    .await
 }
 
 /// The instances that both have, and whose pods differ.
@@ -335,23 +334,18 @@ async fn a_serial_group_is_updated_when_the_group_before_it_is_done() {
         tenant.deployment("d", &[]).await;
     };
     let until = async |what: &str, holds: &dyn Fn(&Found, &[Value; 2]) -> bool| {
-        let began = Instant::now();
-        loop {
+        wait_for_value(what, async || {
             let status = async |name: &str| {
                 let set = tenant.get(OURS, "QuarksStatefulSet", name).await.unwrap_or_default();
                 set["status"].clone()
             };
             let both = [status("d-db").await, status("d-web").await];
             let pods = found(&tenant).await;
-            if holds(&pods, &both) {
-                return pods;
-            }
-            assert!(
-                began.elapsed() < WAIT_TIMEOUT,
-                "{what} does not come: {pods:#?} {both:#?}"
-            );
-            tokio::time::sleep(Duration::from_millis(200)).await;
-        }
+            let is_met = holds(&pods, &both);
+            ensure!(is_met, "{pods:#?} {both:#?}");
+            Ok(pods)
+        })
+        .await
     };
     let are_ready = |sets: [&'static str; 2]| {
         move |pods: &Found, both: &[Value; 2]| pods.keys().eq(sets) && both.iter().all(|status| status["ready"] == true)
@@ -399,8 +393,7 @@ async fn pause_and_resume(tenant: &Tenant, disk: u32) {
         api.patch("d", &PatchParams::default(), &patch).await.unwrap();
     };
     let until = async |reason: &str, updated: i64| {
-        let began = Instant::now();
-        loop {
+        wait_for_value(reason, async || {
             let status = async |kind: &str, name: &str| {
                 let object = tenant.get(OURS, kind, name).await.unwrap_or_default();
                 object["status"].clone()
@@ -417,14 +410,11 @@ async fn pause_and_resume(tenant: &Tenant, disk: u32) {
             if is_reported && set["updatedReplicas"] == updated && set["readyReplicas"] == 2 {
                 let mut pods: Vec<String> = pods.into_values().flatten().collect();
                 pods.sort();
-                return pods;
+                return Ok(pods);
             }
-            assert!(
-                began.elapsed() < WAIT_TIMEOUT,
-                "{reason} does not come: {deployment:#} {set:#}"
-            );
-            tokio::time::sleep(Duration::from_millis(200)).await;
-        }
+            bail!("{deployment:#} {set:#}")
+        })
+        .await
     };
     deployed(tenant, &group("domain: a")).await;
     let first = until("RolledOut", 2).await;

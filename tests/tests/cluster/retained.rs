@@ -5,8 +5,9 @@ use crate::connection::{Connection, Death};
 use crate::environment::Environment;
 use crate::operator_process::{OperatorProcess, Tenant, is};
 use crate::small_deployment::Small;
+use anyhow::ensure;
 use boson_api::QuarksSecret;
-use boson_tests::WAIT_TIMEOUT;
+use boson_tests::{wait_for_value, wait_until};
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
@@ -41,17 +42,6 @@ fn manifest(disk: &str, variables: &str) -> String {
     small.manifest()
 }
 
-async fn until<T>(what: &str, look: impl AsyncFn() -> Option<T>) -> T {
-    let began = Instant::now();
-    loop {
-        if let Some(found) = look().await {
-            return found;
-        }
-        assert!(began.elapsed() < WAIT_TIMEOUT, "{what} does not come");
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
-}
-
 /// The generated Secrets, by name.
 async fn secrets(tenant: &Tenant) -> BTreeMap<String, Value> {
     let all = tenant.list("v1", "Secret").await.into_iter();
@@ -81,8 +71,8 @@ async fn deploy(tenant: &Tenant, disk: &str, variables: &str) {
 /// With all that Kubernetes deletes with it.
 async fn delete(tenant: &Tenant) {
     tenant.delete(OURS, "BOSHDeployment", "d").await;
-    until("the end of the QuarksSecrets", async || {
-        tenant.list(OURS, "QuarksSecret").await.is_empty().then_some(())
+    wait_until("the end of the QuarksSecrets", async || {
+        tenant.list(OURS, "QuarksSecret").await.is_empty()
     })
     .await;
 }
@@ -92,9 +82,10 @@ async fn values_of_a_deployment_with_claims_are_reused_when_it_is_recreated_unti
     let mut operator = OperatorProcess::set("retained", false, &[]).await;
     let tenant = operator.tenant("d");
     deploy(&tenant, DISK, VARIABLES).await;
-    let claims = until("a claim", async || {
+    let claims = wait_for_value("a claim", async || {
         let claims = tenant.list("v1", "PersistentVolumeClaim").await;
-        (!claims.is_empty()).then_some(claims)
+        ensure!(!claims.is_empty());
+        Ok(claims)
     })
     .await;
     let before = values(&tenant).await;
@@ -199,10 +190,7 @@ async fn claims_decide_unless_the_specification_does() {
             let deleted = cluster.kubectl(["delete", "namespace", &tenant.namespace, "--timeout=60s"]);
             deleted.unwrap();
         } else {
-            until("the end of the Secret", async || {
-                secrets(&tenant).await.is_empty().then_some(())
-            })
-            .await;
+            wait_until("the end of the Secret", async || secrets(&tenant).await.is_empty()).await;
         }
     }
 }
@@ -219,11 +207,11 @@ async fn values_are_retained_before_the_first_claim_is_made() {
     assert!(secrets(&tenant).await.values().all(is_owned));
     let less = "[{name: word, type: password}]";
     tenant.config_map("d-manifest", "manifest", &manifest(DISK, less)).await;
-    until("the claim", async || {
+    wait_until("the claim", async || {
         let has_claims = |set: &Value| set["spec"]["volumeClaimTemplates"].is_array();
         let sets = tenant.list("apps/v1", "StatefulSet").await;
         if !sets.iter().any(has_claims) {
-            return None;
+            return false;
         }
         let owned: Vec<String> = secrets(&tenant)
             .await
@@ -233,7 +221,7 @@ async fn values_are_retained_before_the_first_claim_is_made() {
             .collect();
         // The Secret of the removed variable may follow.
         assert!(!owned.contains(&"d.var-word".to_string()), "{owned:?}");
-        owned.is_empty().then_some(())
+        owned.is_empty()
     })
     .await;
     tenant
@@ -250,13 +238,13 @@ async fn values_are_retained_before_the_first_claim_is_made() {
 
     tenant.config_map("d-manifest", "manifest", &manifest("", less)).await;
     // Before that, the StatefulSet's controller would create deleted claims again.
-    until("a group without claims", async || {
+    wait_until("a group without claims", async || {
         let sets = tenant.list("apps/v1", "StatefulSet").await;
         let asks = |set: &Value| set["spec"]["volumeClaimTemplates"].is_array();
-        (!sets.is_empty() && !sets.iter().any(asks)).then_some(())
+        !sets.is_empty() && !sets.iter().any(asks)
     })
     .await;
-    until("the end of the claims", async || {
+    wait_until("the end of the claims", async || {
         for claim in tenant.list("v1", "PersistentVolumeClaim").await {
             let api = tenant.api("v1", "PersistentVolumeClaim");
             let name = claim["metadata"]["name"].as_str().unwrap();
@@ -266,7 +254,7 @@ async fn values_are_retained_before_the_first_claim_is_made() {
                 .patch(name, &PatchParams::default(), &Patch::Merge(&finalizers))
                 .await;
         }
-        is_owned(&secrets(&tenant).await["d.var-word"]).then_some(())
+        is_owned(&secrets(&tenant).await["d.var-word"])
     })
     .await;
 }
@@ -288,9 +276,10 @@ async fn a_value_that_is_generated_again_is_an_event_of_the_deployment() {
         // Events of the same second are merged.
         tokio::time::sleep(Duration::from_millis(1100)).await;
         tenant.delete("v1", "Secret", "d.var-word").await;
-        let events = until("an event", async || {
+        let events = wait_for_value("an event", async || {
             let events = regenerated().await;
-            (events.len() == times).then_some(events)
+            ensure!(events.len() == times, "{events:#?}");
+            Ok(events)
         })
         .await;
         let note = events[0]["note"].as_str().unwrap();

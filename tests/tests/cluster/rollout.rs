@@ -1,13 +1,15 @@
 //! Changes of an instance group: versions that never become ready, a StatefulSet that a user deletes, canaries, and
 //! zones that change one after the other. No pod runs here.
 
+use crate::kubelet::report;
 use crate::operator_process::{OperatorProcess, Tenant};
 use crate::small_deployment::Small;
-use boson_tests::WAIT_TIMEOUT;
+use anyhow::ensure;
+use boson_tests::{wait_for_value, wait_until};
 use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
 
 pub const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 
@@ -54,40 +56,29 @@ pub async fn found(tenant: &Tenant) -> Found {
 
 /// Reports pods as ready, and broken ones as running only.
 pub async fn work_as_kubelets(tenant: &Tenant, pods: &[Value]) {
-    let ready = json!({"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}});
+    let ready = json!({"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]});
     for pod in pods {
         let container = json!({"name": "c", "image": "i", "imageID": "", "ready": false, "restartCount": 0,
             "state": {"running": {"startedAt": pod["metadata"]["creationTimestamp"]}}});
-        let unready = json!({"status": {"phase": "Running", "containerStatuses": [container]}});
-        let mut status = if is_broken(pod) { &unready } else { &ready }.clone();
-        // It may be replaced by now: the new pod of its name is not ready before a caller saw it.
-        status["metadata"] = json!({"uid": pod["metadata"]["uid"]});
-        let _: Result<DynamicObject, _> = tenant
-            .api("v1", "Pod")
-            .patch_status(
-                pod["metadata"]["name"].as_str().unwrap_or_default(),
-                &PatchParams::default(),
-                &Patch::Merge(&status),
-            )
-            .await;
+        let unready = json!({"phase": "Running", "containerStatuses": [container]});
+        let status = if is_broken(pod) { &unready } else { &ready }.clone();
+        let metadata = serde_json::from_value(pod["metadata"].clone()).unwrap();
+        // It may be deleted or replaced by now.
+        let _ = report(&tenant.pods(), &metadata, status).await;
     }
 }
 
-async fn until(tenant: &Tenant, what: &str, mut holds: impl FnMut(&Found, &Value) -> bool) -> Found {
-    let began = Instant::now();
-    loop {
+async fn until(tenant: &Tenant, what: &str, holds: impl FnMut(&Found, &Value) -> bool) -> Found {
+    let holds = RefCell::new(holds);
+    wait_for_value(what, async || {
         // The pods of this status or a later one.
         let group = tenant.get(OURS, "QuarksStatefulSet", "d-web").await.unwrap_or_default();
         let found = found(tenant).await;
-        if holds(&found, &group["status"]) {
-            return found;
-        }
-        assert!(
-            began.elapsed() < WAIT_TIMEOUT,
-            "{what} does not come: {found:#?} {group:#}"
-        );
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
+        let is_met = holds.borrow_mut()(&found, &group["status"]);
+        ensure!(is_met, "{found:#?} {group:#}");
+        Ok(found)
+    })
+    .await
 }
 
 /// Waits until the group is ready, with only this StatefulSet.
@@ -329,11 +320,7 @@ async fn pods_with_disks_are_replaced_once_each_after_the_canary() {
         let set = tenant.get("apps/v1", "StatefulSet", object).await.unwrap();
         set["spec"]["template"]["metadata"]["labels"]["tier"].clone()
     };
-    let began = Instant::now();
-    while tier(set).await != "one" {
-        assert!(began.elapsed() < WAIT_TIMEOUT, "the template stays");
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+    wait_until("the template before it", async || tier(set).await == "one").await;
     tenant.delete("v1", "Pod", "d-web-v1-2").await;
     let broken = until(&tenant, "the lost pod", |found, status| {
         found[set].len() == 3 && kept(found, &broken) == [0, 1] && has_failed(status)

@@ -5,7 +5,8 @@ use crate::connection::{Connection, Death};
 use crate::environment::Environment;
 use crate::operator_process::Tenant;
 use crate::rollout::{OURS, work_as_kubelets};
-use boson_tests::WAIT_TIMEOUT;
+use anyhow::ensure;
+use boson_tests::{WAIT_TIMEOUT, wait_for_value};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
@@ -105,17 +106,14 @@ async fn die_at_each_write(name: &str, with_disks: bool) -> usize {
     let group = Group::set(name, with_disks).await;
     let operator = group.env.operator("begin");
     group.write("begin").await;
-    let began = Instant::now();
-    loop {
+    wait_for_value("a ready group", async || {
         let pods = group.tenant.list("v1", "Pod").await;
         work_as_kubelets(&group.tenant, &pods).await;
         let set = group.tenant.get(OURS, "QuarksStatefulSet", "g").await.unwrap();
-        if set["status"]["ready"] == true {
-            break;
-        }
-        assert!(began.elapsed() < WAIT_TIMEOUT, "{set:#}");
-        tokio::time::sleep(LOOK_INTERVAL).await;
-    }
+        ensure!(set["status"]["ready"] == true, "{set:#}");
+        Ok(())
+    })
+    .await;
     operator.stop().await;
     let count = group.two_lives("whole", Death::Never).await;
     assert!(count >= 2 * INSTANCES, "{count}");

@@ -3,9 +3,9 @@
 
 use crate::operator_process::{OperatorProcess, Tenant, condition, is};
 use crate::small_deployment::Small;
-use boson_tests::WAIT_TIMEOUT;
+use anyhow::ensure;
 use boson_tests::registry::{PASSWORD, USER};
-use kube::api::{DynamicObject, Patch, PatchParams};
+use boson_tests::{wait_for_value, wait_until};
 use serde_json::{Value, json};
 
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
@@ -90,11 +90,10 @@ async fn a_removed_variable_keeps_its_value_until_it_is_pruned() {
         "quarkssecret.quarks.cloudfoundry.org \"d.var-one-word\" deleted\n"
     );
     variables(&tenant, "", &["two"]).await;
-    let began = std::time::Instant::now();
-    while value("d.var-one-word").await.is_some() {
-        assert!(began.elapsed() < WAIT_TIMEOUT, "its Secret stays");
-        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
-    }
+    wait_until("the end of its Secret", async || {
+        value("d.var-one-word").await.is_none()
+    })
+    .await;
     assert!(value("d.var-two").await.is_some());
     let ran = tenant.prune(&["--yes", "--context", "absent"]);
     assert_eq!(ran.code, 1, "{}", ran.stderr);
@@ -145,19 +144,16 @@ async fn pods_of_a_conversion_pull_with_the_secrets_of_accounts() {
         .await;
     tenant.deployment_by("Jobs", "d", &[]).await;
     let pulls = async |what: &str, wanted: Value| {
-        let began = std::time::Instant::now();
-        loop {
+        wait_for_value(what, async || {
             let job = tenant
                 .get(OURS, "QuarksJob", "var-interpolation-d")
                 .await
                 .unwrap_or_default();
             let found = &job["spec"]["template"]["spec"]["template"]["spec"]["imagePullSecrets"];
-            if *found == wanted {
-                return;
-            }
-            assert!(began.elapsed() < WAIT_TIMEOUT, "{what}: {found}");
-            tokio::time::sleep(std::time::Duration::from_millis(200)).await;
-        }
+            ensure!(*found == wanted, "{found}");
+            Ok(())
+        })
+        .await;
     };
     pulls("before the account", json!([{"name": "named"}])).await;
     // No pod runs here, so the job has not ended: it is replaced by one that can pull.
@@ -182,11 +178,7 @@ async fn versions_stay_until_a_stateful_set_has_rolled() {
     let tenant = operator.tenant("d");
     let there = async |name: &str| tenant.get("v1", "Secret", name).await.is_some();
     let until = async |what: &str, wanted: bool| {
-        let began = std::time::Instant::now();
-        while there(what).await != wanted {
-            assert!(began.elapsed() < WAIT_TIMEOUT, "{what}: not {wanted}");
-            tokio::time::sleep(std::time::Duration::from_millis(200)).await;
-        }
+        wait_until(&format!("{what}: {wanted}"), async || there(what).await == wanted).await;
     };
     let change = async |number: usize, instances: usize| {
         let text = manifest("", "").replace("domain: example.com", &format!("domain: n{number}.example.com"));
@@ -200,33 +192,19 @@ async fn versions_stay_until_a_stateful_set_has_rolled() {
         until(&format!("d.ig-resolved.web-v{number}"), true).await;
         tenant.applied("d").await;
         // The cluster's own controller numbers the first revision before there is a second.
-        let began = std::time::Instant::now();
-        while began.elapsed() < WAIT_TIMEOUT {
+        wait_until(&format!("a StatefulSet of version {number}"), async || {
             let sets = tenant.list("apps/v1", "StatefulSet").await;
             let newest = |set: &Value| set.to_string().contains(&format!("d.ig-resolved.web-v{number}"));
             let observed = |set: &Value| set["status"]["observedGeneration"] == set["metadata"]["generation"];
-            if sets.iter().any(|set| newest(set) && observed(set)) {
-                return;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(200)).await;
-        }
-        panic!("no StatefulSet has version {number}");
+            sets.iter().any(|set| newest(set) && observed(set))
+        })
+        .await;
     };
     // There is no node: no new pod becomes ready, and the second instance waits for the first one.
     change(1, 2).await;
-    let ready = json!({"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}});
     for name in ["d-web-v1-0", "d-web-v1-1"] {
-        let became_ready = async || {
-            let pods = tenant.api("v1", "Pod");
-            let patch = Patch::Merge(&ready);
-            let patched: Result<DynamicObject, _> = pods.patch_status(name, &PatchParams::default(), &patch).await;
-            patched.is_ok()
-        };
-        let began = std::time::Instant::now();
-        while !became_ready().await {
-            assert!(began.elapsed() < WAIT_TIMEOUT, "no pod {name}");
-            tokio::time::sleep(std::time::Duration::from_millis(200)).await;
-        }
+        wait_until(name, async || tenant.pods().get_opt(name).await.unwrap().is_some()).await;
+        tenant.pods_are_ready().await;
     }
     for number in 2..=5 {
         change(number, 2).await;

@@ -1,15 +1,15 @@
 //! Why an instance group is not ready: group, pod, container and reason in the condition of the deployment, in the
 //! status of its QuarksStatefulSet, and as an event.
 
-use crate::example::{Example, until};
+use crate::example::Example;
 use crate::operator_process::condition;
-use boson_tests::WAIT_TIMEOUT;
+use anyhow::ensure;
 use boson_tests::cluster::shared;
+use boson_tests::{wait_for_value, wait_until};
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
 use kube::api::{Api, ListParams};
 use serde_json::{Value, json};
-use tokio::time::timeout;
 
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 /// Removes the setting by which the gateway's job does not need root.
@@ -30,10 +30,15 @@ async fn ready_message(example: &Example) -> String {
 }
 
 async fn said(example: &Example, words: &str) {
-    let is_said = async || ready_message(example).await.contains(words);
-    if timeout(WAIT_TIMEOUT, until(is_said)).await.is_err() {
-        panic!("no {words:?} in {:#}", example.deployment().await["status"]);
-    }
+    wait_for_value(words, async || {
+        ensure!(
+            ready_message(example).await.contains(words),
+            "{:#}",
+            example.deployment().await["status"]
+        );
+        Ok(())
+    })
+    .await;
 }
 
 /// Reason and note of the events about objects of a kind.
@@ -66,12 +71,12 @@ async fn the_example_passes_the_restricted_profile_and_a_limits_quota_and_violat
     let (operator, _) = example.operator("first");
     example.deploy().await;
     let all = ["nats-broker-z0-v1-0", "nats-broker-z0-v1-1", "nats-gateway-z0-v1-0"];
-    if timeout(WAIT_TIMEOUT, until(async || pods(&example).await == all))
-        .await
-        .is_err()
-    {
-        panic!("{:?} {:#}", pods(&example).await, example.deployment().await["status"]);
-    }
+    wait_for_value("all pods", async || {
+        let pods = pods(&example).await;
+        ensure!(pods == all, "{pods:?} {:#}", example.deployment().await["status"]);
+        Ok(())
+    })
+    .await;
 
     example.edit(&format!("{}{AS_ROOT}", Example::ops(0))).await;
     said(
@@ -96,10 +101,7 @@ async fn the_example_passes_the_restricted_profile_and_a_limits_quota_and_violat
             let mut reported = events(&example, kind).await.into_iter();
             reported.any(|(reason, note)| reason == "FailedCreate" && note.contains("violates PodSecurity"))
         };
-        assert!(
-            timeout(WAIT_TIMEOUT, until(is_reported)).await.is_ok(),
-            "no event of the {kind}"
-        );
+        wait_until(&format!("an event of the {kind}"), is_reported).await;
     }
 
     // No more pods than exist now: the next version gets none.
@@ -111,11 +113,11 @@ async fn the_example_passes_the_restricted_profile_and_a_limits_quota_and_violat
         .delete("few", &Default::default())
         .await
         .unwrap();
-    let is_gone = async || !ready_message(&example).await.contains("FailedCreate");
-    assert!(
-        timeout(WAIT_TIMEOUT, until(is_gone)).await.is_ok(),
-        "{}",
-        ready_message(&example).await
-    );
+    wait_for_value("another message", async || {
+        let message = ready_message(&example).await;
+        ensure!(!message.contains("FailedCreate"), "{message}");
+        Ok(())
+    })
+    .await;
     operator.stop().await;
 }

@@ -2,15 +2,15 @@
 
 use crate::connection::{Connection, Death};
 use crate::environment::Operator;
-use crate::example::{Example, until};
-use crate::idle::pods_are_ready;
-use boson_tests::WAIT_TIMEOUT;
+use crate::example::Example;
+use anyhow::ensure;
+use boson_tests::wait_for_value;
 use kube::ResourceExt;
 use kube::api::ListParams;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
 /// Each StatefulSet with the operator image of its pods.
 async fn images(example: &Example) -> BTreeMap<String, String> {
@@ -39,19 +39,21 @@ fn of(sets: &[(&str, &str)]) -> BTreeMap<String, String> {
 /// Waits for these StatefulSets, with these images, and these groups in the status. `ready`: meanwhile, pods become
 /// ready.
 async fn comes(example: &Example, sets: &[(&str, &str)], outdated: Value, ready: bool) {
-    let is = async || {
+    wait_for_value(&format!("{sets:?} {outdated}"), async || {
         if ready {
-            pods_are_ready(example).await;
+            example.pods_are_ready().await;
         }
         let status = example.deployment().await["status"].clone();
         let listed = status.get("outdatedGroups").cloned().unwrap_or(json!([]));
         let deployed = !ready || status["state"] == "Deployed";
-        images(example).await == of(sets) && listed == outdated && deployed
-    };
-    if timeout(WAIT_TIMEOUT, until(is)).await.is_err() {
-        let status = example.deployment().await["status"].clone();
-        panic!("{sets:?} {outdated}: {:#?} {status:#}", images(example).await);
-    }
+        let images = images(example).await;
+        ensure!(
+            images == of(sets) && listed == outdated && deployed,
+            "{images:#?} {status:#}"
+        );
+        Ok(())
+    })
+    .await;
 }
 
 fn start(example: &Example, image: &str, roll_outdated: usize) -> Operator {

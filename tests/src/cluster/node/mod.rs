@@ -18,7 +18,7 @@ use super::certificates::Authority;
 use super::image::Image;
 use super::process::{Process, Spawner};
 use super::programs::program;
-use crate::WAIT_TIMEOUT;
+use crate::{WAIT_TIMEOUT, try_wait_for};
 use anyhow::{Context, Result, bail, ensure};
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -26,7 +26,6 @@ use std::net::Ipv4Addr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 /// Name of the node.
 pub const NAME: &str = "node";
@@ -234,20 +233,18 @@ impl Node {
 
 /// Polls until the condition is met, one of the processes ends, or the timeout is over.
 fn wait(what: &str, processes: &mut [&mut Process], mut holds: impl FnMut() -> Result<bool>) -> Result<()> {
-    let began = Instant::now();
-    while !holds()? {
+    let is_done = || {
+        if holds()? {
+            return Ok(true);
+        }
         for process in processes.iter_mut() {
             if let Some(log) = process.ended() {
                 bail!("{} ended:\n{log}", process.name());
             }
         }
-        ensure!(
-            began.elapsed() < WAIT_TIMEOUT,
-            "{what} did not come in {WAIT_TIMEOUT:?}"
-        );
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    Ok(())
+        Ok(false)
+    };
+    try_wait_for(what, WAIT_TIMEOUT, is_done, String::new)
 }
 
 fn only_child(process: u32) -> Result<u32> {

@@ -7,7 +7,7 @@ mod users;
 
 use crate::environment::Environment;
 use boson_api::{ConditionStatus, QuarksJob};
-use boson_tests::WAIT_TIMEOUT;
+use boson_tests::wait_until;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
 use kube::ResourceExt;
@@ -15,8 +15,7 @@ use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use std::time::Duration;
 use users::{
-    POLL_INTERVAL, ask, condition, events, has_succeeded, is_running, jobs, pod, run, says, secret, template, trigger,
-    until,
+    ask, condition, events, has_succeeded, is_running, jobs, pod, run, says, secret, template, trigger, until,
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -55,22 +54,11 @@ async fn an_errand_runs_when_it_is_asked_to_and_once() {
     .await;
     run(&env, "errand", 0, "").await;
     until(&env, "errand", "success", has_succeeded).await;
-    let deleted = async {
-        while !jobs(&env).await.is_empty()
-            || !env
-                .api::<Pod>()
-                .list(&ListParams::default())
-                .await
-                .unwrap()
-                .items
-                .is_empty()
-        {
-            tokio::time::sleep(POLL_INTERVAL).await;
-        }
-    };
-    tokio::time::timeout(WAIT_TIMEOUT, deleted)
-        .await
-        .expect("Job and pod go after the success");
+    wait_until("the end of Job and pod after the success", async || {
+        let pods = env.api::<Pod>().list(&ListParams::default()).await.unwrap();
+        jobs(&env).await.is_empty() && pods.items.is_empty()
+    })
+    .await;
 
     // No writes once converged, even with two operators.
     let before = (

@@ -1,12 +1,13 @@
 //! What users of QuarksJobs do and read, and what a node would do to their pods.
 
 use crate::environment::Environment;
+use crate::kubelet::report;
+use anyhow::{Context, bail};
 use boson_api::{Condition, ConditionStatus, QuarksJob};
-use boson_tests::WAIT_TIMEOUT;
+use boson_tests::wait_for_value;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{Pod, Secret};
 use k8s_openapi::api::events::v1::Event;
-use kube::ResourceExt;
 use kube::api::{ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -43,24 +44,13 @@ pub async fn trigger(env: &Environment, name: &str, strategy: &str) {
 
 /// Waits until the object meets the condition, and returns it.
 pub async fn until(env: &Environment, name: &str, what: &str, good: impl Fn(&QuarksJob) -> bool) -> QuarksJob {
-    let waited = tokio::time::timeout(WAIT_TIMEOUT, async {
-        loop {
-            match env.api::<QuarksJob>().get(name).await {
-                Ok(object) if good(&object) => return object,
-                _ => tokio::time::sleep(POLL_INTERVAL).await,
-            }
+    wait_for_value(&format!("{name}: {what}"), async || {
+        match env.api::<QuarksJob>().get(name).await {
+            Ok(object) if good(&object) => Ok(object),
+            other => bail!("{:#?}", other.map(|object| (object.spec.trigger, object.status))),
         }
-    });
-    match waited.await {
-        Ok(object) => object,
-        Err(_) => panic!(
-            "{name}: {what}: {:#?}",
-            env.api::<QuarksJob>()
-                .get(name)
-                .await
-                .map(|object| (object.spec.trigger, object.status))
-        ),
-    }
+    })
+    .await
 }
 
 pub fn condition<'o>(object: &'o QuarksJob, kind: &str) -> Option<&'o Condition> {
@@ -100,15 +90,8 @@ pub async fn waiting_pod(env: &Environment, name: &str) -> Option<Pod> {
 }
 
 pub async fn pod(env: &Environment, name: &str) -> Pod {
-    let waited = tokio::time::timeout(WAIT_TIMEOUT, async {
-        loop {
-            match waiting_pod(env, name).await {
-                Some(pod) => return pod,
-                None => tokio::time::sleep(POLL_INTERVAL).await,
-            }
-        }
-    });
-    waited.await.unwrap_or_else(|_| panic!("{name} has no pod"))
+    let look = async || waiting_pod(env, name).await.context("none");
+    wait_for_value(&format!("a pod of {name}"), look).await
 }
 
 /// Does what a node would: each container of the pod ends with this code and message.
@@ -127,12 +110,9 @@ pub async fn end(env: &Environment, pod: &Pod, code: i32, message: &str) {
         })
         .collect();
     let phase = if code == 0 { "Succeeded" } else { "Failed" };
-    let patch = json!({"status": {"phase": phase, "containerStatuses": statuses}});
+    let status = json!({"phase": phase, "containerStatuses": statuses});
     // A pod that was deleted meanwhile has ended, too.
-    let _ = env
-        .api::<Pod>()
-        .patch_status(&pod.name_any(), &PatchParams::default(), &Patch::Merge(patch))
-        .await;
+    let _ = report(&env.api(), &pod.metadata, status).await;
 }
 
 pub async fn secret(env: &Environment, name: &str, versioned: bool, text: &str) {

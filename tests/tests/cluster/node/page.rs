@@ -2,15 +2,14 @@
 //! place of those on the page.
 
 use anyhow::{Context, Result, ensure};
-use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, own_with_node, program};
 use boson_tests::registry::Server;
-use boson_tests::root;
+use boson_tests::{WAIT_TIMEOUT, root, try_wait_for};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tempfile::TempDir;
 
 /// The names of the image and the registry on the page.
@@ -159,15 +158,6 @@ impl Walk {
 
     /// Waits until the condition is met.
     pub fn until(&self, what: &str, holds: impl Fn() -> Result<bool>) -> Result<()> {
-        let began = Instant::now();
-        while !holds()? {
-            ensure!(
-                began.elapsed() < WAIT_TIMEOUT,
-                "{what} did not come:\n{}",
-                self.everything()?
-            );
-            std::thread::sleep(Duration::from_millis(200));
-        }
-        Ok(())
+        try_wait_for(what, WAIT_TIMEOUT, holds, || self.everything().unwrap_or_default())
     }
 }

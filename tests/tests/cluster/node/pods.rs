@@ -1,12 +1,12 @@
 //! The node of the test kit: the features that tests with pods rely on.
 
 use anyhow::{Result, ensure};
-use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, with_node};
 use boson_tests::registry::Server;
+use boson_tests::{WAIT_TIMEOUT, wait_for};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// The image of the pods.
 const IMAGE: &str = "boson.test/pods:1";
@@ -154,7 +154,7 @@ fn a_killed_test_leaves_nothing_behind() {
         .spawn()
         .unwrap();
     let mut line = String::new();
-    until("a pod on the other node", || {
+    wait_for("a pod on the other node", || {
         line = std::fs::read_to_string(report.path()).unwrap();
         assert!(child.try_wait().unwrap().is_none(), "the other test process ended");
         line.ends_with('\n')
@@ -166,7 +166,7 @@ fn a_killed_test_leaves_nothing_behind() {
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    until("the end of everything", || traces_of(directory, gateway).is_empty());
+    wait_for("the end of everything", || traces_of(directory, gateway).is_empty());
 }
 
 #[test]
@@ -212,14 +212,6 @@ fn traces_of(directory: &str, gateway: &str) -> Vec<String> {
         found.push(format!("directory {directory}"));
     }
     found
-}
-
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !holds() {
-        assert!(began.elapsed() < WAIT_TIMEOUT, "{what} did not come");
-        std::thread::sleep(Duration::from_millis(200));
-    }
 }
 
 /// A namespace on the cluster with a node.

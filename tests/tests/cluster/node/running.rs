@@ -3,11 +3,9 @@
 
 use super::lifecycle::{CLAIMS, check_start, check_stop, release};
 use anyhow::{Context, Result, ensure};
-use boson_tests::WAIT_TIMEOUT;
 use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, with_node};
-use boson_tests::host;
-use std::time::{Duration, Instant};
+use boson_tests::{WAIT_TIMEOUT, host, try_wait_for};
 
 const IMAGE: &str = "boson.test/lifecycle:busybox-1-1";
 /// Shared by the group's pods over their restarts: a disk on which every process and script notes that it ran.
@@ -213,25 +211,19 @@ impl Environment {
         self.cluster.kubectl(namespace.iter().chain(arguments))
     }
 
-    fn until(&self, what: &str, mut holds: impl FnMut() -> Result<bool>) -> Result<()> {
-        let began = Instant::now();
-        while !holds()? {
-            ensure!(
-                began.elapsed() < WAIT_TIMEOUT,
-                "{what} did not come:\n{}\n{}",
-                self.kubectl(&["describe", "pods"])?,
-                self.kubectl(&[
-                    "logs",
-                    "--selector",
-                    "quarks.cloudfoundry.org/instance-group-name",
-                    "--all-containers",
-                    "--prefix",
-                    "--tail=20"
-                ])?
-            );
-            std::thread::sleep(Duration::from_millis(500));
-        }
-        Ok(())
+    fn until(&self, what: &str, holds: impl FnMut() -> Result<bool>) -> Result<()> {
+        let logs = [
+            "logs",
+            "--selector",
+            "quarks.cloudfoundry.org/instance-group-name",
+            "--all-containers",
+            "--prefix",
+            "--tail=20",
+        ];
+        try_wait_for(what, WAIT_TIMEOUT, holds, || {
+            let pods = self.kubectl(&["describe", "pods"]).unwrap_or_default();
+            format!("{pods}\n{}", self.kubectl(&logs).unwrap_or_default())
+        })
     }
 
     fn ready(&self, pod: usize) -> Result<()> {

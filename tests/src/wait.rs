@@ -1,0 +1,78 @@
+//! Waits for what has to happen, and says what is there instead if it does not.
+
+use anyhow::{Result, bail, ensure};
+use std::time::{Duration, Instant};
+
+/// How long a test waits for what has to happen, on a machine that is busy with other tests. Only a failure takes that
+/// long.
+pub const WAIT_TIMEOUT: Duration = Duration::from_secs(300);
+/// Between two looks.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Waits until the condition holds.
+///
+/// # Panics
+/// It does not in time.
+pub fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(
+            began.elapsed() < WAIT_TIMEOUT,
+            "{what} did not come in {WAIT_TIMEOUT:?}"
+        );
+        std::thread::sleep(POLL_INTERVAL);
+    }
+}
+
+/// Waits until the condition holds, or until the time is over.
+///
+/// # Errors
+/// It does not in time: the text has the result of `otherwise`. Or it could not be checked.
+pub fn try_wait_for(
+    what: &str,
+    timeout: Duration,
+    mut holds: impl FnMut() -> Result<bool>,
+    otherwise: impl FnOnce() -> String,
+) -> Result<()> {
+    let began = Instant::now();
+    while !holds()? {
+        if began.elapsed() > timeout {
+            bail!("{what} did not come in {timeout:?}\n{}", otherwise());
+        }
+        std::thread::sleep(POLL_INTERVAL);
+    }
+    Ok(())
+}
+
+/// [`wait_for`] in a test with a runtime.
+///
+/// # Panics
+/// It does not in time.
+pub async fn wait_until<F: Future<Output = bool>>(what: &str, mut holds: impl FnMut() -> F) {
+    let look = || {
+        let holds = holds();
+        async {
+            ensure!(holds.await, "");
+            Ok(())
+        }
+    };
+    wait_for_value(what, look).await;
+}
+
+/// Looks until it finds a value, and returns it. The error of a look is what there is instead.
+///
+/// # Panics
+/// It finds none in time.
+pub async fn wait_for_value<T, F: Future<Output = Result<T>>>(what: &str, mut look: impl FnMut() -> F) -> T {
+    let began = Instant::now();
+    loop {
+        match look().await {
+            Ok(found) => return found,
+            Err(instead) => assert!(
+                began.elapsed() < WAIT_TIMEOUT,
+                "{what} did not come in {WAIT_TIMEOUT:?} {instead:#}"
+            ),
+        }
+        tokio::time::sleep(POLL_INTERVAL).await;
+    }
+}
