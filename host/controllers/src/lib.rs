@@ -1,11 +1,12 @@
 //! The operator: the controllers of the custom resources. They use the API server through `boson_cluster`, and never
 //! wasmtime.
 //!
-//! Each controller has a folder: `observe` reads, `plan` decides and is pure, `act` writes. [`run()`] runs them all.
+//! Each controller has a folder, and the parts of [`controller::Controller`]. [`run()`] runs them all.
 
 pub mod admission;
 pub mod applied;
 pub mod codes;
+mod controller;
 pub mod conversion;
 mod deployment;
 mod instance_revisions;

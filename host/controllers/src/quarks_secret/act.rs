@@ -9,20 +9,87 @@ use super::generate::{generated, text};
 use super::keys::Keys;
 use super::plan::{Plan, Step};
 use super::recipe::Recipe;
-use super::{ActError, Context, MANAGER, certify, copies::CopyStep, image, marks, secret};
-use boson_api::QuarksSecret;
-use boson_cluster::client::{Cluster, Created};
+use super::{ActError, Context, MANAGER, certify, copies::CopyStep, image, marks, secret, status};
+use crate::controller::emit;
+use boson_api::{BoshDeployment, QuarksSecret};
+use boson_cluster::client::{Cluster, Created, Error, Identity};
 use boson_cluster::metrics::Generated;
 use boson_credentials::System;
 use boson_document::Tree;
 use k8s_openapi::api::core::v1::Secret;
+use kube::Resource;
+use kube::api::ObjectMeta;
+use kube::core::{PartialObjectMeta, PartialObjectMetaExt};
 use std::sync::Arc;
+use std::time::SystemTime;
 
-/// Returns whether something was written; then the caller must observe again.
+/// What a pass did.
+pub(super) enum Outcome {
+    /// It wrote something.
+    Written,
+    /// Nothing, because the QuarksSecret has changed since it was read: this is its new state.
+    Changed(Arc<QuarksSecret>),
+    /// Nothing, because the QuarksSecret is deleted.
+    Gone,
+    /// There is nothing left to write.
+    Settled(Plan),
+}
+
+/// Carries out the plan. The QuarksSecret comes from a cache, so it is read again before anything is written.
 ///
 /// # Errors
-/// See [`ActError`].
-pub(super) async fn act(context: &Context, object: &Arc<QuarksSecret>, plan: &Plan) -> Result<bool, ActError> {
+/// See [`Error`].
+pub(super) async fn act(context: &Context, object: &Arc<QuarksSecret>, plan: Plan) -> Result<Outcome, Error> {
+    let Identity { namespace, name, .. } = Identity::of(&**object)?;
+    let writes = plan.step != Step::Keep || !plan.copies.is_empty();
+    if writes || status::status(object, &plan, SystemTime::now()).is_some() {
+        let Some(fresh) = context.cluster.get::<QuarksSecret>(namespace, name).await? else {
+            return Ok(Outcome::Gone);
+        };
+        if fresh.metadata.resource_version != object.metadata.resource_version {
+            return Ok(Outcome::Changed(Arc::new(fresh)));
+        }
+    }
+    let plan = match write(context, object, &plan).await {
+        Ok(true) => return Ok(Outcome::Written),
+        Ok(false) => plan,
+        Err(ActError::Api(error)) => return Err(error),
+        Err(ActError::Request(message)) => refused(&plan, object, &message),
+    };
+    if let Some(notice) = status::again(object, &plan) {
+        let notice = [notice];
+        emit(&context.events, &**object, &notice).await;
+        if let Some(deployment) = deployment(object) {
+            emit(&context.events, &deployment, &notice).await;
+        }
+    }
+    context.note_end(namespace, name, plan.not_after);
+    Ok(Outcome::Settled(plan))
+}
+
+/// The BOSHDeployment of a QuarksSecret, as the subject of an event.
+fn deployment(object: &QuarksSecret) -> Option<PartialObjectMeta<BoshDeployment>> {
+    let owners = object.metadata.owner_references.iter().flatten();
+    let kind = BoshDeployment::kind(&());
+    let owner = owners.into_iter().find(|owner| owner.kind == kind)?;
+    let meta = ObjectMeta {
+        name: Some(owner.name.clone()),
+        namespace: object.metadata.namespace.clone(),
+        uid: Some(owner.uid.clone()),
+        ..ObjectMeta::default()
+    };
+    Some(meta.into_response_partial())
+}
+
+/// The plan after its value could not be generated.
+fn refused(plan: &Plan, object: &QuarksSecret, message: &str) -> Plan {
+    let generated = !matches!(plan.step, Step::Create(_));
+    let message = format!("cannot create Secret '{}': {message}", object.spec.secret_name);
+    Plan::troubled("BadRequest", message, generated)
+}
+
+/// Returns whether something was written; then the caller must observe again.
+async fn write(context: &Context, object: &Arc<QuarksSecret>, plan: &Plan) -> Result<bool, ActError> {
     let (cluster, keys) = (&context.cluster, &context.keys);
     let mut written = match &plan.step {
         Step::Keep => false,
