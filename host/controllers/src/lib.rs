@@ -15,15 +15,15 @@ mod links;
 mod orphans;
 mod pod_problems;
 pub mod prune;
-mod quarks_secret;
 mod resources;
 mod run;
+mod secret;
 mod slots;
 mod stateful_set;
 pub mod waiting;
 
 pub use codes::ALL as CODES;
 pub use deployment::Conversion;
-pub use quarks_secret::OWN_SIGNER;
 pub use run::{Config, RunError, run};
+pub use secret::OWN_SIGNER;
 pub use stateful_set::{Decision, decide};

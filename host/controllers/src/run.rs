@@ -5,7 +5,7 @@ use crate::controller::AnyController;
 use crate::deployment::{self, Conversion};
 use crate::job;
 use crate::links::{self, DigestKey};
-use crate::quarks_secret::{self, Signer};
+use crate::secret::{self, Signer};
 use crate::slots::Slots;
 use crate::stateful_set;
 use boson_cluster::client::{Cluster, Served};
@@ -242,8 +242,8 @@ async fn controllers(
     let mut controllers: Vec<Arc<dyn AnyController>> = vec![
         Arc::new(deployments),
         job::controller(of(), image.clone(), keep_versions, me),
-        quarks_secret::controller(of(), signer, config.spare_keys, me),
-        quarks_secret::rotation_controller(of(), me),
+        secret::controller(of(), signer, config.spare_keys, me),
+        secret::rotation_controller(of(), me),
         stateful_set::controller(of(), scope(), image, me),
     ];
     if config.admission.as_ref().is_some_and(|admission| admission.links) {

@@ -9,8 +9,8 @@ use super::generate::{generated, text};
 use super::keys::Keys;
 use super::plan::{Plan, Step};
 use super::recipe::Recipe;
-use super::{ActError, Context, MANAGER, certify, copies::CopyStep, image, marks, secret, status};
-use crate::controller::emit;
+use super::{ActError, Context, MANAGER, certify, copies::CopyStep, desired, image, marks, status};
+use crate::controller::{Next, emit};
 use boson_api::{BoshDeployment, QuarksSecret};
 use boson_cluster::client::{Cluster, Created, Error, Identity};
 use boson_cluster::metrics::Generated;
@@ -20,20 +20,12 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::Resource;
 use kube::api::ObjectMeta;
 use kube::core::{PartialObjectMeta, PartialObjectMetaExt};
+use kube::runtime::controller::Action;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// What a pass did.
-pub(super) enum Outcome {
-    /// It wrote something.
-    Written,
-    /// Nothing, because the QuarksSecret has changed since it was read: this is its new state.
-    Changed(Arc<QuarksSecret>),
-    /// Nothing, because the QuarksSecret is deleted.
-    Gone,
-    /// There is nothing left to write.
-    Settled(Plan),
-}
+/// The plan, if it has nothing left to write.
+pub(super) type Outcome = Result<Plan, Next<QuarksSecret>>;
 
 /// Carries out the plan. The QuarksSecret comes from a cache, so it is read again before anything is written.
 ///
@@ -44,14 +36,14 @@ pub(super) async fn act(context: &Context, object: &Arc<QuarksSecret>, plan: Pla
     let writes = plan.step != Step::Keep || !plan.copies.is_empty();
     if writes || status::status(object, &plan, SystemTime::now()).is_some() {
         let Some(fresh) = context.cluster.get::<QuarksSecret>(namespace, name).await? else {
-            return Ok(Outcome::Gone);
+            return Ok(Err(Next::Wait(Action::await_change())));
         };
         if fresh.metadata.resource_version != object.metadata.resource_version {
-            return Ok(Outcome::Changed(Arc::new(fresh)));
+            return Ok(Err(Next::Pass(Some(Arc::new(fresh)))));
         }
     }
     let plan = match write(context, object, &plan).await {
-        Ok(true) => return Ok(Outcome::Written),
+        Ok(true) => return Ok(Err(Next::Pass(None))),
         Ok(false) => plan,
         Err(ActError::Api(error)) => return Err(error),
         Err(ActError::Request(message)) => refused(&plan, object, &message),
@@ -64,7 +56,7 @@ pub(super) async fn act(context: &Context, object: &Arc<QuarksSecret>, plan: Pla
         }
     }
     context.note_end(namespace, name, plan.not_after);
-    Ok(Outcome::Settled(plan))
+    Ok(Ok(plan))
 }
 
 /// The BOSHDeployment of a QuarksSecret, as the subject of an event.
@@ -107,7 +99,7 @@ async fn write(context: &Context, object: &Arc<QuarksSecret>, plan: &Plan) -> Re
         }
         Step::Replace(draft, old) => {
             let made = made(keys, object, draft).await?;
-            let next = secret::marked(object, &secret::unmarked((**old).clone()), &draft.marks);
+            let next = desired::marked(object, &desired::unmarked((**old).clone()), &draft.marks);
             let mut next = next.map_err(ActError::Request)?;
             next.data = made.data;
             cluster.replace(MANAGER, &next).await?;
@@ -164,7 +156,7 @@ async fn made(keys: &Arc<Keys>, object: &Arc<QuarksSecret>, draft: &Draft) -> Re
     // A key of 4096 bits takes a second or more, which would block the runtime.
     let made = tokio::task::spawn_blocking(move || {
         let value = value(source.source(), &object.spec.secret_name, &draft.value)?;
-        secret::filled(&object, &value, &draft.marks)
+        desired::filled(&object, &value, &draft.marks)
     });
     let made = made
         .await

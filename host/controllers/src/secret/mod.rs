@@ -4,6 +4,7 @@ mod act;
 mod cause;
 mod certify;
 mod copies;
+mod desired;
 mod draft;
 mod generate;
 mod image;
@@ -15,7 +16,6 @@ mod plan;
 mod recipe;
 mod request;
 mod rotation;
-mod secret;
 mod signer;
 mod signing;
 mod status;
@@ -29,7 +29,7 @@ mod signing_tests;
 #[cfg(test)]
 mod tests;
 
-use crate::controller::{AnyController, Controller, Next, Planned, Report, Watched};
+use crate::controller::{AnyController, Controller, Planned, Report, Watched};
 use act::Outcome;
 use boson_api::QuarksSecret;
 use boson_api::secret::QuarksSecretStatus;
@@ -45,9 +45,9 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+pub(crate) use desired::retained_by;
 pub(crate) use generate::member;
 pub(crate) use rotation::controller as rotation_controller;
-pub(crate) use secret::retained_by;
 pub use signer::OWN_SIGNER;
 pub(crate) use signer::Signer;
 
@@ -141,10 +141,8 @@ impl Controller for Context {
 
     fn status(object: &QuarksSecret, outcome: Outcome, now: Timestamp) -> Report<Self> {
         match outcome {
-            Outcome::Written => Report::next(Next::Pass(None)),
-            Outcome::Changed(object) => Report::next(Next::Pass(Some(object))),
-            Outcome::Gone => Report::next(Next::Wait(Action::await_change())),
-            Outcome::Settled(plan) => status::report(object, &plan, now.into()),
+            Ok(plan) => status::report(object, &plan, now.into()),
+            Err(next) => Report::next(next),
         }
     }
 
