@@ -2,7 +2,7 @@
 //! retained after the deletion of their deployment, unless another object still refers to them.
 
 use crate::deployment::{stays, variable_of};
-use crate::quarks_secret::retained_by;
+use crate::secret::retained_by;
 use boson_api::{BoshDeployment, ConditionStatus, QuarksSecret};
 use boson_cluster::client::{AnyObject, Cluster, Error, resource};
 use boson_cluster::objects;

@@ -1,10 +1,11 @@
 //! The operator: one call that runs all controllers until it is asked to stop.
 
 use crate::admission::{self, DeletionReviewer, DeploymentReviewer, Keeper, PodReviewer, Reviewers};
+use crate::controller::AnyController;
 use crate::deployment::{self, Conversion};
 use crate::job;
 use crate::links::{self, DigestKey};
-use crate::quarks_secret::{self, Signer};
+use crate::secret::{self, Signer};
 use crate::slots::Slots;
 use crate::stateful_set;
 use boson_cluster::client::{Cluster, Served};
@@ -236,42 +237,27 @@ async fn controllers(
         namespace: config.election.namespace.clone(),
         cluster_domain: conversion.cluster_domain.clone(),
     };
-    let all = Arc::new(All {
-        deployments: Arc::new(deployment::Context::new(
-            cluster.clone(),
-            scope.clone(),
-            conversion,
-            plugins.clone(),
-            slots(config),
-            me,
-        )),
-        jobs: Arc::new(job::Context::new(
-            cluster.clone(),
-            scope.clone(),
-            image.clone(),
-            keep_versions,
-            me,
-        )),
-        secrets: Arc::new(quarks_secret::Context::new(
-            cluster.clone(),
-            scope.clone(),
-            signer,
-            config.spare_keys,
-            me,
-        )),
-        sets: Arc::new(stateful_set::Context::new(cluster.clone(), scope.clone(), image, me)),
-        links: config.admission.as_ref().filter(|admission| admission.links).map(|_| {
-            let context = links::Context::new(cluster.clone(), scope.clone(), key.clone(), me);
-            Arc::new(context)
-        }),
-    });
-    match &config.namespaces {
-        Namespaces::Fixed(names) => {
-            let each = names.iter().map(|name| all.run(&running, Some(name.clone())));
-            futures::future::join_all(each).await;
-        }
-        Namespaces::Monitored(_) => all.run(&running, None).await,
+    let (of, scope) = (|| cluster.clone(), || scope.clone());
+    let deployments = deployment::Context::new(of(), scope(), conversion, plugins.clone(), slots(config), me);
+    let mut controllers: Vec<Arc<dyn AnyController>> = vec![
+        Arc::new(deployments),
+        job::controller(of(), image.clone(), keep_versions, me),
+        secret::controller(of(), signer, config.spare_keys, me),
+        secret::rotation_controller(of(), me),
+        stateful_set::controller(of(), scope(), image, me),
+    ];
+    if config.admission.as_ref().is_some_and(|admission| admission.links) {
+        controllers.push(links::controller(of(), scope(), key.clone(), me));
     }
+    let namespaces: Vec<Option<String>> = match &config.namespaces {
+        Namespaces::Fixed(names) => names.iter().cloned().map(Some).collect(),
+        Namespaces::Monitored(_) => vec![None],
+    };
+    let each = namespaces.iter().flat_map(|namespace| {
+        let of_namespace = |one: &Arc<dyn AnyController>| one.clone().run(running.clone(), namespace.clone());
+        controllers.iter().map(of_namespace)
+    });
+    futures::future::join_all(each).await;
 }
 
 /// The slots for conversions: few, because each may hold the memory of a conversion and keeps a core busy.
@@ -280,35 +266,5 @@ fn slots(config: &Config) -> Slots {
     match &config.namespaces {
         Namespaces::Fixed(names) if names.len() == 1 => Slots::of_one(at_a_time(2)),
         _ => Slots::shared(at_a_time(4)),
-    }
-}
-
-/// The contexts of the controllers.
-struct All {
-    deployments: Arc<deployment::Context>,
-    jobs: Arc<job::Context>,
-    secrets: Arc<quarks_secret::Context>,
-    sets: Arc<stateful_set::Context>,
-    /// None: pods get no links.
-    links: Option<Arc<links::Context>>,
-}
-
-// === impl All ===
-
-impl All {
-    /// Runs all controllers for one namespace, or for all.
-    async fn run(&self, running: &Running, namespace: Option<String>) {
-        let rolling = async {
-            if let Some(context) = &self.links {
-                links::run(context.clone(), running.clone(), namespace.clone()).await;
-            }
-        };
-        futures::join!(
-            rolling,
-            deployment::run(self.deployments.clone(), running.clone(), namespace.clone()),
-            job::run(self.jobs.clone(), running.clone(), namespace.clone()),
-            quarks_secret::run(self.secrets.clone(), running.clone(), namespace.clone()),
-            stateful_set::run(self.sets.clone(), running.clone(), namespace.clone()),
-        );
     }
 }

@@ -34,7 +34,8 @@ pub struct Running {
     backoff: Arc<Backoff>,
     metrics: Arc<Metrics>,
     health: Health,
-    scope: Scope,
+    /// The namespaces that are served.
+    pub scope: Scope,
     outage: Outage,
     stop: watch::Receiver<bool>,
 }

@@ -5,7 +5,7 @@
 //! A certificate is served only after its authority was published to the API server: a new authority is published
 //! beside the old one, and signs only after both have been in the configuration for a while.
 
-use crate::quarks_secret::member;
+use crate::secret::member;
 use boson_credentials::{ErrorKind, Issued, KeySize, Request, RsaKey, Source, System, generate};
 use boson_document::{Number, Tree};
 use data_encoding::HEXLOWER;

@@ -1,15 +1,12 @@
-//! The controller of BOSHDeployments: from the manifest and what changes it to the objects of the deployment. A
-//! reconcile goes through these parts:
+//! The controller of BOSHDeployments: from the manifest and what changes it to the objects of the deployment. Its plan
+//! is whether a conversion is due, and to carry it out takes more parts, which `deploy` calls:
 //!
-//! 1. `watch` requeues the deployments that a change concerns.
-//! 2. `observe` reads the state of the cluster; `memory` decides by its digest whether a conversion is due. `deploy`
-//!    does the rest, up to `act`:
-//! 3. `inputs` reads the documents, the values of variables and the releases.
-//! 4. `conversion` calls the steps of the conversion, in this process or as `jobs` in the cluster. Each step stores its
-//!    result in Secrets.
-//! 5. `plan` decides what to write. It is pure: no client, no clock, nothing to await.
-//! 6. `act` carries out the plan: nothing else writes to the cluster.
-//! 7. `status` computes the status and its conditions. It is pure, too.
+//! 1. `inputs` reads the documents, the values of variables and the releases.
+//! 2. `conversion` calls the steps of the conversion, in this process or as `jobs` in the cluster. `act` stores the
+//!    result of each step in Secrets.
+//! 3. `observe` reads the objects of the deployment, `plan` decides what to write, and `act` carries that out.
+//!
+//! `memory` holds what the process remembers between two reconciles.
 
 #![allow(
     clippy::result_large_err,
@@ -32,15 +29,15 @@ mod status;
 mod stop;
 mod watch;
 
-#[cfg(test)]
-mod parts;
-
-use boson_api::BoshDeployment;
+use crate::controller::{Controller, Next, Planned, Report, Watched};
 use boson_api::deployment::ConversionMode;
-use boson_cluster::client::{Error, written};
+use boson_api::{BoshDeployment, BoshDeploymentStatus};
+use boson_cluster::client::{Error, Events, written};
 use boson_pipeline::convert::is_skipped_check;
 use boson_plugins::PluginProblem;
 use deploy::deploy;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::jiff::Timestamp;
 use kube::runtime::controller::Action;
 use kube::{Resource, ResourceExt};
 use memory::{Due, FALLBACK_INTERVAL, Key};
@@ -49,6 +46,8 @@ use observe::snapshot::Snapshot;
 use progress::Progress;
 use reconcile::Reconcile;
 use status::{Done, Observed, Outcome};
+use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use stop::Stop;
 
@@ -58,16 +57,32 @@ pub(crate) use conversion::check::Checked;
 pub(crate) use inputs::digest_now;
 pub(crate) use plan::retention::stays;
 pub(crate) use plan::variables::variable_of;
-pub(crate) use watch::run;
 
 /// How long the watch events of our own writes may take.
 const EVENT_DELAY: Duration = Duration::from_secs(1);
 /// Until the next try for a deployment whose namespace already uses its half of the places.
 const PLACE_RETRY_DELAY: Duration = Duration::from_secs(1);
-/// After a lost race.
-const CONFLICT_RETRY_DELAY: Duration = Duration::from_secs(1);
 /// Between two reads of documents on web servers.
 const DOCUMENT_REREAD_INTERVAL: Duration = Duration::from_secs(180);
+
+/// What may have changed since the last conversion.
+pub struct Changes {
+    resolution: Resolution,
+    /// None: the cache cannot tell.
+    snapshot: Option<Snapshot>,
+    due: Due,
+    /// Whether something postponed can be done; none: not known yet.
+    has_postponed: Option<bool>,
+}
+
+/// How a pass ended.
+pub enum Ended {
+    /// The deployment has its first status; none: it has changed since it was read.
+    New(Option<Arc<BoshDeployment>>),
+    /// It is reconciled again after this time.
+    Postponed(Duration),
+    Observed(Box<Observed>, Action),
+}
 
 /// The end of a conversion, or of a reconcile that needed none.
 struct Converted {
@@ -88,55 +103,105 @@ impl From<Observed> for Converted {
     }
 }
 
-// === impl Context ===
+impl Controller for Context {
+    const NAME: &'static str = "deployment";
+    /// The first one sets the status of a new deployment.
+    const MAX_PASSES: usize = 2;
+    const CONFLICT_RETRY_DELAY: Duration = Duration::from_secs(1);
 
-impl Context {
-    /// Reconciles one deployment, and reports its status.
-    ///
-    /// # Errors
-    /// A call to the API server that failed; the object is requeued.
-    pub(crate) async fn reconcile(&self, object: &BoshDeployment) -> Result<Action, Error> {
-        if object.meta().deletion_timestamp.is_some() {
-            // Kubernetes deletes the objects through their owner references.
-            return Ok(Action::await_change());
+    type Object = BoshDeployment;
+    /// None: the deployment is new.
+    type Observed = Option<Changes>;
+    /// Whether something postponed can be done.
+    type Need = ();
+    /// Whether to convert.
+    type Plan = Due;
+    type Outcome = Ended;
+    type Status = BoshDeploymentStatus;
+
+    fn events(&self) -> &Events {
+        &self.events
+    }
+
+    fn watch(self: &Arc<Self>, namespace: &Option<String>) -> Watched<BoshDeployment> {
+        watch::watch(self, namespace)
+    }
+
+    async fn observe(&self, object: &BoshDeployment) -> Result<ControlFlow<Action, Self::Observed>, Error> {
+        if object.status.is_none() {
+            return Ok(ControlFlow::Continue(None));
         }
-        let namespace = object.namespace().unwrap_or_default();
-        if !self.scope.holds(&namespace) {
-            act::status::unserved(self, object, &namespace).await?;
-            return Ok(Action::await_change());
-        }
-        let first = act::status::created(self, object).await?;
-        let object = first.as_ref().unwrap_or(object);
-        let key = (namespace, object.name_any());
-        let version = object.meta().resource_version.as_ref();
-        if self.memory.schedule.is_replaced(&key, version) {
-            return Ok(Action::await_change());
+        let key = key(object);
+        let (schedule, version) = (&self.memory.schedule, object.metadata.resource_version.as_ref());
+        if schedule.is_replaced(&key, version) {
+            return Ok(ControlFlow::Break(Action::await_change()));
         }
         let Some(resolution) = observe::plugins::resolve(self, object, &key.0) else {
             // The plugins are not listed yet; their watch event requeues the deployment. A restart alone writes
             // nothing.
-            return Ok(Action::requeue(FALLBACK_INTERVAL));
+            return Ok(ControlFlow::Break(Action::requeue(FALLBACK_INTERVAL)));
         };
         let snapshot = observe::snapshot::snapshot(self, object, &resolution).await;
-        let plugin_problems = self.memory.failed.with(&key, resolution.plugin_problems.clone());
+        let due = |snapshot: &Snapshot| schedule.due(&key, snapshot.digest(), Instant::now());
+        Ok(ControlFlow::Continue(Some(Changes {
+            resolution,
+            due: snapshot.as_ref().map_or(Due::Now, due),
+            snapshot,
+            has_postponed: None,
+        })))
+    }
+
+    /// No event announces that garbage can be collected, or that a group can roll: both are polled.
+    async fn complete(&self, object: &BoshDeployment, observed: &mut Option<Changes>, (): ()) -> Result<(), Error> {
+        let key = key(object);
+        let has_postponed =
+            observe::rollouts::has_free_garbage(self, &key).await? || observe::rollouts::can_roll(self, object, &key);
+        if let Some(changes) = observed {
+            changes.has_postponed = Some(has_postponed);
+        }
+        Ok(())
+    }
+
+    fn plan(_: &BoshDeployment, observed: &Option<Changes>, _: Timestamp) -> Result<Planned<Self>, Error> {
+        Ok(
+            match observed.as_ref().map(|changes| (changes.due, changes.has_postponed)) {
+                Some((Due::Nothing, None)) => Planned::Observe(()),
+                Some((Due::Nothing, Some(true))) | None => Planned::Act(Due::Now),
+                Some((due, _)) => Planned::Act(due),
+            },
+        )
+    }
+
+    async fn act(&self, object: &Arc<BoshDeployment>, observed: Option<Changes>, due: Due) -> Result<Ended, Error> {
+        let key = key(object);
+        let Some(Changes {
+            resolution, snapshot, ..
+        }) = observed
+        else {
+            let written = act::status::created(self, object).await?;
+            return Ok(Ended::New(written.map(Arc::new)));
+        };
         let Converted {
             mut observed,
             retry,
             expected,
-        } = match self.due(object, &key, snapshot.as_ref()).await? {
+        } = match due {
             Due::Nothing => observe::unchanged(self, object, &key.0, resolution).await?.into(),
-            Due::In(pause) => return Ok(Action::requeue(pause)),
-            Due::Now => match self.in_slot(object, &key, snapshot, resolution).await {
-                Ok(Some(converted)) => converted,
-                // It is converted as soon as another one of its namespace is done.
-                Ok(None) => return Ok(Action::requeue(PLACE_RETRY_DELAY)),
-                // A lost race is no error: the next reconcile decides from the state that it reads.
-                Err(error) if error.is_race() => return Ok(Action::requeue(CONFLICT_RETRY_DELAY)),
-                Err(error) => {
-                    act::status::delayed(self, object, &error, plugin_problems).await;
-                    return Err(error);
+            Due::In(pause) => return Ok(Ended::Postponed(pause)),
+            Due::Now => {
+                let plugin_problems = self.memory.failed.with(&key, resolution.plugin_problems.clone());
+                match self.in_slot(object, &key, snapshot, resolution).await {
+                    Ok(Some(converted)) => converted,
+                    // It is converted as soon as another one of its namespace is done.
+                    Ok(None) => return Ok(Ended::Postponed(PLACE_RETRY_DELAY)),
+                    Err(error) => {
+                        if !error.is_race() {
+                            act::status::delayed(self, object, &error, plugin_problems).await;
+                        }
+                        return Err(error);
+                    }
                 }
-            },
+            }
         };
         if let Some(expected) = expected {
             // Else the watch events of our own writes would count as changes.
@@ -145,11 +210,45 @@ impl Context {
                 .await;
         }
         observed.post_deploy = act::post_deploy::start(self, object, &observed, &key.0).await?;
-        act::events::emit(self, object, &observed).await;
-        act::status::report(self, object, &observed, &key).await?;
-        Ok(self.requeue(object, &key, retry))
+        Ok(Ended::Observed(Box::new(observed), self.requeue(object, &key, retry)))
     }
 
+    fn status(object: &BoshDeployment, ended: Ended, now: Timestamp) -> Report<Self> {
+        match ended {
+            Ended::New(Some(written)) => Report::next(Next::Pass(Some(written))),
+            // It has changed: its watch event requeues it.
+            Ended::New(None) => Report::next(Next::Wait(Action::await_change())),
+            Ended::Postponed(pause) => Report::next(Next::Wait(Action::requeue(pause))),
+            Ended::Observed(observed, next) => {
+                let now = Time(now);
+                let old = object.status.clone().unwrap_or_else(|| status::created(&now));
+                Report {
+                    events_before: plan::events::wrong(&observed),
+                    status: Some(status::after(&old, &observed, &now)),
+                    ..Report::next(Next::Wait(next))
+                }
+            }
+        }
+    }
+
+    async fn write_status(&self, object: &BoshDeployment, status: &BoshDeploymentStatus) -> Result<(), Error> {
+        act::status::write(self, object, status, &key(object)).await
+    }
+
+    async fn unserved(&self, object: &BoshDeployment) -> Result<(), Error> {
+        act::status::unserved(self, object, &key(object).0).await
+    }
+
+    fn forget(&self, namespace: &str, name: &str) {
+        let key = (namespace.into(), name.into());
+        self.memory.forget(&key);
+        act::status::count(self, &key, None);
+    }
+}
+
+// === impl Context ===
+
+impl Context {
     /// When to reconcile again without a watch event. `retry`: when to retry the conversion.
     fn requeue(&self, object: &BoshDeployment, key: &Key, retry: Option<Duration>) -> Action {
         match (retry, observe::snapshot::on_the_web(&object.spec)) {
@@ -158,23 +257,6 @@ impl Context {
             (None, true) => Action::requeue(DOCUMENT_REREAD_INTERVAL),
             (None, false) => Action::await_change(),
         }
-    }
-
-    /// Whether to convert now. No event announces that garbage can be collected, or that a group can roll: both are
-    /// polled.
-    async fn due(&self, object: &BoshDeployment, key: &Key, snapshot: Option<&Snapshot>) -> Result<Due, Error> {
-        let due = snapshot.map_or(Due::Now, |snapshot| {
-            self.memory.schedule.due(key, snapshot.digest(), Instant::now())
-        });
-        Ok(match due {
-            Due::Nothing
-                if observe::rollouts::has_free_garbage(self, key).await?
-                    || observe::rollouts::can_roll(self, object, key) =>
-            {
-                Due::Now
-            }
-            due => due,
-        })
     }
 
     /// Whether something is left to do that no event announces.
@@ -292,4 +374,8 @@ fn ends(object: &BoshDeployment, outcome: &Outcome) -> bool {
         Outcome::Waiting(_) => false,
         Outcome::Partly(_) | Outcome::Wrong(_) | Outcome::Refused(_) => mode == Some(ConversionMode::InProcess),
     }
+}
+
+fn key(object: &BoshDeployment) -> Key {
+    (object.namespace().unwrap_or_default(), object.name_any())
 }

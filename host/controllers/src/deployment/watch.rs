@@ -2,14 +2,13 @@
 //! stuck.
 
 use super::act::natives::report_orphans;
-use super::act::status::count;
 use super::context::Context;
 use super::memory::Source;
 use super::observe::snapshot;
+use crate::controller::Watched;
 use boson_api::BoshDeployment;
 use boson_cluster::cache::{Touched, follow};
 use boson_cluster::client::{Kind, WatchBackoff, api};
-use boson_cluster::reconcile::Running;
 use boson_cluster::reconcile::watches::{self, stored};
 use boson_manifest::labels;
 use futures::stream::{self, Stream, StreamExt};
@@ -20,32 +19,19 @@ use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::{WatchStreamExt, watcher};
 use std::sync::Arc;
 
-const NAME: &str = "deployment";
 /// A deployment to reconcile.
 type Requeued = watches::Requeued<BoshDeployment>;
 
-/// Runs until it is asked to stop, for one namespace or for all.
-pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Option<String>) {
-    let (store, objects) = stored::<BoshDeployment>(&context.cluster.client(), &namespace, watcher::Config::default());
-    let touched = touched(&context, &namespace, store.clone());
+pub fn watch(context: &Arc<Context>, namespace: &Option<String>) -> Watched<BoshDeployment> {
+    let (store, objects) = stored::<BoshDeployment>(&context.cluster.client(), namespace, watcher::Config::default());
+    let touched = touched(context, namespace, store.clone());
     // Each reconcile resolves which plugins it uses.
     let all = watches::all(&context.plugins.changes, store.clone());
-    let others = stream::select(others(&context, &namespace), all);
+    let others = stream::select(others(context, namespace), all);
     let queue = stream::select(stream::select(objects, touched), others);
-    let forgetting = context.clone();
-    let forget = move |namespace: &str, name: &str| {
-        let key = (namespace.into(), name.into());
-        forgetting.memory.forget(&key);
-        count(&forgetting, &key, None);
-    };
-    let reconcile =
-        |object: Arc<BoshDeployment>, context: Arc<Context>| async move { context.reconcile(&object).await };
-    let (checked, deployments) = (context.clone(), store.clone());
-    let driving = running.drive_queue(NAME, &namespace, (store, queue), context, reconcile, forget);
-    tokio::select! {
-        () = driving => {}
-        () = report_orphans(&checked, &namespace, &deployments) => {}
-    }
+    let (context, namespace, deployments) = (context.clone(), namespace.clone(), store.clone());
+    let orphans = async move { report_orphans(&context, &namespace, &deployments).await };
+    Watched::new(store, queue).beside(orphans)
 }
 
 /// The deployments to requeue when an object changes that they own or refer to.

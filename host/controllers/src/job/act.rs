@@ -1,41 +1,136 @@
-//! The writes of this controller, one per step.
+//! Carries out the plan: one write per step.
 
 use super::account::{self, Account};
 use super::desired::{Setting, desired, name};
 use super::error::JobError;
 use super::marks::{STARTED, TRIGGER_RESET};
-use super::observe::Config;
+use super::observe::{Config, Observed, is_renewed};
+use super::plan::Step;
+use super::status::State;
+use super::{Context, garbage};
+use crate::controller::Next;
 use boson_api::QuarksJob;
-use boson_api::job::Strategy;
-use boson_cluster::client::{Cluster, Error, FieldManager, Identity};
+use boson_api::job::{QuarksJobStatus, Strategy};
+use boson_cluster::client::{Cluster, Error, ErrorKind, FieldManager, Identity};
 use boson_cluster::objects;
 use k8s_openapi::api::batch::v1::Job;
+use kube::runtime::controller::Action;
 use serde_json::json;
+use std::time::Duration;
 
 /// Who owns the fields that this controller sets.
 pub(super) const MANAGER: FieldManager = FieldManager("boson-job");
 
-/// The result of creating a Job.
-pub(super) enum Creation {
-    /// It exists.
-    Made,
-    /// It waits for something else.
-    Waiting(String),
-    /// It cannot be created from this template.
-    Refused(String),
+/// Requeue interval if no watch event announces a change.
+const REQUEUE_INTERVAL: Duration = Duration::from_secs(15);
+
+/// What a pass did.
+pub(super) enum Outcome {
+    /// It wrote something; the status stays.
+    Written,
+    /// The QuarksJob is in this state.
+    Reached {
+        state: State,
+        /// Changes the rest of the status.
+        change: Box<dyn FnOnce(&mut QuarksJobStatus) + Send>,
+        next: Next<QuarksJob>,
+    },
 }
 
-/// Creates the suspended Job of a run.
+// === impl Outcome ===
+
+impl Outcome {
+    fn reached(
+        state: State,
+        next: Next<QuarksJob>,
+        change: impl FnOnce(&mut QuarksJobStatus) + Send + 'static,
+    ) -> Self {
+        let change = Box::new(change);
+        Self::Reached { state, change, next }
+    }
+}
+
+/// Carries out a step.
 ///
 /// # Errors
 /// See [`Error`].
-pub(super) async fn create(
+pub(super) async fn act(
+    context: &Context,
+    object: &QuarksJob,
+    observed: &Observed,
+    step: Step,
+) -> Result<Outcome, Error> {
+    let cluster = &context.cluster;
+    let digest = observed.config.as_ref().and_then(|config| config.digest.clone());
+    match step {
+        Step::Create(number) => return begin(context, object, observed, number).await,
+        Step::ResetTrigger(strategy, number) => reset_trigger(cluster, object, strategy, number).await?,
+        Step::Begin(number, digest) => {
+            let count = move |status: &mut QuarksJobStatus| {
+                status.runs = number;
+                status.config_digest = digest;
+            };
+            return Ok(Outcome::reached(State::Running(None), Next::Pass(None), count));
+        }
+        Step::Start(job) => start(cluster, object, &job).await?,
+        Step::End(state) => {
+            if state == State::Succeeded {
+                collect_garbage(context, object).await;
+            }
+            let end = |status: &mut QuarksJobStatus| status.ended_runs = status.runs;
+            return Ok(Outcome::reached(state, Next::Pass(None), end));
+        }
+        Step::Delete(job) => cluster.delete(&*job).await?,
+        Step::Rest(state) => {
+            // The digest that later changes are compared with, if no run has recorded it.
+            let is_compared = object.spec.trigger.strategy == Strategy::Done && is_renewed(object);
+            let baseline = move |status: &mut QuarksJobStatus| {
+                if is_compared && status.config_digest.is_none() {
+                    status.config_digest = digest;
+                }
+            };
+            return Ok(Outcome::reached(state, Next::Wait(Action::await_change()), baseline));
+        }
+    }
+    Ok(Outcome::Written)
+}
+
+/// Runs before the end is recorded, so that a crash in between leaves nothing undone.
+async fn collect_garbage(context: &Context, object: &QuarksJob) {
+    if let Err(error) = garbage::collect(&context.cluster, object, context.keep_versions).await {
+        // The run has succeeded anyway, and the next one retries.
+        tracing::warn!(%error, "cannot delete old versions of output");
+    }
+}
+
+async fn begin(context: &Context, object: &QuarksJob, observed: &Observed, number: i64) -> Result<Outcome, Error> {
+    let Some(config) = &observed.config else {
+        return Ok(Outcome::Written);
+    };
+    let (state, next) = match create(&context.cluster, object, config, number, &context.operator_image).await {
+        Ok(None) => return Ok(Outcome::Written),
+        Ok(Some(state @ State::Waiting(_))) => (state, Next::Wait(Action::requeue(REQUEUE_INTERVAL))),
+        Ok(Some(state)) => (state, Next::Wait(Action::await_change())),
+        // The cause may be the template, a quota, a policy or the operator's role: retry later.
+        Err(error) if matches!(error.kind, ErrorKind::Refused(_) | ErrorKind::Forbidden) => {
+            (State::Refused(error.to_string()), Next::Fail(error))
+        }
+        Err(error) => return Err(error),
+    };
+    Ok(Outcome::reached(state, next, |_| {}))
+}
+
+/// Creates the suspended Job of a run. Returns why it cannot be created yet or from this template; none: it exists.
+///
+/// # Errors
+/// See [`Error`].
+async fn create(
     cluster: &Cluster,
     object: &QuarksJob,
     config: &Config,
     number: i64,
     operator_image: &str,
-) -> Result<Creation, Error> {
+) -> Result<Option<State>, Error> {
     let Identity { namespace, uid, .. } = Identity::of(object)?;
     let output = object
         .spec
@@ -46,9 +141,9 @@ pub(super) async fn create(
         match account::account(cluster, MANAGER, namespace).await? {
             Account::Named(name) => Some(name),
             Account::Missing(name) => {
-                return Ok(Creation::Waiting(format!(
+                return Ok(Some(State::Waiting(format!(
                     "waiting for ServiceAccount '{name}', which the namespace names"
-                )));
+                ))));
             }
         }
     } else {
@@ -63,22 +158,22 @@ pub(super) async fn create(
     let digest = digest.ok_or_else(|| Error::flawed("Job", Some(&name), "has no digest of its configuration"))?;
     let wanted = match desired(object, config.template.clone(), number, digest, &setting) {
         Ok(wanted) => wanted,
-        Err(JobError::Template(why)) => return Ok(Creation::Refused(why)),
+        Err(JobError::Template(why)) => return Ok(Some(State::Refused(why))),
         Err(JobError::Defect(error)) => return Err(error),
     };
     if cluster.create_any(MANAGER, &wanted).await? {
         tracing::info!(run = number, "created a Job");
-        return Ok(Creation::Made);
+        return Ok(None);
     }
     let found: Option<Job> = cluster.get(namespace, &name).await?;
     match found {
-        Some(found) if !objects::has_owner(&found, uid) => Ok(Creation::Refused(format!(
+        Some(found) if !objects::has_owner(&found, uid) => Ok(Some(State::Refused(format!(
             "there is a Job '{name}' that belongs to another object"
-        ))),
+        )))),
         Some(found) if found.metadata.deletion_timestamp.is_some() => {
-            Ok(Creation::Waiting(format!("waiting for the end of Job '{name}'")))
+            Ok(Some(State::Waiting(format!("waiting for the end of Job '{name}'"))))
         }
-        _ => Ok(Creation::Made),
+        _ => Ok(None),
     }
 }
 
@@ -86,12 +181,7 @@ pub(super) async fn create(
 ///
 /// # Errors
 /// See [`Error`]; a conflict when the QuarksJob has changed.
-pub(super) async fn reset_trigger(
-    cluster: &Cluster,
-    object: &QuarksJob,
-    strategy: Strategy,
-    number: i64,
-) -> Result<(), Error> {
+async fn reset_trigger(cluster: &Cluster, object: &QuarksJob, strategy: Strategy, number: i64) -> Result<(), Error> {
     let annotations = json!({"annotations": {TRIGGER_RESET: name(object, number)?}});
     let members = json!({"metadata": annotations, "spec": {"trigger": {"strategy": strategy}}});
     cluster.merge(MANAGER, object, members).await.map(drop)
@@ -102,7 +192,7 @@ pub(super) async fn reset_trigger(
 ///
 /// # Errors
 /// See [`Error`]; a conflict when the Job has changed.
-pub(super) async fn start(cluster: &Cluster, object: &QuarksJob, job: &Job) -> Result<(), Error> {
+async fn start(cluster: &Cluster, object: &QuarksJob, job: &Job) -> Result<(), Error> {
     let Identity { namespace, name, .. } = Identity::of(object)?;
     let now: Option<QuarksJob> = cluster.get(namespace, name).await?;
     if now.is_none_or(|now| !is_current(object, &now)) {

@@ -28,6 +28,8 @@ pub(super) struct Observed {
     pub pods: Vec<Pod>,
     /// The configuration of the next run; none if it is not needed.
     pub config: Option<Config>,
+    /// Messages of containers with this image can be shown.
+    pub operator_image: String,
 }
 
 /// The configuration of a run.
@@ -62,7 +64,12 @@ pub(super) fn made_from(job: &Job) -> Option<&str> {
 ///
 /// # Errors
 /// See [`Error`].
-pub(super) async fn observe(cluster: &Cluster, interest: &Interest, object: &QuarksJob) -> Result<Observed, Error> {
+pub(super) async fn observe(
+    cluster: &Cluster,
+    interest: &Interest,
+    object: &QuarksJob,
+    operator_image: &str,
+) -> Result<Observed, Error> {
     let Identity { namespace, name, uid } = Identity::of(object)?;
     let template = object.spec.template.members();
     let references = references(&template);
@@ -75,6 +82,7 @@ pub(super) async fn observe(cluster: &Cluster, interest: &Interest, object: &Qua
     let jobs: Vec<Job> = cluster.list(namespace, &label).await?;
     let mut observed = Observed {
         jobs: jobs.into_iter().filter_map(|job| numbered(job, uid)).collect(),
+        operator_image: operator_image.into(),
         ..Observed::default()
     };
     if is_wanted(object) || is_renewed(object) {

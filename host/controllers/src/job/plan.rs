@@ -43,17 +43,15 @@ enum Ending {
     Failed,
 }
 
-/// `operator_image`: messages of its containers can be shown.
-///
 /// # Errors
 /// See [`name`].
-pub(super) fn plan(object: &QuarksJob, observed: &Observed, operator_image: &str) -> Result<Step, Error> {
+pub(super) fn plan(object: &QuarksJob, observed: &Observed) -> Result<Step, Error> {
     let status = object.status.clone().unwrap_or_default();
     if let Some(job) = leftover(observed, &status) {
         return Ok(Step::Delete(Box::new(job.clone())));
     }
     if status.runs > status.ended_runs {
-        return Ok(running(object, observed, &status, operator_image));
+        return Ok(running(object, observed, &status));
     }
     idle(object, observed, &status)
 }
@@ -74,7 +72,7 @@ fn leftover<'s>(observed: &'s Observed, status: &QuarksJobStatus) -> Option<&'s 
     obsolete.next().map(|(_, job)| job)
 }
 
-fn running(object: &QuarksJob, observed: &Observed, status: &QuarksJobStatus, operator_image: &str) -> Step {
+fn running(object: &QuarksJob, observed: &Observed, status: &QuarksJobStatus) -> Step {
     let Some(job) = observed.job(status.runs) else {
         let message = "its Job was deleted before it ended; set the trigger to run it again".to_string();
         return Step::End(State::Failed("JobGone".into(), message));
@@ -82,7 +80,7 @@ fn running(object: &QuarksJob, observed: &Observed, status: &QuarksJobStatus, op
     match ending(job) {
         Some(Ending::Complete) => return Step::End(State::Succeeded),
         Some(Ending::Failed) => {
-            let (reason, message) = failure::of_job(job, &observed.pods, operator_image);
+            let (reason, message) = failure::of_job(job, &observed.pods, &observed.operator_image);
             return Step::End(State::Failed(reason, message));
         }
         None => {}

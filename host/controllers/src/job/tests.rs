@@ -57,11 +57,11 @@ impl World {
     fn observed(&self) -> Observed {
         Observed {
             jobs: self.jobs.clone(),
-            pods: Vec::new(),
             config: Some(Config {
                 digest: Some(self.digest.clone()),
                 ..Config::default()
             }),
+            ..Observed::default()
         }
     }
 
@@ -158,7 +158,7 @@ impl World {
         let mut did = Vec::new();
         for _ in 0..40 {
             let (object, observed) = (self.object.clone(), self.observed());
-            let step = plan(&object, &observed, "boson").unwrap();
+            let step = plan(&object, &observed).unwrap();
             let landed = self.write(&object, &step);
             did.push(word(&step));
             if matches!(step, Step::Rest(_)) {
@@ -204,7 +204,7 @@ fn what_cannot_be_read_is_refused_and_starts_nothing() {
         ..Config::default()
     });
     assert_eq!(
-        plan(&world.object, &observed, "boson").unwrap(),
+        plan(&world.object, &observed).unwrap(),
         Step::Rest(State::Refused("too many".into()))
     );
 }
@@ -297,7 +297,7 @@ impl Operator {
         match (self.object.take(), self.step.take()) {
             (None, _) => self.object = Some(world.object.clone()),
             (Some(object), None) => {
-                self.step = Some(plan(&object, &world.observed(), "boson").unwrap());
+                self.step = Some(plan(&object, &world.observed()).unwrap());
                 self.object = Some(object);
             }
             (Some(object), Some(step)) => {

@@ -3,8 +3,8 @@
 use super::Context;
 use super::marks::QUARKS_JOB;
 use super::references::{Kind, topic};
+use crate::controller::Watched;
 use boson_api::QuarksJob;
-use boson_cluster::reconcile::Running;
 use boson_cluster::reconcile::watches::{Watches, owners};
 use boson_manifest::labels;
 use k8s_openapi::api::batch::v1::Job;
@@ -14,23 +14,16 @@ use kube::runtime::reflector::ObjectRef;
 use kube::runtime::watcher::Config;
 use std::sync::Arc;
 
-const NAME: &str = "quarks-job";
-
-/// Runs until it is asked to stop, for one namespace or for all.
-pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Option<String>) {
+pub(super) fn watch(context: &Arc<Context>, namespace: &Option<String>) -> Watched<QuarksJob> {
     let everything = Config::default;
     let runs = Config::default().labels(labels::QUARKS_JOB_NAME);
-    let watches = Watches::<QuarksJob>::of(&context.cluster.client(), &namespace, everything())
+    let watches = Watches::<QuarksJob>::of(&context.cluster.client(), namespace, everything())
         .and::<Job>(everything(), owners)
         .and::<Pod>(runs, owner)
-        .and::<ConfigMap>(everything(), users(&context, Kind::ConfigMap))
-        .and::<Secret>(everything(), users(&context, Kind::Secret));
-    let forgetting = context.clone();
-    let forget = move |namespace: &str, name: &str| forgetting.interest.forget((namespace, name));
-    let reconcile = |object: Arc<QuarksJob>, context: Arc<Context>| async move { context.reconcile(&object).await };
-    running
-        .drive_queue(NAME, &namespace, watches.queue(), context, reconcile, forget)
-        .await;
+        .and::<ConfigMap>(everything(), users(context, Kind::ConfigMap))
+        .and::<Secret>(everything(), users(context, Kind::Secret));
+    let (store, queue) = watches.queue();
+    Watched::new(store, queue)
 }
 
 fn owner(pod: &ObjectMeta) -> Vec<ObjectRef<QuarksJob>> {

@@ -1,34 +1,53 @@
 //! Rolls workloads, and reports pods that no workload replaces.
 
 use super::memory::Known;
-use super::plan::{Outdated, Owner, Step, step};
+use super::plan::{Outdated, Owner, Plan, Step, step};
 use super::stores::PodMeta;
-use super::{Context, MANAGER};
-use boson_cluster::client::{Error, Kind, Notice};
+use super::{Context, DeploymentMeta, MANAGER};
+use crate::controller::emit;
+use boson_cluster::client::{Error, Identity, Kind, Notice};
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::PartialObjectMeta;
 use std::time::Instant;
 
+/// Carries out the plan, and remembers what is done. Returns whether there is anything to check again.
+///
+/// # Errors
+/// See [`Error`].
+pub(super) async fn act(
+    context: &Context,
+    deployment: &DeploymentMeta,
+    mut known: Known,
+    plan: Plan,
+) -> Result<bool, Error> {
+    let Identity { namespace, name, .. } = Identity::of(deployment)?;
+    known.settled = plan.settled;
+    let rolled = roll(context, namespace, name, plan.due, &mut known).await;
+    let has_settled = !known.settled.is_empty();
+    context.memory.put(namespace, name, known);
+    rolled.map(|()| has_settled)
+}
+
 /// Rolls these workloads, and notes what is done in `known`. A workload that cannot be changed does not keep the others
 /// from it.
-pub(super) async fn roll(
+async fn roll(
     context: &Context,
     namespace: &str,
     deployment: &str,
-    due: Vec<Outdated<'_>>,
+    due: Vec<Outdated>,
     known: &mut Known,
 ) -> Result<(), Error> {
     let mut failed = None;
     for one in due {
         let Some(owner) = &one.owner else {
-            report(context, one.pod).await;
+            report(context, &one.pod).await;
             known.settle(one.uid().to_string(), one.digest, Instant::now());
             continue;
         };
         let contents = &known.contents;
-        let rolled = workload(context, namespace, owner, one.pod, |template| {
+        let rolled = workload(context, namespace, owner, &one.pod, |template| {
             step(template, deployment, contents, &context.key)
         });
         match rolled.await {
@@ -111,7 +130,7 @@ async fn one<K: Kind>(
         reason: "LinkChanged".into(),
         note: "its pods are replaced, because the content of a link that they consume has changed".into(),
     };
-    emit(context, &found, &notice).await;
+    emit(&context.events, &found, &[notice]).await;
     Ok(true)
 }
 
@@ -125,11 +144,5 @@ async fn report(context: &Context, pod: &PodMeta) {
                only the pods of Deployments, StatefulSets and DaemonSets are replaced automatically"
                 .into(),
     };
-    emit(context, pod, &notice).await;
-}
-
-async fn emit<K: Kind>(context: &Context, about: &K, notice: &Notice) {
-    if let Err(error) = context.events.emit(about, notice).await {
-        tracing::warn!(%error, "an event was lost");
-    }
+    emit(&context.events, pod, &[notice]).await;
 }

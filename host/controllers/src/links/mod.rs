@@ -15,114 +15,119 @@ mod digest;
 mod find;
 mod found;
 mod memory;
+mod observe;
 mod plan;
 mod stores;
 mod unknown;
 mod watch;
 
-pub(crate) use consumed::{Consumed, LinkName};
+pub(crate) use consumed::Consumed;
+#[cfg(test)]
+pub(crate) use consumed::LinkName;
 pub(crate) use digest::DigestKey;
 pub(crate) use find::find;
 pub(crate) use found::{Key, Link, Missing};
 pub(crate) use stores::NOT_ENDED;
-pub(crate) use watch::run;
 
+use crate::controller::{AnyController, Controller, Next, Planned, Report, Watched};
 use boson_api::BoshDeployment;
-use boson_cluster::client::{Cluster, Error, Events, FieldManager, Identity};
+use boson_cluster::client::{Cluster, Error, Events, FieldManager};
 use boson_cluster::namespaces::Scope;
-use boson_manifest::names::Names;
+use k8s_openapi::jiff::Timestamp;
+use kube::ResourceExt;
 use kube::core::PartialObjectMeta;
 use kube::runtime::controller::Action;
-use memory::{Content, Known, Memory, RECHECK_INTERVAL};
+use memory::{Memory, RECHECK_INTERVAL};
+use parking_lot::RwLock;
+use plan::{Observed, Plan};
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-use stores::{PodMeta, Stores};
+use stores::Stores;
 
 /// The owner of the fields that are set here.
 const MANAGER: FieldManager = FieldManager("boson-links");
-/// After a lost race.
-const CONFLICT_RETRY_DELAY: Duration = Duration::from_millis(200);
-/// As long as the key of digests is not known.
-const KEY_RETRY_DELAY: Duration = Duration::from_secs(5);
 
 /// What all reconciles share.
-pub(crate) struct Context {
+struct Context {
     cluster: Cluster,
     events: Events,
     scope: Scope,
     key: DigestKey,
     memory: Memory,
+    /// What the watches have stored, by namespace, or of all.
+    stores: RwLock<HashMap<Option<String>, Stores>>,
 }
 
 /// The metadata of a deployment.
 type DeploymentMeta = PartialObjectMeta<BoshDeployment>;
 
+/// `instance`: the name of this process.
+pub(crate) fn controller(cluster: Cluster, scope: Scope, key: DigestKey, instance: &str) -> Arc<dyn AnyController> {
+    Arc::new(Context {
+        events: Events::new(cluster.clone(), MANAGER, instance),
+        cluster,
+        scope,
+        key,
+        memory: Memory::default(),
+        stores: RwLock::default(),
+    })
+}
+
 // === impl Context ===
 
 impl Context {
-    /// `instance`: the name of this process.
-    pub fn new(cluster: Cluster, scope: Scope, key: DigestKey, instance: &str) -> Self {
-        Self {
-            events: Events::new(cluster.clone(), MANAGER, instance),
-            cluster,
-            scope,
-            key,
-            memory: Memory::default(),
-        }
+    fn stores(&self, namespace: &str) -> Option<Stores> {
+        let all = self.stores.read();
+        all.get(&Some(namespace.to_string()))
+            .or_else(|| all.get(&None))
+            .cloned()
+    }
+}
+
+/// Rolls the consumers of a deployment's links whose content has changed.
+impl Controller for Context {
+    const NAME: &'static str = "links";
+
+    type Object = DeploymentMeta;
+    type Observed = Observed;
+    type Need = Infallible;
+    type Plan = Plan;
+    /// Whether workloads have outdated pods, for which everything was done.
+    type Outcome = bool;
+    type Status = ();
+
+    fn events(&self) -> &Events {
+        &self.events
     }
 
-    /// Rolls the consumers of a deployment's links whose content has changed.
-    async fn reconcile(&self, stores: &Stores, deployment: &DeploymentMeta) -> Result<Action, Error> {
-        let Identity { namespace, name, .. } = Identity::of(deployment)?;
-        if !self.scope.holds(namespace) {
-            return Ok(Action::await_change());
-        }
-        let Ok(names) = Names::new(name, namespace, "") else {
-            return Ok(Action::await_change());
-        };
-        let mut known = self.memory.take(namespace, name);
-        let pods = stores.pods(namespace, &names.deployment());
-        if pods.is_empty() {
-            return Ok(Action::await_change());
-        }
-        if !self.key.is_set() {
-            return Ok(Action::requeue(KEY_RETRY_DELAY));
-        }
-        known.expire(Instant::now());
-        let rolled = self.roll(stores, namespace, name, &names, &pods, &mut known).await;
-        let is_settled = known.settled.is_empty();
-        self.memory.put(namespace, name, known);
-        match rolled {
-            Err(error) if error.is_race() => Ok(Action::requeue(CONFLICT_RETRY_DELAY)),
-            Err(error) => Err(error),
-            Ok(()) if is_settled => Ok(Action::await_change()),
-            Ok(()) => Ok(Action::requeue(RECHECK_INTERVAL)),
-        }
+    fn watch(self: &Arc<Self>, namespace: &Option<String>) -> Watched<DeploymentMeta> {
+        watch::watch(self, namespace)
     }
 
-    /// Reads the Secrets that have changed, and rolls the workloads whose pods have an outdated content.
-    async fn roll(
-        &self,
-        stores: &Stores,
-        namespace: &str,
-        name: &str,
-        names: &Names,
-        pods: &[Arc<PodMeta>],
-        known: &mut Known,
-    ) -> Result<(), Error> {
-        let secret = |link: &LinkName| {
-            let secret = stores.secret(namespace, &names.link(&link.kind, &link.name))?;
-            Some(secret.metadata.clone())
-        };
-        let wanted = plan::wanted(pods, name);
-        for link in plan::to_read(&wanted, name, &mut known.contents, secret) {
-            match find::of_name(&self.cluster, namespace, name, &link, names).await? {
-                Some(found) => drop(known.contents.insert(link, Content::of(&found))),
-                None => drop(known.contents.remove(&link)),
-            }
-        }
-        let outdated = plan::outdated(pods, name, &known.contents, &self.key);
-        let due = plan::due(outdated, &mut known.settled);
-        act::roll(self, namespace, name, due, known).await
+    async fn observe(&self, object: &DeploymentMeta) -> Result<ControlFlow<Action, Self::Observed>, Error> {
+        observe::observe(self, object).await
+    }
+
+    fn plan(object: &DeploymentMeta, observed: &Observed, _: Timestamp) -> Result<Planned<Self>, Error> {
+        Ok(Planned::Act(plan::plan(&object.name_any(), observed)))
+    }
+
+    async fn act(&self, object: &Arc<DeploymentMeta>, observed: Observed, plan: Plan) -> Result<bool, Error> {
+        act::act(self, object, observed.known, plan).await
+    }
+
+    /// A deployment does not tell who consumes its links: the events are about the workloads.
+    fn status(_: &DeploymentMeta, has_settled: bool, _: Timestamp) -> Report<Self> {
+        Report::next(Next::Wait(if has_settled {
+            Action::requeue(RECHECK_INTERVAL)
+        } else {
+            Action::await_change()
+        }))
+    }
+
+    fn forget(&self, namespace: &str, name: &str) {
+        drop(self.memory.take(namespace, name));
     }
 }

@@ -3,7 +3,7 @@
 use super::consumed::{Consumed, LinkName};
 use super::digest::DigestKey;
 use super::found::provided;
-use super::memory::{Contents, Settled};
+use super::memory::{Contents, Known, Settled};
 use super::stores::PodMeta;
 use boson_manifest::labels::LINKS_DIGEST;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -19,12 +19,29 @@ pub(super) struct Owner {
     pub uid: String,
 }
 
+/// The observed state.
+pub(super) struct Observed {
+    /// The pods that consume links of the deployment.
+    pub pods: Vec<Arc<PodMeta>>,
+    /// The links, and what was done about their pods.
+    pub known: Known,
+    pub key: DigestKey,
+}
+
+/// The workloads to roll.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub due: Vec<Outdated>,
+    /// The others with outdated pods: everything was done for them.
+    pub settled: Settled,
+}
+
 /// Pods of one owner, or a pod that stands alone, that run with another content of their links than the present one.
 #[derive(Clone, Debug)]
-pub(super) struct Outdated<'p> {
+pub(super) struct Outdated {
     pub owner: Option<Owner>,
     /// One of the pods.
-    pub pod: &'p PodMeta,
+    pub pod: Arc<PodMeta>,
     /// The present content.
     pub digest: String,
 }
@@ -38,6 +55,14 @@ pub(super) enum Step {
     Rolls,
     /// Its template asks for no link of this deployment that exists: another change is about to replace its pods.
     Nothing,
+}
+
+pub(super) fn plan(deployment: &str, observed: &Observed) -> Plan {
+    let Known { contents, settled, .. } = &observed.known;
+    let outdated = outdated(&observed.pods, deployment, contents, &observed.key);
+    let mut settled = settled.clone();
+    let due = due(outdated, &mut settled);
+    Plan { due, settled }
 }
 
 /// The links that these pods ask for.
@@ -72,13 +97,8 @@ pub(super) fn to_read(
 
 /// The pods that run with another content of their links than the present one, by their owner. Pods that are about to
 /// end do not count.
-pub(super) fn outdated<'p>(
-    pods: &'p [Arc<PodMeta>],
-    deployment: &str,
-    links: &Contents,
-    key: &DigestKey,
-) -> Vec<Outdated<'p>> {
-    let mut found: BTreeMap<String, Outdated<'p>> = BTreeMap::new();
+fn outdated(pods: &[Arc<PodMeta>], deployment: &str, links: &Contents, key: &DigestKey) -> Vec<Outdated> {
+    let mut found: BTreeMap<String, Outdated> = BTreeMap::new();
     for pod in pods.iter().filter(|pod| pod.metadata.deletion_timestamp.is_none()) {
         let consumed = consumed(&pod.metadata, deployment);
         let Some(digest) = consumed.and_then(|consumed| digest(&consumed, links, key)) else {
@@ -89,7 +109,7 @@ pub(super) fn outdated<'p>(
         }
         let one = Outdated {
             owner: owner(&pod.metadata),
-            pod,
+            pod: pod.clone(),
             digest,
         };
         found.entry(one.uid().to_string()).or_insert(one);
@@ -98,7 +118,7 @@ pub(super) fn outdated<'p>(
 }
 
 /// Those that nothing was done about since the content changed. Forgets workloads without outdated pods.
-pub(super) fn due<'p>(mut outdated: Vec<Outdated<'p>>, settled: &mut Settled) -> Vec<Outdated<'p>> {
+fn due(mut outdated: Vec<Outdated>, settled: &mut Settled) -> Vec<Outdated> {
     settled.retain(|uid, digest| outdated.iter().any(|one| one.uid() == uid && one.digest == *digest));
     outdated.retain(|one| !settled.contains_key(one.uid()));
     outdated
@@ -106,7 +126,7 @@ pub(super) fn due<'p>(mut outdated: Vec<Outdated<'p>>, settled: &mut Settled) ->
 
 // === impl Outdated ===
 
-impl Outdated<'_> {
+impl Outdated {
     /// The UID of the owner, or of the pod that stands alone.
     pub fn uid(&self) -> &str {
         let owner = self.owner.as_ref().map(|owner| owner.uid.as_str());

@@ -15,6 +15,7 @@ pub(super) type PodMeta = PartialObjectMeta<Pod>;
 pub(crate) const NOT_ENDED: &str = "status.phase!=Succeeded,status.phase!=Failed";
 
 /// The stores that the watches fill.
+#[derive(Clone)]
 pub(super) struct Stores {
     pub pods: Store<PodMeta>,
     pub secrets: Store<PartialObjectMeta<Secret>>,

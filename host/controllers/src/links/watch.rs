@@ -4,8 +4,9 @@
 use super::found;
 use super::stores::{self, Stores};
 use super::{Context, DeploymentMeta, unknown};
+use crate::controller::Watched;
+use boson_cluster::reconcile::batched;
 use boson_cluster::reconcile::watches::Watches;
-use boson_cluster::reconcile::{Running, batched};
 use boson_manifest::labels::{CONSUMER, DEPLOYMENT, ENTANGLEMENT};
 use k8s_openapi::api::core::v1::{Pod, Secret};
 use kube::api::ObjectMeta;
@@ -14,15 +15,13 @@ use kube::runtime::watcher::Config;
 use std::sync::Arc;
 use std::time::Duration;
 
-const NAME: &str = "links";
 /// How long events are collected.
 const EVENT_BATCH_DELAY: Duration = Duration::from_secs(1);
 
-/// Runs until it is asked to stop, for one namespace or for all.
-pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Option<String>) {
+pub(super) fn watch(context: &Arc<Context>, namespace: &Option<String>) -> Watched<DeploymentMeta> {
     let links = Config::default().labels(&format!("{ENTANGLEMENT}=true"));
     let consumers = Config::default().labels(CONSUMER).fields(stores::NOT_ENDED);
-    let watches = Watches::<DeploymentMeta>::of(&context.cluster.client(), &namespace, Config::default());
+    let watches = Watches::<DeploymentMeta>::of(&context.cluster.client(), namespace, Config::default());
     let (watches, secrets) =
         watches.and_stored::<Secret>(links, stores::trim_secret, |meta| named(meta, found::owner(meta)));
     // A pod that was admitted before a link changed may be stored after the reconcile of that change.
@@ -30,28 +29,12 @@ pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Opti
         let name = meta.annotations.as_ref().and_then(|all| all.get(DEPLOYMENT));
         named(meta, name.cloned())
     });
-    let stores = Arc::new(Stores { pods, secrets });
-    let (reconciled, checked) = (stores.clone(), context.clone());
-    let reconcile = move |deployment: Arc<DeploymentMeta>, context: Arc<Context>| {
-        let stores = reconciled.clone();
-        async move { context.reconcile(&stores, &deployment).await }
-    };
-    let forgetting = context.clone();
-    let forget = move |namespace: &str, name: &str| drop(forgetting.memory.take(namespace, name));
+    let stores = Stores { pods, secrets };
+    context.stores.write().insert(namespace.clone(), stores.clone());
     let (store, queue) = watches.queue();
-    let deployments = store.clone();
-    let driving = running.drive_queue(
-        NAME,
-        &namespace,
-        (store, batched(queue, EVENT_BATCH_DELAY)),
-        context,
-        reconcile,
-        forget,
-    );
-    tokio::select! {
-        () = driving => {}
-        () = unknown::report_orphans(&checked, &stores, &deployments) => {}
-    }
+    let (context, deployments) = (context.clone(), store.clone());
+    let orphans = async move { unknown::report_orphans(&context, &stores, &deployments).await };
+    Watched::new(store, batched(queue, EVENT_BATCH_DELAY)).beside(orphans)
 }
 
 /// The deployment of this name in the namespace of the object.

@@ -7,16 +7,14 @@ use super::rollout::Waiver;
 #[cfg(test)]
 use super::rollout::{Rollout, Rule};
 use super::versions::Versions;
-use super::{Context, Done, INVALID, MANAGER, NAME_CONFLICT, Problem, REFUSED, WAITING};
+use super::{Done, INVALID, NAME_CONFLICT, Problem, REFUSED, WAITING};
 use crate::pod_problems;
 use boson_api::conditions::{self, Finding};
 use boson_api::stateful_set::{PAUSED, PODS_NOT_READY, PODS_READY, PROGRESSING, ROLLED_OUT, UPDATING};
 use boson_api::{Condition, ConditionStatus, PodProblem, QuarksStatefulSet, QuarksStatefulSetStatus};
-use boson_cluster::client::{Error, Notice};
-use boson_cluster::reconcile;
+use boson_cluster::client::Notice;
 use boson_manifest::labels;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use k8s_openapi::jiff::Timestamp;
 use kube::Resource;
 
 /// Most problems in the condition; the status has more.
@@ -26,31 +24,16 @@ const RULE_WAIVED: &str = "RuleWaived";
 /// Condition: whether claims have the requested size and class.
 const DISKS: &str = "DisksAsAsked";
 
-// === impl Context ===
-
-impl Context {
-    pub(super) async fn report(&self, set: &QuarksStatefulSet, done: &Result<Done, Problem>) -> Result<(), Error> {
-        let now = Time(Timestamp::now());
-        let status = status(set, done, &now);
-        self.cluster
-            .metrics()
-            .groups
-            .set(&reconcile::key(set), Some(status.ready));
-        if set.status.as_ref() == Some(&status) {
-            return Ok(());
-        }
-        for notice in notices(set, &status, done) {
-            if let Err(error) = self.events.emit(set, &notice).await {
-                tracing::warn!(%error, "an event was lost");
-            }
-        }
-        match self.cluster.set_status(MANAGER, set, &status).await {
-            Ok(_) => Ok(()),
-            // The watch event of the other change requeues it.
-            Err(error) if error.is_race() => Ok(()),
-            Err(error) => Err(error),
-        }
-    }
+/// The status, and the events to emit, if it changes.
+pub(super) fn report(
+    set: &QuarksStatefulSet,
+    done: &Result<Done, Problem>,
+    now: &Time,
+) -> (QuarksStatefulSetStatus, Vec<Notice>) {
+    let status = status(set, done, now);
+    let has_changed = set.status.as_ref() != Some(&status);
+    let notices = has_changed.then(|| notices(set, &status, done));
+    (status, notices.unwrap_or_default())
 }
 
 /// Whether a user has to resolve a problem with this reason.
@@ -274,6 +257,7 @@ fn word(reason: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use k8s_openapi::jiff::Timestamp;
 
     fn done(disks: Option<&[&str]>) -> Result<Done, Problem> {
         Ok(Done {

@@ -4,9 +4,10 @@
 use super::Context;
 use super::active;
 use super::labelled::is_labelled;
+use crate::controller::Watched;
 use boson_api::QuarksStatefulSet;
+use boson_cluster::reconcile::batched;
 use boson_cluster::reconcile::watches::{Watches, owners};
-use boson_cluster::reconcile::{Running, batched};
 use boson_manifest::labels;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Pod;
@@ -15,12 +16,10 @@ use kube::runtime::watcher::Config;
 use std::sync::Arc;
 use std::time::Duration;
 
-const NAME: &str = "quarks-stateful-set";
 /// One replaced pod causes about ten events, of it and of its StatefulSet.
 const EVENT_BATCH_DELAY: Duration = Duration::from_millis(200);
 
-/// Runs until it is asked to stop, for one namespace or for all.
-pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Option<String>) {
+pub(super) fn watch(context: &Arc<Context>, namespace: &Option<String>) -> Watched<QuarksStatefulSet> {
     let looking = context.clone();
     let pods = move |pod: &ObjectMeta| {
         let all = pod.labels.as_ref();
@@ -35,32 +34,11 @@ pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Opti
         }
         owners
     };
-    let forgetting = context.clone();
-    let forget = move |namespace: &str, name: &str| {
-        forgetting.interest.forget((namespace, name));
-        forgetting.labelled.forget((namespace, name));
-        forgetting
-            .cluster
-            .metrics()
-            .groups
-            .set(&format!("{namespace}/{name}"), None);
-    };
-    let watches = Watches::<QuarksStatefulSet>::of(&context.cluster.client(), &namespace, Config::default())
+    let watches = Watches::<QuarksStatefulSet>::of(&context.cluster.client(), namespace, Config::default())
         .and::<StatefulSet>(Config::default(), owners)
         .and::<Pod>(Config::default().labels(labels::STATEFUL_SET_NAME), pods);
-    let reconcile = |set: Arc<QuarksStatefulSet>, context: Arc<Context>| async move { context.reconcile(&set).await };
     let (store, queue) = watches.queue();
-    let (sets, following) = (store.clone(), context.clone());
-    let driving = running.drive_queue(
-        NAME,
-        &namespace,
-        (store, batched(queue, EVENT_BATCH_DELAY)),
-        context,
-        reconcile,
-        forget,
-    );
-    tokio::select! {
-        () = driving => {}
-        () = active::follow(&following, &sets) => {}
-    }
+    let (context, sets) = (context.clone(), store.clone());
+    let following = async move { active::follow(&context, &sets).await };
+    Watched::new(store, batched(queue, EVENT_BATCH_DELAY)).beside(following)
 }

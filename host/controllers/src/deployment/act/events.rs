@@ -2,17 +2,9 @@
 
 use crate::deployment::context::Context;
 use crate::deployment::plan::events;
-use crate::deployment::status::Observed;
 use boson_api::BoshDeployment;
 use boson_cluster::client::Notice;
 use boson_pipeline::Diagnostic;
-
-/// Emits an event for everything that is wrong.
-pub async fn emit(context: &Context, object: &BoshDeployment, observed: &Observed) {
-    for notice in events::wrong(observed) {
-        send(context, object, &notice).await;
-    }
-}
 
 /// Emits each warning once: the status holds a digest of those that were emitted. Returns the new digest.
 pub async fn warn(context: &Context, object: &BoshDeployment, warnings: &[Diagnostic]) -> Option<String> {

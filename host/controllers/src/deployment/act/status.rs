@@ -4,7 +4,7 @@ use super::events;
 use crate::deployment::context::{Context, MANAGER};
 use crate::deployment::memory::Key;
 use crate::deployment::status::{self, Observed, Outcome};
-use boson_api::{BoshDeployment, ConditionStatus};
+use boson_api::{BoshDeployment, BoshDeploymentStatus, ConditionStatus};
 use boson_cluster::client::Error;
 use boson_manifest::labels;
 use boson_plugins::PluginProblem;
@@ -27,22 +27,24 @@ pub async fn created(context: &Context, object: &BoshDeployment) -> Result<Optio
 }
 
 /// Writes the status after a reconcile, if it has changed.
-pub async fn report(context: &Context, object: &BoshDeployment, observed: &Observed, key: &Key) -> Result<(), Error> {
-    let now = now();
-    let old = object.status.clone().unwrap_or_else(|| status::created(&now));
-    let new = status::after(&old, observed, &now);
+pub async fn write(
+    context: &Context,
+    object: &BoshDeployment,
+    new: &BoshDeploymentStatus,
+    key: &Key,
+) -> Result<(), Error> {
     let is_ready = |one: &boson_api::Condition| one.kind == "Ready" && one.status == ConditionStatus::True;
     count(context, key, Some(new.conditions.iter().any(is_ready)));
     if new.outdated_groups.is_empty() && new.deployed_instance_groups == new.total_instance_groups {
         context.memory.rollouts.release(key);
     }
-    if object.status.as_ref() == Some(&new) {
+    if object.status.as_ref() == Some(new) {
         return Ok(());
     }
     let (state, message) = (new.state.as_ref().map(tracing::field::debug), new.message.as_deref());
     tracing::info!(state, message, "the status changes");
     let schedule = &context.memory.schedule;
-    match context.cluster.set_status(MANAGER, object, &new).await {
+    match context.cluster.set_status(MANAGER, object, new).await {
         // A write that changes nothing causes no watch event: the cached object is already current.
         Ok(now) if now.resource_version() != object.resource_version() => {
             schedule.replaced(key, object.resource_version());

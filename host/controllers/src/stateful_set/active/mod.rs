@@ -8,6 +8,7 @@ mod ask;
 mod plan;
 
 use super::{Context, MANAGER};
+use crate::controller::emit;
 use ask::Port;
 use boson_api::{ActivePod, QuarksStatefulSet};
 use boson_cluster::client::{Error, ErrorKind, Identity, Notice, pod_identity};
@@ -212,9 +213,7 @@ impl Context {
             reason: reason.into(),
             note,
         };
-        if let Err(error) = self.events.emit(set, &notice).await {
-            tracing::warn!(%error, "an event was lost");
-        }
+        emit(&self.events, set, &[notice]).await;
     }
 }
 

@@ -9,20 +9,79 @@ use super::generate::{generated, text};
 use super::keys::Keys;
 use super::plan::{Plan, Step};
 use super::recipe::Recipe;
-use super::{ActError, Context, MANAGER, certify, copies::CopyStep, image, marks, secret};
-use boson_api::QuarksSecret;
-use boson_cluster::client::{Cluster, Created};
+use super::{ActError, Context, MANAGER, certify, copies::CopyStep, desired, image, marks, status};
+use crate::controller::{Next, emit};
+use boson_api::{BoshDeployment, QuarksSecret};
+use boson_cluster::client::{Cluster, Created, Error, Identity};
 use boson_cluster::metrics::Generated;
 use boson_credentials::System;
 use boson_document::Tree;
 use k8s_openapi::api::core::v1::Secret;
+use kube::Resource;
+use kube::api::ObjectMeta;
+use kube::core::{PartialObjectMeta, PartialObjectMetaExt};
+use kube::runtime::controller::Action;
 use std::sync::Arc;
+use std::time::SystemTime;
 
-/// Returns whether something was written; then the caller must observe again.
+/// The plan, if it has nothing left to write.
+pub(super) type Outcome = Result<Plan, Next<QuarksSecret>>;
+
+/// Carries out the plan. The QuarksSecret comes from a cache, so it is read again before anything is written.
 ///
 /// # Errors
-/// See [`ActError`].
-pub(super) async fn act(context: &Context, object: &Arc<QuarksSecret>, plan: &Plan) -> Result<bool, ActError> {
+/// See [`Error`].
+pub(super) async fn act(context: &Context, object: &Arc<QuarksSecret>, plan: Plan) -> Result<Outcome, Error> {
+    let Identity { namespace, name, .. } = Identity::of(&**object)?;
+    let writes = plan.step != Step::Keep || !plan.copies.is_empty();
+    if writes || status::status(object, &plan, SystemTime::now()).is_some() {
+        let Some(fresh) = context.cluster.get::<QuarksSecret>(namespace, name).await? else {
+            return Ok(Err(Next::Wait(Action::await_change())));
+        };
+        if fresh.metadata.resource_version != object.metadata.resource_version {
+            return Ok(Err(Next::Pass(Some(Arc::new(fresh)))));
+        }
+    }
+    let plan = match write(context, object, &plan).await {
+        Ok(true) => return Ok(Err(Next::Pass(None))),
+        Ok(false) => plan,
+        Err(ActError::Api(error)) => return Err(error),
+        Err(ActError::Request(message)) => refused(&plan, object, &message),
+    };
+    if let Some(notice) = status::again(object, &plan) {
+        let notice = [notice];
+        emit(&context.events, &**object, &notice).await;
+        if let Some(deployment) = deployment(object) {
+            emit(&context.events, &deployment, &notice).await;
+        }
+    }
+    context.note_end(namespace, name, plan.not_after);
+    Ok(Ok(plan))
+}
+
+/// The BOSHDeployment of a QuarksSecret, as the subject of an event.
+fn deployment(object: &QuarksSecret) -> Option<PartialObjectMeta<BoshDeployment>> {
+    let owners = object.metadata.owner_references.iter().flatten();
+    let kind = BoshDeployment::kind(&());
+    let owner = owners.into_iter().find(|owner| owner.kind == kind)?;
+    let meta = ObjectMeta {
+        name: Some(owner.name.clone()),
+        namespace: object.metadata.namespace.clone(),
+        uid: Some(owner.uid.clone()),
+        ..ObjectMeta::default()
+    };
+    Some(meta.into_response_partial())
+}
+
+/// The plan after its value could not be generated.
+fn refused(plan: &Plan, object: &QuarksSecret, message: &str) -> Plan {
+    let generated = !matches!(plan.step, Step::Create(_));
+    let message = format!("cannot create Secret '{}': {message}", object.spec.secret_name);
+    Plan::troubled("BadRequest", message, generated)
+}
+
+/// Returns whether something was written; then the caller must observe again.
+async fn write(context: &Context, object: &Arc<QuarksSecret>, plan: &Plan) -> Result<bool, ActError> {
     let (cluster, keys) = (&context.cluster, &context.keys);
     let mut written = match &plan.step {
         Step::Keep => false,
@@ -40,7 +99,7 @@ pub(super) async fn act(context: &Context, object: &Arc<QuarksSecret>, plan: &Pl
         }
         Step::Replace(draft, old) => {
             let made = made(keys, object, draft).await?;
-            let next = secret::marked(object, &secret::unmarked((**old).clone()), &draft.marks);
+            let next = desired::marked(object, &desired::unmarked((**old).clone()), &draft.marks);
             let mut next = next.map_err(ActError::Request)?;
             next.data = made.data;
             cluster.replace(MANAGER, &next).await?;
@@ -97,7 +156,7 @@ async fn made(keys: &Arc<Keys>, object: &Arc<QuarksSecret>, draft: &Draft) -> Re
     // A key of 4096 bits takes a second or more, which would block the runtime.
     let made = tokio::task::spawn_blocking(move || {
         let value = value(source.source(), &object.spec.secret_name, &draft.value)?;
-        secret::filled(&object, &value, &draft.marks)
+        desired::filled(&object, &value, &draft.marks)
     });
     let made = made
         .await

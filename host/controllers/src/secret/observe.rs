@@ -223,7 +223,7 @@ pub fn entry(secret: &Secret, key: &str) -> Option<String> {
 mod tests {
     use super::*;
     use crate::OWN_SIGNER;
-    use crate::quarks_secret::made::asked;
+    use crate::secret::made::asked;
     use kube::runtime::reflector::ObjectRef;
 
     #[test]

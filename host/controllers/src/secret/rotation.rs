@@ -6,18 +6,32 @@
 
 use super::MANAGER;
 use super::marks::{self, digest};
+use crate::controller::{AnyController, Controller, Next, Planned, Report, Watched};
 use boson_api::QuarksSecret;
-use boson_cluster::client::{Cluster, Error, ErrorKind, Identity, Notice};
+use boson_cluster::client::{Cluster, Error, ErrorKind, Events, Identity, Notice};
+use boson_cluster::reconcile::watches::Watches;
+use boson_manifest::labels;
 use boson_manifest::names::MAX_SUBDOMAIN_LENGTH;
 use boson_pipeline::name_rule::NameRule;
 use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::jiff::Timestamp;
+use kube::runtime::controller::Action;
+use kube::runtime::watcher::Config;
 use serde_json::json;
 use std::collections::BTreeSet;
+use std::convert::Infallible;
+use std::ops::ControlFlow;
+use std::sync::Arc;
 
 /// The key of the list.
 const LIST: &str = "secrets";
 /// Names in one list: each costs two calls, and the next list waits until this one is done.
 const MAX_NAMES: usize = 256;
+
+/// The controller of these ConfigMaps.
+struct Rotations {
+    events: Events,
+}
 
 /// The request in a ConfigMap.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,18 +88,68 @@ fn names(list: &str) -> Result<BTreeSet<String>, String> {
     Ok(names)
 }
 
+/// `instance`: name of this process.
+pub(crate) fn controller(cluster: Cluster, instance: &str) -> Arc<dyn AnyController> {
+    let events = Events::new(cluster, MANAGER, instance);
+    Arc::new(Rotations { events })
+}
+
+// === impl Rotations ===
+
+impl Controller for Rotations {
+    const NAME: &'static str = "secret-rotation";
+    const MAX_CONCURRENCY: u16 = 1;
+
+    type Object = ConfigMap;
+    /// The request is in the ConfigMap itself.
+    type Observed = ();
+    type Need = Infallible;
+    type Plan = Asked;
+    type Outcome = Option<Notice>;
+    type Status = ();
+
+    fn events(&self) -> &Events {
+        &self.events
+    }
+
+    fn watch(self: &Arc<Self>, namespace: &Option<String>) -> Watched<ConfigMap> {
+        let labelled = Config::default().labels(labels::SECRET_ROTATION);
+        let (store, queue) = Watches::of(&self.events.cluster().client(), namespace, labelled).queue();
+        Watched::new(store, queue)
+    }
+
+    async fn observe(&self, _: &ConfigMap) -> Result<ControlFlow<Action, Self::Observed>, Error> {
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn plan(object: &ConfigMap, _: &(), _: Timestamp) -> Result<Planned<Self>, Error> {
+        Ok(Planned::Act(asked(object, Identity::of(object)?.uid)))
+    }
+
+    async fn act(&self, object: &Arc<ConfigMap>, _: (), plan: Asked) -> Result<Option<Notice>, Error> {
+        rotate(self.events.cluster(), object, plan).await
+    }
+
+    fn status(_: &ConfigMap, notice: Option<Notice>, _: Timestamp) -> Report<Self> {
+        Report {
+            events_after: notice.into_iter().collect(),
+            ..Report::next(Next::Wait(Action::await_change()))
+        }
+    }
+}
+
 /// Annotates the QuarksSecrets to rotate, then marks the ConfigMap as done. Returns the event to emit.
 ///
 /// # Errors
 /// See [`Error`].
-pub async fn rotate(cluster: &Cluster, map: &ConfigMap) -> Result<Option<Notice>, Error> {
+async fn rotate(cluster: &Cluster, map: &ConfigMap, asked: Asked) -> Result<Option<Notice>, Error> {
     let notice = |warning, reason: &'static str, note| Notice {
         warning,
         reason: reason.into(),
         note,
     };
-    let Identity { namespace, uid, .. } = Identity::of(map)?;
-    let (id, names) = match asked(map, uid) {
+    let namespace = Identity::of(map)?.namespace;
+    let (id, names) = match asked {
         Asked::Nothing => return Ok(None),
         Asked::Refused(why) => return Ok(Some(notice(true, "BadRotation", why))),
         Asked::Rotation { id, names } => (id, names),

@@ -1,6 +1,6 @@
 //! The signer of certificates with `signerType: cluster`.
 
-use super::secret;
+use super::desired;
 use boson_api::QuarksSecret;
 use boson_api::request::{CertificateRequest, SignerType};
 
@@ -31,6 +31,6 @@ impl Signer {
 /// The certificate request, if it has `signerType: cluster`.
 pub fn asked(object: &QuarksSecret) -> Option<&CertificateRequest> {
     let asked = object.spec.request.as_ref()?.certificate.as_ref()?;
-    let certified = secret::certificate_keys(object.spec.kind).is_some();
+    let certified = desired::certificate_keys(object.spec.kind).is_some();
     (certified && asked.signer_type == SignerType::Cluster).then_some(asked)
 }

@@ -4,7 +4,7 @@ use super::generate::{generated, member};
 use super::recipe::Recipe;
 use super::signer::{AUTHORITY_SECRET, OWN_SIGNER, Signer};
 use super::signing::{AUTHORITY, KEY, Prior};
-use super::{ActError, MANAGER, request, secret};
+use super::{ActError, MANAGER, desired, request};
 use boson_api::QuarksSecret;
 use boson_cluster::client::{Cluster, Error, Identity};
 use boson_credentials::{KeySize, RsaKey, System};
@@ -86,7 +86,7 @@ async fn keep_key(
     let namespace = Identity::of(&**object)?.namespace;
     let mut secret = holding(namespace, &request::key_name(object)?, &[(KEY, key)]);
     // Deleted with the QuarksSecret.
-    secret.metadata.owner_references = Some(vec![secret::reference(object)?]);
+    secret.metadata.owner_references = Some(vec![desired::reference(object)?]);
     cluster.create(MANAGER, &secret).await?;
     Ok(())
 }

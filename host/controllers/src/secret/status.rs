@@ -1,6 +1,8 @@
 //! The status, and the events for its changes.
 
+use super::Context;
 use super::plan::Plan;
+use crate::controller::{Next, Report};
 use boson_api::conditions;
 use boson_api::secret::QuarksSecretStatus;
 use boson_api::{ConditionStatus, QuarksSecret};
@@ -8,6 +10,7 @@ use boson_cluster::client::Notice;
 use boson_manifest::labels;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
+use kube::runtime::controller::Action;
 use std::time::SystemTime;
 
 /// The new status and its events, unless nothing has changed.
@@ -44,6 +47,16 @@ pub fn status(object: &QuarksSecret, plan: &Plan, now: SystemTime) -> Option<(Qu
     }
     next.last_reconcile = Some(now);
     Some((next, notices))
+}
+
+/// What to report after this plan, which writes nothing more.
+pub(super) fn report(object: &QuarksSecret, plan: &Plan, now: SystemTime) -> Report<Context> {
+    let (status, events_after) = status(object, plan, now).unzip();
+    Report {
+        status,
+        events_after: events_after.unwrap_or_default(),
+        ..Report::next(Next::Wait(Action::requeue(plan.wake)))
+    }
 }
 
 /// The event for the object and its deployment after a Secret was generated again, once for each Secret. It is emitted

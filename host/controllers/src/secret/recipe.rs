@@ -211,7 +211,7 @@ fn number(number: i64) -> Tree {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::quarks_secret::made::asked;
+    use crate::secret::made::asked;
 
     /// Written out: if one of these changed, an upgrade of the operator would generate all values again.
     #[test]

@@ -1,10 +1,10 @@
 //! What to generate a value from. Everything that is missing for it is named. Pure.
 
 use super::cause::{Cause, Problem};
+use super::desired::{self, Marks};
 use super::marks::digest;
 use super::observe::{Observed, entry};
 use super::recipe::{self, Recipe, recipe, request_digest};
-use super::secret::{self, Marks};
 use super::signing::{self, Prior};
 use super::template::{self, Budget, Values};
 use super::{image, own_names};
@@ -181,7 +181,7 @@ fn certified(
         recipe.signer = Some(signer);
     }
     if cause.keeps_key() {
-        let names = secret::certificate_keys(object.spec.kind);
+        let names = desired::certificate_keys(object.spec.kind);
         recipe.kept_key = old.zip(names).and_then(|(old, names)| entry(old, names.private_key));
     }
     Ok(recipe)

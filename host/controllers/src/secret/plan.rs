@@ -7,11 +7,11 @@
 
 use super::cause::{Cause, Problem};
 use super::copies::{self, CopyStep};
+use super::desired::{self, Owner};
 use super::draft::{Draft, derived, draft, marks_of, prior, signature};
 use super::marks;
 use super::observe::{Observed, entry};
 use super::recipe::{self, request_digest};
-use super::secret::{self, Owner};
 use super::signing::{self, Prior};
 use boson_api::conditions::Finding;
 use boson_api::secret::SecretType;
@@ -94,7 +94,7 @@ pub fn plan(object: &QuarksSecret, observed: &Observed, now: SystemTime) -> Plan
         };
     };
     let name = &object.spec.secret_name;
-    match secret::owner(object, secret) {
+    match desired::owner(object, secret) {
         Owner::User => {
             let message = format!("Secret '{name}' is not managed by this QuarksSecret and is not changed");
             kept(
@@ -131,7 +131,7 @@ fn ours(object: &QuarksSecret, observed: &Observed, secret: &Secret, now: System
             Err(problem) => Some(problem),
         },
     };
-    let (marked, problem) = match secret::marked(object, secret, &marks_of(object, observed)) {
+    let (marked, problem) = match desired::marked(object, secret, &marks_of(object, observed)) {
         Ok(marked) => (Some(marked), problem),
         Err(why) => (None, problem.or_else(|| Some(Problem::defect(why)))),
     };
@@ -206,7 +206,7 @@ fn cause(
     }
     // A value of another type has other members, so that keeping it would help nobody.
     let frozen = wanted(labels::UPDATE_MODE).is_some_and(|mode| mode == "no-overwrite")
-        && secret::type_of_value(secret).is_none_or(|kind| kind == object.spec.kind);
+        && desired::type_of_value(secret).is_none_or(|kind| kind == object.spec.kind);
     let other = |mark: &str, now: String| marked(mark).is_some_and(|before| *before != now);
     if !frozen && other(marks::REQUEST, request_digest(object)) {
         return Some(Cause::Request);
@@ -218,7 +218,7 @@ fn cause(
 }
 
 fn issued(object: &QuarksSecret, secret: &Secret) -> Option<Issued> {
-    let names = secret::certificate_keys(object.spec.kind)?;
+    let names = desired::certificate_keys(object.spec.kind)?;
     Issued::from_pem(&entry(secret, names.certificate)?)
 }
 
@@ -233,7 +233,7 @@ fn renewal(issued: &Issued) -> SystemTime {
 
 fn replacement(object: &QuarksSecret, draft: Draft, old: &Secret) -> Step {
     let (draft, old) = (Box::new(draft), Box::new(old.clone()));
-    if old.type_.as_deref() == Some(secret::kubernetes_type(object.spec.kind)) {
+    if old.type_.as_deref() == Some(desired::kubernetes_type(object.spec.kind)) {
         Step::Replace(draft, old)
     } else {
         Step::Recreate(draft, old)

@@ -9,10 +9,10 @@
 //! only (see [`super::own_names`]).
 
 use super::cause::{Cause, Problem};
+use super::desired;
 use super::observe::{Observed, ObservedRequest, entry};
 use super::recipe::Recipe;
 use super::request::{self, certificate};
-use super::secret;
 use super::signer::{OWN_SIGNER, asked};
 use boson_api::QuarksSecret;
 use boson_api::request::CertificateRequest;
@@ -83,7 +83,7 @@ pub fn prior(
     if is_spent(object, observed, old) {
         return Ok(Some(Prior::Clear { key: true }));
     }
-    let before = old.and_then(|old| entry(old, secret::certificate_keys(object.spec.kind)?.private_key));
+    let before = old.and_then(|old| entry(old, desired::certificate_keys(object.spec.kind)?.private_key));
     let key = match key(observed, size(asked)?, cause, before) {
         Ok(key) => key,
         Err(prior) => return Ok(Some(prior)),
@@ -98,7 +98,7 @@ pub fn prior(
 
 /// Whether the certificate of the request is the one to replace. To write it again would not help.
 fn is_spent(object: &QuarksSecret, observed: &ObservedRequest, old: Option<&Secret>) -> bool {
-    let held = old.and_then(|old| entry(old, secret::certificate_keys(object.spec.kind)?.certificate));
+    let held = old.and_then(|old| entry(old, desired::certificate_keys(object.spec.kind)?.certificate));
     let came = collected(observed);
     held.is_some_and(|held| came.is_some_and(|came| came.str("certificate") == Some(held.as_str())))
 }

@@ -1,9 +1,9 @@
 //! Test objects, as a cluster would return them.
 
+use super::desired;
 use super::draft::{Draft, Value};
 use super::observe::Observed;
 use super::plan::Step;
-use super::secret;
 use boson_api::{QuarksSecret, QuarksSecretSpec};
 use boson_credentials::{KeptKey, Request, System, generate};
 use k8s_openapi::api::core::v1::Secret;
@@ -25,7 +25,7 @@ pub fn after(object: &QuarksSecret, observed: &Observed, step: &Step) -> Option<
         Step::Mark(secret) => Some((**secret).clone()),
         Step::Create(draft) | Step::Recreate(draft, _) => Some(stored(made(object, draft))),
         Step::Replace(draft, old) => {
-            let mut next = secret::marked(object, &secret::unmarked((**old).clone()), &draft.marks).unwrap();
+            let mut next = desired::marked(object, &desired::unmarked((**old).clone()), &draft.marks).unwrap();
             next.data = made(object, draft).data;
             Some(stored(next))
         }
@@ -64,5 +64,5 @@ fn made(object: &QuarksSecret, draft: &Draft) -> Secret {
             boson_document::Tree::object().with(super::image::KEY, file)
         }
     };
-    secret::filled(object, &value, &draft.marks).unwrap()
+    desired::filled(object, &value, &draft.marks).unwrap()
 }

@@ -1,0 +1,172 @@
+//! The controllers of QuarksSecrets, and of the ConfigMaps that ask for their rotation.
+
+mod act;
+mod cause;
+mod certify;
+mod copies;
+mod desired;
+mod draft;
+mod generate;
+mod image;
+mod keys;
+mod marks;
+mod observe;
+mod own_names;
+mod plan;
+mod recipe;
+mod request;
+mod rotation;
+mod signer;
+mod signing;
+mod status;
+mod template;
+mod watch;
+
+#[cfg(test)]
+mod made;
+#[cfg(test)]
+mod signing_tests;
+#[cfg(test)]
+mod tests;
+
+use crate::controller::{AnyController, Controller, Planned, Report, Watched};
+use act::Outcome;
+use boson_api::QuarksSecret;
+use boson_api::secret::QuarksSecretStatus;
+use boson_cluster::client::{Cluster, Error, ErrorKind, Events, FieldManager, Identity};
+use boson_cluster::reconcile::Interest;
+use k8s_openapi::jiff::Timestamp;
+use keys::Keys;
+use kube::runtime::controller::Action;
+use observe::Observed;
+use plan::Plan;
+use std::convert::Infallible;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+pub(crate) use desired::retained_by;
+pub(crate) use generate::member;
+pub(crate) use rotation::controller as rotation_controller;
+pub use signer::OWN_SIGNER;
+pub(crate) use signer::Signer;
+
+/// Owner of the fields that these controllers write.
+const MANAGER: FieldManager = FieldManager("boson-quarks-secret");
+
+/// Why a plan was not carried out.
+#[derive(Debug, thiserror::Error)]
+enum ActError {
+    /// The API server.
+    #[error(transparent)]
+    Api(#[from] Error),
+    /// The request cannot be met. The text holds no value.
+    #[error("{0}")]
+    Request(String),
+}
+
+/// What all reconciles share.
+struct Context {
+    cluster: Cluster,
+    events: Events,
+    interest: Interest,
+    signer: Signer,
+    keys: Arc<Keys>,
+}
+
+/// `spare_keys`: how many keys are kept ready; `instance`: name of this process.
+pub(crate) fn controller(
+    cluster: Cluster,
+    signer: Signer,
+    spare_keys: usize,
+    instance: &str,
+) -> Arc<dyn AnyController> {
+    let keys = Arc::new(Keys::new(spare_keys));
+    keys.fill();
+    Arc::new(Context {
+        events: Events::new(cluster.clone(), MANAGER, instance),
+        interest: Interest::default(),
+        cluster,
+        signer,
+        keys,
+    })
+}
+
+// === impl Context ===
+
+impl Context {
+    /// Records when a certificate expires; none: it does not, or is deleted.
+    fn note_end(&self, namespace: &str, name: &str, end: Option<SystemTime>) {
+        let since = end.map(|end| end.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default());
+        let end = since.map(|since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX));
+        self.cluster
+            .metrics()
+            .certificates
+            .set(&format!("{namespace}/{name}"), end);
+    }
+}
+
+impl Controller for Context {
+    const NAME: &'static str = "quarks-secret";
+    /// A certificate by the built-in signer, with a new authority and a copy, needs eight.
+    const MAX_PASSES: usize = 10;
+
+    type Object = QuarksSecret;
+    type Observed = Observed;
+    type Need = Infallible;
+    type Plan = Plan;
+    type Outcome = Outcome;
+    type Status = QuarksSecretStatus;
+
+    fn events(&self) -> &Events {
+        &self.events
+    }
+
+    fn watch(self: &Arc<Self>, namespace: &Option<String>) -> Watched<QuarksSecret> {
+        watch::watch(self, namespace)
+    }
+
+    async fn observe(&self, object: &QuarksSecret) -> Result<ControlFlow<Action, Self::Observed>, Error> {
+        let observed = observe::observe(&self.cluster, &self.interest, &self.signer, object).await?;
+        Ok(ControlFlow::Continue(observed))
+    }
+
+    fn plan(object: &QuarksSecret, observed: &Observed, now: Timestamp) -> Result<Planned<Self>, Error> {
+        Ok(Planned::Act(plan::plan(object, observed, now.into())))
+    }
+
+    async fn act(&self, object: &Arc<QuarksSecret>, _: Observed, plan: Plan) -> Result<Outcome, Error> {
+        act::act(self, object, plan).await
+    }
+
+    fn status(object: &QuarksSecret, outcome: Outcome, now: Timestamp) -> Report<Self> {
+        match outcome {
+            Ok(plan) => status::report(object, &plan, now.into()),
+            Err(next) => Report::next(next),
+        }
+    }
+
+    /// Reports an error that a user has to resolve in the status. An unavailable server is not such an error, and the
+    /// status could not be written.
+    async fn failed(&self, object: &QuarksSecret, error: &Error) {
+        if !matches!(error.kind, ErrorKind::Forbidden | ErrorKind::Refused(_)) {
+            return;
+        }
+        let Ok(Identity { namespace, name, .. }) = Identity::of(object) else {
+            return;
+        };
+        if let Ok(Some(object)) = self.cluster.get::<QuarksSecret>(namespace, name).await {
+            let before = object.status.clone().unwrap_or_default();
+            let plan = Plan::troubled("Refused", error.to_string(), before.generated.unwrap_or(false));
+            let report = status::report(&object, &plan, SystemTime::now());
+            if let Err(error) = report.publish(self, &object).await {
+                tracing::warn!(%error, "cannot write the status");
+            }
+        }
+    }
+
+    fn forget(&self, namespace: &str, name: &str) {
+        self.interest.forget((namespace, name));
+        self.note_end(namespace, name, None);
+    }
+}

@@ -1,0 +1,282 @@
+//! Carries out the plan, and then looks at what the pods lack.
+
+use super::disks::{self, Disks};
+use super::observe::Observed;
+use super::plan::{Plan, Seen};
+use super::resize::{self, RESIZE, Resize};
+use super::set_back::SetBack;
+use super::{Context, Counts, Done, MANAGER, NAME_CONFLICT, Outcome, PlanError, Problem, WAITING, inspect, labelled};
+use boson_api::{PodProblem, QuarksStatefulSet};
+use boson_cluster::client::{AnyObject, Error, ErrorKind, Identity};
+use boson_cluster::objects::conflicts::Conflicts;
+use boson_cluster::objects::drift;
+use boson_manifest::labels;
+use k8s_openapi::api::apps::v1::StatefulSet;
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::ResourceExt;
+use kube::api::ObjectMeta;
+use serde_json::{Value, json};
+
+// === impl Context ===
+
+impl Context {
+    pub(super) async fn acted(
+        &self,
+        set: &QuarksStatefulSet,
+        observed: &Observed,
+        plan: Result<Plan, Problem>,
+    ) -> Result<Outcome, Error> {
+        let (place, seen) = (Identity::of(set)?, &observed.seen);
+        let of_plan = |plan: &Plan| {
+            plan.apply
+                .iter()
+                .filter_map(|one| one.name().map(str::to_string))
+                .collect()
+        };
+        let written: Vec<String> = plan.as_ref().map(of_plan).unwrap_or_default();
+        let done = match plan {
+            Ok(plan) => match self.carry_out(set, place, &plan, seen, &observed.owner).await {
+                Ok(done) => Ok(self.explained(done, &plan, seen, place.namespace).await?),
+                Err(failure) => Err(failure.problem()?),
+            },
+            Err(problem) => Err(problem),
+        };
+        let labelled = self.label(place, seen, &observed.unlabelled).await;
+        // After the change of their StatefulSet was observed, pods are looked at again.
+        for name in &written {
+            self.labelled.lacks((place.namespace, place.name), name);
+        }
+        Ok(Outcome { done, labelled })
+    }
+
+    /// Carries out the plan, unless a name conflicts with an object of another owner.
+    async fn carry_out(
+        &self,
+        set: &QuarksStatefulSet,
+        place: Identity<'_>,
+        plan: &Plan,
+        seen: &Seen,
+        owner: &OwnerReference,
+    ) -> Result<Done, PlanError> {
+        let conflicts = Conflicts::find(&self.cluster, place.namespace, plan.new_objects.iter(), owner).await?;
+        if let Some(complaint) = conflicts.complaint() {
+            return Err(PlanError::Problem(Problem(NAME_CONFLICT, complaint)));
+        }
+        if !conflicts.leaving.is_empty() {
+            let waiting = format!("waiting for {} to be deleted", conflicts.leaving.join(", "));
+            return Err(PlanError::Problem(Problem(WAITING, waiting)));
+        }
+        // Delete first: new pods may need the quota of the deleted ones.
+        for object in &plan.delete {
+            self.cluster.delete_any(object).await?;
+        }
+        for one in &plan.resize {
+            self.cluster.merge(MANAGER, &one.set, one.members()).await?;
+        }
+        let disks = self.grow(Disks::of(&plan.wanted, &seen.claims)).await?;
+        let removed = drift::remove(&self.events, set, &plan.excess).await?;
+        for (old, new) in &plan.renew {
+            self.renew(old, new).await?;
+        }
+        for object in &plan.apply {
+            self.cluster.apply_any(MANAGER, object).await?;
+        }
+        let unresolved = self.resize(&plan.resizes.now).await?;
+        let mut is_set_back = false;
+        for one in &plan.set_back {
+            is_set_back |= self.set_back(one, place).await?;
+        }
+        for pod in &plan.replace {
+            tracing::info!(pod = pod.name_any(), "replaces a pod");
+            self.cluster.delete(pod).await?;
+        }
+        if let Some(error) = unresolved {
+            return Err(error.into());
+        }
+        let written = [&plan.apply, &plan.delete].iter().any(|some| !some.is_empty());
+        Ok(Done {
+            written: written
+                || !plan.resize.is_empty()
+                || !plan.renew.is_empty()
+                || !plan.replace.is_empty()
+                || !plan.resizes.now.is_empty()
+                || is_set_back
+                || !disks.raise.is_empty()
+                || removed,
+            // Its pods are about to be replaced.
+            ready: plan.ready && !removed,
+            versions: plan.versions.clone(),
+            again: disks.waits
+                || !plan.renew.is_empty()
+                || !plan.resizes.now.is_empty()
+                || seen.live.sets.iter().any(inspect::is_going),
+            disks: plan.wanted.iter().any(disks::wants_claims).then_some(disks.mismatches),
+            problems: Vec::new(),
+            missing: false,
+            rollout: plan.rollout.clone(),
+            deferred: plan.resizes.deferred.clone(),
+            counts: Counts::of(plan, seen),
+        })
+    }
+
+    /// Gives pods other resources. Returns what a user has to resolve, if anything, when the others have theirs.
+    async fn resize(&self, pods: &[Resize]) -> Result<Option<Error>, Error> {
+        let mut unresolved = None;
+        for one in pods {
+            match self.resize_pod(one).await {
+                Ok(()) => {}
+                // It has changed or is gone, and the event about that causes another decision.
+                Err(error) if error.is_race() => {}
+                Err(error) if error.is_lasting() => unresolved = unresolved.or(Some(error)),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(unresolved)
+    }
+
+    async fn resize_pod(&self, one: &Resize) -> Result<(), Error> {
+        let pod = one.pod.name_any();
+        match self.cluster.merge_part(MANAGER, RESIZE, &one.pod, one.members()).await {
+            Ok(resized) => {
+                tracing::info!(pod, "resizes a pod");
+                self.cluster.merge(MANAGER, &resized, one.done()).await?;
+            }
+            Err(error) if resize::is_refusal(&error) => {
+                tracing::info!(pod, %error, "cannot resize a pod, which is replaced instead");
+                self.cluster.merge(MANAGER, &one.pod, one.refused()).await?;
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Whether it was changed. Nothing else depends on it: what is refused is logged.
+    async fn set_back(&self, one: &SetBack, place: Identity<'_>) -> Result<bool, Error> {
+        let set_back = async {
+            let revision = self.cluster.get(place.namespace, &one.revision).await?;
+            let Some(object) = revision.and_then(|revision| one.object(&revision)) else {
+                return Ok(false);
+            };
+            self.cluster.apply_any(MANAGER, &object).await.map(|_| true)
+        };
+        let name = one.live.name_any();
+        match set_back.await {
+            Ok(is_set_back) => {
+                tracing::info!(set = name, revision = one.revision, is_set_back, "sets a template back");
+                Ok(is_set_back)
+            }
+            Err(error) if error.is_lasting() => {
+                tracing::warn!(%error, set = name, revision = one.revision, "cannot set a template back");
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Enlarges claims; adds those that Kubernetes refuses to the mismatches.
+    async fn grow(&self, mut disks: Disks) -> Result<Disks, Error> {
+        let mut raised = Vec::new();
+        for claim in std::mem::take(&mut disks.raise) {
+            match self.cluster.apply(MANAGER, &claim).await {
+                Ok(_) => raised.push(claim),
+                Err(error) if error.is_lasting() => {
+                    // Only the first line: the rest is a long difference of the claims.
+                    let text = error.to_string();
+                    disks
+                        .mismatches
+                        .push(text.lines().next().unwrap_or_default().to_string());
+                    disks.waits = true;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        disks.raise = raised;
+        Ok(disks)
+    }
+
+    /// Deletes a StatefulSet that will be created again, without its pods and claims.
+    async fn renew(&self, old: &StatefulSet, new: &Value) -> Result<(), Error> {
+        // First a dry run under a free name: if the new one were refused, its pods would have no controller.
+        let (_, _, name) = new.place()?;
+        let mut trial = new.clone();
+        trial.set_name(&format!("{name}-trial"));
+        let tried = self.cluster.try_any(MANAGER, &trial).await;
+        tried.map_err(|error| Error {
+            name: name.into(),
+            ..error
+        })?;
+        self.cluster.delete_alone(old).await
+    }
+
+    /// Adds why pods of the newest version are not ready.
+    async fn explained(&self, done: Done, plan: &Plan, seen: &Seen, namespace: &str) -> Result<Done, Error> {
+        if done.ready {
+            return Ok(done);
+        }
+        let is_wanted = |one: &&StatefulSet| plan.wanted.iter().any(|wanted| inspect::is_named(one, wanted));
+        let newest: Vec<&StatefulSet> = seen.live.sets.iter().filter(is_wanted).collect();
+        let mut explanation = self.explain(&newest, seen.pods.as_deref(), namespace).await?;
+        // Those that were just deleted have none any more.
+        let is_left = |pod: &PodProblem| {
+            plan.replace
+                .iter()
+                .all(|gone| gone.metadata.name.as_ref() != Some(&pod.pod))
+        };
+        explanation.problems.retain(is_left);
+        Ok(Done {
+            problems: explanation.problems,
+            missing: explanation.missing,
+            ..done
+        })
+    }
+
+    /// Labels the pods of these StatefulSets that lack labels. Whether the next reconcile must look again, though no
+    /// pod may change until then.
+    async fn label(&self, place: Identity<'_>, seen: &Seen, names: &[String]) -> Result<bool, Error> {
+        let mut again = false;
+        for name in names {
+            let labelled = self.label_pods(place.namespace, seen, name).await?;
+            if labelled {
+                self.labelled.lacks((place.namespace, place.name), name);
+            }
+            again |= labelled;
+        }
+        Ok(again)
+    }
+
+    async fn label_pods(&self, namespace: &str, seen: &Seen, name: &str) -> Result<bool, Error> {
+        let pods: Vec<ObjectMeta> = match &seen.pods {
+            Some(pods) => {
+                let of_set = pods.iter().filter(|pod| inspect::is_of(pod, name));
+                of_set.map(|pod| pod.metadata.clone()).collect()
+            }
+            None => {
+                let selector = format!("{}={name}", labels::STATEFUL_SET_NAME);
+                self.cluster.list_metadata::<Pod>(namespace, &selector).await?
+            }
+        };
+        let mut all = seen.live.sets.iter();
+        let Some(set) = all.find(|one| one.metadata.name.as_deref() == Some(name)) else {
+            return Ok(false);
+        };
+        let mut step = labelled::step(set, &pods);
+        for one in std::mem::take(&mut step.lacking) {
+            let metadata = ObjectMeta {
+                labels: Some(one.labels).filter(|labels| !labels.is_empty()),
+                annotations: Some(one.annotations).filter(|annotations| !annotations.is_empty()),
+                ..ObjectMeta::default()
+            };
+            let members = json!({ "metadata": metadata });
+            match self.cluster.merge(MANAGER, &one.pod, members).await {
+                Ok(_) => {}
+                // Nothing else depends on these labels.
+                Err(error) if error.kind == ErrorKind::Forbidden => tracing::warn!(%error, "pods get no labels"),
+                // It was deleted, and is followed by another one.
+                Err(error) if error.is_race() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(step.again)
+    }
+}
