@@ -51,8 +51,6 @@ const CRATES: &[Crate] = &[
         OUTSIDE,
     ),
     member("boson-render", &[], &["cap-std", "kube", "tokio"]),
-    member("boson-oci", &[], OUTSIDE),
-    member("boson-build", &["boson-oci", "boson-render"], &["kube", "tokio"]),
     // === conversion ===
     member("boson-allocator", &[], OUTSIDE),
     member("boson-budget", &[], OUTSIDE),
@@ -78,6 +76,7 @@ const CRATES: &[Crate] = &[
     member("boson-credentials", &["boson-document"], OUTSIDE),
     member("boson-signatures", &[], OUTSIDE),
     // === releases and images ===
+    member("boson-oci", &[], OUTSIDE),
     member(
         "boson-releases",
         &[
@@ -116,6 +115,7 @@ const CRATES: &[Crate] = &[
         ],
         &["kube", "wasmtime", "openssl", "native-tls"],
     ),
+    member("boson-build", &["boson-oci", "boson-render"], &["kube", "tokio"]),
     // === pods ===
     // In every container of a pod: small, and without other crates of the host.
     member(
