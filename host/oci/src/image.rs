@@ -1,28 +1,23 @@
-//! An image whose layers are in files.
+//! An image: documents in memory, and layers in files.
 
-use crate::{Blob, descriptor};
-use serde_json::Value;
-use std::fs::File;
-use std::io::{self, Read};
-use std::os::unix::fs::FileExt;
-use std::sync::Arc;
+use crate::{Section, digest};
+use oci_spec::image::{Descriptor, Digest, MediaType, SCHEMA_VERSION};
+use serde_json::{Value, json};
 
-/// A part of a file. Several may read it at once, each from its own position.
+/// A document that is small enough for memory.
 #[derive(Clone, Debug)]
-pub struct Section {
-    file: Arc<File>,
-    begin: u64,
-    size: u64,
+pub struct Blob {
+    pub media_type: MediaType,
+    pub digest: Digest,
+    pub bytes: Vec<u8>,
 }
 
 #[derive(Clone, Debug)]
 pub struct Layer {
-    /// Its media type.
-    pub media_type: String,
-    /// `sha256:<hex>` of its bytes.
-    pub digest: String,
-    /// `sha256:<hex>` of its bytes when they are not compressed.
-    pub diff_id: String,
+    pub media_type: MediaType,
+    pub digest: Digest,
+    /// The digest of its bytes when they are not compressed.
+    pub diff_id: Digest,
     pub content: Section,
 }
 
@@ -37,74 +32,79 @@ pub struct Image {
     pub layers: Vec<Layer>,
 }
 
-/// Reads a section from its begin to its end.
+/// The parts of an image from any source, checked against their digests. Layers may be compressed or not.
 #[derive(Debug)]
-pub struct SectionReader {
-    section: Section,
-    at: u64,
+pub struct Parts {
+    /// The digest of its manifest.
+    pub digest: Digest,
+    pub config: Vec<u8>,
+    /// The lowest first.
+    pub layers: Vec<Part>,
 }
 
-// === impl Section ===
+/// A layer among the parts of an image.
+#[derive(Debug)]
+pub struct Part {
+    pub media_type: MediaType,
+    /// The digest of its bytes; `None` in archives of `docker save`, which do not name it.
+    pub digest: Option<Digest>,
+    pub content: Section,
+}
 
-impl Section {
-    /// `size` bytes of `file`, from `begin` on.
-    pub fn new(file: Arc<File>, begin: u64, size: u64) -> Self {
-        Self { file, begin, size }
-    }
+// === impl Blob ===
 
-    pub fn size(&self) -> u64 {
-        self.size
-    }
-
-    /// Reads from its begin.
-    pub fn reader(&self) -> SectionReader {
-        SectionReader {
-            section: self.clone(),
-            at: 0,
+impl Blob {
+    /// The text of a JSON document.
+    pub fn json(media_type: MediaType, value: &Value) -> Self {
+        let bytes = value.to_string().into_bytes();
+        Self {
+            media_type,
+            digest: digest(&bytes),
+            bytes,
         }
     }
 
-    /// Reads at most `most` bytes from position `at`.
-    ///
-    /// # Errors
-    /// Those of the file, or it has become shorter.
-    pub fn part(&self, at: u64, most: usize) -> io::Result<Vec<u8>> {
-        let left = usize::try_from(self.size.saturating_sub(at)).unwrap_or(most);
-        let mut part = vec![0; left.min(most)];
-        self.file.read_exact_at(&mut part, self.begin + at)?;
-        Ok(part)
+    pub fn descriptor(&self) -> Descriptor {
+        Descriptor::new(self.media_type.clone(), self.bytes.len() as u64, self.digest.clone())
     }
 }
 
 // === impl Layer ===
 
 impl Layer {
-    pub fn descriptor(&self) -> Value {
-        descriptor(&self.media_type, &self.digest, self.content.size)
+    pub fn descriptor(&self) -> Descriptor {
+        Descriptor::new(self.media_type.clone(), self.content.size(), self.digest.clone())
     }
 }
 
 // === impl Image ===
 
 impl Image {
-    /// The layers' descriptors.
-    pub fn descriptors(&self) -> Vec<Value> {
-        self.layers.iter().map(Layer::descriptor).collect()
+    /// An image with this configuration, and its manifest.
+    pub fn new(name: &str, config: Blob, layers: Vec<Layer>) -> Self {
+        let descriptors: Vec<Descriptor> = layers.iter().map(Layer::descriptor).collect();
+        Self {
+            name: name.to_owned(),
+            manifest: manifest(&config.descriptor(), &descriptors),
+            config,
+            layers,
+        }
     }
 }
 
-// === impl SectionReader ===
+/// The manifest of an image with these layers, the lowest first.
+pub fn manifest(config: &Descriptor, layers: &[Descriptor]) -> Blob {
+    let media_type = MediaType::ImageManifest;
+    let document = json!({
+        "schemaVersion": SCHEMA_VERSION,
+        "mediaType": media_type,
+        "config": config,
+        "layers": layers,
+    });
+    Blob::json(media_type, &document)
+}
 
-impl Read for SectionReader {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let left = self.section.size.saturating_sub(self.at);
-        let most = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
-        let wanted = buffer.get_mut(..most).unwrap_or_default();
-        let count = self.section.file.read_at(wanted, self.section.begin + self.at)?;
-        if count == 0 && most > 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        self.at += count as u64;
-        Ok(count)
-    }
+/// The path in a layout of the blob with this digest.
+pub fn path(digest: &Digest) -> String {
+    format!("blobs/{}/{}", digest.algorithm(), digest.digest())
 }

@@ -1,16 +1,21 @@
-//! OCI images as bytes: reproducible headers of layers, the JSON documents of an image, and the tar of an image layout.
-//! The operator's image and release images are written with it.
+//! OCI images: digests, reproducible headers of layers, manifests and indexes, and image layouts in directories and in
+//! tars. The types of documents are those of `oci-spec`. What it writes depends on its input only, so that the same
+//! content has the same digest.
 
-mod archive;
-mod blob;
-mod digesting;
+mod digest;
+mod document;
 mod image;
-pub mod media;
+pub mod layout;
+mod section;
+mod write;
 
-pub use archive::Archive;
-pub use blob::{Blob, descriptor, index, manifest, path, saved};
-pub use digesting::{Digesting, digest};
-pub use image::{Image, Layer, Section, SectionReader};
+pub use digest::{Digesting, digest, finished, parse_digest};
+pub use document::{Document, NAME, architecture, images, index, is_for_this_platform};
+pub use image::{Blob, Image, Layer, Part, Parts, manifest, path};
+pub use oci_spec::image::ANNOTATION_TITLE as TITLE;
+pub use oci_spec::image::{Descriptor, Digest, ImageIndex, ImageManifest, MediaType};
+pub use section::{Section, SectionReader};
+pub use write::{archive, directory};
 
 use tar::{EntryType, Header};
 
