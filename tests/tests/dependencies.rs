@@ -51,8 +51,6 @@ const CRATES: &[Crate] = &[
         OUTSIDE,
     ),
     member("boson-render", &[], &["cap-std", "kube", "tokio"]),
-    member("boson-oci", &[], OUTSIDE),
-    member("boson-build", &["boson-oci", "boson-render"], &["kube", "tokio"]),
     // === conversion ===
     member("boson-allocator", &[], OUTSIDE),
     member("boson-budget", &[], OUTSIDE),
@@ -78,6 +76,7 @@ const CRATES: &[Crate] = &[
     member("boson-credentials", &["boson-document"], OUTSIDE),
     member("boson-signatures", &[], OUTSIDE),
     // === releases and images ===
+    member("boson-oci", &[], OUTSIDE),
     member(
         "boson-releases",
         &[
@@ -85,6 +84,7 @@ const CRATES: &[Crate] = &[
             "boson-document",
             "boson-fields",
             "boson-manifest",
+            "boson-oci",
             "boson-pipeline",
         ],
         &["kube", "tokio", "wasmtime"],
@@ -116,6 +116,7 @@ const CRATES: &[Crate] = &[
         ],
         &["kube", "wasmtime", "openssl", "native-tls"],
     ),
+    member("boson-build", &["boson-oci", "boson-render"], &["kube", "tokio"]),
     // === pods ===
     // In every container of a pod: small, and without other crates of the host.
     member(
@@ -204,6 +205,7 @@ const CRATES: &[Crate] = &[
             "boson-fields",
             "boson-in-pod",
             "boson-manifest",
+            "boson-oci",
             "boson-output",
             "boson-pipeline",
             "boson-plugins",

@@ -7,7 +7,7 @@ use crate::error::unwritable;
 use crate::gzip::Pool;
 use crate::layer::Draft;
 use crate::{jobs, packages};
-use boson_oci::{Blob, Image, Layer, media};
+use boson_oci::{Blob, Digest, Image, Layer, MediaType};
 use boson_pipeline::Diagnostic;
 use boson_releases::Compiled;
 use serde_json::{Value, json};
@@ -47,14 +47,8 @@ pub fn build(
     let mut draft = Draft::new(place, pool).map_err(|error| unwritable(&error))?;
     jobs::add(&mut draft, release.jobs())?;
     layers.push(draft.finish().map_err(|error| unwritable(&error))?);
-    let config = Blob::json(media::CONFIG, &config(ingredients, &layers));
-    let descriptors: Vec<Value> = layers.iter().map(Layer::descriptor).collect();
-    Ok(Image {
-        name: ingredients.name.to_owned(),
-        manifest: boson_oci::manifest(&config, &descriptors),
-        config,
-        layers,
-    })
+    let config = Blob::json(MediaType::ImageConfig, &config(ingredients, &layers));
+    Ok(Image::new(ingredients.name, config, layers))
 }
 
 /// Accounts, and BOSH's own path of packages for containers without a volume at `/var/vcap/data`.
@@ -130,7 +124,7 @@ impl Shared {
 fn config(ingredients: &Ingredients<'_>, layers: &[Layer]) -> Value {
     let Ingredients { base, release, .. } = ingredients;
     let mut config = base.config.clone();
-    let diffs: Vec<&str> = layers.iter().map(|layer| layer.diff_id.as_str()).collect();
+    let diffs: Vec<&Digest> = layers.iter().map(|layer| &layer.diff_id).collect();
     config["rootfs"] = json!({"type": "layers", "diff_ids": diffs});
     let own = layers.len() - base.layers.len();
     match config["history"].as_array_mut() {
@@ -146,7 +140,7 @@ fn config(ingredients: &Ingredients<'_>, layers: &[Layer]) -> Value {
         ("bosh.stemcell", ingredients.stemcell),
         ("org.opencontainers.image.title", release.name.as_str()),
         ("org.opencontainers.image.version", version),
-        ("org.opencontainers.image.base.digest", base.digest.as_str()),
+        ("org.opencontainers.image.base.digest", base.digest.as_ref()),
     ] {
         marked[label] = value.into();
     }

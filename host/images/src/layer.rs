@@ -1,7 +1,7 @@
 //! A layer in an unnamed temporary file, which the kernel deletes with its last reader, however the process ends.
 
 use crate::gzip::{Gzip, Pool};
-use boson_oci::{Digesting, Layer, Section, header, media};
+use boson_oci::{Digest, Digesting, Layer, MediaType, Section, header};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
@@ -96,12 +96,12 @@ fn packed(place: &Path, pool: &Pool) -> io::Result<Packed> {
     Gzip::new(Digesting::new(BufWriter::new(file)), pool)
 }
 
-fn layer(packed: Packed, diff_id: String) -> io::Result<Layer> {
+fn layer(packed: Packed, diff_id: Digest) -> io::Result<Layer> {
     let (mut out, digest, size) = packed.finish()?.finish();
     out.flush()?;
     let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
     Ok(Layer {
-        media_type: media::LAYER_GZIP.to_owned(),
+        media_type: MediaType::ImageLayerGzip,
         digest,
         diff_id,
         content: Section::new(Arc::new(file), 0, size),

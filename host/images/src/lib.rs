@@ -23,7 +23,7 @@ mod packages;
 mod wanted;
 pub mod write;
 
-pub use base::{Base, Part, Parts};
+pub use base::Base;
 pub use build::{Ingredients, build};
 pub use codes::ALL as CODES;
 pub use download::{Download, Downloads, Release};

@@ -28,7 +28,7 @@ impl RegistryComponents {
         let credentials = credentials(&image.pull, &image.image);
         let pulled = self.registry.pull_component(owned(image), credentials.as_ref()).await?;
         let mode = self.signatures.mode();
-        if mode != Mode::Off && !self.is_enough(image, &pulled).await? {
+        if mode != Mode::Off && !self.is_enough(image, pulled.as_ref()).await? {
             let found = self.registry.pull_attached(owned(image), credentials.as_ref()).await;
             match (found, mode) {
                 (Err(error), Mode::Enforce) => return Err(error),
@@ -36,7 +36,7 @@ impl RegistryComponents {
                 (Ok(_), _) => {}
             }
         }
-        Ok(digits(pulled))
+        Ok(pulled.digest().to_owned())
     }
 
     /// The digest of a component on the disk. If it must be signed or attested and what is there is not enough, it does
@@ -45,8 +45,8 @@ impl RegistryComponents {
         let Some(digest) = self.registry.component_digest(owned(image)).await? else {
             return Ok(None);
         };
-        let must_ask = self.signatures.mode() == Mode::Enforce && !self.is_enough(image, &digest).await?;
-        Ok((!must_ask).then(|| digits(digest)))
+        let must_ask = self.signatures.mode() == Mode::Enforce && !self.is_enough(image, digest.as_ref()).await?;
+        Ok((!must_ask).then(|| digest.digest().to_owned()))
     }
 
     /// Whether the signatures and attestations on the disk are enough.
@@ -75,7 +75,8 @@ impl Components for RegistryComponents {
     ) -> Pin<Box<dyn Future<Output = Result<String, Diagnostic>> + Send + 'a>> {
         Box::pin(async {
             let credentials = credentials(&image.pull, &image.image);
-            self.registry.pin(&image.image, credentials.as_ref()).await
+            let digest = self.registry.pin(&image.image, credentials.as_ref()).await?;
+            Ok(digest.to_string())
         })
     }
 
@@ -106,10 +107,6 @@ fn owned(image: &ComponentImage) -> Owned<'_> {
         namespace: &image.namespace,
         image: &image.image,
     }
-}
-
-fn digits(digest: String) -> String {
-    digest.strip_prefix("sha256:").map_or(digest.clone(), str::to_owned)
 }
 
 /// Credentials of the first pull Secret with an entry for the registry of an image.

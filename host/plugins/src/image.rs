@@ -4,6 +4,8 @@
 //! of the ConfigMap: the same ConfigMap never gets another component, whichever process of the operator loads it, and
 //! whenever. A change of `image` in `plugin.yaml` makes the record void.
 
+use boson_oci::parse_digest;
+
 /// Where the component of a plugin is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImageSource {
@@ -25,7 +27,7 @@ impl ImageSource {
             return Err("must begin with the host of its registry, as in registry.example.com/team/plugin:1");
         }
         let digest = reference.split_once('@').map(|(_, digest)| digest);
-        if digest.is_some_and(|digest| !is_digest(digest)) {
+        if digest.is_some_and(|digest| parse_digest(digest).is_none()) {
             return Err("has a malformed digest: expected @sha256: and 64 hexadecimal digits");
         }
         Ok(Self {
@@ -50,19 +52,13 @@ impl ImageSource {
             return Some(self.reference.clone());
         }
         let digest = record?.strip_prefix(&self.reference)?.strip_prefix('@')?;
-        is_digest(digest).then(|| self.with(digest))
+        parse_digest(digest).map(|_| self.with(digest))
     }
 
     /// The reference with this digest, which is also the text of a record.
     pub fn with(&self, digest: &str) -> String {
         format!("{}@{digest}", self.reference)
     }
-}
-
-fn is_digest(text: &str) -> bool {
-    text.strip_prefix("sha256:").is_some_and(|digits| {
-        digits.len() == 64 && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
-    })
 }
 
 #[cfg(test)]

@@ -4,18 +4,18 @@
 use crate::artifact::Artifact;
 use crate::codes;
 use crate::error::Error;
+use boson_oci::layout::{self, INDEX, Layout, MARK};
+use boson_oci::{Document, Section};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::packed::MAX_COMPONENT_BYTES;
+use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Read};
-use std::path::Path;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-/// The largest index or manifest, in bytes.
-const MAX_DOCUMENT_BYTES: u64 = 4 << 20;
-/// The index of a layout.
-const INDEX: &str = "index.json";
-/// The file that marks a layout.
-const MARK: &str = "oci-layout";
+/// Most files of an archive that are read.
+const MAX_FILES: usize = 4096;
 
 /// Whether a directory is an image layout.
 pub fn is_layout(path: &Path) -> bool {
@@ -28,56 +28,50 @@ pub fn is_layout(path: &Path) -> bool {
 /// `plugin-image-format`: there is no image with a component, or it is damaged. `plugin-image-archive`: a file cannot
 /// be read.
 pub fn read(path: &Path) -> Result<Vec<u8>, Diagnostic> {
-    let name = path.display().to_string();
-    let explain = |failure: Error| failure.explain_component(&name);
-    let blob = |digest: &str, most: u64| {
-        let file = boson_oci::path(digest);
-        let bytes = entry(path, &file, most).map_err(|error| unreadable(path, &error))?;
-        let bytes = bytes.filter(|bytes| boson_oci::digest(bytes) == digest);
-        bytes.ok_or_else(|| explain(Error::Format("is incomplete or damaged", "write it again")))
+    let explain = |failure: Error| failure.explain_component(&path.display().to_string());
+    let failed = |error: layout::Error| match error {
+        layout::Error::Unreadable(file, error) if error.kind() == ErrorKind::NotFound && file == INDEX => explain(
+            Error::Format("is not an image layout", "write it with `host plugin push --archive`"),
+        ),
+        layout::Error::Unreadable(_, error) if error.kind() != ErrorKind::NotFound => unreadable(path, &error),
+        _ => explain(Error::Format("is incomplete or damaged", "write it again")),
     };
-    let index = entry(path, INDEX, MAX_DOCUMENT_BYTES).map_err(|error| unreadable(path, &error))?;
-    let mut body = index.ok_or_else(|| {
-        explain(Error::Format(
-            "is not an image layout",
-            "write it with `host plugin push --archive`",
-        ))
-    })?;
+    let files = if path.is_dir() {
+        BTreeMap::new()
+    } else {
+        files(path).map_err(|error| unreadable(path, &error))?
+    };
+    let find = |name: &str| match files.get(Path::new(name)) {
+        Some(section) => Ok(section.clone()),
+        None if path.is_dir() => Section::open(&path.join(name)),
+        None => Err(ErrorKind::NotFound.into()),
+    };
+    let layout = Layout::new(&find);
+    let mut document = Document::Index(layout.index().map_err(failed)?);
     // The layout's own index, an index in it, and the manifest.
     for _ in 0..3 {
-        match Artifact::read(&body).map_err(explain)? {
-            Artifact::Index(digest) => body = blob(&digest, MAX_DOCUMENT_BYTES)?,
-            Artifact::Component(layer) => return blob(&layer.digest, MAX_COMPONENT_BYTES as u64),
+        match Artifact::of(&document).map_err(explain)? {
+            Artifact::Index(entry) => document = layout.document(&entry).map_err(failed)?,
+            Artifact::Component(layer) => return layout.bytes(&layer, MAX_COMPONENT_BYTES as u64).map_err(failed),
         }
     }
     Err(explain(Error::Format("is an index of indexes", "copy only the image")))
 }
 
-/// A file of the layout; `None` if it does not exist or is larger.
-fn entry(layout: &Path, name: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
-    if layout.is_dir() {
-        return match File::open(layout.join(name)) {
-            Ok(file) => bounded(file, most),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        };
-    }
-    let mut archive = tar::Archive::new(io::BufReader::new(File::open(layout)?));
-    for file in archive.entries()? {
-        let file = file?;
-        let path = file.path()?;
-        let is_it = path.strip_prefix(".").unwrap_or(&path) == Path::new(name);
-        if is_it && file.header().entry_type().is_file() {
-            return bounded(file, most);
+/// The files in a tar, by their paths.
+fn files(path: &Path) -> io::Result<BTreeMap<PathBuf, Section>> {
+    let file = Arc::new(File::open(path)?);
+    let mut files = BTreeMap::new();
+    for entry in tar::Archive::new(&*file).entries_with_seek()?.take(MAX_FILES) {
+        let entry = entry?;
+        if entry.header().entry_type().is_file() {
+            let path = entry.path()?;
+            let path = path.strip_prefix(".").unwrap_or(&path).to_path_buf();
+            let content = Section::new(file.clone(), entry.raw_file_position(), entry.size());
+            files.entry(path).or_insert(content);
         }
     }
-    Ok(None)
-}
-
-fn bounded(file: impl Read, most: u64) -> io::Result<Option<Vec<u8>>> {
-    let mut bytes = Vec::new();
-    file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
-    Ok((bytes.len() as u64 <= most).then_some(bytes))
+    Ok(files)
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Diagnostic {
@@ -88,28 +82,30 @@ fn unreadable(path: &Path, error: &io::Error) -> Diagnostic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use boson_oci::{Archive, Blob, descriptor, digest, manifest};
+    use boson_oci::{Blob, Image, Layer, MediaType, digest};
+    use std::io::Write;
 
     const COMPONENT: &[u8] = b"\0asm a component";
 
-    fn archive(component: &[u8]) -> Vec<u8> {
-        let config = Blob::json("application/vnd.wasm.config.v0+json", &serde_json::json!({}));
-        let layer = descriptor("application/wasm", &digest(COMPONENT), component.len() as u64);
-        let manifest = manifest(&config, std::slice::from_ref(&layer));
-        let mut archive = Archive::new(Vec::new()).unwrap();
-        archive
-            .add(&digest(COMPONENT), component.len() as u64, component)
-            .unwrap();
-        archive.blob(&config).unwrap();
-        archive.blob(&manifest).unwrap();
-        archive.end("r.example/p:1", &manifest, &config, &[layer]).unwrap()
+    /// Writes an archive whose layer has this content, whatever its digest says.
+    fn write(file: &Path, content: &[u8]) {
+        let mut layer = tempfile::tempfile().unwrap();
+        layer.write_all(content).unwrap();
+        let layer = Layer {
+            media_type: MediaType::from("application/wasm"),
+            digest: digest(COMPONENT),
+            diff_id: digest(COMPONENT),
+            content: Section::of(layer).unwrap(),
+        };
+        let config = Blob::json("application/vnd.wasm.config.v0+json".into(), &serde_json::json!({}));
+        boson_oci::archive(&Image::new("r.example/p:1", config, vec![layer]), file).unwrap();
     }
 
     #[test]
     fn archive_and_directory_hold_the_same_component() {
         let scratch = tempfile::tempdir().unwrap();
         let (file, directory) = (scratch.path().join("p.tar"), scratch.path().join("p"));
-        std::fs::write(&file, archive(COMPONENT)).unwrap();
+        write(&file, COMPONENT);
         tar::Archive::new(File::open(&file).unwrap())
             .unpack(&directory)
             .unwrap();
@@ -126,7 +122,8 @@ mod tests {
             std::fs::write(&file, bytes).unwrap();
             read(&file).unwrap_err()
         };
-        let evil = error(&archive(b"\0asm something else"));
+        write(&file, b"\0asm something else");
+        let evil = read(&file).unwrap_err();
         assert!(evil.message.contains("is incomplete or damaged"), "{evil:?}");
         let empty = tar::Builder::new(Vec::new()).into_inner().unwrap();
         assert_eq!(error(&empty).code, "plugin-image-format");

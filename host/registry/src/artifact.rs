@@ -7,54 +7,18 @@
 //! | `oras push` | `application/vnd.oci.empty.v1+json` | any, with the name of a file that ends with `.wasm` |
 
 use crate::error::Error;
-use crate::manifest::{Layer, is_digest};
-use serde::Deserialize;
-use std::collections::BTreeMap;
+use boson_oci::{Descriptor, Document, TITLE};
 
 /// Layers and entries of a manifest.
 const MAX_PARTS: usize = 256;
-/// Annotation of a layer: the name of its file.
-const TITLE: &str = "org.opencontainers.image.title";
 
 /// What a manifest refers to.
 #[derive(Debug)]
 pub(crate) enum Artifact {
     /// The layer that is a component.
-    Component(Layer),
-    /// The digest of the manifest for components in an index.
-    Index(String),
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Document {
-    schema_version: u32,
-    layers: Option<Vec<Part>>,
-    manifests: Option<Vec<Entry>>,
-}
-
-/// A layer with its annotations.
-#[derive(Deserialize)]
-struct Part {
-    #[serde(flatten)]
-    layer: Layer,
-    #[serde(default)]
-    annotations: BTreeMap<String, String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Entry {
-    digest: String,
-    platform: Option<Platform>,
-    /// What an entry is that belongs to another one, such as its signature.
-    artifact_type: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Platform {
-    #[serde(default)]
-    architecture: String,
+    Component(Descriptor),
+    /// The manifest for components in an index.
+    Index(Descriptor),
 }
 
 // === impl Artifact ===
@@ -62,10 +26,16 @@ struct Platform {
 impl Artifact {
     /// Reads a manifest or an index.
     pub(crate) fn read(body: &[u8]) -> Result<Self, Error> {
-        let document: Document = serde_json::from_slice(body).map_err(|_| unreadable())?;
-        match (document.schema_version, document.layers, document.manifests) {
-            (2, Some(layers), None) if layers.len() <= MAX_PARTS => component(layers).map(Self::Component),
-            (2, None, Some(entries)) if entries.len() <= MAX_PARTS => entry(entries).map(Self::Index),
+        Self::of(&Document::read(body).map_err(|_| unreadable())?)
+    }
+
+    /// What a manifest or an index refers to.
+    pub(crate) fn of(document: &Document) -> Result<Self, Error> {
+        match document {
+            Document::Image(manifest) if manifest.layers().len() <= MAX_PARTS => {
+                component(manifest.layers()).map(Self::Component)
+            }
+            Document::Index(index) if index.manifests().len() <= MAX_PARTS => entry(index.manifests()).map(Self::Index),
             _ => Err(unreadable()),
         }
     }
@@ -73,26 +43,25 @@ impl Artifact {
 
 /// The layer with the component: the only one of WebAssembly, by its media type or by the name of its file; or the only
 /// layer.
-fn component(layers: Vec<Part>) -> Result<Layer, Error> {
-    let by_type = |part: &Part| {
-        let media_type = part.layer.media_type.as_str();
+fn component(layers: &[Descriptor]) -> Result<Descriptor, Error> {
+    let by_type = |layer: &&Descriptor| {
+        let media_type = layer.media_type().as_ref();
         media_type == "application/wasm" || media_type.ends_with("+wasm")
     };
-    let by_name = |part: &Part| {
-        let title = part.annotations.get(TITLE);
+    let by_name = |layer: &&Descriptor| {
+        let title = layer.annotations().as_ref().and_then(|notes| notes.get(TITLE));
         title.is_some_and(|title| title.ends_with(".wasm"))
     };
-    let only = layers.len() == 1;
-    let is_archive = |part: &Part| part.layer.media_type.contains(".tar");
-    let is_component: &dyn Fn(&Part) -> bool = match (layers.iter().any(by_type), layers.iter().any(by_name)) {
+    let only = |layer: &&Descriptor| layers.len() == 1 && !layer.media_type().as_ref().contains(".tar");
+    let has = |kind: &dyn Fn(&&Descriptor) -> bool| layers.iter().any(|layer| kind(&layer));
+    let is_component: &dyn Fn(&&Descriptor) -> bool = match (has(&by_type), has(&by_name)) {
         (true, _) => &by_type,
         (false, true) => &by_name,
-        (false, false) => &|part: &Part| only && !is_archive(part),
+        (false, false) => &only,
     };
-    let mut found = layers.into_iter().filter(is_component).map(|part| part.layer);
+    let mut found = layers.iter().filter(is_component);
     match (found.next(), found.next()) {
-        (Some(layer), None) if is_digest(&layer.digest) => Ok(layer),
-        (Some(_), None) => Err(unreadable()),
+        (Some(layer), None) => Ok(layer.clone()),
         (Some(_), Some(_)) => Err(Error::Format(
             "has several layers with WebAssembly",
             "push each component as an image of its own",
@@ -105,22 +74,20 @@ fn component(layers: Vec<Part>) -> Result<Layer, Error> {
 }
 
 /// The manifest for components, or the only one.
-fn entry(entries: Vec<Entry>) -> Result<String, Error> {
-    let is_wasm = |entry: &Entry| {
-        let platform = entry.platform.as_ref();
-        platform.is_some_and(|platform| platform.architecture == "wasm")
+fn entry(entries: &[Descriptor]) -> Result<Descriptor, Error> {
+    let is_of = |entry: &Descriptor, architecture: &str| {
+        let platform = entry.platform().as_ref();
+        platform.is_some_and(|platform| platform.architecture().to_string() == architecture)
     };
-    let belongs = |entry: &Entry| {
-        let platform = entry.platform.as_ref();
-        entry.artifact_type.is_some() || platform.is_some_and(|platform| platform.architecture == "unknown")
-    };
-    let has_wasm = entries.iter().any(is_wasm);
-    let candidates = entries
-        .into_iter()
-        .filter(|entry| if has_wasm { is_wasm(entry) } else { !belongs(entry) });
-    let mut digests = candidates.map(|entry| entry.digest);
-    match (digests.next(), digests.next()) {
-        (Some(digest), None) if is_digest(&digest) => Ok(digest),
+    let is_wasm = |entry: &&Descriptor| is_of(entry, "wasm");
+    // What belongs to another entry, such as its signature, has a type.
+    let stands_alone = |entry: &&Descriptor| entry.artifact_type().is_none() && !is_of(entry, "unknown");
+    let mut candidates: Vec<&Descriptor> = entries.iter().filter(is_wasm).collect();
+    if candidates.is_empty() {
+        candidates = entries.iter().filter(stands_alone).collect();
+    }
+    match candidates.as_slice() {
+        [one] => Ok((*one).clone()),
         _ => Err(Error::Format(
             "is an index without exactly one image for the architecture 'wasm'",
             "name the digest of the image itself",
@@ -142,9 +109,10 @@ mod tests {
     fn read(body: &str) -> Result<String, String> {
         let digest = |letter: &str| format!("sha256:{}", letter.repeat(64));
         let body = body.replace("DIGEST", &digest("a")).replace("OTHER", &digest("b"));
+        let body = body.replace(r#"{"digest""#, r#"{"mediaType":"","size":1,"digest""#);
         match Artifact::read(body.as_bytes()) {
-            Ok(Artifact::Component(layer)) => Ok(layer.digest[7..8].to_string()),
-            Ok(Artifact::Index(digest)) => Ok(format!("index {}", &digest[7..8])),
+            Ok(Artifact::Component(layer)) => Ok(layer.digest().digest()[..1].to_string()),
+            Ok(Artifact::Index(entry)) => Ok(format!("index {}", &entry.digest().digest()[..1])),
             Err(failure) => Err(failure.explain_component("r/x").message),
         }
     }
@@ -152,11 +120,14 @@ mod tests {
     fn layers(of: &[(&str, &str, &str)]) -> String {
         let one = |(digest, media_type, title): &(&str, &str, &str)| {
             format!(
-                r#"{{"digest":"{digest}","size":1,"mediaType":"{media_type}","annotations":{{"org.opencontainers.image.title":"{title}"}}}}"#
+                r#"{{"mediaType":"{media_type}","digest":"{digest}","size":1,"annotations":{{"org.opencontainers.image.title":"{title}"}}}}"#
             )
         };
         let all: Vec<String> = of.iter().map(one).collect();
-        format!(r#"{{"schemaVersion":2,"config":{{}},"layers":[{}]}}"#, all.join(","))
+        format!(
+            r#"{{"schemaVersion":2,"config":{{"digest":"OTHER"}},"layers":[{}]}}"#,
+            all.join(",")
+        )
     }
 
     #[test]

@@ -10,12 +10,10 @@ use crate::client::Repository;
 use crate::component::component_reference;
 use crate::credentials::Credentials;
 use crate::error::Error;
-use crate::manifest::is_digest;
 use crate::registry::Registry;
+use boson_oci::{Document, ImageManifest};
 use boson_pipeline::Diagnostic;
 use boson_signatures::{Attached, Envelope, ImageSignature};
-use serde::Deserialize;
-use std::collections::BTreeMap;
 
 /// Documents of an image that are read.
 const MAX_DOCUMENTS: usize = 16;
@@ -64,26 +62,6 @@ pub struct Attachments {
     pub has_more: bool,
 }
 
-/// A manifest or an index, as far as it matters here.
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Document {
-    artifact_type: Option<String>,
-    subject: Option<Descriptor>,
-    layers: Vec<Descriptor>,
-    manifests: Vec<Descriptor>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Descriptor {
-    digest: String,
-    size: u64,
-    media_type: String,
-    artifact_type: Option<String>,
-    annotations: BTreeMap<String, String>,
-}
-
 // === impl Registry ===
 
 impl Registry {
@@ -124,31 +102,33 @@ pub(crate) async fn read(repository: &Repository<'_>, digest: &str, largest: u64
     let tag = digest.replace(':', "-");
     for suffix in ["sig", "att", "sbom"] {
         let place = format!("{tag}.{suffix}");
-        if let Some(body) = present(repository.manifest(&place).await)? {
-            found.add(repository, &place, document(&body), largest).await?;
+        let body = present(repository.manifest(&place).await)?;
+        if let Some(manifest) = body.as_deref().and_then(manifest) {
+            found.add(repository, &place, &manifest, largest).await?;
         }
     }
     let index = match repository.referrers(digest).await? {
         Some(index) => Some(index),
         None => present(repository.manifest(&tag).await)?,
     };
-    let entries = index.map(|index| document(&index).manifests).unwrap_or_default();
-    found.has_more |= entries.len() > MAX_REFERRERS;
-    for entry in entries.into_iter().take(MAX_REFERRERS) {
-        if !is_digest(&entry.digest) || entry.artifact_type.is_some_and(|kind| !is_wanted(&kind)) {
+    let Some(Ok(Document::Index(index))) = index.map(|index| Document::read(&index)) else {
+        return Ok(found);
+    };
+    found.has_more |= index.manifests().len() > MAX_REFERRERS;
+    for entry in index.manifests().iter().take(MAX_REFERRERS) {
+        let kind = entry.artifact_type().as_ref();
+        if kind.is_some_and(|kind| !is_wanted(kind.as_ref())) {
             continue;
         }
-        let Some(body) = present(repository.manifest(&entry.digest).await)? else {
+        let place = entry.digest().as_ref();
+        let body = present(repository.manifest(place).await)?;
+        let Some(manifest) = body.as_deref().and_then(manifest) else {
             continue;
         };
-        let document = document(&body);
         // The index is what the registry says; the manifest is what its author has written.
-        if document
-            .subject
-            .as_ref()
-            .is_some_and(|subject| subject.digest == digest)
-        {
-            found.add(repository, &entry.digest, document, largest).await?;
+        let subject = manifest.subject().as_ref();
+        if subject.is_some_and(|subject| subject.digest().as_ref() == digest) {
+            found.add(repository, place, &manifest, largest).await?;
         }
     }
     Ok(found)
@@ -184,22 +164,21 @@ impl Attachments {
         &mut self,
         repository: &Repository<'_>,
         place: &str,
-        document: Document,
+        manifest: &ImageManifest,
         largest: u64,
     ) -> Result<(), Error> {
-        let kind = document.artifact_type.filter(|kind| is_wanted(kind));
-        for mut layer in document.layers {
-            let media_type = match (is_wanted(&layer.media_type), &kind) {
-                (true, _) => layer.media_type,
-                (false, Some(kind)) => kind.clone(),
-                (false, None) => continue,
+        let kind = manifest.artifact_type().as_ref();
+        for layer in manifest.layers() {
+            let mut kinds = [Some(layer.media_type()), kind].into_iter().flatten();
+            let Some(media_type) = kinds.find(|kind| is_wanted(kind.as_ref())) else {
+                continue;
             };
             if self.all.len() == MAX_DOCUMENTS {
                 self.has_more = true;
                 return Ok(());
             }
-            let content = if is_digest(&layer.digest) && layer.size <= largest {
-                present(repository.document(&layer.digest).await)?
+            let content = if layer.size() <= largest {
+                present(repository.document(layer.digest()).await)?
             } else {
                 None
             };
@@ -207,8 +186,12 @@ impl Attachments {
             let content = content.filter(|bytes| bytes.len() as u64 <= largest);
             self.all.push(Attachment {
                 place: place.to_owned(),
-                media_type,
-                signature: layer.annotations.remove(SIGNATURE),
+                media_type: media_type.to_string(),
+                signature: layer
+                    .annotations()
+                    .as_ref()
+                    .and_then(|notes| notes.get(SIGNATURE))
+                    .cloned(),
                 content,
             });
         }
@@ -224,9 +207,12 @@ fn present(answer: Result<Vec<u8>, Error>) -> Result<Option<Vec<u8>>, Error> {
     }
 }
 
-/// A manifest or an index. What is neither has no documents.
-fn document(body: &[u8]) -> Document {
-    serde_json::from_slice(body).unwrap_or_default()
+/// A manifest. Anything else has no documents.
+fn manifest(body: &[u8]) -> Option<Box<ImageManifest>> {
+    match Document::read(body) {
+        Ok(Document::Image(manifest)) => Some(manifest),
+        Ok(Document::Index(_)) | Err(_) => None,
+    }
 }
 
 fn is_wanted(media_type: &str) -> bool {
@@ -253,7 +239,7 @@ mod tests {
             assert!(!is_wanted(other), "{other}");
         }
         for nonsense in ["", "[]", r#"{"layers":7}"#, r#"{"layers":[{"digest":7}]}"#] {
-            assert!(document(nonsense.as_bytes()).layers.is_empty(), "{nonsense}");
+            assert!(manifest(nonsense.as_bytes()).is_none(), "{nonsense}");
         }
     }
 

@@ -3,9 +3,9 @@
 
 use crate::place::Place;
 use crate::space::{Reservation, Sizes};
-use boson_oci::Digesting;
+use boson_oci::{Digest, Section};
 use data_encoding::HEXLOWER;
-use sha2::{Digest, Sha256};
+use sha2::{Digest as _, Sha256};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -128,17 +128,16 @@ impl Cache {
         Ok((bytes.len() as u64 <= most).then_some(bytes))
     }
 
-    /// `sha256:<hex>` of a cached file, without holding it in memory; `None` if it is not cached.
-    pub(crate) fn digest(&self, key: &Key) -> io::Result<Option<String>> {
-        let mut file = match File::open(self.layer(key)) {
-            Ok(file) => file,
+    /// The digest of a cached file, without holding it in memory; `None` if it is not cached.
+    pub(crate) fn digest(&self, key: &Key) -> io::Result<Option<Digest>> {
+        let kept = match Section::open(&self.layer(key)) {
+            Ok(kept) => kept,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
-        let mut out = Digesting::new(io::sink());
-        io::copy(&mut file, &mut out)?;
+        let digest = kept.digest()?;
         let _ = touch(&self.layer(key));
-        Ok(Some(out.finish().1))
+        Ok(Some(digest))
     }
 
     /// Removes a file from the cache.

@@ -3,12 +3,11 @@
 use crate::credentials::Credentials;
 use crate::error::Error;
 use crate::token::{self, Challenge};
-use data_encoding::HEXLOWER;
+use boson_oci::Digest;
 use oci_spec::distribution::Reference;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_RANGE, HeaderValue, RANGE, WWW_AUTHENTICATE};
 use reqwest::redirect::{Action, Attempt, Policy};
 use reqwest::{Certificate, Method, RequestBuilder, Response, StatusCode, Url};
-use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -181,19 +180,19 @@ impl Repository<'_> {
         let body = bounded(answer, MAX_MANIFEST_BYTES).await?;
         let body = body.ok_or(Error::Format("has a manifest of more than 4 MiB", "push it again"))?;
         // A tag has no colon.
-        if which.contains(':') && format!("sha256:{}", HEXLOWER.encode(&Sha256::digest(&body))) != which {
+        if which.contains(':') && boson_oci::digest(&body).as_ref() != which {
             return Err(Error::Odd("returned a manifest that does not match its digest"));
         }
         Ok(body)
     }
 
     /// Begins to read a layer.
-    pub(crate) async fn blob(&self, digest: &str) -> Result<Response, Error> {
+    pub(crate) async fn blob(&self, digest: &Digest) -> Result<Response, Error> {
         self.get(&format!("blobs/{digest}")).await
     }
 
     /// Begins to read a layer from this byte on, or from its begin where the registry gives all of it.
-    pub(crate) async fn blob_from(&self, digest: &str, from: u64) -> Result<(Response, u64), Error> {
+    pub(crate) async fn blob_from(&self, digest: &Digest, from: u64) -> Result<(Response, u64), Error> {
         let mut request = self.request(Method::GET, &format!("blobs/{digest}"));
         if from > 0 {
             request = request.header(RANGE, format!("bytes={from}-"));
@@ -207,11 +206,11 @@ impl Repository<'_> {
     }
 
     /// A small blob, checked.
-    pub(crate) async fn document(&self, digest: &str) -> Result<Vec<u8>, Error> {
+    pub(crate) async fn document(&self, digest: &Digest) -> Result<Vec<u8>, Error> {
         let answer = self.get(&format!("blobs/{digest}")).await?;
         let body = bounded(answer, MAX_MANIFEST_BYTES).await?;
         let body = body.ok_or(Error::Format("has a document of more than 4 MiB", "push it again"))?;
-        if format!("sha256:{}", HEXLOWER.encode(&Sha256::digest(&body))) == digest {
+        if boson_oci::digest(&body) == *digest {
             Ok(body)
         } else {
             Err(Error::Odd("returned a document that does not match its digest"))

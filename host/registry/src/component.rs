@@ -8,17 +8,15 @@ use crate::codes;
 use crate::credentials::Credentials;
 use crate::error::Error;
 use crate::layer::blocking;
-use crate::manifest::{Layer, is_digest};
 use crate::place::Place;
 use crate::registry::{MANIFEST_TIMEOUT, Registry};
 use crate::space::{Reservation, Reserving, unwritable};
+use boson_oci::{Descriptor, Digest, Digesting, digest, parse_digest};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::packed::MAX_COMPONENT_BYTES;
-use data_encoding::HEXLOWER;
 use futures::FutureExt;
 use oci_spec::distribution::Reference;
 use reqwest::Response;
-use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::future::Future;
 use std::io::{self, BufWriter, Write};
@@ -44,11 +42,11 @@ pub struct Owned<'o> {
 // === impl Registry ===
 
 impl Registry {
-    /// The digest of the manifest that the tag of an image refers to now: `sha256:` and 64 digits.
+    /// The digest of the manifest that the tag of an image refers to now.
     ///
     /// # Errors
     /// Codes `plugin-image-*`: there is no such image, no access, no answer; or it does not contain a component.
-    pub async fn pin(&self, image: &str, credentials: Option<&Credentials>) -> Result<String, Diagnostic> {
+    pub async fn pin(&self, image: &str, credentials: Option<&Credentials>) -> Result<Digest, Diagnostic> {
         self.bounded(image, async {
             let reference = component_reference(self, image)?;
             let asked = timeout(MANIFEST_TIMEOUT, async {
@@ -64,7 +62,7 @@ impl Registry {
     }
 
     /// Pulls the component of an image with a digest into the cache, unless it is there; gives the component's own
-    /// digest, `sha256:` and 64 digits.
+    /// digest.
     ///
     /// # Guarantees
     /// It ends within two minutes, and writes at most [`MAX_COMPONENT_BYTES`] bytes. An image that this namespace has
@@ -76,7 +74,7 @@ impl Registry {
         &self,
         wanted: Owned<'_>,
         credentials: Option<&Credentials>,
-    ) -> Result<String, Diagnostic> {
+    ) -> Result<Digest, Diagnostic> {
         self.bounded(wanted.image, async {
             let reference = component_reference(self, wanted.image)?;
             match self.present(wanted, &reference).await? {
@@ -91,7 +89,7 @@ impl Registry {
     ///
     /// # Errors
     /// The reference is invalid or its registry not allowed; the disk.
-    pub async fn component_digest(&self, wanted: Owned<'_>) -> Result<Option<String>, Diagnostic> {
+    pub async fn component_digest(&self, wanted: Owned<'_>) -> Result<Option<Digest>, Diagnostic> {
         let reference = component_reference(self, wanted.image)?;
         self.present(wanted, &reference).await
     }
@@ -107,28 +105,28 @@ impl Registry {
         };
         let (cache, key) = (
             self.cache.clone(),
-            Keys::new(wanted.namespace, &reference).of(&layer.digest),
+            Keys::new(wanted.namespace, &reference).of(layer.digest().as_ref()),
         );
         blocking(move || {
             let found = cache
                 .read(&key, MAX_COMPONENT_BYTES as u64)
                 .map_err(|error| unwritable(&error))?;
-            Ok(found.filter(|bytes| digest(bytes) == layer.digest))
+            Ok(found.filter(|bytes| digest(bytes) == *layer.digest()))
         })
         .await
     }
 
     /// The digest of the component, if all of it is cached and undamaged.
-    async fn present(&self, wanted: Owned<'_>, reference: &Reference) -> Result<Option<String>, Diagnostic> {
+    async fn present(&self, wanted: Owned<'_>, reference: &Reference) -> Result<Option<Digest>, Diagnostic> {
         let Some(layer) = self.cached(wanted, reference).await? else {
             return Ok(None);
         };
         let (cache, key) = (
             self.cache.clone(),
-            Keys::new(wanted.namespace, reference).of(&layer.digest),
+            Keys::new(wanted.namespace, reference).of(layer.digest().as_ref()),
         );
         let found = blocking(move || cache.digest(&key).map_err(|error| unwritable(&error))).await?;
-        Ok(found.filter(|found| *found == layer.digest))
+        Ok(found.filter(|found| found == layer.digest()))
     }
 
     /// The result of requests, which end in time.
@@ -147,7 +145,7 @@ impl Registry {
     }
 
     /// The layer with the component, if the manifests that lead to it are cached and undamaged.
-    async fn cached(&self, wanted: Owned<'_>, reference: &Reference) -> Result<Option<Layer>, Diagnostic> {
+    async fn cached(&self, wanted: Owned<'_>, reference: &Reference) -> Result<Option<Descriptor>, Diagnostic> {
         let Some(pinned) = reference.digest().map(str::to_owned) else {
             return Ok(None);
         };
@@ -159,10 +157,10 @@ impl Registry {
                 let body = cache.read(&keys.of(&next), MAX_MANIFEST_BYTES);
                 let body = body.map_err(|error| unwritable(&error))?;
                 match body
-                    .filter(|body| digest(body) == next)
+                    .filter(|body| digest(body).as_ref() == next)
                     .map(|body| Artifact::read(&body))
                 {
-                    Some(Ok(Artifact::Index(digest))) => next = digest,
+                    Some(Ok(Artifact::Index(entry))) => next = entry.digest().to_string(),
                     Some(Ok(Artifact::Component(layer))) => return Ok(Some(layer)),
                     Some(Err(_)) | None => return Ok(None),
                 }
@@ -177,7 +175,7 @@ impl Registry {
         wanted: Owned<'_>,
         reference: &Reference,
         credentials: Option<&Credentials>,
-    ) -> Result<String, Diagnostic> {
+    ) -> Result<Digest, Diagnostic> {
         let explain = |failure: Error| failure.explain_component(wanted.image);
         let late = Err(Error::Odd("does not answer"));
         let asked = timeout(MANIFEST_TIMEOUT, async {
@@ -192,7 +190,7 @@ impl Registry {
             Ok((place, cache.reserve()))
         })
         .await?;
-        let asked = timeout(MANIFEST_TIMEOUT, repository.blob(&layer.digest)).await;
+        let asked = timeout(MANIFEST_TIMEOUT, repository.blob(layer.digest())).await;
         let answer = asked.unwrap_or(Err(Error::Odd("does not answer"))).map_err(explain)?;
         let mut draft = Draft {
             place,
@@ -203,7 +201,7 @@ impl Registry {
         let (cache, keys, found) = (
             self.cache.clone(),
             Keys::new(wanted.namespace, reference),
-            layer.digest.clone(),
+            layer.digest().clone(),
         );
         blocking(move || {
             draft
@@ -252,9 +250,9 @@ struct Draft {
 
 impl Draft {
     /// Moves component and manifests to the cache. The manifests last: one without its component would be useless.
-    fn keep(&self, cache: &Cache, keys: &Keys, component: &str, manifests: &[Vec<u8>]) -> io::Result<()> {
-        let keep = |digest: &str, file: &Path, bytes: u64| {
-            let key = keys.of(digest);
+    fn keep(&self, cache: &Cache, keys: &Keys, component: &Digest, manifests: &[Vec<u8>]) -> io::Result<()> {
+        let keep = |digest: &Digest, file: &Path, bytes: u64| {
+            let key = keys.of(digest.as_ref());
             // A damaged one would stay otherwise.
             cache.forget(&key);
             cache.keep(&key, file, bytes)
@@ -270,24 +268,22 @@ impl Draft {
     }
 
     /// Writes the component to its file, and checks size and digest.
-    async fn receive(&mut self, image: &str, mut answer: Response, layer: &Layer) -> Result<(), Diagnostic> {
+    async fn receive(&mut self, image: &str, mut answer: Response, layer: &Descriptor) -> Result<(), Diagnostic> {
         const WRONG: Error = Error::Odd("returned a component that does not match its digest");
         let explain = |failure: Error| failure.explain_component(image);
         let file = File::create(self.place.path().join(COMPONENT)).map_err(|error| unwritable(&error))?;
-        let mut out = BufWriter::new(Reserving::new(file, &mut self.reservation));
-        let mut hash = Sha256::new();
+        let mut out = Digesting::new(BufWriter::new(Reserving::new(file, &mut self.reservation)));
         loop {
             let part = answer.chunk().await.map_err(|error| explain(error.into()))?;
             let Some(part) = part else { break };
             self.written += part.len() as u64;
-            if self.written > layer.size {
+            if self.written > layer.size() {
                 return Err(explain(WRONG));
             }
-            hash.update(&part);
             out.write_all(&part).map_err(|error| unwritable(&error))?;
         }
         out.flush().map_err(|error| unwritable(&error))?;
-        if format!("sha256:{}", HEXLOWER.encode(&hash.finalize())) == layer.digest {
+        if out.finish().1 == *layer.digest() {
             Ok(())
         } else {
             Err(explain(WRONG))
@@ -296,16 +292,16 @@ impl Draft {
 }
 
 /// The manifests that lead to the component, that of the image last, and the component's layer.
-async fn manifests(repository: &Repository<'_>, which: &str) -> Result<(Vec<Vec<u8>>, Layer), Error> {
+async fn manifests(repository: &Repository<'_>, which: &str) -> Result<(Vec<Vec<u8>>, Descriptor), Error> {
     let mut bodies = vec![repository.manifest(which).await?];
     let mut read = Artifact::read(bodies.last().map(Vec::as_slice).unwrap_or_default())?;
-    if let Artifact::Index(digest) = &read {
-        let body = repository.manifest(digest).await?;
+    if let Artifact::Index(entry) = &read {
+        let body = repository.manifest(entry.digest().as_ref()).await?;
         read = Artifact::read(&body)?;
         bodies.push(body);
     }
     match read {
-        Artifact::Component(layer) if layer.size <= MAX_COMPONENT_BYTES as u64 => Ok((bodies, layer)),
+        Artifact::Component(layer) if layer.size() <= MAX_COMPONENT_BYTES as u64 => Ok((bodies, layer)),
         Artifact::Component(_) => Err(Error::Format(
             "has a component of more than 96 MiB",
             "strip it of debugging information",
@@ -323,7 +319,7 @@ pub(crate) fn component_reference(registry: &Registry, image: &str) -> Result<Re
         )
         .help("a reference is HOST[:PORT]/PATH[:TAG][@sha256:DIGEST]")
     })?;
-    if reference.digest().is_some_and(|digest| !is_digest(digest)) {
+    if reference.digest().is_some_and(|digest| parse_digest(digest).is_none()) {
         let message = format!("the digest in '{image}' is not of the form sha256:DIGEST");
         return Err(Diagnostic::error(codes::PLUGIN_IMAGE_REFERENCE, message)
             .help("use the digest that `host plugin push` prints"));
@@ -338,10 +334,6 @@ pub(crate) fn component_reference(registry: &Registry, image: &str) -> Result<Re
 /// The tag or digest by which the manifest is requested.
 fn which(reference: &Reference) -> &str {
     reference.digest().or(reference.tag()).unwrap_or_default()
-}
-
-fn digest(bytes: &[u8]) -> String {
-    boson_oci::digest(bytes)
 }
 
 fn not_allowed(reference: &Reference, image: &str) -> Diagnostic {

@@ -4,10 +4,9 @@ use crate::cache::Key;
 use crate::codes;
 use crate::error::{Error, unreachable};
 use crate::layout::Draft;
-use crate::manifest::Layer;
 use crate::pipe::{Inlet, pipe};
+use boson_oci::{Descriptor, finished};
 use boson_pipeline::Diagnostic;
-use data_encoding::HEXLOWER;
 use reqwest::Response;
 use sha2::{Digest, Sha256};
 use tokio::task;
@@ -18,7 +17,7 @@ pub(crate) struct Incoming<'i> {
     /// The image that it belongs to.
     pub image: &'i str,
     /// Its expected digest and size.
-    pub layer: &'i Layer,
+    pub layer: &'i Descriptor,
 }
 
 // === impl Incoming ===
@@ -27,7 +26,7 @@ impl Incoming<'_> {
     /// Fills the pipe, and ends it only if the layer matches its digest.
     async fn pour(mut self, inlet: Inlet) -> Result<(), Error> {
         const WRONG: Error = Error::Odd("returned a layer that does not match its digest");
-        let (mut hash, mut left) = (Sha256::new(), self.layer.size);
+        let (mut hash, mut left) = (Sha256::new(), self.layer.size());
         while let Some(part) = self.answer.chunk().await? {
             left = left.checked_sub(part.len() as u64).ok_or(WRONG)?;
             hash.update(&part);
@@ -36,7 +35,7 @@ impl Incoming<'_> {
                 return Ok(());
             }
         }
-        if format!("sha256:{}", HEXLOWER.encode(&hash.finalize())) != self.layer.digest {
+        if finished(hash) != *self.layer.digest() {
             return Err(WRONG);
         }
         inlet.end().await;
@@ -51,7 +50,7 @@ impl Incoming<'_> {
 pub(crate) async fn add(mut draft: Draft, key: Key, incoming: Incoming<'_>) -> Result<Draft, Diagnostic> {
     let (inlet, outlet) = pipe();
     let image = incoming.image.to_owned();
-    let name = format!("{image}:{}", incoming.layer.digest);
+    let name = format!("{image}:{}", incoming.layer.digest());
     let added = task::spawn_blocking(move || draft.add(&key, &name, outlet).map(|()| draft));
     let poured = incoming.pour(inlet).await;
     // First, because then the thread has ended and removed its files.

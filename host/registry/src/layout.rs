@@ -3,15 +3,12 @@
 use crate::cache::{Cache, Key};
 use crate::place::Place;
 use crate::space::{Reservation, Reserving, unwritable};
+use boson_oci::layout::{BLOBS, INDEX, MARK, MARK_CONTENT};
+use boson_oci::{Descriptor, MediaType, Section, digest, index, manifest};
 use boson_pipeline::Diagnostic;
 use boson_releases::{Budget, Limits, reduce};
-use data_encoding::HEXLOWER;
-use serde::Serialize;
-use serde_json::json;
-use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, BufWriter, Read};
 use std::path::{Path, PathBuf};
 
 /// An OCI image layout of reduced layers. Deleted when this value is dropped.
@@ -103,20 +100,18 @@ impl Draft {
 
     fn write(&self) -> io::Result<()> {
         let path = self.place.path();
-        let blobs = path.join("blobs/sha256");
-        fs::create_dir_all(&blobs)?;
-        let mut descriptors = Vec::new();
-        for layer in &self.layers {
-            descriptors.push(blob(&blobs, layer, "application/vnd.oci.image.layer.v1.tar")?);
-        }
-        let manifest = json!({ "schemaVersion": 2, "layers": descriptors });
-        let file = path.join("manifest");
-        fs::write(&file, manifest.to_string())?;
-        let mut entry = blob(&blobs, &file, "application/vnd.oci.image.manifest.v1+json")?;
-        entry.annotations.insert("io.containerd.image.name", self.image.clone());
-        let index = json!({ "schemaVersion": 2, "manifests": [entry] });
-        fs::write(path.join("oci-layout"), r#"{"imageLayoutVersion":"1.0.0"}"#)?;
-        fs::write(path.join("index.json"), index.to_string())
+        fs::create_dir_all(path.join(BLOBS))?;
+        let layers: Vec<Descriptor> = self
+            .layers
+            .iter()
+            .map(|layer| blob(path, layer))
+            .collect::<io::Result<_>>()?;
+        // A layout of jobs needs no configuration.
+        let config = Descriptor::new(MediaType::EmptyJSON, 2, digest(b"{}"));
+        let manifest = manifest(&config, &layers);
+        fs::write(path.join(boson_oci::path(&manifest.digest)), &manifest.bytes)?;
+        fs::write(path.join(MARK), MARK_CONTENT)?;
+        fs::write(path.join(INDEX), index(&self.image, &manifest.descriptor()).to_string())
     }
 
     fn next(&self) -> PathBuf {
@@ -124,40 +119,10 @@ impl Draft {
     }
 }
 
-/// What refers to a blob.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Descriptor {
-    media_type: &'static str,
-    digest: String,
-    size: u64,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    annotations: BTreeMap<&'static str, String>,
-}
-
 /// Moves a file to the path of its digest, and returns its descriptor.
-fn blob(blobs: &Path, file: &Path, media_type: &'static str) -> io::Result<Descriptor> {
-    let mut hash = Hash(Sha256::new());
-    let size = io::copy(&mut File::open(file)?, &mut hash)?;
-    let digest = HEXLOWER.encode(&hash.0.finalize());
-    fs::rename(file, blobs.join(&digest))?;
-    Ok(Descriptor {
-        media_type,
-        digest: format!("sha256:{digest}"),
-        size,
-        annotations: BTreeMap::new(),
-    })
-}
-
-struct Hash(Sha256);
-
-impl Write for Hash {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.update(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+fn blob(layout: &Path, file: &Path) -> io::Result<Descriptor> {
+    let content = Section::open(file)?;
+    let descriptor = Descriptor::new(MediaType::ImageLayer, content.size(), content.digest()?);
+    fs::rename(file, layout.join(boson_oci::path(descriptor.digest())))?;
+    Ok(descriptor)
 }

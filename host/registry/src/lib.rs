@@ -48,4 +48,4 @@ pub use credentials::{Credentials, Malformed, docker_config};
 pub use keychain::docker_credentials;
 pub use layout::Layout;
 pub use registry::{Registry, Settings};
-pub use transfer::{Pulled, Transfer};
+pub use transfer::Transfer;

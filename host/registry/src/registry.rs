@@ -7,8 +7,9 @@ use crate::credentials::{Credentials, fit};
 use crate::error::{Error, unreachable};
 use crate::layer::{self, Incoming};
 use crate::layout::{Draft, Layout};
-use crate::manifest::{Layer, Manifest};
+use crate::manifest::Manifest;
 use crate::space::Sizes;
+use boson_oci::{Descriptor, ImageManifest};
 use boson_pipeline::Diagnostic;
 use futures::FutureExt;
 use oci_spec::distribution::Reference;
@@ -102,14 +103,18 @@ impl Registry {
         if !self.allows(&reference) {
             return Err(not_allowed(&reference, image));
         }
-        let asked = timeout(MANIFEST_TIMEOUT, self.layers(&reference, credentials)).await;
-        let (repository, layers) = asked
+        let asked = timeout(MANIFEST_TIMEOUT, self.manifest(&reference, credentials)).await;
+        let (repository, manifest) = asked
             .unwrap_or(Err(Error::Odd("does not answer")))
             .map_err(|failure| failure.explain(image))?;
         let (cache, name) = (self.cache.clone(), image.to_owned());
         let mut draft = layer::blocking(move || Draft::open(cache, name)).await?;
-        for layer in &layers {
-            let key = Key::new(reference.resolve_registry(), reference.repository(), &layer.digest);
+        for layer in manifest.layers() {
+            let key = Key::new(
+                reference.resolve_registry(),
+                reference.repository(),
+                layer.digest().as_ref(),
+            );
             draft = add(&repository, draft, key, image, layer).await?;
         }
         layer::blocking(|| draft.finish()).await
@@ -120,20 +125,20 @@ impl Registry {
         self.allowed.is_empty() || self.allowed.iter().any(|key| fit(key, &place).is_some())
     }
 
-    /// The layers of an image from the bottom, and their repository.
-    async fn layers(
+    /// The manifest of an image, and its repository.
+    async fn manifest(
         &self,
         image: &Reference,
         credentials: Option<&Credentials>,
-    ) -> Result<(Repository<'_>, Vec<Layer>), Error> {
+    ) -> Result<(Repository<'_>, Box<ImageManifest>), Error> {
         let repository = self.client.repository(image, credentials).await?;
         let which = image.digest().or(image.tag()).unwrap_or_default();
         let mut manifest = Manifest::read(&repository.manifest(which).await?)?;
         if let Manifest::Index(digest) = &manifest {
-            manifest = Manifest::read(&repository.manifest(digest).await?)?;
+            manifest = Manifest::read(&repository.manifest(digest.as_ref()).await?)?;
         }
         match manifest {
-            Manifest::Image(layers) => Ok((repository, layers)),
+            Manifest::Image(manifest) => Ok((repository, manifest)),
             Manifest::Index(_) => Err(Error::Format("is an index of indexes", "push the image itself")),
         }
     }
@@ -152,14 +157,14 @@ async fn add(
     mut draft: Draft,
     key: Key,
     image: &str,
-    layer: &Layer,
+    layer: &Descriptor,
 ) -> Result<Draft, Diagnostic> {
     let wanted = key.clone();
     let (draft, kept) = layer::blocking(move || draft.take(&wanted).map(|kept| (draft, kept))).await?;
     if kept {
         return Ok(draft);
     }
-    let asked = timeout(MANIFEST_TIMEOUT, repository.blob(&layer.digest)).await;
+    let asked = timeout(MANIFEST_TIMEOUT, repository.blob(layer.digest())).await;
     let answer = asked
         .unwrap_or(Err(Error::Odd("does not answer")))
         .map_err(|failure| failure.explain(image))?;

@@ -5,16 +5,15 @@ use crate::client::{Access, Client, Repository};
 use crate::codes;
 use crate::credentials::Credentials;
 use crate::error::Error;
-use crate::manifest::{self, Manifest};
+use crate::manifest::Manifest;
 use crate::progress::Tell;
 use crate::registry::Settings;
 use crate::upload::Upload;
-use boson_oci::{Image, Section, digest};
+use boson_oci::{Descriptor, Digest, Image, Part, Parts, Section, digest};
 use boson_pipeline::Diagnostic;
 use futures::{TryStreamExt, stream};
 use oci_spec::distribution::Reference;
 use parking_lot::Mutex;
-use serde::Deserialize;
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -41,21 +40,11 @@ const MAX_NEW_TOKENS_PER_LAYER: u32 = 3;
 pub struct Transfer {
     client: Client,
     /// Repositories that have a blob, by registry and digest.
-    sent: Arc<Mutex<HashMap<(String, String), Whereabouts>>>,
+    sent: Arc<Mutex<HashMap<(String, Digest), Whereabouts>>>,
 }
 
 /// A repository to mount a blob from. The lock is held while the blob is sent, so that it is sent once.
 type Whereabouts = Arc<tokio::sync::Mutex<Option<String>>>;
-
-/// An image that was received.
-#[derive(Debug)]
-pub struct Pulled {
-    /// `sha256:<hex>` of the manifest.
-    pub digest: String,
-    pub config: Vec<u8>,
-    /// The lowest first: media type, `sha256:<hex>`, content.
-    pub layers: Vec<(String, String, Section)>,
-}
 
 // === impl Transfer ===
 
@@ -106,7 +95,7 @@ impl Transfer {
         credentials: Option<&Credentials>,
         place: &Path,
         tell: &Tell<'_>,
-    ) -> Result<Pulled, Diagnostic> {
+    ) -> Result<Parts, Diagnostic> {
         let reference = reference(image)?;
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(place);
         made.map_err(|error| uncached(place, &error))?;
@@ -115,24 +104,23 @@ impl Transfer {
             let which = reference.digest().or(reference.tag()).unwrap_or_default();
             let mut body = repository.manifest(which).await?;
             if let Manifest::Index(digest) = Manifest::read(&body)? {
-                body = repository.manifest(&digest).await?;
+                body = repository.manifest(digest.as_ref()).await?;
             }
-            let Manifest::Image(layers) = Manifest::read(&body)? else {
+            let Manifest::Image(manifest) = Manifest::read(&body)? else {
                 return Err(Error::Format("is an index of indexes", "name the image itself"));
             };
-            let config = config_digest(&body).ok_or(Error::Format("has no configuration", "push it again"))?;
-            let config = repository.document(&config).await?;
-            Ok((repository, digest(&body), config, layers))
+            let config = repository.document(manifest.config().digest()).await?;
+            Ok((repository, digest(&body), config, manifest))
         });
-        let (mut repository, digest, config, listed) = asked
+        let (mut repository, digest, config, manifest) = asked
             .await
             .unwrap_or(Err(Error::Odd("does not answer")))
             .map_err(|failure| failure.explain(image))?;
         let mut layers = Vec::new();
-        for layer in listed {
+        for layer in manifest.layers() {
             let mut tokens = 0;
             let content = loop {
-                match self.layer(&repository, &layer, place, tell).await {
+                match self.layer(&repository, layer, place, tell).await {
                     Err(LayerError::Registry(Error::Expired)) if tokens < MAX_NEW_TOKENS_PER_LAYER => {
                         tokens += 1;
                         let again = self.client.repository(&reference, credentials).await;
@@ -143,33 +131,37 @@ impl Transfer {
                     Ok(content) => break content,
                 }
             };
-            layers.push((layer.media_type, layer.digest, content));
+            layers.push(Part {
+                media_type: layer.media_type().clone(),
+                digest: Some(layer.digest().clone()),
+                content,
+            });
         }
-        Ok(Pulled { digest, config, layers })
+        Ok(Parts { digest, config, layers })
     }
 
     async fn layer(
         &self,
         repository: &Repository<'_>,
-        layer: &manifest::Layer,
+        layer: &Descriptor,
         place: &Path,
         tell: &Tell<'_>,
     ) -> Result<Section, LayerError> {
-        if layer.size > MAX_LAYER_BYTES {
+        if layer.size() > MAX_LAYER_BYTES {
             return Err(LayerError::Registry(Error::Format(
                 "has a layer of more than 8 GiB",
                 "take another",
             )));
         }
-        let path = place.join(layer.digest.replace("sha256:", ""));
-        let file = locked(path).await.map_err(LayerError::Disk)?;
+        let path = place.join(layer.digest().digest());
+        let file = locked(path.clone()).await.map_err(LayerError::Disk)?;
         for attempt in 0..MAX_ATTEMPTS {
             let mut have = file.metadata().map_err(LayerError::Disk)?.len();
-            if have > layer.size {
+            if have > layer.size() {
                 // The file of an earlier run has other content.
                 have = 0;
             }
-            if have == layer.size && layer.size > 0 {
+            if have == layer.size() && have > 0 {
                 break;
             }
             match receive(repository, layer, &file, have, tell).await {
@@ -182,13 +174,13 @@ impl Transfer {
         }
         // It is complete, and other processes may read it, too.
         file.unlock().map_err(LayerError::Disk)?;
-        let section = Section::new(Arc::new(file), 0, layer.size);
-        let (copy, wanted) = (section.clone(), layer.digest.clone());
-        let checked = tokio::task::spawn_blocking(move || digest_of(&copy).map(|got| got == wanted));
-        match checked.await.unwrap_or_else(|_| Err(io::Error::other("interrupted"))) {
-            Ok(true) => Ok(section),
-            Ok(false) => {
-                let _ = fs::remove_file(place.join(layer.digest.replace("sha256:", "")));
+        let section = Section::new(Arc::new(file), 0, layer.size());
+        let copy = section.clone();
+        let found = tokio::task::spawn_blocking(move || copy.digest()).await;
+        match found.unwrap_or_else(|_| Err(io::Error::other("interrupted"))) {
+            Ok(found) if found == *layer.digest() => Ok(section),
+            Ok(_) => {
+                let _ = fs::remove_file(path);
                 Err(LayerError::Registry(Error::Odd(
                     "returned a layer that does not match its digest",
                 )))
@@ -197,7 +189,7 @@ impl Transfer {
         }
     }
 
-    /// Sends an image; gives the digest of its manifest. `from`: a repository of the same registry that may have some
+    /// Sends an image. `from`: a repository of the same registry that may have some
     /// of its layers.
     ///
     /// # Errors
@@ -208,11 +200,10 @@ impl Transfer {
         credentials: Option<&Credentials>,
         from: Option<&str>,
         tell: &Tell<'_>,
-    ) -> Result<String, Diagnostic> {
+    ) -> Result<(), Diagnostic> {
         let reference = reference(&image.name)?;
         let pushed = self.send(image, &reference, credentials, from, tell).await;
-        pushed.map_err(|failure| failure.explain_push(&image.name))?;
-        Ok(image.manifest.digest.clone())
+        pushed.map_err(|failure| failure.explain_push(&image.name))
     }
 
     async fn send(
@@ -227,8 +218,8 @@ impl Transfer {
         let access = Access::Push { from: from.as_deref() };
         let upload = Upload::new(&self.client, reference, credentials, access).await?;
         let config = section(&image.config.bytes)?;
-        let layers = image.layers.iter().map(|layer| (layer.digest.as_str(), &layer.content));
-        let blobs = layers.chain([(image.config.digest.as_str(), &config)]);
+        let layers = image.layers.iter().map(|layer| (&layer.digest, &layer.content));
+        let blobs = layers.chain([(&image.config.digest, &config)]);
         stream::iter(blobs.map(Ok::<_, Error>))
             .try_for_each_concurrent(MAX_CONCURRENT_LAYERS, |(digest, content)| {
                 self.blob(&upload, reference, digest, content, from.as_deref(), tell)
@@ -244,12 +235,12 @@ impl Transfer {
         &self,
         upload: &Upload<'_>,
         reference: &Reference,
-        digest: &str,
+        digest: &Digest,
         content: &Section,
         from: Option<&str>,
         tell: &Tell<'_>,
     ) -> Result<(), Error> {
-        let key = (reference.resolve_registry().to_owned(), digest.to_owned());
+        let key = (reference.resolve_registry().to_owned(), digest.clone());
         let place = self.sent.lock().entry(key).or_default().clone();
         let mut known = place.lock().await;
         let from = known.as_deref().or(from).filter(|from| *from != reference.repository());
@@ -267,13 +258,13 @@ enum LayerError {
 
 async fn receive(
     repository: &Repository<'_>,
-    layer: &manifest::Layer,
+    layer: &Descriptor,
     file: &File,
     have: u64,
     tell: &Tell<'_>,
 ) -> Result<(), LayerError> {
     let (mut answer, mut have) = repository
-        .blob_from(&layer.digest, have)
+        .blob_from(layer.digest(), have)
         .await
         .map_err(LayerError::Registry)?;
     file.set_len(have).map_err(LayerError::Disk)?;
@@ -284,14 +275,14 @@ async fn receive(
             .await
             .map_err(|error| LayerError::Registry(error.into()))?;
         let Some(part) = part else {
-            return if have == layer.size {
+            return if have == layer.size() {
                 Ok(())
             } else {
                 Err(LayerError::Registry(Error::Odd("breaks off")))
             };
         };
         have += part.len() as u64;
-        if have > layer.size {
+        if have > layer.size() {
             return Err(LayerError::Registry(Error::Odd(
                 "returned a layer that does not match its digest",
             )));
@@ -312,12 +303,6 @@ async fn locked(path: PathBuf) -> io::Result<File> {
     opened.await.unwrap_or_else(|_| Err(io::Error::other("interrupted")))
 }
 
-fn digest_of(section: &Section) -> io::Result<String> {
-    let mut out = boson_oci::Digesting::new(io::sink());
-    io::copy(&mut section.reader(), &mut out)?;
-    Ok(out.finish().1)
-}
-
 /// A document as a section, so that it is sent as layers are.
 fn section(bytes: &[u8]) -> Result<Section, Error> {
     let written = tempfile::tempfile().and_then(|mut file| {
@@ -326,22 +311,6 @@ fn section(bytes: &[u8]) -> Result<Section, Error> {
     });
     let file = written.map_err(|_| Error::Disk)?;
     Ok(Section::new(Arc::new(file), 0, bytes.len() as u64))
-}
-
-fn config_digest(manifest: &[u8]) -> Option<String> {
-    let Configured { config } = serde_json::from_slice(manifest).ok()?;
-    Some(config.digest).filter(|digest| manifest::is_digest(digest))
-}
-
-/// The part of a manifest that refers to the configuration.
-#[derive(Deserialize)]
-struct Configured {
-    config: Configuration,
-}
-
-#[derive(Deserialize)]
-struct Configuration {
-    digest: String,
 }
 
 /// The repository of an image, if it is in the same registry.

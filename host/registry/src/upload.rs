@@ -5,7 +5,7 @@ use crate::client::{Access, Client, Repository};
 use crate::credentials::Credentials;
 use crate::error::Error;
 use crate::progress::Tell;
-use boson_oci::{Blob, Section};
+use boson_oci::{Blob, Digest, Section};
 use oci_spec::distribution::Reference;
 use reqwest::header::{CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HeaderMap, LOCATION, RANGE};
 use reqwest::{Body, Method, Response, StatusCode, Url};
@@ -64,7 +64,7 @@ impl<'u> Upload<'u> {
     /// Sends a blob, unless the registry has it or can take it from the repository `from`.
     pub(crate) async fn blob(
         &self,
-        digest: &str,
+        digest: &Digest,
         content: &Section,
         from: Option<&str>,
         tell: &Tell<'_>,
@@ -87,7 +87,7 @@ impl<'u> Upload<'u> {
     async fn go_on(
         &self,
         session: &mut Option<Session>,
-        digest: &str,
+        digest: &Digest,
         content: &Section,
         from: Option<&str>,
         tell: &Tell<'_>,
@@ -119,7 +119,7 @@ impl<'u> Upload<'u> {
         self.end(open, digest, Vec::new()).await
     }
 
-    async fn has(&self, digest: &str) -> Result<bool, Error> {
+    async fn has(&self, digest: &Digest) -> Result<bool, Error> {
         let path = format!("blobs/{digest}");
         let answer = self
             .send(Method::HEAD, &Address::Path(&path), HeaderMap::new(), Vec::new())
@@ -132,7 +132,7 @@ impl<'u> Upload<'u> {
     }
 
     /// Begins an upload; `None` if the registry mounted the blob from another repository.
-    async fn begin(&self, digest: &str, from: Option<&str>) -> Result<Option<Session>, Error> {
+    async fn begin(&self, digest: &Digest, from: Option<&str>) -> Result<Option<Session>, Error> {
         let path = match from {
             Some(from) => format!("blobs/uploads/?mount={digest}&from={from}"),
             None => "blobs/uploads/".to_owned(),
@@ -188,9 +188,9 @@ impl<'u> Upload<'u> {
     }
 
     /// Sends the last part, with the digest of the whole blob.
-    async fn end(&self, session: &Session, digest: &str, bytes: Vec<u8>) -> Result<(), Error> {
+    async fn end(&self, session: &Session, digest: &Digest, bytes: Vec<u8>) -> Result<(), Error> {
         let mut place = session.place.clone();
-        place.query_pairs_mut().append_pair("digest", digest);
+        place.query_pairs_mut().append_pair("digest", digest.as_ref());
         let answer = self
             .send(Method::PUT, &Address::Place(place), HeaderMap::new(), bytes)
             .await?;
@@ -227,7 +227,7 @@ impl<'u> Upload<'u> {
         let mut failures = 0;
         loop {
             let mut headers = HeaderMap::new();
-            let media_type = manifest.media_type.parse();
+            let media_type = manifest.media_type.as_ref().parse();
             headers.insert(CONTENT_TYPE, media_type.map_err(|_| Error::Odd("rejects a manifest"))?);
             let address = Address::Path(&path);
             let sent = self.send(Method::PUT, &address, headers, manifest.bytes.clone());

@@ -1,10 +1,11 @@
 //! Detects the kind of release at the user's path, and reads it.
 
-use crate::blobs::Blobs;
 use crate::directory::{Reader, unreadable};
-use crate::image as layout;
+use crate::image::{Image, JOBS_SRC};
 use crate::limits::Budget;
 use crate::tarball::{self, Parts};
+use boson_oci::Section;
+use boson_oci::layout::{Find, Layout, MARK};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::archive::MANIFEST;
 use boson_pipeline::release::codes;
@@ -14,6 +15,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File};
 use std::io::{self, Read, Seek};
 use std::path::Path;
+use std::sync::Arc;
 
 type Outcome = Result<Vec<Release>, Vec<Diagnostic>>;
 
@@ -57,13 +59,13 @@ impl Task<'_> {
         let mut file = File::open_ambient(self.path, ambient_authority()).map_err(fail)?;
         let compressed = is_gzip(&mut file).map_err(fail)?;
         let parts = tarball::parts(&file, &source, self.budget, &mut tell).map_err(|error| vec![error])?;
-        if parts.manifest.is_none() && parts.places.contains_key("oci-layout") && !compressed {
-            let blobs = Blobs::Tar {
-                file: &file,
-                places: &parts.places,
-                source: &source,
+        if parts.manifest.is_none() && parts.places.contains_key(MARK) && !compressed {
+            let file = Arc::new(file.into_std());
+            let find = |path: &str| match parts.places.get(path) {
+                Some((begin, size)) => Ok(Section::new(file.clone(), *begin, *size)),
+                None => Err(io::ErrorKind::NotFound.into()),
             };
-            return layout::read(&blobs, self.name, self.budget, sources, &mut tell);
+            return self.image(&find, &source).read(self.name, sources, &mut tell);
         }
         tarball::assemble(&parts, &source, self.name, self.budget, sources).map(|all| vec![all.release])
     }
@@ -76,19 +78,35 @@ impl Task<'_> {
             let parts = unpacked(reader).map_err(one)?;
             return tarball::assemble(&parts, source, self.name, self.budget, sources).map(|all| vec![all.release]);
         }
-        if dir.exists("oci-layout") {
-            return layout::read(&Blobs::Directory { dir, source }, self.name, self.budget, sources, tell);
+        if dir.exists(MARK) {
+            // To open a pipe would wait for its writer.
+            let find = |path: &str| {
+                if dir.metadata(path)?.is_file() {
+                    Section::of(dir.open(path)?.into_std())
+                } else {
+                    Err(io::Error::other("not a file"))
+                }
+            };
+            return self.image(&find, source).read(self.name, sources, tell);
         }
         if is_dir("jobs") {
             let files = source_files(reader).map_err(one)?;
             return source::read(&files, self.name, sources).map(|release| vec![release]);
         }
-        let named = ["jobs-src", layout::JOBS_SRC].into_iter().find(|root| is_dir(root));
+        let named = ["jobs-src", JOBS_SRC].into_iter().find(|root| is_dir(root));
         let Some(root) = named.or_else(|| holds_jobs(dir).then_some("")) else {
             return Err(vec![no_release(source)]);
         };
         reader.walk(root).and_then(|()| reader.follow_links()).map_err(one)?;
         image::read(&reader.into_files(), root, self.name, None, sources)
+    }
+
+    fn image<'i>(&'i self, find: &'i Find<'i>, source: &'i str) -> Image<'i> {
+        Image {
+            layout: Layout::new(find),
+            source,
+            budget: self.budget,
+        }
     }
 }
 

@@ -1,11 +1,12 @@
 //! OCI image layouts, a directory or a tar of one: layers are applied in order, and only `/var/vcap/jobs-src` of the
 //! result is retained.
 
-use crate::blobs::{Blobs, Descriptor};
+use crate::directory::unreadable;
 use crate::entries::{self, Item, Kind, refuse};
 use crate::limits::Budget;
 use crate::tarball::content;
-use boson_document::Tree;
+use boson_oci::layout::{Error, Layout, check};
+use boson_oci::{Descriptor, Digesting, path};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::codes;
 use boson_pipeline::release::paths::clean;
@@ -16,45 +17,23 @@ use std::io::Read;
 /// Where images have the jobs.
 pub const JOBS_SRC: &str = "var/vcap/jobs-src";
 
-/// Most nested indexes.
-const MAX_NESTED_INDEXES: usize = 3;
-
 /// Marks what a layer removes.
 const WHITEOUT: &str = ".wh.";
 
 /// Marks a directory whose lower layers do not count.
 const OPAQUE: &str = ".wh..wh..opq";
 
-/// Reads the releases in an image layout.
-///
-/// # Errors
-/// All that is wrong with it.
-pub fn read(
-    blobs: &Blobs<'_>,
-    name: Option<&str>,
-    budget: &Budget,
-    sources: &mut Sources,
-    tell: &mut dyn FnMut(u64),
-) -> Result<Vec<Release>, Vec<Diagnostic>> {
-    let image = Image {
-        blobs,
-        source: blobs.source(),
-        budget,
-    };
-    let (files, reference) = image.files(tell).map_err(|error| vec![error])?;
-    let known = reference.as_deref().and_then(release_of);
-    image::read(&files, JOBS_SRC, name, known, sources)
-}
-
-struct Image<'i> {
-    blobs: &'i Blobs<'i>,
-    source: &'i str,
-    budget: &'i Budget,
+/// An image layout to read.
+pub struct Image<'i> {
+    pub layout: Layout<'i>,
+    /// Its path, for messages.
+    pub source: &'i str,
+    pub budget: &'i Budget,
 }
 
 /// The changes that a layer makes to those below it.
 #[derive(Default)]
-struct Layer {
+struct Changes {
     removed: Vec<String>,
     emptied: Vec<String>,
     added: Vec<(String, Entry)>,
@@ -63,83 +42,74 @@ struct Layer {
 // === impl Image ===
 
 impl Image<'_> {
+    /// Reads the releases in it.
+    ///
+    /// # Errors
+    /// All that is wrong with it.
+    pub fn read(
+        &self,
+        name: Option<&str>,
+        sources: &mut Sources,
+        tell: &mut dyn FnMut(u64),
+    ) -> Result<Vec<Release>, Vec<Diagnostic>> {
+        let (files, reference) = self.files(tell).map_err(|error| vec![error])?;
+        let known = reference.as_deref().and_then(release_of);
+        image::read(&files, JOBS_SRC, name, known, sources)
+    }
+
     fn files(&self, tell: &mut dyn FnMut(u64)) -> Result<(Files, Option<String>), Diagnostic> {
-        let (manifest, reference) = self.manifest()?;
+        let found = self.layout.image().map_err(|error| self.explain(&error))?;
         let mut files = Files::new(Naming::Image(self.source.to_owned()));
-        for layer in manifest.items("layers") {
-            let descriptor = self.descriptor(layer)?;
-            self.layer(&descriptor, tell)?.apply(&mut files);
+        for layer in found.manifest.layers() {
+            self.changes(layer, tell)?.apply(&mut files);
         }
-        Ok((files, reference))
+        Ok((files, found.name))
     }
 
-    /// The manifest of the only image, and its name.
-    fn manifest(&self) -> Result<(Tree, Option<String>), Diagnostic> {
-        let mut index = self.blobs.index()?;
-        let mut reference = None;
-        for _ in 0..MAX_NESTED_INDEXES {
-            let picked = self.pick(&index)?;
-            reference = reference.or_else(|| reference_of(picked));
-            let descriptor = self.descriptor(picked)?;
-            let document = self.blobs.json(&descriptor)?;
-            if document.get("layers").is_some() {
-                return Ok((document, reference));
-            }
-            index = document;
-        }
-        Err(self.error("has endless indexes of indexes"))
-    }
-
-    fn pick<'t>(&self, index: &'t Tree) -> Result<&'t Tree, Diagnostic> {
-        let is_image = |entry: &&Tree| {
-            let os = entry.get("platform").and_then(|platform| platform.str("os"));
-            let attests = entry
-                .get("annotations")
-                .is_some_and(|notes| notes.get("vnd.docker.reference.type").is_some());
-            os != Some("unknown") && !attests
-        };
-        let all: Vec<&Tree> = index.items("manifests").iter().filter(is_image).collect();
-        let usual: Vec<&Tree> = all.iter().copied().filter(|entry| is_usual_platform(entry)).collect();
-        match (all.as_slice(), usual.as_slice()) {
-            ([one], _) | (_, [one]) => Ok(one),
-            ([], _) => Err(self.error("holds no image")),
-            _ => {
-                let names: Vec<String> = all.iter().filter_map(|entry| reference_of(entry)).collect();
-                Err(self
-                    .error(&format!("holds {} images: {}", all.len(), names.join(", ")))
-                    .help("create a layout with one image"))
-            }
-        }
-    }
-
-    fn layer(&self, descriptor: &Descriptor, tell: &mut dyn FnMut(u64)) -> Result<Layer, Diagnostic> {
-        let name = format!("{}:{}", self.source, descriptor.path);
-        if descriptor.media_type.ends_with("zstd") {
+    fn changes(&self, layer: &Descriptor, tell: &mut dyn FnMut(u64)) -> Result<Changes, Diagnostic> {
+        let name = self.document(&path(layer.digest()));
+        if layer.media_type().as_ref().ends_with("zstd") {
             return Err(self
                 .error("has layers compressed with zstd")
                 .help("compress them with gzip: `skopeo copy --dest-compress-format gzip`"));
         }
-        let mut layer = Layer::default();
-        let mut reader = self.blobs.open(descriptor)?;
-        entries::each(&name, &mut reader, self.budget, tell, &mut |item, data| {
-            layer.take(item, data, &name, self.budget)
+        let mut changes = Changes::default();
+        let blob = self.layout.blob(layer).map_err(|error| self.explain(&error))?;
+        let mut content = Digesting::new(blob.reader());
+        entries::each(&name, &mut content, self.budget, tell, &mut |item, data| {
+            changes.take(item, data, &name, self.budget)
         })?;
-        reader.verify()?;
-        Ok(layer)
+        check(layer, content).map_err(|error| self.explain(&error))?;
+        Ok(changes)
     }
 
-    fn descriptor(&self, tree: &Tree) -> Result<Descriptor, Diagnostic> {
-        Descriptor::read(tree).ok_or_else(|| self.error("has a descriptor without a digest"))
+    fn explain(&self, error: &Error) -> Diagnostic {
+        match error {
+            Error::Unreadable(path, error) => unreadable(&self.document(path), error),
+            Error::Damaged { expected, found } => {
+                let message = format!("Expected stream to have digest '{expected}' but was '{found}'");
+                Diagnostic::error(codes::RELEASE_DIGEST, message)
+                    .in_document(self.document(&path(expected)))
+                    .help("the image is damaged: download it again")
+            }
+            Error::Several(..) => self.error(&error.to_string()).help("create a layout with one image"),
+            _ => self.error(&error.to_string()),
+        }
     }
 
     fn error(&self, what: &str) -> Diagnostic {
         Diagnostic::error(codes::RELEASE_IMAGE, format!("Image '{}' {what}", self.source)).in_document(self.source)
     }
+
+    /// The name of one of its files.
+    fn document(&self, path: &str) -> String {
+        format!("{}:{path}", self.source)
+    }
 }
 
-// === impl Layer ===
+// === impl Changes ===
 
-impl Layer {
+impl Changes {
     fn take(&mut self, item: &Item, data: &mut dyn Read, archive: &str, budget: &Budget) -> Result<(), Diagnostic> {
         let path = path_of(item, archive)?;
         let (parent, file) = path.rsplit_once('/').unwrap_or(("", &path));
@@ -247,20 +217,6 @@ fn matters(path: &str) -> bool {
 fn is_below(path: &str, directory: &str) -> bool {
     path.strip_prefix(directory)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
-fn is_usual_platform(entry: &Tree) -> bool {
-    entry
-        .get("platform")
-        .is_some_and(|platform| platform.str("os") == Some("linux") && platform.str("architecture") == Some("amd64"))
-}
-
-fn reference_of(entry: &Tree) -> Option<String> {
-    let notes = entry.get("annotations")?;
-    let name = notes
-        .str("io.containerd.image.name")
-        .or_else(|| notes.str("org.opencontainers.image.ref.name"))?;
-    Some(name.to_owned())
 }
 
 /// Name and version of the release whose image is named `<registry>/<release>:<os>-<stemcell version>-<release

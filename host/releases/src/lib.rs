@@ -8,7 +8,6 @@
     reason = "an error ends the read of one file; boxing it would complicate every signature"
 )]
 
-mod blobs;
 pub mod codes;
 mod compiled;
 mod detect;
@@ -22,7 +21,6 @@ mod members;
 mod stream;
 mod tarball;
 
-pub use blobs::{Blob, Blobs, Descriptor, note};
 pub use compiled::Compiled;
 pub use digest::{Mismatch, Verifier};
 pub use entries::{Item, Kind, each, refuse};

@@ -1,10 +1,10 @@
 //! A release tarball: one pass over it that keeps `release.MF` and the jobs' tarballs, then one over each job.
 
-use crate::blobs;
 use crate::digest::{self, Mismatch};
 use crate::entries::{self, Item, Kind, refuse};
 use crate::limits::Budget;
 use boson_document::Code;
+use boson_oci::layout::{INDEX, MARK};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::archive::{self, JobReference, MANIFEST, Manifest};
 use boson_pipeline::release::codes;
@@ -190,14 +190,18 @@ fn keep(item: &Item, data: &mut dyn Read, source: &str, budget: &Budget, parts: 
             parts.jobs.insert(job.to_owned(), content(item, data, source, budget)?);
         }
     } else {
-        blobs::note(&mut parts.places, &path, item.offset, item.size, budget);
+        // An image has some hundred layers at most.
+        let is_of_layout = matches!(path.as_str(), MARK | INDEX) || path.starts_with("blobs/");
+        if is_of_layout && (parts.places.len() as u64) < budget.limits.linked {
+            parts.places.insert(path.clone(), (item.offset, item.size));
+        }
         parts.hint = parts.hint.or_else(|| hint(&path));
     }
     Ok(())
 }
 
 fn hint(path: &str) -> Option<&'static str> {
-    if path == "oci-layout" {
+    if path == MARK {
         return Some("this is an OCI image: uncompress it (`gunzip`) and use the .tar");
     }
     if path.contains("jobs-src/") || path.ends_with("config/final.yml") {

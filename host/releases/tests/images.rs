@@ -19,9 +19,9 @@ type Named = (String, Vec<u8>);
 fn layout(layers: &[Vec<u8>], reference: &str) -> Vec<Named> {
     let mut files = vec![("oci-layout".to_owned(), br#"{"imageLayoutVersion":"1.0.0"}"#.to_vec())];
     let mut blob = |content: Vec<u8>| {
-        let digest = sha256(&content);
+        let (digest, size) = (sha256(&content), content.len());
         files.push((format!("blobs/sha256/{digest}"), content));
-        format!(r#""digest":"sha256:{digest}""#)
+        format!(r#""digest":"sha256:{digest}","size":{size}"#)
     };
     let layers: Vec<String> = layers
         .iter()
@@ -32,14 +32,22 @@ fn layout(layers: &[Vec<u8>], reference: &str) -> Vec<Named> {
             )
         })
         .collect();
-    let manifest = blob(format!(r#"{{"schemaVersion":2,"layers":[{}]}}"#, layers.join(",")).into_bytes());
+    let config = r#"{"mediaType":"application/vnd.oci.empty.v1+json","digest":"sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a","size":2}"#;
+    let manifest = format!(
+        r#"{{"schemaVersion":2,"config":{config},"layers":[{}]}}"#,
+        layers.join(",")
+    );
+    let media_type = "application/vnd.oci.image.manifest.v1+json";
+    let manifest = format!(r#""mediaType":"{media_type}",{}"#, blob(manifest.into_bytes()));
     let inner = format!(
-        r#"{{"manifests":[{{{manifest},"platform":{{"os":"linux","architecture":"amd64"}}}},
+        r#"{{"schemaVersion":2,"manifests":[{{{manifest},"platform":{{"os":"linux","architecture":"amd64"}}}},
             {{{manifest},"platform":{{"os":"unknown","architecture":"unknown"}}}}]}}"#
     );
     let inner = blob(inner.into_bytes());
-    let index =
-        format!(r#"{{"manifests":[{{{inner},"annotations":{{"org.opencontainers.image.ref.name":"{reference}"}}}}]}}"#);
+    let media_type = "application/vnd.oci.image.index.v1+json";
+    let index = format!(
+        r#"{{"schemaVersion":2,"manifests":[{{"mediaType":"{media_type}",{inner},"annotations":{{"org.opencontainers.image.ref.name":"{reference}"}}}}]}}"#
+    );
     files.push(("index.json".to_owned(), index.into_bytes()));
     files
 }
@@ -174,22 +182,39 @@ fn bad_images_are_reported() {
         (
             "",
             "release-image",
-            "is not JSON: unexpected end at byte 0 of the JSON text",
+            "has the unsupported document 'index.json': EOF while parsing a value at line 1 column 0",
         ),
-        ("{}", "release-image", "holds no image"),
         (
-            r#"{"manifests":[{"digest":"sha256:../../../etc/passwd"}]}"#,
+            "{}",
             "release-image",
-            "has a descriptor without a digest",
+            "missing field `schemaVersion` at line 1 column 2",
         ),
-        (r#"{"manifests":[{},{}]}"#, "release-image", "holds 2 images: "),
+        (
+            r#"{"schemaVersion":2,"manifests":[]}"#,
+            "release-image",
+            "holds no image",
+        ),
+        (
+            r#"{"schemaVersion":2,"manifests":[{"mediaType":"x","digest":"sha256:../../../etc/passwd","size":1}]}"#,
+            "release-image",
+            "Invalid encoded value ../../../etc/passwd at line 1 column 86",
+        ),
     ] {
         let (got, message) = index(text);
-        assert!(
-            got == code && (message.ends_with(end) || text.is_empty()),
-            "{got} {message}"
-        );
+        assert!(got == code && message.ends_with(end), "{got} {message}");
     }
+    let (code, message) = changed(&|(path, content)| {
+        if path == "index.json" {
+            let text = String::from_utf8_lossy(content).into_owned();
+            let (begin, entry) = text.split_once('[').unwrap();
+            let entry = entry.trim_end_matches("]}");
+            *content = format!("{begin}[{entry},{entry}]}}").into_bytes();
+        }
+    });
+    assert!(
+        code == "release-image" && message.ends_with("holds 2 images: x, x"),
+        "{code} {message}"
+    );
     let missing = changed(&|(path, _)| {
         if path.starts_with("blobs") {
             path.push('x');

@@ -84,6 +84,12 @@ fn damaged_tarballs_never_panic() {
     }
 }
 
+/// The members of a descriptor.
+fn descriptor(content: &[u8]) -> String {
+    let (digest, size) = (sha256(content), content.len());
+    format!(r#""mediaType":"x","digest":"sha256:{digest}","size":{size}"#)
+}
+
 #[test]
 fn damaged_images_never_panic() {
     let layer = Tar::new()
@@ -102,13 +108,16 @@ fn damaged_images_never_panic() {
     for round in 0..500 {
         let mut layer = random.damage(&layer);
         fix_checksums(&mut layer);
-        let manifest = format!(r#"{{"layers":[{{"digest":"sha256:{}"}}]}}"#, sha256(&layer));
+        let manifest = format!(
+            r#"{{"schemaVersion":2,"config":{{{0}}},"layers":[{{{0}}}]}}"#,
+            descriptor(&layer)
+        );
         let manifest = if round % 5 == 0 {
             random.damage(manifest.as_bytes())
         } else {
             manifest.into_bytes()
         };
-        let index = format!(r#"{{"manifests":[{{"digest":"sha256:{}"}}]}}"#, sha256(&manifest));
+        let index = format!(r#"{{"schemaVersion":2,"manifests":[{{{}}}]}}"#, descriptor(&manifest));
         let mut tar = Tar::new()
             .file("oci-layout", "{}")
             .file("index.json", index)

@@ -1,4 +1,4 @@
-//! `plugins/fields/src/fields.txt` has the fields of the types of Kubernetes, as the API server publishes them.
+//! `plugins/lib/fields/src/fields.txt` has the fields of the types of Kubernetes, as the API server publishes them.
 //! `BLESS=1` adds missing ones; fields of newer versions of Kubernetes stay, because a newer cluster accepts them.
 
 use boson_tests::cluster::shared;
@@ -150,7 +150,7 @@ fn write(table: &Table) -> String {
 fn the_table_of_fields_has_those_that_the_api_server_publishes() {
     let published_schemas = shared().unwrap().kubectl(["get", "--raw", "/openapi/v2"]).unwrap();
     let schemas: Value = serde_json::from_str(&published_schemas).unwrap();
-    let path = root().join("plugins/fields/src/fields.txt");
+    let path = root().join("plugins/lib/fields/src/fields.txt");
     let text = fs::read_to_string(&path).unwrap();
     let mut table = read(&text);
     let kinds: BTreeSet<String> = table.keys().filter(|name| name.starts_with("kind ")).cloned().collect();

@@ -1,16 +1,16 @@
 //! Archives: of an OCI image layout, or what `docker save` writes. Both are uncompressed tars; one pass notes where
 //! their files are.
 
-use super::layout::{self, bytes, json};
-use super::{Part, Parts, bad, manifest_digest};
-use boson_oci::{Section, media};
+use super::{bad, layout};
+use boson_oci::layout::{Find, MARK, MAX_DOCUMENT_BYTES};
+use boson_oci::{MediaType, Part, Parts, Section, digest};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::paths::clean;
 use boson_releases::{Budget, Kind, Limits, each};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ enum Place {
 
 /// Reads an archive.
 pub(super) fn archive(path: &Path, name: &str) -> Result<Parts, Diagnostic> {
-    let unreadable = |error: std::io::Error| bad(name, &format!("cannot be read: {error}"));
+    let unreadable = |error: io::Error| bad(name, &format!("cannot be read: {error}"));
     let file = Arc::new(File::open(path).map_err(unreadable)?);
     let size = file.metadata().map_err(unreadable)?.len();
     let whole = Section::new(file.clone(), 0, size);
@@ -45,12 +45,12 @@ pub(super) fn archive(path: &Path, name: &str) -> Result<Parts, Diagnostic> {
     }
     let places = places(name, whole.reader())?;
     let find = |path: &str| find(&places, &file, path);
-    if places.contains_key("oci-layout") {
+    if places.contains_key(MARK) {
         return layout::read(name, &find);
     }
     match find("manifest.json") {
-        Some(manifest) => saved(name, &find, &bytes(name, &manifest)?),
-        None => Err(bad(name, "is not an archive of an image")
+        Ok(manifest) => saved(name, &find, &bytes(name, &manifest)?),
+        Err(_) => Err(bad(name, "is not an archive of an image")
             .help("expected an archive from `docker save` or `skopeo copy .. oci-archive:FILE`")),
     }
 }
@@ -97,42 +97,55 @@ fn beside(path: &str, target: &str) -> String {
     parts.join("/")
 }
 
-fn find(places: &BTreeMap<String, Place>, file: &Arc<File>, path: &str) -> Option<Section> {
-    let mut path = path.to_owned();
+fn find(places: &BTreeMap<String, Place>, file: &Arc<File>, path: &str) -> io::Result<Section> {
+    let mut path = path;
     for _ in 0..MAX_LINKS {
-        match places.get(&path)? {
-            Place::File { begin, size } => return Some(Section::new(file.clone(), *begin, *size)),
-            Place::Link(target) => path.clone_from(target),
+        match places.get(path) {
+            Some(Place::File { begin, size }) => return Ok(Section::new(file.clone(), *begin, *size)),
+            Some(Place::Link(target)) => path = target,
+            None => break,
         }
     }
-    None
+    Err(io::ErrorKind::NotFound.into())
 }
 
 /// The image of a `manifest.json`.
-fn saved(name: &str, find: &layout::Find<'_>, manifest: &[u8]) -> Result<Parts, Diagnostic> {
-    let images: Vec<Saved> = json(name, manifest)?;
+fn saved(name: &str, find: &Find<'_>, manifest: &[u8]) -> Result<Parts, Diagnostic> {
+    let images: Vec<Saved> = serde_json::from_slice(manifest)
+        .map_err(|error| bad(name, &format!("has the unsupported document 'manifest.json': {error}")))?;
     let [image] = images.as_slice() else {
         return Err(bad(name, "does not contain exactly one image").help("save one image only"));
     };
     let file = |path: &String| {
-        let found = clean(path).ok().and_then(|path| find(&path));
+        let found = clean(path).ok().and_then(|path| find(&path).ok());
         found.ok_or_else(|| bad(name, &format!("lacks the file '{path}'")))
     };
     let config = bytes(name, &file(&image.config)?)?;
     let mut layers = Vec::new();
     for layer in &image.layers {
         layers.push(Part {
-            media_type: media::LAYER.to_owned(),
+            media_type: MediaType::ImageLayer,
             digest: None,
             content: file(layer)?,
         });
     }
     Ok(Parts {
         // The archive has no registry manifest: the configuration, which names the layers, identifies the image.
-        digest: manifest_digest(&config),
+        digest: digest(&config),
         config,
         layers,
     })
+}
+
+/// The content of a document.
+fn bytes(name: &str, section: &Section) -> Result<Vec<u8>, Diagnostic> {
+    if section.size() > MAX_DOCUMENT_BYTES {
+        return Err(bad(name, "has a document of more than 4 MiB"));
+    }
+    let size = usize::try_from(section.size()).unwrap_or_default();
+    section
+        .part(0, size)
+        .map_err(|error| bad(name, &format!("cannot be read: {error}")))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::codes;
 pub(crate) use accounts::Accounts;
 
 use crate::gzip::Pool;
-use boson_oci::{Layer, Section, digest, media};
+use boson_oci::{Digest, Layer, MediaType, Part, Parts};
 use boson_pipeline::Diagnostic;
 use serde::Deserialize;
 use serde_json::Value;
@@ -23,29 +23,11 @@ const MAX_BASE_LAYERS: usize = 90;
 pub struct Base {
     /// The name that the user gave.
     pub name: String,
-    /// `sha256:<hex>` of its manifest.
-    pub digest: String,
+    /// The digest of its manifest.
+    pub digest: Digest,
     pub(crate) config: Value,
     pub(crate) layers: Vec<Layer>,
     pub(crate) accounts: Accounts,
-}
-
-/// The parts of an image from any source. Layers may be compressed or not.
-pub struct Parts {
-    /// `sha256:<hex>` of its manifest.
-    pub digest: String,
-    pub config: Vec<u8>,
-    /// The lowest first.
-    pub layers: Vec<Part>,
-}
-
-/// A layer of a base, checked against its digest.
-pub struct Part {
-    /// Its media type.
-    pub media_type: String,
-    /// `sha256:<hex>` of its bytes; `None` in archives of `docker save`, which do not name it.
-    pub digest: Option<String>,
-    pub content: Section,
 }
 
 // === impl Base ===
@@ -99,69 +81,38 @@ impl Base {
     }
 }
 
-fn layer(name: &str, part: Part, diff_id: String, place: &Path, pool: &Pool) -> Result<Layer, Diagnostic> {
-    if part.media_type.ends_with("zstd") {
+fn layer(name: &str, part: Part, diff_id: Digest, place: &Path, pool: &Pool) -> Result<Layer, Diagnostic> {
+    if part.media_type.as_ref().ends_with("zstd") {
         return Err(bad(name, "has layers compressed with zstd")
             .help("compress them with gzip: `skopeo copy --dest-compress-format gzip`"));
     }
     let unreadable = |error: std::io::Error| bad(name, &format!("cannot be read: {error}"));
-    let magic = part.content.part(0, 2).map_err(unreadable)?;
-    match part.digest.filter(|_| magic == [0x1f, 0x8b]) {
-        Some(digest) => Ok(Layer {
-            media_type: media::LAYER_GZIP.to_owned(),
-            digest,
-            diff_id,
-            content: part.content,
-        }),
+    if part.content.part(0, 2).map_err(unreadable)? != [0x1f, 0x8b] {
         // Registries would have to store it as large as it is.
-        None if magic != [0x1f, 0x8b] => {
-            let made = crate::layer::compress(part.content.reader(), place, pool)
-                .map_err(|error| crate::error::unwritable(&error))?;
-            if made.diff_id == diff_id {
-                Ok(made)
-            } else {
-                Err(bad(name, "has a layer that does not match its configuration"))
-            }
-        }
-        None => {
-            let digest = digest_of(&part.content).map_err(unreadable)?;
-            Ok(Layer {
-                media_type: media::LAYER_GZIP.to_owned(),
-                digest,
-                diff_id,
-                content: part.content,
-            })
-        }
+        let made = crate::layer::compress(part.content.reader(), place, pool)
+            .map_err(|error| crate::error::unwritable(&error))?;
+        return if made.diff_id == diff_id {
+            Ok(made)
+        } else {
+            Err(bad(name, "has a layer that does not match its configuration"))
+        };
     }
+    let digest = match part.digest {
+        Some(digest) => digest,
+        None => part.content.digest().map_err(unreadable)?,
+    };
+    Ok(Layer {
+        media_type: MediaType::ImageLayerGzip,
+        digest,
+        diff_id,
+        content: part.content,
+    })
 }
 
-/// `sha256:<hex>` of a section.
-pub(crate) fn digest_of(section: &Section) -> std::io::Result<String> {
-    let mut out = boson_oci::Digesting::new(std::io::sink());
-    std::io::copy(&mut section.reader(), &mut out)?;
-    Ok(out.finish().1)
-}
-
-/// The part of a configuration that names the layers. The rest goes into the image as it is.
-#[derive(Deserialize)]
-struct Configuration {
-    rootfs: Layers,
-}
-
-#[derive(Deserialize)]
-struct Layers {
-    diff_ids: Vec<String>,
-}
-
-fn diff_ids(name: &str, config: &Value) -> Result<Vec<String>, Diagnostic> {
-    let read = Configuration::deserialize(config);
-    let unreadable = |_| bad(name, "has a configuration that does not fit its layers");
-    read.map(|config| config.rootfs.diff_ids).map_err(unreadable)
-}
-
-/// The digest of a manifest.
-pub(crate) fn manifest_digest(bytes: &[u8]) -> String {
-    digest(bytes)
+/// The digests of the unpacked layers. The rest of the configuration goes into the image as it is.
+fn diff_ids(name: &str, config: &Value) -> Result<Vec<Digest>, Diagnostic> {
+    let digests = Vec::deserialize(&config["rootfs"]["diff_ids"]);
+    digests.map_err(|_| bad(name, "has a configuration that does not fit its layers"))
 }
 
 pub(crate) fn bad(name: &str, what: &str) -> Diagnostic {

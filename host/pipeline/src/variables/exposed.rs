@@ -107,7 +107,7 @@ fn request<'t>(place: &Pointer, quarks: usize, tree: &'t Tree) -> Option<&'t Tre
     Pointer::root().join(tokens.get(..=at)?).find(tree)
 }
 
-/// Whether the process wrapper sends the request: see `probe` in `plugins/processes`.
+/// Whether the process wrapper sends the request: see `probe` in `plugins/lib/processes`.
 fn is_by_wrapper(request: &Tree) -> bool {
     !request.items("httpHeaders").is_empty() && request.str("scheme") != Some("HTTPS")
 }

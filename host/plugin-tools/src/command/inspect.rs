@@ -53,13 +53,9 @@ struct Inspection<'i> {
 
 /// A digest, as other commands show it.
 fn digest(text: &str) -> Result<String, String> {
-    let digits = text.strip_prefix("sha256:").unwrap_or_default();
-    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-    if digits.len() == 64 && digits.bytes().all(is_digit) {
-        Ok(text.to_string())
-    } else {
-        Err("expected sha256: and 64 hexadecimal digits in lower case".to_string())
-    }
+    let digest = boson_oci::parse_digest(text);
+    let digest = digest.ok_or("expected sha256: and 64 hexadecimal digits in lower case")?;
+    Ok(digest.to_string())
 }
 
 pub fn run(arguments: &InspectArguments, color: Color) -> Result<(), ExitError> {

@@ -7,7 +7,7 @@ use boson_commands::exit::ExitError;
 use boson_commands::output::{self, Color};
 use boson_commands::registries::{self, AuthorityArguments, WithoutTlsArguments};
 use boson_images::write;
-use boson_oci::{Blob, Image, Layer, Section, digest, manifest};
+use boson_oci::{Blob, Image, Layer, Section, digest};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
 use boson_registry::{Transfer, docker_credentials};
@@ -74,7 +74,7 @@ pub fn run(arguments: &PushArguments, color: Color) -> Result<(), ExitError> {
             let transfer = Transfer::new(&settings).map_err(fail)?;
             let credentials = docker_credentials(&image.name).map_err(fail)?;
             let pushed = registries::run(transfer.push(&image, credentials.as_ref(), None, &|_| {}))?;
-            pushed.map(drop).map_err(fail)?;
+            pushed.map_err(fail)?;
         }
     }
     let pinned = format!("{}@{}\n", arguments.reference, image.manifest.digest);
@@ -88,7 +88,7 @@ fn image(name: &str, component: &[u8], interfaces: &Interfaces) -> anyhow::Resul
         .context("a temporary file cannot be written")?;
     let digest = digest(component);
     let layer = Layer {
-        media_type: COMPONENT.to_string(),
+        media_type: COMPONENT.into(),
         digest: digest.clone(),
         diff_id: digest.clone(),
         content: Section::new(Arc::new(file), 0, component.len() as u64),
@@ -100,13 +100,7 @@ fn image(name: &str, component: &[u8], interfaces: &Interfaces) -> anyhow::Resul
         "layerDigests": [digest],
         "component": {"exports": interfaces.exports, "imports": interfaces.imports},
     });
-    let config = Blob::json(CONFIG, &config);
-    Ok(Image {
-        name: name.to_string(),
-        manifest: manifest(&config, &[layer.descriptor()]),
-        config,
-        layers: vec![layer],
-    })
+    Ok(Image::new(name, Blob::json(CONFIG.into(), &config), vec![layer]))
 }
 
 #[cfg(test)]

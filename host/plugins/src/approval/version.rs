@@ -4,8 +4,6 @@ use super::super::document::PluginDocument;
 use boson_api::{ApprovedVersion, OnFailure};
 use boson_document::{Tree, json};
 use boson_pipeline::Stage;
-use data_encoding::HEXLOWER;
-use sha2::{Digest, Sha256};
 
 /// The version that this `plugin.yaml` describes; `record`: the image that its tag was resolved to. None if it names an
 /// image without a digest that was not resolved yet.
@@ -39,16 +37,12 @@ pub fn version(document: &PluginDocument, record: Option<&str>) -> Option<Approv
 /// The digest of everything that is approved: a user confirms with it what they have read.
 pub fn digest(version: &ApprovedVersion) -> String {
     // Never fails: it has only texts and numbers.
-    sha256(&serde_json::to_vec(version).unwrap_or_default())
+    boson_oci::digest(&serde_json::to_vec(version).unwrap_or_default()).to_string()
 }
 
 /// The value of a setting, only as a digest: more users may read approvals than plugins.
 fn of_setting(value: &Tree) -> String {
-    sha256(json::to_text(value).as_bytes())
-}
-
-fn sha256(bytes: &[u8]) -> String {
-    format!("sha256:{}", HEXLOWER.encode(&Sha256::digest(bytes)))
+    boson_oci::digest(json::to_text(value).as_bytes()).to_string()
 }
 
 fn sorted(names: &[String]) -> Vec<String> {

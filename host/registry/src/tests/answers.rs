@@ -38,7 +38,7 @@ async fn a_layer_is_what_its_manifest_says_or_is_not_kept() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_manifest_of_an_index_is_the_one_that_was_asked_for() {
     let index = format!(
-        r#"{{"schemaVersion":2,"manifests":[{{"digest":"{}"}}]}}"#,
+        r#"{{"schemaVersion":2,"manifests":[{{"mediaType":"","digest":"{}","size":1}}]}}"#,
         digest(b"other")
     );
     let error = fetch_error(index.into_bytes(), Vec::new()).await;

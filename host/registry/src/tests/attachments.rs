@@ -7,6 +7,7 @@ use boson_pipeline::Diagnostic;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
+const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const SPDX: &str = "application/spdx+json";
 
 /// What a registry has: paths below the repository, and bodies.
@@ -14,7 +15,7 @@ type Content = BTreeMap<String, Vec<u8>>;
 
 /// The digest of the image.
 fn image() -> String {
-    digest(b"the image")
+    digest(b"the image").to_string()
 }
 
 /// The descriptor of a layer.
@@ -29,11 +30,17 @@ fn layer(media_type: &str, bytes: &[u8]) -> String {
 /// Adds a document with a manifest that refers to an image; returns the entry of an index for it.
 fn refer(content: &mut Content, subject: &str, document: &[u8]) -> String {
     let layer = layer(SPDX, document);
-    let manifest = format!(r#"{{"schemaVersion":2,"subject":{{"digest":"{subject}"}},"layers":[{layer}]}}"#);
+    let subject = format!(r#"{{"mediaType":"{MANIFEST}","digest":"{subject}","size":1}}"#);
+    let manifest = manifest(&layer).replace(r#""config""#, &format!(r#""subject":{subject},"config""#));
     content.insert(format!("blobs/{}", digest(document)), document.to_vec());
-    let place = digest(manifest.as_bytes());
+    let (place, size) = (digest(manifest.as_bytes()), manifest.len());
     content.insert(format!("manifests/{place}"), manifest.into_bytes());
-    format!(r#"{{"digest":"{place}","artifactType":"{SPDX}"}}"#)
+    format!(r#"{{"mediaType":"{MANIFEST}","digest":"{place}","size":{size},"artifactType":"{SPDX}"}}"#)
+}
+
+/// A manifest with this layer.
+fn manifest(layer: &str) -> String {
+    format!(r#"{{"schemaVersion":2,"config":{layer},"layers":[{layer}]}}"#)
 }
 
 fn index(entries: &[String]) -> Vec<u8> {
@@ -66,7 +73,7 @@ async fn referrers_are_found_by_the_interface_or_by_the_tag_and_only_those_of_th
     ] {
         let mut content = Content::new();
         let own = refer(&mut content, &image(), b"{\"own\":1}");
-        let other = refer(&mut content, &digest(b"another image"), b"{\"other\":1}");
+        let other = refer(&mut content, digest(b"another image").as_ref(), b"{\"other\":1}");
         content.insert(place.clone(), index(&[own, other]));
         let found = attachments(content).await.unwrap();
         let documents: Vec<_> = found.all.iter().map(|one| one.content.as_deref()).collect();
@@ -85,7 +92,7 @@ async fn number_and_size_of_documents_are_bounded() {
         .collect();
     let first = layer("application/vnd.dsse.envelope.v1+json", &large);
     let tag = format!("manifests/{}.att", image().replace(':', "-"));
-    content.insert(tag, format!(r#"{{"layers":[{first}]}}"#).into_bytes());
+    content.insert(tag, manifest(&first).into_bytes());
     content.insert(format!("referrers/{}", image()), index(&many));
     let found = attachments(content).await.unwrap();
     assert_eq!(found.all.len(), 16);
@@ -110,7 +117,7 @@ async fn signatures_of_an_image_are_cached_for_one_namespace() {
     let mut content = Content::new();
     let layer = layer("application/vnd.dsse.envelope.v1+json", envelope);
     let tag = format!("manifests/{}.att", image().replace(':', "-"));
-    content.insert(tag, format!(r#"{{"layers":[{layer}]}}"#).into_bytes());
+    content.insert(tag, manifest(&layer).into_bytes());
     content.insert(format!("blobs/{}", digest(envelope)), envelope.to_vec());
     let address = serving(content);
     let cache = tempfile::tempdir().unwrap();

@@ -3,6 +3,7 @@
 use super::registry;
 use super::server::{digest, reply, serve};
 use crate::{Owned, Registry};
+use boson_oci::Digest;
 use boson_pipeline::Diagnostic;
 use parking_lot::Mutex;
 use std::fs;
@@ -19,7 +20,8 @@ const COMPONENT: &[u8] = b"\0asm a component";
 fn artifact(component: &[u8], size: u64) -> String {
     let digest = digest(component);
     format!(
-        r#"{{"schemaVersion":2,"config":{{}},"layers":[{{"mediaType":"application/wasm","digest":"{digest}","size":{size}}}]}}"#
+        r#"{{"schemaVersion":2,"config":{{{0}}},"layers":[{{{0}}}]}}"#,
+        format_args!(r#""mediaType":"application/wasm","digest":"{digest}","size":{size}"#)
     )
 }
 
@@ -41,7 +43,7 @@ fn registry_with(
     (address, asked)
 }
 
-async fn pull(registry: &Registry, namespace: &str, image: &str) -> Result<String, Diagnostic> {
+async fn pull(registry: &Registry, namespace: &str, image: &str) -> Result<Digest, Diagnostic> {
     registry.pull_component(Owned { namespace, image }, None).await
 }
 

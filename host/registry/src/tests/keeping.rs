@@ -32,7 +32,7 @@ fn letters() -> (SocketAddr, Asked) {
         if path.contains("closed/blobs/") {
             return reply(stream, "403 Forbidden", "", b"");
         }
-        let found = ('a'..='z').find(|letter| super::server::digest(&jobs(&letter.to_string())) == last);
+        let found = ('a'..='z').find(|letter| super::server::digest(&jobs(&letter.to_string())).as_ref() == last);
         match found {
             Some(letter) => {
                 noted.lock().push(letter.to_string());

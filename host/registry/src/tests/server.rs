@@ -1,7 +1,6 @@
 //! A fake registry that sends the responses of a test, byte by byte.
 
-use data_encoding::HEXLOWER;
-use sha2::{Digest, Sha256};
+use boson_oci::Digest;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
@@ -80,9 +79,8 @@ pub fn manifest(layers: &[&[u8]]) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// `sha256:…` of these bytes.
-pub fn digest(bytes: &[u8]) -> String {
-    format!("sha256:{}", HEXLOWER.encode(&Sha256::digest(bytes)))
+pub fn digest(bytes: &[u8]) -> Digest {
+    boson_oci::digest(bytes)
 }
 
 /// A layer, not compressed, with these files.

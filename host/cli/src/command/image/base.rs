@@ -2,10 +2,11 @@
 
 use super::blocking::blocking;
 use boson_commands::output::Bar;
-use boson_images::{Base, Part, Parts, Pool};
+use boson_images::{Base, Pool};
+use boson_oci::Parts;
 use boson_pipeline::Diagnostic;
 use boson_registry::codes;
-use boson_registry::{Pulled, Transfer, docker_credentials};
+use boson_registry::{Transfer, docker_credentials};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::OnceCell;
@@ -64,7 +65,7 @@ impl Lazy {
         let place = self.cache.join("stemcells");
         let tell = |bytes: u64| bar.advance(bytes);
         let pulled = self.transfer.pull(&self.image, credentials.as_ref(), &place, &tell);
-        pulled.await.map(parts).map_err(|error| match error.code.as_str() {
+        pulled.await.map_err(|error| match error.code.as_str() {
             "image-missing" => missing(&self.image),
             "image-access" => error.help("sign in with `docker login`, or check the name"),
             _ => error,
@@ -82,19 +83,6 @@ fn missing(image: &str) -> Diagnostic {
     let message = format!("there is neither an image nor a file '{image}'");
     Diagnostic::error(codes::IMAGE_MISSING, message)
         .help("set --stemcell-image to a path, or to a name with its registry, such as docker.io/library/ubuntu:22.04")
-}
-
-fn parts(pulled: Pulled) -> Parts {
-    let layer = |(media_type, digest, content)| Part {
-        media_type,
-        digest: Some(digest),
-        content,
-    };
-    Parts {
-        digest: pulled.digest,
-        config: pulled.config,
-        layers: pulled.layers.into_iter().map(layer).collect(),
-    }
 }
 
 #[cfg(test)]

@@ -85,7 +85,7 @@ pub async fn image(site: &Arc<Site>, selected: &Selected) -> Result<Made, Report
     }
     warnings.extend(built.warnings);
     Ok(Made {
-        digest: built.image.manifest.digest,
+        digest: built.image.manifest.digest.to_string(),
         name: built.image.name,
         warnings,
     })
@@ -248,10 +248,7 @@ async fn push(site: &Site, image: &Image, bar: &Bar) -> Result<(), Diagnostic> {
     let credentials = credentials(&image.name).await?;
     let tell = |bytes: u64| bar.advance(bytes);
     let from = site.base.reference();
-    site.transfer
-        .push(image, credentials.as_ref(), from, &tell)
-        .await
-        .map(drop)
+    site.transfer.push(image, credentials.as_ref(), from, &tell).await
 }
 
 async fn credentials(name: &str) -> Result<Option<Credentials>, Diagnostic> {

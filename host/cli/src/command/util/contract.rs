@@ -44,8 +44,9 @@ mod tests {
     const HEAD: &str = "# The pod contract
 
 Look up the commands of the operator's image that pods run. If you change a command, or a document that a command reads
-or writes, so that an older image would not understand it, increment `VERSION` in `plugins/manifest/src/contract.rs`.
-This page is generated from the program: `BLESS=1 cargo test --release --workspace --locked --bin host` rewrites it.
+or writes, so that an older image would not understand it, increment `VERSION` in
+`plugins/lib/manifest/src/contract.rs`. This page is generated from the program: `BLESS=1 cargo test --release
+--workspace --locked --bin host` rewrites it.
 ";
 
     fn line(arg: &Arg) -> String {

@@ -6,15 +6,12 @@ mod contents;
 mod layer;
 mod libraries;
 
-use std::fs::File;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use boson_oci::{Archive, Blob, media};
+use boson_oci::{Blob, Digest, Image, Layer, MediaType};
 use clap::Args;
 use serde_json::json;
-
-use self::layer::Layer;
 
 /// The image's content and destination.
 #[derive(Args)]
@@ -43,41 +40,24 @@ pub(crate) struct ImageArguments {
 /// Makes the image.
 pub(crate) fn make(arguments: &ImageArguments) -> Result<()> {
     let place = arguments.out.parent().context("no directory to write to")?;
-    let mut layers = Vec::new();
-    for entries in contents::of(arguments)? {
-        layers.push(Layer::write(&entries, place)?);
-    }
-    let temporary = arguments.out.with_extension("tar.new");
-    let file = File::create(&temporary).with_context(|| format!("writing {}", temporary.display()))?;
-    let digest = pack(&arguments.name, layers, file)?;
-    std::fs::rename(&temporary, &arguments.out).with_context(|| format!("writing {}", arguments.out.display()))?;
-    eprintln!("{}: {} in {}", arguments.name, digest, arguments.out.display());
+    arguments.name.rsplit_once(':').context("the image's name has no tag")?;
+    let layers: Vec<Layer> = contents::of(arguments)?
+        .iter()
+        .map(|entries| layer::write(entries, place))
+        .collect::<Result<_>>()?;
+    let config = Blob::json(MediaType::ImageConfig, &config(&layers));
+    let image = Image::new(&arguments.name, config, layers);
+    boson_oci::archive(&image, &arguments.out).with_context(|| format!("writing {}", arguments.out.display()))?;
+    let out = arguments.out.display();
+    eprintln!("{}: {} in {out}", image.name, image.manifest.digest);
     Ok(())
 }
 
-/// Writes the tar and gives the digest of the image's manifest. Layers are not compressed: the tool that pushes the
-/// image compresses them, and so that tools need not unpack them twice.
-fn pack(name: &str, layers: Vec<Layer>, file: File) -> Result<String> {
-    name.rsplit_once(':').context("the image's name has no tag")?;
-    let diffs: Vec<&str> = layers.iter().map(|layer| layer.digest.as_str()).collect();
-    let config = Blob::json(media::CONFIG, &config(&diffs));
-    let mut archive = Archive::new(file)?;
-    let mut descriptors = Vec::new();
-    for layer in layers {
-        descriptors.push(boson_oci::descriptor(media::LAYER, &layer.digest, layer.size));
-        archive.add(&layer.digest, layer.size, layer.file)?;
-    }
-    archive.blob(&config)?;
-    let manifest = boson_oci::manifest(&config, &descriptors);
-    archive.blob(&manifest)?;
-    archive.end(name, &manifest, &config, &descriptors)?;
-    Ok(manifest.digest)
-}
-
-fn config(diffs: &[&str]) -> serde_json::Value {
+fn config(layers: &[Layer]) -> serde_json::Value {
+    let diffs: Vec<&Digest> = layers.iter().map(|layer| &layer.diff_id).collect();
     json!({
         "created": "1970-01-01T00:00:00Z",
-        "architecture": if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" },
+        "architecture": boson_oci::architecture(),
         "os": "linux",
         "config": {
             "User": contents::USER,

@@ -1,10 +1,11 @@
-//! An image whose layers are in files.
+//! Parts of files.
 
-use crate::{Blob, descriptor};
-use serde_json::Value;
+use crate::Digesting;
+use oci_spec::image::Digest;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::sync::Arc;
 
 /// A part of a file. Several may read it at once, each from its own position.
@@ -13,28 +14,6 @@ pub struct Section {
     file: Arc<File>,
     begin: u64,
     size: u64,
-}
-
-#[derive(Clone, Debug)]
-pub struct Layer {
-    /// Its media type.
-    pub media_type: String,
-    /// `sha256:<hex>` of its bytes.
-    pub digest: String,
-    /// `sha256:<hex>` of its bytes when they are not compressed.
-    pub diff_id: String,
-    pub content: Section,
-}
-
-/// An image under a name.
-#[derive(Clone, Debug)]
-pub struct Image {
-    /// `<repository>:<tag>`.
-    pub name: String,
-    pub config: Blob,
-    pub manifest: Blob,
-    /// The lowest first.
-    pub layers: Vec<Layer>,
 }
 
 /// Reads a section from its begin to its end.
@@ -52,6 +31,32 @@ impl Section {
         Self { file, begin, size }
     }
 
+    /// All of the file at this path.
+    ///
+    /// # Errors
+    /// It cannot be opened, or is not a regular file.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        // To open a pipe would wait for its writer.
+        if path.metadata()?.is_file() {
+            Self::of(File::open(path)?)
+        } else {
+            Err(io::Error::other("not a file"))
+        }
+    }
+
+    /// All of a file.
+    ///
+    /// # Errors
+    /// It is not a regular file.
+    pub fn of(file: File) -> io::Result<Self> {
+        let data = file.metadata()?;
+        if data.is_file() {
+            Ok(Self::new(Arc::new(file), 0, data.len()))
+        } else {
+            Err(io::Error::other("not a file"))
+        }
+    }
+
     pub fn size(&self) -> u64 {
         self.size
     }
@@ -64,6 +69,16 @@ impl Section {
         }
     }
 
+    /// The digest of all its bytes.
+    ///
+    /// # Errors
+    /// As [`Self::part`].
+    pub fn digest(&self) -> io::Result<Digest> {
+        let mut content = Digesting::new(self.reader());
+        io::copy(&mut content, &mut io::sink())?;
+        Ok(content.finish().1)
+    }
+
     /// Reads at most `most` bytes from position `at`.
     ///
     /// # Errors
@@ -73,23 +88,6 @@ impl Section {
         let mut part = vec![0; left.min(most)];
         self.file.read_exact_at(&mut part, self.begin + at)?;
         Ok(part)
-    }
-}
-
-// === impl Layer ===
-
-impl Layer {
-    pub fn descriptor(&self) -> Value {
-        descriptor(&self.media_type, &self.digest, self.content.size)
-    }
-}
-
-// === impl Image ===
-
-impl Image {
-    /// The layers' descriptors.
-    pub fn descriptors(&self) -> Vec<Value> {
-        self.layers.iter().map(Layer::descriptor).collect()
     }
 }
 

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Seek, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use boson_oci::{Digesting, header};
+use boson_oci::{Digesting, Layer, MediaType, Section, header};
 use tar::{Builder, EntryType};
 
 /// One thing in an image.
@@ -27,14 +28,6 @@ pub(super) enum Entry {
 #[derive(Default)]
 pub(super) struct Entries(BTreeMap<String, Entry>);
 
-/// A layer that was written to a temporary file.
-pub(super) struct Layer {
-    /// `sha256:<hex>`.
-    pub digest: String,
-    pub size: u64,
-    pub file: File,
-}
-
 // === impl Entries ===
 
 impl Entries {
@@ -47,20 +40,21 @@ impl Entries {
     }
 }
 
-// === impl Layer ===
-
-impl Layer {
-    /// Writes the entries to an unnamed file in `place`.
-    pub(super) fn write(entries: &Entries, place: &Path) -> Result<Self> {
-        let file = tempfile::tempfile_in(place).with_context(|| format!("writing to {}", place.display()))?;
-        let mut archive = Builder::new(Digesting::new(file));
-        for (path, entry) in &entries.0 {
-            append(&mut archive, path, entry).with_context(|| format!("adding {path}"))?;
-        }
-        let (mut file, digest, size) = archive.into_inner()?.finish();
-        file.rewind()?;
-        Ok(Self { digest, size, file })
+/// Writes the entries to an unnamed file in `place`. The layer is not compressed: the tool that pushes the image
+/// compresses it.
+pub(super) fn write(entries: &Entries, place: &Path) -> Result<Layer> {
+    let file = tempfile::tempfile_in(place).with_context(|| format!("writing to {}", place.display()))?;
+    let mut archive = Builder::new(Digesting::new(file));
+    for (path, entry) in &entries.0 {
+        append(&mut archive, path, entry).with_context(|| format!("adding {path}"))?;
     }
+    let (file, digest, size) = archive.into_inner()?.finish();
+    Ok(Layer {
+        media_type: MediaType::ImageLayer,
+        diff_id: digest.clone(),
+        digest,
+        content: Section::new(Arc::new(file), 0, size),
+    })
 }
 
 fn append(archive: &mut Builder<impl Write>, path: &str, entry: &Entry) -> Result<()> {
