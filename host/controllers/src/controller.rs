@@ -26,7 +26,7 @@ pub(crate) trait Controller: Send + Sync + Sized + 'static {
     /// Most passes of one reconcile.
     const MAX_PASSES: usize = 1;
     /// Whether the object is read before each pass. Otherwise it is taken as the watch has it.
-    const IS_READ: bool = false;
+    const READS_OBJECT: bool = false;
     /// After a lost race.
     const CONFLICT_RETRY_DELAY: Duration = Duration::from_millis(200);
 
@@ -232,7 +232,7 @@ async fn reconcile<C: Controller>(controller: &C, scope: &Scope, object: Arc<C::
 
 async fn passes<C: Controller>(controller: &C, mut object: Arc<C::Object>) -> Result<Action, Error> {
     for _ in 0..C::MAX_PASSES {
-        if C::IS_READ {
+        if C::READS_OBJECT {
             let Identity { namespace, name, .. } = Identity::of(&*object)?;
             let read: Option<C::Object> = controller.events().cluster().get(namespace, name).await?;
             match read.filter(|read| read.meta().deletion_timestamp.is_none()) {

@@ -69,7 +69,7 @@ impl Controller for Context {
     /// A run that follows another needs six.
     const MAX_PASSES: usize = 12;
     /// A cached state could start a run twice.
-    const IS_READ: bool = true;
+    const READS_OBJECT: bool = true;
 
     type Object = QuarksJob;
     type Observed = Observed;

@@ -242,6 +242,7 @@ pub(crate) fn controller(
 
 impl Controller for Context {
     const NAME: &'static str = "quarks-stateful-set";
+    const CONFLICT_RETRY_DELAY: Duration = Duration::from_secs(1);
 
     type Object = QuarksStatefulSet;
     type Observed = Observed;
