@@ -188,6 +188,7 @@ const CRATES: &[Crate] = &[
             "boson-document",
             "boson-fields",
             "boson-manifest",
+            "boson-oci",
             "boson-pipeline",
             "boson-signatures",
         ],
