@@ -5,7 +5,7 @@ use boson_cluster::client::{Error, Events, Identity, Kind, Notice};
 use boson_cluster::namespaces::Scope;
 use boson_cluster::reconcile::Running;
 use boson_cluster::reconcile::watches::Requeued;
-use futures::future::{BoxFuture, LocalBoxFuture};
+use futures::future::BoxFuture;
 use futures::stream::{BoxStream, Stream};
 use futures::{FutureExt, StreamExt};
 use k8s_openapi::jiff::Timestamp;
@@ -139,9 +139,9 @@ pub(crate) enum Next<K> {
 }
 
 /// A controller of any kind of objects.
-pub(crate) trait AnyController {
+pub(crate) trait AnyController: Send + Sync {
     /// Runs until the operator ends, for one namespace or for all.
-    fn run(self: Arc<Self>, running: Running, namespace: Option<String>) -> LocalBoxFuture<'static, ()>;
+    fn run(self: Arc<Self>, running: Running, namespace: Option<String>) -> BoxFuture<'static, ()>;
 }
 
 // === impl Watched ===
@@ -189,7 +189,7 @@ impl<C: Controller> Report<C> {
 // === impl AnyController ===
 
 impl<C: Controller> AnyController for C {
-    fn run(self: Arc<Self>, mut running: Running, namespace: Option<String>) -> LocalBoxFuture<'static, ()> {
+    fn run(self: Arc<Self>, mut running: Running, namespace: Option<String>) -> BoxFuture<'static, ()> {
         running.concurrency = running.concurrency.min(C::MAX_CONCURRENCY);
         let work = async move {
             let Watched { store, queue, beside } = self.watch(&namespace);
@@ -205,7 +205,7 @@ impl<C: Controller> AnyController for C {
                 () = beside => {}
             }
         };
-        work.boxed_local()
+        work.boxed()
     }
 }
 
