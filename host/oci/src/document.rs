@@ -34,7 +34,7 @@ impl Document {
     /// Reads a manifest or an index, of OCI or of Docker.
     ///
     /// # Guarantees
-    /// Its digests are sha256: parts of paths and addresses, and comparable with [`digest`](crate::digest).
+    /// Its digests are sha256: parts of paths and addresses, and comparable with [`digest`](crate::digest()).
     ///
     /// # Errors
     /// It is neither of them, or lacks a member.
