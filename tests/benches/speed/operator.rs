@@ -93,7 +93,7 @@ fn memory(site: &Site, all: f64) -> Result<Row> {
     Ok(Row::below(
         "operator: memory of 500 deployments",
         memory,
-        300.0,
+        250.0,
         "MiB",
         &details,
     ))
@@ -158,7 +158,7 @@ fn restart(site: &mut Site) -> Result<Vec<Row>> {
             written as f64,
             1.0,
             "",
-            "by the audit log, without leases",
+            "by the audit log, without leases and dry runs",
         ),
     ];
     let (seconds, writes) = (site.seconds()?, site.writes()?);

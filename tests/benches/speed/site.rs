@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 /// Bytes of a page of memory, and ticks of a second: Linux's values on all supported machines.
 const PAGE_BYTES: f64 = 4096.0;
+/// Before the verb of a request that changes nothing.
+const DRY_RUN: &str = "dry-run ";
 const TICKS_PER_SECOND: f64 = 100.0;
 
 /// A namespace with an operator.
@@ -172,7 +174,7 @@ impl Site {
     /// Number of the operator's writes without leases, from the audit log.
     pub fn writes(&self) -> Result<usize> {
         let requests = self.requests()?;
-        let is_write = |what: &String| !["get ", "list "].iter().any(|verb| what.starts_with(verb));
+        let is_write = |what: &String| ![DRY_RUN, "get ", "list "].iter().any(|verb| what.starts_with(verb));
         Ok(requests
             .iter()
             .filter(|(what, _)| is_write(what))
@@ -194,7 +196,9 @@ impl Site {
             let is_ours = event["user"]["username"] == "admin" && !text(&event["userAgent"]).starts_with("kubectl");
             if is_ours && verb != "watch" && resource != "leases" {
                 let slash = if what["subresource"].is_null() { "" } else { "/" };
-                let what = format!("{verb} {resource}{slash}{}", text(&what["subresource"]));
+                let is_dry_run = event["requestURI"].as_str().is_some_and(|uri| uri.contains("dryRun="));
+                let dry_run = if is_dry_run { DRY_RUN } else { "" };
+                let what = format!("{dry_run}{verb} {resource}{slash}{}", text(&what["subresource"]));
                 *requests.entry(what).or_default() += 1;
             }
         }
