@@ -225,7 +225,10 @@ async fn reconcile<C: Controller>(controller: &C, scope: &Scope, object: Arc<C::
     }
     match done {
         // An object changed after it was read; the next reconcile decides from its new state.
-        Err(error) if error.is_race() => Ok(Action::requeue(C::CONFLICT_RETRY_DELAY)),
+        Err(error) if error.is_race() => {
+            tracing::debug!(%error, "lost a race");
+            Ok(Action::requeue(C::CONFLICT_RETRY_DELAY))
+        }
         done => done,
     }
 }
