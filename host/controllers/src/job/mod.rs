@@ -24,7 +24,7 @@ use crate::controller::{AnyController, Controller, Next, Planned, Report, Watche
 use act::{MANAGER, Outcome};
 use boson_api::QuarksJob;
 use boson_api::job::QuarksJobStatus;
-use boson_cluster::client::{Cluster, Error, Events};
+use boson_cluster::client::{Cluster, Error, Events, Identity};
 use boson_cluster::reconcile::Interest;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
@@ -109,6 +109,13 @@ impl Controller for Context {
             events_after: events_after.unwrap_or_default(),
             ..Report::next(next)
         }
+    }
+
+    /// What it refers to does not requeue it any more.
+    async fn unserved(&self, object: &QuarksJob) -> Result<(), Error> {
+        let Identity { namespace, name, .. } = Identity::of(object)?;
+        self.interest.forget((namespace, name));
+        Ok(())
     }
 
     fn forget(&self, namespace: &str, name: &str) {

@@ -274,13 +274,13 @@ impl Controller for Context {
             Err(Unplanned::NeedsPods) => return Ok(Planned::Observe(Need::Pods)),
             Err(Unplanned::Failed(failure)) => return Ok(Planned::Act(Err(failure.problem()?))),
         };
-        match &observed.dry_runs {
-            None if !plan.drifted.is_empty() => {
+        match &observed.found_before_dry_runs {
+            Some(excess) => plan.excess.clone_from(excess),
+            None if plan.drifted.is_empty() => {}
+            None => {
                 let Plan { drifted, excess, .. } = plan;
                 return Ok(Planned::Observe(Need::DryRuns { drifted, excess }));
             }
-            Some(Some(excess)) => plan.excess.clone_from(excess),
-            _ => {}
         }
         Ok(Planned::Act(Ok(plan)))
     }

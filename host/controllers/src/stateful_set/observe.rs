@@ -20,8 +20,8 @@ pub(super) struct Observed {
     pub owner: OwnerReference,
     /// The StatefulSets whose pods may lack labels.
     pub unlabelled: Vec<String>,
-    /// After dry runs: the additions by others that were found before, if any result counts as written.
-    pub dry_runs: Option<Option<Vec<Excess>>>,
+    /// After dry runs: the additions by others that were found before. Objects that count as written since show none.
+    pub found_before_dry_runs: Option<Vec<Excess>>,
 }
 
 // === impl Context ===
@@ -47,7 +47,7 @@ impl Context {
             seen,
             owner,
             unlabelled,
-            dry_runs: None,
+            found_before_dry_runs: None,
         })
     }
 
@@ -64,8 +64,8 @@ impl Context {
             }
             Need::DryRuns { drifted, excess } => {
                 // The sets stay as they were read: pods are compared with the template that they are made from.
-                let is_settled = drift::settle(&self.cluster, MANAGER, &drifted, &mut seen.live.objects).await?;
-                observed.dry_runs = Some(is_settled.then_some(excess));
+                drift::settle(&self.cluster, MANAGER, &drifted, &mut seen.live.objects).await?;
+                observed.found_before_dry_runs = Some(excess);
             }
         }
         Ok(())
