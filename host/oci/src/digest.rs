@@ -1,7 +1,7 @@
 //! Digests of what is read and written.
 
 use data_encoding::HEXLOWER;
-use oci_spec::image::{Digest, DigestAlgorithm};
+use oci_spec::image::{Descriptor, Digest, DigestAlgorithm};
 use sha2::{Digest as _, Sha256};
 use std::io::{self, Read, Write};
 
@@ -65,6 +65,11 @@ pub fn digest(bytes: &[u8]) -> Digest {
 pub fn parse_digest(text: &str) -> Option<Digest> {
     let digest = Digest::try_from(text).ok()?;
     (*digest.algorithm() == DigestAlgorithm::Sha256).then_some(digest)
+}
+
+/// Whether its content can be checked. Digests of other algorithms are refused.
+pub fn is_sha256(descriptor: &Descriptor) -> bool {
+    *descriptor.digest().algorithm() == DigestAlgorithm::Sha256
 }
 
 /// The digest of what was hashed.

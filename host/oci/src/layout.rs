@@ -2,7 +2,7 @@
 //! blob is checked against its digest.
 
 use crate::document::{self, Document};
-use crate::{Digesting, NAME, Section, SectionReader, path};
+use crate::{Digesting, NAME, Section, SectionReader, is_sha256, path};
 use oci_spec::image::{ANNOTATION_REF_NAME, Descriptor, Digest, ImageIndex, ImageManifest};
 use serde::de::Error as _;
 use std::fmt;
@@ -49,6 +49,8 @@ pub enum Error {
     Malformed(String, serde_json::Error),
     /// A blob has another content than its digest says.
     Damaged { expected: Digest, found: Digest },
+    /// A blob that is needed has a digest of another algorithm than sha256.
+    Uncheckable(Digest),
     /// There is no image.
     Empty,
     /// There are several images, with these names.
@@ -126,8 +128,11 @@ impl<'l> Layout<'l> {
     /// The file of a blob, whose content is not checked.
     ///
     /// # Errors
-    /// It is missing.
+    /// It is missing, or has no digest of sha256.
     pub fn blob(&self, descriptor: &Descriptor) -> Result<Section, Error> {
+        if !is_sha256(descriptor) {
+            return Err(Error::Uncheckable(descriptor.digest().clone()));
+        }
         self.file(&path(descriptor.digest()))
     }
 
@@ -186,6 +191,7 @@ impl fmt::Display for Error {
             Self::TooLarge(path) => write!(f, "has the file '{path}', which is too large"),
             Self::Malformed(path, error) => write!(f, "has the unsupported document '{path}': {error}"),
             Self::Damaged { expected, .. } => write!(f, "has a file that does not match its digest {expected}"),
+            Self::Uncheckable(digest) => write!(f, "needs a file whose digest is not sha256: {digest}"),
             Self::Empty => write!(f, "holds no image"),
             Self::Several(count, names) => write!(f, "holds {count} images: {}", names.join(", ")),
             Self::Nested => write!(f, "has endless indexes of indexes"),

@@ -114,7 +114,7 @@ fn open_to_all(file: &File) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::layout::{Error, Layout};
-    use crate::{Descriptor, Document, Layer, MediaType, Section, digest};
+    use crate::{Descriptor, Digest, Document, Layer, MediaType, Section, digest};
     use std::sync::Arc;
 
     fn image(name: &str, content: &[u8]) -> Image {
@@ -168,6 +168,9 @@ mod tests {
         assert!(matches!(layout.bytes(layer, 6), Err(Error::Damaged { .. })));
         let missing = Descriptor::new(MediaType::ImageManifest, 5, digest(b"first"));
         assert!(matches!(layout.document(&missing), Err(Error::Unreadable(..))));
+        let other: Digest = format!("sha512:{}", "a".repeat(128)).parse().unwrap();
+        let other = Descriptor::new(MediaType::ImageManifest, 5, other);
+        assert!(matches!(layout.document(&other), Err(Error::Uncheckable(_))));
     }
 
     #[test]

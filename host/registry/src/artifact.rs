@@ -7,7 +7,7 @@
 //! | `oras push` | `application/vnd.oci.empty.v1+json` | any, with the name of a file that ends with `.wasm` |
 
 use crate::error::Error;
-use boson_oci::{Descriptor, Document, TITLE};
+use boson_oci::{Descriptor, Document, TITLE, is_sha256};
 
 /// Layers and entries of a manifest.
 const MAX_PARTS: usize = 256;
@@ -61,7 +61,8 @@ fn component(layers: &[Descriptor]) -> Result<Descriptor, Error> {
     };
     let mut found = layers.iter().filter(is_component);
     match (found.next(), found.next()) {
-        (Some(layer), None) => Ok(layer.clone()),
+        (Some(layer), None) if is_sha256(layer) => Ok(layer.clone()),
+        (Some(_), None) => Err(unreadable()),
         (Some(_), Some(_)) => Err(Error::Format(
             "has several layers with WebAssembly",
             "push each component as an image of its own",
@@ -87,7 +88,8 @@ fn entry(entries: &[Descriptor]) -> Result<Descriptor, Error> {
         candidates = entries.iter().filter(stands_alone).collect();
     }
     match candidates.as_slice() {
-        [one] => Ok((*one).clone()),
+        [one] if is_sha256(one) => Ok((*one).clone()),
+        [_] => Err(unreadable()),
         _ => Err(Error::Format(
             "is an index without exactly one image for the architecture 'wasm'",
             "name the digest of the image itself",
@@ -109,7 +111,6 @@ mod tests {
     fn read(body: &str) -> Result<String, String> {
         let digest = |letter: &str| format!("sha256:{}", letter.repeat(64));
         let body = body.replace("DIGEST", &digest("a")).replace("OTHER", &digest("b"));
-        let body = body.replace(r#"{"digest""#, r#"{"mediaType":"","size":1,"digest""#);
         match Artifact::read(body.as_bytes()) {
             Ok(Artifact::Component(layer)) => Ok(layer.digest().digest()[..1].to_string()),
             Ok(Artifact::Index(entry)) => Ok(format!("index {}", &entry.digest().digest()[..1])),
@@ -159,6 +160,8 @@ mod tests {
                 &[("DIGEST", OLD, ""), ("OTHER", "application/wasm", "")],
                 Err("several layers"),
             ),
+            (&[("other:x", "text/plain", ""), ("DIGEST", OLD, "")], Ok("a")),
+            (&[("other:x", OLD, "")], Err("an unsupported format")),
             (
                 &[("sha256:../../x", "application/wasm", "")],
                 Err("an unsupported format"),

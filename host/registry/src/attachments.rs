@@ -11,7 +11,7 @@ use crate::component::component_reference;
 use crate::credentials::Credentials;
 use crate::error::Error;
 use crate::registry::Registry;
-use boson_oci::{Document, ImageManifest};
+use boson_oci::{Document, ImageManifest, is_sha256};
 use boson_pipeline::Diagnostic;
 use boson_signatures::{Attached, Envelope, ImageSignature};
 
@@ -117,7 +117,7 @@ pub(crate) async fn read(repository: &Repository<'_>, digest: &str, largest: u64
     found.has_more |= index.manifests().len() > MAX_REFERRERS;
     for entry in index.manifests().iter().take(MAX_REFERRERS) {
         let kind = entry.artifact_type().as_ref();
-        if kind.is_some_and(|kind| !is_wanted(kind.as_ref())) {
+        if !is_sha256(entry) || kind.is_some_and(|kind| !is_wanted(kind.as_ref())) {
             continue;
         }
         let place = entry.digest().as_ref();
@@ -177,7 +177,7 @@ impl Attachments {
                 self.has_more = true;
                 return Ok(());
             }
-            let content = if layer.size() <= largest {
+            let content = if is_sha256(layer) && layer.size() <= largest {
                 present(repository.document(layer.digest()).await)?
             } else {
                 None

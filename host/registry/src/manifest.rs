@@ -2,7 +2,7 @@
 //! ignored: only the configured registry is contacted.
 
 use crate::error::Error;
-use boson_oci::{Descriptor, Digest, Document, ImageManifest, images, is_for_this_platform};
+use boson_oci::{Descriptor, Digest, Document, ImageManifest, images, is_for_this_platform, is_sha256};
 
 /// Layers that an image may have; the usual storage drivers take 127.
 const MAX_LAYERS: usize = 256;
@@ -21,17 +21,26 @@ impl Manifest {
     /// Reads one.
     pub(crate) fn read(body: &[u8]) -> Result<Self, Error> {
         match Document::read(body).map_err(|_| unreadable())? {
+            Document::Image(manifest) if !is_sha256(manifest.config()) => Err(unreadable()),
             Document::Image(manifest) => check(manifest.layers()).map(|()| Self::Image(manifest)),
             // The image of this platform, or the only one: jobs are text, they are the same on all.
             Document::Index(index) => match images(&index).as_slice() {
-                [one] => Ok(Self::Index(one.digest().clone())),
-                [first, ..] if is_for_this_platform(first) => Ok(Self::Index(first.digest().clone())),
+                [one] => checkable(one),
+                [first, ..] if is_for_this_platform(first) => checkable(first),
                 _ => Err(Error::Format(
                     "does not exist for Linux on this architecture",
                     "push it for this platform, too; its jobs are the same on all",
                 )),
             },
         }
+    }
+}
+
+fn checkable(entry: &Descriptor) -> Result<Manifest, Error> {
+    if is_sha256(entry) {
+        Ok(Manifest::Index(entry.digest().clone()))
+    } else {
+        Err(unreadable())
     }
 }
 
@@ -45,7 +54,11 @@ fn check(layers: &[Descriptor]) -> Result<(), Error> {
             "compress them with gzip: `skopeo copy --dest-compress-format gzip`",
         ));
     }
-    Ok(())
+    if layers.iter().all(is_sha256) {
+        Ok(())
+    } else {
+        Err(unreadable())
+    }
 }
 
 fn unreadable() -> Error {
@@ -113,6 +126,11 @@ mod tests {
                 "an unsupported format",
             ),
             (layers(1).replace(DIGEST, "sha256:../../x"), "an unsupported format"),
+            (layers(1).replace(DIGEST, "other:x"), "an unsupported format"),
+            (
+                format!(r#"{{"schemaVersion":2,"manifests":[{layer}]}}"#).replace(DIGEST, "other:x"),
+                "an unsupported format",
+            ),
             (
                 layers(1).replace(r#"Version":2"#, r#"Version":1"#),
                 "an unsupported format",

@@ -1,13 +1,13 @@
 //! The pull Secrets of releases with credentials.
 
-use crate::base64::base64;
 use crate::metadata::Metadata;
 use crate::object::object;
 use boson_document::{Tree, json};
+use data_encoding::BASE64;
 
 /// The Secret with which images of a release are pulled.
 pub fn pull_secret(name: &str, metadata: &Metadata, url: &str, username: &str, password: &str) -> Tree {
-    let auth = base64(format!("{username}:{password}").as_bytes());
+    let auth = BASE64.encode(format!("{username}:{password}").as_bytes());
     let entry = object! { "username" => username, "password" => password, "auth" => auth };
     let config = object! { "auths" => object! { registry(url) => entry } };
     object! {
@@ -15,7 +15,7 @@ pub fn pull_secret(name: &str, metadata: &Metadata, url: &str, username: &str, p
         "kind" => "Secret",
         "metadata" => metadata.named(name),
         "type" => "kubernetes.io/dockerconfigjson",
-        "data" => object! { ".dockerconfigjson" => base64(json::to_text(&config).as_bytes()) },
+        "data" => object! { ".dockerconfigjson" => BASE64.encode(json::to_text(&config).as_bytes()) },
     }
 }
 

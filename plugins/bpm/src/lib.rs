@@ -30,7 +30,6 @@
 
 mod active_passive;
 mod affinity;
-mod base64;
 mod cloud;
 pub mod codes;
 mod container;

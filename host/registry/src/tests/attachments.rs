@@ -74,7 +74,12 @@ async fn referrers_are_found_by_the_interface_or_by_the_tag_and_only_those_of_th
         let mut content = Content::new();
         let own = refer(&mut content, &image(), b"{\"own\":1}");
         let other = refer(&mut content, digest(b"another image").as_ref(), b"{\"other\":1}");
-        content.insert(place.clone(), index(&[own, other]));
+        // Nothing can be read with this digest, but it must not hide the others.
+        let sha512 = format!(
+            r#"{{"digest":"sha512:{}","size":1,"annotations":null}}"#,
+            "a".repeat(128)
+        );
+        content.insert(place.clone(), index(&[sha512, own, other]));
         let found = attachments(content).await.unwrap();
         let documents: Vec<_> = found.all.iter().map(|one| one.content.as_deref()).collect();
         assert_eq!(documents, [Some(b"{\"own\":1}".as_slice())], "{place}");
