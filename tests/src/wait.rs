@@ -1,6 +1,6 @@
 //! Waits for what has to happen, and says what is there instead if it does not.
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use std::time::{Duration, Instant};
 
 /// How long a test waits for what has to happen, on a machine that is busy with other tests. Only a failure takes that
@@ -66,7 +66,9 @@ pub async fn wait_until<F: Future<Output = bool>>(what: &str, mut holds: impl Fn
 pub async fn wait_for_value<T, F: Future<Output = Result<T>>>(what: &str, mut look: impl FnMut() -> F) -> T {
     let began = Instant::now();
     loop {
-        match look().await {
+        // No answer of the API server may keep a test for ever.
+        let looked = tokio::time::timeout(WAIT_TIMEOUT, look()).await;
+        match looked.context("a look that does not end").flatten() {
             Ok(found) => return found,
             Err(instead) => assert!(
                 began.elapsed() < WAIT_TIMEOUT,

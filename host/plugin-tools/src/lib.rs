@@ -1,5 +1,5 @@
-//! Plugins at a desk and in the operator: which ones a conversion uses, with their settings, and the commands for their
-//! authors and administrators.
+//! Which plugins a conversion uses, with their settings, in commands and in the operator. And the commands for authors
+//! and administrators of plugins.
 //!
 //! | module | content |
 //! |---|---|
@@ -10,23 +10,23 @@
 //! | [`signatures`], [`evidence`] | which signatures and attestations are enough, and what an image has |
 //! | [`command`] | the commands |
 
-pub mod artifacts;
+mod artifacts;
 pub mod cases;
-pub mod codes;
+mod codes;
 pub mod command;
 pub mod components;
-pub mod confined;
-pub mod core_module;
-pub mod evidence;
+mod confined;
+mod core_module;
+mod evidence;
 pub mod loaded;
-pub mod metering;
+mod metering;
 pub mod plugin_arguments;
 pub mod plugin_groups;
-pub mod plugin_settings;
+mod plugin_settings;
 pub mod plugins;
 pub mod printed;
-pub mod scaffold;
+mod scaffold;
 pub mod signatures;
-pub mod unpack;
+mod unpack;
 
 pub use codes::ALL as CODES;

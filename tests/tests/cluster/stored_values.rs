@@ -203,8 +203,13 @@ async fn versions_stay_until_a_stateful_set_has_rolled() {
     // There is no node: no new pod becomes ready, and the second instance waits for the first one.
     change(1, 2).await;
     for name in ["d-web-v1-0", "d-web-v1-1"] {
-        wait_until(name, async || tenant.pods().get_opt(name).await.unwrap().is_some()).await;
-        tenant.pods_are_ready().await;
+        wait_until(name, async || {
+            tenant.pods_are_ready().await;
+            let pod = tenant.pods().get_opt(name).await.unwrap().unwrap_or_default();
+            pod.status
+                .is_some_and(|status| status.phase.as_deref() == Some("Running"))
+        })
+        .await;
     }
     for number in 2..=5 {
         change(number, 2).await;

@@ -68,7 +68,7 @@ impl Walk {
         let image = self.cluster.operator_image()?;
         let (name, tag) = image.rsplit_once(':').context("no tag")?;
         let text = text.replace(
-            &format!("newName: {IMAGE}, newTag: 0.1.0"),
+            &format!("newName: {IMAGE}, newTag: {}", env!("CARGO_PKG_VERSION")),
             &format!("newName: {name}, newTag: '{tag}'"),
         );
         Ok(text.replace(REGISTRY, self.registry.host()))
