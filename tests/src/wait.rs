@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// long.
 pub const WAIT_TIMEOUT: Duration = Duration::from_secs(300);
 /// Between two looks.
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Waits until the condition holds.
 ///
