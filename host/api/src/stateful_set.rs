@@ -1,6 +1,6 @@
 //! QuarksStatefulSet: StatefulSets, one for each zone.
 
-use crate::template::Template;
+use crate::template::{Template, pod_mut};
 use crate::{Condition, ConditionStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::{CustomResource, KubeSchema};
@@ -239,6 +239,17 @@ pub struct PodProblem {
     pub reason: String,
     /// What Kubernetes reports about it. It never holds the output of a container, or a secret value.
     pub message: String,
+}
+
+// === impl QuarksStatefulSetSpec ===
+
+impl QuarksStatefulSetSpec {
+    /// The volumes of the pods, without claims.
+    pub fn volumes(&self) -> Vec<Value> {
+        let mut template = self.template.members();
+        let volumes = pod_mut(&mut template).and_then(|pod| pod.get_mut("volumes")?.as_array_mut());
+        volumes.map(std::mem::take).unwrap_or_default()
+    }
 }
 
 // === impl QuarksStatefulSet ===

@@ -1,13 +1,11 @@
 //! Templates of Jobs and StatefulSets, as their users wrote them: a type of Kubernetes would drop the fields that it
 //! does not know, which the API server would then not report.
 
-use crate::QuarksStatefulSetSpec;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 /// From a template to the spec of its pods.
 const POD: [&str; 3] = ["spec", "template", "spec"];
-const VOLUMES: &str = "volumes";
 
 /// A template of a Job or StatefulSet. It is stored as JSON text: the members of a parsed one need many times as much
 /// memory, and the operator stores those of all deployments.
@@ -47,17 +45,6 @@ impl<'de> Deserialize<'de> for Template {
 impl Serialize for Template {
     fn serialize<S: Serializer>(&self, output: S) -> Result<S::Ok, S::Error> {
         self.members().serialize(output)
-    }
-}
-
-// === impl QuarksStatefulSetSpec ===
-
-impl QuarksStatefulSetSpec {
-    /// The volumes of the pods, without claims.
-    pub fn volumes(&self) -> Vec<Value> {
-        let mut template = self.template.members();
-        let volumes = pod_mut(&mut template).and_then(|pod| pod.get_mut(VOLUMES)?.as_array_mut());
-        volumes.map(std::mem::take).unwrap_or_default()
     }
 }
 

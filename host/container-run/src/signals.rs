@@ -2,12 +2,14 @@
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 
 use rustix::process::Signal;
 use signal_hook::consts::signal::{
     SIGALRM, SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGIO, SIGPIPE, SIGPROF, SIGQUIT, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU,
     SIGURG, SIGUSR1, SIGUSR2, SIGVTALRM, SIGWINCH, SIGXCPU, SIGXFSZ,
 };
+use signal_hook::flag;
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
 
@@ -44,7 +46,13 @@ impl Signals {
     /// Takes over all signals; children start with the system's own handlers.
     pub fn new() -> Result<Self> {
         let (read, write) = UnixStream::pair().while_("making a pipe for signals")?;
-        let all = [SIGCHLD].into_iter().chain(IGNORED).chain(STOPS).chain(FORWARDED);
+        // Not ignored: programs that this one becomes would inherit that. And not through the pipe: a child may end
+        // while that is being closed, and a signal about the closed pipe that is written to it would cause the next
+        // one.
+        for signal in IGNORED {
+            flag::register(signal, Arc::default()).while_("taking signals")?;
+        }
+        let all = [SIGCHLD].into_iter().chain(STOPS).chain(FORWARDED);
         let delivery = SignalDelivery::with_pipe(read, write, SignalOnly, all).while_("taking signals")?;
         Ok(Self { delivery })
     }
@@ -67,8 +75,28 @@ fn meaning(number: i32) -> Option<Event> {
     if STOPS.contains(&number) {
         return Some(Event::Stop);
     }
-    if IGNORED.contains(&number) {
-        return None;
-    }
     Signal::from_named_raw(number).map(Event::Forward)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::process::{getpid, kill_process};
+    use std::net::Shutdown;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Duration;
+
+    #[test]
+    fn a_child_that_ends_while_the_pipe_is_being_closed_causes_no_endless_signals() {
+        let signals = Signals::new().unwrap();
+        let came = Arc::new(AtomicBool::default());
+        flag::register(SIGPIPE, came.clone()).unwrap();
+        signals.delivery.get_read().shutdown(Shutdown::Both).unwrap();
+        kill_process(getpid(), Signal::CHILD).unwrap();
+        while !came.swap(false, Ordering::SeqCst) {
+            std::thread::yield_now();
+        }
+        std::thread::sleep(Duration::from_millis(1));
+        assert!(!came.load(Ordering::SeqCst), "again");
+    }
 }

@@ -30,8 +30,8 @@ pub(super) struct Resources {
 // === impl Digest ===
 
 impl Digest {
-    /// The digest of the template in this spec of a QuarksStatefulSet. The numbers of pods, and whether it is paused, do
-    /// not count. With revisions, neither does what replaces no pod.
+    /// The digest of the template in this spec of a QuarksStatefulSet. The numbers of pods, and whether it is paused,
+    /// do not count. With revisions, neither does what replaces no pod.
     pub fn of(mut spec: Value) -> Self {
         if let Some(revisions) = instance_revisions::of_spec(&spec) {
             let resources = resources::take(&mut spec).map(|amounts| Resources {
