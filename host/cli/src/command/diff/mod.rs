@@ -9,7 +9,7 @@ use boson_cluster::client::Cluster;
 use boson_commands::connection::ConnectionArguments;
 use boson_commands::exit::ExitError;
 use boson_commands::output::{self, Color};
-use boson_controllers::applied::Applied;
+use boson_look::applied::Applied;
 use boson_document::json;
 use boson_pipeline::deployment_diff::{self, Effects, Line, Properties, Side};
 use clap::{Args, ValueEnum};
