@@ -69,7 +69,6 @@ struct Shown {
 }
 
 /// The objects of a deployment.
-#[derive(Default)]
 struct Objects<'o> {
     deployment: &'o str,
     spread: Spread,
@@ -502,8 +501,7 @@ mod tests {
     }
 
     fn text(table: &Table) -> Vec<String> {
-        let table = Table { title: None, ..table.clone() };
-        let found = crate::table::json_text(&[table], &[]);
+        let found = crate::table::json_text(std::slice::from_ref(table), &[]);
         let found: Value = serde_json::from_str(&found).unwrap();
         let rows = found["Tables"][0]["Rows"].as_array().unwrap();
         let line = |row: &Value| {
