@@ -106,7 +106,7 @@ fn group(group: &QuarksStatefulSet) -> Vec<Cell> {
 
 fn problems(group: &QuarksStatefulSet) -> impl Iterator<Item = Vec<Cell>> {
     let problems = group.status.iter().flat_map(|status| &status.problems);
-    problems.map(|one| {
+    problems.map(move |one| {
         vec![
             name(group).into(),
             one.pod.as_str().into(),
