@@ -20,6 +20,16 @@ pub struct PlaceArguments {
     connection: ConnectionArguments,
 }
 
+/// Which deployment, and where.
+#[derive(Args, Debug)]
+pub struct DeploymentArguments {
+    /// Name of the BOSHDeployment
+    #[arg(short, long, value_name = "NAME")]
+    deployment: String,
+    #[command(flatten)]
+    place: PlaceArguments,
+}
+
 /// A namespace.
 pub struct Access {
     pub cluster: Cluster,
@@ -53,6 +63,21 @@ impl PlaceArguments {
     }
 }
 
+// === impl DeploymentArguments ===
+
+impl DeploymentArguments {
+    /// Runs the calls of a command about a deployment.
+    ///
+    /// # Errors
+    /// As [`PlaceArguments::run`], or the deployment does not exist.
+    pub fn run<T>(&self, work: impl AsyncFnOnce(Access, Found) -> anyhow::Result<T>) -> anyhow::Result<T> {
+        self.place.run(async |access| {
+            let found = access.deployment(&self.deployment).await?;
+            work(access, found).await
+        })
+    }
+}
+
 // === impl Access ===
 
 impl Access {
@@ -65,7 +90,8 @@ impl Access {
         let found = self.cluster.get::<BoshDeployment>(&self.namespace, name).await;
         let found = found.map_err(|error| self.explained(error))?;
         let namespace = &self.namespace;
-        let deployment = found.with_context(|| format!("there is no BOSHDeployment '{name}' in namespace '{namespace}'"))?;
+        let deployment =
+            found.with_context(|| format!("there is no BOSHDeployment '{name}' in namespace '{namespace}'"))?;
         Ok(Found {
             deployment,
             selector: format!("{}={}", labels::DEPLOYMENT_NAME, names.deployment()),

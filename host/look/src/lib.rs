@@ -6,4 +6,6 @@
 pub mod access;
 pub mod applied;
 pub mod command;
+mod state;
 pub mod table;
+mod usage;

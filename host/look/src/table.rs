@@ -189,7 +189,9 @@ fn is_any(title: &str, wanted: &[String]) -> bool {
 
 /// The name of a column in JSON: `process_state` for `Process State`.
 fn key(title: &str) -> String {
-    let words = title.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let words = title
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join("_").to_lowercase()
 }
 
@@ -210,11 +212,19 @@ fn on_terminal(tables: &[Table], colored: bool) -> String {
         let title = table.title.iter().map(|title| format!("{}\n\n", clean::line(title)));
         let header = table.header.iter().map(|title| Cell::from(*title)).collect();
         let mut text: String = title.collect();
-        text.push_str(&lines(&[header], &without_repetitions(&table.rows), TERMINAL_BORDER, colored));
+        text.push_str(&lines(
+            &[header],
+            &without_repetitions(&table.rows),
+            TERMINAL_BORDER,
+            colored,
+        ));
         if !table.notes.is_empty() {
             text.push('\n');
         }
-        table.notes.iter().for_each(|note| text.push_str(&format!("{}\n", clean::line(note))));
+        table
+            .notes
+            .iter()
+            .for_each(|note| text.push_str(&format!("{}\n", clean::line(note))));
         text + &format!("\n{} {}\n", table.count, table.content)
     });
     texts.collect::<Vec<_>>().join("\n")
@@ -255,7 +265,11 @@ fn lines(header: &[Vec<Cell>], rows: &[Vec<Cell>], border: &str, colored: bool) 
             for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
                 let part = cells.get(column).and_then(|lines| lines.get(line));
                 let part = part.map_or("", String::as_str);
-                let color = if number < header.len() { Some(BOLD) } else { cell.color() };
+                let color = if number < header.len() {
+                    Some(BOLD)
+                } else {
+                    cell.color()
+                };
                 match color.filter(|_| colored && !part.is_empty()) {
                     Some(color) => text.push_str(&format!("\u{1b}[{color}m{part}\u{1b}[0m")),
                     None => text.push_str(part),
@@ -284,9 +298,8 @@ mod tests {
     use super::*;
 
     fn table() -> Table {
-        let row = |name: &str, state: &str, ips: &str| {
-            vec![name.into(), Cell::state(state, state == "running"), ips.into()]
-        };
+        let row =
+            |name: &str, state: &str, ips: &str| vec![name.into(), Cell::state(state, state == "running"), ips.into()];
         let rows = vec![
             row("web/0", "running", "10.0.0.1\nfd00::1"),
             row("web/0", "failing", ""),
@@ -356,6 +369,9 @@ mod tests {
         let found = selected(vec![table(), other.clone()], &["pod".into()]).unwrap();
         assert_eq!(found, [other]);
         let why = selected(vec![table()], &["vm_cid".into()]).unwrap_err();
-        assert_eq!(why, "there is no column 'vm_cid'; columns: instance, process_state, ips");
+        assert_eq!(
+            why,
+            "there is no column 'vm_cid'; columns: instance, process_state, ips"
+        );
     }
 }

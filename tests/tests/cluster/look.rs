@@ -75,7 +75,15 @@ async fn deployments_are_shown_as_bosh_shows_them_and_nothing_is_written() {
     assert_eq!(rows(&reader, &["instances"]), both);
     assert_eq!(rows(&reader, &["instances", "-d", "d"]), both);
     assert_eq!(rows(&reader, &["instances", "-d", "d", "--failing"]), [json!([])]);
-    let words = ["instances", "-d", "d", "--ps", "--details", "--column=instance", "--column=Process"];
+    let words = [
+        "instances",
+        "-d",
+        "d",
+        "--ps",
+        "--details",
+        "--column=instance",
+        "--column=Process",
+    ];
     let processes = rows(&reader, &words);
     assert_eq!(processes[0][1], json!({"instance": "web/0", "process": "app-app"}));
 
@@ -94,9 +102,7 @@ async fn deployments_are_shown_as_bosh_shows_them_and_nothing_is_written() {
         let expires = row.as_object_mut().unwrap().remove("expires").unwrap();
         assert_eq!(expires != "", row["type"] == "certificate", "{row}");
     }
-    let variable = |id: &str, name: &str, kind: &str, source: &str| {
-        json!({"id": id, "name": name, "type": kind, "source": source})
-    };
+    let variable = |id: &str, name: &str, kind: &str, source: &str| json!({"id": id, "name": name, "type": kind, "source": source});
     let wanted = json!([
         variable("d.var-ca", "ca", "certificate", "generated"),
         variable("d.var-implicit-port", "port", "", "given"),
@@ -104,7 +110,11 @@ async fn deployments_are_shown_as_bosh_shows_them_and_nothing_is_written() {
     ]);
     assert_eq!(variables, [wanted]);
     let manifest = reader.run(&["manifest", "-d", "d"]);
-    assert!(manifest.stdout.contains("\ninstance_groups:\n- name: web\n"), "{}", manifest.stdout);
+    assert!(
+        manifest.stdout.contains("\ninstance_groups:\n- name: web\n"),
+        "{}",
+        manifest.stdout
+    );
 
     let used = reader.used();
     let requests: Vec<String> = used.permissions.iter().map(ToString::to_string).collect();
@@ -142,11 +152,23 @@ fn texts_and_errors(tenant: &Tenant, reader: &Reader<'_>) {
 
     let ran = reader.run(&["errands", "-d", "unknown"]);
     assert_eq!(ran.code, 1, "{}", ran.stdout);
-    assert!(ran.stderr.contains("there is no BOSHDeployment 'unknown' in namespace"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("there is no BOSHDeployment 'unknown' in namespace"),
+        "{}",
+        ran.stderr
+    );
     let ran = reader.run(&["instances", "-d", "d", "--column", "vm_cid"]);
-    assert!(ran.code == 1 && ran.stderr.contains("there is no column 'vm_cid'; columns: instance,"), "{}", ran.stderr);
+    assert!(
+        ran.code == 1 && ran.stderr.contains("there is no column 'vm_cid'; columns: instance,"),
+        "{}",
+        ran.stderr
+    );
 
-    let few = Reader::new(tenant, "few", "--verb=get,list --resource=boshdeployments.quarks.cloudfoundry.org");
+    let few = Reader::new(
+        tenant,
+        "few",
+        "--verb=get,list --resource=boshdeployments.quarks.cloudfoundry.org",
+    );
     let ran = few.run(&["instances", "-d", "d"]);
     assert_eq!(ran.code, 1, "{}", ran.stdout);
     let namespace = &tenant.namespace;
@@ -162,5 +184,9 @@ fn texts_and_errors(tenant: &Tenant, reader: &Reader<'_>) {
     let vitals = ["instances", "-d", "d", "--vitals"];
     let ran = host(reader.folder(), vitals.iter().chain(&options).copied()).unwrap();
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert!(ran.stderr.contains("the cluster has no metrics server"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("the cluster has no metrics server"),
+        "{}",
+        ran.stderr
+    );
 }

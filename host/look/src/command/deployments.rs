@@ -24,7 +24,14 @@ they are not shown.
 Examples:
   host deployments -n messaging
   host deployments --column name";
-const HEADER: [&str; 6] = ["Name", "Release(s)", "Stemcell(s)", "State", "Instance Groups", "Rollout"];
+const HEADER: [&str; 6] = [
+    "Name",
+    "Release(s)",
+    "Stemcell(s)",
+    "State",
+    "Instance Groups",
+    "Rollout",
+];
 
 /// Options of `host deployments`.
 #[derive(Args, Debug)]
@@ -57,7 +64,11 @@ impl Used {
         let text = |one: &Tree, key: &str| one.get(key).and_then(go::text);
         let named = |one: &Tree, keys: &[&str]| {
             let name = keys.iter().find_map(|key| text(one, key));
-            format!("{}/{}", name.unwrap_or_default(), text(one, "version").unwrap_or_default())
+            format!(
+                "{}/{}",
+                name.unwrap_or_default(),
+                text(one, "version").unwrap_or_default()
+            )
         };
         let all = |key: &str, keys: &[&str]| manifest.items(key).iter().map(|one| named(one, keys)).collect();
         Self {
@@ -114,11 +125,17 @@ async fn read(access: &Access) -> anyhow::Result<Table> {
     }
     deployments.sort_by_key(|one| one.deployment.name_any());
     let selector = format!("{}={}", labels::SECRET_TYPE, secret_type::WITH_OPS);
-    let listed = access.cluster.list_in_pages::<Secret>(&access.namespace, &selector).await;
+    let listed = access
+        .cluster
+        .list_in_pages::<Secret>(&access.namespace, &selector)
+        .await;
     let (secrets, note) = match listed {
         Ok(secrets) => (secrets, None),
         Err(error) if error.kind == ErrorKind::Forbidden => {
-            let note = format!("releases and stemcells are not shown: {}", forbidden(&error, &access.namespace));
+            let note = format!(
+                "releases and stemcells are not shown: {}",
+                forbidden(&error, &access.namespace)
+            );
             (Vec::new(), Some(note))
         }
         Err(error) => return Err(access.explained(error)),
@@ -162,7 +179,14 @@ mod tests {
         let used = [("nats.with-ops".to_string(), Used::of(&manifest.unwrap()))].into();
         let table = table(&[object("nats", status), object("new", json!({}))], &used);
         let rows: [Vec<Cell>; 2] = [
-            ["nats", "a/1.2\nb/3", "ubuntu-jammy/1.1", "Resolving Manifest", "2/3", "Updating"],
+            [
+                "nats",
+                "a/1.2\nb/3",
+                "ubuntu-jammy/1.1",
+                "Resolving Manifest",
+                "2/3",
+                "Updating",
+            ],
             ["new", "", "", "", "", ""],
         ]
         .map(|row| row.map(Cell::from).to_vec());

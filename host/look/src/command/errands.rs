@@ -1,6 +1,6 @@
 //! `host errands`: the errands of a deployment, and their last runs.
 
-use crate::access::{Access, PlaceArguments};
+use crate::access::DeploymentArguments;
 use crate::table::{Cell, Table, TableArguments};
 use boson_api::job::Strategy;
 use boson_api::{ConditionStatus, QuarksJob};
@@ -23,11 +23,8 @@ const HEADER: [&str; 6] = ["Name", "Lifecycle", "QuarksJob", "Runs", "Last Run",
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct ErrandsArguments {
-    /// Name of the BOSHDeployment
-    #[arg(short, long, value_name = "NAME")]
-    deployment: String,
     #[command(flatten)]
-    place: PlaceArguments,
+    deployment: DeploymentArguments,
     #[command(flatten)]
     table: TableArguments,
 }
@@ -73,7 +70,9 @@ fn lifecycle(job: &QuarksJob) -> &'static str {
 
 /// The result of the last run, and why it failed.
 fn last_run(job: &QuarksJob) -> (&'static str, &str) {
-    let Some(status) = &job.status else { return ("never", "") };
+    let Some(status) = &job.status else {
+        return ("never", "");
+    };
     let mut conditions = status.conditions.iter();
     let failed = conditions.find(|one| one.kind == "Failed" && one.status == ConditionStatus::True);
     match failed {
@@ -85,14 +84,11 @@ fn last_run(job: &QuarksJob) -> (&'static str, &str) {
 }
 
 pub fn run(arguments: &ErrandsArguments, color: Color) -> Result<(), ExitError> {
-    let table = arguments.place.run(async |access| read(&access, &arguments.deployment).await)?;
+    let table = arguments.deployment.run(async |access, found| {
+        let jobs = access.list::<QuarksJob>(&found.selector).await?;
+        Ok(table(&jobs, &found.names))
+    })?;
     Ok(arguments.table.print(vec![table], color)?)
-}
-
-async fn read(access: &Access, deployment: &str) -> anyhow::Result<Table> {
-    let found = access.deployment(deployment).await?;
-    let jobs = access.list::<QuarksJob>(&found.selector).await?;
-    Ok(table(&jobs, &found.names))
 }
 
 #[cfg(test)]
@@ -115,8 +111,16 @@ mod tests {
         let failed = json!([{"type": "Failed", "status": "True", "reason": "r", "message": "exit code 3",
             "lastTransitionTime": "2026-01-01T00:00:00Z"}]);
         let jobs = [
-            job("nats-smoke", "manual", json!({"runs": 2, "endedRuns": 2, "conditions": failed})),
-            job("nats-setup", "once", json!({"runs": 1, "endedRuns": 1, "completed": true})),
+            job(
+                "nats-smoke",
+                "manual",
+                json!({"runs": 2, "endedRuns": 2, "conditions": failed}),
+            ),
+            job(
+                "nats-setup",
+                "once",
+                json!({"runs": 1, "endedRuns": 1, "completed": true}),
+            ),
             job("nats-load", "manual", json!({"runs": 1, "endedRuns": 0})),
             job("nats-idle", "manual", Value::Null),
             job("bpm-configs-nats", "once", Value::Null),

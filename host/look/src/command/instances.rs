@@ -1,21 +1,19 @@
 //! `host instances`: the instances of deployments, each with its pod.
 
 use crate::access::{Access, PlaceArguments};
+use crate::state::{State, statuses};
 use crate::table::{Cell, Table, TableArguments};
+use crate::usage::{NO_METRICS, Usage, Usages, usages, vitals};
 use boson_api::{BoshDeployment, QuarksStatefulSet};
-use boson_cluster::client::ErrorKind;
 use boson_commands::exit::ExitError;
 use boson_commands::output::Color;
 use boson_manifest::instances::Spread;
 use boson_manifest::labels;
-use boson_pipeline::quantities::quantity;
 use clap::Args;
-use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
+use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::jiff::Timestamp;
-use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Resource, ResourceExt};
-use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 const EXAMPLES: &str = "\
 An instance is named GROUP/INDEX, as in `host diff`; its ID is GROUP-INDEX, `spec.id` of templates. While a change is rolled out, an instance of a \
@@ -31,10 +29,6 @@ Examples:
   host instances -d nats -n messaging --ps
   host instances -d nats --failing --json
   host instances -d nats --column instance --column ips";
-const METRICS_API_VERSION: &str = "metrics.k8s.io/v1beta1";
-/// Usual reasons of a waiting container.
-const USUAL_REASONS: [&str; 2] = ["ContainerCreating", "PodInitializing"];
-const BYTES_PER_MEBIBYTE: i128 = 1 << 20;
 
 /// Options of `host instances`.
 #[derive(Args, Debug)]
@@ -71,28 +65,17 @@ struct Shown {
 /// The objects of a deployment.
 struct Objects<'o> {
     deployment: &'o str,
-    spread: Spread,
-    groups: Vec<&'o QuarksStatefulSet>,
+    groups: Vec<Group<'o>>,
     pods: Vec<&'o Pod>,
 }
 
-/// What containers use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Usage {
-    cpu_millis: i128,
-    memory_bytes: i128,
-}
-
-/// The usage of each container, by pod and container.
-type Usages = BTreeMap<(String, String), Usage>;
-
-/// The state of an instance or process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Running,
-    Starting,
-    Failing,
-    Stopped,
+/// An instance group.
+struct Group<'o> {
+    name: &'o str,
+    azs: &'o [String],
+    /// Instances of each zone.
+    replicas: Vec<usize>,
+    spread: Spread,
 }
 
 /// An instance, or one of the pods that it has during a rollout.
@@ -104,59 +87,6 @@ struct Instance<'o> {
     pod: Option<&'o Pod>,
 }
 
-// === impl State ===
-
-impl State {
-    fn of_pod(pod: &Pod) -> Self {
-        let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
-        let is = |kind: &str, wanted: &str| {
-            let conditions = pod.status.iter().flat_map(|status| &status.conditions).flatten();
-            conditions.into_iter().any(|one| one.type_ == kind && one.status == wanted)
-        };
-        if pod.metadata.deletion_timestamp.is_some() || phase == Some("Succeeded") {
-            return Self::Stopped;
-        }
-        if is("Ready", "True") {
-            return Self::Running;
-        }
-        let status = pod.status.iter();
-        let all = status.flat_map(|status| [&status.init_container_statuses, &status.container_statuses]);
-        let mut all = all.flatten().flatten();
-        if phase == Some("Failed") || is("PodScheduled", "False") || all.any(|one| Self::of_process(one) == Self::Failing) {
-            Self::Failing
-        } else {
-            Self::Starting
-        }
-    }
-
-    fn of_process(status: &ContainerStatus) -> Self {
-        let state = status.state.as_ref();
-        if let Some(end) = state.and_then(|state| state.terminated.as_ref()) {
-            return if end.exit_code == 0 { Self::Stopped } else { Self::Failing };
-        }
-        let waiting = state.and_then(|state| state.waiting.as_ref());
-        let reason = waiting.and_then(|waiting| waiting.reason.as_deref());
-        let is_running = state.is_some_and(|state| state.running.is_some());
-        if is_running && status.ready {
-            Self::Running
-        } else if reason.is_some_and(|reason| !USUAL_REASONS.contains(&reason)) || (is_running && status.restart_count > 0) {
-            Self::Failing
-        } else {
-            Self::Starting
-        }
-    }
-
-    fn cell(self) -> Cell {
-        let word = match self {
-            Self::Running => "running",
-            Self::Starting => "starting",
-            Self::Failing => "failing",
-            Self::Stopped => "stopped",
-        };
-        Cell::state(word, self == Self::Running)
-    }
-}
-
 // === impl Objects ===
 
 impl<'o> Objects<'o> {
@@ -166,27 +96,27 @@ impl<'o> Objects<'o> {
         let mut seen = BTreeSet::new();
         for pod in &self.pods {
             let number = |key: &str| label(*pod, key).parse().ok();
-            let (group, zone) = (label(*pod, labels::INSTANCE_GROUP_NAME), number(labels::AZ_INDEX).unwrap_or(0));
+            let name = label(*pod, labels::INSTANCE_GROUP_NAME);
+            let group = self.groups.iter().find(|group| group.name == name);
+            let zone = number(labels::AZ_INDEX).unwrap_or(0);
             // Kubernetes 1.28 and later set the label; the name ends in the ordinal in any case.
             let of_name = || pod.metadata.name.as_deref()?.rsplit_once('-')?.1.parse().ok();
             let ordinal = number(labels::KUBERNETES_POD_INDEX).or_else(of_name).unwrap_or(0);
-            let set = self.groups.iter().find(|set| label(**set, labels::INSTANCE_GROUP_NAME) == group);
-            seen.insert((group, zone, ordinal));
+            seen.insert((name, zone, ordinal));
             all.push(Instance {
-                group,
-                index: set.map(|set| index(self.spread, set, zone, ordinal)),
+                group: name,
+                index: group.map(|group| group.index(zone, ordinal)),
                 az: label(*pod, labels::AZ_NAME),
                 pod: Some(*pod),
             });
         }
-        for set in &self.groups {
-            let group = label(*set, labels::INSTANCE_GROUP_NAME);
-            for zone in 0..zones(set) {
-                let missing = (0..replicas(set, zone)).filter(|ordinal| !seen.contains(&(group, zone, *ordinal)));
+        for group in &self.groups {
+            for (zone, count) in group.replicas.iter().enumerate() {
+                let missing = (0..*count).filter(|ordinal| !seen.contains(&(group.name, zone, *ordinal)));
                 all.extend(missing.map(|ordinal| Instance {
-                    group,
-                    index: Some(index(self.spread, set, zone, ordinal)),
-                    az: set.spec.zones.get(zone).map_or("", String::as_str),
+                    group: group.name,
+                    index: Some(group.index(zone, ordinal)),
+                    az: group.azs.get(zone).map_or("", String::as_str),
                     pod: None,
                 }));
             }
@@ -238,13 +168,42 @@ impl<'o> Objects<'o> {
             let start = status.and_then(|status| status.start_time.as_ref()).map(|time| time.0);
             let pod = instance.pod.map(ResourceExt::name_any).unwrap_or_default();
             let of_pod = usages.iter().filter(|((of, _), _)| *of == pod);
-            let usage = of_pod.map(|(_, usage)| *usage).reduce(|a, b| Usage {
-                cpu_millis: a.cpu_millis + b.cpu_millis,
-                memory_bytes: a.memory_bytes + b.memory_bytes,
-            });
+            let usage = of_pod.map(|(_, usage)| *usage).reduce(Usage::plus);
             row.extend(vitals(start, usage, now));
         }
         row
+    }
+}
+
+// === impl Group ===
+
+impl<'o> Group<'o> {
+    fn of(set: &'o QuarksStatefulSet, spread: Spread) -> Self {
+        let template = set.spec.template.members();
+        let each = template.get("spec").and_then(|spec| spec.get("replicas")?.as_i64());
+        let azs = &set.spec.zones;
+        let of_zone = |zone: usize| {
+            let count = set
+                .spec
+                .zone_replicas
+                .get(zone)
+                .map_or(each.unwrap_or(1), |count| i64::from(*count));
+            usize::try_from(count).unwrap_or(0)
+        };
+        Self {
+            name: label(set, labels::INSTANCE_GROUP_NAME),
+            azs,
+            replicas: (0..azs.len().max(1)).map(of_zone).collect(),
+            spread,
+        }
+    }
+
+    /// `spec.index` of an instance: see `boson_manifest::instances`.
+    fn index(&self, zone: usize, ordinal: usize) -> usize {
+        match self.spread {
+            Spread::Total => ordinal * self.replicas.len() + zone,
+            Spread::PerZone => self.replicas.iter().take(zone).sum::<usize>() + ordinal,
+        }
     }
 }
 
@@ -261,7 +220,12 @@ impl Instance<'_> {
         let volumes = spec.iter().flat_map(|spec| &spec.volumes).flatten();
         let claims = volumes.filter_map(|volume| Some(volume.persistent_volume_claim.as_ref()?.claim_name.clone()));
         let created = self.pod.and_then(|pod| pod.metadata.creation_timestamp.as_ref());
-        let restarts: i32 = self.pod.into_iter().flat_map(statuses).map(|one| one.restart_count).sum();
+        let restarts: i32 = self
+            .pod
+            .into_iter()
+            .flat_map(statuses)
+            .map(|one| one.restart_count)
+            .sum();
         let text = |value: Option<String>| Cell::from(value.unwrap_or_default());
         [
             text(self.index.map(|index| index.to_string())),
@@ -293,7 +257,9 @@ impl Instance<'_> {
             row.resize(header(Shown { vitals: false, ..shown }).len(), Cell::default());
             if shown.vitals {
                 let running = status.and_then(|status| status.state.as_ref()?.running.as_ref());
-                let since = running.and_then(|running| running.started_at.as_ref()).map(|time| time.0);
+                let since = running
+                    .and_then(|running| running.started_at.as_ref())
+                    .map(|time| time.0);
                 let usage = usages.get(&(pod.name_any(), container.name.clone())).copied();
                 row.extend(vitals(since, usage, now));
             }
@@ -308,28 +274,20 @@ fn header(shown: Shown) -> Vec<&'static str> {
     let mut titles: Vec<&str> = ["Instance"].into_iter().chain(process).collect();
     titles.extend(["Process State", "AZ", "IPs", "Deployment", "Pod"]);
     if shown.details {
-        titles.extend(["Index", "Bootstrap", "Disk CIDs", "Node", "Created At", "Version", "Restarts"]);
+        titles.extend([
+            "Index",
+            "Bootstrap",
+            "Disk CIDs",
+            "Node",
+            "Created At",
+            "Version",
+            "Restarts",
+        ]);
     }
     if shown.vitals {
         titles.extend(["Uptime", "CPU\nTotal", "Memory\nUsage"]);
     }
     titles
-}
-
-fn vitals(since: Option<Timestamp>, usage: Option<Usage>, now: Timestamp) -> [Cell; 3] {
-    let uptime = since.map(|since| {
-        let seconds = now.duration_since(since).as_secs().max(0);
-        let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);
-        format!("{days}d {hours}h {minutes}m {}s", seconds % 60)
-    });
-    [
-        uptime.unwrap_or_default().into(),
-        usage.map(|usage| format!("{}m", usage.cpu_millis)).unwrap_or_default().into(),
-        usage
-            .map(|usage| format!("{} MiB", usage.memory_bytes / BYTES_PER_MEBIBYTE))
-            .unwrap_or_default()
-            .into(),
-    ]
 }
 
 /// As BOSH prints times.
@@ -340,35 +298,6 @@ fn date(time: Timestamp) -> String {
 fn label<'o>(object: &'o impl Resource, key: &str) -> &'o str {
     let labels = object.meta().labels.as_ref();
     labels.and_then(|labels| labels.get(key)).map_or("", String::as_str)
-}
-
-fn statuses(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {
-    let statuses = pod.status.iter().flat_map(|status| &status.container_statuses);
-    statuses.flatten()
-}
-
-fn zones(set: &QuarksStatefulSet) -> usize {
-    set.spec.zones.len().max(1)
-}
-
-/// How many instances a zone has.
-fn replicas(set: &QuarksStatefulSet, zone: usize) -> usize {
-    let of_zone = set.spec.zone_replicas.get(zone).and_then(|count| usize::try_from(*count).ok());
-    of_zone.unwrap_or_else(|| fullest(set))
-}
-
-fn fullest(set: &QuarksStatefulSet) -> usize {
-    let template = set.spec.template.members();
-    let replicas = template.get("spec").and_then(|spec| spec.get("replicas")?.as_u64());
-    replicas.and_then(|count| usize::try_from(count).ok()).unwrap_or(1)
-}
-
-/// `spec.index` of an instance: see `boson_manifest::instances`.
-fn index(spread: Spread, set: &QuarksStatefulSet, zone: usize, ordinal: usize) -> usize {
-    match spread {
-        Spread::Total => ordinal * zones(set) + zone,
-        Spread::PerZone => zone * fullest(set).max(1) + ordinal,
-    }
 }
 
 pub fn run(arguments: &InstancesArguments, color: Color) -> Result<(), ExitError> {
@@ -382,7 +311,10 @@ async fn tables(access: &Access, arguments: &InstancesArguments) -> anyhow::Resu
             let found = access.deployment(name).await?;
             (vec![found.deployment], found.selector)
         }
-        None => (access.list::<BoshDeployment>("").await?, labels::DEPLOYMENT_NAME.to_string()),
+        None => (
+            access.list::<BoshDeployment>("").await?,
+            labels::DEPLOYMENT_NAME.to_string(),
+        ),
     };
     deployments.sort_by_key(ResourceExt::name_any);
     let groups: Vec<QuarksStatefulSet> = access.list(&selector).await?;
@@ -398,63 +330,34 @@ async fn tables(access: &Access, arguments: &InstancesArguments) -> anyhow::Resu
         let name = deployment.name_any();
         let value = access.names(&name)?.deployment();
         let conversion = deployment.spec.conversion.as_ref();
+        let spread = conversion.map_or_else(Spread::default, |conversion| conversion.instances.into());
+        let groups = groups
+            .iter()
+            .filter(|one| label(*one, labels::DEPLOYMENT_NAME) == value);
+        let pods = pods.iter().filter(|one| label(*one, labels::DEPLOYMENT_NAME) == value);
         let objects = Objects {
             deployment: &name,
-            spread: conversion.map_or_else(Spread::default, |conversion| conversion.instances.into()),
-            groups: groups.iter().filter(|one| label(*one, labels::DEPLOYMENT_NAME) == value).collect(),
-            pods: pods.iter().filter(|one| label(*one, labels::DEPLOYMENT_NAME) == value).collect(),
+            groups: groups.map(|one| Group::of(one, spread)).collect(),
+            pods: pods.collect(),
         };
-        let mut table = objects.table(arguments.shown, usages.as_ref().unwrap_or(&Usages::new()), Timestamp::now());
+        let mut table = objects.table(
+            arguments.shown,
+            usages.as_ref().unwrap_or(&Usages::new()),
+            Timestamp::now(),
+        );
         if usages.is_none() {
-            let note = format!("CPU and memory are not known: the cluster has no metrics server ({METRICS_API_VERSION})");
-            table.notes.push(note);
+            table.notes.push(NO_METRICS.into());
         }
         tables.push(table);
     }
     Ok(tables)
 }
 
-/// None: the cluster has no metrics server, or it does not answer.
-async fn usages(access: &Access, selector: &str) -> anyhow::Result<Option<Usages>> {
-    let kind = GroupVersionKind::gvk("metrics.k8s.io", "v1beta1", "PodMetrics");
-    let resource = ApiResource::from_gvk_with_plural(&kind, "pods");
-    let found = access.cluster.list_any(&resource, &access.namespace, selector).await;
-    match found {
-        Ok(found) => Ok(Some(found.iter().flat_map(usages_of_pod).collect())),
-        // The API server answers with 503 if the metrics server is registered and does not run.
-        Err(error) if matches!(error.kind, ErrorKind::NotFound | ErrorKind::Busy(_)) => Ok(None),
-        Err(error) => Err(access.explained(error)),
-    }
-}
-
-fn usages_of_pod(pod: &Value) -> Vec<((String, String), Usage)> {
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
-    let containers = pod["containers"].as_array().into_iter().flatten();
-    let of_container = |container: &Value| {
-        let usage = Usage {
-            cpu_millis: cpu_millis(&text(&container["usage"]["cpu"])),
-            memory_bytes: quantity(&text(&container["usage"]["memory"])).unwrap_or(0) / 1_000,
-        };
-        ((text(&pod["metadata"]["name"]), text(&container["name"])), usage)
-    };
-    containers.map(of_container).collect()
-}
-
-/// Thousandths of a CPU. Metrics have small units, which `quantity` does not know.
-fn cpu_millis(text: &str) -> i128 {
-    let small = [('n', 1_000_000), ('u', 1_000)];
-    let small = small.into_iter().find_map(|(unit, per_milli)| {
-        let number: i128 = text.strip_suffix(unit)?.parse().ok()?;
-        Some(number / per_milli)
-    });
-    small.or_else(|| quantity(text)).unwrap_or(0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use boson_manifest::instances::Layout;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     fn group(name: &str, zones: &[&str], zone_replicas: &[u32], replicas: u32) -> QuarksStatefulSet {
         serde_json::from_value(json!({
@@ -483,9 +386,7 @@ mod tests {
 
     fn ready() -> Value {
         let running = json!({"running": {"startedAt": "2026-11-09T10:00:00Z"}});
-        let container = |name: &str, restarts: i32| {
-            json!({"name": name, "ready": true, "restartCount": restarts, "image": "i", "imageID": "i", "state": running})
-        };
+        let container = |name: &str, restarts: i32| json!({"name": name, "ready": true, "restartCount": restarts, "image": "i", "imageID": "i", "state": running});
         json!({
             "phase": "Running", "podIPs": [{"ip": "10.0.0.1"}], "startTime": "2026-11-08T10:00:01Z",
             "conditions": [{"type": "Ready", "status": "True"}],
@@ -494,9 +395,7 @@ mod tests {
     }
 
     fn crashing() -> Value {
-        let container = |state: &Value| {
-            json!([{"name": "nats-nats", "ready": false, "restartCount": 4, "image": "i", "imageID": "i", "state": state}])
-        };
+        let container = |state: &Value| json!([{"name": "nats-nats", "ready": false, "restartCount": 4, "image": "i", "imageID": "i", "state": state}]);
         json!({"phase": "Running", "containerStatuses": container(&json!({"waiting": {"reason": "CrashLoopBackOff"}}))})
     }
 
@@ -514,11 +413,13 @@ mod tests {
     fn table(groups: &[QuarksStatefulSet], pods: &[Pod], shown: Shown) -> Table {
         let objects = Objects {
             deployment: "nats",
-            spread: Spread::Total,
-            groups: groups.iter().collect(),
+            groups: groups.iter().map(|one| Group::of(one, Spread::Total)).collect(),
             pods: pods.iter().collect(),
         };
-        let usage = Usage { cpu_millis: 250, memory_bytes: 3 << 20 };
+        let usage = Usage {
+            cpu_millis: 250,
+            memory_bytes: 3 << 20,
+        };
         let usages = [(("nats-nats-z1-v2-0".to_string(), "nats-nats".to_string()), usage)].into();
         objects.table(shown, &usages, "2026-11-10T10:00:02Z".parse().unwrap())
     }
@@ -526,7 +427,11 @@ mod tests {
     #[test]
     fn instances_have_the_states_of_their_pods() {
         let groups = [group("nats", &["z1", "z2"], &[2, 1], 2), group("web", &[], &[], 1)];
-        let pods = [pod("nats", 1, 0, &ready()), pod("nats", 0, 0, &crashing()), pod("gone", 0, 0, &json!({}))];
+        let pods = [
+            pod("nats", 1, 0, &ready()),
+            pod("nats", 0, 0, &crashing()),
+            pod("gone", 0, 0, &json!({})),
+        ];
         let found = table(&groups, &pods, Shown::default());
         let wanted = [
             "gone/?|starting|z1||nats|nats-gone-z0-v2-0",
@@ -537,7 +442,14 @@ mod tests {
         ];
         assert_eq!(text(&found), wanted);
         assert_eq!((found.count, found.title.as_deref()), (5, Some("Deployment 'nats'")));
-        let failing = table(&groups, &pods, Shown { failing: true, ..Shown::default() });
+        let failing = table(
+            &groups,
+            &pods,
+            Shown {
+                failing: true,
+                ..Shown::default()
+            },
+        );
         assert_eq!((failing.count, text(&failing).len()), (4, 4));
     }
 
@@ -545,7 +457,12 @@ mod tests {
     fn processes_details_and_vitals_are_columns() {
         let groups = [group("nats", &["z1", "z2"], &[], 1)];
         let pods = [pod("nats", 0, 0, &crashing()), pod("nats", 1, 0, &ready())];
-        let shown = Shown { processes: true, details: true, vitals: true, failing: false };
+        let shown = Shown {
+            processes: true,
+            details: true,
+            vitals: true,
+            failing: false,
+        };
         let found = table(&groups, &pods, shown);
         let wanted = [
             "nats/0||failing|z1||nats|nats-nats-z0-v2-0|0|true|disk-0|node-1|Sun Nov  8 10:00:00 UTC 2026|7|4|||",
@@ -561,36 +478,21 @@ mod tests {
     }
 
     #[test]
-    fn pods_that_cannot_run_or_are_deleted_do_not_start() {
-        let state = |status: Value| State::of_pod(&pod("web", 0, 0, &status));
-        let unschedulable = json!({"conditions": [{"type": "PodScheduled", "status": "False"}]});
-        assert_eq!(state(unschedulable), State::Failing);
-        assert_eq!(state(json!({"phase": "Failed"})), State::Failing);
-        assert_eq!(state(json!({"phase": "Pending"})), State::Starting);
-        let mut deleted = pod("web", 0, 0, &ready());
-        deleted.metadata.deletion_timestamp = deleted.metadata.creation_timestamp.clone();
-        assert_eq!(State::of_pod(&deleted), State::Stopped);
-    }
-
-    #[test]
     fn indexes_are_those_of_the_manifest() {
         let azs = ["a", "b", "c"].map(String::from);
         for (spread, instances, each) in [(Spread::Total, 7, 3), (Spread::PerZone, 4, 4)] {
             let set = group("g", &["a", "b", "c"], &[], each);
-            let layout = Layout { group: "g", azs: &azs, instances, spread };
+            let group = Group::of(&set, spread);
+            let layout = Layout {
+                group: "g",
+                azs: &azs,
+                instances,
+                spread,
+            };
             for pod in layout.pods() {
-                let found = index(spread, &set, pod.zone as usize, pod.ordinal as usize);
+                let found = group.index(pod.zone as usize, pod.ordinal as usize);
                 assert_eq!(found, pod.index as usize, "{spread:?}");
             }
         }
-    }
-
-    #[test]
-    fn metrics_are_read_in_all_units() {
-        let container = json!({"name": "c", "usage": {"cpu": "1234567n", "memory": "2048Ki"}});
-        let found = usages_of_pod(&json!({"metadata": {"name": "p"}, "containers": [container]}));
-        let usage = Usage { cpu_millis: 1, memory_bytes: 2 << 20 };
-        assert_eq!(found, [(("p".to_string(), "c".to_string()), usage)]);
-        assert_eq!(["5m", "2", "3000u", "0", "?"].map(cpu_millis), [5, 2_000, 3, 0, 0]);
     }
 }

@@ -1,6 +1,6 @@
 //! `host manifest`: the manifest that the operator has stored.
 
-use crate::access::{Access, PlaceArguments};
+use crate::access::DeploymentArguments;
 use crate::applied::{Applied, AppliedError};
 use crate::table::json_text;
 use anyhow::Context;
@@ -8,6 +8,7 @@ use boson_commands::exit::ExitError;
 use boson_commands::output;
 use boson_pipeline::yaml;
 use clap::Args;
+use kube::ResourceExt;
 
 const EXAMPLES: &str = "\
 Prints the manifest with ops files applied, and with placeholders for variables. Values that the manifest itself has are shown. While a deployment is \
@@ -19,33 +20,27 @@ Example: host manifest -d nats -n messaging";
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct ManifestArguments {
-    /// Name of the BOSHDeployment
-    #[arg(short, long, value_name = "NAME")]
-    deployment: String,
     #[command(flatten)]
-    place: PlaceArguments,
+    deployment: DeploymentArguments,
     /// Print the result as JSON, in the form of `bosh --json`
     #[arg(long)]
     json: bool,
 }
 
 pub fn run(arguments: &ManifestArguments) -> Result<(), ExitError> {
-    let deployment = &arguments.deployment;
-    let applied = arguments.place.run(async |access| applied(&access, deployment).await)?;
+    let applied = arguments.deployment.run(async |access, found| {
+        let name = found.deployment.name_any();
+        let applied = Applied::read(&access.cluster, &access.namespace, &name).await;
+        let applied = applied.map_err(|error| match error {
+            AppliedError::Api(error) => access.explained(error),
+            error => error.into(),
+        })?;
+        applied.with_context(|| format!("BOSHDeployment '{name}' has no manifest yet: see its conditions"))
+    })?;
     if let Some(why) = &applied.unapplied {
         output::complain(&format!("this manifest is not applied: {why}\n"));
     }
     let text = yaml::write_manifest(&[applied.manifest.tree]);
     let text = if arguments.json { json_text(&[], &[text]) } else { text };
     Ok(output::print(&text)?)
-}
-
-async fn applied(access: &Access, deployment: &str) -> anyhow::Result<Applied> {
-    access.deployment(deployment).await?;
-    let applied = Applied::read(&access.cluster, &access.namespace, deployment).await;
-    let applied = applied.map_err(|error| match error {
-        AppliedError::Api(error) => access.explained(error),
-        error => error.into(),
-    })?;
-    applied.with_context(|| format!("BOSHDeployment '{deployment}' has no manifest yet: see its conditions"))
 }

@@ -1,6 +1,6 @@
 //! `host status`: the conditions of a deployment, and what the rollout of each instance group does and waits for.
 
-use crate::access::{Access, PlaceArguments};
+use crate::access::DeploymentArguments;
 use crate::table::{Cell, Table, TableArguments};
 use boson_api::stateful_set::PROGRESSING;
 use boson_api::{BoshDeployment, Condition, ConditionStatus, QuarksStatefulSet, QuarksStatefulSetStatus};
@@ -38,11 +38,8 @@ const OUTDATED: &str = "The operator has not processed the newest change of the 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct StatusArguments {
-    /// Name of the BOSHDeployment
-    #[arg(short, long, value_name = "NAME")]
-    deployment: String,
     #[command(flatten)]
-    place: PlaceArguments,
+    deployment: DeploymentArguments,
     #[command(flatten)]
     table: TableArguments,
 }
@@ -118,14 +115,11 @@ fn problems(group: &QuarksStatefulSet) -> impl Iterator<Item = Vec<Cell>> {
 }
 
 pub fn run(arguments: &StatusArguments, color: Color) -> Result<(), ExitError> {
-    let tables = arguments.place.run(async |access| read(&access, &arguments.deployment).await)?;
+    let tables = arguments.deployment.run(async |access, found| {
+        let groups = access.list::<QuarksStatefulSet>(&found.selector).await?;
+        Ok(tables(&found.deployment, &groups))
+    })?;
     Ok(arguments.table.print(tables, color)?)
-}
-
-async fn read(access: &Access, deployment: &str) -> anyhow::Result<Vec<Table>> {
-    let found = access.deployment(deployment).await?;
-    let groups = access.list::<QuarksStatefulSet>(&found.selector).await?;
-    Ok(tables(&found.deployment, &groups))
 }
 
 #[cfg(test)]
@@ -157,15 +151,21 @@ mod tests {
         .unwrap();
         let problem = json!({"pod": "nats-web-v2-0", "container": "web", "reason": "OOMKilled", "message": "code 137"});
         let groups = [
-            group_of("web", &json!({
-                "version": 2, "replicas": 3, "updatedReplicas": 1, "readyReplicas": 2, "heldBy": "Canaries",
-                "conditions": [condition(PROGRESSING, "True", "Updating", "waits for pod 'nats-web-v2-0'")],
-                "problems": [problem],
-            })),
-            group_of("db", &json!({
-                "version": 1, "replicas": 1, "updatedReplicas": 1, "readyReplicas": 1,
-                "conditions": [condition(PROGRESSING, "True", "RolledOut", "all instances are updated")],
-            })),
+            group_of(
+                "web",
+                &json!({
+                    "version": 2, "replicas": 3, "updatedReplicas": 1, "readyReplicas": 2, "heldBy": "Canaries",
+                    "conditions": [condition(PROGRESSING, "True", "Updating", "waits for pod 'nats-web-v2-0'")],
+                    "problems": [problem],
+                }),
+            ),
+            group_of(
+                "db",
+                &json!({
+                    "version": 1, "replicas": 1, "updatedReplicas": 1, "readyReplicas": 1,
+                    "conditions": [condition(PROGRESSING, "True", "RolledOut", "all instances are updated")],
+                }),
+            ),
         ];
         let found = tables(&deployment, &groups);
         let plain = |cells: &[&str]| cells.iter().map(|cell| Cell::from(*cell)).collect::<Vec<_>>();
@@ -175,7 +175,16 @@ mod tests {
         assert_eq!(found[0].notes, [OUTDATED]);
         let wanted = [
             plain(&["db", "1", "1", "1", "1", "RolledOut", "", ""]),
-            plain(&["web", "2", "3", "1", "2", "Updating", "Canaries", "waits for pod 'nats-web-v2-0'"]),
+            plain(&[
+                "web",
+                "2",
+                "3",
+                "1",
+                "2",
+                "Updating",
+                "Canaries",
+                "waits for pod 'nats-web-v2-0'",
+            ]),
         ];
         assert_eq!(found[1].rows, wanted);
         let wanted = plain(&["web", "nats-web-v2-0", "web", "OOMKilled", "code 137"]);

@@ -1,6 +1,6 @@
 //! `host variables`: the variables of a deployment, without their values.
 
-use crate::access::{Access, PlaceArguments};
+use crate::access::DeploymentArguments;
 use crate::table::{Cell, Table, TableArguments};
 use boson_api::deployment::VariableReference;
 use boson_api::{BoshDeployment, QuarksSecret};
@@ -30,11 +30,8 @@ const IMPLICIT: &str = ".var-implicit-";
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct VariablesArguments {
-    /// Name of the BOSHDeployment
-    #[arg(short, long, value_name = "NAME")]
-    deployment: String,
     #[command(flatten)]
-    place: PlaceArguments,
+    deployment: DeploymentArguments,
     #[command(flatten)]
     table: TableArguments,
 }
@@ -57,7 +54,11 @@ fn table(deployment: &BoshDeployment, asked: &[QuarksSecret], secrets: &[ObjectM
     let removed = status.map_or(&[][..], |status| status.removed_variables.as_slice());
     let mut all: BTreeMap<String, Variable> = BTreeMap::new();
     let mut found = |secret: &str, source: &'static str, variable: Variable| {
-        let source = if secrets.contains_key(secret) { source } else { "missing" };
+        let source = if secrets.contains_key(secret) {
+            source
+        } else {
+            "missing"
+        };
         all.entry(secret.into()).or_insert(Variable { source, ..variable });
     };
     let unknown = |name: &str| Variable {
@@ -95,8 +96,17 @@ fn table(deployment: &BoshDeployment, asked: &[QuarksSecret], secrets: &[ObjectM
     let mut all: Vec<(String, Variable)> = all.into_iter().collect();
     all.sort_by(|(_, a), (_, b)| a.name.cmp(&b.name));
     let row = |(secret, variable): (String, Variable)| {
-        let Variable { name, kind, source, expires } = variable;
-        let source = if source == "missing" { Cell::state(source, false) } else { source.into() };
+        let Variable {
+            name,
+            kind,
+            source,
+            expires,
+        } = variable;
+        let source = if source == "missing" {
+            Cell::state(source, false)
+        } else {
+            source.into()
+        };
         vec![secret.into(), name.into(), kind.into(), source, expires.into()]
     };
     Table::new("variables", &HEADER, all.into_iter().map(row).collect())
@@ -115,16 +125,13 @@ fn is_generated(meta: &ObjectMeta) -> bool {
 }
 
 pub fn run(arguments: &VariablesArguments, color: Color) -> Result<(), ExitError> {
-    let table = arguments.place.run(async |access| read(&access, &arguments.deployment).await)?;
+    let table = arguments.deployment.run(async |access, found| {
+        let asked = access.list::<QuarksSecret>(&found.selector).await?;
+        // Secrets that users create have no labels.
+        let secrets = access.metadata::<Secret>().await?;
+        Ok(table(&found.deployment, &asked, &secrets, &found.names))
+    })?;
     Ok(arguments.table.print(vec![table], color)?)
-}
-
-async fn read(access: &Access, deployment: &str) -> anyhow::Result<Table> {
-    let found = access.deployment(deployment).await?;
-    let asked = access.list::<QuarksSecret>(&found.selector).await?;
-    // Secrets that users create have no labels.
-    let secrets = access.metadata::<Secret>().await?;
-    Ok(table(&found.deployment, &asked, &secrets, &found.names))
 }
 
 #[cfg(test)]
