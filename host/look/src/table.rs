@@ -293,6 +293,32 @@ fn lines_of_cell(cell: &Cell) -> Vec<String> {
     cell.text.lines().map(clean::line).collect()
 }
 
+/// Both forms of a table, for tests of the commands.
+#[cfg(test)]
+pub mod forms {
+    use super::*;
+
+    /// The lines on a terminal, without spaces at their ends.
+    pub fn on_terminal(table: &Table) -> Vec<String> {
+        let text = super::on_terminal(std::slice::from_ref(table), false);
+        text.lines().map(|line| line.trim_end().to_string()).collect()
+    }
+
+    /// The header and the rows of its JSON, with bars between the cells.
+    pub fn in_json(table: &Table) -> Vec<String> {
+        let found: Value = serde_json::from_str(&json_text(std::slice::from_ref(table), &[])).unwrap();
+        let found = &found["Tables"][0];
+        let header = found["Header"].as_object().unwrap();
+        let row = |row: &Value| {
+            let cells = header.keys().map(|key| row[key].as_str().unwrap());
+            cells.collect::<Vec<_>>().join("|")
+        };
+        let keys = header.keys().map(String::as_str).collect::<Vec<_>>().join("|");
+        let rows = found["Rows"].as_array().unwrap().iter().map(row);
+        std::iter::once(keys).chain(rows).collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -153,6 +153,7 @@ async fn read(access: &Access) -> anyhow::Result<Table> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table::forms::{in_json, on_terminal};
     use boson_document::json as documents;
     use serde_json::Value;
 
@@ -178,18 +179,20 @@ mod tests {
         );
         let used = [("nats.with-ops".to_string(), Used::of(&manifest.unwrap()))].into();
         let table = table(&[object("nats", status), object("new", json!({}))], &used);
-        let rows: [Vec<Cell>; 2] = [
-            [
-                "nats",
-                "a/1.2\nb/3",
-                "ubuntu-jammy/1.1",
-                "Resolving Manifest",
-                "2/3",
-                "Updating",
-            ],
-            ["new", "", "", "", "", ""],
-        ]
-        .map(|row| row.map(Cell::from).to_vec());
-        assert_eq!((table.rows, table.count), (rows.to_vec(), 2));
+        let wanted = [
+            "Name  Release(s)  Stemcell(s)       State               Instance Groups  Rollout",
+            "nats  a/1.2       ubuntu-jammy/1.1  Resolving Manifest  2/3              Updating",
+            "      b/3",
+            "new   -           -                 -                   -                -",
+            "",
+            "2 deployments",
+        ];
+        assert_eq!(on_terminal(&table), wanted);
+        let wanted = [
+            "name|release_s|stemcell_s|state|instance_groups|rollout",
+            "nats|a/1.2\nb/3|ubuntu-jammy/1.1|Resolving Manifest|2/3|Updating",
+            "new|||||",
+        ];
+        assert_eq!(in_json(&table), wanted);
     }
 }

@@ -94,6 +94,7 @@ pub fn run(arguments: &ErrandsArguments, color: Color) -> Result<(), ExitError> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table::forms::{in_json, on_terminal};
     use serde_json::{Value, json};
 
     #[test]
@@ -126,18 +127,18 @@ mod tests {
             job("bpm-configs-nats", "once", Value::Null),
         ];
         let table = table(&jobs, &Names::new("nats", "n", "").unwrap());
-        let plain = |cells: [&str; 6]| cells.map(Cell::from).to_vec();
-        let ended = |cells: [&str; 6], is_good: bool| {
-            let mut cells = plain(cells);
-            cells[4] = Cell::state(if is_good { "succeeded" } else { "failed" }, is_good);
-            cells
-        };
         let wanted = [
-            plain(["idle", "errand", "nats-idle", "0", "never", ""]),
-            plain(["load", "errand", "nats-load", "1", "running", ""]),
-            ended(["setup", "auto-errand", "nats-setup", "1", "", ""], true),
-            ended(["smoke", "errand", "nats-smoke", "2", "", "exit code 3"], false),
+            "Name   Lifecycle    QuarksJob   Runs  Last Run   Message",
+            "idle   errand       nats-idle   0     never      -",
+            "load   errand       nats-load   1     running    -",
+            "setup  auto-errand  nats-setup  1     succeeded  -",
+            "smoke  errand       nats-smoke  2     failed     exit code 3",
+            "",
+            "4 errands",
         ];
-        assert_eq!(table.rows, wanted);
+        assert_eq!(on_terminal(&table), wanted);
+        let found = in_json(&table);
+        assert_eq!(found[0], "name|lifecycle|quarksjob|runs|last_run|message");
+        assert_eq!(found[4], "smoke|errand|nats-smoke|2|failed|exit code 3");
     }
 }

@@ -356,6 +356,7 @@ async fn tables(access: &Access, arguments: &InstancesArguments) -> anyhow::Resu
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table::forms::{in_json, on_terminal};
     use boson_manifest::instances::Layout;
     use serde_json::{Value, json};
 
@@ -399,17 +400,6 @@ mod tests {
         json!({"phase": "Running", "containerStatuses": container(&json!({"waiting": {"reason": "CrashLoopBackOff"}}))})
     }
 
-    fn text(table: &Table) -> Vec<String> {
-        let found = crate::table::json_text(std::slice::from_ref(table), &[]);
-        let found: Value = serde_json::from_str(&found).unwrap();
-        let rows = found["Tables"][0]["Rows"].as_array().unwrap();
-        let line = |row: &Value| {
-            let cells = row.as_object().unwrap().values().map(|cell| cell.as_str().unwrap());
-            cells.collect::<Vec<_>>().join("|")
-        };
-        rows.iter().map(line).collect()
-    }
-
     fn table(groups: &[QuarksStatefulSet], pods: &[Pod], shown: Shown) -> Table {
         let objects = Objects {
             deployment: "nats",
@@ -434,14 +424,18 @@ mod tests {
         ];
         let found = table(&groups, &pods, Shown::default());
         let wanted = [
-            "gone/?|starting|z1||nats|nats-gone-z0-v2-0",
-            "nats/0|failing|z1||nats|nats-nats-z0-v2-0",
-            "nats/1|running|z2|10.0.0.1|nats|nats-nats-z1-v2-0",
-            "nats/2|stopped|z1||nats|",
-            "web/0|stopped|||nats|",
+            "Deployment 'nats'",
+            "",
+            "Instance  Process State  AZ  IPs       Deployment  Pod",
+            "gone/?    starting       z1  -         nats        nats-gone-z0-v2-0",
+            "nats/0    failing        z1  -         nats        nats-nats-z0-v2-0",
+            "nats/1    running        z2  10.0.0.1  nats        nats-nats-z1-v2-0",
+            "nats/2    stopped        z1  -         nats        -",
+            "web/0     stopped        -   -         nats        -",
+            "",
+            "5 instances",
         ];
-        assert_eq!(text(&found), wanted);
-        assert_eq!((found.count, found.title.as_deref()), (5, Some("Deployment 'nats'")));
+        assert_eq!(on_terminal(&found), wanted);
         let failing = table(
             &groups,
             &pods,
@@ -450,7 +444,7 @@ mod tests {
                 ..Shown::default()
             },
         );
-        assert_eq!((failing.count, text(&failing).len()), (4, 4));
+        assert_eq!((failing.count, failing.rows.len()), (4, 4));
     }
 
     #[test]
@@ -465,6 +459,8 @@ mod tests {
         };
         let found = table(&groups, &pods, shown);
         let wanted = [
+            "instance|process|process_state|az|ips|deployment|pod|index|bootstrap|disk_cids|node|created_at|version|\
+             restarts|uptime|cpu_total|memory_usage",
             "nats/0||failing|z1||nats|nats-nats-z0-v2-0|0|true|disk-0|node-1|Sun Nov  8 10:00:00 UTC 2026|7|4|||",
             "nats/0|nats-nats|failing||||||||||||||",
             "nats/0|nats-exporter|starting||||||||||||||",
@@ -473,7 +469,7 @@ mod tests {
             "nats/1|nats-nats|running||||||||||||1d 0h 0m 2s|250m|3 MiB",
             "nats/1|nats-exporter|running||||||||||||1d 0h 0m 2s||",
         ];
-        assert_eq!(text(&found), wanted);
+        assert_eq!(in_json(&found), wanted);
         assert_eq!(found.count, 2);
     }
 

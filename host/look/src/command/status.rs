@@ -125,6 +125,7 @@ pub fn run(arguments: &StatusArguments, color: Color) -> Result<(), ExitError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table::forms::{in_json, on_terminal};
     use serde_json::Value;
 
     fn condition(kind: &str, status: &str, reason: &str, message: &str) -> Value {
@@ -155,7 +156,7 @@ mod tests {
                 "web",
                 &json!({
                     "version": 2, "replicas": 3, "updatedReplicas": 1, "readyReplicas": 2, "heldBy": "Canaries",
-                    "conditions": [condition(PROGRESSING, "True", "Updating", "waits for pod 'nats-web-v2-0'")],
+                    "conditions": [condition(PROGRESSING, "True", "Updating", "pod 'nats-web-v2-0'")],
                     "problems": [problem],
                 }),
             ),
@@ -168,27 +169,36 @@ mod tests {
             ),
         ];
         let found = tables(&deployment, &groups);
-        let plain = |cells: &[&str]| cells.iter().map(|cell| Cell::from(*cell)).collect::<Vec<_>>();
-        let mut ready = plain(&["Ready", "", "GroupsNotReady", "m"]);
-        ready[1] = Cell::state("False", false);
-        assert_eq!(found[0].rows, [ready]);
-        assert_eq!(found[0].notes, [OUTDATED]);
         let wanted = [
-            plain(&["db", "1", "1", "1", "1", "RolledOut", "", ""]),
-            plain(&[
-                "web",
-                "2",
-                "3",
-                "1",
-                "2",
-                "Updating",
-                "Canaries",
-                "waits for pod 'nats-web-v2-0'",
-            ]),
+            "Deployment 'nats'",
+            "",
+            "Condition  Status  Reason          Message",
+            "Ready      False   GroupsNotReady  m",
+            "",
+            OUTDATED,
+            "",
+            "1 conditions",
         ];
-        assert_eq!(found[1].rows, wanted);
-        let wanted = plain(&["web", "nats-web-v2-0", "web", "OOMKilled", "code 137"]);
-        assert_eq!(found[2].rows, [wanted]);
+        assert_eq!(on_terminal(&found[0]), wanted);
+        let wanted = [
+            "Instance Group  Version  Instances  Updated  Ready  Rollout    Held By   Waits For",
+            "db              1        1          1        1      RolledOut  -         -",
+            "web             2        3          1        2      Updating   Canaries  pod 'nats-web-v2-0'",
+            "",
+            "2 instance groups",
+        ];
+        assert_eq!(on_terminal(&found[1]), wanted);
+        let wanted = [
+            "instance_group|version|instances|updated|ready|rollout|held_by|waits_for",
+            "db|1|1|1|1|RolledOut||",
+            "web|2|3|1|2|Updating|Canaries|pod 'nats-web-v2-0'",
+        ];
+        assert_eq!(in_json(&found[1]), wanted);
+        let wanted = [
+            "instance_group|pod|container|reason|message",
+            "web|nats-web-v2-0|web|OOMKilled|code 137",
+        ];
+        assert_eq!(in_json(&found[2]), wanted);
         assert_eq!(tables(&deployment, &groups[1..]).len(), 2);
     }
 }

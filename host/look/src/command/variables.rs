@@ -137,6 +137,7 @@ pub fn run(arguments: &VariablesArguments, color: Color) -> Result<(), ExitError
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table::forms::{in_json, on_terminal};
 
     #[test]
     fn variables_have_names_and_types_by_their_sources() {
@@ -178,18 +179,21 @@ mod tests {
             secret("mine", false),
         ];
         let table = table(&deployment, &asked, &secrets, &Names::new("nats", "n", "").unwrap());
-        let plain = |cells: [&str; 5]| cells.map(Cell::from).to_vec();
-        let mut missing = plain(["nats.var-key", "key", "rsa", "", ""]);
-        missing[3] = Cell::state("missing", false);
         let wanted = [
-            plain(["nats.var-admin-password", "admin_password", "password", "generated", ""]),
-            plain(["nats.var-ca", "ca", "certificate", "generated", "2027-01-01T00:00:00Z"]),
-            plain(["mine", "domain", "", "given", ""]),
-            missing,
-            plain(["nats.var-older", "nats.var-older", "", "removed", ""]),
-            plain(["nats.var-old", "old", "password", "removed", ""]),
-            plain(["nats.var-implicit-port", "port", "", "given", ""]),
+            "ID                       Name            Type         Source     Expires",
+            "nats.var-admin-password  admin_password  password     generated  -",
+            "nats.var-ca              ca              certificate  generated  2027-01-01T00:00:00Z",
+            "mine                     domain          -            given      -",
+            "nats.var-key             key             rsa          missing    -",
+            "nats.var-older           nats.var-older  -            removed    -",
+            "nats.var-old             old             password     removed    -",
+            "nats.var-implicit-port   port            -            given      -",
+            "",
+            "7 variables",
         ];
-        assert_eq!(table.rows, wanted);
+        assert_eq!(on_terminal(&table), wanted);
+        let found = in_json(&table);
+        assert_eq!(found[0], "id|name|type|source|expires");
+        assert_eq!(found[2], "nats.var-ca|ca|certificate|generated|2027-01-01T00:00:00Z");
     }
 }
