@@ -4,7 +4,6 @@
 //! Each controller has a folder, and the parts of [`controller::Controller`]. [`run()`] runs them all.
 
 pub mod admission;
-pub mod applied;
 pub mod codes;
 mod controller;
 pub mod conversion;

@@ -1,74 +1,19 @@
 //! `host diff` against a cluster: it compares with the manifest that the operator has stored, and only reads.
 
-use crate::operator_process::{OperatorProcess, Tenant, small_release};
-use crate::rbac;
+use crate::operator_process::{OperatorProcess, small_release};
+use crate::reader::Reader;
 use crate::small_deployment::Small;
-use boson_tests::cluster::shared;
-use boson_tests::{Ran, host};
+use boson_tests::Ran;
 use std::fs;
-use std::path::PathBuf;
-use tempfile::TempDir;
 
-/// A user who may read what the command needs, and nothing else.
-struct Reader<'t> {
-    tenant: &'t Tenant,
-    scratch: TempDir,
-    /// As the audit log has it.
-    name: String,
-}
-
-// === impl Reader ===
-
-impl<'t> Reader<'t> {
-    fn new(tenant: &'t Tenant) -> Self {
-        let (cluster, scratch) = (shared().unwrap(), tempfile::tempdir().unwrap());
-        let namespace = tenant.namespace.as_str();
-        let within = |words: &str| {
-            let words = words.split(' ').chain(["--namespace", namespace]);
-            cluster.kubectl(words).unwrap()
-        };
-        within("create serviceaccount reader");
-        within("create role reader --verb=get --resource=secrets,boshdeployments.quarks.cloudfoundry.org");
-        within(&format!(
-            "create rolebinding reader --role=reader --serviceaccount={namespace}:reader"
-        ));
-        let token = within("create token reader");
-        let reader = Self {
-            tenant,
-            scratch,
-            name: format!("system:serviceaccount:{namespace}:reader"),
-        };
-        let kubeconfig = reader.kubeconfig();
-        fs::copy(cluster.kubeconfig(), &kubeconfig).unwrap();
-        for words in [
-            format!("config set-credentials reader --token={}", token.trim()),
-            "config set-context --current --user=reader".into(),
-        ] {
-            let words = words.split(' ').chain(["--kubeconfig", kubeconfig.to_str().unwrap()]);
-            cluster.kubectl(words).unwrap();
-        }
-        reader
-    }
-
-    fn kubeconfig(&self) -> PathBuf {
-        self.scratch.path().join("kubeconfig")
-    }
-
-    /// Compares this manifest with that of a deployment.
-    fn diff(&self, deployment: &str, manifest: &Small<'_>, more: &[&str]) -> Ran {
-        fs::write(self.scratch.path().join("manifest.yml"), manifest.manifest()).unwrap();
-        let (kubeconfig, release) = (self.kubeconfig(), small_release());
-        let fixed = ["diff", "manifest.yml", "--deployment", deployment];
-        let options = [
-            "--namespace",
-            &self.tenant.namespace,
-            "--kubeconfig",
-            kubeconfig.to_str().unwrap(),
-        ];
-        let release = ["--release", release.to_str().unwrap()];
-        let arguments = fixed.iter().chain(&options).chain(&release).chain(more).copied();
-        host(self.scratch.path(), arguments).unwrap()
-    }
+/// Compares this manifest with that of a deployment.
+fn diff(reader: &Reader<'_>, deployment: &str, manifest: &Small<'_>, more: &[&str]) -> Ran {
+    fs::write(reader.folder().join("manifest.yml"), manifest.manifest()).unwrap();
+    let release = small_release();
+    let fixed = ["diff", "manifest.yml", "--deployment", deployment, "--release"];
+    let release = [release.to_str().unwrap()];
+    let arguments: Vec<&str> = fixed.iter().chain(&release).chain(more).copied().collect();
+    reader.run(&arguments)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -83,9 +28,10 @@ async fn a_change_is_compared_with_what_the_cluster_has_and_nothing_is_written()
     tenant.config_map("d-manifest", "manifest", &applied.manifest()).await;
     tenant.deployment("d", &[]).await;
     tenant.applied("d").await;
-    let reader = Reader::new(&tenant);
+    let role = "--verb=get --resource=secrets,boshdeployments.quarks.cloudfoundry.org";
+    let reader = Reader::new(&tenant, "reader", role);
 
-    let ran = reader.diff("d", &applied, &[]);
+    let ran = diff(&reader, "d", &applied, &[]);
     assert_eq!(
         (ran.code, ran.stdout.as_str()),
         (0, "no differences\n"),
@@ -98,7 +44,7 @@ async fn a_change_is_compared_with_what_the_cluster_has_and_nothing_is_written()
         instances: 2,
         ..Small::default()
     };
-    let ran = reader.diff("d", &changed, &[]);
+    let ran = diff(&reader, "d", &changed, &[]);
     assert_eq!(ran.code, 2, "{}", ran.stderr);
     for part in [
         "-   instances: 1\n+   instances: 2\n",
@@ -110,7 +56,7 @@ async fn a_change_is_compared_with_what_the_cluster_has_and_nothing_is_written()
     }
     assert!(!ran.stdout.contains("other.example.com"), "{}", ran.stdout);
 
-    let ran = reader.diff("d", &changed, &["--format", "bosh"]);
+    let ran = diff(&reader, "d", &changed, &["--format", "bosh"]);
     let domain = r#"        domain: "<redacted>""#;
     assert_eq!(ran.code, 2, "{}", ran.stderr);
     assert!(
@@ -119,12 +65,12 @@ async fn a_change_is_compared_with_what_the_cluster_has_and_nothing_is_written()
         ran.stdout
     );
 
-    let ran = reader.diff("unknown", &applied, &[]);
+    let ran = diff(&reader, "unknown", &applied, &[]);
     assert_eq!(ran.code, 2, "{}", ran.stderr);
     assert!(ran.stderr.contains("it has no manifest"), "{}", ran.stderr);
     assert!(ran.stdout.contains("+ create web/0\n"), "{}", ran.stdout);
 
-    let used = rbac::used(shared().unwrap(), &reader.name).unwrap();
+    let used = reader.used();
     let requests: Vec<String> = used.permissions.iter().map(ToString::to_string).collect();
     assert_eq!(requests, ["get secrets", "get boshdeployments.quarks.cloudfoundry.org"]);
     assert!(used.forbidden.is_empty(), "{:?}", used.forbidden);

@@ -6,6 +6,7 @@ use super::{
 };
 use crate::log::LogArguments;
 use boson_commands::output::Color;
+use boson_look::command::{deployments, errands, instances, manifest, status, variables};
 use clap::builder::Styles;
 use clap::builder::styling::AnsiColor;
 use clap::{Parser, Subcommand};
@@ -61,6 +62,18 @@ pub enum Command {
     /// Serve the names of BOSH DNS to a deployment's pods
     #[command(subcommand)]
     Dns(dns::DnsCommand),
+    /// List the deployments of a namespace
+    Deployments(deployments::DeploymentsArguments),
+    /// List the instances of deployments, with their states and addresses
+    Instances(instances::InstancesArguments),
+    /// Show what the rollout of a deployment does and waits for
+    Status(status::StatusArguments),
+    /// List the errands of a deployment, with their last runs
+    Errands(errands::ErrandsArguments),
+    /// List the variables of a deployment, without their values
+    Variables(variables::VariablesArguments),
+    /// Print the manifest of a deployment, with ops files applied
+    Manifest(manifest::ManifestArguments),
     /// Delete generated values of removed variables and deleted deployments
     Prune(prune::PruneArguments),
     /// Wait until a condition of a deployment is met

@@ -28,6 +28,7 @@ pub mod wait;
 use crate::log;
 use arguments::Command;
 use boson_commands::exit::ExitError;
+use boson_look::command as look;
 use boson_plugin_tools::command::{check_settings, compile_plugin, make_component, run_plugin};
 use called::Called;
 
@@ -56,6 +57,12 @@ pub fn run() -> Result<(), ExitError> {
         Command::Image(arguments) => image::run(&arguments, color),
         Command::Operator(arguments) => operator::run(&arguments, color),
         Command::Dns(command) => dns::run(&command),
+        Command::Deployments(arguments) => look::deployments::run(&arguments, color),
+        Command::Instances(arguments) => look::instances::run(&arguments, color),
+        Command::Status(arguments) => look::status::run(&arguments, color),
+        Command::Errands(arguments) => look::errands::run(&arguments, color),
+        Command::Variables(arguments) => look::variables::run(&arguments, color),
+        Command::Manifest(arguments) => look::manifest::run(&arguments),
         Command::Prune(arguments) => prune::run(&arguments),
         Command::Wait(arguments) => wait::run(&arguments),
         Command::Plugin(command) => plugin::run(&command, color),

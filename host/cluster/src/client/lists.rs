@@ -6,6 +6,9 @@ use super::{Cluster, Error, Kind, Verb, path};
 use kube::api::{ListParams, ObjectMeta};
 use kube::core::{ObjectList, PartialObjectMeta};
 
+/// Objects of a page.
+const MAX_PAGE_OBJECTS: u32 = 500;
+
 // === impl Cluster ===
 
 impl Cluster {
@@ -16,6 +19,25 @@ impl Cluster {
     pub async fn list<K: Kind>(&self, namespace: &str, labels: &str) -> Result<Vec<K>, Error> {
         let query = ListParams::default().labels(labels);
         self.objects(namespace, &query, labels).await
+    }
+
+    /// All objects with these labels, like [`Cluster::list`], read in pages: an answer has little time, and whole pods
+    /// of a large deployment have many megabytes.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn list_in_pages<K: Kind>(&self, namespace: &str, labels: &str) -> Result<Vec<K>, Error> {
+        let mut query = ListParams::default().labels(labels).limit(MAX_PAGE_OBJECTS);
+        let mut all = Vec::new();
+        loop {
+            let request = path::<K>(namespace).list(&query);
+            let page: ObjectList<K> = self.call(&Subject::of::<K>(), Verb::List, labels, request).await?;
+            all.extend(page.items);
+            match page.metadata.continue_.filter(|more| !more.is_empty()) {
+                Some(more) => query.continue_token = Some(more),
+                None => return Ok(all),
+            }
+        }
     }
 
     /// All objects with these fields.

@@ -68,7 +68,8 @@ fn unapplied(deployment: &BoshDeployment) -> Option<String> {
     failed.next().map(|one| format!("{}: {}", one.reason, one.message))
 }
 
-fn of_secret(name: &str, secret: &Secret) -> Option<(Document, Option<Document>)> {
+/// Manifest and cloud config of a Secret.
+pub(crate) fn of_secret(name: &str, secret: &Secret) -> Option<(Document, Option<Document>)> {
     let data = secret.data.as_ref()?;
     let data = data.get(BEFORE_PAUSE).or_else(|| data.get(MANIFEST))?;
     let title = format!("Secret {name}");

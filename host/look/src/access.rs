@@ -1,0 +1,162 @@
+//! The namespace of a cluster that a command reads, with the permissions of the user.
+
+use anyhow::{Context, anyhow};
+use boson_api::BoshDeployment;
+use boson_cluster::client::{Cluster, Error, ErrorKind, Kind};
+use boson_commands::connection::ConnectionArguments;
+use boson_manifest::labels;
+use boson_manifest::names::Names;
+use clap::Args;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use std::sync::Arc;
+
+/// Where deployments are.
+#[derive(Args, Debug)]
+pub struct PlaceArguments {
+    /// Namespace of the deployment [default: that of the kubeconfig's context]
+    #[arg(short, long, value_name = "NAMESPACE")]
+    namespace: Option<String>,
+    #[command(flatten)]
+    connection: ConnectionArguments,
+}
+
+/// Which deployment, and where.
+#[derive(Args, Debug)]
+pub struct DeploymentArguments {
+    /// Name of the BOSHDeployment
+    #[arg(short, long, value_name = "NAME")]
+    deployment: String,
+    #[command(flatten)]
+    place: PlaceArguments,
+}
+
+/// A namespace.
+pub struct Access {
+    pub cluster: Cluster,
+    pub namespace: String,
+}
+
+/// A deployment that exists.
+pub struct Found {
+    pub deployment: BoshDeployment,
+    pub names: Names,
+    /// Selector of its objects.
+    pub selector: String,
+}
+
+// === impl PlaceArguments ===
+
+impl PlaceArguments {
+    /// Runs the calls of a command.
+    ///
+    /// # Errors
+    /// There is no configuration of a connection, or the work fails.
+    pub fn run<T>(&self, work: impl AsyncFnOnce(Access) -> anyhow::Result<T>) -> anyhow::Result<T> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        runtime.block_on(async {
+            let client = self.connection.client().await?;
+            let namespace = self.namespace.clone();
+            let namespace = namespace.unwrap_or_else(|| client.default_namespace().to_string());
+            let cluster = Cluster::new(client, Arc::default());
+            work(Access { cluster, namespace }).await
+        })
+    }
+}
+
+// === impl DeploymentArguments ===
+
+impl DeploymentArguments {
+    /// Runs the calls of a command about a deployment.
+    ///
+    /// # Errors
+    /// As [`PlaceArguments::run`], or the deployment does not exist.
+    pub fn run<T>(&self, work: impl AsyncFnOnce(Access, Found) -> anyhow::Result<T>) -> anyhow::Result<T> {
+        self.place.run(async |access| {
+            let found = access.deployment(&self.deployment).await?;
+            work(access, found).await
+        })
+    }
+}
+
+// === impl Access ===
+
+impl Access {
+    /// A deployment.
+    ///
+    /// # Errors
+    /// It does not exist, or cannot be read.
+    pub async fn deployment(&self, name: &str) -> anyhow::Result<Found> {
+        let names = self.names(name)?;
+        let found = self.cluster.get::<BoshDeployment>(&self.namespace, name).await;
+        let found = found.map_err(|error| self.explained(error))?;
+        let namespace = &self.namespace;
+        let deployment =
+            found.with_context(|| format!("there is no BOSHDeployment '{name}' in namespace '{namespace}'"))?;
+        Ok(Found {
+            deployment,
+            selector: format!("{}={}", labels::DEPLOYMENT_NAME, names.deployment()),
+            names,
+        })
+    }
+
+    /// The names of the objects of a deployment.
+    ///
+    /// # Errors
+    /// No deployment can have this name.
+    pub fn names(&self, deployment: &str) -> anyhow::Result<Names> {
+        Ok(Names::new(deployment, &self.namespace, "")?)
+    }
+
+    /// All objects of a kind with these labels.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub async fn list<K: Kind>(&self, selector: &str) -> anyhow::Result<Vec<K>> {
+        let found = self.cluster.list_in_pages(&self.namespace, selector).await;
+        found.map_err(|error| self.explained(error))
+    }
+
+    /// The metadata of all objects of a kind.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub async fn metadata<K: Kind>(&self) -> anyhow::Result<Vec<ObjectMeta>> {
+        let found = self.cluster.list_metadata::<K>(&self.namespace, "").await;
+        found.map_err(|error| self.explained(error))
+    }
+
+    /// The error for the user of a command: the text of the client is about the operator and its roles.
+    pub fn explained(&self, error: Error) -> anyhow::Error {
+        if error.kind == ErrorKind::Forbidden {
+            return anyhow!(forbidden(&error, &self.namespace));
+        }
+        error.into()
+    }
+}
+
+/// What to change if a permission is missing. An invalid token is answered in the same way.
+pub fn forbidden(error: &Error, namespace: &str) -> String {
+    let Error { verb, resource, .. } = error;
+    format!(
+        "you may not {verb} {resource} in namespace '{namespace}': this needs a Role with the verb '{verb}' for '{resource}' \
+         that is bound to you, and a valid login"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use k8s_openapi::api::core::v1::Pod;
+
+    #[test]
+    fn a_forbidden_list_names_the_permission() {
+        let mut error = Error::missing::<Pod>("");
+        error.verb = "list";
+        error.kind = ErrorKind::Forbidden;
+        assert_eq!(
+            forbidden(&error, "messaging"),
+            "you may not list pods in namespace 'messaging': this needs a Role with the verb 'list' for 'pods' that is \
+             bound to you, and a valid login"
+        );
+    }
+}

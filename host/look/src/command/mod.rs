@@ -1,0 +1,8 @@
+//! The commands, one file each.
+
+pub mod deployments;
+pub mod errands;
+pub mod instances;
+pub mod manifest;
+pub mod status;
+pub mod variables;

@@ -1,0 +1,199 @@
+//! `host variables`: the variables of a deployment, without their values.
+
+use crate::access::DeploymentArguments;
+use crate::table::{Cell, Table, TableArguments};
+use boson_api::deployment::VariableReference;
+use boson_api::{BoshDeployment, QuarksSecret};
+use boson_commands::exit::ExitError;
+use boson_commands::output::Color;
+use boson_manifest::labels::{self, secret_kind};
+use boson_manifest::names::Names;
+use clap::Args;
+use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::ResourceExt;
+use serde_json::json;
+use std::collections::BTreeMap;
+
+const EXAMPLES: &str = "\
+ID is the name of the Secret with the value. Source is `generated`, `given` (a Secret that you created), `removed` (the manifest no longer has the \
+variable; `host prune` deletes its value) or `missing` (the Secret does not exist yet). Expires is when the certificate expires; it is renewed \
+earlier. Variables that the manifest does not define are listed if their Secrets exist or spec.vars has them. The command reads no values: it needs \
+the permissions to get the BOSHDeployment, and to list QuarksSecrets and Secrets, of which it requests only the metadata.
+
+Example: host variables -d nats -n messaging";
+const HEADER: [&str; 5] = ["ID", "Name", "Type", "Source", "Expires"];
+/// Between deployment and variable in the names of Secrets that users create.
+const IMPLICIT: &str = ".var-implicit-";
+
+/// Options of `host variables`.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct VariablesArguments {
+    #[command(flatten)]
+    deployment: DeploymentArguments,
+    #[command(flatten)]
+    table: TableArguments,
+}
+
+/// A variable.
+struct Variable {
+    name: String,
+    kind: String,
+    source: &'static str,
+    expires: String,
+}
+
+/// `secrets`: those of the namespace.
+fn table(deployment: &BoshDeployment, asked: &[QuarksSecret], secrets: &[ObjectMeta], names: &Names) -> Table {
+    let secrets: BTreeMap<&str, &ObjectMeta> = secrets
+        .iter()
+        .filter_map(|meta| Some((meta.name.as_deref()?, meta)))
+        .collect();
+    let status = deployment.status.as_ref();
+    let removed = status.map_or(&[][..], |status| status.removed_variables.as_slice());
+    let mut all: BTreeMap<String, Variable> = BTreeMap::new();
+    let mut found = |secret: &str, source: &'static str, variable: Variable| {
+        let source = if secrets.contains_key(secret) {
+            source
+        } else {
+            "missing"
+        };
+        all.entry(secret.into()).or_insert(Variable { source, ..variable });
+    };
+    let unknown = |name: &str| Variable {
+        name: name.into(),
+        kind: String::new(),
+        source: "",
+        expires: String::new(),
+    };
+    for one in asked.iter().filter(|one| names.is_variable(&one.spec.secret_name)) {
+        let name = name(&one.metadata);
+        let expires = one.status.as_ref().and_then(|status| status.not_after.as_ref());
+        let variable = Variable {
+            kind: json!(one.spec.kind).as_str().unwrap_or_default().to_string(),
+            expires: expires.map(|time| time.0.to_string()).unwrap_or_default(),
+            ..unknown(&name)
+        };
+        let meta = secrets.get(one.spec.secret_name.as_str());
+        let source = match meta {
+            _ if removed.contains(&name) => "removed",
+            Some(meta) if !is_generated(meta) => "given",
+            _ => "generated",
+        };
+        found(&one.spec.secret_name, source, variable);
+    }
+    for VariableReference { name, secret } in &deployment.spec.vars {
+        found(secret, "given", unknown(name));
+    }
+    for (secret, meta) in secrets.iter().filter(|(secret, _)| names.is_variable(secret)) {
+        match secret.split_once(IMPLICIT) {
+            Some((_, name)) => found(secret, "given", unknown(name)),
+            None if is_generated(meta) => found(secret, "removed", unknown(&name(meta))),
+            None => {}
+        }
+    }
+    let mut all: Vec<(String, Variable)> = all.into_iter().collect();
+    all.sort_by(|(_, a), (_, b)| a.name.cmp(&b.name));
+    let row = |(secret, variable): (String, Variable)| {
+        let Variable {
+            name,
+            kind,
+            source,
+            expires,
+        } = variable;
+        let source = if source == "missing" {
+            Cell::state(source, false)
+        } else {
+            source.into()
+        };
+        vec![secret.into(), name.into(), kind.into(), source, expires.into()]
+    };
+    Table::new("variables", &HEADER, all.into_iter().map(row).collect())
+}
+
+/// The variable as the manifest names it.
+fn name(meta: &ObjectMeta) -> String {
+    let annotation = meta.annotations.as_ref().and_then(|all| all.get(labels::VARIABLE));
+    let label = meta.labels.as_ref().and_then(|all| all.get(labels::VARIABLE_NAME));
+    annotation.or(label).or(meta.name.as_ref()).cloned().unwrap_or_default()
+}
+
+fn is_generated(meta: &ObjectMeta) -> bool {
+    let label = meta.labels.as_ref().and_then(|all| all.get(labels::SECRET_KIND));
+    label.map(String::as_str) == Some(secret_kind::GENERATED)
+}
+
+pub fn run(arguments: &VariablesArguments, color: Color) -> Result<(), ExitError> {
+    let table = arguments.deployment.run(async |access, found| {
+        let asked = access.list::<QuarksSecret>(&found.selector).await?;
+        // Secrets that users create have no labels.
+        let secrets = access.metadata::<Secret>().await?;
+        Ok(table(&found.deployment, &asked, &secrets, &found.names))
+    })?;
+    Ok(arguments.table.print(vec![table], color)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::forms::{in_json, on_terminal};
+
+    #[test]
+    fn variables_have_names_and_types_by_their_sources() {
+        let asked = |variable: &str, kind: &str| -> QuarksSecret {
+            let name = format!("nats.var-{}", variable.replace('_', "-"));
+            serde_json::from_value(json!({
+                "apiVersion": labels::API_VERSION, "kind": "QuarksSecret",
+                "metadata": {"name": name, "annotations": {labels::VARIABLE: variable}},
+                "spec": {"type": kind, "secretName": name},
+                "status": {"notAfter": (kind == "certificate").then_some("2027-01-01T00:00:00Z")},
+            }))
+            .unwrap()
+        };
+        let secret = |name: &str, is_generated: bool| ObjectMeta {
+            name: Some(name.into()),
+            labels: is_generated.then(|| [(labels::SECRET_KIND.to_string(), "generated".to_string())].into()),
+            ..ObjectMeta::default()
+        };
+        let deployment: BoshDeployment = serde_json::from_value(json!({
+            "apiVersion": labels::API_VERSION, "kind": "BOSHDeployment", "metadata": {"name": "nats"},
+            "spec": {"manifest": {"type": "configmap", "name": "m"}, "vars": [{"name": "domain", "secret": "mine"}]},
+            "status": {"removedVariables": ["old"]},
+        }))
+        .unwrap();
+        let asked = [
+            asked("admin_password", "password"),
+            asked("ca", "certificate"),
+            asked("key", "rsa"),
+            asked("old", "password"),
+        ];
+        let secrets = [
+            secret("nats.var-admin-password", true),
+            secret("nats.var-ca", true),
+            secret("nats.var-old", true),
+            secret("nats.var-older", true),
+            secret("nats.var-implicit-port", false),
+            secret("nats.with-ops", false),
+            secret("other.var-ca", true),
+            secret("mine", false),
+        ];
+        let table = table(&deployment, &asked, &secrets, &Names::new("nats", "n", "").unwrap());
+        let wanted = [
+            "ID                       Name            Type         Source     Expires",
+            "nats.var-admin-password  admin_password  password     generated  -",
+            "nats.var-ca              ca              certificate  generated  2027-01-01T00:00:00Z",
+            "mine                     domain          -            given      -",
+            "nats.var-key             key             rsa          missing    -",
+            "nats.var-older           nats.var-older  -            removed    -",
+            "nats.var-old             old             password     removed    -",
+            "nats.var-implicit-port   port            -            given      -",
+            "",
+            "7 variables",
+        ];
+        assert_eq!(on_terminal(&table), wanted);
+        let found = in_json(&table);
+        assert_eq!(found[0], "id|name|type|source|expires");
+        assert_eq!(found[2], "nats.var-ca|ca|certificate|generated|2027-01-01T00:00:00Z");
+    }
+}

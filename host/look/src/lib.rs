@@ -1,0 +1,11 @@
+//! The commands that show the deployments of a cluster: `host deployments`, `instances`, `status`, `errands`,
+//! `variables` and `manifest`. They only read, and print what the commands of the same names of the BOSH CLI print.
+//!
+//! In each command, a function without I/O makes a [`table::Table`] of objects, and `run` lists the objects.
+
+pub mod access;
+pub mod applied;
+pub mod command;
+mod state;
+pub mod table;
+mod usage;

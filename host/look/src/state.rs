@@ -1,0 +1,112 @@
+//! The state of an instance, and of a process, in BOSH's words.
+
+use crate::table::Cell;
+use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
+
+/// Usual reasons of a waiting container.
+const USUAL_REASONS: [&str; 2] = ["ContainerCreating", "PodInitializing"];
+
+/// The state of an instance or process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    Running,
+    Starting,
+    Failing,
+    Stopped,
+}
+
+// === impl State ===
+
+impl State {
+    pub fn of_pod(pod: &Pod) -> Self {
+        let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
+        let is = |kind: &str, wanted: &str| {
+            let conditions = pod.status.iter().flat_map(|status| &status.conditions).flatten();
+            conditions
+                .into_iter()
+                .any(|one| one.type_ == kind && one.status == wanted)
+        };
+        if pod.metadata.deletion_timestamp.is_some() || phase == Some("Succeeded") {
+            return Self::Stopped;
+        }
+        if is("Ready", "True") {
+            return Self::Running;
+        }
+        let status = pod.status.iter();
+        let all = status.flat_map(|status| [&status.init_container_statuses, &status.container_statuses]);
+        let mut all = all.flatten().flatten();
+        if phase == Some("Failed")
+            || is("PodScheduled", "False")
+            || all.any(|one| Self::of_process(one) == Self::Failing)
+        {
+            Self::Failing
+        } else {
+            Self::Starting
+        }
+    }
+
+    pub fn of_process(status: &ContainerStatus) -> Self {
+        let state = status.state.as_ref();
+        if let Some(end) = state.and_then(|state| state.terminated.as_ref()) {
+            return if end.exit_code == 0 {
+                Self::Stopped
+            } else {
+                Self::Failing
+            };
+        }
+        let waiting = state.and_then(|state| state.waiting.as_ref());
+        let reason = waiting.and_then(|waiting| waiting.reason.as_deref());
+        let is_running = state.is_some_and(|state| state.running.is_some());
+        if is_running && status.ready {
+            Self::Running
+        } else if reason.is_some_and(|reason| !USUAL_REASONS.contains(&reason))
+            || (is_running && status.restart_count > 0)
+        {
+            Self::Failing
+        } else {
+            Self::Starting
+        }
+    }
+
+    pub fn cell(self) -> Cell {
+        let word = match self {
+            Self::Running => "running",
+            Self::Starting => "starting",
+            Self::Failing => "failing",
+            Self::Stopped => "stopped",
+        };
+        Cell::state(word, self == Self::Running)
+    }
+}
+
+/// Of its containers, without init containers.
+pub fn statuses(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {
+    let statuses = pod.status.iter().flat_map(|status| &status.container_statuses);
+    statuses.flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn pods_that_cannot_run_or_are_deleted_do_not_start() {
+        let pod = |status: Value| -> Pod { serde_json::from_value(json!({"status": status})).unwrap() };
+        let state = |status: Value| State::of_pod(&pod(status));
+        let ready = json!({"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]});
+        let unschedulable = json!({"conditions": [{"type": "PodScheduled", "status": "False"}]});
+        let init = json!({"name": "i", "ready": false, "restartCount": 1, "image": "i", "imageID": "i",
+            "state": {"terminated": {"exitCode": 1}}});
+        assert_eq!(state(ready.clone()), State::Running);
+        assert_eq!(state(unschedulable), State::Failing);
+        assert_eq!(state(json!({"initContainerStatuses": [init]})), State::Failing);
+        assert_eq!(state(json!({"phase": "Failed"})), State::Failing);
+        assert_eq!(state(json!({"phase": "Pending"})), State::Starting);
+        let mut deleted = pod(ready);
+        deleted.metadata.deletion_timestamp = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(
+            k8s_openapi::jiff::Timestamp::UNIX_EPOCH,
+        ));
+        assert_eq!(State::of_pod(&deleted), State::Stopped);
+    }
+}
