@@ -11,7 +11,6 @@ use boson_manifest::names::Names;
 use clap::Args;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::ResourceExt;
 use serde_json::json;
 use std::collections::BTreeMap;
 
