@@ -9,14 +9,15 @@ use std::collections::HashSet;
 /// User and group of BOSH's `vcap`.
 pub const VCAP: i64 = 1000;
 
-/// `securityContext` of the pod.
-pub fn of_pod() -> Tree {
-    object! {
+/// `securityContext` of a pod with these kernel parameters.
+pub fn of_pod(sysctls: Vec<Tree>) -> Tree {
+    compact(object! {
         "runAsUser" => VCAP,
         "runAsGroup" => VCAP,
         "fsGroup" => VCAP,
         "seccompProfile" => object! { "type" => "RuntimeDefault" },
-    }
+        "sysctls" => sysctls,
+    })
 }
 
 /// `securityContext` of a process. A process with capabilities, which Kubernetes gives to root only, or with a hook,

@@ -223,6 +223,34 @@ fn containers_run_as_vcap_unless_they_must_be_root() {
 }
 
 #[test]
+fn pods_of_services_and_errands_have_kernel_parameters_by_name() {
+    let sysctls = r#""run": {"sysctls": {"net.ipv4.tcp_syncookies": 1, "kernel/shm_rmid_forced": "0"}}"#;
+    for group in ["", r#""lifecycle": "errand""#] {
+        let case = Case {
+            group,
+            quarks: sysctls,
+            bpm: &[P],
+            ..Case::default()
+        };
+        assert_eq!(reported(case), Vec::<String>::new());
+        let expected =
+            r#"[{"name":"kernel.shm_rmid_forced","value":"0"},{"name":"net.ipv4.tcp_syncookies","value":"1"}]"#;
+        assert_eq!(at(&pod(case), "/securityContext/sysctls"), expected);
+    }
+    let case = Case {
+        quarks: r#""run": {"sysctls": {"kernel.sem": "1", "kernel/sem": "2"}}"#,
+        bpm: &[P],
+        ..Case::default()
+    };
+    let place = "m/instance_groups/0/jobs/0/properties/quarks/run/sysctls";
+    let twice = "Job 'j' sets the sysctl 'kernel.sem' to different values";
+    let found = reported(case);
+    let errors: Vec<&String> = found.iter().filter(|one| one.starts_with('E')).collect();
+    let expected = ["kernel.sem", "kernel~1sem"].map(|name| format!("E bpm-sysctl {place}/{name} {twice}"));
+    assert_eq!(errors, expected.each_ref());
+}
+
+#[test]
 fn the_pod_of_a_job_that_needs_no_root_is_within_the_restricted_profile_and_all_its_containers_have_limits() {
     let process = r#"{"name": "p", "executable": "/p", "limits": {"memory": "100M", "cpu": "500m"}, "hooks": {"pre_start": "/h"}}"#;
     let with = |quarks| {
