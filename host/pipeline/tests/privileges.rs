@@ -238,6 +238,10 @@ fn a_group_gets_what_it_asks_for_and_other_workloads_do_not() {
             vec!["runAsUser=0"],
         ),
         (
+            of(&quarks(r#"{"run": {"sysctls": {"kernel/msgmax": 65536}}}"#), nothing),
+            vec!["sysctls=kernel.msgmax"],
+        ),
+        (
             of(
                 &quarks(r#"{"bpm": {"processes": [{"unsafe": {"host_pid_namespace": true}}]}}"#),
                 nothing,

@@ -100,6 +100,20 @@ boson_document::codes! {
         "This map is copied to an object, so its fields have the names and types of Kubernetes: a probe, a security \
          context, affinity, tolerations, volumes, claims, entries of `quarks.envs` with `valueFrom`. The API server would \
          refuse the object. `kubectl explain pod.spec.containers.securityContext`, for example, lists the fields.";
+    SYSCTL = "bpm-sysctl", "A kernel parameter cannot be set in a pod",
+        "`quarks.run.sysctls` of a job sets kernel parameters (sysctls) of the pods of its instance group. All jobs of the \
+         group share these pods, so they must agree on a value, which is a string or an integer.\n\nA pod can only set \
+         what the kernel keeps for each pod: `kernel.shm*`, `kernel.msg*`, `kernel.sem`, `fs.mqueue.*` and `net.*`, \
+         except `net.netfilter.nf_conntrack_max` and `net.netfilter.nf_conntrack_expect_max`. All other parameters, such \
+         as `vm.max_map_count`, belong to the node: its administrator sets them, for example in `/etc/sysctl.d`.";
+    UNSAFE_SYSCTL = "bpm-unsafe-sysctl", "A kernel parameter that nodes do not allow by default",
+        "Pods with this parameter run only on nodes whose kubelet lists it in `--allowed-unsafe-sysctls` \
+         (`allowedUnsafeSysctls` of its configuration); a pattern may end in `*`. On other nodes they fail with the \
+         reason `SysctlForbidden`. Namespaces that enforce the PodSecurity profile `baseline` or `restricted` do not \
+         admit them.\n\nThese need no permission: `kernel.shm_rmid_forced`, and of `net.ipv4.` `ip_local_port_range`, \
+         `ip_local_reserved_ports`, `ip_unprivileged_port_start`, `ping_group_range`, `tcp_fin_timeout`, \
+         `tcp_keepalive_intvl`, `tcp_keepalive_probes`, `tcp_keepalive_time`, `tcp_syncookies`, and since Kubernetes \
+         1.32 `tcp_rmem` and `tcp_wmem`.";
     METADATA = "bpm-metadata", "Kubernetes does not accept a tag, label or annotation",
         "Keys have the form `[prefix/]name`, with at most 63 letters, digits, `-`, `_` and `.` in the name. The same \
          rule applies to values of labels, which may be empty. Values are strings, numbers or booleans.";

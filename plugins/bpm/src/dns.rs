@@ -108,7 +108,7 @@ fn pod(request: &DeploymentRequest, name: &str, names: &Names, files: &[String])
     object! {
         "serviceAccountName" => ACCOUNT,
         "enableServiceLinks" => false,
-        "securityContext" => security::of_pod(),
+        "securityContext" => security::of_pod(Vec::new()),
         "affinity" => object! {
             "podAntiAffinity" => object! { "preferredDuringSchedulingIgnoredDuringExecution" => vec![apart] },
         },

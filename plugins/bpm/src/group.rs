@@ -8,7 +8,7 @@ use crate::process::Process;
 use crate::request::Deployment;
 use crate::settings::Settings;
 use crate::waits::Wait;
-use boson_document::{Map, Place};
+use boson_document::{Map, Place, Tree};
 pub use boson_manifest::group::Lifecycle;
 use boson_manifest::instances::Layout;
 use boson_manifest::names::Names;
@@ -61,6 +61,8 @@ pub struct Group {
     pub processes: usize,
     /// Ports of all jobs.
     pub ports: Vec<Port>,
+    /// Kernel parameters of its pods, as Kubernetes has them.
+    pub sysctls: Vec<Tree>,
     /// Names of pull Secrets of its releases.
     pub pull_secrets: Vec<String>,
     /// Name of the Secret with the resolved document.

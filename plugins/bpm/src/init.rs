@@ -121,7 +121,7 @@ fn copier_security(group: &Group, release: &str) -> Tree {
     if jobs.all(security::needs_no_root) {
         return security::of_plain();
     }
-    security::of_root(None)
+    security::of_root()
 }
 
 fn template_render(group: &Group) -> Tree {
@@ -186,6 +186,6 @@ fn pre_start(group: &Group, volumes: &Volumes, job: &Job) -> Tree {
         "env" => environment(group, job),
         "resources" => resources::of_script(group),
         "volumeMounts" => volumes.of_job(group, job),
-        "securityContext" => security::of_root(Some(job)),
+        "securityContext" => security::of_scripts(job),
     })
 }

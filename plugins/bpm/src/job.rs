@@ -4,6 +4,7 @@ use crate::ports::Port;
 use crate::probe::Probes;
 use crate::process::Process;
 use crate::scripts::Scripts;
+use crate::sysctls::Sysctl;
 use boson_document::{Map, Place, Tree};
 
 #[derive(Clone, Debug)]
@@ -41,6 +42,8 @@ pub struct Quarks {
     pub capabilities: Vec<String>,
     /// Members of the containers' securityContext.
     pub security_context: Map,
+    /// Kernel parameters of the pod.
+    pub sysctls: Vec<Sysctl>,
     /// Probes by process.
     pub probes: Probes,
     /// More environment, as Kubernetes has it.

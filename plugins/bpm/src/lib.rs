@@ -65,6 +65,7 @@ mod scripts;
 mod security;
 mod services;
 mod settings;
+mod sysctls;
 mod variables;
 mod volumes;
 mod wait_containers;

@@ -140,7 +140,7 @@ pub fn sidecar(group: &Group, volumes: &Volumes, job: &Job) -> Tree {
         "readinessProbe" => job.scripts.post_start.then_some(ready),
         "resources" => resources::of_sidecar(group),
         "volumeMounts" => mounts,
-        "securityContext" => security::of_root(Some(job)),
+        "securityContext" => security::of_scripts(job),
     })
 }
 

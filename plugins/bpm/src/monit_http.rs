@@ -47,6 +47,6 @@ fn security(group: &Group) -> Tree {
     if users.all(|user| user.is_none_or(|user| user == Tree::from(security::VCAP))) {
         security::of_plain()
     } else {
-        security::of_root(None)
+        security::of_root()
     }
 }

@@ -16,7 +16,7 @@ pub fn template(group: &Group, volumes: &Volumes, restart_policy: Option<&str>) 
         "initContainers" => init::containers(group, volumes),
         "containers" => containers.chain(logs::beside_processes(group)).collect::<Vec<_>>(),
         "volumes" => volumes.list(group),
-        "securityContext" => security::of_pod(),
+        "securityContext" => security::of_pod(group.sysctls.clone()),
         "terminationGracePeriodSeconds" => lifecycle_scripts::grace(group),
         // Scripts of BOSH signal processes by their numbers.
         "shareProcessNamespace" => group.jobs_with_sidecar().next().map(|_| true),

@@ -4,18 +4,57 @@ use crate::job::Job;
 use crate::object::{compact, object};
 use crate::process::Process;
 use boson_document::{Map, Tree};
-use std::collections::HashSet;
+use indexmap::IndexSet;
+use std::slice;
 
 /// User and group of BOSH's `vcap`.
 pub const VCAP: i64 = 1000;
 
-/// `securityContext` of the pod.
-pub fn of_pod() -> Tree {
-    object! {
+/// `securityContext` of a pod with these kernel parameters.
+pub fn of_pod(sysctls: Vec<Tree>) -> Tree {
+    compact(object! {
         "runAsUser" => VCAP,
         "runAsGroup" => VCAP,
         "fsGroup" => VCAP,
         "seccompProfile" => object! { "type" => "RuntimeDefault" },
+        "sysctls" => sysctls,
+    })
+}
+
+/// What bpm.yml and the job property `quarks` request for a container.
+struct Requested {
+    privileged: bool,
+    capabilities: IndexSet<String>,
+}
+
+// === impl Requested ===
+
+impl Requested {
+    /// By these processes of a job.
+    fn by(job: &Job, processes: &[Process]) -> Self {
+        let privileged = processes.iter().any(|process| process.privileged);
+        // A privileged container has all of them.
+        let of_processes = processes.iter().filter(|_| !privileged);
+        let capabilities = of_processes.flat_map(|process| &process.capabilities);
+        Self {
+            privileged,
+            capabilities: capabilities.chain(&job.quarks.capabilities).cloned().collect(),
+        }
+    }
+
+    /// Members of the context of a container that starts as root, except for its user and capabilities.
+    fn context(&self) -> Map {
+        if self.privileged {
+            let seccomp = object! { "type" => "Unconfined" };
+            return Map::from([("privileged".into(), true.into()), ("seccompProfile".into(), seccomp)]);
+        }
+        Map::from([("allowPrivilegeEscalation".into(), false.into())])
+    }
+
+    /// Capabilities besides the runtime's defaults, which root keeps: without them it could not access files of vcap.
+    fn added(self) -> Tree {
+        let names: Vec<String> = self.capabilities.into_iter().collect();
+        compact(object! { "add" => names })
     }
 }
 
@@ -24,48 +63,45 @@ pub fn of_pod() -> Tree {
 /// root.
 pub fn of_process(job: &Job, process: &Process) -> Tree {
     if job.is_errand {
-        return of_root(Some(job));
+        return of_scripts(job);
     }
-    let mut capabilities = if process.privileged {
-        Vec::new()
-    } else {
-        process.capabilities.clone()
-    };
-    capabilities.extend(job.quarks.capabilities.clone());
-    let mut seen = HashSet::new();
-    capabilities.retain(|name| seen.insert(name.clone()));
-    let hook = process.pre_start.is_some() && !needs_no_root(job);
-    let monit = process.monit.is_some() && !needs_no_root(job);
-    let root = process.privileged || !capabilities.is_empty() || hook || monit;
-    let mut context = if root { Map::new() } else { unprivileged(job) };
-    if process.privileged {
-        context.insert("privileged".into(), true.into());
-        context.insert("seccompProfile".into(), object! { "type" => "Unconfined" });
-    } else {
-        context.entry("allowPrivilegeEscalation".into()).or_insert(false.into());
-    }
-    if root {
+    let requested = Requested::by(job, slice::from_ref(process));
+    let as_root_on_vm = (process.pre_start.is_some() || process.monit.is_some()) && !needs_no_root(job);
+    let mut context = if requested.privileged || !requested.capabilities.is_empty() || as_root_on_vm {
+        let mut context = requested.context();
         run_as_root(&mut context);
-        // Root keeps the runtime's default capabilities: without them it could not access files of vcap.
-        context.insert("capabilities".into(), compact(object! { "add" => capabilities }));
-    }
+        context.insert("capabilities".into(), requested.added());
+        context
+    } else {
+        unprivileged(job)
+    };
     context.extend(job.quarks.security_context.clone());
     consistent(context)
 }
 
-/// `securityContext` of a container for tasks of root on a VM, with or without a job: root, unless the job needs no
-/// root.
-pub fn of_root(job: Option<&Job>) -> Tree {
-    if let Some(job) = job.filter(|job| needs_no_root(job)) {
+/// `securityContext` of a container for a job's scripts, which run as root, unless the job needs no root. On a VM they
+/// may do everything: here, what one of the job's processes may do.
+pub fn of_scripts(job: &Job) -> Tree {
+    let given = job.quarks.security_context.clone();
+    if needs_no_root(job) {
         let mut context = unprivileged(job);
-        context.extend(job.quarks.security_context.clone());
+        context.extend(given);
         return consistent(context);
     }
-    let mut context = Map::from([("allowPrivilegeEscalation".to_string(), Tree::Bool(false))]);
-    context.extend(job.map(|job| job.quarks.security_context.clone()).unwrap_or_default());
+    let requested = Requested::by(job, &job.processes);
+    let mut context = requested.context();
+    context.insert("capabilities".into(), requested.added());
+    context.extend(given);
     context.shift_remove("runAsNonRoot");
     run_as_root(&mut context);
     consistent(context)
+}
+
+/// `securityContext` of a container that runs a program of the operator as root.
+pub fn of_root() -> Tree {
+    let mut context = Map::from([("allowPrivilegeEscalation".into(), false.into())]);
+    run_as_root(&mut context);
+    context.into()
 }
 
 /// `securityContext` of a container without privileges, as the `restricted` profile of Kubernetes asks for.

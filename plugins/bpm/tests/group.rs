@@ -223,6 +223,95 @@ fn containers_run_as_vcap_unless_they_must_be_root() {
 }
 
 #[test]
+fn scripts_may_do_what_the_processes_of_their_job_may_do() {
+    let root = r#""runAsUser":0,"runAsGroup":0"#;
+    let plain = r#"{"allowPrivilegeEscalation":false,"#;
+    let other = r#"{"name": "o", "executable": "/o"}"#;
+    let net_admin = r#"{"name": "q", "executable": "/q", "capabilities": ["NET_ADMIN", "KILL"]}"#;
+    let privileged = r#"{"name": "r", "executable": "/r", "unsafe": {"privileged": true}}"#;
+    let (more, no_root) = (
+        r#""run": {"capabilities": ["KILL", "SYS_TIME"]}"#,
+        r#""run": {"security_context": {"runAsNonRoot": true}}"#,
+    );
+    for (quarks, processes, expected) in [
+        ("", [P, other], format!("{plain}{root}}}")),
+        (
+            "",
+            [P, net_admin],
+            format!(r#"{plain}"capabilities":{{"add":["NET_ADMIN","KILL"]}},{root}}}"#),
+        ),
+        (
+            more,
+            [P, net_admin],
+            format!(r#"{plain}"capabilities":{{"add":["NET_ADMIN","KILL","SYS_TIME"]}},{root}}}"#),
+        ),
+        (
+            "",
+            [net_admin, privileged],
+            format!(r#"{{"privileged":true,"seccompProfile":{{"type":"Unconfined"}},{root}}}"#),
+        ),
+        (
+            no_root,
+            [P, privileged],
+            format!(r#"{plain}"runAsNonRoot":true,"capabilities":{{"drop":["ALL"]}}}}"#),
+        ),
+    ] {
+        let pod = pod(Case {
+            quarks,
+            bpm: &[&processes.join(",")],
+            templates: &["bin/pre-start", "bin/drain"],
+            ..Case::default()
+        });
+        let containers = pod.items("initContainers");
+        for name in ["bosh-pre-start-j", "bosh-scripts-j"] {
+            let container = containers.iter().find(|one| one.str("name") == Some(name)).unwrap();
+            assert_eq!(
+                at(container, "/securityContext"),
+                expected,
+                "{name} {quarks} {processes:?}"
+            );
+        }
+    }
+    // `bin/run` of an errand is a script, too.
+    let errand = Case {
+        group: r#""lifecycle": "errand""#,
+        quarks: more,
+        templates: &["bin/run"],
+        ..Case::default()
+    };
+    let expected = format!(r#"{plain}"capabilities":{{"add":["KILL","SYS_TIME"]}},{root}}}"#);
+    assert_eq!(at(&pod(errand), "/containers/0/securityContext"), expected);
+}
+
+#[test]
+fn pods_of_services_and_errands_have_kernel_parameters_by_name() {
+    let sysctls = r#""run": {"sysctls": {"net.ipv4.tcp_syncookies": 1, "kernel/shm_rmid_forced": "0"}}"#;
+    for group in ["", r#""lifecycle": "errand""#] {
+        let case = Case {
+            group,
+            quarks: sysctls,
+            bpm: &[P],
+            ..Case::default()
+        };
+        assert_eq!(reported(case), Vec::<String>::new());
+        let expected =
+            r#"[{"name":"kernel.shm_rmid_forced","value":"0"},{"name":"net.ipv4.tcp_syncookies","value":"1"}]"#;
+        assert_eq!(at(&pod(case), "/securityContext/sysctls"), expected);
+    }
+    let case = Case {
+        quarks: r#""run": {"sysctls": {"kernel.sem": "1", "kernel/sem": "2"}}"#,
+        bpm: &[P],
+        ..Case::default()
+    };
+    let place = "m/instance_groups/0/jobs/0/properties/quarks/run/sysctls";
+    let twice = "Job 'j' sets the sysctl 'kernel.sem' to different values";
+    let found = reported(case);
+    let errors: Vec<&String> = found.iter().filter(|one| one.starts_with('E')).collect();
+    let expected = ["kernel.sem", "kernel~1sem"].map(|name| format!("E bpm-sysctl {place}/{name} {twice}"));
+    assert_eq!(errors, expected.each_ref());
+}
+
+#[test]
 fn the_pod_of_a_job_that_needs_no_root_is_within_the_restricted_profile_and_all_its_containers_have_limits() {
     let process = r#"{"name": "p", "executable": "/p", "limits": {"memory": "100M", "cpu": "500m"}, "hooks": {"pre_start": "/h"}}"#;
     let with = |quarks| {

@@ -70,10 +70,12 @@ mod tests {
     #[test]
     fn members_that_differ_are_named_without_values() {
         let old = parse(
-            r#"{"containers": [{"name": "a", "image": "x", "env": [{"name": "E", "value": "1"}]}, {"name": "b"}], "volumes": [1]}"#,
+            r#"{"containers": [{"name": "a", "image": "x", "env": [{"name": "E", "value": "1"}]}, {"name": "b"}], "volumes": [1],
+                "securityContext": {"sysctls": [{"name": "net.core.somaxconn", "value": "1"}]}}"#,
         );
         let new = parse(
-            r#"{"containers": [{"name": "a", "image": "y", "env": [{"name": "E", "value": "2"}]}, {"name": "c"}], "volumes": [2], "x": {}}"#,
+            r#"{"containers": [{"name": "a", "image": "y", "env": [{"name": "E", "value": "2"}]}, {"name": "c"}], "volumes": [2], "x": {},
+                "securityContext": {"sysctls": [{"name": "kernel.sem", "value": "1"}, {"name": "net.core.somaxconn", "value": "2"}]}}"#,
         );
         let (old, new) = (old.unwrap(), new.unwrap());
         let found: Vec<String> = members(&old, &new).into_iter().collect();
@@ -82,6 +84,8 @@ mod tests {
             "containers[a].image",
             "containers[b]",
             "containers[c]",
+            "securityContext.sysctls[kernel.sem]",
+            "securityContext.sysctls[net.core.somaxconn].value",
             "volumes",
             "x",
         ];

@@ -88,7 +88,8 @@ fn is_exposed_of_quarks<'t>(below: &[&str], text: &str, request: impl Fn() -> Op
     match below {
         // Kubernetes replaces references to other variables.
         ["envs", _, "value"] => text.contains("$("),
-        ["envs" | "ports" | "activePassiveProbes", ..] | ["run", "capabilities" | "security_context", ..] => true,
+        ["envs" | "ports" | "activePassiveProbes", ..]
+        | ["run", "capabilities" | "security_context" | "sysctls", ..] => true,
         ["run", "healthcheck", _, _, "handler", probe @ ..] | ["run", "healthcheck", _, _, probe @ ..] => match probe {
             ["exec", "command", ..] => false,
             ["httpGet", ..] => !request().is_some_and(is_by_wrapper),
@@ -181,7 +182,8 @@ mod tests {
         let quarks = r#"{"envs": [{"name": "A", "value": "$(POD_IP)((v))"}, {"name": "((v))"}],
             "bpm": {"processes": [{"name": "((v))", "limits": {"memory": "((v))"}}]},
             "activePassiveProbes": {"p": {"exec": {"command": ["((v))"]}}},
-            "run": {"capabilities": ["((v))"], "security_context": {"seLinuxOptions": {"user": "((v))"}}, "healthcheck": {"p": {
+            "run": {"capabilities": ["((v))"], "security_context": {"seLinuxOptions": {"user": "((v))"}},
+                "sysctls": {"kernel.sem": "((v))"}, "healthcheck": {"p": {
                 "readiness": {"httpGet": {"path": "/((v))", "port": 1}},
                 "liveness": {"httpGet": {"scheme": "HTTPS", "httpHeaders": [{"name": "a", "value": "((v))"}]}},
                 "startup": {"grpc": {"service": "((v))"}}}}}}"#;
@@ -196,6 +198,7 @@ mod tests {
             "/run/healthcheck/p/readiness/httpGet/path",
             "/run/healthcheck/p/startup/grpc/service",
             "/run/security_context/seLinuxOptions/user",
+            "/run/sysctls/kernel.sem",
         ];
         assert_eq!(of_quarks(quarks), expected);
     }

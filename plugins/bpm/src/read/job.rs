@@ -6,7 +6,7 @@ use crate::job::{Job, Quarks};
 use crate::process::{self, Process};
 use crate::request::{GroupRequest, JobFiles};
 use crate::scripts::Scripts;
-use crate::{fields, kubernetes_rules, ports, pre_render, probe};
+use crate::{fields, kubernetes_rules, ports, pre_render, probe, sysctls};
 use boson_document::{Place, Report, Tree, go};
 use boson_manifest::dns;
 use boson_manifest::images;
@@ -196,6 +196,7 @@ fn quarks_of(tree: &Tree, files: &JobFiles, processes: &[Process], place: &Place
             .and_then(Tree::as_object)
             .cloned()
             .unwrap_or_default(),
+        sysctls: sysctls::read(&run, &files.job, &place.at("run").at("sysctls"), report),
         probes: probe::read(&run, files, processes, &place.at("run"), report),
         envs: envs(tree, place, report),
         active_passive: tree

@@ -10,7 +10,7 @@ use crate::group::{Group, Lifecycle};
 use crate::metadata::{Metadata, Use, user_map};
 use crate::request::GroupRequest;
 use crate::settings::Settings;
-use crate::{ports, rollout, waits};
+use crate::{ports, rollout, sysctls, waits};
 use boson_document::{Place, Report, Tree};
 use boson_manifest::cloud::CloudConfig;
 use boson_manifest::dns::is_release;
@@ -63,6 +63,7 @@ pub fn group(request: &GroupRequest, settings: &Tree, report: &mut Report) -> Op
         jobs: Vec::new(),
         processes: 0,
         ports: Vec::new(),
+        sysctls: Vec::new(),
         pull_secrets: Vec::new(),
         resolved_secret: request.resolved_secret.clone(),
         waits: waits::read(request, tree, &names, &place, report),
@@ -117,6 +118,7 @@ fn with_jobs(
     group.processes = group.jobs.iter().map(|job| job.processes.len()).sum();
     images::check(&group, request, report);
     group.ports = ports::merge(group.jobs.iter().flat_map(|job| &job.quarks.ports), report);
+    group.sysctls = sysctls::merge(group.jobs.iter().flat_map(|job| &job.quarks.sysctls), report);
 
     if group.lifecycle != Lifecycle::Service && !group.ports.is_empty() {
         let text = format!(

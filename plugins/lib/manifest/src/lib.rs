@@ -1,6 +1,6 @@
 //! Code about manifests and deployments that several stages share: BOSH's type check, tables of keys, readers of
 //! releases, stemcells, instance groups, jobs, job specs and addons, names, instances, the cloud config, names of BOSH
-//! DNS. Pure; no WIT.
+//! DNS, kernel parameters. Pure; no WIT.
 
 pub mod addons;
 pub mod cloud;
@@ -20,6 +20,7 @@ pub mod release;
 pub mod schema;
 pub mod spec;
 pub mod stemcell;
+pub mod sysctl;
 pub mod types;
 pub mod waiting;
 pub mod wrapper;

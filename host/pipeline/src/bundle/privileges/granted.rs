@@ -4,8 +4,8 @@
 use super::requested::{of_container, of_volume};
 use super::{Privilege, Privileges, capability};
 use crate::stage::JobFiles;
-use boson_document::Tree;
-use boson_manifest::job;
+use boson_document::{Map, Tree};
+use boson_manifest::{job, sysctl};
 
 /// Privileges of an instance group. `document`: its resolved document; `jobs`: its rendered bpm.
 pub fn of_group(document: &Tree, jobs: &[JobFiles]) -> Privileges {
@@ -67,6 +67,9 @@ fn of_quarks(quarks: &Tree) -> Vec<Privilege> {
         return granted;
     };
     granted.extend(capabilities(run.items("capabilities")));
+    let sysctls = run.get("sysctls").and_then(Tree::as_object);
+    let names = sysctls.into_iter().flat_map(Map::keys);
+    granted.extend(names.map(|name| Privilege::of("sysctls", sysctl::with_dots(name))));
     if let Some(context) = run.get("security_context") {
         let asked = of_container(&Tree::object().with("securityContext", context.clone()));
         for (privilege, _) in asked {

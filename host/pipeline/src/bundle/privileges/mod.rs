@@ -11,6 +11,7 @@ use crate::bundle::codes;
 use crate::object::{fault, name};
 use boson_document::Tree;
 use boson_manifest::dns::ACCOUNT;
+use boson_manifest::sysctl;
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::str::FromStr;
@@ -117,6 +118,7 @@ impl FromStr for Privilege {
         let field = field.ok_or_else(|| format!("unknown privilege; the privileges are {}", FIELDS.join(", ")))?;
         let value = value.map(|value| match field {
             "capabilities" => capability(value),
+            "sysctls" => sysctl::with_dots(value),
             _ => value.to_string(),
         });
         Ok(Self { field, value })

@@ -5,20 +5,8 @@
 use super::{Asker, Privilege, Request, capability};
 use crate::bundle::kinds::KINDS;
 use boson_document::Tree;
+use boson_manifest::sysctl;
 
-/// Kernel parameters that the standard allows in every pod.
-const SAFE_SYSCTLS: [&str; 10] = [
-    "kernel.shm_rmid_forced",
-    "net.ipv4.ip_local_port_range",
-    "net.ipv4.ip_unprivileged_port_start",
-    "net.ipv4.tcp_syncookies",
-    "net.ipv4.ping_group_range",
-    "net.ipv4.ip_local_reserved_ports",
-    "net.ipv4.tcp_keepalive_time",
-    "net.ipv4.tcp_fin_timeout",
-    "net.ipv4.tcp_keepalive_intvl",
-    "net.ipv4.tcp_keepalive_probes",
-];
 /// The AppArmor annotation of older clusters, to which the container's name is added.
 const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
 
@@ -185,8 +173,8 @@ fn of_spec(spec: &Tree) -> Vec<Asked> {
     }
     if let Some(context) = spec.get("securityContext") {
         asked.extend(of_context(context));
-        let sysctls = context.items("sysctls").iter().filter_map(|sysctl| sysctl.str("name"));
-        let unsafe_ones = sysctls.filter(|name| !SAFE_SYSCTLS.contains(name));
+        let sysctls = context.items("sysctls").iter().filter_map(|one| one.str("name"));
+        let unsafe_ones = sysctls.map(sysctl::with_dots).filter(|name| !sysctl::is_safe(name));
         asked.extend(unsafe_ones.map(|name| (Privilege::of("sysctls", name), "securityContext.sysctls".to_string())));
     }
     asked

@@ -313,6 +313,7 @@ pub const QUARKS: &[Key] = &[
     used("run.healthcheck.*.liveness", Type::Hash),
     used("run.healthcheck.*.startup", Type::Hash),
     used("run.security_context", Type::Hash),
+    used("run.sysctls", Type::Hash),
     used("bpm", Type::Hash),
     used("bpm.processes", Type::Array),
     used("monit", Type::Boolean),
