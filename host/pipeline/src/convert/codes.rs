@@ -48,6 +48,40 @@ boson_document::codes! {
         "The templates of the job used a large part of the conversion's fuel, added up over all instances. Each \
          conversion takes as long, and a conversion that exceeds its fuel fails. Check what the templates compute, \
          and the number of instances.";
+    SCRIPT_LIMITS = "script-limits", "A script sets limits",
+        "`ulimit` and `prlimit` cannot exceed the hard limits of the container, which come from the container runtime of \
+         the node. A limit that a script sets applies to the script and the programs that it starts. For a process, set \
+         `limits.open_files` in bpm.yml; if the container's hard limit is lower, raise that of the node's container \
+         runtime.";
+    SCRIPT_LOST_FILES = "script-lost-files", "A pre-start script changes files that only its own container has",
+        "On a VM, a pre-start script can change `/etc` or `/usr` for all processes. In a pod it runs in an init container \
+         of its own. Other containers have the files of their image instead, and see only what the script writes below \
+         `/var/vcap/data`, `/var/vcap/store`, `/var/vcap/sys` and `/var/vcap/jobs`. Add other files to the image of the \
+         release, or change them in a `pre_start` hook of bpm.yml, which runs in the container of the process. Nothing is \
+         reported about `/etc/profile.d`, which only login shells read.";
+    SCRIPT_MODULES = "script-modules", "A script loads kernel modules",
+        "Modules belong to the kernel of the node, and containers that are not privileged cannot load them. Load the \
+         modules on all nodes that can run the pod, for example by `/etc/modules-load.d`. The command then succeeds in a \
+         container that has `modprobe` and `/lib/modules` of the node; often a property of the job avoids it.";
+    SCRIPT_MOUNTS = "script-mounts", "A script mounts or unmounts file systems",
+        "Only a privileged container can mount: a process with `unsafe.privileged` in bpm.yml, in its `pre_start` hook or \
+         its own program. The mount is visible in this container only. So a pre-start script of the BOSH agent cannot \
+         mount a file system for a process. Use volumes of bpm.yml or of the manifest instead.";
+    SCRIPT_NETWORK = "script-network", "A script configures the network",
+        "`iptables`, `ipset`, `nft` and commands of `ip` that change interfaces, addresses or routes need the capability \
+         `NET_ADMIN`, which containers do not have by default. `{capabilities: {add: [NET_ADMIN]}}` as \
+         `quarks.run.security_context` of the job adds it to all containers of the job, `quarks.run.capabilities` to \
+         those of its processes. The commands change the network of the pod, and not that of the node.";
+    SCRIPT_NODE_PARAMETERS = "script-node-parameters", "A script sets kernel parameters of the node",
+        "All pods of a node share these parameters, such as `vm.swappiness` and `fs.inotify.max_user_watches`, and \
+         containers that are not privileged cannot set them. Set them on all nodes that can run the pod. Many jobs of \
+         Cloud Foundry have a property `set_kernel_parameters`: with `false`, their scripts do not set them.";
+    SCRIPT_POD_PARAMETERS = "script-pod-parameters", "A script sets kernel parameters that each pod has",
+        "Each pod has its own values of these parameters: most of `net.*`, `kernel.shm*`, `kernel.msg*`, `kernel.sem` and \
+         `fs.mqueue.*`. But `/proc/sys` is read-only in containers that are not privileged, so a script that sets them \
+         fails. Set them in the job property `quarks.run.sysctls`, a map. The kubelet refuses those that Kubernetes does \
+         not consider safe, unless its option `--allowed-unsafe-sysctls` lists them. Many jobs of Cloud Foundry have a \
+         property `set_kernel_parameters`: with `false`, their scripts do not set them.";
     CONVERT_DNS_ALIASES = "convert-dns-aliases", "A job's file of DNS aliases cannot be read",
         "The template for `dns/aliases.json` must render a JSON object that maps each domain to a list of targets. \
          BOSH's DNS server does not start with another structure, either.";

@@ -32,6 +32,7 @@ pub mod job_sources;
 pub mod link_secrets;
 mod merge;
 mod needed;
+mod needs;
 mod objects;
 pub mod parallel;
 pub(crate) mod places;

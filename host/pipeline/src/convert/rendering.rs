@@ -8,12 +8,13 @@ use super::copies::{self, AliasFiles, BpmFiles};
 use super::costs;
 use super::filling::{self, Filled};
 use super::instance_files::{self, FileDigest, InstanceFiles};
+use super::needs;
 use super::parallel;
 use super::selection::{self, Selection, is_about};
 use crate::convert::codes;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::release::{self, Job, Release};
-use crate::resolved_document::jobs;
+use crate::resolved_document::{jobs, quarks};
 use crate::scrub::Filter;
 use crate::stage::{JobFiles, Rendered, ResolvedGroup, Stages, Template};
 use crate::yaml;
@@ -42,6 +43,8 @@ struct Outcome {
     /// The rendered alias file.
     aliases: Option<Rendered>,
     diagnostics: Vec<Diagnostic>,
+    /// Notes about what its scripts need, of the first instance only: the others run the same scripts.
+    needs: Vec<Diagnostic>,
     /// What was rendered, by the name of its template.
     digests: BTreeMap<String, FileDigest>,
     /// Fuel that its templates used.
@@ -127,6 +130,7 @@ pub(super) fn render(
             documents.extend(read);
         }
     }
+    warnings.extend(attempt.needs());
     warnings.extend(unchecked(&attempt.work));
     warnings.extend(costs::warnings(&attempt.costs()));
     Ok(Rendering {
@@ -217,6 +221,16 @@ impl<'a> Attempt<'a> {
             }
         }
         (diagnostics, failed)
+    }
+
+    /// What the scripts of jobs need, each once: a job may be in many groups.
+    fn needs(&self) -> Vec<Diagnostic> {
+        let mut seen = BTreeSet::new();
+        let notes = self.outcomes.iter().flat_map(|outcome| &outcome.needs);
+        notes
+            .filter(|note| seen.insert(note.message.as_str()))
+            .cloned()
+            .collect()
     }
 
     /// The files of the instances of each group. What does not depend on the instance was rendered for the first only.
@@ -350,6 +364,7 @@ fn run(stages: &dyn Stages, filter: Filter<'_>, work: &Work<'_>) -> Outcome {
     let by_monit = selection::by_monit(work.job, work.files);
     let selected = Selection::of(work.files, &names, &monit, work.nth, work.hypothetical, by_monit);
     let mut outcome = Outcome::default();
+    let mut rendered = Vec::new();
     if let Some(context) = work.context(ANY_IP).filter(|_| !selected.others.is_empty()) {
         let filled = work.fill(stages, &selected.others, &context, filter);
         outcome.aliases = alias_files::among(&filled.files, work.files);
@@ -361,6 +376,7 @@ fn run(stages: &dyn Stages, filter: Filter<'_>, work: &Work<'_>) -> Outcome {
                 .into_iter()
                 .filter(|diagnostic| !about_bpm(diagnostic)),
         );
+        rendered = filled.files;
     }
     if let Some((context, bpm)) = work.context(POD_IP).zip(selected.bpm) {
         let mut filled = bpm_file(stages, filter, work, &selected.before_bpm, bpm, &context);
@@ -372,8 +388,18 @@ fn run(stages: &dyn Stages, filter: Filter<'_>, work: &Work<'_>) -> Outcome {
     }
     if work.hypothetical {
         outcome.diagnostics.iter_mut().for_each(forgive);
+    } else if work.nth == 0 && !outcome.diagnostics.iter().any(Diagnostic::is_error) {
+        outcome.needs = scripts_need(work, &rendered, outcome.bpm.as_ref());
     }
     outcome
+}
+
+/// Notes about what the scripts of a job need. `bpm`: its rendered bpm file.
+fn scripts_need(work: &Work<'_>, rendered: &[Rendered], bpm: Option<&(u32, Rendered)>) -> Vec<Diagnostic> {
+    let of_manifest = quarks(work.job).and_then(|quarks| quarks.get("bpm")).map(json::to_text);
+    let bpm = bpm.map(|(_, file)| file.content.as_str());
+    let starts: Vec<&str> = bpm.into_iter().chain(of_manifest.as_deref()).collect();
+    needs::notes(work.files, rendered, &starts)
 }
 
 /// The digests of rendered files, by the names of their templates.

@@ -7,7 +7,7 @@ use boson_api::conditions;
 use boson_cluster::cache::GroupProblem;
 use boson_cluster::client::Notice;
 use boson_cluster::objects;
-use boson_pipeline::Diagnostic;
+use boson_pipeline::{Diagnostic, Severity};
 use serde_json::Value;
 
 /// An event for everything that is wrong: the outcome, instance groups, plugins, and what shadow plugins would change.
@@ -50,7 +50,7 @@ pub fn digest(warnings: &[Diagnostic]) -> Option<String> {
     (!notes.is_empty()).then(|| objects::digest(&Value::Array(notes)))
 }
 
-/// The event about a warning.
+/// The event about a warning or a note.
 pub fn warning(warning: &Diagnostic) -> Notice {
     let place = [&warning.place.document, &warning.place.pointer];
     let place: String = place.into_iter().flatten().map(String::as_str).collect();
@@ -60,7 +60,7 @@ pub fn warning(warning: &Diagnostic) -> Notice {
         format!("{} ({place})", warning.message)
     };
     Notice {
-        warning: true,
+        warning: warning.severity != Severity::Info,
         reason: conditions::reason(&warning.code).into(),
         note,
     }
@@ -118,6 +118,14 @@ mod tests {
         assert_eq!(note(odd().at("/name")), "this is odd (/name)");
         assert_eq!(note(odd().in_document("m.yml")), "this is odd (m.yml)");
         assert_eq!(note(odd().in_document("m.yml").at("/name")), "this is odd (m.yml/name)");
+    }
+
+    #[test]
+    fn a_note_is_a_normal_event() {
+        let odd = Diagnostic::reported_warning("a-b", "this is odd");
+        assert!(warning(&odd).warning);
+        let severity = Severity::Info;
+        assert!(!warning(&Diagnostic { severity, ..odd }).warning);
     }
 
     #[test]

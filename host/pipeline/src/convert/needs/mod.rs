@@ -1,0 +1,320 @@
+//! What the scripts of a job need of the kernel or of the node, and a pod does not have: found in their rendered text,
+//! so that users learn it from the conversion and not from a pod that fails.
+//!
+//! The scan knows commands and their arguments, not what a shell computes. It misses programs in packages, and it finds
+//! commands that a condition keeps from running. So all it reports are notes.
+
+mod commands;
+mod lines;
+mod parameters;
+mod scripts;
+mod shell;
+
+use self::scripts::{ENTRIES, PRE_START, Script};
+use crate::convert::{alike, codes};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::release::{Job, TemplateFile};
+use crate::stage::Rendered;
+use boson_document::{Code, Tree};
+use std::collections::BTreeMap;
+
+/// Number of names in a message: parameters, modules, files.
+const MAX_NAMES: usize = 5;
+/// Number of words of one kind that may become names. Each is searched for in the template.
+const MAX_WORDS: usize = 32;
+/// Larger files are data, not scripts.
+const MAX_SCRIPT_BYTES: usize = 1 << 20;
+
+/// What a script needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Need {
+    /// Parameters of the kernel that each pod has for itself.
+    PodParameters,
+    /// All others, which the node has.
+    NodeParameters,
+    Modules,
+    Mounts,
+    Limits,
+    Network,
+    /// Files that only the container of a pre-start script has.
+    LostFiles,
+}
+
+/// Something that a command needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Found<'c> {
+    need: Need,
+    /// A part of the command that says what: a parameter, a module, a path. Empty if the shell computes it.
+    written: &'c str,
+}
+
+/// What the scripts of a job need of one kind.
+struct Needed<'a> {
+    /// Where the first of them is.
+    script: Script<'a>,
+    line: u32,
+    /// Each once, in order. Only those that the template has, too: others may be values.
+    names: Vec<String>,
+    /// Number of words that were searched for in the template.
+    words: usize,
+}
+
+/// Notes about what the scripts of a job need, one for each kind. `rendered`: the rendered templates; those without
+/// tags may be missing. `starts`: texts that name the programs of the job's processes.
+pub(super) fn notes(job: &Job, rendered: &[Rendered], starts: &[&str]) -> Vec<Diagnostic> {
+    let by_name: BTreeMap<&str, &str> = rendered
+        .iter()
+        .map(|file| (file.name.as_str(), file.content.as_str()))
+        .collect();
+    let script = |file| script(job, file, &by_name);
+    let scripts: Vec<Script<'_>> = job.templates.iter().filter_map(script).collect();
+    let of_pre_start = scripts::reached(&scripts, &[PRE_START], &[]);
+    let of_pod = scripts::reached(&scripts, &ENTRIES, starts);
+    let mut needed = BTreeMap::new();
+    for ((script, runs), is_pre_start) in scripts.iter().zip(of_pod).zip(of_pre_start) {
+        if runs {
+            add(*script, is_pre_start, &mut needed);
+        }
+    }
+    needed.iter().map(|(need, needed)| note(job, *need, needed)).collect()
+}
+
+/// A template as a script, if it is one and its text is known.
+fn script<'a>(job: &Job, file: &'a TemplateFile, rendered: &BTreeMap<&str, &'a str>) -> Option<Script<'a>> {
+    let unchanged = (!alike::is_evaluated(&file.text)).then_some(file.text.as_str());
+    let text = rendered.get(job.template_name(file).as_str()).copied().or(unchanged)?;
+    let script = Script { file, text };
+    (text.len() <= MAX_SCRIPT_BYTES && scripts::is_shell(&script)).then_some(script)
+}
+
+/// Adds what a script needs.
+fn add<'a>(script: Script<'a>, is_pre_start: bool, needed: &mut BTreeMap<Need, Needed<'a>>) {
+    for command in shell::commands(script.text) {
+        for found in commands::needs(&command, is_pre_start) {
+            let entry = needed.entry(found.need).or_insert_with(|| Needed {
+                script,
+                line: command.line,
+                names: Vec::new(),
+                words: 0,
+            });
+            let written = found.written;
+            if written.is_empty() || entry.words == MAX_WORDS {
+                continue;
+            }
+            entry.words += 1;
+            if !script.file.text.contains(written) {
+                continue;
+            }
+            let name = match found.need {
+                Need::PodParameters | Need::NodeParameters => parameters::shown(written),
+                _ => written.to_string(),
+            };
+            // One more, so that the message says that there are more.
+            if entry.names.len() <= MAX_NAMES && !entry.names.contains(&name) {
+                entry.names.push(name);
+            }
+        }
+    }
+}
+
+fn note(job: &Job, need: Need, needed: &Needed<'_>) -> Diagnostic {
+    let (code, message) = described(need, &job.name);
+    let names = match &needed.names[..] {
+        [] => String::new(),
+        names if names.len() > MAX_NAMES => format!(": '{}, ..'", names[..MAX_NAMES].join(", ")),
+        names => format!(": '{}'", names.join(", ")),
+    };
+    let Script { file, text } = needed.script;
+    let (document, line) = match lines::in_template(&file.text, text, needed.line) {
+        Some(line) => (file.document_name.clone(), line),
+        None => (format!("/var/vcap/jobs/{}/{}", job.name, file.destination), needed.line),
+    };
+    Diagnostic {
+        severity: Severity::Info,
+        ..Diagnostic::warning(code, format!("{message}{names}"))
+            .in_document(document)
+            .on_line(line, None)
+            .help(help(need, job))
+    }
+}
+
+/// Whether a word is known without the shell.
+fn is_literal(word: &str) -> bool {
+    !word.contains('$')
+}
+
+/// Code and message of a note.
+fn described(need: Need, job: &str) -> (&'static Code, String) {
+    let of_script = |does: &str| format!("A script of job '{job}' {does}");
+    match need {
+        Need::PodParameters => (
+            codes::SCRIPT_POD_PARAMETERS,
+            of_script("sets kernel parameters that each pod has"),
+        ),
+        Need::NodeParameters => (
+            codes::SCRIPT_NODE_PARAMETERS,
+            of_script("sets kernel parameters of the node"),
+        ),
+        Need::Modules => (codes::SCRIPT_MODULES, of_script("loads kernel modules")),
+        Need::Mounts => (codes::SCRIPT_MOUNTS, of_script("mounts or unmounts file systems")),
+        Need::Limits => (codes::SCRIPT_LIMITS, of_script("sets limits")),
+        Need::Network => (codes::SCRIPT_NETWORK, of_script("configures the network")),
+        Need::LostFiles => (
+            codes::SCRIPT_LOST_FILES,
+            format!("The pre-start script of job '{job}' changes files that only its own container has"),
+        ),
+    }
+}
+
+fn help(need: Need, job: &Job) -> String {
+    match need {
+        Need::PodParameters => {
+            let help = "/proc/sys is read-only in a pod: set them in the job property quarks.run.sysctls";
+            format!("{help}{}", without_parameters(job))
+        }
+        Need::NodeParameters => {
+            let help = "a pod cannot set them: set them on the nodes";
+            format!("{help}{}", without_parameters(job))
+        }
+        Need::Modules => "a pod cannot load modules: load them on the nodes, for example by /etc/modules-load.d".into(),
+        Need::Mounts => {
+            "only a privileged container can mount (`unsafe.privileged` in bpm.yml), and no other container sees the \
+             result"
+                .into()
+        }
+        Need::Limits => {
+            "a script cannot exceed the limits of the container, which the node's container runtime sets; for a \
+             process, use `limits.open_files` in bpm.yml"
+                .into()
+        }
+        Need::Network => "it needs NET_ADMIN: add it by quarks.run.security_context of the job, for processes by \
+             quarks.run.capabilities; it changes the network of the pod, not of the node"
+            .into(),
+        Need::LostFiles => {
+            "other containers see what it writes below /var/vcap/data, /var/vcap/store, /var/vcap/sys and \
+             /var/vcap/jobs; add other files to the image of the release"
+                .into()
+        }
+    }
+}
+
+/// How to keep a script of Cloud Foundry's releases from setting kernel parameters, if this job has their property.
+fn without_parameters(job: &Job) -> String {
+    let properties = job.spec.tree.get("properties").and_then(Tree::as_object);
+    let mut names = properties.into_iter().flatten().map(|(name, _)| name);
+    match names.find(|name| name.rsplit('.').next() == Some("set_kernel_parameters")) {
+        Some(name) => format!("; with `{name}: false`, the script does not set them"),
+        None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yaml;
+
+    fn job(spec: &str, files: &[(&str, &str)]) -> Job {
+        let template = |(destination, text): &(&str, &str)| TemplateFile {
+            source: format!("{destination}.erb"),
+            destination: (*destination).into(),
+            text: (*text).into(),
+            document_name: format!("release/{destination}.erb"),
+            executable: false,
+        };
+        Job {
+            name: "app".into(),
+            spec: yaml::read("spec", spec).unwrap(),
+            templates: files.iter().map(template).collect(),
+            monit: None,
+            monit_document: String::new(),
+            properties_schema: None,
+        }
+    }
+
+    fn rendered(source: &str, content: &str) -> Rendered {
+        Rendered {
+            name: format!("app/{source}.erb"),
+            content: content.into(),
+        }
+    }
+
+    fn shown(notes: &[Diagnostic]) -> Vec<String> {
+        let place = |note: &Diagnostic| {
+            let document = note.place.document.clone().unwrap_or_default();
+            format!("{} {document}:{}", note.code, note.place.line.unwrap_or_default())
+        };
+        notes.iter().map(place).collect()
+    }
+
+    #[test]
+    fn a_job_has_one_note_for_each_need() {
+        let job = job(
+            "properties: {set_kernel_parameters: {default: true}}",
+            &[
+                (
+                    "bin/pre-start",
+                    "#!/bin/bash\n$bin_dir/set-kernel-params\nln -s a /sbin/a\n",
+                ),
+                (
+                    "bin/set-kernel-params",
+                    "<% if p('x') %>\necho 1 > /proc/sys/net/ipv4/tcp_tw_reuse\nmodprobe nf_conntrack\n\
+                     modprobe <%= p('y') %>\n<%= p('z') %>\n<% end %>",
+                ),
+                ("bin/app_ctl", "ulimit -n 100000"),
+            ],
+        );
+        let script = "\necho 1 > /proc/sys/net/ipv4/tcp_tw_reuse\nmodprobe nf_conntrack\nmodprobe secret\n\
+                      sysctl -w vm.swappiness=1\n";
+        let notes = notes(&job, &[rendered("bin/set-kernel-params", script)], &[]);
+        assert_eq!(
+            shown(&notes),
+            [
+                "script-pod-parameters release/bin/set-kernel-params.erb:2",
+                "script-node-parameters /var/vcap/jobs/app/bin/set-kernel-params:5",
+                "script-modules release/bin/set-kernel-params.erb:3",
+                "script-lost-files release/bin/pre-start.erb:3",
+            ]
+        );
+        let messages: Vec<&str> = notes.iter().map(|note| note.message.as_str()).collect();
+        assert_eq!(
+            messages,
+            [
+                "A script of job 'app' sets kernel parameters that each pod has: 'net.ipv4.tcp_tw_reuse'",
+                "A script of job 'app' sets kernel parameters of the node",
+                "A script of job 'app' loads kernel modules: 'nf_conntrack'",
+                "The pre-start script of job 'app' changes files that only its own container has: '/sbin/a'",
+            ]
+        );
+        assert!(notes.iter().all(|note| note.severity == Severity::Info));
+        let help = notes[0].help.as_deref().unwrap_or_default();
+        assert!(help.contains("`set_kernel_parameters: false`"), "{help}");
+    }
+
+    #[test]
+    fn scripts_of_processes_count_and_lose_no_files() {
+        let job = job(
+            "{}",
+            &[
+                ("bin/app", "ulimit -n 65536\ncp a /etc/a\n"),
+                ("bin/pre-start", "#!/usr/bin/env ruby\nulimit -n 1"),
+            ],
+        );
+        let bpm = "processes: [{name: app, executable: /var/vcap/jobs/app/bin/app}]";
+        assert_eq!(
+            shown(&notes(&job, &[], &[bpm])),
+            ["script-limits release/bin/app.erb:1"]
+        );
+        assert_eq!(shown(&notes(&job, &[], &[])), [""; 0]);
+    }
+
+    #[test]
+    fn long_lists_are_cut() {
+        let script: String = (0..9).map(|nth| format!("modprobe m{nth}\n")).collect();
+        let job = job("{}", &[("bin/pre-start", &script)]);
+        let notes = notes(&job, &[], &[]);
+        assert_eq!(
+            notes[0].message,
+            "A script of job 'app' loads kernel modules: 'm0, m1, m2, m3, m4, ..'"
+        );
+    }
+}
