@@ -64,14 +64,13 @@ boson_document::codes! {
          modules on all nodes that can run the pod, for example by `/etc/modules-load.d`. The command then succeeds in a \
          container that has `modprobe` and `/lib/modules` of the node; often a property of the job avoids it.";
     SCRIPT_MOUNTS = "script-mounts", "A script mounts or unmounts file systems",
-        "Only a privileged container can mount: a process with `unsafe.privileged` in bpm.yml, in its `pre_start` hook or \
-         its own program. The mount is visible in this container only. So a pre-start script of the BOSH agent cannot \
+        "Only a privileged container can mount: that of a process with `unsafe.privileged` in bpm.yml, and those of the \
+         scripts of its job. The mount is visible in this container only. So a pre-start script of the BOSH agent cannot \
          mount a file system for a process. Use volumes of bpm.yml or of the manifest instead.";
     SCRIPT_NETWORK = "script-network", "A script configures the network",
         "`iptables`, `ipset`, `nft` and commands of `ip` that change interfaces, addresses or routes need the capability \
-         `NET_ADMIN`, which containers do not have by default. `{capabilities: {add: [NET_ADMIN]}}` as \
-         `quarks.run.security_context` of the job adds it to all containers of the job, `quarks.run.capabilities` to \
-         those of its processes. The commands change the network of the pod, and not that of the node.";
+         `NET_ADMIN`, which containers do not have by default. `quarks.run.capabilities` of the job adds it to its scripts \
+         and processes. The commands change the network of the pod, and not that of the node.";
     SCRIPT_NODE_PARAMETERS = "script-node-parameters", "A script sets kernel parameters of the node",
         "All pods of a node share these parameters, such as `vm.swappiness` and `fs.inotify.max_user_watches`, and \
          containers that are not privileged cannot set them. Set them on all nodes that can run the pod. Many jobs of \

@@ -187,8 +187,8 @@ fn help(need: Need, job: &Job) -> String {
              process, use `limits.open_files` in bpm.yml"
                 .into()
         }
-        Need::Network => "it needs NET_ADMIN: add it by quarks.run.security_context of the job, for processes by \
-             quarks.run.capabilities; it changes the network of the pod, not of the node"
+        Need::Network => "it needs NET_ADMIN: add it by quarks.run.capabilities of the job, which is for its scripts \
+             and processes; it changes the network of the pod, not of the node"
             .into(),
         Need::LostFiles => {
             "other containers see what it writes below /var/vcap/data, /var/vcap/store, /var/vcap/sys and \
