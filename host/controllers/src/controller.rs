@@ -177,11 +177,11 @@ impl<C: Controller> Report<C> {
 
     /// Emits the events, and writes the status. An event that is lost has no effect.
     pub async fn publish(self, controller: &C, object: &C::Object) -> Result<Next<C::Object>, Error> {
-        emit(controller.events(), object, &self.events_before).await;
+        controller.events().emit_all(object, &self.events_before).await;
         if let Some(status) = &self.status {
             controller.write_status(object, status).await?;
         }
-        emit(controller.events(), object, &self.events_after).await;
+        controller.events().emit_all(object, &self.events_after).await;
         Ok(self.next)
     }
 }
@@ -264,15 +264,6 @@ async fn passes<C: Controller>(controller: &C, mut object: Arc<C::Object>) -> Re
     Ok(Action::requeue(C::CONFLICT_RETRY_DELAY))
 }
 
-/// Emits events about an object. Nothing depends on them.
-pub(crate) async fn emit<K: Resource<DynamicType = ()>>(events: &Events, about: &K, notices: &[Notice]) {
-    for notice in notices {
-        if let Err(error) = events.emit(about, notice).await {
-            tracing::warn!(%error, "an event was lost");
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::Path;
@@ -283,7 +274,7 @@ mod tests {
     /// Those of them that only compute.
     const PURE: &str = "plan status";
     /// Calls that change the cluster.
-    const WRITES: &str = ".apply(MANAGER .apply_any( .create(MANAGER .create_any( .delete( .delete_any( .emit( \
+    const WRITES: &str = ".apply(MANAGER .apply_any( .create(MANAGER .create_any( .delete( .delete_any( .emit( .emit_all( \
                           .merge(MANAGER .merge_part( .replace(MANAGER .replace_part( .set_status(";
     /// What a computation has no use for.
     const IMPURE: &str = "async fn|async move|client::Cluster|::now()";

@@ -73,6 +73,21 @@ impl Events {
         self.cluster.create(self.controller, &event).await.map(|_| ())
     }
 
+    /// Emits these. Those that are lost are logged. Whether none was lost.
+    pub async fn emit_all<K>(&self, about: &K, notices: &[Notice]) -> bool
+    where
+        K: Resource<DynamicType = ()>,
+    {
+        let mut is_complete = true;
+        for notice in notices {
+            if let Err(error) = self.emit(about, notice).await {
+                tracing::warn!(%error, "an event was lost");
+                is_complete = false;
+            }
+        }
+        is_complete
+    }
+
     /// Emits a warning for each of these sentences, and logs it.
     pub async fn warn_of<K>(&self, about: &K, reason: &'static str, notes: &[String])
     where
@@ -85,9 +100,7 @@ impl Events {
                 reason: reason.into(),
                 note: note.clone(),
             };
-            if let Err(error) = self.emit(about, &notice).await {
-                tracing::warn!(%error, "an event was lost");
-            }
+            self.emit_all(about, &[notice]).await;
         }
     }
 }

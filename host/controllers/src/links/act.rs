@@ -4,7 +4,6 @@ use super::memory::Known;
 use super::plan::{Outdated, Owner, Plan, Step, step};
 use super::stores::PodMeta;
 use super::{Context, DeploymentMeta, MANAGER};
-use crate::controller::emit;
 use boson_cluster::client::{Error, Identity, Kind, Notice};
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
 use k8s_openapi::api::core::v1::PodTemplateSpec;
@@ -130,7 +129,7 @@ async fn one<K: Kind>(
         reason: "LinkChanged".into(),
         note: "its pods are replaced, because the content of a link that they consume has changed".into(),
     };
-    emit(&context.events, &found, &[notice]).await;
+    context.events.emit_all(&found, &[notice]).await;
     Ok(true)
 }
 
@@ -144,5 +143,5 @@ async fn report(context: &Context, pod: &PodMeta) {
                only the pods of Deployments, StatefulSets and DaemonSets are replaced automatically"
                 .into(),
     };
-    emit(&context.events, pod, &[notice]).await;
+    context.events.emit_all(pod, &[notice]).await;
 }

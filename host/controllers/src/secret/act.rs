@@ -10,7 +10,7 @@ use super::keys::Keys;
 use super::plan::{Plan, Step};
 use super::recipe::Recipe;
 use super::{ActError, Context, MANAGER, certify, copies::CopyStep, desired, image, marks, status};
-use crate::controller::{Next, emit};
+use crate::controller::Next;
 use boson_api::{BoshDeployment, QuarksSecret};
 use boson_cluster::client::{Cluster, Created, Error, Identity};
 use boson_cluster::metrics::Generated;
@@ -50,9 +50,9 @@ pub(super) async fn act(context: &Context, object: &Arc<QuarksSecret>, plan: Pla
     };
     if let Some(notice) = status::again(object, &plan) {
         let notice = [notice];
-        emit(&context.events, &**object, &notice).await;
+        context.events.emit_all(&**object, &notice).await;
         if let Some(deployment) = deployment(object) {
-            emit(&context.events, &deployment, &notice).await;
+            context.events.emit_all(&deployment, &notice).await;
         }
     }
     context.note_end(namespace, name, plan.not_after);

@@ -5,6 +5,7 @@ use crate::deployment::plan::events;
 use boson_api::BoshDeployment;
 use boson_cluster::client::Notice;
 use boson_pipeline::Diagnostic;
+use std::slice;
 
 /// Emits each warning once: the status holds a digest of those that were emitted. Returns the new digest.
 pub async fn warn(context: &Context, object: &BoshDeployment, warnings: &[Diagnostic]) -> Option<String> {
@@ -22,9 +23,5 @@ pub async fn warn(context: &Context, object: &BoshDeployment, warnings: &[Diagno
 
 /// Emits one event. Returns whether it succeeded.
 pub async fn send(context: &Context, object: &BoshDeployment, notice: &Notice) -> bool {
-    let sent = context.events.emit(object, notice).await;
-    if let Err(error) = &sent {
-        tracing::warn!(%error, "an event was lost");
-    }
-    sent.is_ok()
+    context.events.emit_all(object, slice::from_ref(notice)).await
 }

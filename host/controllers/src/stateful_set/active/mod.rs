@@ -8,7 +8,6 @@ mod ask;
 mod plan;
 
 use super::{Context, MANAGER};
-use crate::controller::emit;
 use ask::Port;
 use boson_api::{ActivePod, QuarksStatefulSet};
 use boson_cluster::client::{Error, ErrorKind, Identity, Notice, pod_identity};
@@ -213,7 +212,7 @@ impl Context {
             reason: reason.into(),
             note,
         };
-        emit(&self.events, set, &[notice]).await;
+        self.events.emit_all(set, &[notice]).await;
     }
 }
 

@@ -1,6 +1,7 @@
 //! Parameters of the kernel that commands set, as files or with `sysctl`.
 
 use super::{Found, Need, is_literal};
+use boson_manifest::sysctl;
 
 /// Where the kernel has its parameters as files.
 const FOLDER: &str = "/proc/sys/";
@@ -45,11 +46,9 @@ pub(super) fn of_sysctl(arguments: &[String]) -> Vec<Found<'_>> {
 fn need(name: &str) -> Need {
     let name = shown(name);
     let is_in = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
-    let is_of_pods = is_in(&["net.", "kernel.shm", "kernel.msg", "fs.mqueue."]) || name == "kernel.sem";
     let is_of_node = (name.starts_with("net.core.") && name != "net.core.somaxconn")
-        || name.contains("nf_conntrack_max")
         || is_in(&["net.ipv4.tcp_mem", "net.ipv4.udp_mem", "net.ipv4.neigh.default.gc_"]);
-    if is_of_pods && !is_of_node {
+    if sysctl::is_of_pod(&name) && !is_of_node {
         Need::PodParameters
     } else {
         Need::NodeParameters
@@ -59,9 +58,8 @@ fn need(name: &str) -> Need {
 /// The name of a parameter with dots, from that or from its path.
 pub(super) fn shown(written: &str) -> String {
     match written.strip_prefix(FOLDER) {
-        Some(path) => path.replace('/', "."),
         None if written.starts_with('/') => written.to_string(),
-        None => written.replace('/', "."),
+        path => sysctl::with_dots(path.unwrap_or(written)),
     }
 }
 
