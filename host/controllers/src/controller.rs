@@ -274,8 +274,8 @@ mod tests {
     /// Those of them that only compute.
     const PURE: &str = "plan status";
     /// Calls that change the cluster.
-    const WRITES: &str = ".apply(MANAGER .apply_any( .create(MANAGER .create_any( .delete( .delete_any( .emit( .emit_all( \
-                          .merge(MANAGER .merge_part( .replace(MANAGER .replace_part( .set_status(";
+    const WRITES: &str = ".apply(MANAGER .apply_any( .create(MANAGER .create_any( .delete( .delete_any( .emit( \
+                          .emit_all( .merge(MANAGER .merge_part( .replace(MANAGER .replace_part( .set_status(";
     /// What a computation has no use for.
     const IMPURE: &str = "async fn|async move|client::Cluster|::now()";
 
