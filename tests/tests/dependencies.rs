@@ -255,6 +255,27 @@ const CRATES: &[Crate] = &[
         &["wasmtime", "openssl", "native-tls"],
     ),
     member(
+        "boson-act",
+        &[
+            "boson-api",
+            "boson-budget",
+            "boson-cluster",
+            "boson-commands",
+            "boson-contract",
+            "boson-document",
+            "boson-fields",
+            "boson-in-pod",
+            "boson-look",
+            "boson-manifest",
+            "boson-oci",
+            "boson-pipeline",
+            "boson-registry",
+            "boson-releases",
+            "boson-signatures",
+        ],
+        &["wasmtime", "openssl", "native-tls"],
+    ),
+    member(
         "boson-plugin-tools",
         &[
             "boson-api",
@@ -282,6 +303,7 @@ const CRATES: &[Crate] = &[
     member(
         "boson-cli",
         &[
+            "boson-act",
             "boson-allocator",
             "boson-api",
             "boson-budget",

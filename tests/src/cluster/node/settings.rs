@@ -95,8 +95,8 @@ authentication: {{anonymous: {{enabled: false}}, x509: {{clientCAFile: {director
 authorization: {{mode: Webhook}}
 tlsCertFile: {directory}/kubelet.crt
 tlsPrivateKeyFile: {directory}/kubelet.key
-# The machine's disk and memory are not this node's to police.
-evictionHard: {{memory.available: 50Mi, nodefs.available: 1%, imagefs.available: 1%, nodefs.inodesFree: 1%}}
+# The disk and memory belong to the machine, which other programs fill, too: a share of the disk would taint the node.
+evictionHard: {{memory.available: 50Mi, nodefs.available: 50Mi, imagefs.available: 50Mi, nodefs.inodesFree: 1000}}
 imageGCHighThresholdPercent: 100
 imageMaximumGCAge: 0s
 shutdownGracePeriod: 0s
