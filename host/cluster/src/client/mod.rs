@@ -28,7 +28,7 @@ pub use error::{Error, ErrorKind};
 pub use global::GlobalKind;
 pub use identity::{Identity, owner, pod_identity};
 pub use kube::Client;
-pub use namespaced::{Kind, api};
+pub use namespaced::{Kind, api, api_of_any};
 pub use object::{AnyObject, ManagedFields};
 pub use resource::resource;
 pub use watch_backoff::WatchBackoff;

@@ -1,6 +1,7 @@
 //! Kinds whose objects are in namespaces.
 
 use k8s_openapi::NamespaceResourceScope;
+use kube::core::{ApiResource, DynamicObject};
 use kube::{Api, Client, Resource};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -25,5 +26,14 @@ where
     match namespace {
         Some(namespace) => Api::namespaced(client.clone(), namespace),
         None => Api::all(client.clone()),
+    }
+}
+
+/// The objects of any kind in one namespace, or in all, as the API server has them: a Rust type would drop the fields
+/// that it does not know.
+pub fn api_of_any(client: &Client, namespace: &Option<String>, resource: &ApiResource) -> Api<DynamicObject> {
+    match namespace {
+        Some(namespace) => Api::namespaced_with(client.clone(), namespace, resource),
+        None => Api::all_with(client.clone(), resource),
     }
 }

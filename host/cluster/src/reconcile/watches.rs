@@ -20,6 +20,7 @@ use kube::runtime::WatchStreamExt;
 use kube::runtime::reflector::{self, ObjectRef, Store};
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client, Resource};
+use serde::de::DeserializeOwned;
 use std::collections::HashSet;
 use std::fmt::Debug;
 
@@ -75,6 +76,27 @@ impl<K: Kind + Send + Sync + 'static> Watches<K> {
         O: Resource<DynamicType = ()> + Clone + Debug + Send + 'static,
     {
         let events = watcher(others, config).backoff(WatchBackoff::default());
+        let here = self.namespace.clone();
+        let concerned = move |meta: &ObjectMeta| within(&here, whom(meta));
+        self.all.push(foreign(self.store.clone(), events, concerned).boxed());
+        self
+    }
+
+    /// Like [`Self::and`], but watches whole objects. `seen` gets each event before `whom` is called; none: the watch was
+    /// interrupted.
+    #[must_use]
+    pub fn and_whole<O>(
+        mut self,
+        others: Api<O>,
+        config: watcher::Config,
+        seen: impl Fn(Option<&Event<O>>) + Send + 'static,
+        whom: impl Fn(&ObjectMeta) -> Vec<ObjectRef<K>> + Send + 'static,
+    ) -> Self
+    where
+        O: Resource + Clone + Debug + DeserializeOwned + Send + 'static,
+    {
+        let events = watcher(others, config).backoff(WatchBackoff::default());
+        let events = events.inspect(move |event| seen(event.as_ref().ok()));
         let here = self.namespace.clone();
         let concerned = move |meta: &ObjectMeta| within(&here, whom(meta));
         self.all.push(foreign(self.store.clone(), events, concerned).boxed());
@@ -147,13 +169,13 @@ fn own<K: Kind + Send + Sync + 'static>(
 }
 
 /// Requeues the objects that another object concerns each time that it changes.
-fn foreign<K: Kind + Send + Sync + 'static, O: Send + 'static>(
+fn foreign<K: Kind + Send + Sync + 'static, O: Resource + Send + 'static>(
     store: Store<K>,
-    events: impl Stream<Item = watcher::Result<Event<PartialObjectMeta<O>>>> + Send,
+    events: impl Stream<Item = watcher::Result<Event<O>>> + Send,
     concerned: impl Fn(&ObjectMeta) -> Vec<ObjectRef<K>> + Send,
 ) -> impl Stream<Item = Requeued<K>> + Send {
     requeued(events, move |event| match event {
-        Event::Apply(object) | Event::Delete(object) => concerned(&object.metadata),
+        Event::Apply(object) | Event::Delete(object) => concerned(object.meta()),
         Event::Init | Event::InitApply(_) => Vec::new(),
         Event::InitDone => known(&store).into_iter().collect(),
     })
@@ -285,7 +307,7 @@ mod tests {
         let (store, mut writer) = reflector::store();
         writer.apply_watcher_event(&Event::Apply(map("a", "1")));
         let failing = stream::repeat_with(|| Err(watcher::Error::NoResourceVersion)).backoff(WatchBackoff::default());
-        let failing = foreign::<ConfigMap, Secret>(store.clone(), failing, |_| Vec::new());
+        let failing = foreign::<ConfigMap, PartialObjectMeta<Secret>>(store.clone(), failing, |_| Vec::new());
         let good = stream::repeat_with(|| Ok(Event::Apply(secret("s")))).take(1000);
         let good = foreign(store, good, |_| vec![ObjectRef::<ConfigMap>::new("a").within("n")]);
         let queue = stream::select_all([failing.boxed(), good.boxed()]);

@@ -67,6 +67,9 @@ impl Context {
             let waiting = format!("waiting for {} to be deleted", conflicts.leaving.join(", "));
             return Err(PlanError::Problem(Problem(WAITING, waiting)));
         }
+        // Before the first pod of a new StatefulSet.
+        let wanted = plan.wanted.iter().filter_map(|one| one.name());
+        self.note(place, super::names(&seen.live.sets).chain(wanted));
         // Delete first: new pods may need the quota of the deleted ones.
         for object in &plan.delete {
             self.cluster.delete_any(object).await?;

@@ -5,6 +5,7 @@ mod active;
 mod digest;
 mod disks;
 mod explain;
+mod followed;
 mod inspect;
 mod labelled;
 mod observe;
@@ -20,11 +21,12 @@ mod watch;
 
 use crate::controller::{AnyController, Controller, Next, Planned, Report, Watched};
 use boson_api::{PodProblem, QuarksStatefulSet, QuarksStatefulSetStatus};
-use boson_cluster::client::{Cluster, Error, Events, FieldManager, Identity, owner};
+use boson_cluster::client::{Cluster, Error, Events, FieldManager, Identity, owner, written};
 use boson_cluster::namespaces::Scope;
 use boson_cluster::objects::drift::{Drifted, Excess};
 use boson_cluster::reconcile::{self, Interest};
 use boson_pipeline::Diagnostic;
+use followed::Followed;
 use inspect::Live;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Pod;
@@ -71,6 +73,7 @@ struct Context {
     /// Which StatefulSets belong to which QuarksStatefulSet: their pods name the former.
     interest: Interest,
     labelled: Labelled,
+    followed: Followed,
     /// Whether the cluster can resize pods, once it was asked.
     resizes: OnceCell<bool>,
 }
@@ -234,6 +237,7 @@ pub(crate) fn controller(
         operator_image,
         interest: Interest::default(),
         labelled: Labelled::default(),
+        followed: Followed::default(),
         resizes: OnceCell::new(),
     })
 }
@@ -291,7 +295,12 @@ impl Controller for Context {
         observed: Observed,
         plan: Result<Plan, Problem>,
     ) -> Result<Outcome, Error> {
-        self.acted(set, &observed, plan).await
+        let key = observe::key(Identity::of(&**set)?);
+        let (outcome, writes) = written::during(self.acted(set, &observed, plan)).await;
+        let outcome = outcome?;
+        let goes_on = outcome.done.as_ref().is_ok_and(|done| !done.ready);
+        self.followed.reconciled(&key, &writes, goes_on);
+        Ok(outcome)
     }
 
     fn status(set: &QuarksStatefulSet, outcome: Outcome, now: Timestamp) -> Report<Self> {
@@ -330,12 +339,14 @@ impl Controller for Context {
     async fn failed(&self, set: &QuarksStatefulSet, _: &Error) {
         if let Ok(place) = Identity::of(set) {
             self.labelled.forget((place.namespace, place.name));
+            self.followed.end(&observe::key(place));
         }
     }
 
     fn forget(&self, namespace: &str, name: &str) {
         self.interest.forget((namespace, name));
         self.labelled.forget((namespace, name));
+        self.followed.end(&(namespace.into(), name.into()));
         let groups = &self.cluster.metrics().groups;
         groups.set(&format!("{namespace}/{name}"), None);
     }

@@ -1,5 +1,6 @@
 //! Reads what the plan depends on. Pods are read only if the plan needs them.
 
+use super::followed::{Key, State};
 use super::inspect::Live;
 use super::plan::Seen;
 use super::resize::RESIZE;
@@ -12,6 +13,7 @@ use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::ResourceExt;
+use serde_json::Value;
 
 /// The observed state.
 pub(super) struct Observed {
@@ -29,19 +31,33 @@ pub(super) struct Observed {
 impl Context {
     pub(super) async fn observed(&self, set: &QuarksStatefulSet) -> Result<Observed, Error> {
         let place = Identity::of(set)?;
-        let live = self.live(set, place).await?;
-        self.note(place, &live.sets);
+        let key = key(place);
+        let followed = self.followed.state(&key);
+        let (sets, pods) = match followed {
+            Some(State { sets, pods }) => (sets, Some(pods)),
+            None => {
+                self.followed.begin(&key);
+                (self.followed.listed_sets(&key, self.sets(set, place).await?), None)
+            }
+        };
+        let live = Live::of(sets)?;
+        self.note(place, names(&live.sets));
         // Before pods are listed: one that is created afterwards is not missed.
-        let key = (place.namespace, place.name);
-        let unlabelled = self.labelled.take(key, &names(&live.sets).collect::<Vec<_>>());
+        let unlabelled = (place.namespace, place.name);
+        let unlabelled = self.labelled.take(unlabelled, &names(&live.sets).collect::<Vec<_>>());
         let unlabelled = unlabelled.into_iter().map(str::to_string).collect();
         let owner = owner(set)?;
         let claims = self.claims(set, &live.sets, place.namespace).await?;
+        let before = match &pods {
+            Some(_) => self.before(set, place.namespace).await?,
+            None => Vec::new(),
+        };
         let seen = Seen {
             live,
             claims,
+            pods,
+            before,
             resizes: self.resizes().await?,
-            ..Seen::default()
         };
         Ok(Observed {
             seen,
@@ -56,11 +72,12 @@ impl Context {
         let seen = &mut observed.seen;
         match need {
             Need::Pods => {
-                let namespace = Identity::of(set)?.namespace;
+                let place = Identity::of(set)?;
                 let names: Vec<&str> = names(&seen.live.sets).collect();
                 let selector = format!("{} in ({})", labels::STATEFUL_SET_NAME, names.join(","));
-                seen.pods = Some(self.cluster.list(namespace, &selector).await?);
-                seen.before = self.before(set, namespace).await?;
+                let pods = self.cluster.list(place.namespace, &selector).await?;
+                seen.pods = Some(self.followed.listed_pods(&key(place), pods));
+                seen.before = self.before(set, place.namespace).await?;
             }
             Need::DryRuns { drifted, excess } => {
                 // The sets stay as they were read: pods are compared with the template that they are made from.
@@ -105,14 +122,14 @@ impl Context {
         Ok(others.iter().map(ResourceExt::name_any).collect())
     }
 
-    /// Notes whose pods are its own.
-    fn note(&self, set: Identity<'_>, live: &[StatefulSet]) {
-        let places = names(live).map(|name| (set.namespace.to_string(), name.to_string()));
+    /// Notes the StatefulSets whose pods are its own.
+    pub(super) fn note<'n>(&self, set: Identity<'_>, names: impl Iterator<Item = &'n str>) {
+        let places = names.map(|name| (set.namespace.to_string(), name.to_string()));
         self.interest.note((set.namespace, set.name), places);
     }
 
     /// The StatefulSets that it owns.
-    async fn live(&self, set: &QuarksStatefulSet, place: Identity<'_>) -> Result<Live, Error> {
+    async fn sets(&self, set: &QuarksStatefulSet, place: Identity<'_>) -> Result<Vec<Value>, Error> {
         let deployment = set.labels().get(labels::DEPLOYMENT_NAME).map_or("", String::as_str);
         let labelled = format!("{}={deployment}", labels::DEPLOYMENT_NAME);
         // Without any, list the whole namespace: they may have another label, and would be created twice.
@@ -123,10 +140,10 @@ impl Context {
                 .await?;
             live.retain(|object| object.has_owner(place.uid));
             if !live.is_empty() {
-                return Live::of(live);
+                return Ok(live);
             }
         }
-        Ok(Live::default())
+        Ok(Vec::new())
     }
 
     /// Claims of the pods of these StatefulSets; without StatefulSets, all such claims. None while a rollout is
@@ -153,4 +170,9 @@ impl Context {
 fn is_done(set: &QuarksStatefulSet) -> bool {
     let status = set.status.as_ref();
     status.is_some_and(|status| status.ready && status.observed_generation == set.metadata.generation)
+}
+
+/// The group that is followed.
+pub(super) fn key(place: Identity<'_>) -> Key {
+    (place.namespace.into(), place.name.into())
 }

@@ -1,44 +1,87 @@
 //! The watches of the controller: its objects, their StatefulSets, and their pods, whose problems no StatefulSet
 //! reports. Beside them, the active pods of groups are followed.
 
-use super::Context;
-use super::active;
+use super::followed::{Key, Kind, Watch};
 use super::labelled::is_labelled;
+use super::{Context, active};
 use crate::controller::Watched;
 use boson_api::QuarksStatefulSet;
+use boson_cluster::client::{api, api_of_any, resource};
 use boson_cluster::reconcile::batched;
 use boson_cluster::reconcile::watches::{Watches, owners};
 use boson_manifest::labels;
-use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::ObjectMeta;
-use kube::runtime::watcher::Config;
+use kube::core::DynamicObject;
+use kube::runtime::reflector::ObjectRef;
+use kube::runtime::watcher::{Config, Event};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// One replaced pod causes about ten events, of it and of its StatefulSet.
 const EVENT_BATCH_DELAY: Duration = Duration::from_millis(200);
+/// Whole objects that are listed at a time when the operator starts.
+const PAGE_OBJECTS: u32 = 50;
 
 pub(super) fn watch(context: &Arc<Context>, namespace: &Option<String>) -> Watched<QuarksStatefulSet> {
     let looking = context.clone();
     let pods = move |pod: &ObjectMeta| {
-        let all = pod.labels.as_ref();
-        let name = all.and_then(|all| all.get(labels::STATEFUL_SET_NAME));
-        let name = name.map_or("", String::as_str);
-        let owners = looking.interest.of(pod.namespace.as_deref().unwrap_or_default(), name);
+        let owners = of_pod(&looking, pod);
         if !is_labelled(pod) {
             for owner in &owners {
                 let namespace = owner.namespace.as_deref().unwrap_or_default();
-                looking.labelled.lacks((namespace, &owner.name), name);
+                looking.labelled.lacks((namespace, &owner.name), set_name(pod));
             }
         }
         owners
     };
-    let watches = Watches::<QuarksStatefulSet>::of(&context.cluster.client(), namespace, Config::default())
-        .and::<StatefulSet>(Config::default(), owners)
-        .and::<Pod>(Config::default().labels(labels::STATEFUL_SET_NAME), pods);
+    let client = context.cluster.client();
+    let watch = |kind| Watch {
+        kind,
+        namespace: namespace.clone(),
+    };
+    let (of_sets, of_pods) = (watch(Kind::Sets), watch(Kind::Pods));
+    let (seeing_sets, seeing_pods) = (context.clone(), context.clone());
+    // Until the first list.
+    context.followed.see_set(&of_sets, None, |_| Vec::new());
+    context.followed.see_pod(&of_pods, None, |_| Vec::new());
+    let set = move |event: Option<&Event<DynamicObject>>| {
+        seeing_sets.followed.see_set(&of_sets, event, |set| keys(owners(set)));
+    };
+    let pod = move |event: Option<&Event<Pod>>| {
+        let of = |pod: &ObjectMeta| keys(of_pod(&seeing_pods, pod));
+        seeing_pods.followed.see_pod(&of_pods, event, of);
+    };
+    let page = || Config::default().page_size(PAGE_OBJECTS);
+    let sets = api_of_any(&client, namespace, &resource("apps/v1", "StatefulSet"));
+    let watches = Watches::<QuarksStatefulSet>::of(&client, namespace, Config::default())
+        .and_whole(sets, page(), set, owners)
+        .and_whole(
+            api::<Pod>(&client, namespace),
+            page().labels(labels::STATEFUL_SET_NAME),
+            pod,
+            pods,
+        );
     let (store, queue) = watches.queue();
     let (context, sets) = (context.clone(), store.clone());
     let following = async move { active::follow(&context, &sets).await };
     Watched::new(store, batched(queue, EVENT_BATCH_DELAY)).beside(following)
+}
+
+/// The QuarksStatefulSet whose pod it is.
+fn of_pod(context: &Context, pod: &ObjectMeta) -> Vec<ObjectRef<QuarksStatefulSet>> {
+    let namespace = pod.namespace.as_deref().unwrap_or_default();
+    context.interest.of(namespace, set_name(pod))
+}
+
+/// The name of its StatefulSet.
+fn set_name(pod: &ObjectMeta) -> &str {
+    let all = pod.labels.as_ref();
+    let name = all.and_then(|all| all.get(labels::STATEFUL_SET_NAME));
+    name.map_or("", String::as_str)
+}
+
+fn keys(all: Vec<ObjectRef<QuarksStatefulSet>>) -> Vec<Key> {
+    let key = |one: ObjectRef<QuarksStatefulSet>| (one.namespace.unwrap_or_default(), one.name);
+    all.into_iter().map(key).collect()
 }

@@ -1,0 +1,541 @@
+//! The StatefulSets and pods of groups whose rollout is underway: listed once, and from then on as the watches have
+//! them, so that a reconcile of a rollout lists nothing.
+//!
+//! # Guarantees
+//! A state includes all writes of this process before it. As long as a watch does not show one of them, and after each
+//! interruption of a watch, there is no state, and the caller lists again. A group whose last write is long ago has
+//! none either, so a rollout that has stopped costs no memory.
+
+use boson_cluster::client::AnyObject;
+use boson_cluster::client::written::Written;
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::core::DynamicObject;
+use kube::runtime::watcher::Event;
+use kube::{Resource, ResourceExt};
+use parking_lot::Mutex;
+use serde_json::Value;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::time::{Duration, Instant};
+
+/// How long a group is followed after its last write.
+const FOLLOW_DURATION: Duration = Duration::from_secs(60);
+
+/// Namespace and name of a QuarksStatefulSet.
+pub(super) type Key = (String, String);
+
+/// The groups that are followed.
+#[derive(Debug, Default)]
+pub(super) struct Followed(Mutex<Tables>);
+
+#[derive(Debug, Default)]
+struct Tables {
+    groups: HashMap<Key, Group>,
+    watches: HashMap<Watch, Phase>,
+}
+
+/// A watch that objects are followed by.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Watch {
+    pub kind: Kind,
+    /// None: of all namespaces.
+    pub namespace: Option<String>,
+}
+
+/// What a watch is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    Sets,
+    Pods,
+}
+
+/// Whether a watch shows each change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Lists,
+    Watches,
+    /// It continues where it was, or lists again.
+    Interrupted,
+}
+
+/// What is followed of a group. Watches can show an object before or after the list has it.
+#[derive(Debug, Default)]
+struct Group {
+    sets: Objects<Value>,
+    pods: Objects<Pod>,
+    last_write: Option<Instant>,
+}
+
+/// The objects of one kind, by name.
+#[derive(Debug)]
+struct Objects<O> {
+    all: BTreeMap<String, O>,
+    is_listed: bool,
+    /// UIDs of those that were deleted. A list that began before has them still.
+    deleted: HashSet<String>,
+    /// Own writes that the watch has not shown yet.
+    expected: Vec<Expected>,
+}
+
+/// An own write.
+#[derive(Debug)]
+struct Expected {
+    name: String,
+    since: Since,
+}
+
+/// From when on a watch shows a write.
+#[derive(Debug)]
+enum Since {
+    Version(Option<u64>),
+    /// The object with this UID is deleted, or about to be.
+    Deletion(String),
+}
+
+/// An object that can be followed.
+pub(super) trait Followable {
+    fn name(&self) -> Option<String>;
+    fn uid(&self) -> Option<String>;
+    fn version(&self) -> Option<&str>;
+    fn is_going(&self) -> bool;
+}
+
+/// The state of a group.
+#[derive(Debug)]
+pub(super) struct State {
+    pub sets: Vec<Value>,
+    pub pods: Vec<Pod>,
+}
+
+// === impl Followed ===
+
+impl Followed {
+    /// Its state, if it is followed and the watches have shown all that was written.
+    pub fn state(&self, key: &Key) -> Option<State> {
+        let mut tables = self.0.lock();
+        if !tables.is_watched(Kind::Sets, &key.0) || !tables.is_watched(Kind::Pods, &key.0) {
+            return None;
+        }
+        let group = tables.groups.get_mut(key)?;
+        if !group.is_recent() || !group.sets.is_current() || !group.pods.is_current() {
+            return None;
+        }
+        Some(State {
+            sets: group.sets.all.values().cloned().collect(),
+            pods: group.pods.all.values().cloned().collect(),
+        })
+    }
+
+    /// Follows the group from now on: to call before its objects are listed.
+    pub fn begin(&self, key: &Key) {
+        let mut tables = self.0.lock();
+        let last_write = tables.groups.get(key).and_then(|group| group.last_write);
+        let group = Group {
+            last_write,
+            ..Group::default()
+        };
+        tables.groups.insert(key.clone(), group);
+    }
+
+    /// The StatefulSets were listed. Returns them as they are now.
+    pub fn listed_sets(&self, key: &Key, sets: Vec<Value>) -> Vec<Value> {
+        match self.0.lock().groups.get_mut(key) {
+            Some(group) => group.sets.listed(sets),
+            None => sets,
+        }
+    }
+
+    /// The pods were listed. Returns them as they are now.
+    pub fn listed_pods(&self, key: &Key, pods: Vec<Pod>) -> Vec<Pod> {
+        match self.0.lock().groups.get_mut(key) {
+            Some(group) => group.pods.listed(pods),
+            None => pods,
+        }
+    }
+
+    /// A reconcile of the group has made these writes. If it `goes_on`, the next one needs the same objects.
+    pub fn reconciled(&self, key: &Key, writes: &[Written], goes_on: bool) {
+        let mut tables = self.0.lock();
+        let Some(group) = tables.groups.get_mut(key) else {
+            return;
+        };
+        for write in writes {
+            match write.kind.as_str() {
+                "StatefulSet" => group.sets.expect(write),
+                "Pod" => group.pods.expect(write),
+                _ => continue,
+            }
+            group.last_write = Some(Instant::now());
+        }
+        if !goes_on || !group.is_recent() || !group.sets.is_listed || !group.pods.is_listed {
+            tables.groups.remove(key);
+        }
+    }
+
+    pub fn end(&self, key: &Key) {
+        self.0.lock().groups.remove(key);
+    }
+
+    /// An event of the watch of StatefulSets; none: it was interrupted.
+    pub fn see_set(&self, watch: &Watch, event: Option<&Event<DynamicObject>>, key: impl Fn(&ObjectMeta) -> Vec<Key>) {
+        self.see(watch, event, key, |group, set, is_deleted| {
+            if is_deleted {
+                group.sets.remove(&set.name_any(), set.metadata.uid.clone());
+            } else if let Ok(set) = serde_json::to_value(set) {
+                group.sets.put(set);
+            }
+        });
+    }
+
+    /// An event of the watch of pods; none: it was interrupted.
+    pub fn see_pod(&self, watch: &Watch, event: Option<&Event<Pod>>, keys: impl Fn(&ObjectMeta) -> Vec<Key>) {
+        self.see(watch, event, keys, |group, pod, is_deleted| {
+            if is_deleted {
+                group.pods.remove(&pod.name_any(), pod.metadata.uid.clone());
+            } else {
+                let mut pod = pod.clone();
+                pod.metadata.managed_fields = None;
+                group.pods.put(pod);
+            }
+        });
+    }
+
+    fn see<O: Resource>(
+        &self,
+        watch: &Watch,
+        event: Option<&Event<O>>,
+        keys: impl Fn(&ObjectMeta) -> Vec<Key>,
+        mut change: impl FnMut(&mut Group, &O, bool),
+    ) {
+        let mut tables = self.0.lock();
+        let (object, is_deleted) = match event {
+            Some(Event::Apply(object)) => (object, false),
+            Some(Event::Delete(object)) => (object, true),
+            Some(Event::InitApply(_)) => return,
+            Some(Event::Init) => return tables.interrupt(watch, Phase::Lists),
+            Some(Event::InitDone) => return tables.interrupt(watch, Phase::Watches),
+            None => return tables.interrupt(watch, Phase::Interrupted),
+        };
+        if tables.watches.get(watch) == Some(&Phase::Interrupted) {
+            tables.watches.insert(watch.clone(), Phase::Watches);
+        }
+        for key in keys(object.meta()) {
+            if let Some(group) = tables.groups.get_mut(&key) {
+                change(group, object, is_deleted);
+            }
+        }
+    }
+}
+
+// === impl Tables ===
+
+impl Tables {
+    fn is_watched(&self, kind: Kind, namespace: &str) -> bool {
+        let is_of =
+            |watch: &Watch| watch.kind == kind && watch.namespace.as_deref().is_none_or(|watched| watched == namespace);
+        let mut watches = self.watches.iter();
+        watches.any(|(watch, phase)| is_of(watch) && *phase == Phase::Watches)
+    }
+
+    /// Changes may have been missed.
+    fn interrupt(&mut self, watch: &Watch, phase: Phase) {
+        self.groups.clear();
+        self.watches.insert(watch.clone(), phase);
+    }
+}
+
+// === impl Group ===
+
+impl Group {
+    fn is_recent(&self) -> bool {
+        self.last_write.is_some_and(|time| time.elapsed() < FOLLOW_DURATION)
+    }
+}
+
+// === impl Objects ===
+
+impl<O> Default for Objects<O> {
+    fn default() -> Self {
+        Self {
+            all: BTreeMap::new(),
+            is_listed: false,
+            deleted: HashSet::new(),
+            expected: Vec::new(),
+        }
+    }
+}
+
+impl<O: Followable + Clone> Objects<O> {
+    /// Keeps the newer one.
+    fn put(&mut self, object: O) {
+        let Some(name) = object.name() else {
+            return;
+        };
+        let before = self.all.get(&name).and_then(Followable::version);
+        if is_newer(object.version(), before) {
+            self.all.insert(name, object);
+        }
+    }
+
+    fn remove(&mut self, name: &str, uid: Option<String>) {
+        if self.all.get(name).is_some_and(|found| found.uid() == uid) {
+            self.all.remove(name);
+        }
+        if !self.is_listed {
+            self.deleted.extend(uid);
+        }
+    }
+
+    fn listed(&mut self, objects: Vec<O>) -> Vec<O> {
+        let is_left = |object: &O| object.uid().is_none_or(|uid| !self.deleted.contains(&uid));
+        let left: Vec<O> = objects.into_iter().filter(is_left).collect();
+        left.into_iter().for_each(|object| self.put(object));
+        self.is_listed = true;
+        self.deleted.clear();
+        self.all.values().cloned().collect()
+    }
+
+    fn expect(&mut self, write: &Written) {
+        let since = match &write.now {
+            Some(now) => Since::Version(now.resource_version.as_deref().and_then(|text| text.parse().ok())),
+            None => match self.all.get(&write.name).and_then(Followable::uid) {
+                Some(uid) => Since::Deletion(uid),
+                None => return,
+            },
+        };
+        self.expected.push(Expected {
+            name: write.name.clone(),
+            since,
+        });
+    }
+
+    /// Whether all objects were listed, and all writes are among them.
+    fn is_current(&mut self) -> bool {
+        let all = &self.all;
+        self.expected.retain(|one| !one.is_shown(all.get(&one.name)));
+        self.is_listed && self.expected.is_empty()
+    }
+}
+
+// === impl Expected ===
+
+impl Expected {
+    fn is_shown<O: Followable>(&self, object: Option<&O>) -> bool {
+        match &self.since {
+            // One that is missing is not created yet, or was deleted by others since: then it must be listed, too.
+            Since::Version(Some(written)) => {
+                let found = object.and_then(Followable::version).and_then(|text| text.parse().ok());
+                found.is_some_and(|found: u64| found >= *written)
+            }
+            Since::Version(None) => false,
+            Since::Deletion(uid) => object.is_none_or(|found| found.is_going() || found.uid().as_ref() != Some(uid)),
+        }
+    }
+}
+
+/// Whether this version is not older than another one. Kubernetes guarantees that they are numbers in this order.
+fn is_newer(version: Option<&str>, than: Option<&str>) -> bool {
+    let number = |text: Option<&str>| text.and_then(|text| text.parse::<u64>().ok());
+    number(version) >= number(than)
+}
+
+// === impl Followable ===
+
+impl Followable for Pod {
+    fn name(&self) -> Option<String> {
+        self.metadata.name.clone()
+    }
+
+    fn uid(&self) -> Option<String> {
+        self.metadata.uid.clone()
+    }
+
+    fn version(&self) -> Option<&str> {
+        self.metadata.resource_version.as_deref()
+    }
+
+    fn is_going(&self) -> bool {
+        self.metadata.deletion_timestamp.is_some()
+    }
+}
+
+impl Followable for Value {
+    fn name(&self) -> Option<String> {
+        AnyObject::name(self).map(str::to_string)
+    }
+
+    fn uid(&self) -> Option<String> {
+        AnyObject::uid(self).map(str::to_string)
+    }
+
+    fn version(&self) -> Option<&str> {
+        self.resource_version()
+    }
+
+    fn is_going(&self) -> bool {
+        AnyObject::is_going(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const OF_PODS: Watch = Watch {
+        kind: Kind::Pods,
+        namespace: None,
+    };
+
+    fn group() -> Key {
+        ("n".into(), "d-g".into())
+    }
+
+    fn pod(name: &str, uid: &str, version: &str) -> Pod {
+        let metadata = json!({"name": name, "namespace": "n", "uid": uid, "resourceVersion": version});
+        serde_json::from_value(json!({"metadata": metadata})).unwrap()
+    }
+
+    fn set(version: &str) -> Value {
+        json!({"metadata": {"name": "s", "namespace": "n", "uid": "s", "resourceVersion": version}})
+    }
+
+    fn wrote(kind: &str, name: &str, version: Option<&str>) -> Written {
+        let now = version.map(|version| ObjectMeta {
+            resource_version: Some(version.into()),
+            ..ObjectMeta::default()
+        });
+        Written {
+            kind: kind.into(),
+            name: name.into(),
+            now,
+        }
+    }
+
+    fn see(followed: &Followed, event: Option<Event<Pod>>) {
+        followed.see_pod(&OF_PODS, event.as_ref(), |_| vec![group()]);
+    }
+
+    fn watching() -> Followed {
+        let followed = Followed::default();
+        see(&followed, Some(Event::InitDone));
+        let of_sets = Watch {
+            kind: Kind::Sets,
+            namespace: Some("n".into()),
+        };
+        followed.see_set(&of_sets, Some(&Event::InitDone), |_| Vec::new());
+        followed
+    }
+
+    /// After a reconcile that listed these pods, and wrote.
+    fn begun(followed: &Followed, pods: Vec<Pod>, writes: &[Written]) {
+        followed.begin(&group());
+        followed.listed_sets(&group(), vec![set("5")]);
+        followed.listed_pods(&group(), pods);
+        let writes: Vec<Written> = [wrote("StatefulSet", "s", Some("5"))]
+            .into_iter()
+            .chain(writes.iter().cloned())
+            .collect();
+        followed.reconciled(&group(), &writes, true);
+    }
+
+    fn pods(followed: &Followed) -> Option<Vec<String>> {
+        let state = followed.state(&group())?;
+        let text = |pod: &Pod| format!("{} {}", pod.name_any(), pod.resource_version().unwrap());
+        Some(state.pods.iter().map(text).collect())
+    }
+
+    #[test]
+    fn after_its_first_list_a_group_is_as_the_watches_show_it() {
+        let followed = watching();
+        begun(&followed, vec![pod("s-0", "a", "1"), pod("s-1", "b", "2")], &[]);
+        assert_eq!(pods(&followed).unwrap(), ["s-0 1", "s-1 2"]);
+        see(&followed, Some(Event::Apply(pod("s-0", "a", "9"))));
+        see(&followed, Some(Event::Apply(pod("s-1", "b", "1"))));
+        assert_eq!(
+            pods(&followed).unwrap(),
+            ["s-0 9", "s-1 2"],
+            "an older state is not put back"
+        );
+        see(&followed, Some(Event::Delete(pod("s-1", "b", "10"))));
+        see(&followed, Some(Event::Apply(pod("s-2", "c", "11"))));
+        assert_eq!(pods(&followed).unwrap(), ["s-0 9", "s-2 11"]);
+    }
+
+    #[test]
+    fn what_watches_show_while_objects_are_listed_is_not_lost() {
+        let followed = watching();
+        followed.begin(&group());
+        followed.listed_sets(&group(), vec![set("5")]);
+        see(&followed, Some(Event::Apply(pod("s-0", "a", "7"))));
+        see(&followed, Some(Event::Delete(pod("s-1", "b", "8"))));
+        see(&followed, Some(Event::Apply(pod("s-2", "c", "9"))));
+        let listed = vec![pod("s-0", "a", "1"), pod("s-1", "b", "2")];
+        let listed = followed.listed_pods(&group(), listed);
+        let versions: Vec<_> = listed.iter().map(|pod| pod.resource_version().unwrap()).collect();
+        assert_eq!(versions, ["7", "9"]);
+    }
+
+    #[test]
+    fn there_is_no_state_before_the_watches_show_what_was_written() {
+        let followed = watching();
+        let before = vec![pod("s-0", "a", "1"), pod("s-1", "b", "2")];
+        let writes = [
+            wrote("Pod", "s-0", Some("6")),
+            wrote("Pod", "s-1", None),
+            wrote("Secret", "s", Some("99")),
+        ];
+        begun(&followed, before, &writes);
+        assert_eq!(pods(&followed), None);
+        see(&followed, Some(Event::Apply(pod("s-0", "a", "6"))));
+        assert_eq!(pods(&followed), None, "one is to be deleted still");
+        let mut going = pod("s-1", "b", "7");
+        going.metadata.deletion_timestamp = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(
+            k8s_openapi::jiff::Timestamp::UNIX_EPOCH,
+        ));
+        see(&followed, Some(Event::Apply(going)));
+        assert_eq!(pods(&followed).unwrap(), ["s-0 6", "s-1 7"]);
+        followed.reconciled(&group(), &[wrote("StatefulSet", "new", Some("12"))], true);
+        assert_eq!(pods(&followed), None, "a new object is not shown yet");
+    }
+
+    #[test]
+    fn a_deleted_pod_may_be_followed_by_another_one_of_its_name() {
+        let followed = watching();
+        begun(&followed, vec![pod("s-0", "a", "1")], &[wrote("Pod", "s-0", None)]);
+        see(&followed, Some(Event::Apply(pod("s-0", "b", "6"))));
+        assert_eq!(pods(&followed).unwrap(), ["s-0 6"]);
+        see(&followed, Some(Event::Delete(pod("s-0", "a", "7"))));
+        assert_eq!(pods(&followed).unwrap(), ["s-0 6"], "that was the first one");
+    }
+
+    #[test]
+    fn after_an_interruption_of_a_watch_objects_are_listed_again() {
+        let followed = watching();
+        for interrupt in [None, Some(Event::Init), Some(Event::InitDone)] {
+            begun(&followed, vec![pod("s-0", "a", "1")], &[]);
+            assert!(pods(&followed).is_some());
+            see(&followed, interrupt);
+            assert_eq!(pods(&followed), None);
+            see(&followed, Some(Event::InitDone));
+        }
+        see(&followed, None);
+        begun(&followed, vec![pod("s-0", "a", "1")], &[]);
+        assert_eq!(pods(&followed), None, "the watch shows nothing");
+        see(&followed, Some(Event::Apply(pod("s-0", "a", "2"))));
+        assert_eq!(pods(&followed).unwrap(), ["s-0 2"], "it continues where it was");
+    }
+
+    #[test]
+    fn only_groups_that_are_being_changed_are_followed() {
+        let followed = watching();
+        followed.begin(&group());
+        followed.listed_sets(&group(), vec![set("5")]);
+        followed.listed_pods(&group(), Vec::new());
+        followed.reconciled(&group(), &[], true);
+        assert!(followed.state(&group()).is_none(), "nothing was written");
+        begun(&followed, Vec::new(), &[]);
+        followed.reconciled(&group(), &[], false);
+        assert!(followed.state(&group()).is_none(), "its rollout is complete");
+    }
+}
