@@ -3,7 +3,7 @@
 
 use super::act;
 use super::conversion::variables::{Depth, asked};
-use super::conversion::{self, Work, traced};
+use super::conversion::{self, Rendered, Work, traced};
 use super::inputs;
 use super::manifest::Manifest;
 use super::observe;
@@ -140,10 +140,12 @@ async fn convert(
     run.progress.done(2);
     let mut held_back = HeldBack::default();
     let rendered = conversion::render(run, &stages, manifest, gathered, work, &mut held_back);
-    let mut groups = rendered.await?;
+    let Rendered {
+        groups,
+        sources,
+        revisions,
+    } = rendered.await?;
     run.progress.done(3);
-    let sources = conversion::job_sources(run, manifest, &mut groups)?;
-    let revisions = conversion::revisions(&mut groups);
     let objects = conversion::objects(run, stages, manifest, without_values, variables, groups, &mut held_back).await?;
     let mut objects = conversion::links::add(run, manifest, objects, links, &held_back)?;
     for (group, revisions) in revisions {

@@ -59,10 +59,7 @@ pub async fn gather(
                 name: name.clone(),
                 document: document.tree,
             },
-            resolved: one.name,
-            jobs: Vec::new(),
-            revisions: None,
-            sources: None,
+            secret: one.name,
         });
     }
     Ok((gathered, providers))

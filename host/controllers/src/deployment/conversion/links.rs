@@ -31,9 +31,12 @@ pub fn add(
     links: Vec<Tree>,
     held_back: &HeldBack,
 ) -> Result<Vec<Value>, Stop> {
-    let whole = Bundle::of_host(&run.deployment).with_kinds(run.context.conversion.permissions.kinds());
-    let objects = link_secrets::add(whole, objects, links).map_err(|errors| manifest.fail(errors))?;
-    let mut objects = owned(run, objects, manifest)?;
+    let mut whole = Bundle::of_host(&run.deployment).with_kinds(run.context.conversion.permissions.kinds());
+    let added = whole
+        .add(objects, "plugins")
+        .and_then(|()| whole.add(links, "the host"));
+    added.map_err(|errors| manifest.fail(errors))?;
+    let mut objects = owned(run, whole.into_objects(), manifest)?;
     objects.retain(|object| object::label(object, labels::ENTANGLEMENT).is_none() || !held_back.owns(object));
     Ok(objects)
 }

@@ -1,10 +1,10 @@
 //! The step that renders templates. A group that cannot be rendered is held back; the others continue.
 
-use super::work::{CONVERSION_THREADS, Gathered, Work, series};
+use super::work::{CONVERSION_THREADS, Gathered, Rendered, RenderedGroup, Work, series};
 use crate::deployment::act;
 use crate::deployment::inputs;
 use crate::deployment::jobs;
-use crate::deployment::manifest::Manifest;
+use crate::deployment::manifest::{Manifest, unnamed};
 use crate::deployment::plan::documents::Document;
 use crate::deployment::plan::held_back::HeldBack;
 use crate::deployment::plan::revisions::{Indexes, Revisions};
@@ -17,11 +17,9 @@ use boson_document::{Report, Tree};
 use boson_manifest::group::InstanceGroup;
 use boson_pipeline::convert::bpm_document::{self, BpmDocument};
 use boson_pipeline::convert::job_sources::{self, Remaining};
-use boson_pipeline::convert::stored_documents::{self, Texts};
-use boson_pipeline::convert::{self, Origin, RenderError, instance_files};
-use boson_pipeline::release::Release;
+use boson_pipeline::convert::{Origin, stored_documents};
 use boson_pipeline::stage::{ResolvedGroup, SharedStages};
-use boson_pipeline::{Diagnostic, Stage, Stages};
+use boson_pipeline::{Stage, plain};
 
 /// A document for each group; none if the group cannot be rendered.
 type Each = Vec<Option<Stored>>;
@@ -34,7 +32,7 @@ pub async fn render(
     gathered: Vec<Gathered>,
     work: &mut Work,
     held_back: &mut HeldBack,
-) -> Result<Vec<Gathered>, Stop> {
+) -> Result<Rendered, Stop> {
     let names: Vec<String> = gathered.iter().map(|one| one.group.name.clone()).collect();
     let series = series(&names, manifest, |group| run.whose().bpm(group))?;
     let stored = match run.mode {
@@ -43,30 +41,34 @@ pub async fn render(
     };
     // The versions that pods of a group use are retained while the group is held back.
     work.series.extend(series.iter().map(|series| series.name.clone()));
-    let (mut rendered, mut remaining) = (Vec::new(), Remaining::default());
-    for (mut to, one) in gathered.into_iter().zip(stored) {
+    let (mut rendered, mut remaining) = (Rendered::default(), Remaining::default());
+    for (gathered, one) in gathered.into_iter().zip(stored) {
         let Some(one) = one else { continue };
+        let name = &gathered.group.name;
         let document =
             stored_documents::read(&one.name, one.bytes(stored_documents::BPM)).map_err(|error| manifest.one(error))?;
         let BpmDocument { jobs, files, instances } =
             bpm_document::read(&document).map_err(|error| manifest.one(error))?;
-        to.jobs = jobs;
         let indexes = Indexes {
             spread: run.deployment.spread,
-            first_zone: first_zone(&manifest.tree, &to.group.name),
+            first_zone: first_zone(&manifest.tree, name),
         };
         let revisions = |digests| Revisions::of(&one.secret.metadata, &work.existing, digests, &indexes);
-        to.revisions = instances.and_then(revisions);
-        let mut annotations = work.annotations(manifest, Some(&to.group.name));
-        annotations.extend(to.revisions.iter().flat_map(Revisions::of_document));
+        let revisions = instances.and_then(revisions);
+        let mut annotations = work.annotations(manifest, Some(name));
+        annotations.extend(revisions.iter().flat_map(Revisions::of_document));
         work.stamp(run, &one, &annotations).await?;
-        to.sources = one
-            .find(job_sources::KEY)
-            .and_then(|stored| job_sources::pack(stored, &mut remaining));
+        let sources = one.find(job_sources::KEY);
+        if let Some(packed) = sources.and_then(|stored| job_sources::pack(stored, &mut remaining)) {
+            let tags = plain::tags(&manifest.tree, Some(name));
+            let added = rendered.sources.add(run.whose(), name, &gathered.secret, packed, tags);
+            added.map_err(|error| manifest.one(unnamed(&error)))?;
+        }
         for file in files {
             manifest.sources_mut().add_document(file, true);
         }
-        rendered.push(to);
+        rendered.revisions.extend(revisions.map(|one| (name.clone(), one)));
+        rendered.groups.push(RenderedGroup { gathered, jobs });
     }
     Ok(rendered)
 }
@@ -88,7 +90,15 @@ async fn here(
     let releases = inputs::releases(run, manifest).await?;
     let resolved: Vec<ResolvedGroup> = gathered.iter().map(|one| one.group.clone()).collect();
     let stages = stages.clone();
-    let rendered = manifest.blocking(move |manifest| templates(&*stages, manifest, &resolved, &releases));
+    let rendered = manifest.blocking(move |manifest| {
+        let (origin, filter, mut reported) = (Origin::Manifest(manifest.named()), manifest.filter(), Vec::new());
+        let threads = CONVERSION_THREADS;
+        let rendered =
+            stored_documents::rendered(&*stages, origin, &resolved, &releases, filter, threads, &mut reported);
+        rendered
+            .map(|rendered| (rendered, reported))
+            .map_err(|errors| manifest.fail(errors))
+    });
     let (rendered, reported) = rendered.await??;
     manifest.warnings.extend(reported);
     if !rendered.is_empty() && rendered.iter().all(Result::is_err) {
@@ -127,7 +137,7 @@ async fn in_pods(
     let groups = gathered.iter().zip(series).map(|(one, series)| jobs::Rendering {
         name: &one.group.name,
         series,
-        resolved: &one.resolved,
+        resolved: &one.secret,
     });
     let groups: Vec<_> = groups.collect();
     let site = work.site(run, Stage::Render, manifest).await?;
@@ -138,31 +148,4 @@ async fn in_pods(
         held_back.add(failed.map(|(one, _)| one.group.name.clone()), wrong);
     }
     Ok(left.stored)
-}
-
-/// What the next step reads of each group, or its errors; and warnings.
-type Rendered = (Vec<Result<Texts, Vec<Diagnostic>>>, Vec<Diagnostic>);
-
-/// Renders the templates of all groups.
-fn templates(
-    stages: &dyn Stages,
-    manifest: &Manifest,
-    groups: &[ResolvedGroup],
-    releases: &[Release],
-) -> Result<Rendered, Stop> {
-    let (mut reported, origin) = (Vec::new(), Origin::Manifest(manifest.named()));
-    let (filter, threads) = (manifest.filter(), CONVERSION_THREADS);
-    let rendered = convert::render(stages, origin, groups, releases, filter, threads, &mut reported);
-    let rendered = rendered.map_err(|errors| manifest.fail(errors))?;
-    let mut remaining = Remaining::default();
-    let each = rendered.groups.into_iter().zip(rendered.files);
-    let texts = groups.iter().zip(each).map(|(group, (jobs, files))| {
-        let jobs = jobs.map_err(RenderError::into_diagnostics)?;
-        Ok(stored_documents::bpm(
-            &jobs,
-            &instance_files::digests(&files),
-            job_sources::text(&group.document, releases, &mut remaining),
-        ))
-    });
-    Ok((texts.collect(), reported))
 }

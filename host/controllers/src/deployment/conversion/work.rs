@@ -4,6 +4,7 @@ use crate::deployment::act;
 use crate::deployment::inputs;
 use crate::deployment::jobs::{PodPlugins, Site};
 use crate::deployment::manifest::{Manifest, unnamed};
+use crate::deployment::plan::job_sources::JobSources;
 use crate::deployment::plan::provenance;
 use crate::deployment::plan::revisions::Revisions;
 use crate::deployment::plan::stored::Stored;
@@ -13,7 +14,6 @@ use boson_cluster::objects::versioned::Series;
 use boson_in_pod::{Held, Values};
 use boson_manifest::names::NameError;
 use boson_pipeline::convert::Group;
-use boson_pipeline::convert::job_sources::Packed;
 use boson_pipeline::stage::{JobFiles, ResolvedGroup};
 use boson_pipeline::{Stage, plain};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -42,22 +42,33 @@ pub struct Work {
 pub struct Gathered {
     pub group: ResolvedGroup,
     /// Name of the Secret with its resolved document.
-    pub resolved: String,
-    pub jobs: Vec<JobFiles>,
-    /// The revisions of its instances, if it has some.
-    pub revisions: Option<Revisions>,
-    /// Its job sources, if they are stored and small enough for its pods to mount them.
-    pub sources: Option<Packed>,
+    pub secret: String,
 }
 
-// === impl Gathered ===
+/// The instance groups that could be rendered.
+#[derive(Default)]
+pub struct Rendered {
+    pub groups: Vec<RenderedGroup>,
+    /// Those of their job sources that are stored and small enough for pods to mount them.
+    pub sources: JobSources,
+    /// The revisions of their instances, by the name of the group.
+    pub revisions: Vec<(String, Revisions)>,
+}
 
-impl Gathered {
+/// An instance group, resolved and rendered.
+pub struct RenderedGroup {
+    pub gathered: Gathered,
+    pub jobs: Vec<JobFiles>,
+}
+
+// === impl RenderedGroup ===
+
+impl RenderedGroup {
     /// As an input of the step that makes objects.
     pub fn ready(&self) -> Group<'_> {
         Group {
-            resolved: &self.group,
-            secret: &self.resolved,
+            resolved: &self.gathered.group,
+            secret: self.gathered.secret.clone(),
             jobs: &self.jobs,
         }
     }
