@@ -4,9 +4,9 @@
 use super::owned::owned;
 use crate::deployment::manifest::Manifest;
 use crate::deployment::plan::held_back::HeldBack;
-use crate::deployment::plan::object;
 use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::Stop;
+use boson_cluster::client::AnyObject;
 use boson_document::Tree;
 use boson_manifest::labels;
 use boson_pipeline::bundle::Bundle;
@@ -37,6 +37,6 @@ pub fn add(
         .and_then(|()| whole.add(links, "the host"));
     added.map_err(|errors| manifest.fail(errors))?;
     let mut objects = owned(run, whole.into_objects(), manifest)?;
-    objects.retain(|object| object::label(object, labels::ENTANGLEMENT).is_none() || !held_back.owns(object));
+    objects.retain(|object| object.label(labels::ENTANGLEMENT).is_none() || !held_back.owns(object));
     Ok(objects)
 }
