@@ -92,7 +92,7 @@ fn shadows(run: &Reconcile<'_>, manifest: &Manifest) -> Vec<ShadowResult> {
 
 /// The desired manifest: with ops, and with the values of all variables. Waits until all values exist.
 async fn prepare(run: &Reconcile<'_>, stages: &SharedStages) -> Result<Prepared, Stop> {
-    let documents = inputs::documents(run).await?.whole()?;
+    let documents = inputs::documents(run).await?;
     let mut manifest = conversion::merge(stages.clone(), documents).await?;
     run.progress.counted(services(&manifest.tree));
     let without_values = if boson_pipeline::convert::has_hooks(&**stages) {
