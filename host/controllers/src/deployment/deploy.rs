@@ -14,6 +14,7 @@ use super::reconcile::Reconcile;
 use super::status::{Done, ShadowResult, shadow_result};
 use super::stop::Stop;
 use boson_api::deployment::ConversionMode;
+use boson_cluster::client::written;
 use boson_document::Tree;
 use boson_in_pod::Values;
 use boson_manifest::group::InstanceGroup;
@@ -47,7 +48,7 @@ pub async fn deploy(run: &Reconcile<'_>) -> Result<Done, Stop> {
     act::plugins::copy(run).await?;
     let applied = apply(run, &desired, &manifest).await?;
     // List again to include new versions; else the oldest would stay until the next change.
-    let existing = if run.progress.has_written() {
+    let existing = if written::any() {
         observe::documents(run).await?
     } else {
         work.existing
