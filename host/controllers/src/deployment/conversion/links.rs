@@ -2,8 +2,8 @@
 //! values.
 
 use super::owned::owned;
+use super::work::Work;
 use crate::deployment::manifest::Manifest;
-use crate::deployment::plan::held_back::HeldBack;
 use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::Stop;
 use boson_cluster::client::AnyObject;
@@ -24,19 +24,13 @@ pub fn secrets(run: &Reconcile<'_>, manifest: &mut Manifest, providers: &[Provid
 
 /// Adds them to the other objects, and gives all objects the label and owner reference of the deployment. The links of
 /// groups that are held back stay as they are.
-pub fn add(
-    run: &Reconcile<'_>,
-    manifest: &Manifest,
-    objects: Vec<Tree>,
-    links: Vec<Tree>,
-    held_back: &HeldBack,
-) -> Result<Vec<Value>, Stop> {
+pub fn add(run: &Reconcile<'_>, work: &Work, objects: Vec<Tree>, links: Vec<Tree>) -> Result<Vec<Value>, Stop> {
     let mut whole = Bundle::of_host(&run.deployment).with_kinds(run.context.conversion.permissions.kinds());
     let added = whole
         .add(objects, "plugins")
         .and_then(|()| whole.add(links, "the host"));
-    added.map_err(|errors| manifest.fail(errors))?;
-    let mut objects = owned(run, whole.into_objects(), manifest)?;
-    objects.retain(|object| object.label(labels::ENTANGLEMENT).is_none() || !held_back.owns(object));
+    added.map_err(|errors| work.manifest.fail(errors))?;
+    let mut objects = owned(run, whole.into_objects(), &work.manifest)?;
+    objects.retain(|object| object.label(labels::ENTANGLEMENT).is_none() || !work.held_back.owns(object));
     Ok(objects)
 }
