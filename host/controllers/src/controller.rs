@@ -4,9 +4,9 @@
 use boson_cluster::client::{Error, Events, Identity, Kind, Notice};
 use boson_cluster::namespaces::Scope;
 use boson_cluster::reconcile::Running;
-use boson_cluster::reconcile::watches::Requeued;
+use boson_cluster::reconcile::watches::{Queue, Requeued};
 use futures::future::BoxFuture;
-use futures::stream::{BoxStream, Stream};
+use futures::stream::Stream;
 use futures::{FutureExt, StreamExt};
 use k8s_openapi::jiff::Timestamp;
 use kube::Resource;
@@ -108,8 +108,7 @@ pub(crate) trait Controller: Send + Sync + Sized + 'static {
 
 /// The watches of a controller.
 pub(crate) struct Watched<K: Kind + 'static> {
-    store: Store<K>,
-    queue: BoxStream<'static, Requeued<K>>,
+    queue: Queue<K>,
     /// What else the controller does while it runs; it never ends.
     beside: BoxFuture<'static, ()>,
 }
@@ -148,9 +147,9 @@ pub(crate) trait AnyController: Send + Sync {
 
 impl<K: Kind + 'static> Watched<K> {
     pub fn new(store: Store<K>, queue: impl Stream<Item = Requeued<K>> + Send + 'static) -> Self {
+        let requeued = queue.boxed();
         Self {
-            store,
-            queue: queue.boxed(),
+            queue: Queue { store, requeued },
             beside: std::future::pending().boxed(),
         }
     }
@@ -192,16 +191,15 @@ impl<C: Controller> AnyController for C {
     fn run(self: Arc<Self>, mut running: Running, namespace: Option<String>) -> BoxFuture<'static, ()> {
         running.concurrency = running.concurrency.min(C::MAX_CONCURRENCY);
         let work = async move {
-            let Watched { store, queue, beside } = self.watch(&namespace);
-            let forgetting = self.clone();
-            let scope = running.scope.clone();
-            let reconcile = move |object, controller: Arc<C>| {
-                let scope = scope.clone();
+            let Watched { queue, beside } = self.watch(&namespace);
+            let (controller, scope) = (self.clone(), running.scope.clone());
+            let reconcile = move |object| {
+                let (controller, scope) = (controller.clone(), scope.clone());
                 async move { reconcile(&*controller, &scope, object).await }
             };
-            let forget = move |namespace: &str, name: &str| forgetting.forget(namespace, name);
+            let forget = |namespace: &str, name: &str| self.forget(namespace, name);
             tokio::select! {
-                () = running.drive_queue(C::NAME, &namespace, (store, queue), self, reconcile, forget) => {}
+                () = running.drive_queue(C::NAME, &namespace, queue, reconcile, forget) => {}
                 () = beside => {}
             }
         };

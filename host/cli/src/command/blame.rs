@@ -1,6 +1,7 @@
 //! `host blame`: shows where a field of an object comes from.
 
-use crate::command::convert::{self, ConvertArguments};
+use crate::command::convert::{ConvertArguments, Watching, unwritten};
+use crate::command::variables::Kept;
 use boson_commands::exit::ExitError;
 use boson_commands::output::{self, Color};
 use boson_document::Tree;
@@ -37,9 +38,12 @@ pub struct BlameArguments {
 
 pub fn run(arguments: &BlameArguments, color: Color) -> Result<(), ExitError> {
     let question = Question::new(&arguments.object, &arguments.field);
-    let (done, blames, sources) = convert::blame(&arguments.convert, &question, color)?;
+    let watching = Watching::Fields(&question);
+    let (done, sources) = unwritten(&arguments.convert, watching, color, |arguments| {
+        arguments.variables.kept = Kept::InMemory;
+    })?;
     let shown = |value: &Tree| done.secrets.redact(value.clone(), &sources);
-    let texts = blames.iter().map(|blame| text(blame, &shown, &sources));
+    let texts = done.blames.iter().map(|blame| text(blame, &shown, &sources));
     Ok(output::print(&texts.collect::<Vec<_>>().join("\n"))?)
 }
 

@@ -1,34 +1,33 @@
 //! `host convert`: its arguments, and what becomes of the result. [`steps`] converts.
 
-mod compared;
 mod steps;
+mod unwritten;
 
 use crate::codes;
 use crate::command::defaults::{self, Defaults};
 use crate::command::instances::InstancesArgument;
 use crate::command::names::{domain, namespace};
-use crate::command::variables::{Kept, VariableArguments};
+use crate::command::variables::VariableArguments;
 use crate::summary;
 use boson_commands::exit::{self, ExitError};
 use boson_commands::files;
 use boson_commands::folder;
 use boson_commands::memory;
 use boson_commands::output::{self, Color, Progress, Warnings};
-use boson_pipeline::blame::{Blame, Question};
 use boson_pipeline::convert::Target;
 use boson_pipeline::report::Sources;
 use boson_pipeline::yaml::Document;
 use boson_pipeline::{Diagnostic, Severity, Stage, yaml};
 use boson_plugin_tools::cases::Recording;
 use boson_plugin_tools::command::wit::stage;
-use boson_plugin_tools::plugin_arguments::{PermissionArguments, PluginArguments, Replacement};
+use boson_plugin_tools::plugin_arguments::{PermissionArguments, PluginArguments};
 use boson_plugin_tools::printed::Printed;
 use clap::{Args, ValueEnum};
-pub use compared::{merged, to_compare};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-pub use steps::Done;
-use steps::{Watching, convert};
+use steps::convert;
+pub use steps::{Done, Watching};
+pub use unwritten::{merged, unwritten};
 
 const EXAMPLES: &str = "\
 A boson.yaml beside the manifest contains options of every run: registry, name, namespace, cluster-domain, vars-store, and the lists \
@@ -85,7 +84,7 @@ pub struct ConvertArguments {
     monit: bool,
     /// Kind of objects to create
     #[arg(long, value_enum, default_value_t)]
-    target: TargetArgument,
+    pub target: TargetArgument,
     /// Write each object to its own file in this directory instead of printing them; files of earlier runs for this
     /// deployment that are no longer needed are removed
     #[arg(long, value_name = "DIR")]
@@ -114,7 +113,7 @@ pub struct ConvertArguments {
     #[arg(skip)]
     pub applied_cloud_configs: Option<Vec<Document>>,
     #[command(flatten)]
-    plugins: PluginArguments,
+    pub plugins: PluginArguments,
     #[command(flatten)]
     allowed: PermissionArguments,
 }
@@ -141,7 +140,7 @@ impl ConvertArguments {
 
 /// Kind of objects to create.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
-enum TargetArgument {
+pub enum TargetArgument {
     /// StatefulSets, Jobs, Services, Secrets that any cluster accepts
     #[default]
     Kubernetes,
@@ -222,100 +221,6 @@ fn with_defaults(
             let (found, note) = defaults::read(&path, sources)?;
             notes.push(note);
             Ok(arguments.clone().over(found))
-        }
-    }
-}
-
-/// A version of a plugin, alone in its stage.
-pub struct Version<'a> {
-    pub stage: Stage,
-    /// The component; none: there is no plugin.
-    pub file: Option<&'a Path>,
-    /// Names that options for another version refer to.
-    pub others: &'a [String],
-}
-
-// === impl Version ===
-
-impl Version<'_> {
-    /// Removes the other plugins of the stage, and the options for them.
-    fn put_into(&self, arguments: &mut PluginArguments) {
-        arguments.replacements.retain(|one| one.stage != self.stage);
-        arguments.replacements.extend(self.file.map(|file| Replacement {
-            stage: self.stage,
-            name: None,
-            file: file.to_path_buf(),
-        }));
-        let is_for_other = |name: &Option<String>| name.as_ref().is_some_and(|name| self.others.contains(name));
-        let has_plugin = self.file.is_some() || self.stage.has_rule();
-        let stays = |stage: Stage, name: &Option<String>, has_plugin: bool| {
-            stage != self.stage || has_plugin && !is_for_other(name)
-        };
-        arguments.settings.retain(|one| stays(one.stage, &one.name, has_plugin));
-        arguments
-            .groups
-            .retain(|one| stays(one.stage, &one.name, self.file.is_some()));
-    }
-}
-
-/// Converts with another version of a plugin, and writes nothing.
-///
-/// # Errors
-/// All errors, after they were shown.
-pub fn with_plugin(
-    arguments: &ConvertArguments,
-    version: &Version<'_>,
-    kept: Kept,
-    color: Color,
-) -> Result<(Done, Sources), ExitError> {
-    let mut sources = Sources::within(memory::of_documents(arguments.plugins.max_memory));
-    let mut warnings = Vec::new();
-    let converted = with_defaults(arguments, &mut sources, &mut warnings).and_then(|mut arguments| {
-        arguments.variables.kept = kept;
-        version.put_into(&mut arguments.plugins);
-        convert(
-            &arguments,
-            Watching::Nothing,
-            &mut sources,
-            &mut warnings,
-            &Progress::start(),
-        )
-    });
-    match converted {
-        Ok(done) => Ok((done, sources)),
-        Err(diagnostics) => {
-            output::show(&diagnostics, &sources, color);
-            Err(exit::failed(&diagnostics, true))
-        }
-    }
-}
-
-/// Converts, writes nothing, and answers a question about the fields of the objects.
-///
-/// # Errors
-/// All errors, after they were shown.
-pub fn blame(
-    arguments: &ConvertArguments,
-    question: &Question,
-    color: Color,
-) -> Result<(Done, Vec<Blame>, Sources), ExitError> {
-    let mut sources = Sources::within(memory::of_documents(arguments.plugins.max_memory));
-    let (mut warnings, progress) = (Vec::new(), Progress::start());
-    let converted = with_defaults(arguments, &mut sources, &mut warnings).and_then(|mut arguments| {
-        arguments.variables.kept = Kept::InMemory;
-        let watching = Watching::Fields(question);
-        convert(&arguments, watching, &mut sources, &mut warnings, &progress)
-    });
-    drop(progress);
-    let answered = converted.and_then(|mut done| {
-        let blames = std::mem::replace(&mut done.blames, Ok(Vec::new()));
-        Ok((done, blames.map_err(|error| vec![*error])?))
-    });
-    match answered {
-        Ok((done, blames)) => Ok((done, blames, sources)),
-        Err(diagnostics) => {
-            output::show(&diagnostics, &sources, color);
-            Err(exit::failed(&diagnostics, !arguments.plugins.replacements.is_empty()))
         }
     }
 }

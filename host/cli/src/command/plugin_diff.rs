@@ -1,16 +1,17 @@
 //! `host plugin diff`: converts a deployment with two versions of a plugin, and shows what differs.
 
 use crate::codes;
-use crate::command::convert::{self, ConvertArguments, Done, Version};
+use crate::command::convert::{self, ConvertArguments, Done, Watching};
 use crate::command::variables::Kept;
 use boson_commands::exit::ExitError;
 use boson_commands::output::{self, Color};
 use boson_document::Tree;
-use boson_pipeline::Diagnostic;
 use boson_pipeline::changes::{Change, Changed, changes, gained};
 use boson_pipeline::difference::Difference;
 use boson_pipeline::report::Sources;
+use boson_pipeline::{Diagnostic, Stage};
 use boson_plugin_tools::cases::replies;
+use boson_plugin_tools::plugin_arguments::{PluginArguments, Replacement};
 use boson_plugin_tools::plugins;
 use boson_sandbox::{Limits, Plugin};
 use clap::Args;
@@ -43,6 +44,38 @@ pub struct DiffArguments {
     convert: ConvertArguments,
 }
 
+/// A version of a plugin, alone in its stage.
+struct Version<'a> {
+    stage: Stage,
+    /// The component; none: there is no plugin.
+    file: Option<&'a Path>,
+    /// Names that options for another version refer to.
+    others: &'a [String],
+}
+
+// === impl Version ===
+
+impl Version<'_> {
+    /// Removes the other plugins of the stage, and the options for them.
+    fn put_into(&self, arguments: &mut PluginArguments) {
+        arguments.replacements.retain(|one| one.stage != self.stage);
+        arguments.replacements.extend(self.file.map(|file| Replacement {
+            stage: self.stage,
+            name: None,
+            file: file.to_path_buf(),
+        }));
+        let is_for_other = |name: &Option<String>| name.as_ref().is_some_and(|name| self.others.contains(name));
+        let has_plugin = self.file.is_some() || self.stage.has_rule();
+        let stays = |stage: Stage, name: &Option<String>, has_plugin: bool| {
+            stage != self.stage || has_plugin && !is_for_other(name)
+        };
+        arguments.settings.retain(|one| stays(one.stage, &one.name, has_plugin));
+        arguments
+            .groups
+            .retain(|one| stays(one.stage, &one.name, self.file.is_some()));
+    }
+}
+
 pub fn run(arguments: &DiffArguments, color: Color) -> Result<(), ExitError> {
     let old = Some(arguments.old.as_path()).filter(|path| *path != Path::new(NONE));
     let fail = |error: Diagnostic| {
@@ -70,11 +103,17 @@ pub fn run(arguments: &DiffArguments, color: Color) -> Result<(), ExitError> {
         others,
     };
     let of_new = only(&new_names, &old_names);
-    let (old, _) = convert::with_plugin(&arguments.convert, &version(old, &of_new), Kept::InMemory, color)?;
-    let kept = Kept::Given(old.values.clone());
+    let convert = |version: Version<'_>, kept| {
+        let done = convert::unwritten(&arguments.convert, Watching::Nothing, color, |arguments| {
+            arguments.variables.kept = kept;
+            version.put_into(&mut arguments.plugins);
+        });
+        // The plugin that is broken may be the one of the user.
+        done.map_err(|_| ExitError::Input)
+    };
+    let (old, _) = convert(version(old, &of_new), Kept::InMemory)?;
     let of_old = only(&old_names, &new_names);
-    let (new, sources) =
-        convert::with_plugin(&arguments.convert, &version(Some(&arguments.new), &of_old), kept, color)?;
+    let (new, sources) = convert(version(Some(&arguments.new), &of_old), Kept::Given(old.values.clone()))?;
     let mut text = about(before.as_ref(), &after);
     let changed = changes(&old.objects, &new.objects);
     text.push_str(&self::text(&old, &new, &changed, &sources));

@@ -30,6 +30,12 @@ pub async fn during<F: Future>(work: F) -> (F::Output, Vec<Written>) {
     (result, written)
 }
 
+/// Whether the work has written anything so far, apart from events.
+pub fn any() -> bool {
+    let any = BOOK.try_with(|book| book.lock().iter().any(|one| one.kind != "Event"));
+    any.unwrap_or(false)
+}
+
 /// Records a write, if the caller runs in [`during`].
 pub(super) fn note(kind: &str, name: &str, now: Option<ObjectMeta>) {
     // An error means that no caller records writes.
@@ -50,10 +56,17 @@ mod tests {
     #[tokio::test]
     async fn only_writes_of_the_work_are_returned() {
         note("Secret", "before", None);
-        let ((), written) = during(async { note("Secret", "a", Some(ObjectMeta::default())) }).await;
+        let work = async {
+            note("Event", "e", Some(ObjectMeta::default()));
+            assert!(!any(), "an event tells of a write");
+            note("Secret", "a", Some(ObjectMeta::default()));
+            assert!(any());
+        };
+        let ((), written) = during(work).await;
         note("Secret", "after", None);
+        assert!(!any());
         let names: Vec<_> = written.iter().map(|one| one.name.as_str()).collect();
-        assert_eq!(names, ["a"]);
-        assert!(written[0].now.is_some());
+        assert_eq!(names, ["e", "a"]);
+        assert!(written[1].now.is_some());
     }
 }

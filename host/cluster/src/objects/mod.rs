@@ -8,4 +8,4 @@ mod plan;
 pub mod used;
 pub mod versioned;
 
-pub use plan::{DIGEST, Plan, TRIGGER, digest, has_owner, hexadecimal, is_going, is_owned, names_owner, own, plan};
+pub use plan::{DIGEST, Plan, TRIGGER, digest, has_owner, hexadecimal, names_owner, own, plan};

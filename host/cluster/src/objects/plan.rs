@@ -145,11 +145,6 @@ fn key(object: &Value) -> Key {
     parts.map(|part| part.map(str::to_string)).into()
 }
 
-/// Whether it is being deleted.
-pub fn is_going(object: &Value) -> bool {
-    object.is_going()
-}
-
 fn text<'v>(object: &'v Value, pointer: &str) -> Option<&'v str> {
     object.pointer(pointer)?.as_str()
 }
@@ -170,12 +165,7 @@ pub fn hexadecimal(bytes: &[u8]) -> String {
     HEXLOWER.encode(bytes.get(..16).unwrap_or(bytes))
 }
 
-/// Whether the object is owned by the one with this UID.
-pub fn is_owned(object: &Value, uid: &str) -> bool {
-    object.has_owner(uid)
-}
-
-/// The same for an object of a known kind.
+/// Whether the object with this UID is one of the owners of an object of a known kind.
 pub fn has_owner(object: &impl Resource, uid: &str) -> bool {
     names_owner(object.meta(), uid)
 }

@@ -2,7 +2,7 @@
 
 use super::backoff::Backoff;
 use super::spawned::Spawned;
-use super::watches;
+use super::watches::{self, Queue};
 use crate::client::{ANSWER_TIMEOUT, Cluster, Error, Kind, Outage, api};
 use crate::metrics::{Metrics, Outcome, Reconcile};
 use crate::namespaces::Scope;
@@ -12,7 +12,7 @@ use futures::FutureExt;
 use futures::stream::{self, Stream, StreamExt};
 use kube::api::ListParams;
 use kube::runtime::controller::{self, Action};
-use kube::runtime::reflector::{ObjectRef, Store};
+use kube::runtime::reflector::ObjectRef;
 use kube::runtime::watcher;
 use kube::{Api, Resource};
 use std::panic::AssertUnwindSafe;
@@ -90,32 +90,29 @@ impl Running {
         Action::requeue(pause)
     }
 
-    /// Runs a controller until the operator ends. Counts each reconcile, and backs off after failures. `store`: its
-    /// objects; `queue`: which of them to reconcile now; `forget` is called for deleted objects, with namespace and
-    /// name.
-    pub async fn drive_queue<K, C, F>(
+    /// Runs a controller until the operator ends. Counts each reconcile, and backs off after failures. `forget` is
+    /// called for deleted objects, with namespace and name.
+    pub async fn drive_queue<K, F>(
         &self,
         name: &'static str,
         namespace: &Option<String>,
-        (store, queue): (Store<K>, impl Stream<Item = watcher::Result<ObjectRef<K>>> + Send),
-        context: Arc<C>,
-        reconcile: impl Fn(Arc<K>, Arc<C>) -> F + Clone + Send + 'static,
+        Queue { store, requeued }: Queue<K>,
+        reconcile: impl Fn(Arc<K>) -> F + Send + 'static,
         forget: impl Fn(&str, &str),
     ) where
         K: Kind + Send + Sync + 'static,
-        C: Send + Sync + 'static,
         F: Future<Output = Result<Action, Error>> + Send + 'static,
     {
-        let queue = stream::select(queue, watches::all(&self.scope.changes, store.clone()));
+        let queue = stream::select(requeued, watches::all(&self.scope.changes, store.clone()));
         self.ready_when_listed::<K>(name, namespace);
         let (shared, policy) = (self.clone(), self.clone());
         let runs = controller::applier(
-            move |object: Arc<K>, context: Arc<C>| {
-                let (running, work) = (shared.clone(), reconcile(object.clone(), context));
+            move |object: Arc<K>, _| {
+                let (running, work) = (shared.clone(), reconcile(object.clone()));
                 Spawned::new(async move { running.observed(name, object.as_ref(), work).await })
             },
             move |object: Arc<K>, error: &Error, _| policy.again(name, object.as_ref(), error),
-            context,
+            Arc::new(()),
             store,
             Box::pin(queue.take_until(Box::pin(self.stopped()))),
             controller::Config::default().concurrency(self.concurrency),

@@ -27,6 +27,12 @@ use std::fmt::Debug;
 /// An object to reconcile.
 pub type Requeued<K> = watcher::Result<ObjectRef<K>>;
 
+/// The objects of a controller, and which of them to reconcile now.
+pub struct Queue<K: Kind + 'static> {
+    pub store: Store<K>,
+    pub requeued: BoxStream<'static, Requeued<K>>,
+}
+
 /// The watches of one controller, in one namespace or in all.
 pub struct Watches<K: Kind + 'static> {
     client: Client,

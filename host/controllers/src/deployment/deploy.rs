@@ -3,7 +3,7 @@
 
 use super::act;
 use super::conversion::variables::{Depth, asked};
-use super::conversion::{self, Work, traced};
+use super::conversion::{self, Rendered, Work, traced};
 use super::inputs;
 use super::manifest::Manifest;
 use super::observe;
@@ -14,40 +14,25 @@ use super::reconcile::Reconcile;
 use super::status::{Done, ShadowResult, shadow_result};
 use super::stop::Stop;
 use boson_api::deployment::ConversionMode;
+use boson_cluster::client::written;
 use boson_document::Tree;
 use boson_in_pod::Values;
 use boson_manifest::group::InstanceGroup;
-use boson_pipeline::stage::{SharedStages, Variable};
 use serde_json::Value;
+use std::collections::BTreeSet;
+use std::mem;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The desired manifest, and what the steps after it need.
-struct Prepared {
-    manifest: Manifest,
-    variables: Vec<Variable>,
-    /// The manifest with its placeholders, if plugins need it.
-    without_values: Arc<Tree>,
-    /// Variables that the manifest no longer has.
-    removed: Vec<String>,
-    work: Work,
-}
-
 /// Converts and applies the deployment.
 pub async fn deploy(run: &Reconcile<'_>) -> Result<Done, Stop> {
-    let stages = traced(run.plugins.stages.clone());
-    let Prepared {
-        mut manifest,
-        variables,
-        without_values,
-        removed,
-        mut work,
-    } = prepare(run, &stages).await?;
-    let desired = convert(run, stages, &mut manifest, without_values, variables, &mut work).await?;
+    let mut work = prepare(run).await?;
+    let desired = convert(run, &mut work).await?;
+    let manifest = work.manifest;
     act::plugins::copy(run).await?;
     let applied = apply(run, &desired, &manifest).await?;
     // List again to include new versions; else the oldest would stay until the next change.
-    let existing = if run.progress.has_written() {
+    let existing = if written::any() {
         observe::documents(run).await?
     } else {
         work.existing
@@ -61,7 +46,7 @@ pub async fn deploy(run: &Reconcile<'_>) -> Result<Done, Stop> {
         groups: groups(&applied.wanted),
         held_back: desired.held_back.wrong(),
         outdated: applied.outdated,
-        removed,
+        removed: work.removed,
         warnings,
         shadows,
     })
@@ -91,11 +76,12 @@ fn shadows(run: &Reconcile<'_>, manifest: &Manifest) -> Vec<ShadowResult> {
 }
 
 /// The desired manifest: with ops, and with the values of all variables. Waits until all values exist.
-async fn prepare(run: &Reconcile<'_>, stages: &SharedStages) -> Result<Prepared, Stop> {
-    let documents = inputs::documents(run).await?.whole()?;
+async fn prepare(run: &Reconcile<'_>) -> Result<Work, Stop> {
+    let stages = traced(run.plugins.stages.clone());
+    let documents = inputs::documents(run).await?;
     let mut manifest = conversion::merge(stages.clone(), documents).await?;
     run.progress.counted(services(&manifest.tree));
-    let without_values = if boson_pipeline::convert::has_hooks(&**stages) {
+    let without_values = if boson_pipeline::convert::has_hooks(&*stages) {
         manifest.tree.clone()
     } else {
         Arc::default()
@@ -104,57 +90,58 @@ async fn prepare(run: &Reconcile<'_>, stages: &SharedStages) -> Result<Prepared,
     let given = Values::of(&held).map_err(|errors| manifest.fail(errors))?.given;
     act::documents::store_manifest(run, &manifest).await?;
     let asked = asked(run, stages.clone(), &mut manifest, &given, Depth::Releases).await?;
-    let variables = asked.variables;
     let removed = act::variables::request(run, &manifest, asked.secrets).await?;
-    held.extend(inputs::generated(run, &variables).await?);
+    held.extend(inputs::generated(run, &asked.variables).await?);
     let values = Values::of(&held).map_err(|errors| manifest.fail(errors))?;
     manifest.secrets_mut().add(values.secrets());
-    let mut work = Work::new(held, values, observe::documents(run).await?);
+    let mut work = Work {
+        stages,
+        manifest,
+        without_values,
+        variables: asked.variables,
+        removed,
+        held,
+        values,
+        existing: observe::documents(run).await?,
+        series: BTreeSet::new(),
+        desired: String::new(),
+        provenance: String::new(),
+        external: None,
+        held_back: HeldBack::default(),
+    };
     if run.mode == ConversionMode::Jobs {
         act::plugins::copy(run).await?;
     }
-    conversion::interpolate(run, stages, &mut manifest, &mut work).await?;
+    conversion::interpolate(run, &mut work).await?;
+    let manifest = &mut work.manifest;
     Arc::make_mut(&mut manifest.secrets).except_names(&manifest.tree);
     run.progress.done(1);
-    Ok(Prepared {
-        manifest,
-        variables,
-        without_values,
-        removed,
-        work,
-    })
+    Ok(work)
 }
 
 /// The desired objects.
-async fn convert(
-    run: &Reconcile<'_>,
-    stages: SharedStages,
-    manifest: &mut Manifest,
-    without_values: Arc<Tree>,
-    variables: Vec<Variable>,
-    work: &mut Work,
-) -> Result<Desired, Stop> {
-    let (gathered, providers) = conversion::gather(run, &stages, manifest, work).await?;
+async fn convert(run: &Reconcile<'_>, work: &mut Work) -> Result<Desired, Stop> {
+    let (gathered, providers) = conversion::gather(run, work).await?;
     // Links that cannot be stored are reported before minutes of rendering.
-    let links = conversion::links::secrets(run, manifest, &providers)?;
+    let links = conversion::links::secrets(run, &mut work.manifest, &providers)?;
     run.progress.done(2);
-    let mut held_back = HeldBack::default();
-    let rendered = conversion::render(run, &stages, manifest, gathered, work, &mut held_back);
-    let mut groups = rendered.await?;
+    let Rendered {
+        groups,
+        sources,
+        revisions,
+    } = conversion::render(run, work, gathered).await?;
     run.progress.done(3);
-    let sources = conversion::job_sources(run, manifest, &mut groups)?;
-    let revisions = conversion::revisions(&mut groups);
-    let objects = conversion::objects(run, stages, manifest, without_values, variables, groups, &mut held_back).await?;
-    let mut objects = conversion::links::add(run, manifest, objects, links, &held_back)?;
+    let objects = conversion::objects(run, work, groups).await?;
+    let mut objects = conversion::links::add(run, work, objects, links)?;
     for (group, revisions) in revisions {
         revisions.give(&group, &mut objects);
     }
-    plan::serial::give(&plan::serial::update_after(&manifest.tree), &mut objects);
+    plan::serial::give(&plan::serial::update_after(&work.manifest.tree), &mut objects);
     Ok(Desired {
         objects,
-        manifest: work.desired.clone(),
+        manifest: mem::take(&mut work.desired),
         sources,
-        held_back,
+        held_back: mem::take(&mut work.held_back),
     })
 }
 

@@ -337,6 +337,7 @@ impl Context {
         let observed = Observed::after(object.meta().generation, result, &progress)?;
         let groups = observe::groups(self, object, namespace).await?;
         Ok(Observed {
+            wrote: written::any(),
             ready: groups.ready,
             group_problems: groups.group_problems,
             rollouts: groups.rollouts,

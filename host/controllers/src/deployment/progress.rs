@@ -3,14 +3,13 @@
 use boson_api::deployment::Input;
 use parking_lot::Mutex;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, Ordering};
 
 /// Written by the parts of a reconcile, read for the status.
 #[derive(Debug, Default)]
 pub struct Progress {
     steps: AtomicI32,
     groups: OnceLock<i32>,
-    wrote: AtomicBool,
     inputs: Mutex<Vec<Input>>,
     inputs_digest: OnceLock<String>,
 }
@@ -26,11 +25,6 @@ impl Progress {
     /// Sets how many instance groups are services.
     pub fn counted(&self, groups: i32) {
         let _ = self.groups.set(groups);
-    }
-
-    /// Notes that something is written.
-    pub fn writes(&self) {
-        self.wrote.store(true, Ordering::Relaxed);
     }
 
     /// Adds inputs of the deployment.
@@ -65,10 +59,5 @@ impl Progress {
     /// None before the manifest is read.
     pub fn groups(&self) -> Option<i32> {
         self.groups.get().copied()
-    }
-
-    /// Whether anything was written.
-    pub fn has_written(&self) -> bool {
-        self.wrote.load(Ordering::Relaxed)
     }
 }

@@ -18,39 +18,34 @@ pub(super) type BpmFiles = HashMap<*const Tree, Vec<(u32, Rendered)>>;
 /// The rendered alias files of a job, in the order of its instances, by the job's address in memory.
 pub(super) type AliasFiles = HashMap<*const Tree, Vec<Rendered>>;
 
-/// Merges the bpm files of all instances: one copy for each different text, read as YAML.
+/// Merges the bpm files of all instances of a group: one copy for each different text, read as YAML.
 pub(super) fn collect(
-    groups: &[ResolvedGroup],
+    group: &ResolvedGroup,
     releases: &[Release],
     rendered: &BpmFiles,
     aliases: &AliasFiles,
     diagnostics: &mut Vec<Diagnostic>,
-) -> (Vec<Vec<JobFiles>>, Vec<yaml::Document>) {
-    let mut documents = Vec::new();
-    let mut all = Vec::new();
-    for group in groups {
-        let mut files = Vec::new();
-        for job in jobs(&group.document) {
-            let here = rendered.get(&std::ptr::from_ref(job)).map_or(&[][..], Vec::as_slice);
-            let here = on_all(here, job);
-            let copies = copies(&here, &group.name, &mut documents, diagnostics);
-            let found = release::find_job(releases, job);
-            let destinations: BTreeSet<&str> = found.into_iter().flat_map(Job::destinations).collect();
-            files.push(JobFiles {
-                job: job.str("name").unwrap_or_default().to_string(),
-                release: job.str("release").unwrap_or_default().to_string(),
-                templates: destinations.into_iter().map(str::to_string).collect(),
-                monitored: found.is_some_and(Job::is_monitored),
-                aliases: aliases
-                    .get(&std::ptr::from_ref(job))
-                    .and_then(|files| alias_files::read(files, diagnostics)),
-                start_program: found.filter(|_| copies.is_empty()).and_then(Job::start_program),
-                bpm: copies,
-            });
-        }
-        all.push(files);
+) -> (Vec<JobFiles>, Vec<yaml::Document>) {
+    let (mut files, mut documents) = (Vec::new(), Vec::new());
+    for job in jobs(&group.document) {
+        let here = rendered.get(&std::ptr::from_ref(job)).map_or(&[][..], Vec::as_slice);
+        let here = on_all(here, job);
+        let copies = copies(&here, &group.name, &mut documents, diagnostics);
+        let found = release::find_job(releases, job);
+        let destinations: BTreeSet<&str> = found.into_iter().flat_map(Job::destinations).collect();
+        files.push(JobFiles {
+            job: job.str("name").unwrap_or_default().to_string(),
+            release: job.str("release").unwrap_or_default().to_string(),
+            templates: destinations.into_iter().map(str::to_string).collect(),
+            monitored: found.is_some_and(Job::is_monitored),
+            aliases: aliases
+                .get(&std::ptr::from_ref(job))
+                .and_then(|files| alias_files::read(files, diagnostics)),
+            start_program: found.filter(|_| copies.is_empty()).and_then(Job::start_program),
+            bpm: copies,
+        });
     }
-    (all, documents)
+    (files, documents)
 }
 
 /// The file of each instance: one that does not depend on the instance was rendered for the first only.

@@ -2,7 +2,6 @@
 //! from them. A key for each property, with dots between its parts; a text as it is, anything else as JSON, and nothing
 //! for a property without a value. A map with a member whose name a Secret cannot have, such as a path, is JSON too.
 
-use crate::bundle::Bundle;
 use crate::bundle::limits::{MAX_DATA_BYTES, is_data_key};
 use crate::convert::{codes, places};
 use crate::diagnostic::Diagnostic;
@@ -57,16 +56,6 @@ pub fn secrets(
     }
     let links = links.iter().filter(|link| !link.is_ambiguous);
     Ok(links.map(|link| link.secret(names, manifest.tree)).collect())
-}
-
-/// Adds the Secrets of links to the other objects of a deployment. `whole`: an empty bundle of the host.
-///
-/// # Errors
-/// A plugin has made a Secret of the same name.
-pub fn add(mut whole: Bundle, objects: Vec<Tree>, links: Vec<Tree>) -> Result<Vec<Tree>, Vec<Diagnostic>> {
-    whole.add(objects, "plugins")?;
-    whole.add(links, "the host")?;
-    Ok(whole.into_objects())
 }
 
 /// A link and its Secret.

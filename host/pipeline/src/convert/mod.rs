@@ -7,8 +7,8 @@
 //! | [`crate::variables`] | manifest, values | the manifest with its values |
 //! | [`gather()`] | manifest, releases | each group's resolved document, the links that the deployment provides |
 //! | [`render()`] | resolved groups, releases | each group's BPM configuration |
-//! | [`objects()`] | manifest, resolved and rendered groups | the objects of the plugins |
-//! | [`transform()`] | objects | the same, checked, changed by `resources` plugins, reported on by `checks` plugins |
+//! | [`objects()`] | manifest, resolved and rendered groups | the objects of the plugins, checked |
+//! | its end, `transform` | these objects | the same, changed by `resources` plugins, reported on by `checks` plugins |
 //! | [`link_secrets`], [`shared_links`] | the links that the deployment provides | their Secrets |
 //! | [`crate::plain::lower`] | objects | objects that any cluster accepts |
 //!
@@ -51,19 +51,19 @@ pub use codes::ALL as CODES;
 pub use gather::gather;
 pub use merge::{Documents, apply, merge};
 pub use needed::{missing, releases, resolve_latest, specs};
-pub use objects::{Converted, Group, Objects, granted, objects, together};
-pub use render::{Origin, Rendered, render};
-pub use rendering::RenderError;
+pub use objects::{Group, Making, objects, together};
+pub use render::{Origin, render};
+pub use rendering::{RenderError, RenderedGroup, Rendering};
 pub use target::Target;
-pub use transform::{Overview, has_hooks, is_skipped_check, transform};
+pub use transform::{has_hooks, is_skipped_check};
 
-use self::instance_files::{GroupFiles, InstanceFiles};
+use self::instance_files::GroupFiles;
 use crate::bundle::{Bundle, Permissions};
 use crate::diagnostic::Diagnostic;
 use crate::plain;
 use crate::release::Release;
 use crate::scrub::Filter;
-use crate::stage::{Deployment, External, JobFiles, Named, ResolvedGroup, StageError, Stages, Variable};
+use crate::stage::{Deployment, External, Named, ResolvedGroup, StageError, Stages, Variable};
 use crate::yaml;
 use boson_document::Tree;
 use boson_manifest::names::Names;
@@ -173,18 +173,6 @@ struct Gathered {
     links: Vec<Tree>,
 }
 
-/// The instance groups of a deployment that could be resolved and rendered.
-#[derive(Default)]
-struct Groups {
-    resolved: Vec<ResolvedGroup>,
-    /// Their jobs; none of a group that cannot be rendered.
-    jobs: Vec<Option<Vec<JobFiles>>>,
-    /// What their instances render.
-    files: Vec<Vec<InstanceFiles>>,
-    /// Errors of the others.
-    errors: Vec<Diagnostic>,
-}
-
 type Outcome<T> = Result<T, Vec<Diagnostic>>;
 
 // === impl Run ===
@@ -198,61 +186,41 @@ impl Run<'_> {
             return Err(missing);
         }
         progress("resolving links");
-        let resolved = self.resolve(&names);
-        let Gathered {
-            groups: resolved,
-            secrets,
-            links,
-        } = match resolved {
-            Ok(found) => found,
+        let Gathered { groups, secrets, links } = match self.resolve(&names) {
+            Ok(gathered) => gathered,
             // The deployment's own objects need only the manifest, so their errors are reported together with these.
-            Err(errors) => return Err(together(self.make(&[]).errors, errors)),
+            Err(errors) => return self.make(&names, &[], errors),
         };
         progress("rendering templates");
-        let groups = self.render(resolved);
+        let (rendered, mut errors) = self.render(&groups);
         progress("converting to Kubernetes objects");
-        let secret = |group: &ResolvedGroup| names.resolved(&group.name, Some(plain::FIRST_VERSION));
-        let (mut ready, mut errors) = (Vec::new(), groups.errors);
-        for (resolved, jobs) in groups.resolved.iter().zip(&groups.jobs) {
-            let Some(jobs) = jobs else { continue };
-            match secret(resolved) {
-                Ok(secret) => ready.push((resolved, secret, jobs)),
+        let mut ready = Vec::new();
+        for (resolved, rendered) in groups.iter().zip(&rendered) {
+            let Some(RenderedGroup { jobs, .. }) = rendered else {
+                continue;
+            };
+            match names.resolved(&resolved.name, Some(plain::FIRST_VERSION)) {
+                Ok(secret) => ready.push(Group { resolved, secret, jobs }),
                 Err(error) => errors.extend(unnamed(&error).into_diagnostics()),
             }
         }
-        let ready: Vec<Group<'_>> = ready.iter().map(group).collect();
-        let made = self.make(&ready);
-        errors.extend(made.failed.into_iter().flat_map(|(_, errors)| errors));
-        let errors = together(made.errors, errors);
-        if !errors.is_empty() {
-            return Err(errors);
+        let objects = self.make(&names, &ready, errors)?;
+        let mut whole = Bundle::of_host(inputs.deployment).with_kinds(inputs.permissions.kinds());
+        match inputs.target {
+            Target::Quarks => whole.add(objects, "plugins")?,
+            Target::Kubernetes => {
+                let plain = self.lower(objects, &names, &groups)?;
+                // The Secrets that pods mount come first.
+                whole.add(secrets, "the host")?;
+                whole.add(plain, "the host")?;
+            }
         }
-        let granted = granted(&names, ready);
-        let bundle = Bundle::with_rules(inputs.deployment, granted, inputs.permissions, inputs.manifest.tree);
-        let overview = Overview {
-            target: inputs.target.name(),
-            manifest: Named {
-                tree: inputs.without_values,
-                ..inputs.manifest
-            },
-            groups: &groups.resolved.iter().collect::<Vec<_>>(),
-        };
-        let objects = transform(
-            self.stages,
-            inputs.deployment,
-            made.converted,
-            overview,
-            bundle,
-            &mut self.diagnostics,
-        )?;
-        let plain = self.lower(objects, &names, &groups.resolved, secrets)?;
-        let whole = Bundle::of_host(inputs.deployment).with_kinds(inputs.permissions.kinds());
-        let objects = link_secrets::add(whole, plain, links)?;
-        let each = groups.resolved.into_iter().zip(groups.files);
+        whole.add(links, "the host")?;
+        let each = groups.into_iter().zip(rendered.into_iter().flatten());
         self.files = each
-            .map(|(resolved, instances)| GroupFiles { resolved, instances })
+            .map(|(resolved, RenderedGroup { instances, .. })| GroupFiles { resolved, instances })
             .collect();
-        Ok(objects)
+        Ok(whole.into_objects())
     }
 
     /// The resolved groups, and the Secrets that are made from them.
@@ -288,73 +256,53 @@ impl Run<'_> {
         }
     }
 
-    fn render(&mut self, resolved: Vec<ResolvedGroup>) -> Groups {
+    /// The groups, none where a group cannot be rendered, and the errors of those.
+    fn render(&mut self, groups: &[ResolvedGroup]) -> (Vec<Option<RenderedGroup>>, Vec<Diagnostic>) {
         let inputs = self.inputs;
-        let rendered = render(
+        let rendering = render(
             self.stages,
             Origin::Manifest(inputs.manifest),
-            &resolved,
+            groups,
             inputs.releases,
             inputs.filter,
             inputs.threads,
             &mut self.diagnostics,
         );
-        let mut groups = Groups {
-            resolved,
-            ..Groups::default()
-        };
-        match rendered {
-            Ok(rendered) => {
-                self.rendered = rendered.documents;
-                groups.files = rendered.files;
+        match rendering {
+            Ok(rendering) => {
+                self.rendered = rendering.documents;
                 let mut failures = Vec::new();
-                for jobs in rendered.groups {
-                    groups.jobs.push(jobs.map_err(|failure| failures.push(failure)).ok());
-                }
-                groups.errors = RenderError::all(failures);
+                let groups = rendering.groups.into_iter();
+                let groups = groups.map(|group| group.map_err(|failure| failures.push(failure)).ok());
+                (groups.collect(), RenderError::all(failures))
             }
-            Err(errors) => groups.errors = errors,
+            Err(errors) => (Vec::new(), errors),
         }
-        groups
     }
 
-    fn make(&mut self, groups: &[Group<'_>]) -> Objects {
+    fn make(&mut self, names: &Names, groups: &[Group<'_>], errors: Vec<Diagnostic>) -> Outcome<Vec<Tree>> {
         let inputs = self.inputs;
-        objects(
-            self.stages,
-            inputs.deployment,
-            inputs.manifest,
-            inputs.variables,
-            groups,
-            inputs.threads,
-            &mut self.diagnostics,
-        )
+        let making = Making {
+            deployment: inputs.deployment,
+            names,
+            manifest: inputs.manifest,
+            without_values: inputs.without_values,
+            variables: inputs.variables,
+            target: inputs.target,
+            permissions: inputs.permissions,
+            pod_plugins: &[],
+            is_partial: false,
+            threads: inputs.threads,
+        };
+        objects(self.stages, &making, groups, errors, &mut self.diagnostics).result
     }
 
-    fn lower(
-        &mut self,
-        objects: Vec<Tree>,
-        names: &Names,
-        groups: &[ResolvedGroup],
-        secrets: Vec<Tree>,
-    ) -> Outcome<Vec<Tree>> {
-        let inputs = self.inputs;
-        if inputs.target == Target::Quarks {
-            return Ok(objects);
-        }
-        let (mut plain, reported) = plain::lower(objects, inputs.values)?;
+    fn lower(&mut self, objects: Vec<Tree>, names: &Names, groups: &[ResolvedGroup]) -> Outcome<Vec<Tree>> {
+        let (mut plain, reported) = plain::lower(objects, self.inputs.values)?;
         self.diagnostics.extend(reported);
         plain::resolved::mark_pods(&mut plain, names, groups, plain::FIRST_VERSION).map_err(|error| vec![*error])?;
-        let mut whole = Bundle::of_host(inputs.deployment).with_kinds(inputs.permissions.kinds());
-        // The Secrets that pods mount come first.
-        whole.add(secrets, "the host")?;
-        whole.add(plain, "the host")?;
-        Ok(whole.into_objects())
+        Ok(plain)
     }
-}
-
-fn group<'g>((resolved, secret, jobs): &'g (&ResolvedGroup, String, &Vec<JobFiles>)) -> Group<'g> {
-    Group { resolved, secret, jobs }
 }
 
 fn resolved_secrets(names: &Names, groups: &[ResolvedGroup]) -> Outcome<Vec<Tree>> {

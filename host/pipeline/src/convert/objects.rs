@@ -1,93 +1,128 @@
-//! The step that makes the objects of the deployment and of each of its groups.
+//! The step that makes the objects of the deployment and of each of its groups, checks them, and lets plugins change
+//! them.
 
+use super::pod_plugins::{self, PodPlugin};
+use super::target::Target;
+use super::transform::{has_hooks, transform};
 use super::{parallel, places};
-use crate::author::Author;
 use crate::bundle::privileges::{self, GrantedPrivileges};
+use crate::bundle::{Bundle, Permissions};
 use crate::diagnostic::{Diagnostic, causes};
 use crate::stage::{
-    Deployment, GroupRequest, JobFiles, Named, PluginRef, Reply, ResolvedGroup, Stage, StageError, Stages, Variable,
+    Deployment, GroupRequest, GroupSummary, JobFiles, Named, PluginRef, Reply, ResolvedGroup, Stage, StageError,
+    Stages, Variable, View,
 };
 use boson_document::Tree;
 use boson_manifest::dns;
 use boson_manifest::names::Names;
 
 /// A resolved and rendered instance group.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Group<'a> {
     /// Its resolved document.
     pub resolved: &'a ResolvedGroup,
     /// Name of the Secret with the resolved document, which its pods mount.
-    pub secret: &'a str,
+    pub secret: String,
     /// Its jobs with their rendered BPM configuration.
     pub jobs: &'a [JobFiles],
 }
 
-/// Objects that a plugin of the stage `bpm` returned.
-#[derive(Debug)]
-pub struct Converted {
-    /// The plugin: not the same for all groups, if a wrapper selects some.
-    pub author: Author,
-    /// The instance group; none: the deployment itself.
-    pub group: Option<String>,
-    pub objects: Vec<Tree>,
+/// What the step needs besides the groups.
+#[derive(Clone, Copy)]
+pub struct Making<'a> {
+    pub deployment: &'a Deployment,
+    pub names: &'a Names,
+    pub manifest: Named<'a>,
+    /// The manifest with its placeholders: plugins that change or check objects see it without values.
+    pub without_values: &'a Tree,
+    /// Variables that the manifest defines.
+    pub variables: &'a [Variable],
+    /// What the objects become.
+    pub target: Target,
+    /// What an administrator allows plugins.
+    pub permissions: &'a Permissions,
+    /// Plugins that its pods mount.
+    pub pod_plugins: &'a [PodPlugin],
+    /// Whether the objects of the other groups are made if a group fails; not if no group is left.
+    pub is_partial: bool,
+    /// Number of threads.
+    pub threads: usize,
 }
 
 /// The objects of a deployment.
-#[derive(Debug, Default)]
 pub struct Objects {
-    /// The objects of the deployment itself, then those of its groups, in manifest order.
-    pub converted: Vec<Converted>,
-    /// Errors of the deployment itself.
-    pub errors: Vec<Diagnostic>,
+    /// Those of the deployment itself, and those of its groups, in manifest order; or all errors.
+    pub result: Result<Vec<Tree>, Vec<Diagnostic>>,
     /// The groups that have no objects, with their errors.
     pub failed: Vec<(String, Vec<Diagnostic>)>,
 }
 
-/// Makes the objects of the deployment and of these groups. An error of one group does not affect the others. Warnings
-/// are added to `reported`.
+/// Makes the objects of the deployment and of these groups, checks them, and lets plugins change them. `errors`: of
+/// earlier steps, which are reported together with those of this one. Warnings are added to `reported`.
 pub fn objects(
     stages: &dyn Stages,
-    deployment: &Deployment,
-    manifest: Named<'_>,
-    variables: &[Variable],
+    making: &Making<'_>,
     groups: &[Group<'_>],
-    threads: usize,
+    mut errors: Vec<Diagnostic>,
     reported: &mut Vec<Diagnostic>,
 ) -> Objects {
-    let mut made = Objects::default();
-    match stages.convert_deployment(deployment, manifest, variables) {
-        Ok((objects, notes)) => {
-            made.converted.push(Converted {
-                author: stages.author(PluginRef::Rule(Stage::Bpm, None)),
-                group: None,
-                objects,
-            });
-            reported.extend(notes);
-        }
-        Err(error) => made.errors = error.into_diagnostics(),
+    let Making {
+        deployment, manifest, ..
+    } = *making;
+    let granted = granted(making.names, groups);
+    let mut bundle = Bundle::with_rules(deployment, granted, making.permissions, manifest.tree);
+    let (mut of_deployment, mut faults, mut failed) = (Vec::new(), Vec::new(), Vec::new());
+    let mut add = |group: Option<&str>, (mut objects, notes): (Vec<Tree>, Vec<Diagnostic>)| {
+        pod_plugins::give(&mut objects, group, making.pod_plugins);
+        // Not the same plugin for all groups, if a wrapper selects some.
+        let author = stages.author(PluginRef::Rule(Stage::Bpm, group));
+        faults.extend(bundle.add(objects, author).err().into_iter().flatten());
+        reported.extend(notes);
+    };
+    match stages.convert_deployment(deployment, manifest, making.variables) {
+        Ok(made) => add(None, made),
+        Err(error) => of_deployment = error.into_diagnostics(),
     }
-    let replies = parallel::map(groups, threads, |group| of_group(stages, deployment, manifest, group));
+    let replies = parallel::map(groups, making.threads, |group| of_group(stages, making, group));
     for (group, reply) in groups.iter().zip(replies) {
+        let name = &group.resolved.name;
         match reply {
-            Ok((objects, notes)) => {
-                let name = &group.resolved.name;
-                made.converted.push(Converted {
-                    author: stages.author(PluginRef::Rule(Stage::Bpm, Some(name))),
-                    group: Some(name.clone()),
-                    objects,
-                });
-                reported.extend(notes);
-            }
-            Err(error) => made
-                .failed
-                .push((group.resolved.name.clone(), error.into_diagnostics())),
+            Ok(made) => add(Some(name), made),
+            Err(error) => failed.push((name.clone(), error.into_diagnostics())),
         }
     }
-    made
+    let is_lost = !failed.is_empty() && (!making.is_partial || failed.len() == groups.len());
+    if is_lost || !of_deployment.is_empty() || !errors.is_empty() {
+        errors.extend(failed.into_iter().flat_map(|(_, errors)| errors));
+        return Objects {
+            result: Err(together(of_deployment, errors)),
+            failed: Vec::new(),
+        };
+    }
+    let summaries: Vec<GroupSummary> = if has_hooks(stages) {
+        groups.iter().map(|group| group.resolved.into()).collect()
+    } else {
+        Vec::new()
+    };
+    let view = View {
+        target: making.target.name(),
+        manifest: Named {
+            tree: making.without_values,
+            ..manifest
+        },
+        groups: &summaries,
+        objects: &[],
+    };
+    let result = if faults.is_empty() {
+        transform(stages, deployment, view, bundle, reported)
+    } else {
+        Err(faults)
+    };
+    Objects { result, failed }
 }
 
 /// The privileges that the pods of these groups may have: those that each group asks for.
-pub fn granted<'g>(names: &Names, groups: impl IntoIterator<Item = Group<'g>>) -> GrantedPrivileges {
+fn granted(names: &Names, groups: &[Group<'_>]) -> GrantedPrivileges {
     let mut granted = GrantedPrivileges::default();
     granted.grant_dns(dns::object_name(names));
     for Group { resolved, jobs, .. } in groups {
@@ -99,16 +134,17 @@ pub fn granted<'g>(names: &Names, groups: impl IntoIterator<Item = Group<'g>>) -
     granted
 }
 
-fn of_group(stages: &dyn Stages, deployment: &Deployment, manifest: Named<'_>, group: &Group<'_>) -> Reply<Vec<Tree>> {
+fn of_group(stages: &dyn Stages, making: &Making<'_>, group: &Group<'_>) -> Reply<Vec<Tree>> {
+    let manifest = making.manifest;
     let pointer = places::of_group(manifest.tree, &group.resolved.name);
     let document = &group.resolved.document;
     let request = GroupRequest {
-        deployment,
+        deployment: making.deployment,
         group: document,
         document_name: manifest.name,
         pointer: &pointer,
         jobs: group.jobs.to_vec(),
-        resolved_secret: group.secret,
+        resolved_secret: &group.secret,
     };
     let mut reply = stages.convert_group(&request);
     if let Ok((_, reported)) | Err(StageError::Input(reported)) = &mut reply {

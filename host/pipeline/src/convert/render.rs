@@ -1,13 +1,11 @@
 //! The step that renders the templates of all groups, and applies the groups' operations on what was rendered.
 
-use super::instance_files::InstanceFiles;
 use super::pre_render_ops;
-use super::rendering::{self, RenderError};
+use super::rendering::{self, Rendering};
 use crate::diagnostic::Diagnostic;
 use crate::release::Release;
 use crate::scrub::Filter;
-use crate::stage::{JobFiles, Named, ResolvedGroup, Stages};
-use crate::yaml;
+use crate::stage::{Named, ResolvedGroup, Stages};
 
 /// The manifest that the groups come from, as far as the caller knows it.
 #[derive(Clone, Copy, Debug)]
@@ -15,16 +13,6 @@ pub enum Origin<'a> {
     Manifest(Named<'a>),
     /// Only its name. Diagnostics then name the group instead of its index, see [`pre_render_ops::in_manifest`].
     Name(&'a str),
-}
-
-/// Rendered groups.
-pub struct Rendered {
-    /// For each group its jobs with their rendered BPM configuration, in order, or why it cannot be rendered.
-    pub groups: Vec<Result<Vec<JobFiles>, RenderError>>,
-    /// The files of the instances of each group.
-    pub files: Vec<Vec<InstanceFiles>>,
-    /// The rendered BPM configuration, which later diagnostics may name. It may hold secrets.
-    pub documents: Vec<yaml::Document>,
 }
 
 /// Renders every template on every instance of these groups. An error of one group does not affect the others. Warnings
@@ -40,21 +28,16 @@ pub fn render(
     filter: Filter<'_>,
     threads: usize,
     reported: &mut Vec<Diagnostic>,
-) -> Result<Rendered, Vec<Diagnostic>> {
-    let mut rendering = rendering::render(stages, groups, releases, filter, threads)?;
-    reported.append(&mut rendering.warnings);
-    for (group, jobs) in groups.iter().zip(&mut rendering.groups) {
-        let Ok(files) = jobs else { continue };
-        match pre_render_ops::to_bpm(stages, group, files, &mut rendering.documents, manifest.name()) {
+) -> Result<Rendering, Vec<Diagnostic>> {
+    let mut rendering = rendering::render(stages, groups, releases, filter, threads, reported)?;
+    for (group, rendered) in groups.iter().zip(&mut rendering.groups) {
+        let Ok(one) = rendered else { continue };
+        match pre_render_ops::to_bpm(stages, group, &mut one.jobs, &mut rendering.documents, manifest.name()) {
             Ok(notes) => reported.extend(manifest.lead(notes)),
-            Err(errors) => *jobs = Err(manifest.lead(errors).into()),
+            Err(errors) => *rendered = Err(manifest.lead(errors).into()),
         }
     }
-    Ok(Rendered {
-        groups: rendering.groups,
-        files: rendering.files,
-        documents: rendering.documents,
-    })
+    Ok(rendering)
 }
 
 // === impl Origin ===

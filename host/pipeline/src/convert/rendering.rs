@@ -51,16 +51,20 @@ struct Outcome {
     fuel: u64,
 }
 
-/// Result of rendering all groups.
-pub(super) struct Rendering {
-    /// The files of the instances of each group.
-    pub(super) files: Vec<Vec<InstanceFiles>>,
-    /// The jobs of each group, in order, or the errors of the group.
-    pub(super) groups: Vec<Result<Vec<JobFiles>, RenderError>>,
-    /// Warnings about the groups that can be rendered.
-    pub(super) warnings: Vec<Diagnostic>,
-    /// The rendered bpm files, which later diagnostics may name.
-    pub(super) documents: Vec<yaml::Document>,
+/// Rendered groups.
+pub struct Rendering {
+    /// Each group, in order, or why it cannot be rendered.
+    pub groups: Vec<Result<RenderedGroup, RenderError>>,
+    /// The rendered BPM configuration, which later diagnostics may name. It may hold secrets.
+    pub documents: Vec<yaml::Document>,
+}
+
+/// An instance group, rendered.
+pub struct RenderedGroup {
+    /// Its jobs with their rendered BPM configuration, in order.
+    pub jobs: Vec<JobFiles>,
+    /// The files of its instances.
+    pub instances: Vec<InstanceFiles>,
 }
 
 /// An instance group that cannot be rendered.
@@ -103,7 +107,7 @@ impl From<Vec<Diagnostic>> for RenderError {
 
 /// Renders every job of every group on every instance. `groups`: those of links.resolve, in order; the result has one
 /// entry for each. Of a group only the errors of its first failing instance are reported, as in BOSH. `filter`: what
-/// errors may quote.
+/// errors may quote. Warnings about the groups that can be rendered are added to `reported`.
 ///
 /// # Errors
 /// The conversion ran out of fuel.
@@ -113,30 +117,28 @@ pub(super) fn render(
     releases: &[Release],
     filter: Filter<'_>,
     threads: usize,
+    reported: &mut Vec<Diagnostic>,
 ) -> Result<Rendering, Vec<Diagnostic>> {
     let attempt = Attempt::run(stages, work(groups, releases), groups.len(), filter, threads)?;
     let (bpm_files, alias_files) = (attempt.bpm_files(), attempt.alias_files());
-    let (mut each, mut warnings, mut documents) = (Vec::new(), Vec::new(), Vec::new());
-    for (nth, group) in groups.iter().enumerate() {
+    let (mut each, mut documents) = (Vec::new(), Vec::new());
+    for (nth, (group, instances)) in groups.iter().zip(attempt.files(groups.len())).enumerate() {
         let (mut diagnostics, failed) = attempt.report(nth);
-        let group = std::slice::from_ref(group);
-        let (files, read) = copies::collect(group, releases, &bpm_files, &alias_files, &mut diagnostics);
+        let (jobs, read) = copies::collect(group, releases, &bpm_files, &alias_files, &mut diagnostics);
         if diagnostics.iter().any(Diagnostic::is_error) {
             let listed = (!failed.is_empty()).then(|| collected::group(&failed));
             each.push(Err(RenderError { diagnostics, listed }));
         } else {
-            each.push(Ok(files.into_iter().next().unwrap_or_default()));
-            warnings.extend(diagnostics);
+            each.push(Ok(RenderedGroup { jobs, instances }));
+            reported.extend(diagnostics);
             documents.extend(read);
         }
     }
-    warnings.extend(attempt.needs());
-    warnings.extend(unchecked(&attempt.work));
-    warnings.extend(costs::warnings(&attempt.costs()));
+    reported.extend(attempt.needs());
+    reported.extend(unchecked(&attempt.work));
+    reported.extend(costs::warnings(&attempt.costs()));
     Ok(Rendering {
-        files: attempt.files(groups.len()),
         groups: each,
-        warnings,
         documents,
     })
 }

@@ -6,12 +6,17 @@
     reason = "a document is refused once, at most; a box would be in every caller's way"
 )]
 
-use super::instance_files::InstanceDigests;
-use super::{bpm_document, job_sources, providers_document};
+use super::instance_files::{InstanceDigests, digests};
+use super::job_sources::{self, Remaining};
+use super::render::{Origin, render};
+use super::rendering::RenderError;
+use super::{bpm_document, providers_document};
 use crate::convert::codes;
 use crate::diagnostic::Diagnostic;
 use crate::plain::resolved;
-use crate::stage::{External, JobFiles, Provider, ResolvedGroup};
+use crate::release::Release;
+use crate::scrub::Filter;
+use crate::stage::{External, JobFiles, Provider, ResolvedGroup, Stages};
 use crate::{encoding, external, yaml};
 use boson_document::Tree;
 use std::collections::BTreeMap;
@@ -57,7 +62,7 @@ pub fn external(external: &External) -> Texts {
 }
 
 /// A group's rendered bpm with the digests of its instances, and its job sources if they fit into the same Secret.
-pub fn bpm(jobs: &[JobFiles], instances: &InstanceDigests, sources: Option<String>) -> Texts {
+fn bpm(jobs: &[JobFiles], instances: &InstanceDigests, sources: Option<String>) -> Texts {
     let bpm = text(&bpm_document::write(jobs, instances));
     let sources = sources.filter(|sources| {
         let mut values = [bpm.clone().into_bytes(), sources.clone().into_bytes()];
@@ -65,6 +70,30 @@ pub fn bpm(jobs: &[JobFiles], instances: &InstanceDigests, sources: Option<Strin
     });
     let sources = sources.map(|sources| (job_sources::KEY.to_string(), sources));
     sources.into_iter().chain([(BPM.to_string(), bpm)]).collect()
+}
+
+/// As [`render()`], each group as the next step reads it.
+///
+/// # Errors
+/// As [`render()`].
+pub fn rendered(
+    stages: &dyn Stages,
+    manifest: Origin<'_>,
+    groups: &[ResolvedGroup],
+    releases: &[Release],
+    filter: Filter<'_>,
+    threads: usize,
+    reported: &mut Vec<Diagnostic>,
+) -> Result<Vec<Result<Texts, Vec<Diagnostic>>>, Vec<Diagnostic>> {
+    let rendering = render(stages, manifest, groups, releases, filter, threads, reported)?;
+    let mut remaining = Remaining::default();
+    let each = groups.iter().zip(rendering.groups);
+    let texts = each.map(|(group, rendered)| {
+        let rendered = rendered.map_err(RenderError::into_diagnostics)?;
+        let sources = job_sources::text(&group.document, releases, &mut remaining);
+        Ok(bpm(&rendered.jobs, &digests(&rendered.instances), sources))
+    });
+    Ok(texts.collect())
 }
 
 /// Reads a document back. `name`: its name in diagnostics; `bytes`: content of the Secret or of a mounted file,

@@ -1,63 +1,36 @@
-//! The step that checks the objects that plugins made, lets the plugins of the stage `resources` change them, and those
-//! of the stage `checks` report on the result.
+//! The end of the step that makes objects: plugins of the stage `resources` change them, and those of the stage `checks`
+//! report on the result.
 
 use super::context;
-use super::objects::Converted;
 use super::target::Target;
 use crate::bundle::{Bundle, Writer};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::plain::places;
 use crate::resolved_document::{self, quarks};
-use crate::stage::{
-    Deployment, GroupSummary, Hook, JobSummary, Named, PluginRef, ResolvedGroup, StageError, Stages, View,
-};
+use crate::stage::{Deployment, GroupSummary, Hook, JobSummary, PluginRef, ResolvedGroup, StageError, Stages, View};
 use boson_document::Tree;
 
-/// What plugins see besides the objects.
-#[derive(Clone, Copy, Debug)]
-pub struct Overview<'a> {
-    /// `quarks` or `kubernetes`.
-    pub target: &'a str,
-    /// The manifest with its ops files; placeholders are not replaced.
-    pub manifest: Named<'a>,
-    /// The converted groups.
-    pub groups: &'a [&'a ResolvedGroup],
-}
-
-/// Whether plugins of these stages need an [`Overview`].
+/// Whether there are plugins of these stages: they see the manifest with its placeholders.
 pub fn has_hooks(stages: &dyn Stages) -> bool {
     stages.info(PluginRef::Resources(0)).is_some() || stages.info(PluginRef::Check(0)).is_some()
 }
 
-/// Runs the plugins in order, each on the result of the one before, and checks the result. `bundle`: empty, with what
-/// plugins may do. Warnings are added to `reported`, also if the step fails.
+/// Runs the plugins in order, each on the result of the one before, and checks the result. `view`: what plugins see
+/// besides the objects. Warnings are added to `reported`, also if the step fails.
 ///
 /// # Errors
 /// Objects that a plugin must not make; errors of the stage `resources`; all errors of enforced checks.
 pub fn transform(
     stages: &dyn Stages,
     deployment: &Deployment,
-    converted: Vec<Converted>,
-    overview: Overview<'_>,
+    view: View<'_>,
     mut bundle: Bundle,
     reported: &mut Vec<Diagnostic>,
 ) -> Result<Vec<Tree>, Vec<Diagnostic>> {
-    add(&mut bundle, converted)?;
-    let groups: Vec<GroupSummary> = if has_hooks(stages) {
-        overview.groups.iter().map(|group| (*group).into()).collect()
-    } else {
-        Vec::new()
-    };
-    let view = View {
-        target: overview.target,
-        manifest: overview.manifest,
-        groups: &groups,
-        objects: &[],
-    };
     for (nth, plugin) in stages.transforms().iter().enumerate() {
         let view = view.with_objects(bundle.objects());
         let reply = stages.transform(Hook { nth, deployment, view });
-        let shown = |found| shown(found, overview.target, bundle.objects());
+        let shown = |found| shown(found, view.target, bundle.objects());
         let (edits, notes) = reply.map_err(|error| shown(error.into_diagnostics()))?;
         reported.extend(shown(notes));
         let writer = Writer {
@@ -69,18 +42,6 @@ pub fn transform(
     let objects = bundle.into_objects();
     check(stages, deployment, view.with_objects(&objects), reported)?;
     Ok(objects)
-}
-
-/// Adds the objects of the deployment and of all groups.
-///
-/// # Errors
-/// All faults.
-fn add(bundle: &mut Bundle, converted: Vec<Converted>) -> Result<(), Vec<Diagnostic>> {
-    let mut errors = Vec::new();
-    for Converted { author, objects, .. } in converted {
-        errors.extend(bundle.add(objects, author).err().into_iter().flatten());
-    }
-    if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
 /// Runs all checks. An error of a check that is not enforced becomes a warning.

@@ -48,10 +48,8 @@ pub struct Done {
     /// What messages must not quote.
     pub secrets: Secrets,
     /// Where the fields come from that the user asked about.
-    pub(super) blames: Blames,
+    pub blames: Vec<Blame>,
 }
-
-type Blames = Result<Vec<Blame>, Box<Diagnostic>>;
 
 /// What is observed during a conversion.
 #[derive(Clone, Copy)]
@@ -156,7 +154,7 @@ fn converted(
         manifest: document,
         values,
         secrets: hidden,
-        blames,
+        blames: blames.map_err(|error| vec![*error])?,
     })
 }
 
@@ -322,7 +320,7 @@ impl Site<'_> {
     }
 
     /// The steps after the variables.
-    fn objects(&self, inputs: &Inputs<'_>, progress: &Progress) -> (Conversion, Blames) {
+    fn objects(&self, inputs: &Inputs<'_>, progress: &Progress) -> (Conversion, Result<Vec<Blame>, Box<Diagnostic>>) {
         let say = |what: &str| progress.say(what);
         match self.watching {
             Watching::Fields(question) => blame::convert(&self.plugins, inputs, question, &say),

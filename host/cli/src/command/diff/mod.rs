@@ -3,7 +3,7 @@
 mod text;
 mod tree;
 
-use crate::command::convert::{self, ConvertArguments, Done};
+use crate::command::convert::{self, ConvertArguments, Done, TargetArgument, Watching};
 use crate::command::variables::Kept;
 use boson_cluster::client::Cluster;
 use boson_commands::connection::ConnectionArguments;
@@ -199,7 +199,13 @@ pub fn run(arguments: &DiffArguments, color: Color) -> Result<(), ExitError> {
         output::print(&text::of_lines(&lines, false))?;
         return ended(lines.is_empty());
     }
-    let convert = |side: &ConvertArguments, kept| convert::to_compare(side, kept, color);
+    let convert = |side: &ConvertArguments, kept| {
+        let done = convert::unwritten(side, Watching::Nothing, color, |arguments| {
+            arguments.variables.kept = kept;
+            arguments.target = TargetArgument::Quarks;
+        });
+        done.map(|(done, _)| done)
+    };
     let old = sides.old.map(|old| convert(&old, Kept::InMemory)).transpose()?;
     let kept = old
         .as_ref()

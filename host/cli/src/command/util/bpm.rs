@@ -6,8 +6,8 @@ use super::mounted;
 use super::own_deployment::OwnDeployment;
 use boson_commands::exit::ExitError;
 use boson_commands::output::Color;
-use boson_pipeline::convert::job_sources::{self, Remaining};
-use boson_pipeline::convert::{self, Origin, RenderError, instance_files, pre_render_ops, stored_documents};
+use boson_pipeline::convert::stored_documents::{self, Texts};
+use boson_pipeline::convert::{Origin, pre_render_ops};
 use boson_pipeline::report::Sources;
 use boson_pipeline::scrub::{Filter, Secrets};
 use boson_pipeline::stage::ResolvedGroup;
@@ -73,24 +73,16 @@ fn render(arguments: &BpmArguments, sources: &mut Sources, warnings: &mut Vec<Di
         sources,
     };
     let (mut reported, manifest) = (Vec::new(), Origin::Name(&arguments.manifest_name));
-    let groups = std::slice::from_ref(&group);
-    let rendered = convert::render(
+    let rendered = stored_documents::rendered(
         &plugins,
         manifest,
-        groups,
+        std::slice::from_ref(&group),
         &releases,
         filter,
         CONVERSION_THREADS,
         &mut reported,
     );
-    let rendered = rendered.and_then(|rendered| {
-        let group = rendered.groups.into_iter().next().unwrap_or_else(|| Ok(Vec::new()));
-        let files = rendered.files.into_iter().next().unwrap_or_default();
-        let jobs = group.map_err(RenderError::into_diagnostics)?;
-        Ok((jobs, instance_files::digests(&files)))
-    });
     warnings.extend(secrets.scrub(reported, sources));
-    let (jobs, instances) = rendered.map_err(|errors| secrets.scrub(errors, sources))?;
-    let sources = job_sources::text(&group.document, &releases, &mut Remaining::default());
-    Ok(stored_documents::bpm(&jobs, &instances, sources))
+    let of_group = rendered.and_then(|groups| groups.into_iter().next().unwrap_or_else(|| Ok(Texts::new())));
+    of_group.map_err(|errors| secrets.scrub(errors, sources))
 }

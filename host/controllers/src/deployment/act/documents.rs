@@ -37,7 +37,6 @@ pub async fn store_manifest(run: &Reconcile<'_>, manifest: &Manifest) -> Result<
     }
     let wanted = wanted.map_err(|error| manifest.one(error))?;
     if !live.is_some_and(|live| is_up_to_date(&wanted, &live)) {
-        run.progress.writes();
         run.context.cluster.apply(MANAGER, &wanted).await?;
     }
     Ok(())
@@ -91,7 +90,6 @@ async fn version(
     let Some(name) = secret.metadata.name.clone() else {
         return Err(Stop::defect(&format!("a new version of {} has no name", series.name)));
     };
-    run.progress.writes();
     match run.context.cluster.create(MANAGER, &*secret).await? {
         Created::Made(made) => Ok(made),
         // Another process was faster, or an earlier try succeeded: read again.
@@ -105,7 +103,6 @@ async fn version(
 /// Sets annotations of a document: its tags, and that it is made from the present desired manifest.
 pub async fn stamp(run: &Reconcile<'_>, one: &Stored, annotations: &BTreeMap<String, String>) -> Result<(), Stop> {
     if let Some(members) = provenance::stamp(&one.secret, annotations) {
-        run.progress.writes();
         run.context.cluster.merge(MANAGER, &one.secret, members).await?;
     }
     Ok(())

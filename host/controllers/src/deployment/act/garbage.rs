@@ -38,12 +38,10 @@ pub async fn collect(
     let used = Used::of(cluster, run.namespace, &run.selector(), names).await?;
     let garbage = candidates.garbage(used.rolls, |name| used.holds(name));
     for meta in garbage.secrets {
-        run.progress.writes();
         cluster.delete(&versioned::around(meta)).await?;
     }
     postponed.note(&run.key(), used.rolls);
     for map in garbage.maps {
-        run.progress.writes();
         cluster.delete(map).await?;
     }
     Ok(())

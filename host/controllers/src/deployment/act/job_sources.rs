@@ -12,7 +12,6 @@ use serde_json::json;
 /// Updates the tags of those that exist.
 pub async fn tag(run: &Reconcile<'_>, maps: &[ConfigMap]) -> Result<(), Error> {
     for map in maps {
-        run.progress.writes();
         let members = json!({"metadata": {"annotations": map.metadata.annotations}});
         run.context.cluster.merge(MANAGER, map, members).await?;
     }
@@ -22,7 +21,6 @@ pub async fn tag(run: &Reconcile<'_>, maps: &[ConfigMap]) -> Result<(), Error> {
 /// Creates them, before the pods that mount them.
 pub async fn create(run: &Reconcile<'_>, maps: &[ConfigMap]) -> Result<(), Stop> {
     for map in maps {
-        run.progress.writes();
         if let Created::Exists = run.context.cluster.create(MANAGER, map).await? {
             // Of an earlier deployment of this name, which is being deleted, or of a user.
             let kind = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": map.metadata});

@@ -22,7 +22,6 @@ use super::reconcile::Reconcile;
 use super::stop::Stop;
 use boson_api::secret::ReclaimPolicy;
 use boson_cluster::client::Error;
-use boson_cluster::objects::Plan;
 use boson_cluster::objects::drift;
 use preflight::preflight;
 
@@ -39,7 +38,7 @@ pub async fn retain(run: &Reconcile<'_>, plan: &Retaining) -> Result<Stop, Error
 pub async fn act(run: &Reconcile<'_>, plan: &Applying, manifest: &Manifest) -> Result<(), Stop> {
     job_sources::tag(run, &plan.job_sources.tag).await?;
     preflight(run, plan, manifest).await?;
-    take_back(run, &plan.objects).await?;
+    drift::remove(&run.context.events, run.object, &plan.objects.excess).await?;
     if plan.has_dns {
         dns::make_account(run).await?;
     }
@@ -57,14 +56,6 @@ pub async fn act(run: &Reconcile<'_>, plan: &Applying, manifest: &Manifest) -> R
     if let Some(change) = &plan.change {
         tracing::info!(change = change.note, "changed the deployment");
         events::send(run.context, run.object, change).await;
-    }
-    Ok(())
-}
-
-/// Removes what other writers added to our lists and maps.
-async fn take_back(run: &Reconcile<'_>, plan: &Plan) -> Result<(), Error> {
-    if drift::remove(&run.context.events, run.object, &plan.excess).await? {
-        run.progress.writes();
     }
     Ok(())
 }

@@ -13,7 +13,6 @@ pub async fn copy(run: &Reconcile<'_>) -> Result<(), Stop> {
         let live: Option<ConfigMap> = run.context.cluster.get(run.namespace, name).await?;
         // A copy is immutable and named by its content, so an existing one is up to date.
         if live.is_none() {
-            run.progress.writes();
             run.context.cluster.create(MANAGER, copy).await?;
         }
     }

@@ -13,25 +13,21 @@ pub const MAX_CONCURRENT_WRITES: usize = 8;
 
 /// Writes one object.
 pub async fn apply(run: &Reconcile<'_>, object: &Value) -> Result<(), Error> {
-    run.progress.writes();
     run.context.cluster.apply_any(MANAGER, object).await.map(drop)
 }
 
 /// Deletes one object.
 pub async fn delete(run: &Reconcile<'_>, object: &Value) -> Result<(), Error> {
-    run.progress.writes();
     run.context.cluster.delete_any(object).await
 }
 
 /// Writes one object of a known kind.
 pub async fn apply_typed<K: Kind>(run: &Reconcile<'_>, object: &K) -> Result<(), Error> {
-    run.progress.writes();
     run.context.cluster.apply(MANAGER, object).await.map(drop)
 }
 
 /// Deletes one object of a known kind.
 pub async fn delete_typed<K: Kind>(run: &Reconcile<'_>, object: &K) -> Result<(), Error> {
-    run.progress.writes();
     run.context.cluster.delete(object).await
 }
 

@@ -2,11 +2,11 @@
 //! values.
 
 use super::owned::owned;
+use super::work::Work;
 use crate::deployment::manifest::Manifest;
-use crate::deployment::plan::held_back::HeldBack;
-use crate::deployment::plan::object;
 use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::Stop;
+use boson_cluster::client::AnyObject;
 use boson_document::Tree;
 use boson_manifest::labels;
 use boson_pipeline::bundle::Bundle;
@@ -24,16 +24,13 @@ pub fn secrets(run: &Reconcile<'_>, manifest: &mut Manifest, providers: &[Provid
 
 /// Adds them to the other objects, and gives all objects the label and owner reference of the deployment. The links of
 /// groups that are held back stay as they are.
-pub fn add(
-    run: &Reconcile<'_>,
-    manifest: &Manifest,
-    objects: Vec<Tree>,
-    links: Vec<Tree>,
-    held_back: &HeldBack,
-) -> Result<Vec<Value>, Stop> {
-    let whole = Bundle::of_host(&run.deployment).with_kinds(run.context.conversion.permissions.kinds());
-    let objects = link_secrets::add(whole, objects, links).map_err(|errors| manifest.fail(errors))?;
-    let mut objects = owned(run, objects, manifest)?;
-    objects.retain(|object| object::label(object, labels::ENTANGLEMENT).is_none() || !held_back.owns(object));
+pub fn add(run: &Reconcile<'_>, work: &Work, objects: Vec<Tree>, links: Vec<Tree>) -> Result<Vec<Value>, Stop> {
+    let mut whole = Bundle::of_host(&run.deployment).with_kinds(run.context.conversion.permissions.kinds());
+    let added = whole
+        .add(objects, "plugins")
+        .and_then(|()| whole.add(links, "the host"));
+    added.map_err(|errors| work.manifest.fail(errors))?;
+    let mut objects = owned(run, whole.into_objects(), &work.manifest)?;
+    objects.retain(|object| object.label(labels::ENTANGLEMENT).is_none() || !work.held_back.owns(object));
     Ok(objects)
 }

@@ -1,22 +1,23 @@
 //! Pull Secrets for the pods of a conversion, from the credentials of releases in the manifest.
 
 use super::owned;
+use super::work::Work;
 use crate::deployment::act;
 use crate::deployment::inputs;
-use crate::deployment::manifest::Manifest;
 use crate::deployment::observe;
 use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::Stop;
 use boson_pipeline::Stage;
-use boson_pipeline::stage::{PluginRef, SharedStages};
+use boson_pipeline::stage::PluginRef;
 
 /// Applies the pull Secrets early: pods of the conversion need them before the objects of the deployment exist.
-pub async fn apply(run: &Reconcile<'_>, stages: &SharedStages, manifest: &Manifest) -> Result<(), Stop> {
+pub async fn apply(run: &Reconcile<'_>, work: &Work) -> Result<(), Stop> {
+    let manifest = &work.manifest;
     if !manifest.tree.items("releases").iter().any(inputs::has_credentials) {
         return Ok(());
     }
-    let author = stages.author(PluginRef::Rule(Stage::Bpm, None));
-    let (stages, deployment) = (stages.clone(), run.deployment.clone());
+    let author = work.stages.author(PluginRef::Rule(Stage::Bpm, None));
+    let (stages, deployment) = (work.stages.clone(), run.deployment.clone());
     let made = manifest.blocking(move |manifest| stages.convert_deployment(&deployment, manifest.named(), &[]));
     let (objects, _) = made.await?.map_err(|error| manifest.wrong(error))?;
     let secrets = objects

@@ -1,12 +1,10 @@
 //! The step that renders templates. A group that cannot be rendered is held back; the others continue.
 
-use super::work::{CONVERSION_THREADS, Gathered, Work, series};
-use crate::deployment::act;
+use super::work::{CONVERSION_THREADS, Gathered, Rendered, RenderedGroup, Work, series};
 use crate::deployment::inputs;
 use crate::deployment::jobs;
-use crate::deployment::manifest::Manifest;
+use crate::deployment::manifest::unnamed;
 use crate::deployment::plan::documents::Document;
-use crate::deployment::plan::held_back::HeldBack;
 use crate::deployment::plan::revisions::{Indexes, Revisions};
 use crate::deployment::plan::stored::Stored;
 use crate::deployment::reconcile::Reconcile;
@@ -17,56 +15,49 @@ use boson_document::{Report, Tree};
 use boson_manifest::group::InstanceGroup;
 use boson_pipeline::convert::bpm_document::{self, BpmDocument};
 use boson_pipeline::convert::job_sources::{self, Remaining};
-use boson_pipeline::convert::stored_documents::{self, Texts};
-use boson_pipeline::convert::{self, Origin, RenderError, instance_files};
-use boson_pipeline::release::Release;
-use boson_pipeline::stage::{ResolvedGroup, SharedStages};
-use boson_pipeline::{Diagnostic, Stage, Stages};
+use boson_pipeline::convert::{Origin, stored_documents};
+use boson_pipeline::stage::ResolvedGroup;
+use boson_pipeline::{Stage, StageError, plain};
 
 /// A document for each group; none if the group cannot be rendered.
 type Each = Vec<Option<Stored>>;
 
 /// The rendered BPM configuration of every group. All other templates are rendered, too, to find errors early.
-pub async fn render(
-    run: &Reconcile<'_>,
-    stages: &SharedStages,
-    manifest: &mut Manifest,
-    gathered: Vec<Gathered>,
-    work: &mut Work,
-    held_back: &mut HeldBack,
-) -> Result<Vec<Gathered>, Stop> {
+pub async fn render(run: &Reconcile<'_>, work: &mut Work, gathered: Vec<Gathered>) -> Result<Rendered, Stop> {
     let names: Vec<String> = gathered.iter().map(|one| one.group.name.clone()).collect();
-    let series = series(&names, manifest, |group| run.whose().bpm(group))?;
+    let series = series(&names, &work.manifest, |group| run.whose().bpm(group))?;
     let stored = match run.mode {
-        ConversionMode::InProcess => here(run, stages, manifest, &gathered, &series, work, held_back).await?,
-        ConversionMode::Jobs => in_pods(run, manifest, &gathered, &series, work, held_back).await?,
+        ConversionMode::InProcess => here(run, work, &gathered, &series).await?,
+        ConversionMode::Jobs => in_pods(run, work, &gathered, &series).await?,
     };
     // The versions that pods of a group use are retained while the group is held back.
     work.series.extend(series.iter().map(|series| series.name.clone()));
-    let (mut rendered, mut remaining) = (Vec::new(), Remaining::default());
-    for (mut to, one) in gathered.into_iter().zip(stored) {
+    let (mut rendered, mut remaining) = (Rendered::default(), Remaining::default());
+    for (gathered, one) in gathered.into_iter().zip(stored) {
         let Some(one) = one else { continue };
-        let document =
-            stored_documents::read(&one.name, one.bytes(stored_documents::BPM)).map_err(|error| manifest.one(error))?;
-        let BpmDocument { jobs, files, instances } =
-            bpm_document::read(&document).map_err(|error| manifest.one(error))?;
-        to.jobs = jobs;
+        let name = &gathered.group.name;
+        let document = bpm_document::read(&work.read(&one, stored_documents::BPM)?);
+        let BpmDocument { jobs, files, instances } = document.map_err(|error| work.manifest.one(error))?;
         let indexes = Indexes {
             spread: run.deployment.spread,
-            first_zone: first_zone(&manifest.tree, &to.group.name),
+            first_zone: first_zone(&work.manifest.tree, name),
         };
         let revisions = |digests| Revisions::of(&one.secret.metadata, &work.existing, digests, &indexes);
-        to.revisions = instances.and_then(revisions);
-        let mut annotations = work.annotations(manifest, Some(&to.group.name));
-        annotations.extend(to.revisions.iter().flat_map(Revisions::of_document));
+        let revisions = instances.and_then(revisions);
+        let mut annotations = work.annotations(Some(name));
+        annotations.extend(revisions.iter().flat_map(Revisions::of_document));
         work.stamp(run, &one, &annotations).await?;
-        to.sources = one
-            .find(job_sources::KEY)
-            .and_then(|stored| job_sources::pack(stored, &mut remaining));
-        for file in files {
-            manifest.sources_mut().add_document(file, true);
+        let sources = one.find(job_sources::KEY);
+        if let Some(packed) = sources.and_then(|stored| job_sources::pack(stored, &mut remaining)) {
+            let tags = plain::tags(&work.manifest.tree, Some(name));
+            let added = rendered.sources.add(run.whose(), name, &gathered.secret, packed, tags);
+            added.map_err(|error| work.manifest.one(unnamed(&error)))?;
         }
-        rendered.push(to);
+        for file in files {
+            work.manifest.sources_mut().add_document(file, true);
+        }
+        rendered.revisions.extend(revisions.map(|one| (name.clone(), one)));
+        rendered.groups.push(RenderedGroup { gathered, jobs });
     }
     Ok(rendered)
 }
@@ -76,24 +67,23 @@ fn first_zone(manifest: &Tree, group: &str) -> Option<String> {
     found.azs(&mut Report::default()).into_iter().next()
 }
 
-async fn here(
-    run: &Reconcile<'_>,
-    stages: &SharedStages,
-    manifest: &mut Manifest,
-    gathered: &[Gathered],
-    series: &[Series],
-    work: &Work,
-    held_back: &mut HeldBack,
-) -> Result<Each, Stop> {
-    let releases = inputs::releases(run, manifest).await?;
+async fn here(run: &Reconcile<'_>, work: &mut Work, gathered: &[Gathered], series: &[Series]) -> Result<Each, Stop> {
+    let releases = inputs::releases(run, &work.manifest).await?;
     let resolved: Vec<ResolvedGroup> = gathered.iter().map(|one| one.group.clone()).collect();
-    let stages = stages.clone();
-    let rendered = manifest.blocking(move |manifest| templates(&*stages, manifest, &resolved, &releases));
-    let (rendered, reported) = rendered.await??;
-    manifest.warnings.extend(reported);
+    let rendered = work.call(move |stages, manifest| {
+        let (origin, filter, threads) = (
+            Origin::Manifest(manifest.named()),
+            manifest.filter(),
+            CONVERSION_THREADS,
+        );
+        let mut reported = Vec::new();
+        let rendered = stored_documents::rendered(stages, origin, &resolved, &releases, filter, threads, &mut reported);
+        Ok((rendered.map_err(StageError::Input)?, reported))
+    });
+    let rendered = rendered.await?;
     if !rendered.is_empty() && rendered.iter().all(Result::is_err) {
         let errors = rendered.into_iter().filter_map(Result::err).flatten();
-        return Err(manifest.fail(errors.collect()));
+        return Err(work.manifest.fail(errors.collect()));
     }
     let (mut documents, mut is_rendered) = (Vec::new(), Vec::new());
     for ((one, series), rendered) in gathered.iter().zip(series).zip(rendered) {
@@ -103,66 +93,31 @@ async fn here(
             Ok(texts) => documents.push(Document {
                 series,
                 texts,
-                annotations: work.annotations(manifest, Some(name)),
+                annotations: work.annotations(Some(name)),
             }),
-            Err(errors) => held_back.add([name.clone()], manifest.wrong_with(errors)),
+            Err(errors) => work.held_back.add([name.clone()], work.manifest.wrong_with(errors)),
         }
     }
-    let stored = act::documents::store(run, documents, manifest, &work.existing).await?;
-    let mut stored = stored.into_iter();
+    let mut stored = work.store(run, documents).await?.into_iter();
     let each = is_rendered.into_iter();
     let each = each.map(|is_rendered| is_rendered.then(|| stored.next()).flatten());
     Ok(each.collect())
 }
 
-async fn in_pods(
-    run: &Reconcile<'_>,
-    manifest: &mut Manifest,
-    gathered: &[Gathered],
-    series: &[Series],
-    work: &Work,
-    held_back: &mut HeldBack,
-) -> Result<Each, Stop> {
-    let releases = inputs::images(run, manifest)?;
+async fn in_pods(run: &Reconcile<'_>, work: &mut Work, gathered: &[Gathered], series: &[Series]) -> Result<Each, Stop> {
+    let releases = inputs::images(run, &work.manifest)?;
     let groups = gathered.iter().zip(series).map(|(one, series)| jobs::Rendering {
         name: &one.group.name,
         series,
-        resolved: &one.resolved,
+        resolved: &one.secret,
     });
     let groups: Vec<_> = groups.collect();
-    let site = work.site(run, Stage::Render, manifest).await?;
+    let site = work.site(run, Stage::Render).await?;
     let job = jobs::rendering(&site, &groups, &releases)?;
-    let left = jobs::output_by_group(run, &job, series, manifest).await?;
+    let left = jobs::output_by_group(run, &job, series, &mut work.manifest).await?;
     let failed = gathered.iter().zip(&left.stored).filter(|(_, stored)| stored.is_none());
     if let Some(wrong) = left.wrong {
-        held_back.add(failed.map(|(one, _)| one.group.name.clone()), wrong);
+        work.held_back.add(failed.map(|(one, _)| one.group.name.clone()), wrong);
     }
     Ok(left.stored)
-}
-
-/// What the next step reads of each group, or its errors; and warnings.
-type Rendered = (Vec<Result<Texts, Vec<Diagnostic>>>, Vec<Diagnostic>);
-
-/// Renders the templates of all groups.
-fn templates(
-    stages: &dyn Stages,
-    manifest: &Manifest,
-    groups: &[ResolvedGroup],
-    releases: &[Release],
-) -> Result<Rendered, Stop> {
-    let (mut reported, origin) = (Vec::new(), Origin::Manifest(manifest.named()));
-    let (filter, threads) = (manifest.filter(), CONVERSION_THREADS);
-    let rendered = convert::render(stages, origin, groups, releases, filter, threads, &mut reported);
-    let rendered = rendered.map_err(|errors| manifest.fail(errors))?;
-    let mut remaining = Remaining::default();
-    let each = rendered.groups.into_iter().zip(rendered.files);
-    let texts = groups.iter().zip(each).map(|(group, (jobs, files))| {
-        let jobs = jobs.map_err(RenderError::into_diagnostics)?;
-        Ok(stored_documents::bpm(
-            &jobs,
-            &instance_files::digests(&files),
-            job_sources::text(&group.document, releases, &mut remaining),
-        ))
-    });
-    Ok((texts.collect(), reported))
 }

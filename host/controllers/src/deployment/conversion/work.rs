@@ -4,26 +4,39 @@ use crate::deployment::act;
 use crate::deployment::inputs;
 use crate::deployment::jobs::{PodPlugins, Site};
 use crate::deployment::manifest::{Manifest, unnamed};
+use crate::deployment::plan::documents::Document;
+use crate::deployment::plan::held_back::HeldBack;
+use crate::deployment::plan::job_sources::JobSources;
 use crate::deployment::plan::provenance;
 use crate::deployment::plan::revisions::Revisions;
 use crate::deployment::plan::stored::Stored;
 use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::Stop;
 use boson_cluster::objects::versioned::Series;
+use boson_document::Tree;
 use boson_in_pod::{Held, Values};
 use boson_manifest::names::NameError;
-use boson_pipeline::convert::Group;
-use boson_pipeline::convert::job_sources::Packed;
-use boson_pipeline::stage::{JobFiles, ResolvedGroup};
-use boson_pipeline::{Stage, plain};
+use boson_pipeline::convert::{Group, stored_documents};
+use boson_pipeline::stage::{JobFiles, Reply, ResolvedGroup, SharedStages, Variable};
+use boson_pipeline::{Stage, Stages, plain, yaml};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// How many threads convert one deployment.
 pub const CONVERSION_THREADS: usize = 2;
 
-/// What all steps share.
+/// A conversion whose values exist: what its steps share.
 pub struct Work {
+    pub stages: SharedStages,
+    /// The desired manifest, once [`super::interpolate`] has made it.
+    pub manifest: Manifest,
+    /// The manifest with its placeholders, if plugins need it.
+    pub without_values: Arc<Tree>,
+    /// Variables that the manifest defines.
+    pub variables: Vec<Variable>,
+    /// Variables that the manifest no longer has.
+    pub removed: Vec<String>,
     pub held: Vec<Held>,
     pub values: Values,
     /// All versions that existed at the beginning.
@@ -36,28 +49,41 @@ pub struct Work {
     pub provenance: String,
     /// Name of the Secret with the links from outside of the deployment, for pods; none if there are no links.
     pub external: Option<String>,
+    /// Groups that cannot be converted.
+    pub held_back: HeldBack,
 }
 
 /// An instance group, resolved.
 pub struct Gathered {
     pub group: ResolvedGroup,
     /// Name of the Secret with its resolved document.
-    pub resolved: String,
-    pub jobs: Vec<JobFiles>,
-    /// The revisions of its instances, if it has some.
-    pub revisions: Option<Revisions>,
-    /// Its job sources, if they are stored and small enough for its pods to mount them.
-    pub sources: Option<Packed>,
+    pub secret: String,
 }
 
-// === impl Gathered ===
+/// The instance groups that could be rendered.
+#[derive(Default)]
+pub struct Rendered {
+    pub groups: Vec<RenderedGroup>,
+    /// Those of their job sources that are stored and small enough for pods to mount them.
+    pub sources: JobSources,
+    /// The revisions of their instances, by the name of the group.
+    pub revisions: Vec<(String, Revisions)>,
+}
 
-impl Gathered {
+/// An instance group, resolved and rendered.
+pub struct RenderedGroup {
+    pub gathered: Gathered,
+    pub jobs: Vec<JobFiles>,
+}
+
+// === impl RenderedGroup ===
+
+impl RenderedGroup {
     /// As an input of the step that makes objects.
     pub fn ready(&self) -> Group<'_> {
         Group {
-            resolved: &self.group,
-            secret: &self.resolved,
+            resolved: &self.gathered.group,
+            secret: self.gathered.secret.clone(),
             jobs: &self.jobs,
         }
     }
@@ -66,24 +92,35 @@ impl Gathered {
 // === impl Work ===
 
 impl Work {
-    /// Before the first step that needs values.
-    pub fn new(held: Vec<Held>, values: Values, existing: Vec<ObjectMeta>) -> Self {
-        Self {
-            held,
-            values,
-            existing,
-            series: BTreeSet::new(),
-            desired: String::new(),
-            provenance: String::new(),
-            external: None,
-        }
+    /// Calls a step of the pipeline outside the threads of the runtime. Its warnings become those of the manifest.
+    pub async fn call<T: Send + 'static>(
+        &mut self,
+        step: impl FnOnce(&dyn Stages, &Manifest) -> Reply<T> + Send + 'static,
+    ) -> Result<T, Stop> {
+        let stages = self.stages.clone();
+        let done = self
+            .manifest
+            .blocking(move |manifest| step(&*stages, manifest).map_err(|error| manifest.wrong(error)));
+        let (done, reported) = done.await??;
+        self.manifest.warnings.extend(reported);
+        Ok(done)
     }
 
     /// Annotations of the documents of an instance group, or of the deployment itself.
-    pub fn annotations(&self, manifest: &Manifest, group: Option<&str>) -> BTreeMap<String, String> {
-        let mut annotations = plain::tags(&manifest.tree, group);
+    pub fn annotations(&self, group: Option<&str>) -> BTreeMap<String, String> {
+        let mut annotations = plain::tags(&self.manifest.tree, group);
         annotations.insert(provenance::PROVENANCE.into(), self.provenance.clone());
         annotations
+    }
+
+    /// Stores each document, as a new version if its text has changed.
+    pub async fn store(&self, run: &Reconcile<'_>, documents: Vec<Document<'_>>) -> Result<Vec<Stored>, Stop> {
+        act::documents::store(run, documents, &self.manifest, &self.existing).await
+    }
+
+    /// Reads a document that was stored.
+    pub fn read(&self, one: &Stored, key: &str) -> Result<yaml::Document, Stop> {
+        stored_documents::read(&one.name, one.bytes(key)).map_err(|error| self.manifest.one(error))
     }
 
     /// Marks a document as one of the present desired manifest, and its series as used by the deployment.
@@ -98,19 +135,14 @@ impl Work {
     }
 
     /// What the pods of a step have in common.
-    pub async fn site<'s>(
-        &'s self,
-        run: &'s Reconcile<'_>,
-        stage: Stage,
-        manifest: &'s Manifest,
-    ) -> Result<Site<'s>, Stop> {
+    pub async fn site<'s>(&'s self, run: &'s Reconcile<'_>, stage: Stage) -> Result<Site<'s>, Stop> {
         Ok(Site {
             whose: run.whose(),
             deployment: &run.deployment,
-            manifest: &manifest.name,
+            manifest: &self.manifest.name,
             values: &self.held,
             external: self.external.as_deref(),
-            pull: inputs::pull_secrets(run, &manifest.tree).await?,
+            pull: inputs::pull_secrets(run, &self.manifest.tree).await?,
             plugins: PodPlugins::of(&run.copies.plugins, stage)?,
         })
     }

@@ -19,34 +19,22 @@ use boson_pipeline::scrub::Secrets;
 use boson_pipeline::yaml::{self, Document};
 use std::sync::Arc;
 
-/// The documents of a deployment, without errors.
-pub struct Documents {
-    pub manifest: Arc<Document>,
-    /// In the order of the specification; a file that is named twice is in the list twice.
-    pub ops: Vec<Arc<Document>>,
-    pub cloud_configs: Vec<Arc<Document>>,
-    /// For the positions of diagnostics.
-    pub sources: Sources,
-    /// The memory that the conversion may use for them.
-    pub share: Share,
-    /// The values in those of them that are Secrets.
-    pub secrets: Secrets,
-}
-
 /// The documents of a deployment, as far as they could be read.
-pub struct ReadDocuments {
-    /// Those that could be read: the manifest, ops files, cloud configs.
+pub struct Documents {
+    /// The manifest, then ops files and cloud configs in the order of the specification; one that is named twice is in
+    /// the list twice.
     pub read: Vec<Arc<Document>>,
     /// How many of the documents are ops files.
     pub ops: usize,
     /// What is wrong with the others.
     pub errors: Vec<Diagnostic>,
+    /// For the positions of diagnostics.
     pub sources: Sources,
     /// The state of each document, the manifest first.
     pub found: Vec<Source>,
-    /// The memory that the conversion may use; none if there is nothing to convert.
+    /// The memory that the conversion may use for them; none if there is nothing to convert.
     pub share: Option<Share>,
-    /// The values in those documents that are Secrets.
+    /// The values in those of them that are Secrets.
     pub secrets: Secrets,
 }
 
@@ -74,7 +62,7 @@ struct Fetched {
 }
 
 /// Reads all documents, and notes their digests.
-pub async fn read(run: &Reconcile<'_>) -> Result<ReadDocuments, Stop> {
+pub async fn read(run: &Reconcile<'_>) -> Result<Documents, Stop> {
     let (conversion, spec) = (&run.context.conversion, &run.object.spec);
     let reader = Reader {
         cluster: &run.context.cluster,
@@ -94,7 +82,7 @@ pub async fn read(run: &Reconcile<'_>) -> Result<ReadDocuments, Stop> {
 
 impl Reader<'_> {
     /// Reads the documents that exist, and reports what is wrong with the others.
-    async fn read(&self, spec: &BoshDeploymentSpec) -> Result<ReadDocuments, Stop> {
+    async fn read(&self, spec: &BoshDeploymentSpec) -> Result<Documents, Stop> {
         let most = sizes::MAX_DOCUMENT_BYTES.min(self.budget.most(Class::Reading));
         let reading = self.hold(Class::Reading, most).await?;
         let fetched = self.fetch_all(spec, most).await?;
@@ -107,7 +95,7 @@ impl Reader<'_> {
         let most = self.budget.most(Class::Documents);
         let heavy = (weight > most).then(|| sizes::too_heavy(&fetched.sized(), weight, most));
         if let Some(error) = fetched.excess.clone().or(heavy) {
-            return Ok(ReadDocuments {
+            return Ok(Documents {
                 read: Vec::new(),
                 ops: spec.ops.len(),
                 errors: vec![error],
@@ -168,9 +156,9 @@ impl Reader<'_> {
     }
 }
 
-// === impl ReadDocuments ===
+// === impl Documents ===
 
-impl ReadDocuments {
+impl Documents {
     /// The documents, as inputs of the deployment.
     pub fn inputs(&self) -> impl Iterator<Item = Input> {
         let kind = |nth| match nth {
@@ -180,35 +168,6 @@ impl ReadDocuments {
         };
         let found = self.found.iter().enumerate();
         found.map(move |(nth, source)| digests::document(kind(nth), source))
-    }
-
-    /// All documents, if none has an error.
-    pub fn whole(self) -> Result<Documents, Stop> {
-        let Self {
-            read,
-            ops,
-            errors,
-            mut sources,
-            share,
-            secrets,
-            ..
-        } = self;
-        if !errors.is_empty() {
-            return Err(Stop::wrong(errors, &sources));
-        }
-        let mut read = read.into_iter();
-        let (Some(manifest), Some(share)) = (read.next(), share) else {
-            return Err(Stop::Waiting("the manifest".into()));
-        };
-        sources.set_main(&manifest.name);
-        Ok(Documents {
-            manifest,
-            ops: read.by_ref().take(ops).collect(),
-            cloud_configs: read.collect(),
-            sources,
-            share,
-            secrets,
-        })
     }
 }
 
@@ -249,7 +208,7 @@ impl Fetched {
 }
 
 /// Parses each document once. `ops`: how many of the references name ops files.
-fn parse(fetched: Fetched, ops: usize, share: Share) -> ReadDocuments {
+fn parse(fetched: Fetched, ops: usize, share: Share) -> Documents {
     let (mut sources, mut errors, mut secrets) = (Sources::default(), Vec::new(), Secrets::default());
     let mut documents: Vec<Option<Arc<Document>>> = Vec::new();
     for found in fetched.found {
@@ -267,7 +226,7 @@ fn parse(fetched: Fetched, ops: usize, share: Share) -> ReadDocuments {
         .order
         .iter()
         .filter_map(|at| documents.get(*at).cloned().flatten());
-    ReadDocuments {
+    Documents {
         read: read.collect(),
         ops,
         errors,

@@ -1,8 +1,7 @@
 //! The objects of one kind that belong to a deployment.
 
 use crate::deployment::reconcile::Reconcile;
-use boson_cluster::client::{Error, resource};
-use boson_cluster::objects;
+use boson_cluster::client::{AnyObject, Error, resource};
 use boson_pipeline::bundle::{MANAGED_BY, MANAGER};
 use serde_json::Value;
 
@@ -13,6 +12,6 @@ pub async fn of_kind(run: &Reconcile<'_>, api_version: &str, kind: &str) -> Resu
         format!("{},{MANAGED_BY}={MANAGER}", run.selector()),
     );
     let mut found = run.context.cluster.list_any(&resource, run.namespace, &labels).await?;
-    found.retain(|object| kind == "PersistentVolumeClaim" || objects::is_owned(object, &run.owner.uid));
+    found.retain(|object| kind == "PersistentVolumeClaim" || object.has_owner(&run.owner.uid));
     Ok(found)
 }

@@ -2,8 +2,8 @@
 //! instance groups, the versions of their documents, and the causes; never a value. Pure.
 
 use super::causes::Causes;
-use super::object::{self, containers, group, is_group, is_same, kind};
-use boson_cluster::client::Notice;
+use super::object::{self, containers, group, is_group, is_same};
+use boson_cluster::client::{AnyObject, Notice};
 use boson_cluster::objects::Plan;
 use boson_cluster::objects::versioned;
 use serde_json::Value;
@@ -102,7 +102,7 @@ struct Others(BTreeMap<String, usize>);
 
 impl Others {
     fn count(&mut self, object: &Value) {
-        *self.0.entry(kind(object).to_string()).or_default() += 1;
+        *self.0.entry(object.kind().unwrap_or_default().to_string()).or_default() += 1;
     }
 
     fn texts(&self) -> impl Iterator<Item = String> {

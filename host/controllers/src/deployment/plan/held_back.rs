@@ -1,8 +1,8 @@
 //! Instance groups that cannot be converted. Each keeps the objects of an earlier conversion, if any, and does not
 //! affect the other groups.
 
-use super::object;
 use crate::deployment::stop::Problem;
+use boson_cluster::client::AnyObject;
 use boson_manifest::labels;
 use boson_manifest::names::label_value;
 use serde_json::Value;
@@ -28,7 +28,7 @@ impl HeldBack {
 
     /// Whether the object belongs to one of the groups.
     pub fn owns(&self, object: &Value) -> bool {
-        let group = object::label(object, labels::INSTANCE_GROUP_NAME);
+        let group = object.label(labels::INSTANCE_GROUP_NAME);
         group.is_some_and(|group| self.groups.iter().any(|held| label_value(held) == group))
     }
 

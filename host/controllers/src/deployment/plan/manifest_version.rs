@@ -2,7 +2,8 @@
 //! changed. A new manifest that changes nothing about a group does not change its label either, so that it causes no
 //! write. Pure.
 
-use super::object::{annotation, is_same, is_stateful_set};
+use super::object::{is_same, is_stateful_set};
+use boson_cluster::client::AnyObject;
 use boson_cluster::objects;
 use boson_cluster::objects::versioned;
 use boson_manifest::labels;
@@ -24,7 +25,7 @@ pub fn renew(wanted: &mut [Value], live: &[Value], desired: &str) {
     };
     for object in wanted.iter_mut().filter(|object| is_stateful_set(object)) {
         let found = live.iter().find(|found| is_same(found, object));
-        let written = found.and_then(|found| annotation(found, objects::DIGEST));
+        let written = found.and_then(|found| found.annotation(objects::DIGEST));
         if written != Some(objects::digest(object).as_str()) {
             set(object, Some(version.to_string().into()));
         }

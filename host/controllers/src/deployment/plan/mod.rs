@@ -29,7 +29,7 @@ mod tests;
 
 use boson_api::deployment::{ConversionMode, Retain};
 use boson_api::{OutdatedGroup, QuarksSecret};
-use boson_cluster::client::Notice;
+use boson_cluster::client::{AnyObject, Notice};
 use boson_cluster::objects;
 use boson_cluster::objects::drift::Drifted;
 use boson_manifest::dns::ACCOUNT;
@@ -191,23 +191,22 @@ impl Plan {
 impl Applying {
     /// The objects to write: first what pods mount, then what starts pods.
     pub fn in_order(&self) -> [Vec<&Value>; 2] {
-        let starts_pods = |object: &&Value| WORKLOADS.contains(&object::kind(object));
+        let starts_pods = |object: &&Value| object.kind().is_some_and(|kind| WORKLOADS.contains(&kind));
         let (workloads, others) = self.objects.apply.iter().partition(starts_pods);
         [others, workloads]
     }
 
     /// Name of a Service that is still being deleted and must be created again.
     pub fn leaving(&self) -> Option<&str> {
-        let leaving = self.objects.replace.iter().find(|old| objects::is_going(old))?;
-        object::name(leaving)
+        let leaving = self.objects.replace.iter().find(|old| old.is_going())?;
+        leaving.name()
     }
 }
 
 fn is_conversion_job(object: &Value, names: &Names) -> bool {
-    let name = object::name(object);
-    object::kind(object) == object::JOB && name.is_some_and(|name| names.is_conversion(name))
+    object.kind() == Some(object::JOB) && object.name().is_some_and(|name| names.is_conversion(name))
 }
 
 fn is_dns_server(object: &Value) -> bool {
-    object::kind(object) == "Deployment" && object["spec"]["template"]["spec"]["serviceAccountName"] == ACCOUNT
+    object.kind() == Some("Deployment") && object["spec"]["template"]["spec"]["serviceAccountName"] == ACCOUNT
 }

@@ -1,8 +1,8 @@
-//! Reads the objects of a deployment, which plugins make as JSON. Their kinds and paths are written here only, because
-//! a misspelt one would read as null. Pure.
+//! Reads the objects of a deployment, which plugins make as JSON. Kinds of the operator and paths to pods are
+//! written here only, because a misspelt one would read as null. Pure.
 
+use boson_cluster::client::AnyObject;
 use boson_manifest::labels;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// Kind of a service group.
@@ -16,50 +16,24 @@ pub const PODS: &str = "/spec/template/spec/template/spec";
 /// The volume of the resolved document.
 pub const RESOLVED: &str = "ig-resolved";
 
-pub fn kind(object: &Value) -> &str {
-    object["kind"].as_str().unwrap_or_default()
-}
-
-/// Its API version.
-pub fn api_version(object: &Value) -> &str {
-    object["apiVersion"].as_str().unwrap_or_default()
-}
-
-/// Its spec, as a type; none where it has another shape.
-pub fn spec<T: DeserializeOwned>(object: &Value) -> Option<T> {
-    T::deserialize(object.get("spec")?).ok()
-}
-
-pub fn name(object: &Value) -> Option<&str> {
-    object["metadata"]["name"].as_str()
-}
-
-pub fn label<'o>(object: &'o Value, key: &str) -> Option<&'o str> {
-    object["metadata"]["labels"][key].as_str()
-}
-
-pub fn annotation<'o>(object: &'o Value, key: &str) -> Option<&'o str> {
-    object["metadata"]["annotations"][key].as_str()
-}
-
 /// Whether both are the same object, in one or two states.
 pub fn is_same(one: &Value, other: &Value) -> bool {
-    kind(one) == kind(other) && name(one) == name(other)
+    one.kind() == other.kind() && one.name() == other.name()
 }
 
 /// Whether it is a service group.
 pub fn is_stateful_set(object: &Value) -> bool {
-    kind(object) == STATEFUL_SET
+    object.kind() == Some(STATEFUL_SET)
 }
 
 /// Whether it is an instance group: a service or an errand.
 pub fn is_group(object: &Value) -> bool {
-    [STATEFUL_SET, JOB].contains(&kind(object))
+    [Some(STATEFUL_SET), Some(JOB)].contains(&object.kind())
 }
 
 /// The name of its instance group, otherwise its own.
 pub fn group(object: &Value) -> &str {
-    let group = label(object, labels::INSTANCE_GROUP_NAME).or(name(object));
+    let group = object.label(labels::INSTANCE_GROUP_NAME).or(object.name());
     group.unwrap_or_default()
 }
 

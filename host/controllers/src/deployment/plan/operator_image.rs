@@ -4,9 +4,10 @@
 
 use super::init_containers;
 use super::job_sources::JobSources;
-use super::object::{self, PODS, annotation, containers, is_same, is_stateful_set};
+use super::object::{self, PODS, containers, is_same, is_stateful_set};
 use crate::{instance_revisions, resources};
 use boson_api::OutdatedGroup;
+use boson_cluster::client::AnyObject;
 use boson_cluster::objects;
 use boson_manifest::contract;
 use serde_json::Value;
@@ -141,7 +142,7 @@ fn one(at: usize, forms: &Forms<'_>, live: &[Value], image: &str) -> Option<Outd
 
 /// Whether an object was written last in this form.
 fn is_written(found: &Value, form: &Value) -> bool {
-    annotation(found, objects::DIGEST) == Some(objects::digest(form).as_str())
+    found.annotation(objects::DIGEST) == Some(objects::digest(form).as_str())
 }
 
 /// Whether what was written and this form differ at most in what replaces no pod, such as the number of instances or
@@ -163,9 +164,9 @@ fn restarts_nothing(found: &Value, form: &Value) -> bool {
 
 /// Whether a change of its template starts new pods. A manual errand gets the new image with its next run.
 fn starts_pods(object: &Value) -> bool {
-    match object::kind(object) {
-        object::STATEFUL_SET => true,
-        object::JOB => object["spec"]["updateOnConfigChange"] == true,
+    match object.kind() {
+        Some(object::STATEFUL_SET) => true,
+        Some(object::JOB) => object["spec"]["updateOnConfigChange"] == true,
         _ => false,
     }
 }

@@ -2,12 +2,12 @@
 //! object alone, so it might accept three of five Services. Pure.
 
 use crate::codes;
-use crate::deployment::plan::object;
-use boson_cluster::client::resource;
+use boson_cluster::client::{AnyObject, resource};
 use boson_cluster::objects::drift::quantity;
 use boson_pipeline::Diagnostic;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaimSpec, ResourceQuota, ResourceQuotaStatus, ServiceSpec};
 use kube::ResourceExt;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// One object, in the unit of [`quantity`].
@@ -47,7 +47,8 @@ pub fn exceeded(quotas: &[ResourceQuota], new: &[&Value]) -> Vec<Diagnostic> {
 
 /// How much an object uses of what this key of a quota limits.
 fn needs(key: &str, object: &Value) -> i128 {
-    let of = resource(object::api_version(object), object::kind(object));
+    let [version, kind] = [object.api_version(), object.kind()].map(Option::unwrap_or_default);
+    let of = resource(version, kind);
     let counted = match of.group.as_str() {
         "" => format!("count/{}", of.plural),
         group => format!("count/{}.{group}", of.plural),
@@ -55,15 +56,20 @@ fn needs(key: &str, object: &Value) -> i128 {
     let is_core = of.group.is_empty();
     match key {
         "services.loadbalancers" | "services.nodeports" if is_core && of.plural == "services" => {
-            object::spec(object).map_or(0, |spec| of_service(key, &spec))
+            spec(object).map_or(0, |spec| of_service(key, &spec))
         }
         "requests.storage" if is_core && of.plural == "persistentvolumeclaims" => {
-            object::spec(object).and_then(|spec| storage(&spec)).unwrap_or(0)
+            spec(object).and_then(|spec| storage(&spec)).unwrap_or(0)
         }
         _ if key == counted => ONE_OBJECT,
         _ if is_core && key == of.plural && PLAIN.contains(&key) => ONE_OBJECT,
         _ => 0,
     }
+}
+
+/// Its spec, as a type; none where it has another shape.
+fn spec<T: DeserializeOwned>(object: &Value) -> Option<T> {
+    T::deserialize(object.spec()?).ok()
 }
 
 fn of_service(key: &str, spec: &ServiceSpec) -> i128 {

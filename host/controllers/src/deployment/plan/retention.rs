@@ -13,7 +13,7 @@ use super::object;
 use boson_api::QuarksSecret;
 use boson_api::deployment::Retain;
 use boson_api::secret::ReclaimPolicy;
-use boson_cluster::objects;
+use boson_cluster::client::AnyObject;
 use boson_document::Tree;
 use kube::api::ObjectMeta;
 use serde_json::Value;
@@ -42,11 +42,7 @@ pub fn decide(wanted: &mut [Value], live: &[Value], retain: Retain, has_claims: 
     let policy = decided(retain, has_claims || ask_for_claims(wanted, live));
     set(wanted, policy);
     let others = others(live, policy);
-    let is_removed = |other: &&Value| {
-        !wanted
-            .iter()
-            .any(|one| is_secret(one) && object::name(one) == object::name(other))
-    };
+    let is_removed = |other: &&Value| !wanted.iter().any(|one| is_secret(one) && one.name() == other.name());
     let removed = others.iter().filter(is_removed).cloned();
     Retention {
         removed: removed.filter_map(|one| serde_json::from_value(one).ok()).collect(),
@@ -108,14 +104,12 @@ pub fn set(objects: &mut [Value], policy: ReclaimPolicy) {
 
 /// The QuarksSecrets with another policy.
 fn others(live: &[Value], wanted: ReclaimPolicy) -> Vec<Value> {
-    let secrets = live
-        .iter()
-        .filter(|object| is_secret(object) && !objects::is_going(object));
+    let secrets = live.iter().filter(|object| is_secret(object) && !object.is_going());
     secrets.filter(|object| policy(object) != wanted).cloned().collect()
 }
 
 pub fn is_secret(object: &Value) -> bool {
-    object::kind(object) == object::SECRET
+    object.kind() == Some(object::SECRET)
 }
 
 /// Whether a manifest requests a disk. Plugins and agent settings may request one, too.
@@ -128,10 +122,10 @@ pub fn asks_for_disks(manifest: &Tree) -> bool {
 /// Whether claims are among the objects, or will be created for them.
 fn asks_for_claims(objects: &[Value]) -> bool {
     let has_templates = |templates: &Value| templates.as_array().is_some_and(|templates| !templates.is_empty());
-    objects.iter().any(|object| match object::kind(object) {
-        "PersistentVolumeClaim" => true,
-        "StatefulSet" => has_templates(&object["spec"]["volumeClaimTemplates"]),
-        object::STATEFUL_SET => has_templates(&object["spec"]["template"]["spec"]["volumeClaimTemplates"]),
+    objects.iter().any(|object| match object.kind() {
+        Some("PersistentVolumeClaim") => true,
+        Some("StatefulSet") => has_templates(&object["spec"]["volumeClaimTemplates"]),
+        Some(object::STATEFUL_SET) => has_templates(&object["spec"]["template"]["spec"]["volumeClaimTemplates"]),
         _ => false,
     })
 }

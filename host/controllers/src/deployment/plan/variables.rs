@@ -1,9 +1,8 @@
 //! The QuarksSecrets of a deployment: which variables have a value, which wait for one, and which the manifest no
 //! longer has. Pure.
 
-use super::object::name;
 use boson_api::{ConditionStatus, QuarksSecret};
-use boson_cluster::objects;
+use boson_cluster::client::AnyObject;
 use boson_manifest::labels;
 use kube::Resource;
 use serde_json::Value;
@@ -50,10 +49,10 @@ fn problem(asked: &QuarksSecret) -> Option<(&str, &str)> {
 
 /// The variables whose QuarksSecrets exist but are not wanted, sorted.
 pub fn removed(wanted: &[Value], live: &[Value]) -> Vec<String> {
-    let wanted: Vec<_> = wanted.iter().map(name).collect();
+    let wanted: Vec<_> = wanted.iter().map(AnyObject::name).collect();
     let unwanted = live
         .iter()
-        .filter(|one| !wanted.contains(&name(one)) && !objects::is_going(one));
+        .filter(|one| !wanted.contains(&one.name()) && !one.is_going());
     let mut variables: Vec<String> = unwanted
         .filter_map(|one| serde_json::from_value(one.clone()).ok())
         .map(|one: QuarksSecret| variable_of(&one))

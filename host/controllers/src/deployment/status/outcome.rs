@@ -120,7 +120,6 @@ impl Observed {
     /// A call to the API server failed that is repeated.
     pub fn after(generation: Option<i64>, result: Result<Done, Stop>, progress: &Progress) -> Result<Self, Error> {
         let known = |outcome| Self {
-            wrote: progress.has_written(),
             steps: progress.steps(),
             groups: progress.groups(),
             inputs_digest: progress.inputs_digest(),
