@@ -43,16 +43,6 @@ impl Target {
     }
 }
 
-/// Whether an instance is ignored. `name`: `GROUP/INDEX`.
-pub fn is_ignored(states: &[InstanceState], name: &str) -> bool {
-    states.iter().any(|one| one.name == name && one.ignored)
-}
-
-/// Whether an instance group is stopped.
-pub fn is_stopped(states: &[InstanceState], group: &str) -> bool {
-    states.iter().any(|one| one.name == group && one.stopped)
-}
-
 /// Changes the states of a deployment; returns it with these.
 ///
 /// # Errors

@@ -88,6 +88,16 @@ impl BoshDeploymentSpec {
             .map_or_else(Retain::default, |variables| variables.retain)
     }
 
+    /// Whether an instance group is stopped.
+    pub fn is_stopped(&self, group: &str) -> bool {
+        self.instances.iter().any(|one| one.name == group && one.stopped)
+    }
+
+    /// Whether an instance is ignored. `name`: `GROUP/INDEX`.
+    pub fn is_ignored(&self, name: &str) -> bool {
+        self.instances.iter().any(|one| one.name == name && one.ignored)
+    }
+
     /// All documents that the specification refers to.
     pub fn documents(&self) -> impl Iterator<Item = &ResourceReference> {
         std::iter::once(&self.manifest)

@@ -4,9 +4,9 @@
 use crate::confirm::Confirmation;
 use crate::follow::{self, Following};
 use crate::selection::Selection;
-use crate::states::{self, Change, Target, is_ignored, is_stopped};
+use crate::states::{self, Change, Target};
 use anyhow::bail;
-use boson_api::InstanceState;
+use boson_api::BoshDeploymentSpec;
 use boson_commands::exit::ExitError;
 use boson_commands::output;
 use boson_look::access::{Access, DeploymentArguments, Found};
@@ -125,8 +125,11 @@ fn stop_or_start(common: &Common, stops: bool) -> Result<(), ExitError> {
         }
         let instances = selection.of(Instance::all(&access, &found).await?)?;
         let groups: BTreeSet<String> = groups(&instances);
-        let states = &found.deployment.spec.instances;
-        if stops && let Some(ignored) = instances.iter().find(|one| is_ignored(states, &one.to_string())) {
+        if stops
+            && let Some(ignored) = instances
+                .iter()
+                .find(|one| found.deployment.spec.is_ignored(&one.to_string()))
+        {
             bail!(refusal(&ignored.to_string(), &found));
         }
         let verb = if stops { "Stop" } else { "Start" };
@@ -152,15 +155,15 @@ fn replace(arguments: &RestartArguments, verb: &str, before: Option<Timestamp>) 
             bail!("the time of --vms-created-before is in the future");
         }
         let instances = selection.of(Instance::all(&access, &found).await?)?;
-        let states = found.deployment.spec.instances.clone();
-        let ignored: Vec<String> = ignored(&instances, &states);
+        let spec = &found.deployment.spec;
+        let ignored: Vec<String> = ignored(&instances, spec);
         if let (true, Some(ignored)) = (is_one, ignored.first()) {
             bail!(refusal(ignored, &found));
         }
-        if is_one && instances.iter().any(|one| is_stopped(&states, &one.group)) {
+        if is_one && instances.iter().any(|one| spec.is_stopped(&one.group)) {
             bail!("the instance group is stopped: `host start` starts it");
         }
-        if found.deployment.spec.paused && !arguments.no_converge {
+        if spec.paused && !arguments.no_converge {
             bail!("the deployment is paused: set spec.paused to false first");
         }
         if !ignored.is_empty() {
@@ -227,9 +230,9 @@ fn groups(instances: &[Instance]) -> BTreeSet<String> {
     existing.map(|one| one.group.clone()).collect()
 }
 
-fn ignored(instances: &[Instance], states: &[InstanceState]) -> Vec<String> {
+fn ignored(instances: &[Instance], spec: &BoshDeploymentSpec) -> Vec<String> {
     let names: BTreeSet<String> = instances.iter().map(ToString::to_string).collect();
-    names.into_iter().filter(|name| is_ignored(states, name)).collect()
+    names.into_iter().filter(|name| spec.is_ignored(name)).collect()
 }
 
 fn refusal(instance: &str, found: &Found) -> String {

@@ -5,7 +5,7 @@ use crate::instances::{self, Group, Instance, label};
 use crate::state::{State, statuses};
 use crate::table::{Cell, Table, TableArguments};
 use crate::usage::{NO_METRICS, Usage, Usages, usages, vitals};
-use boson_api::{BoshDeployment, QuarksStatefulSet};
+use boson_api::{BoshDeployment, BoshDeploymentSpec, QuarksStatefulSet};
 use boson_commands::exit::ExitError;
 use boson_commands::output::Color;
 use boson_manifest::labels;
@@ -19,7 +19,7 @@ An instance is named GROUP/INDEX, as in `host diff`; its ID is GROUP-INDEX, `spe
 group without disks may have two pods: of the old and of the new version. An instance without a pod is stopped.
 
 Process State is `running` (the pod is ready), `starting`, `failing` (a container has crashed or cannot start, or no node can run the pod) or \
-`stopped` (there is no pod, or it is being deleted). Disk CIDs are PersistentVolumeClaims, Version is that of the desired manifest. The command \
+`stopped` (there is no pod, or it is being deleted). State is the desired one, of `host stop`; Ignore that of `host ignore`. Disk CIDs are PersistentVolumeClaims, Version is that of the desired manifest. The command \
 needs the permissions get and list for BOSHDeployments, and list for QuarksStatefulSets and pods; with --vitals, also list for \
 pods.metrics.k8s.io.
 
@@ -50,7 +50,7 @@ struct Shown {
     /// Show the containers of each instance as its processes
     #[arg(short, long = "ps")]
     processes: bool,
-    /// Show index, node, claims, version and restarts
+    /// Show desired state, index, node, claims, version and restarts
     #[arg(short = 'i', long)]
     details: bool,
     /// Show uptime, CPU and memory; needs a metrics server
@@ -64,6 +64,7 @@ struct Shown {
 /// A deployment.
 struct Listed<'o> {
     deployment: &'o str,
+    spec: &'o BoshDeploymentSpec,
     instances: Vec<Instance>,
 }
 
@@ -74,7 +75,8 @@ impl Listed<'_> {
         let (mut rows, mut count) = (Vec::new(), 0);
         for instance in &self.instances {
             let state = instance.pod.as_ref().map_or(State::Stopped, State::of_pod);
-            if shown.failing && state == State::Running {
+            let is_stopped = self.spec.is_stopped(&instance.group);
+            if shown.failing && (state == State::Running || is_stopped) {
                 continue;
             }
             count += 1;
@@ -106,7 +108,7 @@ impl Listed<'_> {
             instance.pod_name().into(),
         ]);
         if shown.details {
-            row.extend(details(instance));
+            row.extend(details(instance, self.spec));
         }
         if shown.vitals {
             let start = status.and_then(|status| status.start_time.as_ref()).map(|time| time.0);
@@ -119,19 +121,27 @@ impl Listed<'_> {
     }
 }
 
-fn details(instance: &Instance) -> [Cell; 7] {
+fn details(instance: &Instance, spec: &BoshDeploymentSpec) -> [Cell; 9] {
+    let state = if spec.is_stopped(&instance.group) {
+        "stopped"
+    } else {
+        "started"
+    };
+    let is_ignored = spec.is_ignored(&instance.to_string());
     let pod = instance.pod.as_ref();
-    let spec = pod.and_then(|pod| pod.spec.as_ref());
-    let volumes = spec.iter().flat_map(|spec| &spec.volumes).flatten();
+    let pod_spec = pod.and_then(|pod| pod.spec.as_ref());
+    let volumes = pod_spec.iter().flat_map(|spec| &spec.volumes).flatten();
     let claims = volumes.filter_map(|volume| Some(volume.persistent_volume_claim.as_ref()?.claim_name.clone()));
     let created = pod.and_then(|pod| pod.metadata.creation_timestamp.as_ref());
     let restarts: i32 = pod.into_iter().flat_map(statuses).map(|one| one.restart_count).sum();
     let text = |value: Option<String>| Cell::from(value.unwrap_or_default());
     [
+        state.into(),
         text(instance.index.map(|index| index.to_string())),
         text(instance.index.map(|index| (index == 0).to_string())),
+        is_ignored.to_string().into(),
         Cell::lines(&claims.collect::<Vec<_>>()),
-        text(spec.and_then(|spec| spec.node_name.clone())),
+        text(pod_spec.and_then(|spec| spec.node_name.clone())),
         text(created.map(|created| date(created.0))),
         text(pod.map(|pod| label(pod, labels::DEPLOYMENT_VERSION).to_string())),
         text(pod.map(|_| restarts.to_string())),
@@ -178,8 +188,10 @@ fn header(shown: Shown) -> Vec<&'static str> {
     titles.extend(["Process State", "AZ", "IPs", "Deployment", "Pod"]);
     if shown.details {
         titles.extend([
+            "State",
             "Index",
             "Bootstrap",
+            "Ignore",
             "Disk CIDs",
             "Node",
             "Created At",
@@ -238,6 +250,7 @@ async fn tables(access: &Access, arguments: &InstancesArguments) -> anyhow::Resu
         pods = others;
         let listed = Listed {
             deployment: &name,
+            spec: &deployment.spec,
             instances: Instance::of(&groups, ours),
         };
         let mut table = listed.table(
@@ -301,9 +314,12 @@ mod tests {
     }
 
     fn table(groups: &[QuarksStatefulSet], pods: &[Pod], shown: Shown) -> Table {
+        let spec = json!({"manifest": {"type": "configmap", "name": "m"}, "instances": [
+            {"name": "web", "stopped": true}, {"name": "nats/1", "ignored": true}]});
         let groups: Vec<Group<'_>> = groups.iter().map(|one| Group::of(one, Spread::Total)).collect();
         let listed = Listed {
             deployment: "nats",
+            spec: &serde_json::from_value(spec).unwrap(),
             instances: Instance::of(&groups, pods.to_vec()),
         };
         let usage = Usage {
@@ -344,7 +360,11 @@ mod tests {
                 ..Shown::default()
             },
         );
-        assert_eq!((failing.count, failing.rows.len()), (4, 4));
+        assert_eq!(
+            (failing.count, failing.rows.len()),
+            (3, 3),
+            "a stopped group does not fail"
+        );
     }
 
     #[test]
@@ -359,15 +379,15 @@ mod tests {
         };
         let found = table(&groups, &pods, shown);
         let wanted = [
-            "instance|process|process_state|az|ips|deployment|pod|index|bootstrap|disk_cids|node|created_at|version|\
+            "instance|process|process_state|az|ips|deployment|pod|state|index|bootstrap|ignore|disk_cids|node|created_at|version|\
              restarts|uptime|cpu_total|memory_usage",
-            "nats/0||failing|z1||nats|nats-nats-z0-v2-0|0|true|disk-0|node-1|Sun Nov  8 10:00:00 UTC 2026|7|4|||",
-            "nats/0|nats-nats|failing||||||||||||||",
-            "nats/0|nats-exporter|starting||||||||||||||",
-            "nats/1||running|z2|10.0.0.1|nats|nats-nats-z1-v2-0|1|false|disk-0|node-1|Sun Nov  8 10:00:00 UTC 2026|7|2|\
+            "nats/0||failing|z1||nats|nats-nats-z0-v2-0|started|0|true|false|disk-0|node-1|Sun Nov  8 10:00:00 UTC 2026|7|4|||",
+            "nats/0|nats-nats|failing||||||||||||||||",
+            "nats/0|nats-exporter|starting||||||||||||||||",
+            "nats/1||running|z2|10.0.0.1|nats|nats-nats-z1-v2-0|started|1|false|true|disk-0|node-1|Sun Nov  8 10:00:00 UTC 2026|7|2|\
              2d 0h 0m 1s|250m|3 MiB",
-            "nats/1|nats-nats|running||||||||||||1d 0h 0m 2s|250m|3 MiB",
-            "nats/1|nats-exporter|running||||||||||||1d 0h 0m 2s||",
+            "nats/1|nats-nats|running||||||||||||||1d 0h 0m 2s|250m|3 MiB",
+            "nats/1|nats-exporter|running||||||||||||||1d 0h 0m 2s||",
         ];
         assert_eq!(in_json(&found), wanted);
         assert_eq!(found.count, 2);
