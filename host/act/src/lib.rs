@@ -4,3 +4,7 @@
 //! API server.
 
 pub mod command;
+mod confirm;
+mod follow;
+pub mod selection;
+mod states;

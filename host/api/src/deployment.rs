@@ -1,7 +1,7 @@
 //! BOSHDeployment: a manifest, its ops files and variables, and how it is converted.
 
-use crate::Condition;
 use crate::stage::StageName;
+use crate::{Condition, InstanceState};
 use boson_manifest::instances::Spread;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::{CustomResource, KubeSchema};
@@ -66,6 +66,11 @@ pub struct BoshDeploymentSpec {
     /// them. The manifest is converted nevertheless, and updates that have begun are completed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub paused: bool,
+    /// Desired states of instance groups and instances: 'host stop', 'host restart', 'host ignore' and others set them.
+    /// Other manifests keep them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 1024), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
+    pub instances: Vec<InstanceState>,
 }
 
 // === impl BoshDeploymentSpec ===
@@ -81,6 +86,16 @@ impl BoshDeploymentSpec {
         self.variables
             .as_ref()
             .map_or_else(Retain::default, |variables| variables.retain)
+    }
+
+    /// Whether an instance group is stopped.
+    pub fn is_stopped(&self, group: &str) -> bool {
+        self.instances.iter().any(|one| one.name == group && one.stopped)
+    }
+
+    /// Whether an instance is ignored. `name`: `GROUP/INDEX`.
+    pub fn is_ignored(&self, name: &str) -> bool {
+        self.instances.iter().any(|one| one.name == name && one.ignored)
     }
 
     /// All documents that the specification refers to.

@@ -12,6 +12,7 @@
 
 pub mod conditions;
 pub mod deployment;
+pub mod instances;
 pub mod job;
 pub mod plugin_approval;
 pub mod request;
@@ -29,6 +30,7 @@ pub use deployment::{
     BoshDeployment, BoshDeploymentSpec, BoshDeploymentStatus, OutdatedGroup, PluginUse, ReferenceType,
     ResourceReference,
 };
+pub use instances::{InstanceState, PodState};
 pub use job::{QuarksJob, QuarksJobSpec, QuarksJobStatus};
 pub use plugin_approval::{ApprovedVersion, OnFailure, PluginApproval, PluginApprovalSpec};
 pub use secret::{QuarksSecret, QuarksSecretSpec, QuarksSecretStatus};

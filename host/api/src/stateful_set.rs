@@ -1,7 +1,7 @@
 //! QuarksStatefulSet: StatefulSets, one for each zone.
 
 use crate::template::{Template, pod_mut};
-use crate::{Condition, ConditionStatus};
+use crate::{Condition, ConditionStatus, PodState};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
@@ -143,6 +143,10 @@ pub struct QuarksStatefulSetSpec {
     /// begun are completed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub paused: bool,
+    /// Desired states of instances. They change no template.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 1024), extend("x-kubernetes-list-type" = "atomic"))]
+    pub instances: Vec<PodState>,
 }
 
 fn zone_node_label() -> String {
@@ -180,8 +184,8 @@ pub struct QuarksStatefulSetStatus {
     /// were added, the Service leads to it as soon as the rollout is complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_pod: Option<ActivePod>,
-    /// The rule that keeps instances from being updated: GroupOrder, ZoneOrder, Canaries, MaxInFlight, FailedUpdate or
-    /// Paused. The condition Progressing says what they wait for.
+    /// The rule that keeps instances from being updated: GroupOrder, ZoneOrder, Canaries, MaxInFlight, FailedUpdate,
+    /// Paused or IgnoredInstance. The condition Progressing says what they wait for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_by: Option<String>,
     /// The rule that does not apply: the annotation quarks.cloudfoundry.org/waived-rule, while it is of the present

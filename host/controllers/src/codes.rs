@@ -7,6 +7,10 @@ boson_pipeline::codes::codes! {
     DEPLOYMENT_FORBIDDEN = "deployment-forbidden", "The operator lacks a permission",
         "The message names verb and resource, as RBAC rules do. `deploy/operator/rbac.yaml` contains the rules that \
          the operator needs. If it serves a list of namespaces, bind them in each of these.";
+    DEPLOYMENT_IGNORED_INSTANCE = "deployment-ignored-instance", "A change would delete an ignored instance",
+        "As in BOSH, an instance that `host ignore` has marked is not changed, so its instance group cannot be deleted \
+         or scaled down below it. Nothing is applied until the manifest has the instance again, or it is no longer \
+         ignored: `host unignore <group>/<index> -d <deployment>`.";
     DEPLOYMENT_IMAGE_PULL = "deployment-image-pull", "A pod of the conversion cannot pull the image of a release",
         "In mode `Jobs`, pods run the images of releases to copy the sources of jobs. The kubelet keeps retrying. \
          Push the image, or correct url, version, stemcell or credentials of the release. `spec.conversion.registry` \

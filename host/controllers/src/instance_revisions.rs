@@ -81,12 +81,13 @@ pub(crate) fn remove(object: &mut Value) {
 }
 
 /// The digest of what replaces all pods of a group if it differs, in the spec of a QuarksStatefulSet with revisions.
-/// Numbers of pods, sizes of disks, tags and labels, the update block, versions of documents, and whether it is paused
-/// do not count.
+/// Numbers of pods, sizes of disks, tags and labels, the update block, versions of documents, states of instances, and
+/// whether it is paused do not count.
 pub(crate) fn shape(mut spec: Value) -> String {
     if let Some(members) = spec.as_object_mut() {
         members.shift_remove("zoneReplicas");
         members.shift_remove("paused");
+        members.shift_remove("instances");
     }
     if let Some(template) = spec.get_mut("template").and_then(Value::as_object_mut) {
         template.shift_remove("metadata");

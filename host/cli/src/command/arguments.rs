@@ -5,6 +5,7 @@ use super::{
     util, wait,
 };
 use crate::log::LogArguments;
+use boson_act::command::{ignore, states};
 use boson_commands::output::Color;
 use boson_look::command::{deployments, errands, instances, manifest, status, variables};
 use clap::builder::Styles;
@@ -74,6 +75,18 @@ pub enum Command {
     Variables(variables::VariablesArguments),
     /// Print the manifest of a deployment, with ops files applied
     Manifest(manifest::ManifestArguments),
+    /// Stop instance groups: their pods are deleted, and their disks stay
+    Stop(states::StopArguments),
+    /// Start stopped instance groups
+    Start(states::StartArguments),
+    /// Replace the pods of instances, in the order of a rollout
+    Restart(states::RestartArguments),
+    /// Replace the pods of instances, in the order of a rollout; the same as restart
+    Recreate(states::RecreateArguments),
+    /// Keep an instance as it is, whatever changes
+    Ignore(ignore::IgnoreArguments),
+    /// Change an ignored instance again
+    Unignore(ignore::IgnoreArguments),
     /// Delete generated values of removed variables and deleted deployments
     Prune(prune::PruneArguments),
     /// Wait until a condition of a deployment is met

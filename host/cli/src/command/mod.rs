@@ -27,6 +27,7 @@ pub mod wait;
 
 use crate::log;
 use arguments::Command;
+use boson_act::command as act;
 use boson_commands::exit::ExitError;
 use boson_look::command as look;
 use boson_plugin_tools::command::{check_settings, compile_plugin, make_component, run_plugin};
@@ -63,6 +64,12 @@ pub fn run() -> Result<(), ExitError> {
         Command::Errands(arguments) => look::errands::run(&arguments, color),
         Command::Variables(arguments) => look::variables::run(&arguments, color),
         Command::Manifest(arguments) => look::manifest::run(&arguments),
+        Command::Stop(arguments) => act::states::stop(&arguments),
+        Command::Start(arguments) => act::states::start(&arguments),
+        Command::Restart(arguments) => act::states::restart(&arguments),
+        Command::Recreate(arguments) => act::states::recreate(&arguments),
+        Command::Ignore(arguments) => act::ignore::ignore(&arguments),
+        Command::Unignore(arguments) => act::ignore::unignore(&arguments),
         Command::Prune(arguments) => prune::run(&arguments),
         Command::Wait(arguments) => wait::run(&arguments),
         Command::Plugin(command) => plugin::run(&command, color),

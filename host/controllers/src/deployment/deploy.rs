@@ -9,6 +9,7 @@ use super::manifest::Manifest;
 use super::observe;
 use super::plan::causes::Causes;
 use super::plan::held_back::HeldBack;
+use super::plan::instance_states::InstanceStates;
 use super::plan::{self, Applying, Desired, Live, Plan, Settings};
 use super::reconcile::Reconcile;
 use super::status::{Done, ShadowResult, shadow_result};
@@ -159,6 +160,14 @@ async fn apply(run: &Reconcile<'_>, desired: &Desired, manifest: &Manifest) -> R
             }
         }
     };
+    let live: Vec<Value> = live
+        .objects
+        .into_iter()
+        .filter(|object| !desired.held_back.owns(object))
+        .collect();
+    if let Some(error) = states(run).refusal(&plan.wanted, &live) {
+        return Err(manifest.refused(vec![error]));
+    }
     act::act(run, &plan, manifest).await?;
     Ok(*plan)
 }
@@ -171,6 +180,7 @@ async fn settled(run: &Reconcile<'_>, desired: &Desired, live: &mut Live) -> Res
         retain: run.object.spec.retain(),
         operator_image: &run.deployment.operator_image,
         is_paused: run.object.spec.paused,
+        states: states(run),
         causes: Causes {
             status: run.object.status.as_ref(),
             generation: run.object.metadata.generation,
@@ -184,6 +194,16 @@ async fn settled(run: &Reconcile<'_>, desired: &Desired, live: &mut Live) -> Res
     } else {
         plan
     })
+}
+
+/// The desired states of its instances.
+fn states<'r>(run: &'r Reconcile<'_>) -> InstanceStates<'r> {
+    let spec = &run.object.spec;
+    let instances = spec.conversion.as_ref().map(|conversion| conversion.instances);
+    InstanceStates {
+        all: &spec.instances,
+        spread: instances.unwrap_or_default().into(),
+    }
 }
 
 /// Reserves a place for the group that rolls, if any. False if another deployment has reserved the last one since the

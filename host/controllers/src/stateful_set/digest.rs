@@ -30,8 +30,8 @@ pub(super) struct Resources {
 // === impl Digest ===
 
 impl Digest {
-    /// The digest of the template in this spec of a QuarksStatefulSet. The numbers of pods, and whether it is paused,
-    /// do not count. With revisions, neither does what replaces no pod.
+    /// The digest of the template in this spec of a QuarksStatefulSet. The numbers of pods, states of instances, and
+    /// whether it is paused do not count. With revisions, neither does what replaces no pod.
     pub fn of(mut spec: Value) -> Self {
         if let Some(revisions) = instance_revisions::of_spec(&spec) {
             let resources = resources::take(&mut spec).map(|amounts| Resources {
@@ -52,6 +52,7 @@ impl Digest {
         if let Some(members) = spec.as_object_mut() {
             members.shift_remove("zoneReplicas");
             members.shift_remove("paused");
+            members.shift_remove("instances");
         }
         Self {
             text: objects::digest(&spec),
@@ -116,7 +117,7 @@ impl From<&str> for Digest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use boson_api::QuarksStatefulSetSpec;
+    use boson_api::{PodState, QuarksStatefulSetSpec};
     use boson_manifest::labels;
     use serde_json::json;
 
@@ -146,10 +147,11 @@ mod tests {
     }
 
     #[test]
-    fn whether_it_is_paused_does_not_count() {
+    fn whether_it_is_paused_and_states_of_instances_do_not_count() {
         for of in [spec(&[], "i"), revisions(spec(&[], "i"))] {
             let paused = QuarksStatefulSetSpec {
                 paused: true,
+                instances: vec![PodState::default()],
                 ..of.clone()
             };
             assert_eq!(of_spec(&paused), of_spec(&of));

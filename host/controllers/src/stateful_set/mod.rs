@@ -14,6 +14,7 @@ mod resize;
 mod resized;
 mod rollout;
 mod set_back;
+mod states;
 mod status;
 mod superseded;
 mod versions;

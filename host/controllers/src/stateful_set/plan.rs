@@ -2,7 +2,7 @@
 //!
 //! A changed template creates a new version beside the old one. [`superseded`] decides what stays of older versions
 //! until all pods of the new one are ready. If pods have claims, the version is kept and its pods roll in place,
-//! because a claim belongs to the name of a pod. Immutable fields of a StatefulSet, such as its claim templates, are
+//! because a claim belongs to the name of a pod; so they do while an instance is ignored, whose pod stays. Immutable fields of a StatefulSet, such as its claim templates, are
 //! changed by creating it again: its pods and claims stay, and are adopted by name.
 //!
 //! [`rollout`] decides which instances change now. A new version starts them by its number of replicas.
@@ -15,12 +15,13 @@
 use super::digest::Digest;
 use super::inspect::{
     INCOMPLETE, Live, REVISION, TEMPLATE, first_ordinal, has_claims, has_old_pods, is_going, is_named, is_of,
-    is_of_template, is_ready,
+    is_of_template,
 };
 use super::resize::{RESIZING, Resizes, may_differ};
 use super::rollout::instances::{LiveZone, Wanted};
 use super::rollout::{self, Count, Decision, Instance, Rollout, Rule, State, Update, Updated, Waiver};
 use super::set_back::{SetBack, set_back_from};
+use super::states::States;
 use super::superseded::{self, Generations, GivenBack, Pace, Resized, Returning, Superseded, TakenOver};
 use super::versions::Versions;
 use super::{INVALID, PlanError, Problem, disks};
@@ -106,6 +107,7 @@ struct Group<'a> {
     last: Option<u32>,
     /// A rule of the rollout that does not apply.
     waiver: Option<Waiver<'a>>,
+    states: States<'a>,
     now: Timestamp,
 }
 
@@ -154,6 +156,13 @@ pub(super) fn plan(
     now: Timestamp,
 ) -> Result<Plan, Unplanned> {
     let live = &seen.live;
+    let states = States {
+        all: &set.spec.instances,
+        now,
+    };
+    if states.has_ignored() && seen.pods.is_none() {
+        return Err(Unplanned::NeedsPods);
+    }
     let mut object = json!(set);
     let tree = tree(&object)?;
     let digest = Digest::of(object["spec"].take()).resizing(seen.resizes);
@@ -168,6 +177,9 @@ pub(super) fn plan(
     let wanted = wanted.iter().enumerate();
     let wanted = wanted.map(|(zone, made)| finish(zone, made, set, &digest, &live.sets, owner));
     let mut wanted = wanted.collect::<Result<Vec<Value>, Error>>()?;
+    if states.is_stopped() {
+        wanted.iter_mut().for_each(stop);
+    }
     let all: usize = wanted.iter().map(replicas).sum();
     let last = Versions::last_ready(set, &live.sets);
     let group = Group {
@@ -178,6 +190,7 @@ pub(super) fn plan(
         last,
         // The status reports an annotation that cannot be read.
         waiver: Waiver::of(set).unwrap_or_default(),
+        states,
         now,
     };
     let takes_over = (has_limits(&wanted) || set.spec.paused) && last.is_some_and(|last| last != version);
@@ -219,15 +232,18 @@ pub(super) fn plan(
     let new_objects: Vec<Value> = plan.apply.iter().filter(|one| !live.has(one)).cloned().collect();
     let is_current = |one: &&StatefulSet| plan.delete.iter().all(|old| !is_named(one, old));
     let current: Vec<&StatefulSet> = live.sets.iter().filter(is_current).collect();
-    let mut renew = renewed(&mut plan.apply, &current);
+    let mut renew = renewed(&mut plan.apply, &current, states);
     let is_written = plan.apply.is_empty() && renew.is_empty() && resizes.now.is_empty();
     let settled = is_written && returning.is_empty() && !is_withheld;
-    let is_steady = settled && current.iter().all(|one| is_ready(one) && !is_going(one));
+    let is_steady = settled
+        && current
+            .iter()
+            .all(|one| states.is_ready(one, seen.pods.as_deref()) && !is_going(one));
     let outdated = outdated(&plan, &renew, &current, &live.sets);
     let mut set_back = Vec::new();
     let is_rolled_out = set.status.as_ref().is_some_and(|status| status.rollout().is_none());
     let is_replaced = !outdated.is_empty() || current.iter().any(|one| has_old_pods(one));
-    let is_observed = is_replaced || !is_rolled_out && !is_withheld;
+    let is_observed = is_replaced || (!is_rolled_out || states.replaces()) && !is_withheld;
     if is_observed && !takes_over && returning.is_empty() {
         let in_place = group.replace(&wanted, &outdated, is_rolled_out)?;
         let set_back_names = in_place.set_back.iter().filter_map(|one| one.wanted.name());
@@ -239,6 +255,8 @@ pub(super) fn plan(
         resizes.only(|pod| held.iter().all(|name| !is_of(pod, name)));
         (rollout, replace, set_back) = (in_place.rollout, in_place.pods, in_place.set_back);
     }
+    let next_request = states.next().map(|time| time.duration_since(now));
+    rollout.again = rollout.again.into_iter().chain(next_request).min();
     let is_gone = |pod: &Pod| replace.iter().any(|gone| gone.metadata.name == pod.metadata.name);
     resizes.only(|pod| !is_gone(pod));
     let ready = is_steady && !rollout.is_underway();
@@ -297,6 +315,7 @@ impl Group<'_> {
                     digest: self.digest,
                     revisions: revisions.get(name).map_or(&[], Vec::as_slice),
                 }),
+                states: self.states,
             }
         };
         wanted.iter().enumerate().map(zone).collect()
@@ -373,6 +392,21 @@ impl Group<'_> {
         let of_zones = zones.iter().map(|zone| zone.handed_over(pods));
         let instances: Vec<Instance<'_>> = of_zones.flatten().collect();
         let mut decision = self.decide(wanted, &instances, Count::Percent(100));
+        // The older version loses its first instances, so it cannot keep an ignored one and hand over those after it.
+        let is_kept = |one: &&Instance<'_>| {
+            let zone = zones.get(one.zone_index);
+            one.is_outdated() && zone.is_some_and(|zone| zone.is_ignored(one.ordinal))
+        };
+        let is_before_kept = |at: usize| {
+            instances.get(at).is_some_and(|one| {
+                let mut kept = instances.iter().filter(is_kept);
+                kept.all(|kept| kept.zone_index != one.zone_index || one.ordinal < kept.ordinal)
+            })
+        };
+        if !decision.next.iter().all(|at| is_before_kept(*at)) {
+            decision.limit(is_before_kept);
+            decision.held_by = Some(Rule::IgnoredInstance);
+        }
         let done = |zone: &LiveZone<'_>| {
             let mut members = (0..).zip(&instances).filter(|(_, one)| one.zone_index == zone.index);
             // The older version loses its first instances, so one that is done after another one does not count yet.
@@ -483,7 +517,14 @@ impl Group<'_> {
                 let pods = left.filter_map(|one| zone.pod(one.ordinal, all_pods));
                 let newest = pods.max_by_key(|pod| pod.metadata.creation_timestamp.clone());
                 let revision = newest.and_then(|pod| pod.labels().get(REVISION));
-                let of = revision.zip(zone.live);
+                // Of the present one if these are only to be created again.
+                let is_present = |revision: &&String, live: &StatefulSet| {
+                    let present = live.status.as_ref().and_then(|status| status.update_revision.as_ref());
+                    present == Some(*revision)
+                };
+                let of = revision
+                    .zip(zone.live)
+                    .filter(|(revision, live)| !is_present(revision, live));
                 in_place
                     .set_back
                     .extend(of.and_then(|(revision, live)| SetBack::new(live, object, revision)));
@@ -530,6 +571,13 @@ fn replicas(object: &Value) -> usize {
         .unwrap_or(1)
 }
 
+/// Without pods.
+fn stop(object: &mut Value) {
+    if let Some(spec) = object.get_mut("spec") {
+        spec["replicas"] = 0.into();
+    }
+}
+
 /// The QuarksStatefulSet in the form that the conversion to StatefulSets reads.
 fn tree(set: &Value) -> Result<Tree, Error> {
     let flawed = |_| Error::flawed(&QuarksStatefulSet::kind(&()), set.name(), "is not JSON");
@@ -562,7 +610,7 @@ fn returning<'a>(wanted: &[Value], live: &'a [StatefulSet]) -> Vec<Returning<'a>
 }
 
 /// Takes StatefulSets out of `apply` that must be created again. One that is being deleted is waited for.
-fn renewed(apply: &mut Vec<Value>, current: &[&StatefulSet]) -> Vec<(StatefulSet, Value)> {
+fn renewed(apply: &mut Vec<Value>, current: &[&StatefulSet], states: States<'_>) -> Vec<(StatefulSet, Value)> {
     let mut renew = Vec::new();
     apply.retain(|wanted| {
         let Some(found) = current.iter().find(|one| is_named(one, wanted)) else {
@@ -572,8 +620,9 @@ fn renewed(apply: &mut Vec<Value>, current: &[&StatefulSet]) -> Vec<(StatefulSet
             return false;
         }
         let fixed = found.annotations().get(FIXED).map(String::as_str);
-        // Without claims, such a change is another version.
-        let fits = !has_claims(found) || fixed == wanted.annotation(FIXED);
+        // Without claims and ignored instances, such a change is another version.
+        let keeps_version = has_claims(found) || states.has_ignored();
+        let fits = !keeps_version || fixed == wanted.annotation(FIXED);
         if !fits {
             renew.push(((*found).clone(), wanted.clone()));
         }
@@ -655,5 +704,7 @@ fn fixed(stateful_set: &Value) -> String {
 
 #[cfg(test)]
 mod handover_tests;
+#[cfg(test)]
+mod states_tests;
 #[cfg(test)]
 mod tests;

@@ -150,6 +150,7 @@ pub(super) fn is_refusal(error: &Error) -> bool {
 mod tests {
     use super::super::resized::{INFEASIBLE, PENDING};
     use super::super::rollout::instances::Wanted;
+    use super::super::states::States;
     use super::*;
 
     const COUNT: usize = AT_A_TIME + 1;
@@ -204,6 +205,7 @@ mod tests {
                 digest: wanted,
                 revisions: &revisions,
             }),
+            states: States::default(),
         };
         Resizes::of(&[zone], pods)
     }

@@ -6,6 +6,7 @@ use super::resize::Resizes;
 use super::rollout::Waiver;
 #[cfg(test)]
 use super::rollout::{Rollout, Rule};
+use super::states::States;
 use super::versions::Versions;
 use super::{Done, INVALID, NAME_CONFLICT, Problem, REFUSED, WAITING};
 use crate::pod_problems;
@@ -124,9 +125,14 @@ fn status(set: &QuarksStatefulSet, done: &Result<Done, Problem>, now: &Time) -> 
         .ok()
         .and_then(|waiver| Some((*waiver)?.text.to_string()));
     let was_rolled_out = set.status.as_ref().is_some_and(|status| status.rollout().is_none());
-    // Neither holds instances back.
+    // None of these holds instances back.
     let deferred = done.as_ref().ok().and_then(|done| Resizes::text(&done.deferred));
-    let asides: Vec<String> = waiver.err().into_iter().chain(deferred).collect();
+    let states = States {
+        all: &set.spec.instances,
+        now: now.0,
+    };
+    let asides = [waiver.err(), deferred, states.text()];
+    let asides: Vec<String> = asides.into_iter().flatten().collect();
     for mut finding in findings(done, was_rolled_out) {
         if finding.kind == PROGRESSING {
             for aside in &asides {

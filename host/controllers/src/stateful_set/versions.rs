@@ -5,6 +5,7 @@
 
 use super::digest::Digest;
 use super::inspect::{has_claims, is_going, is_incomplete, is_of_template, is_ready, version, zone_index, zones};
+use super::states::States;
 use boson_api::QuarksStatefulSet;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use std::collections::BTreeMap;
@@ -53,9 +54,13 @@ impl Versions {
         let Some(newest) = numbers.into_iter().flatten().max() else {
             return 1;
         };
+        let states = States {
+            all: &set.spec.instances,
+            ..States::default()
+        };
         let of = |number: u32| live.iter().filter(move |one| version(one) == Some(number));
         let kept = match of(newest).next() {
-            Some(_) => are_of_template(of(newest), digest) || of(newest).any(has_claims),
+            Some(_) => are_of_template(of(newest), digest) || of(newest).any(has_claims) || states.has_ignored(),
             // It was deleted, or will be created again: with another number, pods would start with empty disks.
             None => {
                 claimed == Some(newest)

@@ -12,7 +12,8 @@ use kube::ResourceExt;
 use serde_json::json;
 
 const EXAMPLES: &str = "\
-Shows the conditions of the deployment, a row for each instance group that is a service, and why pods are not ready, if Kubernetes reports a reason. \
+Shows the conditions of the deployment, a row for each instance group that is a service, stopped instance groups and ignored instances, and why pods \
+are not ready, if Kubernetes reports a reason. \
 Updated counts the instances that are not outdated, Ready those that are ready, outdated or not. Held By is the rule that keeps instances from being \
 updated, and Waits For says for what. The command needs the permissions to get the BOSHDeployment and to list QuarksStatefulSets. `host wait` waits \
 for a condition.
@@ -32,6 +33,7 @@ const GROUPS: [&str; 8] = [
     "Waits For",
 ];
 const PROBLEMS: [&str; 5] = ["Instance Group", "Pod", "Container", "Reason", "Message"];
+const STATES: [&str; 2] = ["Instance", "State"];
 const OUTDATED: &str = "The operator has not processed the newest change of the BOSHDeployment yet.";
 
 /// Options of `host status`.
@@ -44,13 +46,17 @@ pub struct StatusArguments {
     table: TableArguments,
 }
 
-/// The table of problems only if there are some.
+/// The tables of states and problems only if there are some.
 fn tables(deployment: &BoshDeployment, groups: &[QuarksStatefulSet]) -> Vec<Table> {
     let mut groups: Vec<&QuarksStatefulSet> = groups.iter().collect();
     groups.sort_by_key(|one| name(one));
     let rows = groups.iter().map(|one| group(one)).collect();
     let problems: Vec<Vec<Cell>> = groups.iter().flat_map(|one| problems(one)).collect();
     let mut tables = vec![conditions(deployment), Table::new("instance groups", &GROUPS, rows)];
+    let states: Vec<Vec<Cell>> = states(deployment).collect();
+    if !states.is_empty() {
+        tables.push(Table::new("states", &STATES, states));
+    }
     if !problems.is_empty() {
         tables.push(Table::new("problems", &PROBLEMS, problems));
     }
@@ -101,6 +107,18 @@ fn group(group: &QuarksStatefulSet) -> Vec<Cell> {
     ]
 }
 
+/// What is stopped or ignored.
+fn states(deployment: &BoshDeployment) -> impl Iterator<Item = Vec<Cell>> {
+    deployment.spec.instances.iter().filter_map(|one| {
+        let state = match (one.stopped, one.ignored) {
+            (true, _) => "stopped",
+            (false, true) => "ignored",
+            (false, false) => return None,
+        };
+        Some(vec![one.name.as_str().into(), state.into()])
+    })
+}
+
 fn problems(group: &QuarksStatefulSet) -> impl Iterator<Item = Vec<Cell>> {
     let problems = group.status.iter().flat_map(|status| &status.problems);
     problems.map(move |one| {
@@ -146,7 +164,9 @@ mod tests {
     fn conditions_groups_and_problems_are_tables() {
         let deployment: BoshDeployment = serde_json::from_value(json!({
             "apiVersion": labels::API_VERSION, "kind": "BOSHDeployment", "metadata": {"name": "nats", "generation": 3},
-            "spec": {"manifest": {"type": "configmap", "name": "m"}},
+            "spec": {"manifest": {"type": "configmap", "name": "m"}, "instances": [
+                {"name": "db", "stopped": true}, {"name": "web/1", "ignored": true},
+                {"name": "web", "replacePodsCreatedBefore": "2026-11-08T10:00:00Z"}]},
             "status": {"observedGeneration": 2, "conditions": [condition("Ready", "False", "GroupsNotReady", "m")]},
         }))
         .unwrap();
@@ -198,7 +218,8 @@ mod tests {
             "instance_group|pod|container|reason|message",
             "web|nats-web-v2-0|web|OOMKilled|code 137",
         ];
-        assert_eq!(in_json(&found[2]), wanted);
-        assert_eq!(tables(&deployment, &groups[1..]).len(), 2);
+        assert_eq!(in_json(&found[3]), wanted);
+        assert_eq!(in_json(&found[2]), ["instance|state", "db|stopped", "web/1|ignored"]);
+        assert_eq!(tables(&deployment, &groups[1..]).len(), 3);
     }
 }

@@ -10,6 +10,7 @@ pub mod garbage;
 pub mod held_back;
 pub mod idle_wrappers;
 pub mod init_containers;
+pub mod instance_states;
 pub mod job_sources;
 pub mod manifest_version;
 pub mod object;
@@ -36,6 +37,7 @@ use boson_manifest::dns::ACCOUNT;
 use boson_manifest::names::Names;
 use causes::Causes;
 use held_back::HeldBack;
+use instance_states::InstanceStates;
 use job_sources::JobSources;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
@@ -81,6 +83,8 @@ pub struct Settings<'a> {
     pub operator_image: &'a str,
     /// Whether changes of instance groups wait.
     pub is_paused: bool,
+    /// Desired states of instances.
+    pub states: InstanceStates<'a>,
     /// What may have caused a change.
     pub causes: Causes<'a>,
 }
@@ -127,6 +131,7 @@ pub fn plan(desired: &Desired, live: &Live, settings: &Settings<'_>) -> Plan {
         let groups = wanted.iter_mut().filter(|object| object::is_stateful_set(object));
         groups.for_each(|group| group["spec"]["paused"] = true.into());
     }
+    settings.states.give(&mut wanted);
     // In the other mode these jobs are leftovers, to be deleted.
     let is_known =
         |object: &&Value| settings.mode == ConversionMode::InProcess || !is_conversion_job(object, settings.names);

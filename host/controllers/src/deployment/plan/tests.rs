@@ -46,6 +46,7 @@ fn planned(desired: &Desired, live: &Live, mode: ConversionMode) -> Plan {
         mode,
         retain: Retain::WithClaims,
         operator_image: "host:1",
+        states: InstanceStates::default(),
         is_paused: false,
         causes: Causes {
             status: None,

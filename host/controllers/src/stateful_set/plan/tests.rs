@@ -31,7 +31,7 @@ pub(super) fn owner() -> OwnerReference {
 }
 
 /// As the server has it, with this many ready pods.
-fn live(plan: &Plan, ready: i64) -> Vec<Value> {
+pub(super) fn live(plan: &Plan, ready: i64) -> Vec<Value> {
     let one = |object: &Value| {
         let mut object = object.clone();
         object["metadata"]["generation"] = 1.into();
@@ -44,14 +44,14 @@ fn live(plan: &Plan, ready: i64) -> Vec<Value> {
     plan.apply.iter().map(one).collect()
 }
 
-fn names(objects: &[Value]) -> Vec<&str> {
+pub(super) fn names(objects: &[Value]) -> Vec<&str> {
     objects
         .iter()
         .map(|object| object["metadata"]["name"].as_str().unwrap())
         .collect()
 }
 
-fn of(set: &QuarksStatefulSet, live: &[Value]) -> Plan {
+pub(super) fn of(set: &QuarksStatefulSet, live: &[Value]) -> Plan {
     with(set, live, &[])
 }
 
@@ -65,7 +65,7 @@ fn with(set: &QuarksStatefulSet, live: &[Value], claims: &[PersistentVolumeClaim
     plan_at(set, &seen, Timestamp::UNIX_EPOCH)
 }
 
-fn plan_at(set: &QuarksStatefulSet, seen: &Seen, now: Timestamp) -> Plan {
+pub(super) fn plan_at(set: &QuarksStatefulSet, seen: &Seen, now: Timestamp) -> Plan {
     plan(set, seen, &owner(), now).ok().unwrap()
 }
 
@@ -259,7 +259,7 @@ fn sizes(there: &[Value], image: &str) -> Vec<i64> {
 }
 
 /// Carries the plan out. All pods of good images become ready.
-fn carry_out(there: &mut Vec<Value>, plan: &Plan) {
+pub(super) fn carry_out(there: &mut Vec<Value>, plan: &Plan) {
     for object in &plan.apply {
         let is_good = object.pointer("/spec/template/spec/containers/0/image").unwrap() != "i:broken";
         let size = if is_good {
@@ -438,7 +438,7 @@ fn the_stateful_set_of_a_removed_zone_is_deleted() {
 }
 
 /// A group of the operator. `revisions`: of the instances of both zones.
-fn revised(image: &str, claims: bool, revisions: &[&str]) -> QuarksStatefulSet {
+pub(super) fn revised(image: &str, claims: bool, revisions: &[&str]) -> QuarksStatefulSet {
     let mut set = updated(image, u32::try_from(revisions.len()).unwrap(), claims);
     let both = BTreeMap::from([("a", revisions), ("b", revisions)]);
     let annotations = json!({
@@ -450,7 +450,7 @@ fn revised(image: &str, claims: bool, revisions: &[&str]) -> QuarksStatefulSet {
 }
 
 /// Ready pods that were made from these StatefulSets before they were changed.
-fn made_before(there: &[Value]) -> Vec<Pod> {
+pub(super) fn made_before(there: &[Value]) -> Vec<Pod> {
     let of = |set: &Value| {
         let mut pods = pods(set);
         for pod in &mut pods {
@@ -463,7 +463,7 @@ fn made_before(there: &[Value]) -> Vec<Pod> {
     there.iter().flat_map(of).collect()
 }
 
-fn seen(there: &[Value], pods: &[Pod]) -> Seen {
+pub(super) fn seen(there: &[Value], pods: &[Pod]) -> Seen {
     Seen {
         live: Live::of(there.to_vec()).unwrap(),
         pods: Some(pods.to_vec()),
@@ -1008,7 +1008,7 @@ fn a_pause_sets_the_template_of_its_zone_back_once_what_has_begun_is_done() {
 }
 
 /// With the status of a change that is not complete, or of one that is.
-fn reported(mut set: QuarksStatefulSet, newest: u32, ready: u32, reason: &str) -> QuarksStatefulSet {
+pub(super) fn reported(mut set: QuarksStatefulSet, newest: u32, ready: u32, reason: &str) -> QuarksStatefulSet {
     let digest = Digest::of(json!(set.spec));
     let condition = json!({"type": "Progressing", "status": "True", "reason": reason, "message": "",
         "lastTransitionTime": Timestamp::UNIX_EPOCH.to_string()});

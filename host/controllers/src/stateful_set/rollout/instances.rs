@@ -7,6 +7,7 @@ use crate::stateful_set::digest::Digest;
 use crate::stateful_set::inspect::{RESTARTED_AT, REVISION, annotation, has_claims, is_going, is_observed, ordinals};
 use crate::stateful_set::resized::is_refused;
 use crate::stateful_set::set_back::set_back_from;
+use crate::stateful_set::states::States;
 use boson_manifest::{labels, wrapper};
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
@@ -28,6 +29,8 @@ pub(in crate::stateful_set) struct LiveZone<'a> {
     pub replicas: usize,
     /// What its pods should run, if that can be told from their annotations.
     pub wanted: Option<Wanted<'a>>,
+    /// The desired states of its instances.
+    pub states: States<'a>,
 }
 
 /// What the pods of a zone should run.
@@ -65,9 +68,11 @@ impl<'a> LiveZone<'a> {
                 is_ready: pod.is_some_and(is_ready),
             };
             match pod {
+                _ if self.is_ignored(ordinal) => State::Ignored,
                 // Nothing is known before the change of the template was observed: pods may still come from the old
                 // one.
                 _ if newest.is_none() && !is_outdated => State::Missing,
+                Some(pod) if self.states.is_too_old(pod, self.name, ordinal) => outdated,
                 Some(pod) if is_wanted(&pod.metadata, ordinal) && !self.is_refused(pod) => {
                     State::Updated(updated(pod, is_newest(pod) && (!is_outdated || is_set_back)))
                 }
@@ -99,6 +104,7 @@ impl<'a> LiveZone<'a> {
         let is_old = |pod: &Pod| newest.is_some() && pod.labels().get(REVISION) != newest;
         let state = |ordinal| match self.pod(ordinal, pods) {
             _ if !started.contains(&ordinal) => State::Outdated { is_ready: true },
+            _ if self.is_ignored(ordinal) => State::Ignored,
             Some(pod) if (is_old(pod) || self.is_refused(pod)) && !is_ready(pod) => State::Outdated { is_ready: false },
             Some(pod) => State::Updated(updated(pod, true)),
             None => State::Missing,
@@ -114,6 +120,11 @@ impl<'a> LiveZone<'a> {
             state,
         };
         states.into_iter().enumerate().map(instance).collect()
+    }
+
+    /// Whether an instance is neither updated nor waited for.
+    pub fn is_ignored(&self, ordinal: usize) -> bool {
+        self.states.is_ignored(self.name, ordinal)
     }
 
     /// Whether a pod cannot get the wanted resources without being replaced.
@@ -136,6 +147,7 @@ fn first_blocking(set: &StatefulSet, pods: &[Option<&Pod>], states: &[State]) ->
     let is_ready = |state: &State| match state {
         State::Updated(updated) => updated.is_ready,
         State::Outdated { is_ready } => *is_ready,
+        State::Ignored => true,
         State::Missing => false,
     };
     let first = pods.iter().position(|pod| pod.is_some_and(|pod| lacks(set, pod)))?;
@@ -235,6 +247,7 @@ mod tests {
             State::Outdated { is_ready: true } => 'O',
             State::Outdated { is_ready: false } => 'o',
             State::Missing => '-',
+            State::Ignored => 'i',
         };
         instances.iter().map(letter).collect()
     }
@@ -247,6 +260,7 @@ mod tests {
             live,
             replicas,
             wanted: None,
+            states: States::default(),
         }
     }
 

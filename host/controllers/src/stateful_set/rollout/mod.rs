@@ -6,6 +6,7 @@
 //! - Canaries and percentages are of the instances that the rollout updates or has updated. Others keep their pods.
 //! - An instance that runs something else than it should and is not ready is updated at once: it serves nothing, and
 //!   may be what an earlier, failed update left.
+//! - An ignored instance is not updated, and counts neither as updated nor as not available.
 //! - An instance that is updated and not ready at the end of its watch time stops the rollout. Nothing is rolled back.
 //!   The rollout goes on when the instance becomes ready, or when something else is wanted.
 
@@ -51,6 +52,8 @@ pub(super) enum State {
     Outdated {
         is_ready: bool,
     },
+    /// What it runs does not matter: it is neither updated nor waited for.
+    Ignored,
 }
 
 /// An instance of a group.
@@ -159,7 +162,10 @@ impl Instance<'_> {
     }
 
     fn is_touched(&self) -> bool {
-        !matches!(self.state, State::Updated(Updated { is_recent: false, .. }))
+        !matches!(
+            self.state,
+            State::Updated(Updated { is_recent: false, .. }) | State::Ignored
+        )
     }
 }
 
@@ -243,6 +249,10 @@ impl<'i> Zone<'i> {
                 State::Missing => {
                     decision.awaited.push(*at);
                     unavailable += 1;
+                    continue;
+                }
+                State::Ignored => {
+                    decision.done.push(*at);
                     continue;
                 }
                 State::Outdated { is_ready } => {
@@ -379,6 +389,8 @@ impl Rollout {
             )
         } else if self.is_paused() {
             format!("{left} yet to be updated, when it is no longer paused")
+        } else if self.held_by == Some(Rule::IgnoredInstance) {
+            format!("{left} yet to be updated, when no instance before is ignored any more")
         } else if self.left == 0 {
             format!("the update of {} is not complete", list(&self.awaited))
         } else if self.awaited.is_empty() {

@@ -20,10 +20,12 @@ pub(in crate::stateful_set) enum Rule {
     FailedUpdate,
     /// The group is paused.
     Paused,
+    /// An instance is ignored, so the older version cannot hand over those after it.
+    IgnoredInstance,
 }
 
 /// Those that can be waived as a whole. Without the order of zones, a cluster of three zones would lose its majority. A
-/// pause is ended by the field that began it. A failed update is waived for one pod, so that the next one that fails
+/// pause and an ignored instance are ended by the field that began them. A failed update is waived for one pod, so that the next one that fails
 /// stops the rollout again.
 const WAIVABLE: [Rule; 3] = [Rule::GroupOrder, Rule::Canaries, Rule::MaxInFlight];
 
@@ -49,6 +51,7 @@ impl Rule {
             Self::MaxInFlight => "MaxInFlight",
             Self::FailedUpdate => "FailedUpdate",
             Self::Paused => "Paused",
+            Self::IgnoredInstance => "IgnoredInstance",
         }
     }
 }

@@ -160,6 +160,7 @@ fn states() -> impl Strategy<Value = Vec<State>> {
         3 => (0..100i64).prop_map(|second| started(second, true)),
         1 => (0..100i64).prop_map(|second| started(second, false)),
         1 => Just(State::Missing),
+        1 => Just(State::Ignored),
     ];
     proptest::collection::vec(state, 18)
 }
@@ -168,6 +169,7 @@ fn is_available(one: &Instance<'_>, decision: &Decision, position: usize) -> boo
     match one.state {
         State::Outdated { is_ready } => is_ready,
         State::Missing => false,
+        State::Ignored => true,
         State::Updated(_) => !decision.awaited.contains(&position) && !decision.failed.contains(&position),
     }
 }

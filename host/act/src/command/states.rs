@@ -1,0 +1,281 @@
+//! `host stop`, `start`, `restart` and `recreate`: desired states of instance groups and instances. The commands write
+//! them to the BOSHDeployment, and the operator keeps to them, also after the manifest has changed.
+
+use crate::confirm::Confirmation;
+use crate::follow::{self, Following};
+use crate::selection::Selection;
+use crate::states::{self, Change, Target};
+use anyhow::bail;
+use boson_api::BoshDeploymentSpec;
+use boson_commands::exit::ExitError;
+use boson_commands::output;
+use boson_look::access::{Access, DeploymentArguments, Found};
+use boson_look::instances::Instance;
+use clap::Args;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use kube::ResourceExt;
+use std::collections::{BTreeMap, BTreeSet};
+
+const RESTART_EXAMPLES: &str = "\
+Replaces pods in the order of a rollout: zone by zone, canaries first, and at most max_in_flight at a time. Pods that are created meanwhile are not \
+replaced again, so a command that is interrupted needs no second run. A stopped instance group is started. Ignored instances keep their pods.
+
+The command needs the permissions get and patch for BOSHDeployments, and list for QuarksStatefulSets and pods; with --no-converge, delete for pods in \
+place of patch.
+
+Examples:
+  host restart -d nats
+  host recreate nats -d nats -n messaging --yes
+  host restart nats/0 -d nats --no-converge";
+const STOP_EXAMPLES: &str = "\
+A stopped instance group has no pods, and nothing waits for any. Its claims stay, and so do its state and its instances in links when the manifest \
+changes. `host start` creates the pods again. All pods of the group are deleted, or created, at the same time.
+
+The command needs the permissions get and patch for BOSHDeployments, and list for QuarksStatefulSets and pods.
+
+Examples:
+  host stop -d nats
+  host stop nats -d nats -n messaging --yes
+  host start nats -d nats";
+
+/// Options of all these commands.
+#[derive(Args, Debug)]
+struct Common {
+    /// Instance group or instance, as `host instances` shows it [default: all]
+    #[arg(value_name = "GROUP[/INDEX]")]
+    selection: Option<Selection>,
+    #[command(flatten)]
+    deployment: DeploymentArguments,
+    #[command(flatten)]
+    confirmation: Confirmation,
+    /// Do not wait until it is done
+    #[arg(long)]
+    no_wait: bool,
+}
+
+/// Options of `host stop`.
+#[derive(Args, Debug)]
+#[command(after_help = STOP_EXAMPLES)]
+pub struct StopArguments {
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Options of `host start`.
+#[derive(Args, Debug)]
+#[command(after_help = STOP_EXAMPLES)]
+pub struct StartArguments {
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Options of `host restart`.
+#[derive(Args, Debug)]
+#[command(after_help = RESTART_EXAMPLES)]
+pub struct RestartArguments {
+    #[command(flatten)]
+    common: Common,
+    /// Delete the pod of one instance now, without the order of a rollout
+    #[arg(long)]
+    no_converge: bool,
+}
+
+/// Options of `host recreate`.
+#[derive(Args, Debug)]
+#[command(after_help = RESTART_EXAMPLES)]
+pub struct RecreateArguments {
+    #[command(flatten)]
+    restart: RestartArguments,
+    /// Replace only pods that were created before this time, such as 2026-11-28T10:00:00Z
+    #[arg(long, value_name = "TIME", conflicts_with = "no_converge")]
+    vms_created_before: Option<Timestamp>,
+}
+
+/// # Errors
+/// See [`ExitError`].
+pub fn stop(arguments: &StopArguments) -> Result<(), ExitError> {
+    stop_or_start(&arguments.common, true)
+}
+
+/// # Errors
+/// See [`ExitError`].
+pub fn start(arguments: &StartArguments) -> Result<(), ExitError> {
+    stop_or_start(&arguments.common, false)
+}
+
+/// # Errors
+/// See [`ExitError`].
+pub fn restart(arguments: &RestartArguments) -> Result<(), ExitError> {
+    replace(arguments, "Restart", None)
+}
+
+/// # Errors
+/// See [`ExitError`].
+pub fn recreate(arguments: &RecreateArguments) -> Result<(), ExitError> {
+    replace(&arguments.restart, "Recreate", arguments.vms_created_before)
+}
+
+fn stop_or_start(common: &Common, stops: bool) -> Result<(), ExitError> {
+    let selection = common.selection.clone().unwrap_or_default();
+    let done = common.deployment.run(async |access, found| {
+        if let Selection::Instance { group, .. } = &selection {
+            let word = if stops { "stop" } else { "start" };
+            bail!("one instance cannot be stopped or started alone: `host {word} {group}` is for all of its group");
+        }
+        let instances = selection.of(Instance::all(&access, &found).await?)?;
+        let groups: BTreeSet<String> = groups(&instances);
+        if stops
+            && let Some(ignored) = instances
+                .iter()
+                .find(|one| found.deployment.spec.is_ignored(&one.to_string()))
+        {
+            bail!(refusal(&ignored.to_string(), &found));
+        }
+        let verb = if stops { "Stop" } else { "Start" };
+        if !common.confirmation.confirm(&question(verb, &selection, &found))? {
+            return Ok(());
+        }
+        let change = if stops { Change::Stop } else { Change::Start };
+        let targets: Vec<Target> = groups.iter().map(Target::group).collect();
+        carry_out(&access, found, &targets, change, groups, common.no_wait).await
+    });
+    Ok(done?)
+}
+
+fn replace(arguments: &RestartArguments, verb: &str, before: Option<Timestamp>) -> Result<(), ExitError> {
+    let common = &arguments.common;
+    let selection = common.selection.clone().unwrap_or_default();
+    let is_one = matches!(selection, Selection::Instance { .. });
+    let done = common.deployment.run(async |access, found| {
+        if arguments.no_converge && !is_one {
+            bail!("--no-converge is for one instance: name it as GROUP/INDEX");
+        }
+        if before.is_some_and(|before| before > Timestamp::now()) {
+            bail!("the time of --vms-created-before is in the future");
+        }
+        let instances = selection.of(Instance::all(&access, &found).await?)?;
+        let spec = &found.deployment.spec;
+        let ignored: Vec<String> = ignored(&instances, spec);
+        if let (true, Some(ignored)) = (is_one, ignored.first()) {
+            bail!(refusal(ignored, &found));
+        }
+        if is_one && instances.iter().any(|one| spec.is_stopped(&one.group)) {
+            bail!("the instance group is stopped: `host start` starts it");
+        }
+        if spec.paused && !arguments.no_converge {
+            bail!("the deployment is paused: set spec.paused to false first");
+        }
+        if !ignored.is_empty() {
+            output::complain(&format!("ignored instances keep their pods: {}\n", ignored.join(", ")));
+        }
+        if !common.confirmation.confirm(&question(verb, &selection, &found))? {
+            return Ok(());
+        }
+        if arguments.no_converge {
+            return follow::replace_now(&access, &found, &instances, !common.no_wait).await;
+        }
+        let targets = targets(&selection, &instances, before);
+        let groups = groups(&instances);
+        carry_out(&access, found, &targets, Change::Replace, groups, common.no_wait).await
+    });
+    Ok(done?)
+}
+
+async fn carry_out(
+    access: &Access,
+    found: Found,
+    targets: &[Target],
+    change: Change,
+    groups: BTreeSet<String>,
+    no_wait: bool,
+) -> anyhow::Result<()> {
+    let written = states::write(access, &found.deployment.name_any(), targets, change).await?;
+    if no_wait {
+        return Ok(());
+    }
+    let following = Following {
+        deployment: written,
+        selector: found.selector,
+        groups,
+    };
+    following.run(access).await
+}
+
+/// What is to be replaced. The newest pod gives the time, not the clock of this machine.
+fn targets(selection: &Selection, instances: &[Instance], before: Option<Timestamp>) -> Vec<Target> {
+    let mut newest: BTreeMap<String, Option<Timestamp>> = BTreeMap::new();
+    for instance in instances.iter().filter(|one| one.index.is_some()) {
+        let name = match selection {
+            Selection::Instance { .. } => instance.to_string(),
+            _ => instance.group.clone(),
+        };
+        let pod = instance.pod.as_ref();
+        let created = pod.and_then(|pod| Some(pod.metadata.creation_timestamp.as_ref()?.0));
+        let of_target = newest.entry(name).or_default();
+        *of_target = (*of_target).max(created);
+    }
+    // Kubernetes has no fractions of seconds.
+    let after = |created: Timestamp| created.checked_add(SignedDuration::from_secs(1)).unwrap_or(created);
+    let target = |(name, newest): (String, Option<Timestamp>)| Target {
+        name,
+        time: before.or(newest.map(after)).map(Time),
+    };
+    newest.into_iter().map(target).collect()
+}
+
+/// The groups that exist.
+fn groups(instances: &[Instance]) -> BTreeSet<String> {
+    let existing = instances.iter().filter(|one| one.index.is_some());
+    existing.map(|one| one.group.clone()).collect()
+}
+
+fn ignored(instances: &[Instance], spec: &BoshDeploymentSpec) -> Vec<String> {
+    let names: BTreeSet<String> = instances.iter().map(ToString::to_string).collect();
+    names.into_iter().filter(|name| spec.is_ignored(name)).collect()
+}
+
+fn refusal(instance: &str, found: &Found) -> String {
+    let deployment = found.deployment.name_any();
+    format!("instance '{instance}' is ignored: run `host unignore {instance} -d {deployment}` first")
+}
+
+fn question(verb: &str, selection: &Selection, found: &Found) -> String {
+    format!("{verb} {selection} of deployment '{}'?", found.deployment.name_any())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{from_value, json};
+
+    #[test]
+    fn what_is_replaced_is_older_than_the_newest_pod_of_its_group() {
+        let instance = |group: &str, index: Option<usize>, created: Option<&str>| Instance {
+            group: group.into(),
+            index,
+            az: String::new(),
+            pod: created.map(|time| from_value(json!({"metadata": {"creationTimestamp": time}})).unwrap()),
+        };
+        let (early, late) = ("2026-11-28T10:00:00Z", "2026-11-28T11:00:00Z");
+        let all = [
+            instance("gone", None, Some(late)),
+            instance("web", Some(0), Some(late)),
+            instance("web", Some(1), Some(early)),
+            instance("zero", Some(0), None),
+        ];
+        let found = |selection: &str, instances: &[Instance], before: Option<&str>| -> Vec<String> {
+            let selection = selection.parse().unwrap_or_default();
+            let before = before.map(|time| time.parse().unwrap());
+            let text = |one: Target| {
+                let time = one.time.map(|time| time.0.to_string());
+                format!("{} {}", one.name, time.unwrap_or_default())
+            };
+            targets(&selection, instances, before).into_iter().map(text).collect()
+        };
+        assert_eq!(found("", &all, None), ["web 2026-11-28T11:00:01Z", "zero "]);
+        assert_eq!(found("web/1", &all[2..3], None), ["web/1 2026-11-28T10:00:01Z"]);
+        assert_eq!(found("web", &all[1..3], Some(early)), ["web 2026-11-28T10:00:00Z"]);
+        assert_eq!(groups(&all).into_iter().collect::<Vec<_>>(), ["web", "zero"]);
+    }
+}

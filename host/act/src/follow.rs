@@ -1,0 +1,202 @@
+//! Waits until the operator has done what a command has asked for.
+
+use anyhow::bail;
+use boson_api::stateful_set::PROGRESSING;
+use boson_api::{BoshDeployment, BoshDeploymentStatus, ConditionStatus, QuarksStatefulSet};
+use boson_commands::output;
+use boson_look::access::{Access, Found};
+use boson_look::instances::Instance;
+use boson_manifest::labels;
+use k8s_openapi::api::core::v1::Pod;
+use kube::ResourceExt;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// Between two requests.
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
+/// Conditions of a BOSHDeployment that are False if its present spec cannot be applied.
+const APPLIED: [&str; 2] = ["Converted", "Applied"];
+
+/// A change of a deployment, and the instance groups that it concerns.
+pub struct Following {
+    /// As it was written.
+    pub deployment: BoshDeployment,
+    /// Selector of its objects.
+    pub selector: String,
+    pub groups: BTreeSet<String>,
+}
+
+/// How far a change is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Progress {
+    Done,
+    Waits(String),
+    Failed(String),
+}
+
+// === impl Following ===
+
+impl Following {
+    /// # Errors
+    /// The change fails, or the cluster cannot be read.
+    pub async fn run(&self, access: &Access) -> anyhow::Result<()> {
+        let name = self.deployment.name_any();
+        let mut last = None;
+        loop {
+            let found = access.deployment(&name).await?;
+            let groups = access.list::<QuarksStatefulSet>(&self.selector).await?;
+            match self.progress(&found.deployment, &groups) {
+                Progress::Done => return Ok(()),
+                Progress::Failed(why) => bail!(why),
+                Progress::Waits(what) if last.as_ref() != Some(&what) => {
+                    output::complain(&format!("{what}\n"));
+                    last = Some(what);
+                }
+                Progress::Waits(_) => {}
+            }
+            tokio::time::sleep(POLL_INTERVAL).await;
+        }
+    }
+
+    fn progress(&self, deployment: &BoshDeployment, groups: &[QuarksStatefulSet]) -> Progress {
+        let written = self.deployment.metadata.generation;
+        let none = BoshDeploymentStatus::default();
+        let status = deployment.status.as_ref().unwrap_or(&none);
+        let is_failed = |kind: &&str| {
+            let of_kind = status.conditions.iter().filter(|one| one.kind == **kind);
+            let mut current = of_kind.filter(|one| one.observed_generation >= written);
+            current.find(|one| one.status == ConditionStatus::False)
+        };
+        if let Some(failed) = APPLIED.iter().find_map(|kind| is_failed(&kind)) {
+            return Progress::Failed(format!("{}: {}", failed.reason, failed.message));
+        }
+        if status.observed_generation < written {
+            return Progress::Waits("waiting for the operator".into());
+        }
+        let of_group = |group: &QuarksStatefulSet| {
+            let name = group.labels().get(labels::INSTANCE_GROUP_NAME)?;
+            self.groups.contains(name).then(|| of_rollout(name, group))
+        };
+        let all: Vec<Progress> = groups.iter().filter_map(of_group).collect();
+        let failed = all.iter().find(|one| matches!(one, Progress::Failed(_)));
+        let waits = all.iter().find(|one| matches!(one, Progress::Waits(_)));
+        failed.or(waits).cloned().unwrap_or(Progress::Done)
+    }
+}
+
+fn of_rollout(name: &str, group: &QuarksStatefulSet) -> Progress {
+    let waits = |what: &str| Progress::Waits(format!("{name}: {what}"));
+    let status = group.status.as_ref();
+    let Some(status) = status.filter(|status| status.observed_generation == group.metadata.generation) else {
+        return waits("waiting for the operator");
+    };
+    let progressing = status.conditions.iter().find(|one| one.kind == PROGRESSING);
+    match (progressing, status.rollout()) {
+        (Some(one), Some((reason, message))) if one.status == ConditionStatus::False => {
+            Progress::Failed(format!("{name}: {reason}: {message}"))
+        }
+        (_, Some((_, message))) => waits(message),
+        (_, None) if !status.ready => waits("not all pods are ready"),
+        (_, None) => Progress::Done,
+    }
+}
+
+/// Deletes the pods of an instance, which its StatefulSet creates again. `waits`: until the instance is ready.
+///
+/// # Errors
+/// There is no pod, or the calls of the API server fail.
+pub async fn replace_now(access: &Access, found: &Found, instances: &[Instance], waits: bool) -> anyhow::Result<()> {
+    let old: Vec<&Pod> = instances.iter().filter_map(|one| one.pod.as_ref()).collect();
+    let Some(instance) = instances.first().filter(|_| !old.is_empty()) else {
+        bail!("the instance has no pod");
+    };
+    for pod in &old {
+        access
+            .cluster
+            .delete(*pod)
+            .await
+            .map_err(|error| access.explained(error))?;
+    }
+    let is_new = |pod: &Pod| old.iter().all(|old| old.metadata.uid != pod.metadata.uid);
+    let is_same = |one: &Instance| one.group == instance.group && one.index == instance.index;
+    while waits {
+        let all = Instance::all(access, found).await?;
+        let mut pods = all.iter().filter(|one| is_same(one)).filter_map(|one| one.pod.as_ref());
+        if pods.any(|pod| is_new(pod) && is_ready(pod)) {
+            break;
+        }
+        tokio::time::sleep(POLL_INTERVAL).await;
+    }
+    Ok(())
+}
+
+fn is_ready(pod: &Pod) -> bool {
+    let conditions = pod.status.iter().flat_map(|status| &status.conditions).flatten();
+    let mut ready = conditions.filter(|one| one.type_ == "Ready");
+    ready.any(|one| one.status == "True")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, from_value, json};
+
+    fn condition(kind: &str, status: &str, reason: &str, generation: i64) -> Value {
+        json!({"type": kind, "status": status, "reason": reason, "message": "why", "observedGeneration": generation,
+            "lastTransitionTime": "2026-01-01T00:00:00Z"})
+    }
+
+    fn deployment(observed: i64, conditions: &Value) -> BoshDeployment {
+        from_value(json!({
+            "apiVersion": labels::API_VERSION, "kind": "BOSHDeployment", "metadata": {"name": "d", "generation": 3},
+            "spec": {"manifest": {"type": "configmap", "name": "m"}},
+            "status": {"observedGeneration": observed, "conditions": conditions}
+        }))
+        .unwrap()
+    }
+
+    fn group(observed: i64, is_ready: bool, status: &str, reason: &str) -> QuarksStatefulSet {
+        let labels = json!({labels::INSTANCE_GROUP_NAME: "web"});
+        from_value(json!({
+            "apiVersion": labels::API_VERSION, "kind": "QuarksStatefulSet",
+            "metadata": {"name": "d-web", "generation": 2, "labels": labels}, "spec": {"template": {}},
+            "status": {"ready": is_ready, "observedGeneration": observed,
+                "conditions": [condition(PROGRESSING, status, reason, observed)]}
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_change_is_done_when_its_groups_are_rolled_out() {
+        let following = Following {
+            deployment: deployment(2, &json!([])),
+            selector: String::new(),
+            groups: ["web".to_string()].into(),
+        };
+        let progress = |observed: i64, groups: &[QuarksStatefulSet]| {
+            let old = condition("Converted", "False", "Wrong", 2);
+            following.progress(&deployment(observed, &json!([old])), groups)
+        };
+        let waits = |what: &str| Progress::Waits(what.into());
+        let done = group(2, true, "True", "RolledOut");
+        assert_eq!(progress(2, &[]), waits("waiting for the operator"));
+        assert_eq!(progress(3, &[]), Progress::Done, "the group was deleted meanwhile");
+        assert_eq!(
+            progress(3, &[group(1, true, "True", "RolledOut")]),
+            waits("web: waiting for the operator")
+        );
+        assert_eq!(progress(3, &[group(2, false, "True", "Updating")]), waits("web: why"));
+        assert_eq!(
+            progress(3, &[group(2, false, "True", "RolledOut")]),
+            waits("web: not all pods are ready")
+        );
+        let failed = Progress::Failed("web: UpdateFailed: why".into());
+        assert_eq!(progress(3, &[group(2, false, "False", "UpdateFailed")]), failed);
+        assert_eq!(progress(3, &[done.clone()]), Progress::Done);
+        let wrong = deployment(3, &json!([condition("Converted", "False", "Wrong", 3)]));
+        assert_eq!(
+            following.progress(&wrong, &[done]),
+            Progress::Failed("Wrong: why".into())
+        );
+    }
+}

@@ -1,0 +1,158 @@
+//! Desired states of instances in `spec.instances` of a BOSHDeployment, which the operator keeps to.
+
+use anyhow::bail;
+use boson_api::{BoshDeployment, InstanceState};
+use boson_cluster::client::{ErrorKind, FieldManager};
+use boson_look::access::Access;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use serde_json::json;
+
+/// Who owns the states that these commands write, so that applying the BOSHDeployment without them keeps them.
+const MANAGER: FieldManager = FieldManager("host-instances");
+/// The status of a BOSHDeployment can change between a read and a write of it.
+const MAX_TRIES: usize = 10;
+
+/// What to change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    Stop,
+    Start,
+    /// Replace pods, and start what is stopped.
+    Replace,
+    Ignore,
+    Unignore,
+}
+
+/// An instance group or instance to change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// `GROUP` or `GROUP/INDEX`.
+    pub name: String,
+    /// Pods that were created before are replaced; none: there are no pods.
+    pub time: Option<Time>,
+}
+
+// === impl Target ===
+
+impl Target {
+    pub fn group(name: &String) -> Self {
+        Self {
+            name: name.clone(),
+            time: None,
+        }
+    }
+}
+
+/// Changes the states of a deployment; returns it with these.
+///
+/// # Errors
+/// The BOSHDeployment cannot be read or written.
+pub async fn write(
+    access: &Access,
+    deployment: &str,
+    targets: &[Target],
+    change: Change,
+) -> anyhow::Result<BoshDeployment> {
+    for _ in 0..MAX_TRIES {
+        let found = access.deployment(deployment).await?.deployment;
+        let wanted = changed(&found.spec.instances, targets, change);
+        if wanted == found.spec.instances {
+            return Ok(found);
+        }
+        let members = json!({"spec": {"instances": wanted}});
+        match access.cluster.merge(MANAGER, &found, members).await {
+            Ok(written) if written.spec.instances == wanted => return Ok(written),
+            Ok(_) => bail!("the cluster has older definitions of Boson's resources: apply those of this version"),
+            Err(error) if error.kind == ErrorKind::Conflict => {}
+            Err(error) => return Err(access.explained(error)),
+        }
+    }
+    bail!("the BOSHDeployment changes all the time: try again")
+}
+
+/// The states after a change, sorted.
+fn changed(states: &[InstanceState], targets: &[Target], change: Change) -> Vec<InstanceState> {
+    let mut states = states.to_vec();
+    for target in targets {
+        let at = states.iter().position(|one| one.name == target.name);
+        let mut state = at.map_or_else(InstanceState::default, |at| states.swap_remove(at));
+        state.name.clone_from(&target.name);
+        match change {
+            Change::Stop => state.stopped = true,
+            Change::Start => state.stopped = false,
+            Change::Ignore => state.ignored = true,
+            Change::Unignore => state.ignored = false,
+            Change::Replace => {
+                state.stopped = false;
+                let present = state.replace_pods_created_before.take();
+                state.replace_pods_created_before = present.max(target.time.clone());
+                // What was requested of its instances before is part of this.
+                let of_group = format!("{}/", target.name);
+                for one in states.iter_mut().filter(|one| one.name.starts_with(&of_group)) {
+                    let is_part = one.replace_pods_created_before <= state.replace_pods_created_before;
+                    one.replace_pods_created_before.take_if(|_| is_part);
+                }
+            }
+        }
+        states.push(state);
+    }
+    states.retain(|one| !one.is_empty());
+    states.sort_by(|one, other| one.name.cmp(&other.name));
+    states
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, from_value};
+
+    fn after(states: &Value, targets: &[(&str, Option<&str>)], change: Change) -> Value {
+        let states: Vec<InstanceState> = from_value(states.clone()).unwrap();
+        let target = |(name, time): &(&str, Option<&str>)| Target {
+            name: (*name).into(),
+            time: time.map(|time| Time(time.parse().unwrap())),
+        };
+        json!(changed(
+            &states,
+            &targets.iter().map(target).collect::<Vec<_>>(),
+            change
+        ))
+    }
+
+    const EARLY: &str = "2026-11-28T10:00:00Z";
+    const LATE: &str = "2026-11-28T11:00:00Z";
+
+    #[test]
+    fn stopped_and_ignored_states_last_until_they_are_ended() {
+        let stopped = after(&json!([]), &[("web", None), ("db", None)], Change::Stop);
+        assert_eq!(
+            stopped,
+            json!([{"name": "db", "stopped": true}, {"name": "web", "stopped": true}])
+        );
+        let both = after(&stopped, &[("web/1", None)], Change::Ignore);
+        assert_eq!(both[2], json!({"name": "web/1", "ignored": true}));
+        let started = after(&both, &[("db", None), ("web", None)], Change::Start);
+        assert_eq!(started, json!([{"name": "web/1", "ignored": true}]));
+        assert_eq!(after(&started, &[("web/1", None)], Change::Unignore), json!([]));
+    }
+
+    #[test]
+    fn a_request_for_a_group_includes_earlier_ones_for_its_instances_and_starts_it() {
+        let one = after(&json!([]), &[("web/0", Some(EARLY))], Change::Replace);
+        let before = |name: &str, time: &str| json!({"name": name, "replacePodsCreatedBefore": time});
+        assert_eq!(one, json!([before("web/0", EARLY)]));
+        assert_eq!(
+            after(&one, &[("web/0", Some(LATE))], Change::Replace),
+            json!([before("web/0", LATE)])
+        );
+        assert_eq!(
+            after(&one, &[("web", Some(LATE))], Change::Replace),
+            json!([before("web", LATE)])
+        );
+        let later = json!([before("web/0", LATE)]);
+        let both = after(&later, &[("web", Some(EARLY))], Change::Replace);
+        assert_eq!(both, json!([before("web", EARLY), before("web/0", LATE)]));
+        let stopped = json!([{"name": "web", "stopped": true}]);
+        assert_eq!(after(&stopped, &[("web", None)], Change::Replace), json!([]));
+    }
+}

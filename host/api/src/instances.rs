@@ -1,0 +1,79 @@
+//! Desired states of instances: what users ask for beside the manifest, so that another manifest does not change it.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::KubeSchema;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The desired state of an instance group of a deployment, or of one of its instances.
+#[derive(KubeSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(validation = Rule::new("!has(self.ignored) || !self.ignored || self.name.contains('/')").message("one instance can be ignored, not an instance group"))]
+#[x_kube(validation = Rule::new("!has(self.stopped) || !self.stopped || !self.name.contains('/')").message("an instance group can be stopped, not one of its instances"))]
+pub struct InstanceState {
+    /// GROUP or GROUP/INDEX, as 'host instances' shows them.
+    #[schemars(
+        length(min = 1, max = 68),
+        regex(pattern = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(/(0|[1-9][0-9]{0,3}))?$")
+    )]
+    pub name: String,
+    /// Replaces the pods that were created before this time, in the order of a rollout: 'host restart' and 'host
+    /// recreate' set it. A time in the future has no effect until it is reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "crate::schema::optional_date_time")]
+    pub replace_pods_created_before: Option<Time>,
+    /// Whether the instance group has no pods. Its claims stay.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stopped: bool,
+    /// Whether the operator neither replaces the pod of the instance nor waits for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ignored: bool,
+}
+
+/// The desired state of the instances of a QuarksStatefulSet, or of one of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PodState {
+    /// The zone of the instance; none without zones.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[schemars(length(max = 63))]
+    pub zone: String,
+    /// The number of the instance in its zone, with which the name of its pod ends. Without it, this is the state of
+    /// all instances.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ordinal: Option<u32>,
+    /// Replaces the pods that were created before this time, in the order of a rollout. A time in the future has no
+    /// effect until it is reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "crate::schema::optional_date_time")]
+    pub replace_pods_created_before: Option<Time>,
+    /// Whether there are no pods. It has an effect only without an ordinal.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stopped: bool,
+    /// Whether the operator neither replaces the pod nor waits for it. It has an effect only with an ordinal.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ignored: bool,
+}
+
+// === impl InstanceState ===
+
+impl InstanceState {
+    /// The instance group, and the index if it is about one instance.
+    pub fn target(&self) -> (&str, Option<usize>) {
+        match self.name.split_once('/') {
+            Some((group, index)) => (group, index.parse().ok()),
+            None => (&self.name, None),
+        }
+    }
+
+    /// Whether it asks for nothing.
+    pub fn is_empty(&self) -> bool {
+        let Self {
+            replace_pods_created_before,
+            stopped,
+            ignored,
+            ..
+        } = self;
+        replace_pods_created_before.is_none() && !stopped && !ignored
+    }
+}

@@ -1,0 +1,186 @@
+//! Desired states of instances, which users ask for beside the manifest. Each QuarksStatefulSet gets those of its
+//! group. An ignored instance must not be lost with a change of the manifest. Pure.
+
+use super::object;
+use crate::codes;
+use boson_api::{InstanceState, PodState, QuarksStatefulSetSpec};
+use boson_manifest::instances::Spread;
+use boson_pipeline::Diagnostic;
+use serde_json::{Value, json};
+
+/// The states, and how instances are counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct InstanceStates<'a> {
+    pub all: &'a [InstanceState],
+    pub spread: Spread,
+}
+
+/// The zones of a group.
+struct Zones {
+    names: Vec<String>,
+    replicas: Vec<usize>,
+}
+
+// === impl InstanceStates ===
+
+impl InstanceStates<'_> {
+    /// Tells each QuarksStatefulSet its states.
+    pub fn give(self, objects: &mut [Value]) {
+        if self.all.is_empty() {
+            return;
+        }
+        for object in objects.iter_mut().filter(|object| object::is_stateful_set(object)) {
+            let Some(zones) = Zones::of(object) else { continue };
+            let of_group = self.of(object::group(object));
+            let states: Vec<PodState> = of_group.filter_map(|one| self.pod_state(one, &zones)).collect();
+            if !states.is_empty() {
+                object["spec"]["instances"] = json!(states);
+            }
+        }
+    }
+
+    fn of(&self, group: &str) -> impl Iterator<Item = &InstanceState> {
+        self.all.iter().filter(move |one| one.target().0 == group)
+    }
+
+    /// None: the group has no such instance.
+    fn pod_state(&self, state: &InstanceState, zones: &Zones) -> Option<PodState> {
+        let place = match state.target().1 {
+            Some(index) => Some(zones.place(index, self.spread)?),
+            None => None,
+        };
+        let (zone, ordinal) = place.unzip();
+        Some(PodState {
+            zone: zone.and_then(|zone| zones.names.get(zone).cloned()).unwrap_or_default(),
+            ordinal: ordinal.and_then(|ordinal| ordinal.try_into().ok()),
+            replace_pods_created_before: state.replace_pods_created_before.clone(),
+            stopped: state.stopped,
+            ignored: state.ignored,
+        })
+    }
+
+    /// The error if ignored instances would be deleted.
+    pub fn refusal(self, wanted: &[Value], live: &[Value]) -> Option<Diagnostic> {
+        let has = |objects: &[Value], group: &str, index: usize| {
+            let mut sets = objects.iter().filter(|object| object::is_stateful_set(object));
+            let zones = sets.find(|set| object::group(set) == group).and_then(Zones::of);
+            zones.is_some_and(|zones| zones.has(index, self.spread))
+        };
+        let ignored = self.all.iter().filter(|one| one.ignored);
+        let lost = ignored.filter(|one| {
+            let (group, index) = one.target();
+            index.is_some_and(|index| has(live, group, index) && !has(wanted, group, index))
+        });
+        let lost: Vec<String> = lost.map(|one| format!("'{}'", one.name)).collect();
+        let first = lost.first()?.trim_matches('\'');
+        let help = format!("keep it in the manifest, or run `host unignore {first}`");
+        let message = format!("an ignored instance cannot be deleted: {}", lost.join(", "));
+        Some(Diagnostic::error(codes::DEPLOYMENT_IGNORED_INSTANCE, message).help(help))
+    }
+}
+
+// === impl Zones ===
+
+impl Zones {
+    fn of(set: &Value) -> Option<Self> {
+        let spec: QuarksStatefulSetSpec = object::spec(set)?;
+        let all = spec.template.members();
+        let all = all.get("spec").and_then(|inner| inner.get("replicas")?.as_i64());
+        let replicas = |zone: usize| {
+            let own = spec.zone_replicas.get(zone).map(|count| i64::from(*count));
+            usize::try_from(own.or(all).unwrap_or(1)).unwrap_or(0)
+        };
+        Some(Self {
+            replicas: (0..spec.zones.len().max(1)).map(replicas).collect(),
+            names: spec.zones,
+        })
+    }
+
+    /// Zone and ordinal of an instance. With [`Spread::Total`], also of one that the group does not have yet.
+    fn place(&self, index: usize, spread: Spread) -> Option<(usize, usize)> {
+        match spread {
+            Spread::Total => Some((index % self.replicas.len(), index / self.replicas.len())),
+            Spread::PerZone => {
+                let mut ordinal = index;
+                for (zone, count) in self.replicas.iter().enumerate() {
+                    if ordinal < *count {
+                        return Some((zone, ordinal));
+                    }
+                    ordinal -= count;
+                }
+                None
+            }
+        }
+    }
+
+    fn has(&self, index: usize, spread: Spread) -> bool {
+        let place = self.place(index, spread);
+        place.is_some_and(|(zone, ordinal)| self.replicas.get(zone).is_some_and(|count| ordinal < *count))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boson_manifest::labels;
+    use serde_json::from_value;
+
+    fn set(group: &str, zones: &[&str], replicas: &[u32]) -> Value {
+        json!({
+            "kind": "QuarksStatefulSet",
+            "metadata": {"name": format!("d-{group}"), "labels": {labels::INSTANCE_GROUP_NAME: group}},
+            "spec": {"template": {"spec": {"replicas": 2}}, "zones": zones, "zoneReplicas": replicas}
+        })
+    }
+
+    fn states(all: &Value) -> Vec<InstanceState> {
+        from_value(all.clone()).unwrap()
+    }
+
+    #[test]
+    fn each_group_gets_its_states_by_zone_and_ordinal() {
+        let time = "2026-11-01T00:00:00Z";
+        let all = states(&json!([
+            {"name": "web", "replacePodsCreatedBefore": time}, {"name": "web/2", "ignored": true},
+            {"name": "db", "stopped": true}, {"name": "gone/0", "ignored": true}
+        ]));
+        let given = |spread| {
+            let mut sets = [
+                set("web", &["a", "b"], &[2, 1]),
+                set("db", &[], &[]),
+                set("other", &[], &[]),
+            ];
+            InstanceStates { all: &all, spread }.give(&mut sets);
+            sets.map(|set| set["spec"]["instances"].clone())
+        };
+        let of_web = |zone: &str, ordinal: u32| json!([{"replacePodsCreatedBefore": time}, {"zone": zone, "ordinal": ordinal, "ignored": true}]);
+        assert_eq!(
+            given(Spread::Total),
+            [of_web("a", 1), json!([{"stopped": true}]), Value::Null]
+        );
+        assert_eq!(given(Spread::PerZone)[0], of_web("b", 0));
+    }
+
+    #[test]
+    fn an_ignored_instance_is_not_deleted_and_one_that_is_gone_keeps_nothing() {
+        let all = states(&json!([{"name": "web/2", "ignored": true}, {"name": "web/0", "stopped": true}]));
+        let refusal = |wanted: &[Value], live: &[Value]| {
+            let states = InstanceStates {
+                all: &all,
+                spread: Spread::Total,
+            };
+            states.refusal(wanted, live).map(|error| error.message)
+        };
+        let (three, two) = ([set("web", &[], &[]), set("db", &[], &[])], [set("web", &[], &[])]);
+        let with = |mut sets: [Value; 2], count: u32| {
+            sets[0]["spec"]["template"]["spec"]["replicas"] = count.into();
+            sets
+        };
+        let three = with(three, 3);
+        let message = "an ignored instance cannot be deleted: 'web/2'";
+        assert_eq!(refusal(&two, &three).as_deref(), Some(message), "scaled down");
+        assert_eq!(refusal(&[], &three).as_deref(), Some(message), "the group is deleted");
+        assert_eq!(refusal(&three, &three), None);
+        assert_eq!(refusal(&two, &two), None, "it was deleted before");
+    }
+}

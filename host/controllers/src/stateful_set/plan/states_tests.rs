@@ -1,0 +1,191 @@
+//! Desired states of instances: pods that are replaced on request, ignored and stopped ones.
+
+use super::tests::{carry_out, live, made_before, names, of, plan_at, reported, revised, seen};
+use super::*;
+use boson_api::PodState;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+/// A group of two instances in each of two zones.
+fn group(image: &str, claims: bool, states: &Value) -> QuarksStatefulSet {
+    let mut set = revised(image, claims, &["1", "1"]);
+    set.spec.instances = serde_json::from_value(states.clone()).unwrap();
+    set
+}
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(second).unwrap()
+}
+
+/// What is in the cluster.
+struct Model {
+    there: Vec<Value>,
+    pods: Vec<Pod>,
+    now: i64,
+}
+
+impl Model {
+    fn ready(image: &str, claims: bool) -> Self {
+        let there = live(&of(&group(image, claims, &json!([])), &[]), 2);
+        let pods = made_before(&there);
+        Self { there, pods, now: 100 }
+    }
+
+    fn plan(&self, set: &QuarksStatefulSet) -> Plan {
+        plan_at(set, &seen(&self.there, &self.pods), at(self.now))
+    }
+
+    /// Carries out what is planned until nothing is left to do; the pods that were replaced, in their order.
+    fn settle(&mut self, set: &QuarksStatefulSet) -> Vec<Vec<String>> {
+        let mut steps = Vec::new();
+        for _ in 0..20 {
+            let plan = self.plan(set);
+            carry_out(&mut self.there, &plan);
+            if plan.ready {
+                return steps;
+            }
+            self.now += 1;
+            for pod in &plan.replace {
+                self.create_again(&pod.name_any());
+            }
+            if !plan.replace.is_empty() {
+                steps.push(plan.replace.iter().map(Pod::name_any).collect());
+            }
+        }
+        panic!("it does not end: {:?}", self.plan(set).rollout)
+    }
+
+    fn create_again(&mut self, name: &str) {
+        let mut made = made_before(&self.there);
+        let at_name = made.iter().position(|pod| pod.name_any() == name).unwrap();
+        let mut pod = made.swap_remove(at_name);
+        pod.metadata.creation_timestamp = Some(Time(at(self.now)));
+        pod.labels_mut().insert(REVISION.into(), "new".into());
+        self.pods.retain(|pod| pod.name_any() != name);
+        self.pods.push(pod);
+    }
+
+    fn fail(&mut self, name: &str) {
+        let pod = self.pods.iter_mut().find(|pod| pod.name_any() == name).unwrap();
+        pod.status.as_mut().unwrap().conditions.as_mut().unwrap()[0].status = "False".into();
+        let set = self.there.iter_mut().find(|set| name.starts_with(set.name().unwrap()));
+        set.unwrap()["status"]["readyReplicas"] = 1.into();
+    }
+}
+
+#[test]
+fn a_request_replaces_the_pods_from_before_it_once_and_in_the_order_of_a_rollout() {
+    let of_all = json!([{"replacePodsCreatedBefore": at(10).to_string()}]);
+    let of_one = json!([{"zone": "b", "ordinal": 1, "replacePodsCreatedBefore": at(10).to_string()}]);
+    let all = [["d-g-z0-v1-0"], ["d-g-z0-v1-1"]].map(Vec::from);
+    for claims in [false, true] {
+        let mut model = Model::ready("i:1", claims);
+        let wanted = reported(group("i:1", claims, &of_all), 1, 1, "RolledOut");
+        let mut steps = model.settle(&wanted);
+        assert_eq!(steps.split_off(2), [["d-g-z1-v1-0", "d-g-z1-v1-1"]], "{claims}");
+        assert_eq!(steps, all, "the canary first");
+        assert!(model.settle(&wanted).is_empty(), "it is done");
+
+        let mut model = Model::ready("i:1", claims);
+        let wanted = reported(group("i:1", claims, &of_one), 1, 1, "RolledOut");
+        assert_eq!(model.settle(&wanted), [["d-g-z1-v1-1"]]);
+    }
+}
+
+#[test]
+fn a_request_for_a_later_time_waits_for_it() {
+    let model = Model::ready("i:1", true);
+    let states = json!([{"replacePodsCreatedBefore": at(130).to_string()}]);
+    let plan = model.plan(&reported(group("i:1", true, &states), 1, 1, "RolledOut"));
+    assert!(plan.replace.is_empty() && plan.ready);
+    assert_eq!(plan.rollout.again.map(|time| time.as_secs()), Some(30));
+}
+
+#[test]
+fn an_instance_that_is_not_ready_after_a_request_stops_it_without_another_template() {
+    let states = json!([{"replacePodsCreatedBefore": at(10).to_string()}]);
+    let wanted = group("i:1", true, &states);
+    let mut model = Model::ready("i:1", true);
+    for pod in &mut model.pods {
+        pod.labels_mut().insert(REVISION.into(), "new".into());
+    }
+    model.create_again("d-g-z0-v1-0");
+    model.fail("d-g-z0-v1-0");
+    model.now += 700;
+    let plan = model.plan(&wanted);
+    assert_eq!((plan.rollout.failure(), plan.rollout.left), (Some("CanaryFailed"), 3));
+    assert!(plan.replace.is_empty() && plan.set_back.is_empty() && plan.apply.is_empty());
+}
+
+#[test]
+fn an_ignored_instance_keeps_its_pod_and_is_not_waited_for() {
+    let ignored = json!([{"zone": "a", "ordinal": 0, "ignored": true}]);
+    let others = ["d-g-z0-v1-1", "d-g-z1-v1-0", "d-g-z1-v1-1"];
+    for claims in [false, true] {
+        let mut model = Model::ready("i:1", claims);
+        model.fail("d-g-z0-v1-0");
+        let mut steps = model.settle(&group("i:2", claims, &ignored)).concat();
+        steps.sort_unstable();
+        assert_eq!(steps, others, "{claims}");
+        model.fail("d-g-z0-v1-0");
+        assert!(
+            model.plan(&group("i:2", claims, &ignored)).ready,
+            "it need not be ready"
+        );
+        let steps = model.settle(&group("i:2", claims, &json!([])));
+        assert_eq!(steps, [["d-g-z0-v1-0"]], "it follows when it is no longer ignored");
+        model.fail("d-g-z0-v1-1");
+        assert!(!model.plan(&group("i:2", claims, &ignored)).ready, "the others must be");
+    }
+}
+
+#[test]
+fn a_version_that_takes_over_stops_at_an_ignored_instance_of_the_older_one() {
+    let wanted = |states: &[PodState]| {
+        let mut set = group("i:2", false, &json!([]));
+        set.spec.instances = states.to_vec();
+        reported(set, 2, 1, "Updating")
+    };
+    let mut there = Model::ready("i:1", false).there;
+    let begun = of(&reported(wanted(&[]), 1, 1, "RolledOut"), &there);
+    carry_out(&mut there, &begun);
+    assert!(!of(&wanted(&[]), &there).apply.is_empty(), "it goes on");
+    let ignored = PodState {
+        zone: "a".into(),
+        ordinal: Some(1),
+        ignored: true,
+        ..PodState::default()
+    };
+    let plan = of(&wanted(&[ignored]), &there);
+    assert_eq!(names(&plan.apply), [""; 0]);
+    assert_eq!(
+        (plan.rollout.held_by, plan.rollout.left),
+        (Some(Rule::IgnoredInstance), 3)
+    );
+}
+
+#[test]
+fn a_stopped_group_has_no_pods_and_keeps_its_version() {
+    for claims in [false, true] {
+        let mut model = Model::ready("i:1", claims);
+        let stopped = reported(group("i:1", claims, &json!([{"stopped": true}])), 1, 1, "RolledOut");
+        let plan = model.plan(&stopped);
+        let replicas = |plan: &Plan| -> Vec<i64> {
+            let all = plan.apply.iter();
+            all.map(|one| one["spec"]["replicas"].as_i64().unwrap()).collect()
+        };
+        assert_eq!((replicas(&plan), plan.replicas, plan.ready), (vec![0, 0], 0, false));
+        carry_out(&mut model.there, &plan);
+        model.pods.clear();
+        let plan = model.plan(&stopped);
+        assert!(
+            plan.ready && plan.apply.is_empty() && !plan.rollout.is_underway(),
+            "{claims}"
+        );
+        // Another manifest begins nothing, and the pods that follow are of it.
+        let changed = reported(group("i:2", claims, &json!([{"stopped": true}])), 1, 1, "RolledOut");
+        assert!(model.settle(&changed).is_empty());
+        let started = model.plan(&group("i:2", claims, &json!([])));
+        let version = if claims { 1 } else { 2 };
+        assert_eq!((replicas(&started), started.versions.wanted), (vec![2, 2], version));
+    }
+}

@@ -1,0 +1,161 @@
+//! The desired states of the instances of a group, beside what they run. Pure.
+
+use super::inspect::{self, is_observed, ordinals, ready_ordinals, zone};
+use boson_api::PodState;
+use k8s_openapi::api::apps::v1::StatefulSet;
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::jiff::Timestamp;
+use std::collections::BTreeSet;
+
+/// Ignored instances that a message names.
+const MAX_NAMED: usize = 3;
+
+/// The states at one time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct States<'a> {
+    pub all: &'a [PodState],
+    pub now: Timestamp,
+}
+
+// === impl States ===
+
+impl<'a> States<'a> {
+    /// Whether the group has no pods.
+    pub fn is_stopped(self) -> bool {
+        self.all.iter().any(|one| one.stopped && one.ordinal.is_none())
+    }
+
+    /// Whether some instances are ignored.
+    pub fn has_ignored(self) -> bool {
+        self.ignored().next().is_some()
+    }
+
+    /// Whether an instance is neither updated nor waited for. `zone`: empty without zones.
+    pub fn is_ignored(self, zone: &str, ordinal: usize) -> bool {
+        self.ignored().any(|one| one == (zone, ordinal))
+    }
+
+    fn ignored(self) -> impl Iterator<Item = (&'a str, usize)> {
+        let ignored = self.all.iter().filter(|one| one.ignored);
+        ignored.filter_map(|one| Some((one.zone.as_str(), usize::try_from(one.ordinal?).ok()?)))
+    }
+
+    /// Whether pods were to be replaced at some time.
+    pub fn replaces(self) -> bool {
+        self.all.iter().any(|one| one.replace_pods_created_before.is_some())
+    }
+
+    /// Whether a pod is to be replaced because it was created too early.
+    pub fn is_too_old(self, pod: &Pod, zone: &str, ordinal: usize) -> bool {
+        let is_meant = |one: &&PodState| {
+            let is_instance = |own: u32| one.zone == zone && usize::try_from(own) == Ok(ordinal);
+            one.ordinal.is_none_or(is_instance)
+        };
+        let created = pod.metadata.creation_timestamp.as_ref();
+        let times = self.all.iter().filter(is_meant).filter_map(time);
+        // In the future, it would replace each pod that follows, too.
+        let before = times.filter(|time| *time <= self.now).max();
+        before.is_some_and(|before| created.is_some_and(|created| created.0 < before))
+    }
+
+    /// The next time at which pods are to be replaced.
+    pub fn next(self) -> Option<Timestamp> {
+        self.all.iter().filter_map(time).filter(|time| *time > self.now).min()
+    }
+
+    /// Whether the pods of a StatefulSet are ready that are not ignored. `pods`: needed if some are.
+    pub fn is_ready(self, set: &StatefulSet, pods: Option<&[Pod]>) -> bool {
+        let counts = |ordinal: &usize| !self.is_ignored(zone(set), *ordinal);
+        if ordinals(set).all(|ordinal| counts(&ordinal)) {
+            return inspect::is_ready(set);
+        }
+        let ready: BTreeSet<usize> = ready_ordinals(set, pods.unwrap_or_default()).collect();
+        is_observed(set) && ordinals(set).filter(counts).all(|ordinal| ready.contains(&ordinal))
+    }
+
+    /// What does not follow from the template, for a message.
+    pub fn text(self) -> Option<String> {
+        if self.is_stopped() {
+            return Some("the group is stopped".into());
+        }
+        let name = |(zone, ordinal): (&str, usize)| match zone {
+            "" => format!("number {ordinal}"),
+            zone => format!("number {ordinal} of zone '{zone}'"),
+        };
+        let names: Vec<String> = self.ignored().take(MAX_NAMED).map(name).collect();
+        let more = match self.ignored().count().saturating_sub(MAX_NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        (!names.is_empty()).then(|| format!("ignored instances: {}{more}", names.join(", ")))
+    }
+}
+
+fn time(state: &PodState) -> Option<Timestamp> {
+    Some(state.replace_pods_created_before.as_ref()?.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boson_manifest::labels;
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+    use serde_json::{Value, from_value, json};
+
+    fn all(states: &Value) -> Vec<PodState> {
+        from_value(states.clone()).unwrap()
+    }
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    #[test]
+    fn a_pod_is_too_old_for_its_group_or_itself_once_the_time_has_passed() {
+        let all = all(&json!([
+            {"replacePodsCreatedBefore": at(10).to_string()},
+            {"zone": "a", "ordinal": 1, "replacePodsCreatedBefore": at(20).to_string()}
+        ]));
+        let is_too_old = |now: i64, created: i64, zone: &str, ordinal: usize| {
+            let mut pod = Pod::default();
+            pod.metadata.creation_timestamp = Some(Time(at(created)));
+            let now = at(now);
+            States { all: &all, now }.is_too_old(&pod, zone, ordinal)
+        };
+        assert!(is_too_old(30, 9, "a", 0) && !is_too_old(30, 10, "a", 0));
+        assert!(is_too_old(30, 19, "a", 1) && !is_too_old(30, 20, "a", 1));
+        assert!(!is_too_old(30, 19, "b", 1), "another zone");
+        assert!(!is_too_old(15, 14, "a", 1), "in the future");
+        let next = |now: i64| {
+            States {
+                all: &all,
+                now: at(now),
+            }
+            .next()
+        };
+        assert_eq!((next(5), next(15), next(20)), (Some(at(10)), Some(at(20)), None));
+    }
+
+    #[test]
+    fn ignored_pods_need_not_be_ready() {
+        let all = all(&json!([{"zone": "a", "ordinal": 1, "ignored": true}]));
+        let set = |zone: &str| -> StatefulSet {
+            let status = json!({"replicas": 2, "readyReplicas": 1});
+            let labels = json!({labels::AZ_NAME: zone});
+            let set = json!({"metadata": {"name": "s", "labels": labels}, "spec": {"replicas": 2}, "status": status});
+            from_value(set).unwrap()
+        };
+        let pod = |ordinal: usize| -> Pod {
+            let status = json!({"conditions": [{"type": "Ready", "status": "True"}]});
+            from_value(json!({"metadata": {"name": format!("s-{ordinal}")}, "status": status})).unwrap()
+        };
+        let states = States {
+            all: &all,
+            ..States::default()
+        };
+        assert!(states.is_ready(&set("a"), Some(&[pod(0)])));
+        assert!(!states.is_ready(&set("a"), Some(&[pod(1)])), "the other one is not");
+        assert!(!states.is_ready(&set("b"), Some(&[pod(0)])), "another zone");
+        assert_eq!(states.text().unwrap(), "ignored instances: number 1 of zone 'a'");
+    }
+}
