@@ -4,8 +4,10 @@
 use super::object;
 use crate::codes;
 use boson_api::{InstanceState, PodState, QuarksStatefulSetSpec};
+use boson_cluster::client::AnyObject;
 use boson_manifest::instances::Spread;
 use boson_pipeline::Diagnostic;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// The states, and how instances are counted.
@@ -83,7 +85,7 @@ impl InstanceStates<'_> {
 
 impl Zones {
     fn of(set: &Value) -> Option<Self> {
-        let spec: QuarksStatefulSetSpec = object::spec(set)?;
+        let spec = QuarksStatefulSetSpec::deserialize(set.spec()?).ok()?;
         let all = spec.template.members();
         let all = all.get("spec").and_then(|inner| inner.get("replicas")?.as_i64());
         let replicas = |zone: usize| {
