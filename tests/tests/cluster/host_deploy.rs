@@ -179,11 +179,7 @@ async fn a_deploy_stores_its_inputs_and_a_rollback_applies_them_again() {
     let ran = deployer.run(&["rollback", "-d", "d", "--yes"]);
     succeeded(
         &ran,
-        &[
-            "+   instances: 1\n",
-            "revision 3 applied\n",
-            "revision 3 is ready (",
-        ],
+        &["+   instances: 1\n", "revision 3 applied\n", "revision 3 is ready ("],
     );
     let third = deployer.object().await;
     assert_eq!(third["spec"]["ops"], json!([]));
