@@ -1,6 +1,6 @@
-//! How a run ends, decided in one place: 0, 1 (your input), 2 (usage; differences of `host diff`), 70 (our bug); 124 of
-//! `host wait`; in pods of a conversion also 65 (your input, and the error was reported to the operator) and 75 (try
-//! again).
+//! How a run ends, decided in one place: 0, 1 (your input), 2 (usage; differences of `host diff`), 70 (our bug); where a
+//! command waits also 124 (timeout) and 130 (Ctrl-C); in pods of a conversion also 65 (your input, and the error was
+//! reported to the operator) and 75 (try again).
 
 use boson_pipeline::Diagnostic;
 use std::process::ExitCode;
@@ -20,6 +20,8 @@ pub enum ExitError {
     Different,
     /// A condition was not met in time; the message has been shown.
     TimedOut,
+    /// The user has ended it; the message has been shown.
+    Interrupted,
     /// An error of the file system or of a stream.
     Io(anyhow::Error),
     /// The reader of our output has closed it, which is not an error.
@@ -70,6 +72,8 @@ pub fn code(result: Result<(), ExitError>) -> ExitCode {
         Err(ExitError::Different) => ExitCode::from(2),
         // As timeout(1).
         Err(ExitError::TimedOut) => ExitCode::from(124),
+        // As shells report it.
+        Err(ExitError::Interrupted) => ExitCode::from(130),
         Err(ExitError::Io(error)) => {
             crate::output::complain(&format!("error: {error:#}\n"));
             ExitCode::from(1)

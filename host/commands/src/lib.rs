@@ -4,6 +4,7 @@
 pub mod codes;
 pub mod columns;
 pub mod connection;
+pub mod duration;
 pub mod exit;
 pub mod files;
 pub mod folder;

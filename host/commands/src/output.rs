@@ -152,10 +152,23 @@ impl Progress {
         Self(Some(bar))
     }
 
+    /// Whether there is a terminal.
+    pub fn is_shown(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// Sets the text.
     pub fn say(&self, what: &str) {
         if let Some(bar) = &self.0 {
             bar.set_message(what.to_string());
+        }
+    }
+
+    /// Writes something else above it.
+    pub fn pause<T>(&self, write: impl FnOnce() -> T) -> T {
+        match &self.0 {
+            Some(bar) => bar.suspend(write),
+            None => write(),
         }
     }
 }

@@ -33,6 +33,7 @@ mod fields;
 mod guests;
 mod headless;
 mod held_back;
+mod host_deploy;
 mod idle;
 mod installed;
 mod invalid_additions;

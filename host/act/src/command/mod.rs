@@ -2,3 +2,6 @@
 
 pub mod ignore;
 pub mod states;
+pub mod deploy;
+pub mod history;
+pub mod rollback;

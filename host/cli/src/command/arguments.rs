@@ -1,11 +1,11 @@
 //! The command line. The options of a command are in the command's module.
 
 use super::{
-    blame, completions, convert, diff, dns, explain, image, interpolate, operator, plugin, prune, render, run_plugin,
-    util, wait,
+    blame, completions, convert, deploy, diff, dns, explain, image, interpolate, operator, plugin, prune, render,
+    rollback, run_plugin, util, wait,
 };
 use crate::log::LogArguments;
-use boson_act::command::{ignore, states};
+use boson_act::command::{history, ignore, states};
 use boson_commands::output::Color;
 use boson_look::command::{deployments, errands, instances, manifest, status, variables};
 use clap::builder::Styles;
@@ -87,6 +87,12 @@ pub enum Command {
     Ignore(ignore::IgnoreArguments),
     /// Change an ignored instance again
     Unignore(ignore::IgnoreArguments),
+    /// Deploy a manifest: show what changes, apply it, and follow the rollout
+    Deploy(Box<deploy::DeployArguments>),
+    /// List the deploys of a deployment
+    History(history::HistoryArguments),
+    /// Deploy what an earlier deploy has applied
+    Rollback(Box<rollback::RollbackArguments>),
     /// Delete generated values of removed variables and deleted deployments
     Prune(prune::PruneArguments),
     /// Wait until a condition of a deployment is met

@@ -22,7 +22,7 @@ use boson_plugin_tools::cases::Recording;
 use boson_plugin_tools::command::wit::stage;
 use boson_plugin_tools::plugin_arguments::{PermissionArguments, PluginArguments};
 use boson_plugin_tools::printed::Printed;
-use clap::{Args, ValueEnum};
+use clap::{Args, FromArgMatches, ValueEnum};
 use std::path::PathBuf;
 use std::sync::Arc;
 use steps::convert;
@@ -72,16 +72,16 @@ pub struct ConvertArguments {
     cluster_domain: Option<String>,
     /// Registry and organization of the release images, instead of every release's url
     #[arg(long, value_name = "URL")]
-    registry: Option<String>,
+    pub registry: Option<String>,
     /// Image with this program, for the init containers that render templates
     #[arg(long, value_name = "REFERENCE", default_value = concat!("ghcr.io/boson/host:", env!("CARGO_PKG_VERSION")), env = "BOSON_OPERATOR_IMAGE")]
     operator_image: String,
     /// Meaning of `instances` of an instance group
     #[arg(long, value_enum, default_value_t)]
-    instances: InstancesArgument,
+    pub instances: InstancesArgument,
     /// Run jobs without bpm information by their monit files, like `quarks.monit: true` for one job
     #[arg(long)]
-    monit: bool,
+    pub monit: bool,
     /// Kind of objects to create
     #[arg(long, value_enum, default_value_t)]
     pub target: TargetArgument,
@@ -121,6 +121,20 @@ pub struct ConvertArguments {
 // === impl ConvertArguments ===
 
 impl ConvertArguments {
+    /// The options without any, for documents that were read before.
+    ///
+    /// # Errors
+    /// An environment variable has a wrong value.
+    pub fn of_nothing() -> Result<Self, clap::Error> {
+        let command = Self::augment_args(clap::Command::new("convert"));
+        Self::from_arg_matches(&command.try_get_matches_from(["convert", "-"])?)
+    }
+
+    /// Whether a release is given, also by boson.yaml.
+    pub fn has_releases(&self) -> bool {
+        !self.releases.is_empty() || !self.default_releases.is_empty()
+    }
+
     /// Adds the options of boson.yaml: its lists before those of the command line, its other values if the command line
     /// does not set them.
     fn over(mut self, defaults: Defaults) -> Self {
@@ -134,6 +148,8 @@ impl ConvertArguments {
         self.name = self.name.or(defaults.name);
         self.namespace = self.namespace.or(defaults.namespace);
         self.cluster_domain = self.cluster_domain.or(defaults.cluster_domain);
+        // So that nothing is added twice.
+        self.no_config = true;
         self
     }
 }
@@ -209,7 +225,7 @@ pub fn run(arguments: &ConvertArguments, color: Color) -> Result<(), ExitError> 
 }
 
 /// The arguments with those of the boson.yaml beside the manifest, and a note that one is used.
-fn with_defaults(
+pub fn with_defaults(
     arguments: &ConvertArguments,
     sources: &mut Sources,
     notes: &mut Vec<Diagnostic>,

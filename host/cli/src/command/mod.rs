@@ -7,6 +7,7 @@ pub mod complete;
 pub mod completions;
 pub mod convert;
 pub mod defaults;
+pub mod deploy;
 pub mod diff;
 pub mod dns;
 pub mod explain;
@@ -21,6 +22,7 @@ pub mod plugin_diff;
 pub mod prune;
 pub mod releases;
 pub mod render;
+pub mod rollback;
 pub mod util;
 pub mod variables;
 pub mod wait;
@@ -51,6 +53,9 @@ pub fn run() -> Result<(), ExitError> {
     match arguments.command {
         Command::Convert(arguments) => convert::run(&arguments, color),
         Command::Diff(arguments) => diff::run(&arguments, color),
+        Command::Deploy(arguments) => deploy::run(&arguments, color),
+        Command::Rollback(arguments) => rollback::run(&arguments, color),
+        Command::History(arguments) => act::history::run(&arguments, color),
         Command::Blame(arguments) => blame::run(&arguments, color),
         Command::Interpolate(arguments) => interpolate::run(&arguments, color),
         Command::Render(arguments) => render::run(&arguments, color),

@@ -53,9 +53,20 @@ pub struct VariableArguments {
     /// Where generated values are kept.
     #[arg(skip)]
     pub kept: Kept,
-    /// The manifest with its ops files, instead of files.
+    /// Documents that were read before, instead of files.
     #[arg(skip)]
-    pub manifest: Option<Document>,
+    pub given: Option<Given>,
+}
+
+/// Documents that were read before.
+#[derive(Clone, Debug)]
+pub struct Given {
+    pub manifest: Document,
+    pub ops: Vec<Document>,
+    /// Whether messages may not quote the documents.
+    pub is_secret: bool,
+    /// None: the values that the options give.
+    pub values: Option<Table>,
 }
 
 /// Where generated values are kept.
@@ -141,20 +152,18 @@ impl Manifest {
 /// Everything that cannot be read.
 pub fn read(manifest: &Path, arguments: &VariableArguments, shown: &mut Shown) -> Result<Read, Vec<Diagnostic>> {
     let mut errors = Vec::new();
-    let manifest = match &arguments.manifest {
-        Some(document) => {
-            shown.add_document(document.clone(), true);
-            Some(document.clone())
+    let (manifest, ops) = match &arguments.given {
+        Some(given) => {
+            let all = std::iter::once(&given.manifest).chain(&given.ops);
+            all.for_each(|document| shown.add_document(document.clone(), given.is_secret));
+            (Some(given.manifest.clone()), given.ops.clone())
         }
-        None => keep(inputs::yaml_file(&files::expanded(manifest), shown), &mut errors),
+        None => documents(manifest, arguments, shown, &mut errors),
     };
-    let ops: Vec<Document> = arguments
-        .ops
-        .iter()
-        .filter(|_| arguments.manifest.is_none())
-        .filter_map(|file| keep(read_as("ops file", file, inputs::yaml_file(file, shown)), &mut errors))
-        .collect();
-    let table = table(arguments, shown, &mut errors);
+    let table = match arguments.given.as_ref().and_then(|given| given.values.as_ref()) {
+        Some(values) => Some(values.clone()),
+        None => table(arguments, shown, &mut errors),
+    };
     let store = keep(store(arguments, shown), &mut errors);
     match (manifest, table, store) {
         (Some(manifest), Some(table), Some((store_file, store))) if errors.is_empty() => {
@@ -171,6 +180,38 @@ pub fn read(manifest: &Path, arguments: &VariableArguments, shown: &mut Shown) -
         }
         _ => Err(errors),
     }
+}
+
+/// Reads everything that `given` can hold.
+///
+/// # Errors
+/// Everything that cannot be read.
+pub fn given(manifest: &Path, arguments: &VariableArguments, shown: &mut Shown) -> Result<Given, Vec<Diagnostic>> {
+    let mut errors = Vec::new();
+    let (manifest, ops) = documents(manifest, arguments, shown, &mut errors);
+    let values = table(arguments, shown, &mut errors);
+    match manifest {
+        Some(manifest) if errors.is_empty() => Ok(Given {
+            manifest,
+            ops,
+            is_secret: false,
+            values,
+        }),
+        _ => Err(errors),
+    }
+}
+
+fn documents(
+    manifest: &Path,
+    arguments: &VariableArguments,
+    shown: &mut Shown,
+    errors: &mut Vec<Diagnostic>,
+) -> (Option<Document>, Vec<Document>) {
+    let manifest = keep(inputs::yaml_file(&files::expanded(manifest), shown), errors);
+    let ops = arguments.ops.iter();
+    let ops = ops.filter_map(|file| keep(read_as("ops file", file, inputs::yaml_file(file, shown)), errors));
+    let ops = ops.collect();
+    (manifest, ops)
 }
 
 /// The error for a file that cannot be read, with its purpose in BOSH's words.

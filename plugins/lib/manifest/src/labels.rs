@@ -83,6 +83,12 @@ pub const POD_ORDINAL: &str = "quarks.cloudfoundry.org/pod-ordinal";
 pub const WAIVED_RULE: &str = "quarks.cloudfoundry.org/waived-rule";
 /// Label that Kubernetes itself sets on the pods of a StatefulSet: the ordinal.
 pub const KUBERNETES_POD_INDEX: &str = "apps.kubernetes.io/pod-index";
+/// Label of what `host deploy` stores: the deployment.
+pub const INPUT_OF: &str = "quarks.cloudfoundry.org/input-of";
+/// Label of the record of a deploy, and annotation of its BOSHDeployment: the number of the deploy.
+pub const REVISION: &str = "quarks.cloudfoundry.org/revision";
+/// Annotation of the record of a deploy: how it ended.
+pub const DEPLOY_RESULT: &str = "quarks.cloudfoundry.org/deploy-result";
 /// Label of a namespace that an operator serves.
 pub const MONITORED: &str = "quarks.cloudfoundry.org/monitored";
 /// Label of a namespace: ServiceAccount of the conversion Jobs.

@@ -308,6 +308,26 @@ impl Names {
         Ok(self.secret(&format!("job-sources.{}", group_label(group)?), &format!("-{digest}")))
     }
 
+    // --- what `host deploy` stores ---
+
+    /// ConfigMap that records a deploy.
+    pub fn revision(&self, number: u64) -> String {
+        self.secret("revision", &format!("-{number}"))
+    }
+
+    /// ConfigMap with a document: `manifest`, `ops` or `cloud-config`.
+    pub fn document(&self, key: &str, digest: &str) -> String {
+        self.secret(key, &format!("-{digest}"))
+    }
+
+    /// Secret with the value of a variable since this deploy.
+    ///
+    /// # Errors
+    /// A variable name of which nothing is left.
+    pub fn given_variable(&self, variable: &str, revision: u64) -> Result<String, NameError> {
+        Ok(self.secret(&named("given-", variable, "variable")?, &format!("-{revision}")))
+    }
+
     fn secret(&self, rest: &str, ending: &str) -> String {
         cut(&format!("{}.{rest}", self.subdomain), ending, MAX_SUBDOMAIN_LENGTH)
     }

@@ -4,7 +4,7 @@ mod text;
 mod tree;
 
 use crate::command::convert::{self, ConvertArguments, Done, TargetArgument, Watching};
-use crate::command::variables::Kept;
+use crate::command::variables::{Given, Kept};
 use boson_cluster::client::Cluster;
 use boson_commands::connection::ConnectionArguments;
 use boson_commands::exit::ExitError;
@@ -141,6 +141,17 @@ impl DiffArguments {
         let applied = Applied::read(&cluster, namespace, deployment).await;
         let applied = applied.map_err(anyhow::Error::from)?;
         new.name.get_or_insert_with(|| deployment.to_string());
+        let mut sides = Sides::of_cluster(new, applied, deployment);
+        sides.old = sides.old.map(|old| self.with_releases(old));
+        Ok(sides)
+    }
+}
+
+// === impl Sides ===
+
+impl Sides {
+    /// The manifest in the cluster, and the new one.
+    fn of_cluster(new: ConvertArguments, applied: Option<Applied>, deployment: &str) -> Self {
         let why = match &applied {
             Some(applied) => applied
                 .unapplied
@@ -154,13 +165,67 @@ impl DiffArguments {
             ));
         }
         let old = applied.map(|applied| {
-            let mut old = self.with_releases(new.clone());
-            old.variables.manifest = Some(applied.manifest);
+            let mut old = new.clone();
+            let values = new.variables.given.as_ref().and_then(|given| given.values.clone());
+            old.variables.given = Some(Given {
+                manifest: applied.manifest,
+                ops: Vec::new(),
+                is_secret: true,
+                values,
+            });
             old.applied_cloud_configs = Some(applied.cloud_config.into_iter().collect());
             old
         });
-        Ok(Sides { old, new })
+        Self { old, new }
     }
+
+    /// The lines in which the manifests differ.
+    fn lines(&self, properties: Properties, color: Color) -> Result<Vec<Line>, ExitError> {
+        let old = self.old.as_ref().map(|old| convert::merged(old, color)).transpose()?;
+        let new = convert::merged(&self.new, color)?;
+        Ok(deployment_diff::manifest(old.as_ref(), &new, properties))
+    }
+
+    /// All differences, and the name of the deployment.
+    fn differences(&self, properties: Properties, color: Color) -> Result<(Differences, String), ExitError> {
+        let convert = |side: &ConvertArguments, kept| {
+            let done = convert::unwritten(side, Watching::Nothing, color, |arguments| {
+                arguments.variables.kept = kept;
+                arguments.target = TargetArgument::Quarks;
+            });
+            done.map(|(done, _)| done)
+        };
+        let old = self.old.as_ref().map(|old| convert(old, Kept::InMemory)).transpose()?;
+        let kept = old
+            .as_ref()
+            .map_or(Kept::InMemory, |old| Kept::Given(old.values.clone()));
+        let new = convert(&self.new, kept)?;
+        let differences = Differences::of(old.as_ref(), &new, properties);
+        Ok((differences, new.deployment))
+    }
+}
+
+/// What a deploy changes, as text: all differences if releases are given, otherwise those of the manifest.
+///
+/// # Errors
+/// All errors in the input, after they were shown.
+pub fn preview(
+    new: ConvertArguments,
+    applied: Option<Applied>,
+    properties: Properties,
+    color: Color,
+) -> Result<String, ExitError> {
+    let name = new.name.clone().unwrap_or_default();
+    let has_releases = new.has_releases();
+    let sides = Sides::of_cluster(new, applied, &name);
+    if has_releases {
+        let (differences, _) = sides.differences(properties, color)?;
+        return Ok(text::of(&differences, color.enabled_on_output()));
+    }
+    output::complain("instances that restart are not shown: give the releases with --release\n");
+    let manifest = sides.lines(properties, color)?;
+    let effects = Effects::default();
+    Ok(text::of(&Differences { manifest, effects }, color.enabled_on_output()))
 }
 
 // === impl Differences ===
@@ -187,38 +252,30 @@ fn side(done: &Done) -> Side<'_> {
 }
 
 pub fn run(arguments: &DiffArguments, color: Color) -> Result<(), ExitError> {
-    let properties = if arguments.no_redact {
-        Properties::Shown
-    } else {
-        Properties::Redacted
-    };
+    let properties = properties(arguments.no_redact);
     let sides = arguments.sides()?;
     if arguments.format == Format::Bosh {
-        let old = sides.old.map(|old| convert::merged(&old, color)).transpose()?;
-        let lines = deployment_diff::manifest(old.as_ref(), &convert::merged(&sides.new, color)?, properties);
+        let lines = sides.lines(properties, color)?;
         output::print(&text::of_lines(&lines, false))?;
         return ended(lines.is_empty());
     }
-    let convert = |side: &ConvertArguments, kept| {
-        let done = convert::unwritten(side, Watching::Nothing, color, |arguments| {
-            arguments.variables.kept = kept;
-            arguments.target = TargetArgument::Quarks;
-        });
-        done.map(|(done, _)| done)
-    };
-    let old = sides.old.map(|old| convert(&old, Kept::InMemory)).transpose()?;
-    let kept = old
-        .as_ref()
-        .map_or(Kept::InMemory, |old| Kept::Given(old.values.clone()));
-    let new = convert(&sides.new, kept)?;
-    let differences = Differences::of(old.as_ref(), &new, properties);
+    let (differences, deployment) = sides.differences(properties, color)?;
     let text = if arguments.json {
-        json::to_lines(&tree::of(&new.deployment, &differences))
+        json::to_lines(&tree::of(&deployment, &differences))
     } else {
         text::of(&differences, color.enabled_on_output())
     };
     output::print(&text)?;
     ended(differences.is_empty())
+}
+
+/// What to show of properties.
+pub fn properties(no_redact: bool) -> Properties {
+    if no_redact {
+        Properties::Shown
+    } else {
+        Properties::Redacted
+    }
 }
 
 fn ended(same: bool) -> Result<(), ExitError> {

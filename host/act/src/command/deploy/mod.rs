@@ -1,0 +1,190 @@
+//! Deploys: stores the inputs, applies the BOSHDeployment, follows the rollout, and records what was done. The command
+//! line reads the files and shows the differences: that needs plugins, and this crate has none.
+
+mod apply;
+mod confirm;
+mod follow;
+mod plan;
+mod record;
+mod update_block;
+mod values;
+
+pub use plan::{CLOUD_CONFIG, File, Inputs, MANIFEST, OPS, Plan, Present, Stamp};
+pub use record::{Document, Record, Revision, Stored, result};
+pub use update_block::{Amount, Overrides};
+pub use values::Content;
+
+#[cfg(test)]
+pub use record::samples;
+
+use boson_api::deployment::ConversionMode;
+use boson_commands::duration::duration;
+use boson_commands::exit::ExitError;
+use boson_commands::output;
+use boson_look::access::Access;
+use clap::{Args, ValueEnum};
+use confirm::ConfirmArguments;
+use follow::End;
+use std::time::Duration;
+
+/// Options of `host deploy` that are not about a conversion.
+#[derive(Args, Debug)]
+pub struct DeployOptions {
+    /// Name of the BOSHDeployment, which must be the manifest's name, too
+    #[arg(short, long, value_name = "NAME")]
+    pub deployment: String,
+    /// Override the number of canaries of all instance groups: an integer or a percentage
+    #[arg(long, value_name = "N|N%", value_parser = Amount::parse, allow_hyphen_values = true)]
+    pub canaries: Option<Amount>,
+    /// Override how many instances of a group are updated at the same time: an integer or a percentage
+    #[arg(long, value_name = "N|N%", value_parser = Amount::parse)]
+    pub max_in_flight: Option<Amount>,
+    /// Where the operator converts the manifest [default: as before, in pods of a new deployment]
+    #[arg(long, value_enum, value_name = "MODE")]
+    pub conversion_mode: Option<ModeArgument>,
+    #[command(flatten)]
+    pub change: ChangeArguments,
+}
+
+/// Where a manifest is converted.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum ModeArgument {
+    /// In pods that run the release images
+    Jobs,
+    /// In the operator, which reads the release images
+    InProcess,
+}
+
+/// Options of a change of a deployment.
+#[derive(Args, Debug)]
+pub struct ChangeArguments {
+    #[command(flatten)]
+    confirm: ConfirmArguments,
+    /// Show the differences, check what would be written, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not follow the rollout
+    #[arg(long)]
+    no_wait: bool,
+    /// Maximum time to follow the rollout, such as 90s, 5m or 1h [default: until it ends]
+    #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with = "no_wait")]
+    timeout: Option<Duration>,
+    /// Number of revisions to keep, for `host rollback`
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
+    keep: u16,
+}
+
+// === impl ModeArgument ===
+
+impl From<ModeArgument> for ConversionMode {
+    fn from(mode: ModeArgument) -> Self {
+        match mode {
+            ModeArgument::Jobs => Self::Jobs,
+            ModeArgument::InProcess => Self::InProcess,
+        }
+    }
+}
+
+// === impl ChangeArguments ===
+
+impl ChangeArguments {
+    /// Checks that the change can be confirmed, before anything is shown.
+    ///
+    /// # Errors
+    /// The user cannot be asked, and has not confirmed.
+    pub fn check(&self) -> anyhow::Result<()> {
+        if self.dry_run { Ok(()) } else { self.confirm.check() }
+    }
+
+    /// Carries out a plan, after confirmation, and follows it. Without a plan, the deployment has the inputs already: then
+    /// it only follows the present rollout.
+    ///
+    /// # Errors
+    /// The user declines, something cannot be written, or the deployment fails.
+    pub async fn carry_out(&self, access: &Access, present: &Present, plan: Option<&Plan>) -> Result<(), ExitError> {
+        let name = &present.name;
+        let Some(plan) = plan else {
+            let current = present.current().map_or(0, |one| one.number);
+            output::print(&format!(
+                "deployment '{name}' has these inputs already: revision {current}\n"
+            ))?;
+            return if self.dry_run {
+                Ok(())
+            } else {
+                self.follow(access, present, apply::generation(present.deployment.as_ref()), current)
+                    .await
+            };
+        };
+        let number = plan.number;
+        if self.dry_run {
+            apply::check(access, plan).await?;
+            output::print(&format!(
+                "deployment '{name}': revision {number} can be applied (dry run)\n"
+            ))?;
+            return Ok(());
+        }
+        if !self.confirm.ask()? {
+            output::complain("Stopped\n");
+            return Err(ExitError::Input);
+        }
+        let applied = apply::apply(access, present, plan).await?;
+        output::print(&format!("deployment '{name}': revision {number} applied\n"))?;
+        let end = self.follow(access, present, applied.generation, number).await;
+        if self.no_wait {
+            return end;
+        }
+        if let Some(result) = ended_as(&end) {
+            applied.record_result(access, result).await?;
+        }
+        end?;
+        Ok(apply::delete_garbage(access, &present.names, number, self.keep.into()).await?)
+    }
+
+    async fn follow(&self, access: &Access, present: &Present, generation: i64, number: u64) -> Result<(), ExitError> {
+        if self.no_wait {
+            return Ok(());
+        }
+        let name = &present.name;
+        let began = std::time::Instant::now();
+        let end = follow::follow(access, &present.names, name, generation, self.timeout).await?;
+        match end {
+            End::Ready => {
+                let elapsed = follow::clock(began.elapsed());
+                output::print(&format!(
+                    "deployment '{name}': revision {number} is ready ({elapsed})\n"
+                ))?;
+                Ok(())
+            }
+            End::Failed(why) => {
+                output::complain(&format!("error: deployment '{name}' has failed: {why}\n"));
+                Err(ExitError::Input)
+            }
+            End::TimedOut(what) => {
+                let goes_on = goes_on(name, &access.namespace);
+                output::complain(&format!("error: the timeout has expired: {what}; {goes_on}\n"));
+                Err(ExitError::TimedOut)
+            }
+            End::Interrupted => {
+                output::complain(&format!("\nno longer followed; {}\n", goes_on(name, &access.namespace)));
+                Err(ExitError::Interrupted)
+            }
+        }
+    }
+}
+
+/// How to follow a rollout again.
+fn goes_on(name: &str, namespace: &str) -> String {
+    format!(
+        "the rollout continues: see `host status -d {name} -n {namespace}`, or `host wait {name} -n {namespace}` until it \
+         is ready"
+    )
+}
+
+/// The result for the record; none if it is not known.
+fn ended_as(end: &Result<(), ExitError>) -> Option<&'static str> {
+    match end {
+        Ok(()) => Some(result::DEPLOYED),
+        Err(ExitError::Input) => Some(result::FAILED),
+        Err(_) => None,
+    }
+}

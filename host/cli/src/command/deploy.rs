@@ -1,0 +1,249 @@
+//! `host deploy`: reads the inputs, shows what they change, and has [`boson_act`] apply them and follow the rollout.
+
+use crate::command::convert::{self, ConvertArguments};
+use crate::command::diff;
+use crate::command::instances::InstancesArgument;
+use crate::command::variables;
+use boson_act::command::deploy::{DeployOptions, File, Inputs, Overrides, Present, Stamp};
+use boson_api::deployment::{ConversionMode, Instances};
+use boson_cluster::client::Cluster;
+use boson_commands::connection::ConnectionArguments;
+use boson_commands::exit::ExitError;
+use boson_commands::files;
+use boson_commands::inputs;
+use boson_commands::memory;
+use boson_commands::output::{self, Color};
+use boson_document::{Tree, json, placeholder};
+use boson_look::access::Access;
+use boson_look::applied::{Applied, AppliedError};
+use boson_pipeline::Diagnostic;
+use boson_pipeline::report::Sources;
+use boson_pipeline::yaml::{self, Document};
+use clap::Args;
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+const EXAMPLES: &str = "\
+The command reads manifest, ops files, cloud configs and variables as `host convert` does, and shows what they change, as `host diff` does. With \
+--release for each release, it also shows which instances restart and why. After a confirmation, it stores the inputs in ConfigMaps, and values of \
+variables in Secrets, applies the BOSHDeployment, and follows the rollout until it is ready or has failed. Ctrl-C ends the command, not the rollout. \
+The operator generates the values of variables that are not given.
+
+Fields of the BOSHDeployment that other tools set stay, except for spec.manifest and spec.ops. Without --cloud-config, the cloud configs stay. Values \
+that nothing in the manifest refers to are not stored. The options --target, --out, --record, --name and --strict have no effect.
+
+The command needs the permissions to get, create and patch BOSHDeployments; to get, list, create, patch and delete ConfigMaps; to get, create, patch \
+and delete Secrets; and to list QuarksStatefulSets.
+
+Exit codes: 0 the deployment is ready, 1 it has failed or was not confirmed, 2 wrong usage, 124 the timeout has expired, 130 Ctrl-C.
+
+Examples:
+  host deploy manifest.yml -d nats -o ops/scale.yml -v system_domain=example.com --release ./nats-release
+  host deploy manifest.yml -d nats -o ops/scale.yml -l vars.yml --non-interactive --timeout 30m
+  host deploy manifest.yml -d nats --dry-run";
+
+/// Name of the ops file that options make.
+const OVERRIDES: &str = "(--canaries, --max-in-flight)";
+
+/// Options of `host deploy`.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct DeployArguments {
+    #[command(flatten)]
+    convert: ConvertArguments,
+    #[command(flatten)]
+    options: DeployOptions,
+    /// Show values of properties of the manifest. Values of variables are not shown
+    #[arg(long)]
+    no_redact: bool,
+    #[command(flatten)]
+    connection: ConnectionArguments,
+}
+
+/// The namespace, and what it has of the deployment.
+pub struct Found {
+    pub access: Access,
+    pub present: Present,
+    pub applied: Option<Applied>,
+    pub stamp: Stamp,
+}
+
+// === impl Found ===
+
+impl Found {
+    /// Reads the state of a deployment. `namespace`: none for that of the kubeconfig's context.
+    ///
+    /// # Errors
+    /// There is no connection, or something cannot be read.
+    pub async fn read(connection: &ConnectionArguments, namespace: Option<&str>, name: &str) -> anyhow::Result<Self> {
+        let client = connection.client().await?;
+        let access = Access {
+            namespace: namespace.unwrap_or(client.default_namespace()).to_string(),
+            cluster: Cluster::new(client, Arc::default()),
+        };
+        let present = Present::read(&access, name).await?;
+        let applied = Applied::read(&access.cluster, &access.namespace, name).await;
+        let applied = applied.map_err(|error| match error {
+            AppliedError::Api(error) => access.explained(error),
+            error => error.into(),
+        })?;
+        let stamp = Stamp::now(&access).await;
+        Ok(Self {
+            access,
+            present,
+            applied,
+            stamp,
+        })
+    }
+}
+
+pub fn run(arguments: &DeployArguments, color: Color) -> Result<(), ExitError> {
+    let options = &arguments.options;
+    options.change.check()?;
+    if arguments.convert.variables.vars_store.is_some() {
+        let why = "--vars-store has no effect here, because the operator generates values: give stored values with -l";
+        return Err(anyhow::anyhow!(why).into());
+    }
+    let (mut new, cloud_configs) = read(&arguments.convert, color)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let name = &options.deployment;
+    let found = runtime.block_on(Found::read(&arguments.connection, new.namespace.as_deref(), name))?;
+    new.name = Some(name.clone());
+    new.namespace = Some(found.access.namespace.clone());
+    new.applied_cloud_configs = Some(match (&cloud_configs, &found.applied) {
+        (Some(given), _) => given.clone(),
+        (None, Some(applied)) => applied.cloud_config.iter().cloned().collect(),
+        (None, None) => Vec::new(),
+    });
+    let merged = convert::merged(&new, color)?;
+    check_name(&merged, &new, name)?;
+    let overrides = Overrides {
+        canaries: options.canaries.as_ref(),
+        max_in_flight: options.max_in_flight.as_ref(),
+    };
+    if let (Some(text), Some(given)) = (overrides.ops(&merged), &mut new.variables.given) {
+        let document = yaml::read(OVERRIDES, &text);
+        given
+            .ops
+            .push(document.map_err(|error| shown(&[error], &Sources::default(), color))?);
+    }
+    let inputs = Inputs {
+        cloud_configs: cloud_configs.map(|all| all.iter().map(file).collect()),
+        conversion: conversion(&new, options),
+        ..inputs(&new, &merged)
+    };
+    let preview = diff::preview(new, found.applied, diff::properties(arguments.no_redact), color)?;
+    output::print(&preview)?;
+    let plan = found.present.plan(&inputs, &found.stamp).map_err(anyhow::Error::from)?;
+    let change = options.change.carry_out(&found.access, &found.present, plan.as_ref());
+    runtime.block_on(change)
+}
+
+/// Shows errors.
+fn shown(errors: &[Diagnostic], sources: &Sources, color: Color) -> ExitError {
+    output::show(errors, sources, color);
+    ExitError::Input
+}
+
+/// Reads all files, each once: they may be pipes. The cloud configs, if some are given.
+fn read(arguments: &ConvertArguments, color: Color) -> Result<(ConvertArguments, Option<Vec<Document>>), ExitError> {
+    let mut sources = Sources::within(memory::of_documents(arguments.plugins.max_memory));
+    let mut notes = Vec::new();
+    let read = convert::with_defaults(arguments, &mut sources, &mut notes).and_then(|mut new| {
+        let given = variables::given(&new.manifest, &new.variables, &mut sources)?;
+        let documents = new.cloud_configs.iter();
+        let documents = documents.map(|path| inputs::yaml_file(&files::expanded(path), &mut sources));
+        let cloud_configs = documents.collect::<Result<Vec<_>, _>>().map_err(|error| vec![*error])?;
+        new.variables.given = Some(given);
+        Ok((new, (!cloud_configs.is_empty()).then_some(cloud_configs)))
+    });
+    output::show(&notes, &sources, color);
+    read.map_err(|errors| shown(&errors, &sources, color))
+}
+
+/// As the BOSH CLI does, with its message.
+fn check_name(merged: &Tree, arguments: &ConvertArguments, wanted: &str) -> anyhow::Result<()> {
+    let name = merged.str("name").unwrap_or_default();
+    let variable = placeholder::whole(name).map(|found| found.name);
+    let values = arguments
+        .variables
+        .given
+        .as_ref()
+        .and_then(|given| given.values.as_ref());
+    let value = variable.and_then(|variable| values?.get(variable)?.as_str());
+    let name = value.unwrap_or(name);
+    if name == wanted {
+        Ok(())
+    } else {
+        Err(anyhow::anyhow!(
+            "Expected manifest to specify deployment name '{wanted}' but was '{name}'"
+        ))
+    }
+}
+
+/// Manifest, ops files, and the values that the manifest refers to.
+fn inputs(arguments: &ConvertArguments, merged: &Tree) -> Inputs {
+    let given = arguments.variables.given.as_ref();
+    let used = used(merged);
+    let values = given.and_then(|given| given.values.as_ref());
+    let values = values.into_iter().flat_map(|table| {
+        let value = |name: &str| serde_json::from_str(&json::to_text(table.get(name)?)).ok();
+        let names = table.names().filter(|name| used.contains(*name));
+        names
+            .filter_map(|name| Some((name.to_string(), value(name)?)))
+            .collect::<Vec<(String, Value)>>()
+    });
+    Inputs {
+        manifest: given.map(|given| file(&given.manifest)).unwrap_or_default(),
+        ops: given.iter().flat_map(|given| &given.ops).map(file).collect(),
+        cloud_configs: None,
+        values: values.collect::<BTreeMap<_, _>>(),
+        conversion: Map::new(),
+    }
+}
+
+fn file(document: &Document) -> File {
+    File {
+        name: document.name.clone(),
+        text: document.text.to_string(),
+    }
+}
+
+/// The variables that a manifest refers to, defines, or names as the signer of a certificate.
+fn used(merged: &Tree) -> BTreeSet<String> {
+    let definitions = merged.items("variables");
+    let names = definitions.iter().filter_map(|one| one.str("name"));
+    let signers = definitions.iter().filter_map(|one| one.get("options")?.str("ca"));
+    let named = names.chain(signers).map(str::to_string);
+    placeholder::roots(merged).into_keys().chain(named).collect()
+}
+
+/// Members of `spec.conversion`: those that options set.
+fn conversion(arguments: &ConvertArguments, options: &DeployOptions) -> Map<String, Value> {
+    let mut members = Map::new();
+    let mode = options.conversion_mode.map(ConversionMode::from);
+    members.extend(mode.map(|mode| ("mode".to_string(), serde_json::json!(mode))));
+    let registry = arguments.registry.clone();
+    members.extend(registry.map(|registry| ("registry".to_string(), registry.into())));
+    if let InstancesArgument::PerZone = arguments.instances {
+        members.insert("instances".into(), serde_json::json!(Instances::PerZone));
+    }
+    if arguments.monit {
+        members.insert("monit".into(), true.into());
+    }
+    members
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_values_that_the_manifest_refers_to_are_stored() {
+        let manifest =
+            "name: d\nvariables: [{name: cert, type: certificate, options: {ca: root}}]\na: ((x.key)) ((/y))\n";
+        let found = used(&yaml::read("m", manifest).unwrap().tree);
+        assert_eq!(found, ["cert", "root", "x", "/y"].map(str::to_string).into());
+    }
+}

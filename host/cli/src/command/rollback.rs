@@ -1,0 +1,91 @@
+//! `host rollback`: shows what an earlier deploy changes, and has [`boson_act`] apply it again.
+
+use crate::command::convert::ConvertArguments;
+use crate::command::deploy::Found;
+use crate::command::diff;
+use crate::command::variables::Given;
+use boson_act::command::deploy::File;
+use boson_act::command::rollback::{Contents, RollbackOptions};
+use boson_commands::connection::ConnectionArguments;
+use boson_commands::exit::ExitError;
+use boson_commands::output::{self, Color};
+use boson_document::{Map, json};
+use boson_pipeline::Diagnostic;
+use boson_pipeline::report::Sources;
+use boson_pipeline::variables::Table;
+use boson_pipeline::yaml::{self, Document};
+use clap::Args;
+
+const EXAMPLES: &str = "\
+Applies the manifest, ops files, cloud configs and given values of an earlier revision, as a new revision, in the same way as `host deploy`: it shows \
+what changes, asks for confirmation, and follows the rollout. `host history` lists the revisions. Generated values are not part of a revision: they \
+stay as they are. The other settings of the BOSHDeployment, such as the registry, stay, too. The command needs the same permissions as `host deploy`.
+
+Examples:
+  host rollback -d nats
+  host rollback 3 -d nats --release ./nats-release --non-interactive";
+
+/// Options of `host rollback`.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct RollbackArguments {
+    #[command(flatten)]
+    options: RollbackOptions,
+    /// Add a release, to show which instances restart: its directory, tarball or image; set NAME if the path does not
+    /// contain it
+    #[arg(long = "release", value_name = "[NAME=]PATH")]
+    releases: Vec<String>,
+    /// Show values of properties of the manifest. Values of variables are not shown
+    #[arg(long)]
+    no_redact: bool,
+    /// Namespace of the deployment [default: that of the kubeconfig's context]
+    #[arg(short, long, value_name = "NAMESPACE")]
+    namespace: Option<String>,
+    #[command(flatten)]
+    connection: ConnectionArguments,
+}
+
+pub fn run(arguments: &RollbackArguments, color: Color) -> Result<(), ExitError> {
+    let options = &arguments.options;
+    options.change.check()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let (found, contents, plan) = runtime.block_on(async {
+        let namespace = arguments.namespace.as_deref();
+        let found = Found::read(&arguments.connection, namespace, &options.deployment).await?;
+        let target = options.target(&found.present)?;
+        let contents = Contents::read(&found.access, target).await?;
+        let plan = found.present.rollback(target, &found.stamp);
+        anyhow::Ok((found, contents, plan))
+    })?;
+    let mut new = ConvertArguments::of_nothing().map_err(anyhow::Error::from)?;
+    let read = documents(&contents).map_err(|errors| {
+        output::show(&errors, &Sources::default(), color);
+        ExitError::Input
+    });
+    let (given, cloud_configs) = read?;
+    new.variables.given = Some(given);
+    new.applied_cloud_configs = Some(cloud_configs);
+    new.releases.clone_from(&arguments.releases);
+    new.name = Some(options.deployment.clone());
+    new.namespace = Some(found.access.namespace.clone());
+    let preview = diff::preview(new, found.applied, diff::properties(arguments.no_redact), color)?;
+    output::print(&preview)?;
+    let change = options.change.carry_out(&found.access, &found.present, plan.as_ref());
+    runtime.block_on(change)
+}
+
+/// The documents of a revision, and its cloud configs.
+fn documents(contents: &Contents) -> Result<(Given, Vec<Document>), Vec<Diagnostic>> {
+    let read = |file: &File| yaml::read(&file.name, &file.text).map_err(|error| vec![error]);
+    let all = |files: &[File]| files.iter().map(read).collect::<Result<Vec<_>, _>>();
+    let value =
+        |(name, value): (&String, &serde_json::Value)| Some((name.clone(), json::parse(&value.to_string()).ok()?));
+    let values: Map = contents.values.iter().filter_map(value).collect();
+    let given = Given {
+        manifest: read(&contents.manifest)?,
+        ops: all(&contents.ops)?,
+        is_secret: false,
+        values: Some(Table::fold(values)?),
+    };
+    Ok((given, all(&contents.cloud_configs)?))
+}
