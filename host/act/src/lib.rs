@@ -4,3 +4,4 @@
 //! API server.
 
 pub mod command;
+pub mod selection;

@@ -6,6 +6,7 @@
 pub mod access;
 pub mod applied;
 pub mod command;
+pub mod instances;
 mod state;
 pub mod table;
 mod usage;

@@ -1,19 +1,18 @@
 //! `host instances`: the instances of deployments, each with its pod.
 
 use crate::access::{Access, PlaceArguments};
+use crate::instances::{self, Group, Instance, label};
 use crate::state::{State, statuses};
 use crate::table::{Cell, Table, TableArguments};
 use crate::usage::{NO_METRICS, Usage, Usages, usages, vitals};
 use boson_api::{BoshDeployment, QuarksStatefulSet};
 use boson_commands::exit::ExitError;
 use boson_commands::output::Color;
-use boson_manifest::instances::Spread;
 use boson_manifest::labels;
 use clap::Args;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::jiff::Timestamp;
-use kube::{Resource, ResourceExt};
-use std::collections::BTreeSet;
+use kube::ResourceExt;
 
 const EXAMPLES: &str = "\
 An instance is named GROUP/INDEX, as in `host diff`; its ID is GROUP-INDEX, `spec.id` of templates. While a change is rolled out, an instance of a \
@@ -62,81 +61,26 @@ struct Shown {
     failing: bool,
 }
 
-/// The objects of a deployment.
-struct Objects<'o> {
+/// A deployment.
+struct Listed<'o> {
     deployment: &'o str,
-    groups: Vec<Group<'o>>,
-    pods: Vec<&'o Pod>,
+    instances: Vec<Instance>,
 }
 
-/// An instance group.
-struct Group<'o> {
-    name: &'o str,
-    azs: &'o [String],
-    /// Instances of each zone.
-    replicas: Vec<usize>,
-    spread: Spread,
-}
+// === impl Listed ===
 
-/// An instance, or one of the pods that it has during a rollout.
-struct Instance<'o> {
-    group: &'o str,
-    /// None if the group does not exist any more.
-    index: Option<usize>,
-    az: &'o str,
-    pod: Option<&'o Pod>,
-}
-
-// === impl Objects ===
-
-impl<'o> Objects<'o> {
-    /// All instances, sorted: those that the groups have, and pods of others that are not deleted yet.
-    fn instances(&self) -> Vec<Instance<'o>> {
-        let mut all = Vec::new();
-        let mut seen = BTreeSet::new();
-        for pod in &self.pods {
-            let number = |key: &str| label(*pod, key).parse().ok();
-            let name = label(*pod, labels::INSTANCE_GROUP_NAME);
-            let group = self.groups.iter().find(|group| group.name == name);
-            let zone = number(labels::AZ_INDEX).unwrap_or(0);
-            // Kubernetes 1.28 and later set the label; the name ends in the ordinal in any case.
-            let of_name = || pod.metadata.name.as_deref()?.rsplit_once('-')?.1.parse().ok();
-            let ordinal = number(labels::KUBERNETES_POD_INDEX).or_else(of_name).unwrap_or(0);
-            seen.insert((name, zone, ordinal));
-            all.push(Instance {
-                group: name,
-                index: group.map(|group| group.index(zone, ordinal)),
-                az: label(*pod, labels::AZ_NAME),
-                pod: Some(*pod),
-            });
-        }
-        for group in &self.groups {
-            for (zone, count) in group.replicas.iter().enumerate() {
-                let missing = (0..*count).filter(|ordinal| !seen.contains(&(group.name, zone, *ordinal)));
-                all.extend(missing.map(|ordinal| Instance {
-                    group: group.name,
-                    index: Some(group.index(zone, ordinal)),
-                    az: group.azs.get(zone).map_or("", String::as_str),
-                    pod: None,
-                }));
-            }
-        }
-        let name = |one: &Instance<'o>| one.pod.and_then(|pod| pod.metadata.name.as_deref());
-        all.sort_by(|a, b| (a.group, a.index, name(a)).cmp(&(b.group, b.index, name(b))));
-        all
-    }
-
+impl Listed<'_> {
     fn table(&self, shown: Shown, usages: &Usages, now: Timestamp) -> Table {
         let (mut rows, mut count) = (Vec::new(), 0);
-        for instance in self.instances() {
-            let state = instance.pod.map_or(State::Stopped, State::of_pod);
+        for instance in &self.instances {
+            let state = instance.pod.as_ref().map_or(State::Stopped, State::of_pod);
             if shown.failing && state == State::Running {
                 continue;
             }
             count += 1;
-            rows.push(self.row(&instance, state, shown, usages, now));
+            rows.push(self.row(instance, state, shown, usages, now));
             if shown.processes {
-                rows.extend(instance.processes(shown, usages, now));
+                rows.extend(processes(instance, shown, usages, now));
             }
         }
         Table {
@@ -146,27 +90,27 @@ impl<'o> Objects<'o> {
         }
     }
 
-    fn row(&self, instance: &Instance<'o>, state: State, shown: Shown, usages: &Usages, now: Timestamp) -> Vec<Cell> {
-        let status = instance.pod.and_then(|pod| pod.status.as_ref());
+    fn row(&self, instance: &Instance, state: State, shown: Shown, usages: &Usages, now: Timestamp) -> Vec<Cell> {
+        let status = instance.pod.as_ref().and_then(|pod| pod.status.as_ref());
         let ips = status.iter().flat_map(|status| &status.pod_ips).flatten();
         let ips: Vec<String> = ips.map(|ip| ip.ip.clone()).collect();
-        let mut row = vec![instance.name()];
+        let mut row = vec![Cell::from(instance.to_string())];
         if shown.processes {
             row.push("".into());
         }
         row.extend([
             state.cell(),
-            instance.az.into(),
+            instance.az.as_str().into(),
             Cell::lines(&ips),
             self.deployment.into(),
-            instance.pod.map(ResourceExt::name_any).unwrap_or_default().into(),
+            instance.pod_name().into(),
         ]);
         if shown.details {
-            row.extend(instance.details());
+            row.extend(details(instance));
         }
         if shown.vitals {
             let start = status.and_then(|status| status.start_time.as_ref()).map(|time| time.0);
-            let pod = instance.pod.map(ResourceExt::name_any).unwrap_or_default();
+            let pod = instance.pod_name();
             let of_pod = usages.iter().filter(|((of, _), _)| *of == pod);
             let usage = of_pod.map(|(_, usage)| *usage).reduce(Usage::plus);
             row.extend(vitals(start, usage, now));
@@ -175,98 +119,57 @@ impl<'o> Objects<'o> {
     }
 }
 
-// === impl Group ===
-
-impl<'o> Group<'o> {
-    fn of(set: &'o QuarksStatefulSet, spread: Spread) -> Self {
-        let template = set.spec.template.members();
-        let each = template.get("spec").and_then(|spec| spec.get("replicas")?.as_i64());
-        let azs = &set.spec.zones;
-        let of_zone = |zone: usize| {
-            let count = set
-                .spec
-                .zone_replicas
-                .get(zone)
-                .map_or(each.unwrap_or(1), |count| i64::from(*count));
-            usize::try_from(count).unwrap_or(0)
-        };
-        Self {
-            name: label(set, labels::INSTANCE_GROUP_NAME),
-            azs,
-            replicas: (0..azs.len().max(1)).map(of_zone).collect(),
-            spread,
-        }
-    }
-
-    /// `spec.index` of an instance: see `boson_manifest::instances`.
-    fn index(&self, zone: usize, ordinal: usize) -> usize {
-        match self.spread {
-            Spread::Total => ordinal * self.replicas.len() + zone,
-            Spread::PerZone => self.replicas.iter().take(zone).sum::<usize>() + ordinal,
-        }
-    }
+fn details(instance: &Instance) -> [Cell; 7] {
+    let pod = instance.pod.as_ref();
+    let spec = pod.and_then(|pod| pod.spec.as_ref());
+    let volumes = spec.iter().flat_map(|spec| &spec.volumes).flatten();
+    let claims = volumes.filter_map(|volume| Some(volume.persistent_volume_claim.as_ref()?.claim_name.clone()));
+    let created = pod.and_then(|pod| pod.metadata.creation_timestamp.as_ref());
+    let restarts: i32 = pod.into_iter().flat_map(statuses).map(|one| one.restart_count).sum();
+    let text = |value: Option<String>| Cell::from(value.unwrap_or_default());
+    [
+        text(instance.index.map(|index| index.to_string())),
+        text(instance.index.map(|index| (index == 0).to_string())),
+        Cell::lines(&claims.collect::<Vec<_>>()),
+        text(spec.and_then(|spec| spec.node_name.clone())),
+        text(created.map(|created| date(created.0))),
+        text(pod.map(|pod| label(pod, labels::DEPLOYMENT_VERSION).to_string())),
+        text(pod.map(|_| restarts.to_string())),
+    ]
 }
 
-// === impl Instance ===
-
-impl Instance<'_> {
-    fn name(&self) -> Cell {
-        let index = self.index.map_or_else(|| "?".to_string(), |index| index.to_string());
-        format!("{}/{index}", self.group).into()
-    }
-
-    fn details(&self) -> [Cell; 7] {
-        let spec = self.pod.and_then(|pod| pod.spec.as_ref());
-        let volumes = spec.iter().flat_map(|spec| &spec.volumes).flatten();
-        let claims = volumes.filter_map(|volume| Some(volume.persistent_volume_claim.as_ref()?.claim_name.clone()));
-        let created = self.pod.and_then(|pod| pod.metadata.creation_timestamp.as_ref());
-        let restarts: i32 = self
-            .pod
-            .into_iter()
-            .flat_map(statuses)
-            .map(|one| one.restart_count)
-            .sum();
-        let text = |value: Option<String>| Cell::from(value.unwrap_or_default());
-        [
-            text(self.index.map(|index| index.to_string())),
-            text(self.index.map(|index| (index == 0).to_string())),
-            Cell::lines(&claims.collect::<Vec<_>>()),
-            text(spec.and_then(|spec| spec.node_name.clone())),
-            text(created.map(|created| date(created.0))),
-            text(self.pod.map(|pod| label(pod, labels::DEPLOYMENT_VERSION).to_string())),
-            text(self.pod.map(|_| restarts.to_string())),
-        ]
-    }
-
-    /// A row for each container.
-    fn processes(&self, shown: Shown, usages: &Usages, now: Timestamp) -> Vec<Vec<Cell>> {
-        let Some(pod) = self.pod else { return Vec::new() };
-        let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
-        let mut rows = Vec::new();
-        for container in containers {
-            let status = statuses(pod).find(|status| status.name == container.name);
-            let state = match status {
-                _ if pod.metadata.deletion_timestamp.is_some() => State::Stopped,
-                Some(status) => State::of_process(status),
-                None => State::Starting,
-            };
-            if shown.failing && state == State::Running {
-                continue;
-            }
-            let mut row = vec![self.name(), container.name.as_str().into(), state.cell()];
-            row.resize(header(Shown { vitals: false, ..shown }).len(), Cell::default());
-            if shown.vitals {
-                let running = status.and_then(|status| status.state.as_ref()?.running.as_ref());
-                let since = running
-                    .and_then(|running| running.started_at.as_ref())
-                    .map(|time| time.0);
-                let usage = usages.get(&(pod.name_any(), container.name.clone())).copied();
-                row.extend(vitals(since, usage, now));
-            }
-            rows.push(row);
+/// A row for each container.
+fn processes(instance: &Instance, shown: Shown, usages: &Usages, now: Timestamp) -> Vec<Vec<Cell>> {
+    let Some(pod) = &instance.pod else { return Vec::new() };
+    let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
+    let mut rows = Vec::new();
+    for container in containers {
+        let status = statuses(pod).find(|status| status.name == container.name);
+        let state = match status {
+            _ if pod.metadata.deletion_timestamp.is_some() => State::Stopped,
+            Some(status) => State::of_process(status),
+            None => State::Starting,
+        };
+        if shown.failing && state == State::Running {
+            continue;
         }
-        rows
+        let mut row = vec![
+            instance.to_string().into(),
+            container.name.as_str().into(),
+            state.cell(),
+        ];
+        row.resize(header(Shown { vitals: false, ..shown }).len(), Cell::default());
+        if shown.vitals {
+            let running = status.and_then(|status| status.state.as_ref()?.running.as_ref());
+            let since = running
+                .and_then(|running| running.started_at.as_ref())
+                .map(|time| time.0);
+            let usage = usages.get(&(pod.name_any(), container.name.clone())).copied();
+            row.extend(vitals(since, usage, now));
+        }
+        rows.push(row);
     }
+    rows
 }
 
 fn header(shown: Shown) -> Vec<&'static str> {
@@ -295,11 +198,6 @@ fn date(time: Timestamp) -> String {
     time.strftime("%a %b %e %H:%M:%S UTC %Y").to_string()
 }
 
-fn label<'o>(object: &'o impl Resource, key: &str) -> &'o str {
-    let labels = object.meta().labels.as_ref();
-    labels.and_then(|labels| labels.get(key)).map_or("", String::as_str)
-}
-
 pub fn run(arguments: &InstancesArguments, color: Color) -> Result<(), ExitError> {
     let tables = arguments.place.run(async |access| tables(&access, arguments).await)?;
     Ok(arguments.table.print(tables, color)?)
@@ -318,8 +216,7 @@ async fn tables(access: &Access, arguments: &InstancesArguments) -> anyhow::Resu
     };
     deployments.sort_by_key(ResourceExt::name_any);
     let groups: Vec<QuarksStatefulSet> = access.list(&selector).await?;
-    // Only pods of instance groups that are services have the label of the zone.
-    let pods: Vec<Pod> = access.list(&format!("{selector},{}", labels::AZ_INDEX)).await?;
+    let mut pods: Vec<Pod> = access.list(&instances::pods(&selector)).await?;
     let usages = if arguments.shown.vitals {
         usages(access, &selector).await?
     } else {
@@ -329,18 +226,21 @@ async fn tables(access: &Access, arguments: &InstancesArguments) -> anyhow::Resu
     for deployment in &deployments {
         let name = deployment.name_any();
         let value = access.names(&name)?.deployment();
-        let conversion = deployment.spec.conversion.as_ref();
-        let spread = conversion.map_or_else(Spread::default, |conversion| conversion.instances.into());
+        let spread = instances::spread(deployment);
+        let is_ours = |labelled: &str| labelled == value;
         let groups = groups
             .iter()
-            .filter(|one| label(*one, labels::DEPLOYMENT_NAME) == value);
-        let pods = pods.iter().filter(|one| label(*one, labels::DEPLOYMENT_NAME) == value);
-        let objects = Objects {
+            .filter(|one| is_ours(label(*one, labels::DEPLOYMENT_NAME)));
+        let groups: Vec<Group<'_>> = groups.map(|one| Group::of(one, spread)).collect();
+        let (ours, others) = pods
+            .into_iter()
+            .partition(|pod| is_ours(label(pod, labels::DEPLOYMENT_NAME)));
+        pods = others;
+        let listed = Listed {
             deployment: &name,
-            groups: groups.map(|one| Group::of(one, spread)).collect(),
-            pods: pods.collect(),
+            instances: Instance::of(&groups, ours),
         };
-        let mut table = objects.table(
+        let mut table = listed.table(
             arguments.shown,
             usages.as_ref().unwrap_or(&Usages::new()),
             Timestamp::now(),
@@ -357,7 +257,7 @@ async fn tables(access: &Access, arguments: &InstancesArguments) -> anyhow::Resu
 mod tests {
     use super::*;
     use crate::table::forms::{in_json, on_terminal};
-    use boson_manifest::instances::Layout;
+    use boson_manifest::instances::Spread;
     use serde_json::{Value, json};
 
     fn group(name: &str, zones: &[&str], zone_replicas: &[u32], replicas: u32) -> QuarksStatefulSet {
@@ -401,17 +301,17 @@ mod tests {
     }
 
     fn table(groups: &[QuarksStatefulSet], pods: &[Pod], shown: Shown) -> Table {
-        let objects = Objects {
+        let groups: Vec<Group<'_>> = groups.iter().map(|one| Group::of(one, Spread::Total)).collect();
+        let listed = Listed {
             deployment: "nats",
-            groups: groups.iter().map(|one| Group::of(one, Spread::Total)).collect(),
-            pods: pods.iter().collect(),
+            instances: Instance::of(&groups, pods.to_vec()),
         };
         let usage = Usage {
             cpu_millis: 250,
             memory_bytes: 3 << 20,
         };
         let usages = [(("nats-nats-z1-v2-0".to_string(), "nats-nats".to_string()), usage)].into();
-        objects.table(shown, &usages, "2026-11-10T10:00:02Z".parse().unwrap())
+        listed.table(shown, &usages, "2026-11-10T10:00:02Z".parse().unwrap())
     }
 
     #[test]
@@ -471,24 +371,5 @@ mod tests {
         ];
         assert_eq!(in_json(&found), wanted);
         assert_eq!(found.count, 2);
-    }
-
-    #[test]
-    fn indexes_are_those_of_the_manifest() {
-        let azs = ["a", "b", "c"].map(String::from);
-        for (spread, instances, each) in [(Spread::Total, 7, 3), (Spread::PerZone, 4, 4)] {
-            let set = group("g", &["a", "b", "c"], &[], each);
-            let group = Group::of(&set, spread);
-            let layout = Layout {
-                group: "g",
-                azs: &azs,
-                instances,
-                spread,
-            };
-            for pod in layout.pods() {
-                let found = group.index(pod.zone as usize, pod.ordinal as usize);
-                assert_eq!(found, pod.index as usize, "{spread:?}");
-            }
-        }
     }
 }

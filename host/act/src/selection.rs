@@ -1,0 +1,169 @@
+//! The instances of a deployment that a command is about: all, those of an instance group, or one.
+
+use boson_look::instances::Instance;
+use boson_manifest::names;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+
+/// What a user selects: nothing, `GROUP` or `GROUP/INDEX`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Selection {
+    #[default]
+    All,
+    Group(String),
+    Instance {
+        group: String,
+        index: usize,
+    },
+}
+
+/// Why nothing is selected.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SelectionError {
+    #[error("'{0}' is neither GROUP nor GROUP/INDEX, such as `web` or `web/0`")]
+    Malformed(String),
+    #[error("the deployment has no instances")]
+    Empty,
+    #[error("there is no instance group '{group}' with instances; instance groups: {known}")]
+    UnknownGroup { group: String, known: String },
+    #[error("there is no instance '{selection}'; instances: {known}")]
+    UnknownInstance { selection: Selection, known: String },
+}
+
+// === impl Selection ===
+
+impl Selection {
+    /// Whether an instance is selected. `index`: none if its group does not exist any more.
+    pub fn selects(&self, group: &str, index: Option<usize>) -> bool {
+        match self {
+            Self::All => true,
+            Self::Group(wanted) => wanted == group,
+            Self::Instance {
+                group: wanted,
+                index: number,
+            } => wanted == group && index == Some(*number),
+        }
+    }
+
+    /// The selected ones of all instances of a deployment, with and without pods.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn of(&self, instances: Vec<Instance>) -> Result<Vec<Instance>, SelectionError> {
+        let names = |wanted: &dyn Fn(&Instance) -> Option<String>| {
+            let names: BTreeSet<String> = instances.iter().filter_map(wanted).collect();
+            names.into_iter().collect::<Vec<_>>().join(", ")
+        };
+        if instances.iter().any(|one| self.selects(&one.group, one.index)) {
+            let mut instances = instances;
+            instances.retain(|one| self.selects(&one.group, one.index));
+            return Ok(instances);
+        }
+        let (Self::Group(group) | Self::Instance { group, .. }) = self else {
+            return Err(SelectionError::Empty);
+        };
+        if instances.is_empty() {
+            return Err(SelectionError::Empty);
+        }
+        let of_group = names(&|one| (one.group == *group).then(|| one.to_string()));
+        Err(if of_group.is_empty() {
+            SelectionError::UnknownGroup {
+                group: group.clone(),
+                known: names(&|one| Some(one.group.clone())),
+            }
+        } else {
+            SelectionError::UnknownInstance {
+                selection: self.clone(),
+                known: of_group,
+            }
+        })
+    }
+}
+
+/// `GROUP` or `GROUP/INDEX`. A group may be written as in the manifest: `diego_cell` for `diego-cell`.
+impl FromStr for Selection {
+    type Err = SelectionError;
+
+    fn from_str(text: &str) -> Result<Self, SelectionError> {
+        let malformed = || SelectionError::Malformed(text.to_string());
+        let (group, index) = match text.split_once('/') {
+            Some((group, index)) => (group, Some(index.parse().map_err(|_| malformed())?)),
+            None => (text, None),
+        };
+        let group = names::label_value(group);
+        if group.is_empty() {
+            return Err(malformed());
+        }
+        Ok(match index {
+            Some(index) => Self::Instance { group, index },
+            None => Self::Group(group),
+        })
+    }
+}
+
+impl fmt::Display for Selection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All => f.write_str("all instances"),
+            Self::Group(group) => f.write_str(group),
+            Self::Instance { group, index } => write!(f, "{group}/{index}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn instances() -> Vec<Instance> {
+        let all = [
+            ("db", Some(0)),
+            ("old", None),
+            ("web-app", Some(0)),
+            ("web-app", Some(1)),
+        ];
+        let instance = |(group, index): (&str, Option<usize>)| Instance {
+            group: group.into(),
+            index,
+            az: String::new(),
+            pod: None,
+        };
+        all.map(instance).to_vec()
+    }
+
+    fn selected(text: &str) -> Result<Vec<String>, String> {
+        let selection = if text.is_empty() {
+            Selection::All
+        } else {
+            text.parse().map_err(|error: SelectionError| error.to_string())?
+        };
+        let found = selection.of(instances()).map_err(|error| error.to_string())?;
+        Ok(found.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn all_of_a_group_or_one_are_selected() {
+        assert_eq!(selected("").unwrap(), ["db/0", "old/?", "web-app/0", "web-app/1"]);
+        assert_eq!(selected("web-app").unwrap(), ["web-app/0", "web-app/1"]);
+        assert_eq!(selected("Web_App/1").unwrap(), ["web-app/1"]);
+        assert_eq!(selected("old").unwrap(), ["old/?"]);
+    }
+
+    #[test]
+    fn errors_name_what_there_is() {
+        let wrong = |text: &str| selected(text).unwrap_err();
+        assert_eq!(
+            wrong("web"),
+            "there is no instance group 'web' with instances; instance groups: db, old, web-app"
+        );
+        assert_eq!(
+            wrong("web-app/2"),
+            "there is no instance 'web-app/2'; instances: web-app/0, web-app/1"
+        );
+        for text in ["web/", "/0", "web/0/1", "web/-1", "web/x", "_"] {
+            assert!(wrong(text).contains("is neither GROUP nor GROUP/INDEX"), "{text}");
+        }
+        assert_eq!(Selection::All.of(Vec::new()), Err(SelectionError::Empty));
+    }
+}
