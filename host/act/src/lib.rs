@@ -4,4 +4,9 @@
 //! API server.
 
 pub mod command;
+mod containers;
+mod glob;
+mod lines;
+mod remote;
 pub mod selection;
+mod unpack;

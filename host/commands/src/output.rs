@@ -51,8 +51,16 @@ impl Color {
 /// # Errors
 /// The stream is closed or full.
 pub fn print(text: &str) -> std::io::Result<()> {
+    write(text.as_bytes())
+}
+
+/// Writes bytes of another program to standard output.
+///
+/// # Errors
+/// The stream is closed or full.
+pub fn write(bytes: &[u8]) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes())?;
+    out.write_all(bytes)?;
     out.flush()
 }
 

@@ -5,6 +5,7 @@ use super::{
     util, wait,
 };
 use crate::log::LogArguments;
+use boson_act::command::{logs, scp, ssh};
 use boson_commands::output::Color;
 use boson_look::command::{deployments, errands, instances, manifest, status, variables};
 use clap::builder::Styles;
@@ -74,6 +75,12 @@ pub enum Command {
     Variables(variables::VariablesArguments),
     /// Print the manifest of a deployment, with ops files applied
     Manifest(manifest::ManifestArguments),
+    /// Download the logs of instances, or print their lines
+    Logs(logs::LogsArguments),
+    /// Open a shell in an instance, or run a command on several
+    Ssh(ssh::SshArguments),
+    /// Copy files to or from instances
+    Scp(scp::ScpArguments),
     /// Delete generated values of removed variables and deleted deployments
     Prune(prune::PruneArguments),
     /// Wait until a condition of a deployment is met

@@ -27,6 +27,7 @@ pub mod wait;
 
 use crate::log;
 use arguments::Command;
+use boson_act::command as act;
 use boson_commands::exit::ExitError;
 use boson_look::command as look;
 use boson_plugin_tools::command::{check_settings, compile_plugin, make_component, run_plugin};
@@ -63,6 +64,9 @@ pub fn run() -> Result<(), ExitError> {
         Command::Errands(arguments) => look::errands::run(&arguments, color),
         Command::Variables(arguments) => look::variables::run(&arguments, color),
         Command::Manifest(arguments) => look::manifest::run(&arguments),
+        Command::Logs(arguments) => act::logs::run(&arguments),
+        Command::Ssh(arguments) => act::ssh::run(&arguments, color),
+        Command::Scp(arguments) => act::scp::run(&arguments),
         Command::Prune(arguments) => prune::run(&arguments),
         Command::Wait(arguments) => wait::run(&arguments),
         Command::Plugin(command) => plugin::run(&command, color),
