@@ -69,6 +69,11 @@ pub fn complain(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
+/// Writes what another program has written to standard error; errors are ignored.
+pub fn complain_bytes(text: &[u8]) {
+    let _ = std::io::stderr().lock().write_all(text);
+}
+
 /// How warnings are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Warnings {

@@ -5,7 +5,7 @@ use super::{
     util, wait,
 };
 use crate::log::LogArguments;
-use boson_act::command::{logs, scp, ssh};
+use boson_act::command::{logs, run_errand, scp, ssh};
 use boson_commands::output::Color;
 use boson_look::command::{deployments, errands, instances, manifest, status, variables};
 use clap::builder::Styles;
@@ -81,6 +81,8 @@ pub enum Command {
     Ssh(ssh::SshArguments),
     /// Copy files to or from instances
     Scp(scp::ScpArguments),
+    /// Run an errand of a deployment, and wait for its end
+    RunErrand(run_errand::RunErrandArguments),
     /// Delete generated values of removed variables and deleted deployments
     Prune(prune::PruneArguments),
     /// Wait until a condition of a deployment is met

@@ -67,6 +67,7 @@ pub fn run() -> Result<(), ExitError> {
         Command::Logs(arguments) => act::logs::run(&arguments),
         Command::Ssh(arguments) => act::ssh::run(&arguments, color),
         Command::Scp(arguments) => act::scp::run(&arguments),
+        Command::RunErrand(arguments) => act::run_errand::run(&arguments, color),
         Command::Prune(arguments) => prune::run(&arguments),
         Command::Wait(arguments) => wait::run(&arguments),
         Command::Plugin(command) => plugin::run(&command, color),
