@@ -5,6 +5,11 @@
 
 pub mod command;
 mod confirm;
+mod containers;
 mod follow;
+mod glob;
+mod lines;
+mod remote;
 pub mod selection;
 mod states;
+mod unpack;

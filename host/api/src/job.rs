@@ -83,7 +83,8 @@ pub struct QuarksJobSpec {
 /// When to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Trigger {
-    /// manual: only after a user sets it to now. now: at once; the operator sets it back to manual. once: at once; when
+    /// manual: only after a user sets it to now or changed. now: at once; the operator sets it back to manual. changed:
+    /// like now, but only if the configuration has changed since the last run, or that run failed. once: at once; when
     /// the run has started, the operator sets it to done.
     pub strategy: Strategy,
 }
@@ -96,6 +97,8 @@ pub enum Strategy {
     Manual,
     /// At once, and then manual.
     Now,
+    /// At once, unless the last run succeeded with the same configuration, and then manual.
+    Changed,
     /// At once, and then done.
     Once,
     /// It has run.
@@ -185,6 +188,10 @@ pub struct QuarksJobStatus {
     /// Digest of the template and of the objects that it refers to, from when the last run began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_digest: Option<String>,
+    /// The metadata.generation of the last trigger 'changed' that started no run, because nothing had changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub skipped_generation: Option<i64>,
     /// The metadata.generation that this status is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]

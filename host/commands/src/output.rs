@@ -51,14 +51,27 @@ impl Color {
 /// # Errors
 /// The stream is closed or full.
 pub fn print(text: &str) -> std::io::Result<()> {
+    write(text.as_bytes())
+}
+
+/// Writes bytes of another program to standard output.
+///
+/// # Errors
+/// The stream is closed or full.
+pub fn write(bytes: &[u8]) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes())?;
+    out.write_all(bytes)?;
     out.flush()
 }
 
 /// Writes to standard error; errors are ignored.
 pub fn complain(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Writes what another program has written to standard error; errors are ignored.
+pub fn complain_bytes(text: &[u8]) {
+    let _ = std::io::stderr().lock().write_all(text);
 }
 
 /// How warnings are shown.

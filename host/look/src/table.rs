@@ -75,7 +75,7 @@ impl TableArguments {
         let tables = selected(tables, &self.column).map_err(anyhow::Error::msg)?;
         if self.json {
             output::print(&json_text(&tables, &[]))?;
-        } else if self.tty || std::io::stdout().is_terminal() {
+        } else if self.is_as_on_terminal() {
             output::print(&on_terminal(&tables, color.enabled_on_output()))?;
         } else {
             let notes = tables.iter().flat_map(|table| &table.notes);
@@ -83,6 +83,15 @@ impl TableArguments {
             output::print(&in_pipe(&tables))?;
         }
         Ok(())
+    }
+
+    /// Whether all columns are printed for a person, who has seen what the command said before.
+    pub fn are_for_person(&self) -> bool {
+        !self.json && self.column.is_empty() && self.is_as_on_terminal()
+    }
+
+    fn is_as_on_terminal(&self) -> bool {
+        self.tty || std::io::stdout().is_terminal()
     }
 }
 

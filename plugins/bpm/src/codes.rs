@@ -62,7 +62,7 @@ boson_document::codes! {
          of the pod, and patterns are not expanded.";
     SCRIPT = "bpm-script", "A lifecycle script does not run",
         "In an errand, only `pre-start` scripts run, and then its program. `bin/run` runs only in instance groups \
-         with `lifecycle: errand` or `auto-errand`.";
+         with `lifecycle: errand` or `auto-errand`; elsewhere, `host run-errand` runs it if the job has a container.";
     PRE_RENDER = "bpm-pre-render", "A pre-render script cannot change what the conversion has read",
         "Scripts of `quarks.pre_render_scripts` run in each pod, over the pod's copy of the job sources, before its templates are rendered. The conversion reads the release as it is and runs no script. So a changed template of bpm.yml changes programs, arguments, environment, working directories and hooks, which the process wrapper reads in the pod; it does not change what shapes the pod: the list of processes, limits of memory and CPU, volumes, capabilities, `privileged`. A changed `job.MF` changes which templates the pod renders; it does not change properties, defaults and links. `quarks.bpm`, properties of the manifest and `env.bosh.agent.settings.preRenderOps` change those.";
     INSTANCES_DIFFER = "bpm-instances-differ", "A setting of the pod template differs between instances",

@@ -72,6 +72,7 @@ mod restarts;
 mod retained;
 mod rollout;
 mod rollout_deaths;
+mod run_errand;
 mod secrets;
 mod shared_cluster;
 mod signing;

@@ -1,7 +1,11 @@
 //! The commands, one file or folder each.
 
-pub mod ignore;
-pub mod states;
 pub mod deploy;
 pub mod history;
+pub mod ignore;
+pub mod logs;
 pub mod rollback;
+pub mod run_errand;
+pub mod scp;
+pub mod ssh;
+pub mod states;

@@ -5,7 +5,7 @@ use super::{
     rollback, run_plugin, util, wait,
 };
 use crate::log::LogArguments;
-use boson_act::command::{history, ignore, states};
+use boson_act::command::{history, ignore, logs, run_errand, scp, ssh, states};
 use boson_commands::output::Color;
 use boson_look::command::{deployments, errands, instances, manifest, status, variables};
 use clap::builder::Styles;
@@ -93,6 +93,14 @@ pub enum Command {
     History(history::HistoryArguments),
     /// Deploy what an earlier deploy has applied
     Rollback(Box<rollback::RollbackArguments>),
+    /// Download the logs of instances, or print their lines
+    Logs(logs::LogsArguments),
+    /// Open a shell in an instance, or run a command on several
+    Ssh(ssh::SshArguments),
+    /// Copy files to or from instances
+    Scp(scp::ScpArguments),
+    /// Run an errand of a deployment, and wait for its end
+    RunErrand(run_errand::RunErrandArguments),
     /// Delete generated values of removed variables and deleted deployments
     Prune(prune::PruneArguments),
     /// Wait until a condition of a deployment is met

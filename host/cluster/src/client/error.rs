@@ -246,7 +246,7 @@ impl fmt::Display for Error {
 // === impl ErrorKind ===
 
 impl ErrorKind {
-    fn from_status(status: &kube::core::Status, shown: bool) -> Self {
+    pub(super) fn from_status(status: &kube::core::Status, shown: bool) -> Self {
         let details = status.details.as_ref();
         let wait = details
             .map(|details| details.retry_after_seconds)

@@ -6,6 +6,7 @@
 
 mod call;
 mod connect;
+mod containers;
 mod discovery;
 mod dynamic;
 mod error;
@@ -23,11 +24,13 @@ mod watch_backoff;
 pub mod written;
 
 pub use connect::{Connection, connect};
+pub use containers::{Container, Ended, Input};
 pub use discovery::Served;
 pub use error::{Error, ErrorKind};
 pub use global::GlobalKind;
 pub use identity::{Identity, owner, pod_identity};
 pub use kube::Client;
+pub use kube::api::{AttachedProcess, LogParams, TerminalSize};
 pub use namespaced::{Kind, api, api_of_any};
 pub use object::{AnyObject, ManagedFields};
 pub use resource::resource;

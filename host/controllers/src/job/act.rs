@@ -73,6 +73,10 @@ pub(super) async fn act(
             return Ok(Outcome::reached(State::Running(None), Next::Pass(None), count));
         }
         Step::Start(job) => start(cluster, object, &job).await?,
+        Step::Skip(generation) => {
+            let skip = move |status: &mut QuarksJobStatus| status.skipped_generation = Some(generation);
+            return Ok(Outcome::reached(State::Idle, Next::Pass(None), skip));
+        }
         Step::End(state) => {
             if state == State::Succeeded {
                 collect_garbage(context, object).await;

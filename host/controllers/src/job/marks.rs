@@ -1,7 +1,7 @@
 //! Annotations of this controller.
 
-/// On the Job: number of the run.
-pub(super) const RUN: &str = "quarks.cloudfoundry.org/run";
+pub(super) use boson_manifest::labels::RUN;
+
 /// On the Job: digest of its configuration ([`super::observe::Config::digest`]).
 pub(super) const CONFIG: &str = "quarks.cloudfoundry.org/config-digest";
 /// On the Job: it was started. It is created suspended.

@@ -105,7 +105,10 @@ pub(super) fn is_renewed(object: &QuarksJob) -> bool {
 }
 
 fn is_wanted(object: &QuarksJob) -> bool {
-    matches!(object.spec.trigger.strategy, Strategy::Now | Strategy::Once)
+    matches!(
+        object.spec.trigger.strategy,
+        Strategy::Now | Strategy::Changed | Strategy::Once
+    )
 }
 
 /// Whether its pods matter: a run may be about to begin.

@@ -28,6 +28,8 @@ pub(super) enum Step {
     Begin(i64, Option<String>),
     /// Start its Job.
     Start(Box<Job>),
+    /// Record that nothing has changed since the last run, for the trigger of this generation.
+    Skip(i64),
     /// Record the end of the run.
     End(State),
     /// Delete this Job.
@@ -103,7 +105,7 @@ fn idle(object: &QuarksJob, observed: &Observed, status: &QuarksJobStatus) -> Re
     let renews =
         strategy == Strategy::Done && is_renewed(object) && last.is_some() && digest.is_some() && digest != last;
     let after_reset = match strategy {
-        Strategy::Now => Some(Strategy::Manual),
+        Strategy::Now | Strategy::Changed => Some(Strategy::Manual),
         Strategy::Once => Some(Strategy::Done),
         Strategy::Manual | Strategy::Done => None,
     };
@@ -116,6 +118,15 @@ fn idle(object: &QuarksJob, observed: &Observed, status: &QuarksJobStatus) -> Re
             Some(strategy) => Step::ResetTrigger(strategy, next),
             None => Step::Begin(next, made_from(job).map(str::to_string)),
         });
+    }
+    if let Some(generation) = object.metadata.generation.filter(|_| strategy == Strategy::Changed) {
+        // Recorded first, so that who has set the trigger can tell this from a run.
+        if status.skipped_generation == Some(generation) {
+            return Ok(Step::ResetTrigger(Strategy::Manual, status.runs));
+        }
+        if status.completed && last.is_some() && digest == last {
+            return Ok(Step::Skip(generation));
+        }
     }
     if let Some(why) = observed.config.as_ref().and_then(|config| config.refused.clone()) {
         return Ok(Step::Rest(State::Refused(why)));

@@ -125,7 +125,7 @@ fn findings(object: &QuarksJob, status: &QuarksJobStatus, state: &State) -> Vec<
 fn again(object: &QuarksJob, message: String) -> String {
     match object.spec.trigger.strategy {
         Strategy::Now | Strategy::Once => format!("{message}; it reruns after that"),
-        Strategy::Manual | Strategy::Done => message,
+        Strategy::Manual | Strategy::Changed | Strategy::Done => message,
     }
 }
 

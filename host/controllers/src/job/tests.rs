@@ -92,6 +92,7 @@ impl World {
                 return self.jobs.len() < before;
             }
             Step::Begin(number, _) if fresh => (Some(*number), &State::Running(None)),
+            Step::Skip(_) if fresh => (None, &State::Idle),
             Step::End(state) | Step::Rest(state) if fresh => (None, state),
             _ => return false,
         };
@@ -100,7 +101,12 @@ impl World {
             Step::Begin(_, digest) => digest.clone(),
             _ => None,
         };
+        let skipped = match step {
+            Step::Skip(generation) => Some(*generation),
+            _ => None,
+        };
         let change = |status: &mut boson_api::job::QuarksJobStatus| {
+            status.skipped_generation = skipped.or(status.skipped_generation);
             status.runs = counted.unwrap_or(status.runs);
             status.config_digest = digest.or(status.config_digest.take());
             if ends {
@@ -150,6 +156,7 @@ impl World {
 
     fn ask(&mut self, strategy: Strategy) {
         self.object.spec.trigger.strategy = strategy;
+        *self.object.metadata.generation.get_or_insert_default() += 1;
         self.touch();
     }
 
@@ -189,6 +196,7 @@ fn word(step: &Step) -> &'static str {
         Step::ResetTrigger(..) => "reset",
         Step::Begin(..) => "begin",
         Step::Start(_) => "start",
+        Step::Skip(_) => "skip",
         Step::End(_) => "end",
         Step::Delete(_) => "delete",
         Step::Rest(_) => "rest",
@@ -280,6 +288,29 @@ fn a_deleted_job_is_reported_and_not_rerun() {
     world.settle();
     assert_eq!(world.state(), (1, false, "JobGone"));
     assert_eq!(world.started, [1]);
+}
+
+#[test]
+fn a_run_is_skipped_if_the_last_one_succeeded_with_the_same_configuration() {
+    let mut world = World::new("changed", false);
+    assert_eq!(world.settle(), ["create", "reset", "begin", "start", "rest"]);
+    world.end("Failed");
+    world.settle();
+    world.ask(Strategy::Changed);
+    world.settle();
+    assert_eq!(world.state(), (2, false, "Running"), "the last run failed");
+    world.end("Complete");
+    world.settle();
+    world.ask(Strategy::Changed);
+    assert_eq!(world.settle(), ["skip", "reset", "rest"]);
+    assert_eq!(world.state(), (2, true, "Succeeded"));
+    assert_eq!(world.object.spec.trigger.strategy, Strategy::Manual);
+    let status = world.object.status.as_ref().unwrap();
+    assert_eq!(status.skipped_generation, world.object.metadata.generation);
+    world.digest = "two".into();
+    world.ask(Strategy::Changed);
+    world.settle();
+    assert_eq!(world.started, [1, 2, 3]);
 }
 
 /// The progress of one reconcile of an operator.

@@ -63,7 +63,10 @@ fn row(job: &QuarksJob) -> Vec<Cell> {
 fn lifecycle(job: &QuarksJob) -> &'static str {
     let is_manual = match job.annotations().get(TRIGGER) {
         Some(asked) => asked == "manual",
-        None => matches!(job.spec.trigger.strategy, Strategy::Manual | Strategy::Now),
+        None => matches!(
+            job.spec.trigger.strategy,
+            Strategy::Manual | Strategy::Now | Strategy::Changed
+        ),
     };
     if is_manual { "errand" } else { "auto-errand" }
 }

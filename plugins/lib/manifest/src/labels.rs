@@ -117,6 +117,8 @@ pub const PROVIDES: &str = "quarks.cloudfoundry.org/provides";
 pub const LINK_PROVIDER_NAME: &str = "quarks.cloudfoundry.org/link-provider-name";
 /// Annotation of a Secret with [`ENTANGLEMENT`]: JSON of the link, before its name was sanitized.
 pub const LINK: &str = "quarks.cloudfoundry.org/link";
+/// Annotation of a Job: number of the run of its QuarksJob.
+pub const RUN: &str = "quarks.cloudfoundry.org/run";
 /// Annotation of a pod that gets links, and of the template of its workload: keyed digest of their content.
 pub const LINKS_DIGEST: &str = "quarks.cloudfoundry.org/links-digest";
 /// Annotation `"true"` of an implicit variable's Secret: its value is JSON.

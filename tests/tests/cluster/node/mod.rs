@@ -17,5 +17,6 @@ mod plugins_in_pods;
 mod pods;
 mod requests;
 mod restarts;
+mod run_errand;
 mod running;
 mod unready;

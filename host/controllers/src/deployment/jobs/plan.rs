@@ -60,7 +60,7 @@ fn ended(job: &QuarksJob) -> Option<Result<(), String>> {
     match (failed, job.spec.trigger.strategy) {
         // The API server refuses its Job; the trigger waits for another template.
         (Some(failed), _) if failed.reason == REFUSED => Some(Err(failed.message.clone())),
-        (_, Strategy::Manual | Strategy::Now | Strategy::Once) => None,
+        (_, Strategy::Manual | Strategy::Now | Strategy::Changed | Strategy::Once) => None,
         (_, Strategy::Done) if status.completed => Some(Ok(())),
         (failed, Strategy::Done) => failed.map(|failed| Err(failed.message.clone())),
     }

@@ -78,7 +78,10 @@ impl Errands {
 fn is_manual(job: &QuarksJob) -> bool {
     match job.annotations().get(TRIGGER) {
         Some(asked) => asked == "manual",
-        None => matches!(job.spec.trigger.strategy, Strategy::Manual | Strategy::Now),
+        None => matches!(
+            job.spec.trigger.strategy,
+            Strategy::Manual | Strategy::Now | Strategy::Changed
+        ),
     }
 }
 

@@ -1,0 +1,338 @@
+//! Lines of logs, printed as they come.
+
+use super::filter::Filter;
+use crate::containers::{self, LOG_FILES};
+use crate::lines::Lines;
+use crate::remote;
+use crate::selection::Selection;
+use anyhow::bail;
+use boson_cluster::client::{Container, Error, ErrorKind, LogParams};
+use boson_commands::output;
+use boson_look::access::{Access, Found};
+use boson_look::instances::Instance;
+use futures::stream::FuturesUnordered;
+use futures::{AsyncReadExt, StreamExt};
+use k8s_openapi::jiff::Timestamp;
+use std::collections::BTreeSet;
+use std::time::Duration;
+use tokio::sync::Semaphore;
+
+/// As tail(1).
+const FOLLOWED_LINES: u32 = 10;
+/// How many logs are opened at a time; without --follow, how many are read.
+const CONCURRENT_LOGS: usize = 16;
+/// Each log that is followed needs a connection to the API server.
+const MAX_FOLLOWED_LOGS: usize = 500;
+const PART_BYTES: usize = 16 << 10;
+/// How long to wait before a log is opened again, such as that of a container that restarts.
+const REOPEN_INTERVAL: Duration = Duration::from_secs(1);
+/// How often a log is opened without success before an error is reported.
+const MAX_ATTEMPTS: usize = 60;
+/// How often to look for new pods.
+const LIST_INTERVAL: Duration = Duration::from_secs(5);
+
+/// What is shown.
+pub struct Shown {
+    pub filter: Filter,
+    pub quiet: bool,
+    /// How many lines of each log.
+    pub num: Option<u32>,
+}
+
+/// The log of a container.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Source {
+    pod: String,
+    container: String,
+    instance: String,
+}
+
+// === impl Shown ===
+
+impl Shown {
+    fn sources(&self, instances: &[Instance]) -> Vec<Source> {
+        let of_instance = |instance: &Instance| {
+            let containers = instance.pod.iter().flat_map(containers::lasting);
+            let wanted = containers.filter(|one| one.name == LOG_FILES || self.filter.has_lines(one));
+            let source = |container: &k8s_openapi::api::core::v1::Container| Source {
+                pod: instance.pod_name(),
+                container: container.name.clone(),
+                instance: instance.to_string(),
+            };
+            wanted.map(source).collect::<Vec<Source>>()
+        };
+        instances.iter().flat_map(of_instance).collect()
+    }
+
+    /// A line as it is printed; nothing if it is not to be shown.
+    fn line(&self, source: &Source, line: &str) -> Option<String> {
+        let is_name = |name: &str| name.contains('/') && !name.contains(' ');
+        // That container puts the name of the file before each line.
+        let named = line.split_once(": ").filter(|(name, _)| is_name(name));
+        let (name, text) = match named.filter(|_| source.container == LOG_FILES) {
+            Some((name, text)) => {
+                if !self.filter.has_file(name) {
+                    return None;
+                }
+                (name, text)
+            }
+            None if source.container == LOG_FILES => return None,
+            None => (source.container.as_str(), line),
+        };
+        Some(if self.quiet {
+            format!("{text}\n")
+        } else {
+            format!("{} {name} | {text}\n", source.instance)
+        })
+    }
+
+    fn print(&self, source: &Source, line: &str) -> anyhow::Result<()> {
+        if let Some(text) = self.line(source, line) {
+            output::print(&text)?;
+        }
+        Ok(())
+    }
+}
+
+/// Prints the last lines of all logs.
+pub async fn last(access: &Access, instances: &[Instance], shown: &Shown) -> anyhow::Result<()> {
+    let query = LogParams {
+        tail_lines: shown.num.map(i64::from),
+        ..LogParams::default()
+    };
+    let sources = shown.sources(instances);
+    let each = sources.iter().map(async |source| {
+        let container = source.container(access);
+        let read = read(access, container, &query, |line| shown.print(source, line)).await;
+        match read {
+            Ok(()) => Ok(()),
+            Err(Failure::Opening(error)) if matches!(error.kind, ErrorKind::NotFound | ErrorKind::Refused(_)) => {
+                // Its pod is gone, or it has not started yet.
+                output::complain(&format!("{} {}: it has no log\n", source.instance, source.container));
+                Ok(())
+            }
+            Err(failure) => Err(failure.explained(access, container)),
+        }
+    });
+    let mut all = futures::stream::iter(each).buffer_unordered(CONCURRENT_LOGS);
+    while let Some(printed) = all.next().await {
+        printed?;
+    }
+    Ok(())
+}
+
+/// Prints lines until the command is interrupted.
+pub async fn follow(access: &Access, found: &Found, selection: &Selection, shown: &Shown) -> anyhow::Result<()> {
+    let opening = Semaphore::new(CONCURRENT_LOGS);
+    let mut known = BTreeSet::new();
+    let mut running = FuturesUnordered::new();
+    let mut list = tokio::time::interval(LIST_INTERVAL);
+    list.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut tail = Some(i64::from(shown.num.unwrap_or(FOLLOWED_LINES)));
+    loop {
+        tokio::select! {
+            Some(ended) = running.next() => {
+                let source: Source = ended?;
+                known.remove(&source);
+            }
+            _ = list.tick() => {
+                let listed = Instance::all(access, found).await;
+                let instances = match listed {
+                    Ok(instances) => selection.of(instances).unwrap_or_default(),
+                    Err(error) if tail.is_some() => return Err(error),
+                    // The API server may be unavailable for a moment.
+                    Err(_) => continue,
+                };
+                for source in shown.sources(&instances) {
+                    if known.insert(source.clone()) {
+                        running.push(follow_one(access, source, shown, tail, &opening));
+                    }
+                }
+                if known.len() > MAX_FOLLOWED_LOGS {
+                    bail!("{} logs are too many to follow: select an instance group or a job", known.len());
+                }
+                // Of a new pod, all lines are new.
+                tail = None;
+            }
+        }
+    }
+}
+
+/// Until its pod is deleted.
+async fn follow_one(
+    access: &Access,
+    source: Source,
+    shown: &Shown,
+    tail: Option<i64>,
+    opening: &Semaphore,
+) -> anyhow::Result<Source> {
+    let container = source.container(access);
+    let mut query = LogParams {
+        follow: true,
+        timestamps: true,
+        tail_lines: tail,
+        ..LogParams::default()
+    };
+    let mut last: Option<Timestamp> = None;
+    let mut attempts = 0;
+    loop {
+        let permit = opening.acquire().await?;
+        let opened = access.cluster.log(container, &query).await;
+        drop(permit);
+        let failure = match opened {
+            Ok(stream) => {
+                attempts = 0;
+                let resumed = last;
+                let print = |line: &str| {
+                    let (time, text) = timed(line);
+                    // The API server resumes at a whole second.
+                    if time.is_some() && time <= resumed {
+                        return Ok(());
+                    }
+                    last = time.or(last);
+                    shown.print(&source, text)
+                };
+                match print_all(stream, print).await {
+                    Err(Failure::Printing(error)) => return Err(error),
+                    other => other.err(),
+                }
+            }
+            Err(error) if error.kind == ErrorKind::NotFound => return Ok(source),
+            Err(error) => Some(Failure::Opening(error)),
+        };
+        match failure {
+            // The container waits for its start.
+            Some(Failure::Opening(error)) if matches!(error.kind, ErrorKind::Refused(_)) => {}
+            Some(failure) if attempts == MAX_ATTEMPTS || failure.is_forbidden() => {
+                return Err(failure.explained(access, container));
+            }
+            _ => attempts += 1,
+        }
+        if last.is_some() {
+            query.tail_lines = None;
+            query.since_time = last;
+        }
+        tokio::time::sleep(REOPEN_INTERVAL).await;
+    }
+}
+
+// === impl Source ===
+
+impl Source {
+    fn container<'s>(&'s self, access: &'s Access) -> Container<'s> {
+        Container {
+            namespace: &access.namespace,
+            pod: &self.pod,
+            name: &self.container,
+        }
+    }
+}
+
+/// Why a log was not printed to its end.
+enum Failure {
+    Opening(Error),
+    Reading(std::io::Error),
+    Printing(anyhow::Error),
+}
+
+// === impl Failure ===
+
+impl Failure {
+    fn is_forbidden(&self) -> bool {
+        matches!(self, Self::Opening(error) if error.kind == ErrorKind::Forbidden)
+    }
+
+    fn explained(self, access: &Access, container: Container<'_>) -> anyhow::Error {
+        match self {
+            Self::Opening(error) => remote::explained(access, container, error),
+            Self::Reading(error) => error.into(),
+            Self::Printing(error) => error,
+        }
+    }
+}
+
+async fn read(
+    access: &Access,
+    container: Container<'_>,
+    query: &LogParams,
+    print: impl FnMut(&str) -> anyhow::Result<()>,
+) -> Result<(), Failure> {
+    let stream = access.cluster.log(container, query).await;
+    let stream = stream.map_err(Failure::Opening)?;
+    print_all(stream, print).await
+}
+
+async fn print_all(
+    mut stream: impl AsyncReadExt + Unpin,
+    mut print: impl FnMut(&str) -> anyhow::Result<()>,
+) -> Result<(), Failure> {
+    let (mut lines, mut part) = (Lines::default(), vec![0; PART_BYTES]);
+    loop {
+        let count = stream.read(&mut part).await.map_err(Failure::Reading)?;
+        for line in lines.push(&part[..count]) {
+            print(&line).map_err(Failure::Printing)?;
+        }
+        if count == 0 {
+            return match lines.end() {
+                Some(line) => print(&line).map_err(Failure::Printing),
+                None => Ok(()),
+            };
+        }
+    }
+}
+
+/// The time that the API server puts before a line.
+fn timed(line: &str) -> (Option<Timestamp>, &str) {
+    let (time, text) = line.split_once(' ').unwrap_or((line, ""));
+    match time.parse() {
+        Ok(time) => (Some(time), text),
+        Err(_) => (None, line),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(quiet: bool, only: &[&str]) -> Shown {
+        Shown {
+            filter: Filter {
+                only: only.iter().map(ToString::to_string).collect(),
+                ..Filter::default()
+            },
+            quiet,
+            num: None,
+        }
+    }
+
+    fn source(container: &str) -> Source {
+        Source {
+            pod: "p".into(),
+            container: container.into(),
+            instance: "web/0".into(),
+        }
+    }
+
+    #[test]
+    fn lines_begin_with_instance_and_process_or_file() {
+        let all = shown(false, &[]);
+        let (process, files) = (source("app-app"), source(LOG_FILES));
+        assert_eq!(all.line(&process, "a/b: c").unwrap(), "web/0 app-app | a/b: c\n");
+        assert_eq!(
+            all.line(&files, "app/a.log: text: x").unwrap(),
+            "web/0 app/a.log | text: x\n"
+        );
+        assert_eq!(all.line(&files, "container-run: more than 1000 log files"), None);
+        assert_eq!(shown(true, &[]).line(&process, "text").unwrap(), "text\n");
+        assert_eq!(shown(false, &["other/*"]).line(&files, "app/a.log: text"), None);
+    }
+
+    #[test]
+    fn times_are_taken_off() {
+        let (time, text) = timed("2026-11-28T20:47:11.123456789Z a b");
+        assert_eq!((time, text), ("2026-11-28T20:47:11.123456789Z".parse().ok(), "a b"));
+        let (earlier, empty) = timed("2026-11-28T20:47:11.12Z ");
+        assert!(earlier < time && empty.is_empty());
+        assert_eq!(timed("no time"), (None, "no time"));
+    }
+}

@@ -1,0 +1,162 @@
+//! Reads the log of a container to its end, also if connections are lost.
+
+use super::lines::{Lines, Position};
+use super::output::Logs;
+use super::pods::{Progress, Source, progress};
+use anyhow::anyhow;
+use boson_cluster::client::{Container, Error, ErrorKind, LogParams};
+use boson_look::access::Access;
+use futures::AsyncBufReadExt;
+use k8s_openapi::api::core::v1::Pod;
+use parking_lot::Mutex;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinSet;
+
+/// Pause before a connection that was lost is opened again.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+/// Most attempts to read the rest of a log after its container has ended.
+const MAX_LAST_ATTEMPTS: usize = 5;
+/// Longest wait for the rest of all logs after the end of a run.
+const LAST_LOGS_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The readers of all logs of a run.
+pub struct Readers {
+    access: Arc<Access>,
+    logs: Arc<Mutex<Logs>>,
+    tasks: JoinSet<anyhow::Result<()>>,
+    seen: BTreeSet<Source>,
+}
+
+/// One of them.
+struct Reader {
+    access: Arc<Access>,
+    source: Source,
+    logs: Arc<Mutex<Logs>>,
+}
+
+/// Why a log could not be read further.
+enum Stop {
+    Connection,
+    Api(Error),
+    File(anyhow::Error),
+}
+
+// === impl Readers ===
+
+impl Readers {
+    pub fn new(access: Arc<Access>, logs: Arc<Mutex<Logs>>) -> Self {
+        Self {
+            access,
+            logs,
+            tasks: JoinSet::new(),
+            seen: BTreeSet::new(),
+        }
+    }
+
+    /// Reads these logs, if it does not do so yet.
+    pub fn read(&mut self, sources: Vec<Source>) {
+        for source in sources {
+            if self.seen.insert(source.clone()) {
+                let reader = Reader {
+                    access: self.access.clone(),
+                    logs: self.logs.clone(),
+                    source,
+                };
+                self.tasks.spawn(reader.run());
+            }
+        }
+    }
+
+    /// The errors of readers that have stopped.
+    pub fn errors(&mut self) -> Vec<anyhow::Error> {
+        let ended = std::iter::from_fn(|| self.tasks.try_join_next());
+        ended
+            .filter_map(|one| one.map_err(Into::into).flatten().err())
+            .collect()
+    }
+
+    /// Waits until all logs are read.
+    pub async fn finish(&mut self) -> Vec<anyhow::Error> {
+        let mut errors = Vec::new();
+        let all = async {
+            while let Some(one) = self.tasks.join_next().await {
+                errors.extend(one.map_err(Into::into).flatten().err());
+            }
+        };
+        if tokio::time::timeout(LAST_LOGS_TIMEOUT, all).await.is_err() {
+            errors.push(anyhow!("the rest of the log could not be read"));
+        }
+        self.logs.lock().finish();
+        errors
+    }
+}
+
+// === impl Reader ===
+
+impl Reader {
+    async fn run(self) -> anyhow::Result<()> {
+        let mut position = Position::default();
+        let mut last_attempts = 0;
+        loop {
+            let pod = self
+                .access
+                .cluster
+                .get::<Pod>(&self.access.namespace, &self.source.pod)
+                .await;
+            let progress = match pod {
+                Ok(pod) => progress(pod.as_ref(), &self.source),
+                Err(error) if error.kind == ErrorKind::Forbidden => return Err(self.access.explained(error)),
+                Err(_) => Progress::Runs,
+            };
+            if progress == Progress::Gone {
+                return Ok(());
+            }
+            // What it has written before its end was read is in the log now.
+            let is_last = progress != Progress::Runs;
+            let mut lines = Lines::from(position);
+            let stopped = self.copy(&mut lines, progress).await;
+            position = lines.position();
+            match stopped {
+                Ok(()) if is_last => return Ok(()),
+                Err(Stop::File(error)) => return Err(error),
+                Err(Stop::Api(error)) if error.kind == ErrorKind::Forbidden => {
+                    return Err(self.access.explained(error));
+                }
+                Err(Stop::Api(error)) if is_last && last_attempts >= MAX_LAST_ATTEMPTS => return Err(error.into()),
+                Err(_) if is_last && last_attempts >= MAX_LAST_ATTEMPTS => return Ok(()),
+                Ok(()) | Err(_) => {}
+            }
+            last_attempts += usize::from(is_last);
+            tokio::time::sleep(RETRY_INTERVAL).await;
+        }
+    }
+
+    async fn copy(&self, lines: &mut Lines, progress: Progress) -> Result<(), Stop> {
+        let query = LogParams {
+            follow: progress == Progress::Runs,
+            previous: progress == Progress::Restarted,
+            since_time: lines.position().time,
+            timestamps: true,
+            ..LogParams::default()
+        };
+        let container = Container {
+            namespace: &self.access.namespace,
+            pod: &self.source.pod,
+            name: &self.source.container,
+        };
+        let mut stream = self.access.cluster.log(container, &query).await.map_err(Stop::Api)?;
+        loop {
+            let chunk = stream.fill_buf().await.map_err(|_| Stop::Connection)?;
+            if chunk.is_empty() {
+                return Ok(());
+            }
+            let text = lines.text_of(chunk);
+            let read = chunk.len();
+            stream.consume_unpin(read);
+            let Source { container, shown, .. } = &self.source;
+            self.logs.lock().add(container, &text, *shown).map_err(Stop::File)?;
+        }
+    }
+}

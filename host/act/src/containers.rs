@@ -1,0 +1,214 @@
+//! The containers of a pod that a command is about.
+
+use boson_look::instances::Instance;
+use boson_manifest::wrapper::{IN_IMAGE, LOGS_CONTAINER, PROGRAM};
+use k8s_openapi::api::core::v1::{Container, ContainerStatus, Pod};
+
+/// The container that prints the log files that jobs write themselves.
+pub const LOG_FILES: &str = LOGS_CONTAINER;
+/// How the commands of containers begin that run the process wrapper.
+const WRAPPERS: [&str; 2] = [PROGRAM, IN_IMAGE];
+
+/// Why there is no such container.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ContainerError {
+    #[error("it has no pod")]
+    NoPod,
+    #[error("its pod is being deleted")]
+    Leaving,
+    #[error("its pod has no process")]
+    NoProcess,
+    #[error("its pod has no container '{wanted}'; containers: {known}")]
+    Unknown { wanted: String, known: String },
+}
+
+/// The pod of an instance.
+///
+/// # Errors
+/// It has none that runs.
+pub fn pod(instance: &Instance) -> Result<&Pod, ContainerError> {
+    let pod = instance.pod.as_ref().ok_or(ContainerError::NoPod)?;
+    if pod.metadata.deletion_timestamp.is_some() {
+        return Err(ContainerError::Leaving);
+    }
+    Ok(pod)
+}
+
+/// The containers that run as long as the pod: those of processes, and sidecars.
+pub fn lasting(pod: &Pod) -> impl Iterator<Item = &Container> {
+    let spec = pod.spec.iter();
+    spec.flat_map(|spec| {
+        let sidecars = spec.init_containers.iter().flatten();
+        let sidecars = sidecars.filter(|one| one.restart_policy.as_deref() == Some("Always"));
+        sidecars.chain(&spec.containers)
+    })
+}
+
+/// All containers.
+pub fn all(pod: &Pod) -> impl Iterator<Item = &Container> {
+    let spec = pod.spec.iter();
+    spec.flat_map(|spec| spec.init_containers.iter().flatten().chain(&spec.containers))
+}
+
+/// The job of a container.
+pub fn job(container: &Container) -> Option<&str> {
+    argument(container, "--job")
+}
+
+/// The log files that have what a container prints, below `/var/vcap/sys/log`.
+pub fn files(container: &Container) -> Vec<String> {
+    let program = argument(container, "--process").or_else(|| argument(container, "--name"));
+    let file = |job: &str, program: &str, word: &str| format!("{job}/{program}.{word}.log");
+    match (job(container), program) {
+        (Some(job), Some(program)) => ["stdout", "stderr"].map(|word| file(job, program, word)).to_vec(),
+        _ => Vec::new(),
+    }
+}
+
+fn argument<'c>(container: &'c Container, flag: &str) -> Option<&'c str> {
+    let command = container.command.as_deref()?;
+    command.first().filter(|program| WRAPPERS.contains(&program.as_str()))?;
+    let at = command.iter().position(|word| word == flag)?;
+    command.get(at + 1).map(String::as_str)
+}
+
+/// The container that runs a user's program: the first one of a process, or this one.
+///
+/// # Errors
+/// There is no such container.
+pub fn chosen<'p>(pod: &'p Pod, wanted: Option<&str>) -> Result<&'p str, ContainerError> {
+    let Some(wanted) = wanted else {
+        let is_process = |one: &&Container| argument(one, "--process").is_some();
+        let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
+        let first = containers
+            .clone()
+            .find(is_process)
+            .or_else(|| containers.clone().next());
+        return first.map(|one| one.name.as_str()).ok_or(ContainerError::NoProcess);
+    };
+    let found = lasting(pod).find(|one| one.name == wanted);
+    found
+        .map(|one| one.name.as_str())
+        .ok_or_else(|| ContainerError::Unknown {
+            wanted: wanted.into(),
+            known: lasting(pod).map(|one| one.name.as_str()).collect::<Vec<_>>().join(", "),
+        })
+}
+
+/// The container that can read the log files of most processes: one that runs as root, if there is one.
+///
+/// # Errors
+/// There is no container with the process wrapper that runs.
+pub fn reader(pod: &Pod) -> Result<&str, ContainerError> {
+    let with_wrapper = |one: &&Container| {
+        let program = one.command.iter().flatten().next();
+        let has_wrapper = program.is_some_and(|program| WRAPPERS.contains(&program.as_str()));
+        let is_running = statuses(pod).any(|status| status.name == one.name && is_running(status));
+        has_wrapper && is_running
+    };
+    let is_root = |one: &&Container| one.security_context.as_ref().and_then(|context| context.run_as_user) == Some(0);
+    let mut candidates = lasting(pod).filter(with_wrapper);
+    let first = candidates.next();
+    let root = first.filter(is_root).or_else(|| candidates.find(is_root));
+    root.or(first)
+        .map(|one| one.name.as_str())
+        .ok_or(ContainerError::NoProcess)
+}
+
+/// The states of all containers.
+pub fn statuses(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {
+    let status = pod.status.iter();
+    let lists = status.flat_map(|status| [&status.init_container_statuses, &status.container_statuses]);
+    lists.flatten().flatten()
+}
+
+fn is_running(status: &ContainerStatus) -> bool {
+    status.state.as_ref().is_some_and(|state| state.running.is_some())
+}
+
+/// Whether a container has a log, and whether it has one of its previous run.
+pub fn has_logs(pod: &Pod, container: &str) -> (bool, bool) {
+    let status = statuses(pod).find(|status| status.name == container);
+    let state = status.and_then(|status| status.state.as_ref());
+    let now = state.is_some_and(|state| state.running.is_some() || state.terminated.is_some());
+    let last = status.and_then(|status| status.last_state.as_ref());
+    let previous = last.is_some_and(|state| state.terminated.is_some());
+    // A container that waits for its restart still has the log of the run that ended.
+    (now || previous, previous && now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn pod() -> Pod {
+        let process = |name: &str, job: &str, user: i64| {
+            json!({"name": name, "command": ["/container-run/bin/container-run", "process", "--job", job, "--process", "p"],
+                "securityContext": {"runAsUser": user}})
+        };
+        let wrapped = |name: &str, command: &[&str], policy: Option<&str>| json!({"name": name, "command": command, "restartPolicy": policy});
+        let running = json!({"running": {}});
+        let status = |name: &str, state: &Value, last: &Value| json!({"name": name, "image": "i", "imageID": "i", "ready": true, "restartCount": 0, "state": state, "lastState": last});
+        let terminated = json!({"terminated": {"exitCode": 1}});
+        serde_json::from_value(json!({
+            "metadata": {"name": "d-web-0"},
+            "spec": {
+                "initContainers": [
+                    wrapped("template-render", &["host", "util"], None),
+                    wrapped("bosh-pre-start-a", &["/container-run/bin/container-run", "script", "--job", "a"], None),
+                    wrapped("logs", &["/usr/bin/container-run", "logs"], Some("Always")),
+                ],
+                "containers": [{"name": "other", "command": ["x"]}, process("a-p", "a", 1000), process("b-p", "b", 0)],
+            },
+            "status": {
+                "initContainerStatuses": [status("bosh-pre-start-a", &terminated, &Value::Null)],
+                "containerStatuses": [
+                    status("a-p", &running, &terminated),
+                    status("b-p", &running, &Value::Null),
+                    status("other", &json!({"waiting": {}}), &terminated),
+                ],
+            },
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn the_first_process_is_chosen_or_the_one_that_is_named() {
+        let pod = pod();
+        assert_eq!(chosen(&pod, None), Ok("a-p"));
+        assert_eq!(chosen(&pod, Some("logs")), Ok("logs"));
+        let error = chosen(&pod, Some("bosh-pre-start-a")).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "its pod has no container 'bosh-pre-start-a'; containers: logs, other, a-p, b-p"
+        );
+        assert_eq!(chosen(&Pod::default(), None), Err(ContainerError::NoProcess));
+    }
+
+    #[test]
+    fn files_are_read_by_a_container_of_root_that_runs() {
+        let mut pod = pod();
+        assert_eq!(reader(&pod), Ok("b-p"));
+        let statuses = pod.status.as_mut().unwrap().container_statuses.as_mut().unwrap();
+        statuses.retain(|one| one.name != "b-p");
+        assert_eq!(reader(&pod), Ok("a-p"));
+        assert_eq!(reader(&Pod::default()), Err(ContainerError::NoProcess));
+    }
+
+    #[test]
+    fn jobs_and_logs_of_containers_are_known() {
+        let pod = pod();
+        let jobs: Vec<Option<&str>> = all(&pod).map(job).collect();
+        assert_eq!(jobs, [None, Some("a"), None, None, Some("a"), Some("b")]);
+        let logs = ["template-render", "bosh-pre-start-a", "a-p", "b-p", "other"].map(|name| has_logs(&pod, name));
+        let wanted = [
+            (false, false),
+            (true, false),
+            (true, true),
+            (true, false),
+            (true, false),
+        ];
+        assert_eq!(logs, wanted);
+    }
+}
