@@ -81,3 +81,4 @@ mod unready;
 mod upgrades;
 mod valid_objects;
 mod web;
+mod work;

@@ -19,3 +19,4 @@ mod requests;
 mod restarts;
 mod running;
 mod unready;
+mod work;
