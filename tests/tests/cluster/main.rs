@@ -83,3 +83,4 @@ mod unready;
 mod upgrades;
 mod valid_objects;
 mod web;
+mod work;

@@ -20,3 +20,4 @@ mod restarts;
 mod run_errand;
 mod running;
 mod unready;
+mod work;

@@ -6,7 +6,7 @@ use crate::selection::Selection;
 use crate::unpack::{parts, rewound};
 use crate::{containers, remote};
 use anyhow::{Context, bail};
-use boson_cluster::client::{Container, LogParams};
+use boson_cluster::client::{Container, ErrorKind, LogParams};
 use boson_commands::output;
 use boson_look::access::Access;
 use boson_look::instances::Instance;
@@ -27,13 +27,16 @@ const CONCURRENT_INSTANCES: usize = 8;
 const PART_BYTES: usize = 32 << 10;
 
 /// What an instance sent.
+#[derive(Default)]
 struct Fetched {
     /// Logs of containers, with their names.
     logs: Vec<(String, File)>,
     /// A tar archive.
     files: Option<File>,
-    /// What could not be read.
+    /// Single files and logs that could not be read.
     messages: Vec<String>,
+    /// Why the rest is missing.
+    failure: Option<anyhow::Error>,
 }
 
 /// The archive in the making.
@@ -90,30 +93,28 @@ pub async fn write(
     let mut target = Builder::new(GzEncoder::new(file, Compression::default()));
     let named: Vec<(&Instance, String)> = with_pods.iter().copied().zip(folders(&with_pods)).collect();
     let each = named.iter().map(async |(instance, folder)| {
-        let fetched = fetch(access, instance, filter, directory).await;
+        let mut fetched = Fetched::default();
+        fetched.failure = fetch(access, instance, filter, directory, &mut fetched).await.err();
         (instance, folder, fetched)
     });
     let mut all = futures::stream::iter(each).buffer_unordered(CONCURRENT_INSTANCES);
-    let (mut failures, mut first_failure) = (Vec::new(), None);
-    while let Some((instance, folder, fetched)) = all.next().await {
-        let fetched = match fetched {
-            Ok(fetched) => fetched,
-            Err(error) => {
-                failures.push(instance.to_string());
-                first_failure.get_or_insert(error);
-                continue;
-            }
-        };
+    let (mut failures, mut first_failure, mut is_empty) = (Vec::new(), None, true);
+    while let Some((instance, folder, mut fetched)) = all.next().await {
+        if let Some(error) = fetched.failure.take() {
+            failures.push(instance.to_string());
+            first_failure.get_or_insert(error);
+        }
+        is_empty &= fetched.logs.is_empty() && fetched.files.is_none();
         for message in &fetched.messages {
             output::complain(&format!("{instance}: {message}\n"));
         }
         let (folder, filter) = (folder.clone(), filter.clone());
-        // Compression would keep the other instances waiting.
+        // Elsewhere, because the connections of the other instances must be kept alive meanwhile.
         let added = tokio::task::spawn_blocking(move || add(target, &folder, fetched, &filter));
         target = added.await?.with_context(|| instance.to_string())?;
     }
     if let Some(error) = first_failure {
-        if failures.len() == named.len() {
+        if is_empty {
             return Err(error);
         }
         output::complain(&format!("error: {error:#}\n"));
@@ -124,18 +125,20 @@ pub async fn write(
     file.persist_noclobber(&path).with_context(failed)?;
     output::print(&format!("{}\n", path.display()))?;
     if !failures.is_empty() {
-        bail!("the archive has no logs of {}", failures.join(", "));
+        bail!("the archive lacks logs of {}", failures.join(", "));
     }
     Ok(())
 }
 
-async fn fetch(access: &Access, instance: &Instance, filter: &Filter, directory: &Path) -> anyhow::Result<Fetched> {
-    let mut fetched = Fetched {
-        logs: Vec::new(),
-        files: None,
-        messages: Vec::new(),
-    };
-    let Some(pod) = &instance.pod else { return Ok(fetched) };
+/// What was read before a failure stays.
+async fn fetch(
+    access: &Access,
+    instance: &Instance,
+    filter: &Filter,
+    directory: &Path,
+    fetched: &mut Fetched,
+) -> anyhow::Result<()> {
+    let Some(pod) = &instance.pod else { return Ok(()) };
     let pod_name = instance.pod_name();
     let container = |name| Container {
         namespace: &access.namespace,
@@ -146,8 +149,8 @@ async fn fetch(access: &Access, instance: &Instance, filter: &Filter, directory:
         let (has_log, has_previous) = containers::has_logs(pod, &one.name);
         for (previous, wanted, ending) in [(false, has_log, "log"), (true, has_previous, "previous.log")] {
             if wanted {
-                let log = log(access, container(&one.name), previous, directory).await?;
-                fetched.logs.push((format!("containers/{}.{ending}", one.name), log));
+                let name = format!("containers/{}.{ending}", one.name);
+                log(access, container(&one.name), previous, directory, name, fetched).await?;
             }
         }
     }
@@ -156,7 +159,7 @@ async fn fetch(access: &Access, instance: &Instance, filter: &Filter, directory:
         Err(_) => {
             let message = format!("no container runs, so the files below {LOG_FOLDER} are left out");
             fetched.messages.push(message);
-            return Ok(fetched);
+            return Ok(());
         }
     };
     let mut file = tempfile::tempfile_in(directory)?;
@@ -177,24 +180,43 @@ async fn fetch(access: &Access, instance: &Instance, filter: &Filter, directory:
         Err(error) if filter.folder().is_some() && format!("{error:#}").contains("No such file") => {}
         Err(error) => return Err(error),
     }
-    Ok(fetched)
+    Ok(())
 }
 
-async fn log(access: &Access, container: Container<'_>, previous: bool, directory: &Path) -> anyhow::Result<File> {
+async fn log(
+    access: &Access,
+    container: Container<'_>,
+    previous: bool,
+    directory: &Path,
+    name: String,
+    fetched: &mut Fetched,
+) -> anyhow::Result<()> {
     let query = LogParams {
         previous,
         ..LogParams::default()
     };
-    let stream = access.cluster.log(container, &query).await;
-    let mut stream = stream.map_err(|error| remote::explained(access, container, error))?;
+    let mut stream = match access.cluster.log(container, &query).await {
+        Ok(stream) => stream,
+        Err(error) if error.kind == ErrorKind::Forbidden => return Err(access.explained(error)),
+        // The node may have deleted the log of the previous run.
+        Err(error) => {
+            fetched.messages.push(format!("{name}: {}", error.kind));
+            return Ok(());
+        }
+    };
     let (mut file, mut part) = (tempfile::tempfile_in(directory)?, vec![0; PART_BYTES]);
     loop {
-        let count = stream.read(&mut part).await?;
-        if count == 0 {
-            return rewound(file);
+        match stream.read(&mut part).await {
+            Ok(0) => break,
+            Ok(count) => file.write_all(&part[..count])?,
+            Err(error) => {
+                fetched.messages.push(format!("{name}: only a part was read: {error}"));
+                break;
+            }
         }
-        file.write_all(&part[..count])?;
     }
+    fetched.logs.push((name, rewound(file)?));
+    Ok(())
 }
 
 fn add(mut target: Target, folder: &str, fetched: Fetched, filter: &Filter) -> anyhow::Result<Target> {
@@ -277,7 +299,7 @@ mod tests {
         let fetched = Fetched {
             logs: vec![("containers/nats-nats.log".into(), rewound(log).unwrap())],
             files: Some(rewound(files.into_inner().unwrap()).unwrap()),
-            messages: Vec::new(),
+            ..Fetched::default()
         };
         let filter = Filter {
             only: vec!["nats/*".into(), "x".into()],

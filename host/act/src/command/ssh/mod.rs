@@ -7,7 +7,7 @@ use crate::lines::Lines;
 use crate::remote::{self, MAX_CONCURRENT_PROGRAMS, Stream};
 use crate::selection::Selection;
 use anyhow::{Context, bail};
-use boson_cluster::client::{Container, Ended, Input};
+use boson_cluster::client::{Container, Ended, ErrorKind, Input};
 use boson_commands::exit::ExitError;
 use boson_commands::output::{self, Color};
 use boson_look::access::{Access, DeploymentArguments};
@@ -187,19 +187,26 @@ async fn on_one(
         errors: Vec::new(),
         ended: Ended::WithCode(0),
     };
-    let started = async {
-        let pod = containers::pod(instance)?;
-        let container = Container {
-            namespace: &access.namespace,
-            pod: &instance.pod_name(),
-            name: containers::chosen(pod, arguments.container.as_deref())?,
-        };
-        remote::start(access, container, command, Input::Nothing).await
-    };
-    let process = match started.await {
-        Ok(process) => process,
+    let pod_name = instance.pod_name();
+    let chosen = containers::pod(instance).and_then(|pod| containers::chosen(pod, arguments.container.as_deref()));
+    let name = match chosen {
+        Ok(name) => name,
         Err(error) => {
-            outcome.ended = Ended::Failed(format!("{error:#}"));
+            outcome.ended = Ended::Failed(error.to_string());
+            return Ok(outcome);
+        }
+    };
+    let container = Container {
+        namespace: &access.namespace,
+        pod: &pod_name,
+        name,
+    };
+    let process = match access.cluster.exec(container, command, Input::Nothing).await {
+        Ok(process) => process,
+        // The same for all instances.
+        Err(error) if error.kind == ErrorKind::Forbidden => return Err(access.explained(error)),
+        Err(error) => {
+            outcome.ended = Ended::Failed(error.kind.to_string());
             return Ok(outcome);
         }
     };
