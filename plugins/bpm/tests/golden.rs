@@ -56,6 +56,7 @@ fn files(tree: &Tree) -> JobFiles {
         templates: tree.items("templates").iter().map(text).collect(),
         monitored: tree.get("monitored").and_then(Tree::as_bool).unwrap_or(true),
         bpm: tree.items("bpm").iter().map(copy).collect(),
+        packages: Vec::new(),
     }
 }
 

@@ -51,6 +51,7 @@ fn convert(case: Case<'_>) -> Result<Converted, Vec<Diagnostic>> {
         monitored: true,
         start_program: None,
         bpm: copies.collect(),
+        packages: Vec::new(),
     };
     let request = GroupRequest {
         deployment: Deployment {

@@ -6,7 +6,7 @@ use super::context;
 use crate::diagnostic::Diagnostic;
 use crate::release::{self, Job, Release};
 use crate::resolved_document::jobs;
-use crate::stage::{BpmCopy, JobFiles, Rendered, ResolvedGroup};
+use crate::stage::{BpmCopy, JobFiles, ReleasePackage, Rendered, ResolvedGroup};
 use crate::yaml::{self, Dialect};
 use boson_document::Tree;
 use std::collections::{BTreeSet, HashMap};
@@ -18,12 +18,16 @@ pub(super) type BpmFiles = HashMap<*const Tree, Vec<(u32, Rendered)>>;
 /// The rendered alias files of a job, in the order of its instances, by the job's address in memory.
 pub(super) type AliasFiles = HashMap<*const Tree, Vec<Rendered>>;
 
+/// Packages for a job, by the job's address in memory.
+pub(super) type Packages = HashMap<*const Tree, Vec<ReleasePackage>>;
+
 /// Merges the bpm files of all instances: one copy for each different text, read as YAML.
 pub(super) fn collect(
     groups: &[ResolvedGroup],
     releases: &[Release],
     rendered: &BpmFiles,
     aliases: &AliasFiles,
+    packages: &Packages,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> (Vec<Vec<JobFiles>>, Vec<yaml::Document>) {
     let mut documents = Vec::new();
@@ -46,6 +50,7 @@ pub(super) fn collect(
                     .and_then(|files| alias_files::read(files, diagnostics)),
                 start_program: found.filter(|_| copies.is_empty()).and_then(Job::start_program),
                 bpm: copies,
+                packages: packages.get(&std::ptr::from_ref(job)).cloned().unwrap_or_default(),
             });
         }
         all.push(files);

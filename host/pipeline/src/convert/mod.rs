@@ -34,6 +34,7 @@ mod merge;
 mod needed;
 mod needs;
 mod objects;
+mod packages;
 pub mod parallel;
 pub(crate) mod places;
 pub mod pod_plugins;

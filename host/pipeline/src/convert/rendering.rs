@@ -4,11 +4,12 @@
 use super::alias_files;
 use super::collected::{self, JobErrors};
 use super::context::{self, POD_IP};
-use super::copies::{self, AliasFiles, BpmFiles};
+use super::copies::{self, AliasFiles, BpmFiles, Packages};
 use super::costs;
 use super::filling::{self, Filled};
 use super::instance_files::{self, FileDigest, InstanceFiles};
 use super::needs;
+use super::packages::{self, GroupJob, MentionsByFile};
 use super::parallel;
 use super::selection::{self, Selection, is_about};
 use crate::convert::codes;
@@ -19,7 +20,7 @@ use crate::scrub::Filter;
 use crate::stage::{JobFiles, Rendered, ResolvedGroup, Stages, Template};
 use crate::yaml;
 use boson_document::{Tree, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Placeholder for the pod's address in files that are rendered only to find errors; it is BOSH's.
@@ -45,6 +46,8 @@ struct Outcome {
     diagnostics: Vec<Diagnostic>,
     /// Notes about what its scripts need, of the first instance only: the others run the same scripts.
     needs: Vec<Diagnostic>,
+    /// What its files name.
+    mentions: MentionsByFile,
     /// What was rendered, by the name of its template.
     digests: BTreeMap<String, FileDigest>,
     /// Fuel that its templates used.
@@ -114,13 +117,17 @@ pub(super) fn render(
     filter: Filter<'_>,
     threads: usize,
 ) -> Result<Rendering, Vec<Diagnostic>> {
-    let attempt = Attempt::run(stages, work(groups, releases), groups.len(), filter, threads)?;
+    let mut attempt = Attempt::run(stages, work(groups, releases), groups.len(), filter, threads)?;
     let (bpm_files, alias_files) = (attempt.bpm_files(), attempt.alias_files());
+    let mentions = attempt.take_mentions(groups.len());
     let (mut each, mut warnings, mut documents) = (Vec::new(), Vec::new(), Vec::new());
-    for (nth, group) in groups.iter().enumerate() {
+    let mut missing = Vec::new();
+    for ((nth, group), jobs) in groups.iter().enumerate().zip(mentions) {
         let (mut diagnostics, failed) = attempt.report(nth);
+        let (packages, notes) = packages(group, &jobs, releases);
+        missing.extend(notes);
         let group = std::slice::from_ref(group);
-        let (files, read) = copies::collect(group, releases, &bpm_files, &alias_files, &mut diagnostics);
+        let (files, read) = copies::collect(group, releases, &bpm_files, &alias_files, &packages, &mut diagnostics);
         if diagnostics.iter().any(Diagnostic::is_error) {
             let listed = (!failed.is_empty()).then(|| collected::group(&failed));
             each.push(Err(RenderError { diagnostics, listed }));
@@ -130,7 +137,8 @@ pub(super) fn render(
             documents.extend(read);
         }
     }
-    warnings.extend(attempt.needs());
+    warnings.extend(once(attempt.outcomes.iter().flat_map(|outcome| &outcome.needs)));
+    warnings.extend(once(missing.iter()));
     warnings.extend(unchecked(&attempt.work));
     warnings.extend(costs::warnings(&attempt.costs()));
     Ok(Rendering {
@@ -223,14 +231,25 @@ impl<'a> Attempt<'a> {
         (diagnostics, failed)
     }
 
-    /// What the scripts of jobs need, each once: a job may be in many groups.
-    fn needs(&self) -> Vec<Diagnostic> {
-        let mut seen = BTreeSet::new();
-        let notes = self.outcomes.iter().flat_map(|outcome| &outcome.needs);
-        notes
-            .filter(|note| seen.insert(note.message.as_str()))
-            .cloned()
-            .collect()
+    /// What the files of the jobs of each group name, on any of their instances.
+    fn take_mentions(&mut self, groups: usize) -> Vec<Vec<GroupJob<'a>>> {
+        let mut all: Vec<Vec<GroupJob<'a>>> = (0..groups).map(|_| Vec::new()).collect();
+        let mut places: HashMap<*const Tree, usize> = HashMap::new();
+        for (one, outcome) in self.work.iter().zip(&mut self.outcomes) {
+            let Some(jobs) = all.get_mut(one.group) else { continue };
+            let place = *places.entry(std::ptr::from_ref(one.job)).or_insert_with(|| {
+                jobs.push(GroupJob {
+                    tree: one.job,
+                    files: one.files,
+                    mentions: MentionsByFile::new(),
+                });
+                jobs.len() - 1
+            });
+            for (file, mentions) in std::mem::take(&mut outcome.mentions) {
+                jobs[place].mentions.entry(file).or_default().extend(mentions);
+            }
+        }
+        all
     }
 
     /// The files of the instances of each group. What does not depend on the instance was rendered for the first only.
@@ -283,6 +302,23 @@ impl<'a> Attempt<'a> {
         }
         rendered
     }
+}
+
+/// Packages for the jobs of a group, with notes.
+fn packages(group: &ResolvedGroup, jobs: &[GroupJob<'_>], releases: &[Release]) -> (Packages, Vec<Diagnostic>) {
+    let entry = group.document.items("instance_groups").first();
+    let (selected, notes) = packages::select(entry.unwrap_or(&Tree::Null), jobs, releases);
+    let trees = jobs.iter().map(|job| std::ptr::from_ref(job.tree));
+    (trees.zip(selected).collect(), notes)
+}
+
+/// Notes about jobs, each once: a job may be in many groups.
+fn once<'n>(notes: impl Iterator<Item = &'n Diagnostic>) -> Vec<Diagnostic> {
+    let mut seen = BTreeSet::new();
+    notes
+        .filter(|note| seen.insert(note.message.as_str()))
+        .cloned()
+        .collect()
 }
 
 /// Warnings about jobs whose schemas are not checked, each job once.
@@ -386,6 +422,8 @@ fn run(stages: &dyn Stages, filter: Filter<'_>, work: &Work<'_>) -> Outcome {
         outcome.bpm = work.index().zip(if by_monit { file.map(as_bpm) } else { file });
         outcome.diagnostics.extend(filled.diagnostics);
     }
+    let bpm = outcome.bpm.as_ref().map(|(_, file)| file);
+    outcome.mentions = packages::of_instance(work.job, work.files, &rendered, bpm, work.nth == 0);
     if work.hypothetical {
         outcome.diagnostics.iter_mut().for_each(forgive);
     } else if work.nth == 0 && !outcome.diagnostics.iter().any(Diagnostic::is_error) {

@@ -6,7 +6,7 @@ use crate::job::{Job, Quarks};
 use crate::process::{self, Process};
 use crate::request::{GroupRequest, JobFiles};
 use crate::scripts::Scripts;
-use crate::{fields, kubernetes_rules, ports, pre_render, probe, sysctls};
+use crate::{fields, kubernetes_rules, packages, ports, pre_render, probe, sysctls};
 use boson_document::{Place, Report, Tree, go};
 use boson_manifest::dns;
 use boson_manifest::images;
@@ -48,6 +48,9 @@ pub fn read(
         .get("uids")
         .and_then(|uids| uids.get(&files.release))
         .and_then(Tree::as_i64);
+    if let Some(quarks) = quarks {
+        packages::check_job(quarks, &group.name, files, &property, report);
+    }
     let quarks = quarks.map(|quarks| quarks_of(quarks, files, &processes, &property, report));
     Job {
         name: files.job.clone(),
@@ -59,6 +62,7 @@ pub fn read(
         scripts: Scripts::read(&files.templates),
         is_errand: is_errand(group, files, quarks_bpm(given)),
         quarks: quarks.unwrap_or_default(),
+        shared_packages: packages::of_others(files),
         processes,
     }
 }
