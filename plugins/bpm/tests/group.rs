@@ -313,6 +313,43 @@ fn pods_of_services_and_errands_have_kernel_parameters_by_name() {
 }
 
 #[test]
+fn packages_to_share_must_exist_in_the_group() {
+    let case = |group, quarks| Case {
+        group,
+        quarks,
+        bpm: &[P],
+        ..Case::default()
+    };
+    let of_group = r#""env": {"bosh": {"agent": {"settings": {"sharePackages": ["x"]}}}}"#;
+    let (place, missing) = (
+        "m/instance_groups/0",
+        "No job of instance group 'g' has the package 'x'",
+    );
+    let in_group = format!("E bpm-shared-package {place}/env/bosh/agent/settings/sharePackages/0 {missing}");
+    let in_job = format!("{place}/jobs/0/properties/quarks/sharePackages");
+    let wrong = "'sharePackages' must be `referenced`, `all`, `none` or a list of names of packages";
+    for (group, quarks, expected) in [
+        ("", r#""sharePackages": "all""#, vec![]),
+        ("", r#""sharePackages": null"#, vec![]),
+        (
+            "",
+            r#""sharePackages": ["x"]"#,
+            vec![format!("E bpm-shared-package {in_job}/0 {missing}")],
+        ),
+        (
+            "",
+            r#""sharePackages": "some""#,
+            vec![format!("E bpm-bad-value {in_job} {wrong}")],
+        ),
+        (of_group, "", vec![in_group]),
+        // No job uses it.
+        (of_group, r#""sharePackages": "none""#, vec![]),
+    ] {
+        assert_eq!(reported(case(group, quarks)), expected, "{group} {quarks}");
+    }
+}
+
+#[test]
 fn the_pod_of_a_job_that_needs_no_root_is_within_the_restricted_profile_and_all_its_containers_have_limits() {
     let process = r#"{"name": "p", "executable": "/p", "limits": {"memory": "100M", "cpu": "500m"}, "hooks": {"pre_start": "/h"}}"#;
     let with = |quarks| {

@@ -51,6 +51,8 @@ pub fn read(
     if let Some(quarks) = quarks {
         packages::check_job(quarks, &group.name, files, &property, report);
     }
+    let scripts = Scripts::read(&files.templates);
+    let has_containers = !processes.is_empty() || scripts.pre_start || scripts.beside_processes();
     let quarks = quarks.map(|quarks| quarks_of(quarks, files, &processes, &property, report));
     Job {
         name: files.job.clone(),
@@ -59,10 +61,14 @@ pub fn read(
         image: image.unwrap_or_default(),
         uid,
         place: place.clone(),
-        scripts: Scripts::read(&files.templates),
+        scripts,
         is_errand: is_errand(group, files, quarks_bpm(given)),
         quarks: quarks.unwrap_or_default(),
-        shared_packages: packages::of_others(files),
+        shared_packages: if has_containers {
+            packages::of_others(files)
+        } else {
+            Vec::new()
+        },
         processes,
     }
 }
