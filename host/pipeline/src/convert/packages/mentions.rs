@@ -5,12 +5,16 @@ use std::collections::BTreeSet;
 
 /// Above the directories of packages and jobs.
 const ROOT: &str = "/var/vcap/";
+/// Key of JSON and YAML documents, as in the property `cc.install_buildpacks`.
+const KEY: &str = "package";
 
 /// What a text names.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::convert) struct Mentions {
     /// Names of packages: `cli` for `/var/vcap/packages/cli/bin/cf`.
     pub packages: BTreeSet<String>,
+    /// What may be names of packages: values of keys `package`, by which a program finds `/var/vcap/packages/<value>`.
+    pub values: BTreeSet<String>,
     /// Files and directories of jobs: `web/bin/check` for `/var/vcap/jobs/web/bin/check`.
     pub of_jobs: BTreeSet<String>,
 }
@@ -22,6 +26,9 @@ impl Mentions {
     pub fn of(text: &str) -> Self {
         let mut found = Self::default();
         for line in text.lines().filter(|line| !is_comment(line)) {
+            let keys = line.match_indices(KEY);
+            let values = keys.filter_map(|(at, _)| value(&line[at + KEY.len()..]));
+            found.values.extend(values.map(str::to_string));
             for (at, _) in line.match_indices(ROOT) {
                 let (before, path) = (&line[..at], &line[at + ROOT.len()..]);
                 if continues(before) {
@@ -38,12 +45,13 @@ impl Mentions {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.packages.is_empty() && self.of_jobs.is_empty()
+        self.packages.is_empty() && self.values.is_empty() && self.of_jobs.is_empty()
     }
 
     /// Adds those of another text.
     pub fn extend(&mut self, other: Self) {
         self.packages.extend(other.packages);
+        self.values.extend(other.values);
         self.of_jobs.extend(other.of_jobs);
     }
 }
@@ -76,6 +84,16 @@ fn first_name(path: &str) -> Option<&str> {
     }
     let name = path[..end].trim_end_matches('.');
     is_identifier(name).then_some(name)
+}
+
+/// The value that follows a key.
+fn value(rest: &str) -> Option<&str> {
+    let rest = unquoted(rest).trim_start().strip_prefix(':')?;
+    first_name(unquoted(rest.trim_start()))
+}
+
+fn unquoted(text: &str) -> &str {
+    text.strip_prefix(['"', '\'']).unwrap_or(text)
 }
 
 /// A path up to where a script computes its rest.
@@ -156,6 +174,21 @@ mod tests {
             "/var/vcap/packages/../jobs",
         ] {
             assert_eq!(packages(text), [""; 0], "{text}");
+        }
+    }
+
+    #[test]
+    fn values_of_the_key_package_may_be_names() {
+        for (text, expected) in [
+            (
+                "[{\"name\":\"a\",\"package\":\"a-buildpack\"},{\"package\": \"b\"}]",
+                vec!["a-buildpack", "b"],
+            ),
+            ("- name: a\n  package: a-buildpack", vec!["a-buildpack"]),
+            ("packages: [a]\npackage_name: b\npackage: $c\npackage = d", vec![]),
+        ] {
+            let found: Vec<String> = Mentions::of(text).values.into_iter().collect();
+            assert_eq!(found, expected, "{text}");
         }
     }
 

@@ -154,7 +154,7 @@ impl<'a> Group<'a> {
         let mut seen = BTreeSet::new();
         let mut pending: Vec<&'a Mentions> = self.jobs[number].mentions.values().collect();
         while let Some(mentions) = pending.pop() {
-            names.extend(mentions.packages.iter().map(String::as_str));
+            names.extend(mentions.packages.iter().chain(&mentions.values).map(String::as_str));
             for path in &mentions.of_jobs {
                 let (job, path) = path.split_once('/').unwrap_or((path, ""));
                 let Some(other) = self.by_name.get(job).copied().filter(|other| *other != number) else {
@@ -268,11 +268,7 @@ mod tests {
             ),
             release(
                 "cli",
-                vec![job(
-                    "cf-cli",
-                    "cli-8, cli-7",
-                    &[("bin/x", "/var/vcap/packages/own/bin/own")],
-                )],
+                vec![job("cf-cli", "cli-8, cli-7", &[("x.json", "{\"package\":\"own\"}")])],
             ),
         ];
         let (packages, notes) = selected(&releases, &[]);
