@@ -1,8 +1,9 @@
-//! Trees of files: copies of job sources.
+//! Trees of files: copies of job sources and packages.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
 /// Directories within each other. Releases have a few.
@@ -28,12 +29,14 @@ pub fn empty(directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Copies directories, files and symbolic links.
+/// Copies directories, files and symbolic links. Names of one file stay names of one file: some packages would be many
+/// times as large otherwise.
 pub fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    copy_within(from, to, 0)
+    copy_within(from, to, 0, &mut HashMap::new())
 }
 
-fn copy_within(from: &Path, to: &Path, depth: usize) -> io::Result<()> {
+/// `copied`: copies of files with several names, by device and inode.
+fn copy_within(from: &Path, to: &Path, depth: usize, copied: &mut HashMap<(u64, u64), PathBuf>) -> io::Result<()> {
     if depth > MAX_DEPTH {
         return Err(io::Error::other("too many directories within each other"));
     }
@@ -41,14 +44,20 @@ fn copy_within(from: &Path, to: &Path, depth: usize) -> io::Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let (source, target) = (entry.path(), to.join(entry.file_name()));
-        let kind = entry.file_type()?;
-        if kind.is_dir() {
-            copy_within(&source, &target, depth + 1)?;
-        } else if kind.is_symlink() {
+        let metadata = entry.metadata()?;
+        let identity = (metadata.dev(), metadata.ino());
+        if metadata.is_dir() {
+            copy_within(&source, &target, depth + 1, copied)?;
+        } else if metadata.is_symlink() {
             symlink(fs::read_link(&source)?, &target)?;
-        } else if kind.is_file() {
+        } else if let Some(other) = copied.get(&identity) {
+            fs::hard_link(other, &target)?;
+        } else if metadata.is_file() {
             // With its permissions: an execute bit decides who may run what is rendered.
             fs::copy(&source, &target)?;
+            if metadata.nlink() > 1 {
+                copied.insert(identity, target);
+            }
         }
     }
     Ok(())

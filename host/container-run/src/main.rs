@@ -8,6 +8,7 @@ mod arguments;
 mod children;
 mod command;
 mod copy_jobs;
+mod copy_packages;
 mod description;
 mod directories;
 mod environment;
@@ -36,7 +37,7 @@ use arguments::Flags;
 use error::{Error, Result};
 use places::Places;
 
-const USAGE: &str = "usage: container-run process|probe|pre-render|script|scripts|errand|ready|logs|monit-http|active|install|copy-jobs|archive|extract|version [flags]; see docs/processes.md";
+const USAGE: &str = "usage: container-run process|probe|pre-render|script|scripts|errand|ready|logs|monit-http|active|install|copy-jobs|copy-packages|archive|extract|version [flags]; see docs/processes.md";
 
 fn main() -> ExitCode {
     match run() {
@@ -78,6 +79,7 @@ fn run() -> Result<u8> {
         "copy-jobs" => copy_jobs::run(rest),
         "archive" => archive::archive(rest),
         "extract" => archive::extract(rest),
+        "copy-packages" => copy_packages::run(rest),
         "exec-as" => Err(exec_as::run(rest)),
         "version" => {
             output::container::offer(

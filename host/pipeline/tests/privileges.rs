@@ -196,6 +196,7 @@ fn files(bpm: &str) -> Vec<JobFiles> {
             bpm: tree(bpm),
             text: "".into(),
         }],
+        packages: Vec::new(),
     }]
 }
 

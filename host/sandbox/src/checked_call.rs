@@ -6,7 +6,8 @@ use crate::plugins::Plugins;
 use boson_document::Tree;
 use boson_pipeline::stage::{
     BpmCopy, Deployment, Edit, External, ExternalLink, GroupRequest, GroupSummary, Hook, JobFiles, JobSpec, JobSummary,
-    LinksRequest, MANIFEST, Named, OtherDeployment, Reply, Spread, Template, Variable, VariableRules, View,
+    LinksRequest, MANIFEST, Named, OtherDeployment, ReleasePackage, Reply, Spread, Template, Variable, VariableRules,
+    View,
 };
 use boson_pipeline::{Diagnostic, Stage, Stages};
 
@@ -285,6 +286,12 @@ impl<'t> Members<'t> {
                 text: "".into(),
             })
         };
+        let package = |package: Self| {
+            Ok(ReleasePackage {
+                name: package.text("name")?.into(),
+                release: package.text("release")?.into(),
+            })
+        };
         Ok(JobFiles {
             job: self.text("job")?.into(),
             release: self.text("release")?.into(),
@@ -293,6 +300,7 @@ impl<'t> Members<'t> {
             start_program: self.optional("start-program"),
             aliases: self.0.get("dns-aliases").filter(|tree| **tree != Tree::Null).cloned(),
             bpm: self.list("bpm", copy)?,
+            packages: self.list("packages", package)?,
         })
     }
 

@@ -80,6 +80,10 @@ impl From<&JobFiles> for wit_bpm::JobFiles {
             instances: copy.instances.clone(),
             bpm: json::to_text(&copy.bpm),
         });
+        let packages = job.packages.iter().map(|package| wit_bpm::ReleasePackage {
+            name: package.name.clone(),
+            release: package.release.clone(),
+        });
         Self {
             job: job.job.clone(),
             release: job.release.clone(),
@@ -88,6 +92,7 @@ impl From<&JobFiles> for wit_bpm::JobFiles {
             start_program: job.start_program.clone(),
             dns_aliases: job.aliases.as_ref().map(json::to_text),
             bpm: copies.collect(),
+            packages: packages.collect(),
             more: Vec::new(),
         }
     }

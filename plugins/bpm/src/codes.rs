@@ -114,6 +114,11 @@ boson_document::codes! {
          `ip_local_reserved_ports`, `ip_unprivileged_port_start`, `ping_group_range`, `tcp_fin_timeout`, \
          `tcp_keepalive_intvl`, `tcp_keepalive_probes`, `tcp_keepalive_time`, `tcp_syncookies`, and since Kubernetes \
          1.32 `tcp_rmem` and `tcp_wmem`.";
+    SHARED_PACKAGE = "bpm-shared-package", "A package to share does not exist in the instance group",
+        "On a VM, all jobs see the packages that the specs of the jobs of the instance group list. In a pod, a container \
+         has the packages of its own release's image, and those of other releases that `sharePackages` selects, in the \
+         job property `quarks` or in `env.bosh.agent.settings` of the group. It is `referenced` (the default), `all`, \
+         `none`, or a list of names.";
     METADATA = "bpm-metadata", "Kubernetes does not accept a tag, label or annotation",
         "Keys have the form `[prefix/]name`, with at most 63 letters, digits, `-`, `_` and `.` in the name. The same \
          rule applies to values of labels, which may be empty. Values are strings, numbers or booleans.";

@@ -1,5 +1,5 @@
 //! Init containers, in order: the sidecar for log files, if scripts log; then those that bring the process wrapper,
-//! copy the releases' templates, change and render them, and run pre-start scripts; then the other sidecars.
+//! copy the releases' templates, change and render them, copy packages for other releases, and run pre-start scripts; then the other sidecars.
 
 use crate::environment::{environment, field, ordinal, replicas, text};
 use crate::group::{Group, Lifecycle};
@@ -9,7 +9,8 @@ use crate::object::{compact, object};
 use crate::volumes::{self, Volumes, mount};
 use crate::wrapper::{COPIER, HOME, JOBS, LOGS_CONTAINER, VOLUME, install};
 use crate::{
-    active_passive, container, lifecycle_scripts, logs, monit_http, pre_render, resources, security, wait_containers,
+    active_passive, container, lifecycle_scripts, logs, monit_http, packages, pre_render, resources, security,
+    wait_containers,
 };
 use boson_document::Tree;
 use boson_manifest::copier::{self, RELEASES};
@@ -25,6 +26,7 @@ pub fn containers(group: &Group, volumes: &Volumes) -> Vec<Tree> {
     out.extend(copiers(group));
     out.extend(pre_render::containers(group));
     out.push(template_render(group));
+    out.extend(packages::copiers(group));
     out.extend(wait_containers::all(group));
     let with_script = group.jobs.iter().filter(|job| job.scripts.pre_start);
     out.extend(with_script.map(|job| pre_start(group, volumes, job)));
@@ -52,6 +54,7 @@ pub fn names_of(group: &Group) -> Vec<(String, String)> {
         .map(|name| (name.to_string(), format!("the init container '{name}'")))
         .collect();
     out.extend(wait_containers::names_of(group));
+    out.extend(packages::names_of(group));
     // Looking for one takes as long as the group has processes.
     let has_probes = active_passive::is_used(group);
     for job in &group.jobs {
@@ -111,17 +114,8 @@ fn copier(group: &Group, job: &Job) -> Tree {
         "command" => copier::command(&target).to_vec(),
         "resources" => resources::of_copier(),
         "volumeMounts" => vec![mount(VOLUME, HOME, None, true), mount("rendering-data", RELEASES, None, false)],
-        "securityContext" => copier_security(group, &job.release),
+        "securityContext" => security::of_copier(group, &job.release),
     })
-}
-
-/// The image decides who can read its templates: root can, and so can vcap if all jobs of the release need no root.
-fn copier_security(group: &Group, release: &str) -> Tree {
-    let mut jobs = group.jobs.iter().filter(|job| job.release == release);
-    if jobs.all(security::needs_no_root) {
-        return security::of_plain();
-    }
-    security::of_root()
 }
 
 fn template_render(group: &Group) -> Tree {

@@ -3,6 +3,7 @@
 use crate::ports::Port;
 use crate::probe::Probes;
 use crate::process::Process;
+use crate::request::ReleasePackage;
 use crate::scripts::Scripts;
 use crate::sysctls::Sysctl;
 use boson_document::{Map, Place, Tree};
@@ -24,6 +25,8 @@ pub struct Job {
     /// Its only process is `bin/run`, as in BOSH's errands.
     pub is_errand: bool,
     pub processes: Vec<Process>,
+    /// Packages of other releases that its containers have.
+    pub shared_packages: Vec<ReleasePackage>,
     /// Settings of the property `quarks`.
     pub quarks: Quarks,
 }

@@ -52,6 +52,7 @@ mod logs;
 mod metadata;
 mod monit_http;
 mod object;
+mod packages;
 mod pod;
 mod ports;
 mod pre_render;

@@ -1,6 +1,6 @@
 //! Requests and replies of the stage: the types of `wit/bpm`, without its bindings.
 
-pub use boson_contract::bpm::Variable;
+pub use boson_contract::bpm::{ReleasePackage, Variable};
 use boson_document::{Diagnostic, Tree};
 use boson_manifest::instances::Spread;
 
@@ -43,6 +43,8 @@ pub struct JobFiles {
     pub start_program: Option<String>,
     /// One for each different rendering.
     pub bpm: Vec<BpmCopy>,
+    /// Packages that `sharePackages` selects.
+    pub packages: Vec<ReleasePackage>,
 }
 
 /// Request of convert-group.

@@ -1,5 +1,6 @@
 //! Users and privileges of containers.
 
+use crate::group::Group;
 use crate::job::Job;
 use crate::object::{compact, object};
 use crate::process::Process;
@@ -102,6 +103,16 @@ pub fn of_root() -> Tree {
     let mut context = Map::from([("allowPrivilegeEscalation".into(), false.into())]);
     run_as_root(&mut context);
     context.into()
+}
+
+/// `securityContext` of a container that copies files of a release's image. The image decides who can read them: root
+/// can, and so can vcap if all jobs of the release need no root.
+pub fn of_copier(group: &Group, release: &str) -> Tree {
+    let mut jobs = group.jobs.iter().filter(|job| job.release == release);
+    if jobs.all(needs_no_root) {
+        return of_plain();
+    }
+    of_root()
 }
 
 /// `securityContext` of a container without privileges, as the `restricted` profile of Kubernetes asks for.

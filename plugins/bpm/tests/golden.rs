@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use boson_bpm::convert;
-use boson_bpm::request::{BpmCopy, Deployment, GroupRequest, JobFiles};
+use boson_bpm::request::{BpmCopy, Deployment, GroupRequest, JobFiles, ReleasePackage};
 use boson_document::{Diagnostic, Severity, Tree, json};
 use boson_manifest::instances::Spread;
 use std::fs;
@@ -49,6 +49,10 @@ fn files(tree: &Tree) -> JobFiles {
             .collect(),
         bpm: copy.get("bpm").unwrap().clone(),
     };
+    let package = |package: &Tree| ReleasePackage {
+        name: package.str("name").unwrap().into(),
+        release: package.str("release").unwrap().into(),
+    };
     JobFiles {
         start_program: None,
         job: tree.str("job").unwrap().into(),
@@ -56,6 +60,7 @@ fn files(tree: &Tree) -> JobFiles {
         templates: tree.items("templates").iter().map(text).collect(),
         monitored: tree.get("monitored").and_then(Tree::as_bool).unwrap_or(true),
         bpm: tree.items("bpm").iter().map(copy).collect(),
+        packages: tree.items("packages").iter().map(package).collect(),
     }
 }
 

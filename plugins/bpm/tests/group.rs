@@ -51,6 +51,7 @@ fn convert(case: Case<'_>) -> Result<Converted, Vec<Diagnostic>> {
         monitored: true,
         start_program: None,
         bpm: copies.collect(),
+        packages: Vec::new(),
     };
     let request = GroupRequest {
         deployment: Deployment {
@@ -309,6 +310,43 @@ fn pods_of_services_and_errands_have_kernel_parameters_by_name() {
     let errors: Vec<&String> = found.iter().filter(|one| one.starts_with('E')).collect();
     let expected = ["kernel.sem", "kernel~1sem"].map(|name| format!("E bpm-sysctl {place}/{name} {twice}"));
     assert_eq!(errors, expected.each_ref());
+}
+
+#[test]
+fn packages_to_share_must_exist_in_the_group() {
+    let case = |group, quarks| Case {
+        group,
+        quarks,
+        bpm: &[P],
+        ..Case::default()
+    };
+    let of_group = r#""env": {"bosh": {"agent": {"settings": {"sharePackages": ["x"]}}}}"#;
+    let (place, missing) = (
+        "m/instance_groups/0",
+        "No job of instance group 'g' has the package 'x'",
+    );
+    let in_group = format!("E bpm-shared-package {place}/env/bosh/agent/settings/sharePackages/0 {missing}");
+    let in_job = format!("{place}/jobs/0/properties/quarks/sharePackages");
+    let wrong = "'sharePackages' must be `referenced`, `all`, `none` or a list of names of packages";
+    for (group, quarks, expected) in [
+        ("", r#""sharePackages": "all""#, vec![]),
+        ("", r#""sharePackages": null"#, vec![]),
+        (
+            "",
+            r#""sharePackages": ["x"]"#,
+            vec![format!("E bpm-shared-package {in_job}/0 {missing}")],
+        ),
+        (
+            "",
+            r#""sharePackages": "some""#,
+            vec![format!("E bpm-bad-value {in_job} {wrong}")],
+        ),
+        (of_group, "", vec![in_group]),
+        // No job uses it.
+        (of_group, r#""sharePackages": "none""#, vec![]),
+    ] {
+        assert_eq!(reported(case(group, quarks)), expected, "{group} {quarks}");
+    }
 }
 
 #[test]

@@ -35,6 +35,7 @@ fn request(group: &str, bpm: &str) -> GroupRequest {
         monitored: true,
         start_program: None,
         bpm: vec![copy],
+        packages: Vec::new(),
     };
     GroupRequest {
         deployment: deployment(),

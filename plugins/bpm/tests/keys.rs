@@ -58,6 +58,7 @@ fn of_bpm(document: &Tree, bpm: Tree) -> Vec<Diagnostic> {
         monitored: true,
         start_program: None,
         bpm: vec![copy],
+        packages: Vec::new(),
     };
     let request = GroupRequest {
         deployment: deployment(),
@@ -91,6 +92,7 @@ fn sample(path: &str, kind: Type) -> Tree {
         "run.healthcheck.*.readiness" => r#"{"exec": {"command": ["true"]}}"#,
         "azs" => r#"["z1"]"#,
         "releases[].stemcell" => r#"{"os": "o", "version": "1"}"#,
+        "sharePackages" | "env.bosh.agent.settings.sharePackages" => r#""all""#,
         "releases[].credentials" => r#"{"username": "u", "password": "p"}"#,
         "vm_resources" => r#"{"cpu": 1, "ram": 1, "ephemeral_disk_size": 1}"#,
         "jobs" if kind == Type::Array => r#"[{"name": "j", "release": "r"}]"#,
@@ -305,6 +307,7 @@ const SCHEMA: &[(&[Key], &str)] = &[
          env.bosh.agent.settings.ephemeralAsPVC env.bosh.agent.settings.disks env.bosh.agent.settings.jobBackoffLimit \
          env.bosh.agent.settings.injectReplicasEnv env.bosh.agent.settings.terminationGracePeriodSeconds env.bosh.agent.settings.dns \
          env.bosh.agent.settings.preRenderOps env.bosh.agent.settings.preRenderOps.bpm env.bosh.agent.settings.preRenderOps.instanceGroup \
+         env.bosh.agent.settings.sharePackages \
          warned: vm_type vm_extensions migrated_from env.persistent_disk_fs env.persistent_disk_mount_options env.bosh.password \
          env.bosh.keep_root_password env.bosh.remove_dev_tools env.bosh.remove_static_libraries env.bosh.swap_size env.bosh.ipv6 \
          env.bosh.job_dir env.bosh.agent.other state instance_states update.vm_strategy update.initial_deploy_az_update_strategy \
@@ -319,7 +322,7 @@ const SCHEMA: &[(&[Key], &str)] = &[
         "used: ports ports[].name! ports[].protocol ports[].internal! run run.healthcheck run.healthcheck.* run.healthcheck.*.readiness \
          run.healthcheck.*.liveness run.healthcheck.*.startup run.capabilities run.memory run.virtual-cpus run.security_context run.sysctls bpm \
          envs post_start post_start.condition activePassiveProbes debug consumes instances monit monit_http pre_render_scripts \
-         pre_render_scripts.bpm pre_render_scripts.ig_resolver pre_render_scripts.jobs warned: run.scaling",
+         pre_render_scripts.bpm pre_render_scripts.ig_resolver pre_render_scripts.jobs sharePackages warned: run.scaling",
     ),
 ];
 

@@ -70,6 +70,7 @@ const ADDITIONS: &str = r#"
 /vm_resources: {cpu: 1, ram: 512, ephemeral_disk_size: 1024}
 /jobs/0/properties/quarks/run/capabilities: [NET_ADMIN]
 /jobs/0/properties/quarks/run/memory: 128
+/jobs/0/properties/quarks/sharePackages: all
 /jobs/0/properties/quarks/run/sysctls: {net.ipv4.tcp_keepalive_time: 120, kernel/shm_rmid_forced: "1"}
 /jobs/0/properties/quarks/run/security_context:
   runAsUser: 1000

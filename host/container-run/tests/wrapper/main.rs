@@ -9,6 +9,7 @@
 
 mod commands;
 mod copy_jobs;
+mod copy_packages;
 mod logs;
 mod mistakes;
 mod monit;

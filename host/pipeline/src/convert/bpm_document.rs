@@ -11,7 +11,7 @@
 use super::instance_files::InstanceDigests;
 use crate::convert::codes;
 use crate::diagnostic::Diagnostic;
-use crate::stage::{BpmCopy, JobFiles};
+use crate::stage::{BpmCopy, JobFiles, ReleasePackage};
 use crate::yaml::{self, Dialect, Document};
 use boson_document::Tree;
 
@@ -79,6 +79,15 @@ fn job(job: &JobFiles) -> Tree {
     if let Some(aliases) = &job.aliases {
         tree.set("aliases", aliases.clone());
     }
+    // Documents of deployments without them stay as they are.
+    if !job.packages.is_empty() {
+        let package = |package: &ReleasePackage| {
+            Tree::object()
+                .with("name", package.name.as_str())
+                .with("release", package.release.as_str())
+        };
+        tree.set("packages", job.packages.iter().map(package).collect::<Vec<_>>());
+    }
     tree
 }
 
@@ -93,6 +102,12 @@ fn copy(copy: &BpmCopy) -> Tree {
 fn read_job(tree: &Tree, document: &Document, files: &mut Vec<Document>) -> Result<JobFiles, Diagnostic> {
     let bpm = tree.items("bpm").iter().map(|copy| read_copy(copy, document, files));
     let bpm = bpm.collect::<Result<_, _>>()?;
+    let package = |package: &Tree| {
+        Some(ReleasePackage {
+            name: package.str("name")?.to_string(),
+            release: package.str("release")?.to_string(),
+        })
+    };
     let whole = || {
         let templates = tree.items("templates").iter();
         Some(JobFiles {
@@ -105,6 +120,7 @@ fn read_job(tree: &Tree, document: &Document, files: &mut Vec<Document>) -> Resu
             start_program: tree.str("start_program").map(str::to_string),
             aliases: tree.get("aliases").cloned(),
             bpm,
+            packages: tree.items("packages").iter().map(package).collect::<Option<_>>()?,
         })
     };
     whole().ok_or_else(|| foreign(document))
@@ -164,6 +180,10 @@ mod tests {
             start_program: Some("/bin/ctl start".into()),
             aliases: Some(Tree::object().with("a.b", vec!["q-s0.g.n.d.bosh"])),
             bpm: vec![copy],
+            packages: vec![ReleasePackage {
+                name: "p".into(),
+                release: "s".into(),
+            }],
         }];
         let instances = InstanceDigests::from([
             (String::new(), vec!["00".to_string(), "1e3".into()]),

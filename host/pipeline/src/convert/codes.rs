@@ -37,6 +37,10 @@ boson_document::codes! {
         "A director uses the newest uploaded version. `host convert` uses the version of the release that \
          `--release` names, if it is known: a source directory without a final version has none. `1.latest` matches \
          versions of that line only.";
+    PACKAGE_MISSING = "package-missing", "A file names a package that the instance group does not have",
+        "A rendered file of the job has the path of a package, `/var/vcap/packages/<name>`, that the spec of no job of \
+         the instance group lists, so a VM would not have it either. Scripts often look for packages that they do not \
+         need; then there is nothing to do. Names that a script computes are not checked.";
     RENDER_FAILED = "render-failed", "All errors of templates, as BOSH prints them",
         "The text is that of the director: instance groups, their jobs, and the templates of the jobs. Each error is \
          also reported separately, with its place and a fix. As in BOSH, only the first instance of a group that \

@@ -3,33 +3,26 @@
 
 use super::alias_files;
 use super::context;
+use super::job_output::JobOutput;
 use crate::diagnostic::Diagnostic;
 use crate::release::{self, Job, Release};
 use crate::resolved_document::jobs;
-use crate::stage::{BpmCopy, JobFiles, Rendered, ResolvedGroup};
+use crate::stage::{BpmCopy, JobFiles, ReleasePackage, Rendered, ResolvedGroup};
 use crate::yaml::{self, Dialect};
 use boson_document::Tree;
-use std::collections::{BTreeSet, HashMap};
-
-/// The bpm files of a job: `spec.index` of each instance, and its rendered file. The key is the job's address in
-/// memory, which identifies it during a conversion.
-pub(super) type BpmFiles = HashMap<*const Tree, Vec<(u32, Rendered)>>;
-
-/// The rendered alias files of a job, in the order of its instances, by the job's address in memory.
-pub(super) type AliasFiles = HashMap<*const Tree, Vec<Rendered>>;
+use std::collections::BTreeSet;
 
 /// Merges the bpm files of all instances of a group: one copy for each different text, read as YAML.
 pub(super) fn collect(
     group: &ResolvedGroup,
     releases: &[Release],
-    rendered: &BpmFiles,
-    aliases: &AliasFiles,
+    outputs: &[JobOutput],
+    packages: Vec<Vec<ReleasePackage>>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> (Vec<JobFiles>, Vec<yaml::Document>) {
     let (mut files, mut documents) = (Vec::new(), Vec::new());
-    for job in jobs(&group.document) {
-        let here = rendered.get(&std::ptr::from_ref(job)).map_or(&[][..], Vec::as_slice);
-        let here = on_all(here, job);
+    for ((job, output), packages) in jobs(&group.document).iter().zip(outputs).zip(packages) {
+        let here = on_all(&output.bpm, job);
         let copies = copies(&here, &group.name, &mut documents, diagnostics);
         let found = release::find_job(releases, job);
         let destinations: BTreeSet<&str> = found.into_iter().flat_map(Job::destinations).collect();
@@ -38,11 +31,10 @@ pub(super) fn collect(
             release: job.str("release").unwrap_or_default().to_string(),
             templates: destinations.into_iter().map(str::to_string).collect(),
             monitored: found.is_some_and(Job::is_monitored),
-            aliases: aliases
-                .get(&std::ptr::from_ref(job))
-                .and_then(|files| alias_files::read(files, diagnostics)),
+            aliases: alias_files::read(&output.aliases, diagnostics),
             start_program: found.filter(|_| copies.is_empty()).and_then(Job::start_program),
             bpm: copies,
+            packages,
         });
     }
     (files, documents)

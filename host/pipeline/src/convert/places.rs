@@ -145,6 +145,7 @@ mod tests {
             start_program: None,
             aliases: None,
             bpm: vec![copy],
+            packages: Vec::new(),
         }
     }
 

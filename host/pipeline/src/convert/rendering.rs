@@ -4,11 +4,14 @@
 use super::alias_files;
 use super::collected::{self, JobErrors};
 use super::context::{self, POD_IP};
-use super::copies::{self, AliasFiles, BpmFiles};
+use super::copies;
 use super::costs;
 use super::filling::{self, Filled};
 use super::instance_files::{self, FileDigest, InstanceFiles};
+use super::job_output::JobOutput;
+use super::mentions::MentionsByFile;
 use super::needs;
+use super::packages;
 use super::parallel;
 use super::selection::{self, Selection, is_about};
 use crate::convert::codes;
@@ -30,6 +33,8 @@ struct Work<'a> {
     group: usize,
     group_name: &'a str,
     job: &'a Tree,
+    /// Among the jobs of the group.
+    job_position: usize,
     files: &'a Job,
     nth: usize,
     /// The group has no instances: only the files that shape its pods are rendered, for its first possible instance.
@@ -45,6 +50,8 @@ struct Outcome {
     diagnostics: Vec<Diagnostic>,
     /// Notes about what its scripts need, of the first instance only: the others run the same scripts.
     needs: Vec<Diagnostic>,
+    /// What its files name.
+    mentions: MentionsByFile,
     /// What was rendered, by the name of its template.
     digests: BTreeMap<String, FileDigest>,
     /// Fuel that its templates used.
@@ -119,12 +126,15 @@ pub(super) fn render(
     threads: usize,
     reported: &mut Vec<Diagnostic>,
 ) -> Result<Rendering, Vec<Diagnostic>> {
-    let attempt = Attempt::run(stages, work(groups, releases), groups.len(), filter, threads)?;
-    let (bpm_files, alias_files) = (attempt.bpm_files(), attempt.alias_files());
-    let (mut each, mut documents) = (Vec::new(), Vec::new());
-    for (nth, (group, instances)) in groups.iter().zip(attempt.files(groups.len())).enumerate() {
+    let mut attempt = Attempt::run(stages, work(groups, releases), groups.len(), filter, threads)?;
+    let outputs = attempt.outputs(groups);
+    let (mut each, mut documents, mut missing) = (Vec::new(), Vec::new(), Vec::new());
+    let instances = attempt.files(groups.len());
+    for (nth, ((group, instances), outputs)) in groups.iter().zip(instances).zip(outputs).enumerate() {
         let (mut diagnostics, failed) = attempt.report(nth);
-        let (jobs, read) = copies::collect(group, releases, &bpm_files, &alias_files, &mut diagnostics);
+        let (packages, notes) = packages::select(group, releases, &outputs);
+        missing.extend(notes);
+        let (jobs, read) = copies::collect(group, releases, &outputs, packages, &mut diagnostics);
         if diagnostics.iter().any(Diagnostic::is_error) {
             let listed = (!failed.is_empty()).then(|| collected::group(&failed));
             each.push(Err(RenderError { diagnostics, listed }));
@@ -134,7 +144,8 @@ pub(super) fn render(
             documents.extend(read);
         }
     }
-    reported.extend(attempt.needs());
+    reported.extend(once(attempt.outcomes.iter().flat_map(|outcome| &outcome.needs)));
+    reported.extend(once(missing.iter()));
     reported.extend(unchecked(&attempt.work));
     reported.extend(costs::warnings(&attempt.costs()));
     Ok(Rendering {
@@ -225,14 +236,21 @@ impl<'a> Attempt<'a> {
         (diagnostics, failed)
     }
 
-    /// What the scripts of jobs need, each once: a job may be in many groups.
-    fn needs(&self) -> Vec<Diagnostic> {
-        let mut seen = BTreeSet::new();
-        let notes = self.outcomes.iter().flat_map(|outcome| &outcome.needs);
-        notes
-            .filter(|note| seen.insert(note.message.as_str()))
-            .cloned()
-            .collect()
+    /// What the jobs of each group rendered, on all of their instances.
+    fn outputs(&mut self, groups: &[ResolvedGroup]) -> Vec<Vec<JobOutput>> {
+        let of_group = |group: &ResolvedGroup| jobs(&group.document).iter().map(|_| JobOutput::default()).collect();
+        let mut all: Vec<Vec<JobOutput>> = groups.iter().map(of_group).collect();
+        for (one, outcome) in self.work.iter().zip(&mut self.outcomes) {
+            let Some(output) = all.get_mut(one.group).and_then(|jobs| jobs.get_mut(one.job_position)) else {
+                continue;
+            };
+            output.bpm.extend(outcome.bpm.take());
+            output.aliases.extend(outcome.aliases.take());
+            for (file, mentions) in std::mem::take(&mut outcome.mentions) {
+                output.mentions.entry(file).or_default().extend(mentions);
+            }
+        }
+        all
     }
 
     /// The files of the instances of each group. What does not depend on the instance was rendered for the first only.
@@ -263,28 +281,15 @@ impl<'a> Attempt<'a> {
         }
         all
     }
+}
 
-    fn alias_files(&self) -> AliasFiles {
-        let mut files = AliasFiles::new();
-        for (one, outcome) in self.work.iter().zip(&self.outcomes) {
-            let file = outcome.aliases.iter().cloned();
-            files.entry(std::ptr::from_ref(one.job)).or_default().extend(file);
-        }
-        files
-    }
-
-    fn bpm_files(&self) -> BpmFiles {
-        let mut rendered = BpmFiles::new();
-        for (one, outcome) in self.work.iter().zip(&self.outcomes) {
-            if let Some(bpm) = &outcome.bpm {
-                rendered
-                    .entry(std::ptr::from_ref(one.job))
-                    .or_default()
-                    .push(bpm.clone());
-            }
-        }
-        rendered
-    }
+/// Notes about jobs, each once: a job may be in many groups.
+fn once<'n>(notes: impl Iterator<Item = &'n Diagnostic>) -> Vec<Diagnostic> {
+    let mut seen = BTreeSet::new();
+    notes
+        .filter(|note| seen.insert(note.message.as_str()))
+        .cloned()
+        .collect()
 }
 
 /// Warnings about jobs whose schemas are not checked, each job once.
@@ -336,7 +341,7 @@ fn work<'a>(groups: &'a [ResolvedGroup], releases: &'a [Release]) -> Vec<Work<'a
         let most = jobs.iter().map(context::instances).max().unwrap_or(0);
         let hypothetical = most == 0;
         for nth in 0..most.max(1) {
-            for job in jobs {
+            for (job_position, job) in jobs.iter().enumerate() {
                 if let Some(files) = release::find_job(releases, job)
                     && (hypothetical || nth < context::instances(job))
                 {
@@ -344,6 +349,7 @@ fn work<'a>(groups: &'a [ResolvedGroup], releases: &'a [Release]) -> Vec<Work<'a
                         group,
                         group_name: &resolved.name,
                         job,
+                        job_position,
                         files,
                         nth,
                         hypothetical,
@@ -388,6 +394,8 @@ fn run(stages: &dyn Stages, filter: Filter<'_>, work: &Work<'_>) -> Outcome {
         outcome.bpm = work.index().zip(if by_monit { file.map(as_bpm) } else { file });
         outcome.diagnostics.extend(filled.diagnostics);
     }
+    let bpm = outcome.bpm.as_ref().map(|(_, file)| file);
+    outcome.mentions = packages::of_instance(work.job, work.files, &rendered, bpm, work.nth == 0);
     if work.hypothetical {
         outcome.diagnostics.iter_mut().for_each(forgive);
     } else if work.nth == 0 && !outcome.diagnostics.iter().any(Diagnostic::is_error) {

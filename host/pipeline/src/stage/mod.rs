@@ -9,7 +9,7 @@ pub use call::{Answer, Call, CheckPolicy, Hook, PluginInfo, PluginRef};
 
 use crate::author::Author;
 use crate::diagnostic::{Diagnostic, Severity};
-pub use boson_contract::bpm::Variable;
+pub use boson_contract::bpm::{ReleasePackage, Variable};
 pub use boson_contract::links::{
     Addresses, Consumed, External, ExternalLink, JobSpec, OtherDeployment, Provider, Resolved, ResolvedGroup,
 };
@@ -206,6 +206,8 @@ pub struct JobFiles {
     pub aliases: Option<Tree>,
     /// One for each different rendering.
     pub bpm: Vec<BpmCopy>,
+    /// Packages that `sharePackages` selects, by name. Those of other releases are copied into the pods.
+    pub packages: Vec<ReleasePackage>,
 }
 
 /// Request of bpm.convert-group.

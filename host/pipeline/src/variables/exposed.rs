@@ -88,7 +88,7 @@ fn is_exposed_of_quarks<'t>(below: &[&str], text: &str, request: impl Fn() -> Op
     match below {
         // Kubernetes replaces references to other variables.
         ["envs", _, "value"] => text.contains("$("),
-        ["envs" | "ports" | "activePassiveProbes", ..]
+        ["envs" | "ports" | "activePassiveProbes" | "sharePackages", ..]
         | ["run", "capabilities" | "security_context" | "sysctls", ..] => true,
         ["run", "healthcheck", _, _, "handler", probe @ ..] | ["run", "healthcheck", _, _, probe @ ..] => match probe {
             ["exec", "command", ..] => false,

@@ -54,6 +54,10 @@ pub fn group_request(
         .iter()
         .filter_map(|files| Some((files.job.as_str(), tree(files.dns_aliases.as_ref()?))))
         .collect();
+    let package = |package: wit::ReleasePackage| request::ReleasePackage {
+        name: package.name,
+        release: package.release,
+    };
     let job = |files: wit::JobFiles| request::JobFiles {
         start_program: files.start_program,
         job: files.job,
@@ -61,6 +65,7 @@ pub fn group_request(
         templates: files.templates,
         monitored: files.monitored,
         bpm: files.bpm.into_iter().map(copy).collect(),
+        packages: files.packages.into_iter().map(package).collect(),
     };
     Ok(request::GroupRequest {
         deployment,

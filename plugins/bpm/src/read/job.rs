@@ -6,7 +6,7 @@ use crate::job::{Job, Quarks};
 use crate::process::{self, Process};
 use crate::request::{GroupRequest, JobFiles};
 use crate::scripts::Scripts;
-use crate::{fields, kubernetes_rules, ports, pre_render, probe, sysctls};
+use crate::{fields, kubernetes_rules, packages, ports, pre_render, probe, sysctls};
 use boson_document::{Place, Report, Tree, go};
 use boson_manifest::dns;
 use boson_manifest::images;
@@ -48,6 +48,11 @@ pub fn read(
         .get("uids")
         .and_then(|uids| uids.get(&files.release))
         .and_then(Tree::as_i64);
+    if let Some(quarks) = quarks {
+        packages::check_job(quarks, &group.name, files, &property, report);
+    }
+    let scripts = Scripts::read(&files.templates);
+    let has_containers = !processes.is_empty() || scripts.pre_start || scripts.beside_processes();
     let quarks = quarks.map(|quarks| quarks_of(quarks, files, &processes, &property, report));
     Job {
         name: files.job.clone(),
@@ -56,9 +61,14 @@ pub fn read(
         image: image.unwrap_or_default(),
         uid,
         place: place.clone(),
-        scripts: Scripts::read(&files.templates),
+        scripts,
         is_errand: is_errand(group, files, quarks_bpm(given)),
         quarks: quarks.unwrap_or_default(),
+        shared_packages: if has_containers {
+            packages::of_others(files)
+        } else {
+            Vec::new()
+        },
         processes,
     }
 }

@@ -10,7 +10,7 @@ use crate::group::{Group, Lifecycle};
 use crate::metadata::{Metadata, Use, user_map};
 use crate::request::GroupRequest;
 use crate::settings::Settings;
-use crate::{ports, rollout, sysctls, waits};
+use crate::{packages, ports, rollout, sysctls, waits};
 use boson_document::{Place, Report, Tree};
 use boson_manifest::cloud::CloudConfig;
 use boson_manifest::dns::is_release;
@@ -117,6 +117,7 @@ fn with_jobs(
     }
     group.processes = group.jobs.iter().map(|job| job.processes.len()).sum();
     images::check(&group, request, report);
+    packages::check_group(entry.tree, &group, &request.jobs, report);
     group.ports = ports::merge(group.jobs.iter().flat_map(|job| &job.quarks.ports), report);
     group.sysctls = sysctls::merge(group.jobs.iter().flat_map(|job| &job.quarks.sysctls), report);
 

@@ -7,6 +7,7 @@
 //! | `/var/vcap/sys` | `sys-dir` |
 //! | `/var/vcap/store` | `<group>-pvc`, where the group has a persistent disk |
 //! | `/etc/hosts`, `/etc/resolv.conf` | `container-run`, names of the pod and the addresses of its DNS servers |
+//! | `/var/vcap/packages/<package>` | `shared-packages`, for packages of other releases |
 //! | `/container-run` | `container-run`, the process wrapper and what it shares between containers |
 //! | `/var/vcap/instance`, `/var/vcap/bosh` | files of the same volume |
 //! | anything else | an empty directory of the pod, the same for all containers that name its path |
@@ -23,6 +24,7 @@ use crate::codes;
 use crate::group::{Group, Lifecycle};
 use crate::job::Job;
 use crate::object::object;
+use crate::packages;
 use crate::process::{Process, Volume, clean};
 use crate::settings::ExtraDisk;
 use crate::wrapper::{HOME, LOGS, VOLUME};
@@ -102,6 +104,7 @@ impl Volumes {
             let source = object! { "claimName" => claim };
             out.push(object! { "name" => persistent_name(group), "persistentVolumeClaim" => source });
         }
+        out.extend(packages::volume(group));
         out.extend(podinfo::volume(group));
         out.extend(self.own.values().map(|name| empty(name)));
         out.extend(extra_volumes(group));
@@ -127,7 +130,9 @@ impl Volumes {
         for disk in group.settings.disks.iter().filter(|disk| matches(disk, job, process)) {
             disk.mount.iter().for_each(|mount| mounts.add(mount.clone()));
         }
-        names(true).into_iter().for_each(|mount| mounts.add(mount));
+        packages::mounts(job)
+            .chain(names(true))
+            .for_each(|mount| mounts.add(mount));
         mounts.list()
     }
 
@@ -145,7 +150,9 @@ impl Volumes {
                 disk.mount.iter().for_each(|mount| mounts.add(mount.clone()));
             }
         }
-        names(false).into_iter().for_each(|mount| mounts.add(mount));
+        packages::mounts(job)
+            .chain(names(false))
+            .for_each(|mount| mounts.add(mount));
         mounts.list()
     }
 }

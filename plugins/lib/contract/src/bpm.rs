@@ -2,6 +2,13 @@
 
 use boson_document::Tree;
 
+/// A package that one of a group's releases has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReleasePackage {
+    pub name: String,
+    pub release: String,
+}
+
 /// A variable that the deployment defines. Each needs one object.
 #[derive(Clone, Debug)]
 pub struct Variable {

@@ -1,6 +1,6 @@
 //! Code about manifests and deployments that several stages share: BOSH's type check, tables of keys, readers of
 //! releases, stemcells, instance groups, jobs, job specs and addons, names, instances, the cloud config, names of BOSH
-//! DNS, kernel parameters. Pure; no WIT.
+//! DNS, kernel parameters, shared packages. Pure; no WIT.
 
 pub mod addons;
 pub mod cloud;
@@ -14,6 +14,7 @@ pub mod job;
 pub mod labels;
 pub mod members;
 pub mod names;
+pub mod packages;
 pub mod pre_render;
 pub mod redacted;
 pub mod release;

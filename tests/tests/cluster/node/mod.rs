@@ -12,6 +12,7 @@ mod messaging;
 mod names;
 mod native_links;
 mod outputs;
+mod packages;
 mod page;
 mod plugins_in_pods;
 mod pods;

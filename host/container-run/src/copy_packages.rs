@@ -1,0 +1,43 @@
+//! `container-run copy-packages`: copies packages of a release image to the volume from which containers of other
+//! releases mount them. The image may have no shell.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use crate::error::{Doing, Error, Result};
+use crate::files::copy;
+
+/// Below the volume: a package that is not complete yet.
+const PARTIAL: &str = ".partial";
+
+/// Runs the subcommand: `copy-packages <from> <to> <name>...`.
+pub fn run(arguments: &[String]) -> Result<u8> {
+    let [from, to, names @ ..] = arguments else {
+        return Err(Error::usage("copy-packages: two directories are needed"));
+    };
+    let (from, to) = (Path::new(from), Path::new(to));
+    for name in names {
+        copy_package(&from.join(name), &to.join(name), &to.join(PARTIAL))?;
+    }
+    Ok(0)
+}
+
+/// Copies what the link `from` leads to. When init containers run again, the volume has what an earlier run has copied.
+fn copy_package(from: &Path, to: &Path, partial: &Path) -> Result<()> {
+    if to.is_dir() {
+        return Ok(());
+    }
+    let source = fs::canonicalize(from).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => Error::new(format!(
+            "{} does not exist: the image of the release lacks a package that one of its jobs lists",
+            from.display()
+        )),
+        _ => Error::new(format!("{}: {error}", from.display())),
+    })?;
+    if partial.exists() {
+        fs::remove_dir_all(partial).doing("emptying", partial)?;
+    }
+    copy(&source, partial).doing("copying to", to)?;
+    fs::rename(partial, to).doing("creating", to)
+}

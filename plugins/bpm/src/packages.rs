@@ -1,0 +1,128 @@
+//! Packages of other releases, which every job of a VM has: an init container of their image copies them to a volume of
+//! the pod, and the containers of the jobs that need them mount them where the own packages of a job are.
+
+use crate::codes;
+use crate::group::Group;
+use crate::job::Job;
+use crate::literal::literal;
+use crate::object::{compact, object};
+use crate::request::{JobFiles, ReleasePackage};
+use crate::volumes::mount;
+use crate::wrapper::{HOME, PROGRAM, VOLUME};
+use crate::{resources, security};
+use boson_document::{Place, Report, Tree};
+use boson_manifest::group::{SETTINGS, settings};
+use boson_manifest::names;
+use boson_manifest::packages::{SHARE_PACKAGES, SharePackages, given};
+use std::collections::BTreeSet;
+
+/// Directory of packages, in images and in the containers of jobs.
+const PACKAGES: &str = "/var/vcap/packages";
+/// Name of the volume, and where the containers that copy packages have it.
+const SHARED: &str = "shared-packages";
+const DIRECTORY: &str = "/var/vcap/shared-packages";
+
+/// Those of the job that are of other releases.
+pub fn of_others(files: &JobFiles) -> Vec<ReleasePackage> {
+    let others = files.packages.iter().filter(|package| package.release != files.release);
+    others.cloned().collect()
+}
+
+/// Checks the job property. `place`: of `quarks`.
+pub fn check_job(quarks: &Tree, group: &str, files: &JobFiles, place: &Place, report: &mut Report) {
+    if let Some(value) = given(Some(quarks)) {
+        let is_known = |name: &str| has(files, name);
+        check(value, group, is_known, &place.at(SHARE_PACKAGES), report);
+    }
+}
+
+/// Checks the setting of a group. A package that it lists need not be one of another release for all jobs.
+pub fn check_group(tree: &Tree, group: &Group, jobs: &[JobFiles], report: &mut Report) {
+    let Some(value) = given(settings(tree)) else { return };
+    let listed = tree.items("jobs").iter().zip(jobs);
+    let quarks = |job: &'_ Tree| given(job.get("properties").and_then(|all| all.get("quarks"))).is_some();
+    let following: Vec<&JobFiles> = listed.filter(|(job, _)| !quarks(job)).map(|(_, files)| files).collect();
+    let is_known = |name: &str| following.is_empty() || following.iter().any(|files| has(files, name));
+    let place = SETTINGS.iter().fold(group.place.clone(), |place, key| place.at(key));
+    check(value, &group.name, is_known, &place.at(SHARE_PACKAGES), report);
+}
+
+fn has(files: &JobFiles, name: &str) -> bool {
+    files.packages.iter().any(|package| package.name == name)
+}
+
+fn check(value: &Tree, group: &str, is_known: impl Fn(&str) -> bool, place: &Place, report: &mut Report) {
+    match SharePackages::read(value) {
+        None => {
+            let text = format!("'{SHARE_PACKAGES}' must be `referenced`, `all`, `none` or a list of names of packages");
+            report.error(codes::BAD_VALUE, place, text);
+        }
+        Some(SharePackages::Listed(names)) => {
+            for (index, name) in names.into_iter().enumerate().filter(|(_, name)| !is_known(name)) {
+                let text = format!("No job of instance group '{group}' has the package '{name}'");
+                let help =
+                    "list packages that the specs of the group's jobs list, or add a job of the release that has it";
+                report.error(codes::SHARED_PACKAGE, place.at(index), text).help(help);
+            }
+        }
+        Some(_) => {}
+    }
+}
+
+/// Names of the init containers, each with its purpose.
+pub fn names_of(group: &Group) -> impl Iterator<Item = (String, String)> {
+    let purpose = |release: &str| format!("the packages of release '{release}'");
+    let releases = providers(group).into_iter();
+    releases.map(move |(job, _)| (name(&job.release), purpose(&job.release)))
+}
+
+fn name(release: &str) -> String {
+    names::container(&["package-copier", release])
+}
+
+/// An init container for each release with packages for jobs of others. They run after templates are rendered: the
+/// operator replaces the init containers before.
+pub fn copiers(group: &Group) -> Vec<Tree> {
+    let all = providers(group).into_iter();
+    all.map(|(job, packages)| copier(group, job, &packages)).collect()
+}
+
+fn copier(group: &Group, job: &Job, packages: &BTreeSet<&str>) -> Tree {
+    let mut command: Vec<String> = [PROGRAM, "copy-packages", PACKAGES, DIRECTORY].map(String::from).into();
+    command.extend(packages.iter().map(|name| literal(name)));
+    compact(object! {
+        "name" => name(&job.release),
+        "image" => job.image.as_str(),
+        "command" => command,
+        "resources" => resources::of_copier(),
+        "volumeMounts" => vec![mount(VOLUME, HOME, None, true), mount(SHARED, DIRECTORY, None, false)],
+        "securityContext" => security::of_copier(group, &job.release),
+    })
+}
+
+/// The releases with packages for jobs of others, in the order of the group's jobs, each by its first job.
+fn providers(group: &Group) -> Vec<(&Job, BTreeSet<&str>)> {
+    let mut seen = BTreeSet::new();
+    let first = group.jobs.iter().filter(|job| seen.insert(job.release.as_str()));
+    let shared = |release: &str| {
+        let all = group.jobs.iter().flat_map(|job| &job.shared_packages);
+        let of_release = all.filter(|package| package.release == release);
+        of_release.map(|package| package.name.as_str()).collect::<BTreeSet<_>>()
+    };
+    first
+        .map(|job| (job, shared(&job.release)))
+        .filter(|(_, packages)| !packages.is_empty())
+        .collect()
+}
+
+/// The volume, if a job needs it.
+pub fn volume(group: &Group) -> Option<Tree> {
+    let is_needed = group.jobs.iter().any(|job| !job.shared_packages.is_empty());
+    is_needed.then(|| object! { "name" => SHARED, "emptyDir" => Tree::object() })
+}
+
+/// Mounts of the containers of a job. The processes of one must not change the packages of others.
+pub fn mounts(job: &Job) -> impl Iterator<Item = Tree> {
+    let shared = job.shared_packages.iter().map(|package| package.name.as_str());
+    shared.map(|name| mount(SHARED, &format!("{PACKAGES}/{name}"), Some(name), true))
+}
