@@ -7,6 +7,7 @@ mod arguments;
 mod children;
 mod command;
 mod copy_jobs;
+mod copy_packages;
 mod description;
 mod directories;
 mod environment;
@@ -35,7 +36,7 @@ use arguments::Flags;
 use error::{Error, Result};
 use places::Places;
 
-const USAGE: &str = "usage: container-run process|probe|pre-render|script|scripts|errand|ready|logs|monit-http|active|install|copy-jobs|version [flags]; see docs/processes.md";
+const USAGE: &str = "usage: container-run process|probe|pre-render|script|scripts|errand|ready|logs|monit-http|active|install|copy-jobs|copy-packages|version [flags]; see docs/processes.md";
 
 fn main() -> ExitCode {
     match run() {
@@ -75,6 +76,7 @@ fn run() -> Result<u8> {
         "ready" => scripts::ready::run(&places, &Flags::read(rest, &["--job"])?),
         "install" => install::run(rest),
         "copy-jobs" => copy_jobs::run(rest),
+        "copy-packages" => copy_packages::run(&places, rest),
         "exec-as" => Err(exec_as::run(rest)),
         "version" => {
             output::container::offer(
