@@ -3,7 +3,7 @@
 use crate::environment::{environment, passed};
 use crate::group::Group;
 use crate::job::Job;
-use crate::lifecycle_scripts::Members;
+use crate::lifecycle_scripts::{Members, after_pre_starts};
 use crate::object::{compact, object};
 use crate::ports::{Port, is_container_port_name};
 use crate::process::Process;
@@ -21,6 +21,7 @@ pub fn of_process(group: &Group, volumes: &Volumes, job: &Job, process: &Process
         let command = wrapper::command("process", Wrapped::process(job, process)).passing(&passed(job));
         Members::of(group).stopping(command, group)
     };
+    let command = after_pre_starts(command, group, job);
     let mut container = object! {
         "name" => name(job, process),
         "image" => job.image.as_str(),

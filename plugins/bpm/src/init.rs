@@ -9,7 +9,8 @@ use crate::object::{compact, object};
 use crate::volumes::{self, Volumes, mount};
 use crate::wrapper::{COPIER, HOME, JOBS, LOGS_CONTAINER, VOLUME, install};
 use crate::{
-    active_passive, container, lifecycle_scripts, logs, monit_http, pre_render, resources, security, wait_containers,
+    active_passive, container, lifecycle_scripts, logs, monit_http, packages, pre_render, resources, security,
+    wait_containers,
 };
 use boson_document::Tree;
 use boson_manifest::copier::{self, RELEASES};
@@ -26,7 +27,11 @@ pub fn containers(group: &Group, volumes: &Volumes) -> Vec<Tree> {
     out.extend(pre_render::containers(group));
     out.push(template_render(group));
     out.extend(wait_containers::all(group));
-    let with_script = group.jobs.iter().filter(|job| job.scripts.pre_start);
+    out.extend(packages::copiers(group));
+    let with_script = group
+        .jobs
+        .iter()
+        .filter(|job| job.scripts.pre_start && !job.runs_pre_start_inline());
     out.extend(with_script.map(|job| pre_start(group, volumes, job)));
     out.extend(
         group
@@ -61,6 +66,11 @@ pub fn names_of(group: &Group) -> Vec<(String, String)> {
         ));
         let scripts = [
             (job.scripts.pre_start, "bosh-pre-start", "the pre-start script"),
+            (
+                !job.quarks.writable_packages.is_empty(),
+                packages::COPIER,
+                "the writable packages",
+            ),
             (true, "bosh-scripts", "the scripts"),
             (job.quarks.pre_render, pre_render::PREFIX, "the pre-render scripts"),
         ];

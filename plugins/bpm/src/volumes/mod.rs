@@ -9,15 +9,18 @@
 //! | `/etc/hosts`, `/etc/resolv.conf` | `container-run`, names of the pod and the addresses of its DNS servers |
 //! | `/container-run` | `container-run`, the process wrapper and what it shares between containers |
 //! | `/var/vcap/instance`, `/var/vcap/bosh` | files of the same volume |
+//! | `/var/vcap/packages/<name>` | `writable-packages`, where a job has it in `quarks.run.writable_packages` |
 //! | anything else | an empty directory of the pod, the same for all containers that name its path |
 
 mod claims;
 mod extra;
+mod packages;
 pub mod podinfo;
 mod site;
 
 pub use claims::{claim_templates, claims};
 pub use extra::check as check_extra;
+pub use packages::VOLUME as PACKAGES;
 
 use crate::codes;
 use crate::group::{Group, Lifecycle};
@@ -103,6 +106,7 @@ impl Volumes {
             out.push(object! { "name" => persistent_name(group), "persistentVolumeClaim" => source });
         }
         out.extend(podinfo::volume(group));
+        out.extend(packages::volume(group));
         out.extend(self.own.values().map(|name| empty(name)));
         out.extend(extra_volumes(group));
         out
@@ -112,6 +116,8 @@ impl Volumes {
     pub fn of_process(&self, group: &Group, job: &Job, process: &Process) -> Vec<Tree> {
         let mut mounts = Mounts::new(base(group, true));
         wrapper().into_iter().for_each(|mount| mounts.add(mount));
+        let packages = packages::mounts(group, job);
+        packages.into_iter().for_each(|mount| mounts.add(mount));
         for (volume, unrestricted) in paths(process) {
             let path = clean(&volume.path);
             match site(group, job, volume, unrestricted) {
@@ -135,6 +141,8 @@ impl Volumes {
     pub fn of_job(&self, group: &Group, job: &Job) -> Vec<Tree> {
         let mut mounts = Mounts::new(base(group, false));
         wrapper().into_iter().for_each(|mount| mounts.add(mount));
+        let packages = packages::mounts(group, job);
+        packages.into_iter().for_each(|mount| mounts.add(mount));
         for (volume, _) in job.processes.iter().flat_map(paths) {
             if let Some(name) = self.own.get(&clean(&volume.path)) {
                 mounts.add(mount(name, &clean(&volume.path), None, false));
