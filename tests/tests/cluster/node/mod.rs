@@ -15,6 +15,7 @@ mod outputs;
 mod page;
 mod plugins_in_pods;
 mod pods;
+mod pre_start;
 mod requests;
 mod restarts;
 mod running;
