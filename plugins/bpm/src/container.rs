@@ -1,7 +1,7 @@
 //! The container of a process: the process wrapper, which reads the description of the process in the pod.
 
 use crate::environment::{environment, passed};
-use crate::group::Group;
+use crate::group::{Group, Lifecycle};
 use crate::job::Job;
 use crate::lifecycle_scripts::{Members, after_pre_starts};
 use crate::object::{compact, object};
@@ -38,6 +38,12 @@ pub fn of_process(group: &Group, volumes: &Volumes, job: &Job, process: &Process
     }
     if let Some(startup) = container_probe::startup(&container) {
         container.set("startupProbe", startup);
+    }
+    let has = |probe: &str| container.get(probe).is_some();
+    // Without a probe, the pod would be ready, and a rollout continue, while an inline pre-start script runs or fails.
+    let is_service = group.lifecycle == Lifecycle::Service;
+    if is_service && job.runs_pre_start_inline() && !has("startupProbe") && !has("readinessProbe") {
+        container.set("startupProbe", container_probe::start(job, process));
     }
     compact(container)
 }

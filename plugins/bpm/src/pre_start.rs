@@ -6,7 +6,8 @@ use crate::job::Job;
 use crate::security;
 use boson_document::{Diagnostic, Place, Report, Tree};
 
-/// Whether the script runs in the containers of processes. `place`: of `run`, whose types are checked with the manifest.
+/// Whether the script runs in the containers of processes. `place`: of `run`, whose types are checked with the
+/// manifest.
 pub fn is_inline(run: &Tree, place: &Place, report: &mut Report) -> bool {
     match run.str("pre_start") {
         None | Some("container") => false,

@@ -58,9 +58,9 @@ impl Requested {
     }
 }
 
-/// `securityContext` of a process. A process with capabilities, which Kubernetes gives to root only, or with a hook
-/// or an inline pre-start script, which run as root, starts as root: the process wrapper then changes to vcap. Processes that monit runs stay
-/// root.
+/// `securityContext` of a process. A process with capabilities, which Kubernetes gives to root only, or with a hook or
+/// an inline pre-start script, which run as root, starts as root: the process wrapper then changes to vcap. Processes
+/// that monit runs stay root.
 pub fn of_process(job: &Job, process: &Process) -> Tree {
     if job.is_errand {
         return of_scripts(job);

@@ -310,6 +310,14 @@ fn an_inline_pre_start_runs_in_the_containers_of_processes_which_start_as_root()
         let root = r#"{"allowPrivilegeEscalation":false,"runAsUser":0,"runAsGroup":0}"#;
         assert_eq!(context, root);
     }
+    // The pod is not ready before the processes have started.
+    let check = r#"{"exec":{"command":["/container-run/bin/container-run","ready","--job","j","--process","p"]},"periodSeconds":2,"failureThreshold":43200}"#;
+    assert_eq!(at(&inline, "/containers/0/startupProbe"), check);
+    let probed = Case {
+        quarks: r#""run": {"pre_start": "inline", "healthcheck": {"p": {"readiness": {"tcpSocket": {"port": 1}}}}}"#,
+        ..case
+    };
+    assert_eq!(at(&pod(probed), "/containers/0/startupProbe"), "nothing");
     // A script that needs no root.
     let no_root = Case {
         quarks: r#""run": {"pre_start": "inline", "security_context": {"runAsNonRoot": true}}"#,

@@ -19,8 +19,8 @@ use crate::places::Places;
 /// How often files of other containers are read.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Runs the job's pre-start script if this container is one of `--pre-starts`, and waits for the others. Returns an exit
-/// status if the process must not start: that of the script, or 0 after a stop signal.
+/// Runs the job's pre-start script if this container is one of `--pre-starts`, and waits for the others. Returns an
+/// exit status if the process must not start: that of the script, or 0 after a stop signal.
 pub fn before(places: &Places, flags: &Flags, process: &str, events: &mut Events) -> Result<Option<u8>> {
     let directory = places.instance();
     // Without it, containers run without coordination.

@@ -1,8 +1,8 @@
 //! Finds the files that a pre-start script wrote where only its own container has them.
 //!
-//! Of the file system, all containers of a pod share its volumes only. So what the script changed elsewhere is lost with
-//! its container, and a process that needs it fails without a reason. The search is for the log: it never fails, and it
-//! ends early rather than delay the pod.
+//! Of the file system, all containers of a pod share its volumes only. So what the script changed elsewhere is lost
+//! with its container, and a process that needs it fails without a reason. The search is for the log: it never fails,
+//! and it ends early rather than delay the pod.
 
 use std::collections::{HashSet, VecDeque};
 use std::fs::{self, Metadata};

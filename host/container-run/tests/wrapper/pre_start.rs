@@ -1,5 +1,5 @@
-//! Pre-start scripts in the containers of processes, what is lost of those in containers of their own, and packages that
-//! they may write to.
+//! Pre-start scripts in the containers of processes, what is lost of those in containers of their own, and packages
+//! that they may write to.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
@@ -77,12 +77,27 @@ fn inline_pre_starts_of_a_job_run_one_after_the_other_and_before_all_of_its_proc
 }
 
 #[test]
+fn a_process_is_ready_when_it_has_started() {
+    let pod = Pod::new();
+    pod.job("j", "echo runs; exec sleep 1000", json!({}));
+    let ready = || pod.run(pod.command(&["ready", "--job", "j", "--process", "j"])).0;
+    assert_eq!(ready(), 1);
+    let mut container = pod.process("j");
+    container.says("runs");
+    assert_eq!(ready(), 0);
+    container.stop();
+}
+
+#[test]
 fn a_stop_ends_an_inline_pre_start_and_the_wait_for_others() {
     let pod = Pod::new();
     pod.job("j", "echo process", json!({}));
     pod.script("j", "pre-start", "trap 'exit 0' TERM; echo runs; sleep 1000 & wait");
     let mut container = pod.spawn(process(&pod, "j", "j", "j/j"));
     container.says("runs");
+    let (code, _, error) = pod.run(pod.command(&["ready", "--job", "j", "--process", "j"]));
+    assert_eq!(code, 1);
+    assert!(error.contains("process 'j' of job 'j' has not started yet"), "{error}");
     container.signal(Signal::TERM);
     assert_eq!((container.wait(), container.output().as_str()), (0, "runs\n"));
     pod.job("other", "echo process", json!({}));
