@@ -39,6 +39,8 @@ pub struct Flags {
     pub members: Vec<Member>,
     /// `--scripts`: all jobs that have a sidecar for their scripts.
     pub scripts: Vec<String>,
+    /// `--pre-starts`: all processes of the pod in whose containers the pre-start script of their job runs.
+    pub pre_starts: Vec<Member>,
     /// `--grace`: the pod's termination grace period.
     pub grace: Duration,
     /// `--persistent-disk-mb`: for drain scripts.
@@ -90,6 +92,7 @@ impl Flags {
             env: Vec::new(),
             members: Vec::new(),
             scripts: Vec::new(),
+            pre_starts: Vec::new(),
             grace: DEFAULT_GRACE_PERIOD,
             persistent_disk: 0,
             condition: false,
@@ -149,7 +152,8 @@ impl Flags {
             "--process" => self.process = name(flag, value)?,
             "--name" => self.name = name(flag, value)?,
             "--env" => self.env.push(value.to_string()),
-            "--members" => self.members = list(value).map(member).collect::<Result<_>>()?,
+            "--members" => self.members = list(value).map(|item| member(flag, item)).collect::<Result<_>>()?,
+            "--pre-starts" => self.pre_starts = list(value).map(|item| member(flag, item)).collect::<Result<_>>()?,
             "--scripts" => self.scripts = list(value).map(|item| name(flag, item)).collect::<Result<_>>()?,
             "--grace" => self.grace = seconds(flag, value)?,
             "--persistent-disk-mb" => self.persistent_disk = number(flag, value)?,
@@ -184,13 +188,13 @@ fn list(value: &str) -> impl Iterator<Item = &str> {
     value.split(',').filter(|item| !item.is_empty())
 }
 
-fn member(item: &str) -> Result<Member> {
+fn member(flag: &str, item: &str) -> Result<Member> {
     let (job, process) = item
         .split_once('/')
-        .ok_or_else(|| Error::usage(format!("--members needs <job>/<process>, not '{item}'")))?;
+        .ok_or_else(|| Error::usage(format!("{flag} needs <job>/<process>, not '{item}'")))?;
     Ok(Member {
-        job: name("--members", job)?,
-        process: name("--members", &process.replace("%2C", ",").replace("%25", "%"))?,
+        job: name(flag, job)?,
+        process: name(flag, &process.replace("%2C", ",").replace("%25", "%"))?,
     })
 }
 

@@ -1,12 +1,12 @@
-//! `container-run copy-packages`: copies packages of a release image to the volume from which containers of other
-//! releases mount them. The image may have no shell.
+//! `container-run copy-packages`: copies packages of a release image to a volume: those that containers of other releases
+//! mount, and those that scripts write to. The image may have no shell.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
 use crate::error::{Doing, Error, Result};
-use crate::files::copy;
+use crate::files::copy_with_owners;
 
 /// Below the volume: a package that is not complete yet.
 const PARTIAL: &str = ".partial";
@@ -23,14 +23,15 @@ pub fn run(arguments: &[String]) -> Result<u8> {
     Ok(0)
 }
 
-/// Copies what the link `from` leads to. When init containers run again, the volume has what an earlier run has copied.
+/// Copies what the link `from` leads to. A copy that is complete stays: scripts may have changed it when init containers
+/// run again.
 fn copy_package(from: &Path, to: &Path, partial: &Path) -> Result<()> {
     if to.is_dir() {
         return Ok(());
     }
     let source = fs::canonicalize(from).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => Error::new(format!(
-            "{} does not exist: the image of the release lacks a package that one of its jobs lists",
+            "{} does not exist: the image of the release lacks a package that one of its jobs lists or writes to",
             from.display()
         )),
         _ => Error::new(format!("{}: {error}", from.display())),
@@ -38,6 +39,6 @@ fn copy_package(from: &Path, to: &Path, partial: &Path) -> Result<()> {
     if partial.exists() {
         fs::remove_dir_all(partial).doing("emptying", partial)?;
     }
-    copy(&source, partial).doing("copying to", to)?;
+    copy_with_owners(&source, partial).doing("copying to", to)?;
     fs::rename(partial, to).doing("creating", to)
 }

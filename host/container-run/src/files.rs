@@ -1,9 +1,9 @@
 //! Trees of files: copies of job sources and packages.
 
 use std::collections::HashMap;
-use std::fs;
+use std::fs::{self, Metadata};
 use std::io;
-use std::os::unix::fs::{MetadataExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, lchown, symlink};
 use std::path::{Path, PathBuf};
 
 /// Directories within each other. Releases have a few.
@@ -27,6 +27,34 @@ pub fn empty(directory: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// As [`copy`], with modes, and with owners if this process may set them. `from` may be a link to a directory.
+pub fn copy_with_owners(from: &Path, to: &Path) -> io::Result<()> {
+    copy(from, to)?;
+    keep_attributes(from, to, &fs::metadata(from)?, rustix::process::geteuid().is_root())
+}
+
+/// [`copy`] has bounded the depth. Directories come after their content, which their modes may forbid to change.
+fn keep_attributes(from: &Path, to: &Path, of: &Metadata, owners: bool) -> io::Result<()> {
+    if of.is_dir() {
+        for entry in fs::read_dir(from)? {
+            let entry = entry?;
+            let target = to.join(entry.file_name());
+            // Sockets and devices are not copied.
+            if fs::symlink_metadata(&target).is_ok() {
+                keep_attributes(&entry.path(), &target, &entry.metadata()?, owners)?;
+            }
+        }
+    }
+    if owners {
+        lchown(to, Some(of.uid()), Some(of.gid()))?;
+    }
+    if of.is_symlink() {
+        return Ok(());
+    }
+    // After the owner: the change of it resets these bits.
+    fs::set_permissions(to, fs::Permissions::from_mode(of.mode() & 0o7777))
 }
 
 /// Copies directories, files and symbolic links. Names of one file stay names of one file: some packages would be many

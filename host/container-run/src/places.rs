@@ -44,6 +44,11 @@ impl Places {
         self.root.join(path)
     }
 
+    /// The root of the file system in which BOSH's directory is `/var/vcap`.
+    pub fn file_system(&self) -> Option<&Path> {
+        self.root.ancestors().nth(2).filter(|_| self.root.ends_with("var/vcap"))
+    }
+
     /// `jobs/<job>/bin/<name>`.
     pub fn script(&self, job: &str, name: &str) -> PathBuf {
         self.root.join("jobs").join(job).join("bin").join(name)

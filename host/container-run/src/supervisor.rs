@@ -14,6 +14,7 @@ use crate::instance::order::{Dependents, Order};
 use crate::instance::{Of, Seat, State};
 use crate::output::say::say;
 use crate::places::Places;
+use crate::scripts::inline;
 use crate::service::bpm::BpmProcess;
 use crate::service::monit::MonitProcess;
 use crate::service::{Phase, Service};
@@ -68,6 +69,10 @@ pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
     let process = description.process(&flags.process)?;
     let mut events = Events::new()?;
     children::adopt_orphans();
+    // Before the others of the pod see this container: until then, it has nothing to stop.
+    if let Some(code) = inline::before(places, flags, &flags.process, &mut events)? {
+        return Ok(code);
+    }
     let directory = places.instance();
     let seat = enter(&directory, flags, &mut events);
     let order = match seat {

@@ -243,6 +243,10 @@ fn a_group_gets_what_it_asks_for_and_other_workloads_do_not() {
             vec!["sysctls=kernel.msgmax"],
         ),
         (
+            of(&quarks(r#"{"run": {"pre_start": "inline"}}"#), nothing),
+            vec!["runAsUser=0"],
+        ),
+        (
             of(
                 &quarks(r#"{"bpm": {"processes": [{"unsafe": {"host_pid_namespace": true}}]}}"#),
                 nothing,

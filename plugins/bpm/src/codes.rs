@@ -65,6 +65,12 @@ boson_document::codes! {
          with `lifecycle: errand` or `auto-errand`; elsewhere, `host run-errand` runs it if the job has a container.";
     PRE_RENDER = "bpm-pre-render", "A pre-render script cannot change what the conversion has read",
         "Scripts of `quarks.pre_render_scripts` run in each pod, over the pod's copy of the job sources, before its templates are rendered. The conversion reads the release as it is and runs no script. So a changed template of bpm.yml changes programs, arguments, environment, working directories and hooks, which the process wrapper reads in the pod; it does not change what shapes the pod: the list of processes, limits of memory and CPU, volumes, capabilities, `privileged`. A changed `job.MF` changes which templates the pod renders; it does not change properties, defaults and links. `quarks.bpm`, properties of the manifest and `env.bosh.agent.settings.preRenderOps` change those.";
+    PRE_START = "bpm-pre-start", "A pre-start script runs in the containers of processes",
+        "With `quarks.run.pre_start: inline`, the pre-start script of a job runs in the containers of its processes, before \
+         them, so that they see what it writes to `/etc` or `/usr`. It runs as root, so these containers start as root and \
+         then change to vcap. Namespaces that enforce the PodSecurity profile `restricted` do not admit them, unless the \
+         job has `quarks.run.security_context: {runAsNonRoot: true}`: then the script runs as vcap. A job without \
+         processes has no such container.";
     INSTANCES_DIFFER = "bpm-instances-differ", "A setting of the pod template differs between instances",
         "All pods of an instance group have the same template, so the list of processes, their limits of memory and \
          CPU, volumes, capabilities, `privileged` and the existence of a `pre_start` hook must be the same on all \

@@ -1,9 +1,9 @@
 //! The container of a process: the process wrapper, which reads the description of the process in the pod.
 
 use crate::environment::{environment, passed};
-use crate::group::Group;
+use crate::group::{Group, Lifecycle};
 use crate::job::Job;
-use crate::lifecycle_scripts::Members;
+use crate::lifecycle_scripts::{Members, after_pre_starts};
 use crate::object::{compact, object};
 use crate::ports::{Port, is_container_port_name};
 use crate::process::Process;
@@ -21,6 +21,7 @@ pub fn of_process(group: &Group, volumes: &Volumes, job: &Job, process: &Process
         let command = wrapper::command("process", Wrapped::process(job, process)).passing(&passed(job));
         Members::of(group).stopping(command, group)
     };
+    let command = after_pre_starts(command, group, job);
     let mut container = object! {
         "name" => name(job, process),
         "image" => job.image.as_str(),
@@ -37,6 +38,12 @@ pub fn of_process(group: &Group, volumes: &Volumes, job: &Job, process: &Process
     }
     if let Some(startup) = container_probe::startup(&container) {
         container.set("startupProbe", startup);
+    }
+    let has = |probe: &str| container.get(probe).is_some();
+    // Without a probe, the pod would be ready, and a rollout continue, while an inline pre-start script runs or fails.
+    let is_service = group.lifecycle == Lifecycle::Service;
+    if is_service && job.runs_pre_start_inline() && !has("startupProbe") && !has("readinessProbe") {
+        container.set("startupProbe", container_probe::start(job, process));
     }
     compact(container)
 }

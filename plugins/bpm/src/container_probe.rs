@@ -14,6 +14,10 @@ use boson_processes::probe::{HANDLERS, KINDS, by_wrapper};
 /// How long the first start of a process may take: BOSH gives monit's processes as long as `update` says, which is
 /// often ten minutes.
 const START_TIMEOUT_SECONDS: i64 = 600;
+/// How often the start of a process is checked that waits for a pre-start script, and for how long at most: BOSH waits
+/// without limit.
+const START_CHECK_SECONDS: i64 = 2;
+const MAX_PRE_START_SECONDS: i64 = 24 * 3600;
 /// Kubernetes' defaults.
 const PROBE_INTERVAL_SECONDS: i64 = 10;
 const FAILURE_THRESHOLD: i64 = 3;
@@ -76,6 +80,16 @@ pub fn startup(container: &Tree) -> Option<Tree> {
     let handler = members.filter(|(key, _)| HANDLERS.contains(&key.as_str()) || *key == "timeoutSeconds");
     let handler: Tree = handler.map(|(key, value)| (key.clone(), value.clone())).collect();
     Some(handler.with("periodSeconds", period).with("failureThreshold", failures))
+}
+
+/// A startup probe that succeeds when the process has started, after the pre-start scripts that it waits for.
+pub fn start(job: &Job, process: &Process) -> Tree {
+    let command = wrapper::command("ready", Wrapped::process(job, process)).list();
+    object! {
+        "exec" => object! { "command" => command },
+        "periodSeconds" => START_CHECK_SECONDS,
+        "failureThreshold" => MAX_PRE_START_SECONDS / START_CHECK_SECONDS,
+    }
 }
 
 fn kind(member: &str) -> &'static str {

@@ -1,5 +1,5 @@
 //! Init containers, in order: the sidecar for log files, if scripts log; then those that bring the process wrapper,
-//! copy the releases' templates, change and render them, copy packages for other releases, and run pre-start scripts; then the other sidecars.
+//! copy the releases' templates, change and render them, copy packages, and run pre-start scripts; then the other sidecars.
 
 use crate::environment::{environment, field, ordinal, replicas, text};
 use crate::group::{Group, Lifecycle};
@@ -10,7 +10,7 @@ use crate::volumes::{self, Volumes, mount};
 use crate::wrapper::{COPIER, HOME, JOBS, LOGS_CONTAINER, VOLUME, install};
 use crate::{
     active_passive, container, lifecycle_scripts, logs, monit_http, packages, pre_render, resources, security,
-    wait_containers,
+    wait_containers, writable_packages,
 };
 use boson_document::Tree;
 use boson_manifest::copier::{self, RELEASES};
@@ -28,7 +28,11 @@ pub fn containers(group: &Group, volumes: &Volumes) -> Vec<Tree> {
     out.push(template_render(group));
     out.extend(packages::copiers(group));
     out.extend(wait_containers::all(group));
-    let with_script = group.jobs.iter().filter(|job| job.scripts.pre_start);
+    out.extend(writable_packages::copiers(group));
+    let with_script = group
+        .jobs
+        .iter()
+        .filter(|job| job.scripts.pre_start && !job.runs_pre_start_inline());
     out.extend(with_script.map(|job| pre_start(group, volumes, job)));
     out.extend(
         group
@@ -64,6 +68,11 @@ pub fn names_of(group: &Group) -> Vec<(String, String)> {
         ));
         let scripts = [
             (job.scripts.pre_start, "bosh-pre-start", "the pre-start script"),
+            (
+                !job.quarks.writable_packages.is_empty(),
+                writable_packages::COPIER,
+                "the writable packages",
+            ),
             (true, "bosh-scripts", "the scripts"),
             (job.quarks.pre_render, pre_render::PREFIX, "the pre-render scripts"),
         ];

@@ -7,6 +7,7 @@ use crate::request::ReleasePackage;
 use crate::scripts::Scripts;
 use crate::sysctls::Sysctl;
 use boson_document::{Map, Place, Tree};
+use indexmap::IndexSet;
 
 #[derive(Clone, Debug)]
 pub struct Job {
@@ -31,6 +32,15 @@ pub struct Job {
     pub quarks: Quarks,
 }
 
+// === impl Job ===
+
+impl Job {
+    /// Whether its containers run its pre-start script before its processes.
+    pub fn runs_pre_start_inline(&self) -> bool {
+        self.scripts.pre_start && self.quarks.inline_pre_start
+    }
+}
+
 /// The job property `quarks`.
 #[derive(Clone, Debug, Default)]
 pub struct Quarks {
@@ -45,6 +55,10 @@ pub struct Quarks {
     pub capabilities: Vec<String>,
     /// Members of the containers' securityContext.
     pub security_context: Map,
+    /// The pre-start script runs in the containers of the processes.
+    pub inline_pre_start: bool,
+    /// Packages that its scripts may write to.
+    pub writable_packages: IndexSet<String>,
     /// Kernel parameters of the pod.
     pub sysctls: Vec<Sysctl>,
     /// Probes by process.

@@ -56,6 +56,7 @@ mod packages;
 mod pod;
 mod ports;
 mod pre_render;
+mod pre_start;
 mod probe;
 mod process;
 mod read;
@@ -73,6 +74,7 @@ mod wait_containers;
 mod waits;
 mod workload;
 mod wrapper;
+mod writable_packages;
 mod zone;
 
 #[cfg(target_family = "wasm")]

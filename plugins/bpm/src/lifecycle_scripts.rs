@@ -80,13 +80,13 @@ fn escaped(name: &str) -> String {
 
 /// `<job>/<process>` of all processes of a group.
 pub fn processes(group: &Group) -> Vec<String> {
-    let of_job = |job: &Job| -> Vec<String> {
-        let processes = job.processes.iter();
-        processes
-            .map(|process| format!("{}/{}", job.name, escaped(&process.name)))
-            .collect()
-    };
-    group.jobs.iter().flat_map(of_job).collect()
+    group.jobs.iter().flat_map(processes_of).collect()
+}
+
+/// `<job>/<process>` of the processes of a job.
+fn processes_of(job: &Job) -> impl Iterator<Item = String> {
+    let processes = job.processes.iter();
+    processes.map(|process| format!("{}/{}", job.name, escaped(&process.name)))
 }
 
 /// Kubernetes' default grace period in seconds.
@@ -144,12 +144,36 @@ pub fn sidecar(group: &Group, volumes: &Volumes, job: &Job) -> Tree {
     })
 }
 
-/// The command of the init container of a pre-start script. `debug`: a failed script waits for an hour, so that it can
-/// be inspected.
+/// The command of the init container of a pre-start script.
 pub fn pre_start(job: &Job) -> Vec<String> {
-    let mut command = wrapper::command("script", Wrapped::job(job)).with("--name", "pre-start");
-    if job.quarks.debug {
-        command = command.with("--wait-after-failure", 3600);
+    let command = wrapper::command("script", Wrapped::job(job)).with("--name", "pre-start");
+    lingering(command, job).passing(&passed(job)).list()
+}
+
+/// `<job>/<process>` of all containers that run a pre-start script inline.
+fn with_inline_pre_start(group: &Group) -> Vec<String> {
+    let jobs = group.jobs.iter().filter(|job| job.runs_pre_start_inline());
+    jobs.flat_map(processes_of).collect()
+}
+
+/// The command of a process, which waits for the inline pre-start scripts of the pod, and runs that of its job.
+pub fn after_pre_starts(command: Command, group: &Group, job: &Job) -> Command {
+    let containers = with_inline_pre_start(group);
+    if containers.is_empty() {
+        return command;
     }
-    command.passing(&passed(job)).list()
+    let command = command.with("--pre-starts", containers.join(","));
+    if job.runs_pre_start_inline() {
+        lingering(command, job)
+    } else {
+        command
+    }
+}
+
+/// With `debug`, a pre-start script that failed waits for an hour, so that it can be inspected.
+fn lingering(command: Command, job: &Job) -> Command {
+    if job.quarks.debug {
+        return command.with("--wait-after-failure", 3600);
+    }
+    command
 }

@@ -7,7 +7,7 @@ use crate::job::Job;
 use crate::literal::literal;
 use crate::object::{compact, object};
 use crate::request::{JobFiles, ReleasePackage};
-use crate::volumes::mount;
+use crate::volumes::{PACKAGES, SHARED_PACKAGES, mount};
 use crate::wrapper::{HOME, PROGRAM, VOLUME};
 use crate::{resources, security};
 use boson_document::{Place, Report, Tree};
@@ -16,11 +16,8 @@ use boson_manifest::names;
 use boson_manifest::packages::{SHARE_PACKAGES, SharePackages, given};
 use std::collections::BTreeSet;
 
-/// Directory of packages, in images and in the containers of jobs.
-const PACKAGES: &str = "/var/vcap/packages";
-/// Name of the volume, and where the containers that copy packages have it.
-const SHARED: &str = "shared-packages";
-const DIRECTORY: &str = "/var/vcap/shared-packages";
+/// Where the containers that copy packages have the volume.
+const TARGET: &str = "/var/vcap/shared-packages";
 
 /// Those of the job that are of other releases.
 pub fn of_others(files: &JobFiles) -> Vec<ReleasePackage> {
@@ -88,14 +85,14 @@ pub fn copiers(group: &Group) -> Vec<Tree> {
 }
 
 fn copier(group: &Group, job: &Job, packages: &BTreeSet<&str>) -> Tree {
-    let mut command: Vec<String> = [PROGRAM, "copy-packages", PACKAGES, DIRECTORY].map(String::from).into();
+    let mut command: Vec<String> = [PROGRAM, "copy-packages", PACKAGES, TARGET].map(String::from).into();
     command.extend(packages.iter().map(|name| literal(name)));
     compact(object! {
         "name" => name(&job.release),
         "image" => job.image.as_str(),
         "command" => command,
         "resources" => resources::of_copier(),
-        "volumeMounts" => vec![mount(VOLUME, HOME, None, true), mount(SHARED, DIRECTORY, None, false)],
+        "volumeMounts" => vec![mount(VOLUME, HOME, None, true), mount(SHARED_PACKAGES, TARGET, None, false)],
         "securityContext" => security::of_copier(group, &job.release),
     })
 }
@@ -113,16 +110,4 @@ fn providers(group: &Group) -> Vec<(&Job, BTreeSet<&str>)> {
         .map(|job| (job, shared(&job.release)))
         .filter(|(_, packages)| !packages.is_empty())
         .collect()
-}
-
-/// The volume, if a job needs it.
-pub fn volume(group: &Group) -> Option<Tree> {
-    let is_needed = group.jobs.iter().any(|job| !job.shared_packages.is_empty());
-    is_needed.then(|| object! { "name" => SHARED, "emptyDir" => Tree::object() })
-}
-
-/// Mounts of the containers of a job. The processes of one must not change the packages of others.
-pub fn mounts(job: &Job) -> impl Iterator<Item = Tree> {
-    let shared = job.shared_packages.iter().map(|package| package.name.as_str());
-    shared.map(|name| mount(SHARED, &format!("{PACKAGES}/{name}"), Some(name), true))
 }

@@ -59,15 +59,16 @@ impl Requested {
     }
 }
 
-/// `securityContext` of a process. A process with capabilities, which Kubernetes gives to root only, or with a hook,
-/// which BPM runs as root, starts as root: the process wrapper then changes to vcap. Processes that monit runs stay
-/// root.
+/// `securityContext` of a process. A process with capabilities, which Kubernetes gives to root only, or with a hook or
+/// an inline pre-start script, which run as root, starts as root: the process wrapper then changes to vcap. Processes
+/// that monit runs stay root.
 pub fn of_process(job: &Job, process: &Process) -> Tree {
     if job.is_errand {
         return of_scripts(job);
     }
     let requested = Requested::by(job, slice::from_ref(process));
-    let as_root_on_vm = (process.pre_start.is_some() || process.monit.is_some()) && !needs_no_root(job);
+    let runs_hook = process.pre_start.is_some() || job.runs_pre_start_inline();
+    let as_root_on_vm = (runs_hook || process.monit.is_some()) && !needs_no_root(job);
     let mut context = if requested.privileged || !requested.capabilities.is_empty() || as_root_on_vm {
         let mut context = requested.context();
         run_as_root(&mut context);

@@ -284,6 +284,147 @@ fn scripts_may_do_what_the_processes_of_their_job_may_do() {
     assert_eq!(at(&pod(errand), "/containers/0/securityContext"), expected);
 }
 
+/// Of a list of containers or volumes, the one of this name.
+fn named<'t>(tree: &'t Tree, list: &str, name: &str) -> Option<&'t Tree> {
+    tree.items(list).iter().find(|one| one.str("name") == Some(name))
+}
+
+#[test]
+fn an_inline_pre_start_runs_in_the_containers_of_processes_which_start_as_root() {
+    let processes = r#"{"name": "p", "executable": "/p"}, {"name": "q,1", "executable": "/q"}"#;
+    let case = Case {
+        quarks: r#""debug": true, "run": {"pre_start": "inline"}"#,
+        bpm: &[processes],
+        templates: &["bin/pre-start"],
+        ..Case::default()
+    };
+    let place = "m/instance_groups/0/jobs/0";
+    let note = "The processes of job 'j' start as root, because its pre-start script runs inline";
+    assert_eq!(reported(case), [format!("i bpm-pre-start {place} {note}")]);
+    let inline = pod(case);
+    assert!(named(&inline, "initContainers", "bosh-pre-start-j").is_none());
+    let words = r#""--pre-starts","j/p,j/q%2C1","--wait-after-failure","3600"]"#;
+    for index in ["0", "1"] {
+        let command = at(&inline, &format!("/containers/{index}/command"));
+        assert!(command.ends_with(words), "{command}");
+        let context = at(&inline, &format!("/containers/{index}/securityContext"));
+        let root = r#"{"allowPrivilegeEscalation":false,"runAsUser":0,"runAsGroup":0}"#;
+        assert_eq!(context, root);
+    }
+    // The pod is not ready before the processes have started.
+    let check = r#"{"exec":{"command":["/container-run/bin/container-run","ready","--job","j","--process","p"]},"periodSeconds":2,"failureThreshold":43200}"#;
+    assert_eq!(at(&inline, "/containers/0/startupProbe"), check);
+    let probed = Case {
+        quarks: r#""run": {"pre_start": "inline", "healthcheck": {"p": {"readiness": {"tcpSocket": {"port": 1}}}}}"#,
+        ..case
+    };
+    assert_eq!(at(&pod(probed), "/containers/0/startupProbe"), "nothing");
+    // A script that needs no root.
+    let no_root = Case {
+        quarks: r#""run": {"pre_start": "inline", "security_context": {"runAsNonRoot": true}}"#,
+        ..case
+    };
+    assert_eq!(reported(no_root), Vec::<String>::new());
+    let context = r#"{"allowPrivilegeEscalation":false,"runAsNonRoot":true,"capabilities":{"drop":["ALL"]}}"#;
+    assert_eq!(at(&pod(no_root), "/containers/0/securityContext"), context);
+    let errand = Case {
+        group: r#""lifecycle": "errand""#,
+        bpm: &[],
+        templates: &["bin/pre-start", "bin/run"],
+        ..case
+    };
+    let command = at(&pod(errand), "/containers/0/command");
+    let words = r#""--pre-starts","j/j","--wait-after-failure","3600"]"#;
+    assert!(
+        command.contains(r#","errand","--job","j","#) && command.ends_with(words),
+        "{command}"
+    );
+    // The default.
+    let container = Case {
+        quarks: r#""run": {"pre_start": "container"}"#,
+        ..case
+    };
+    assert_eq!(reported(container), Vec::<String>::new());
+    assert_eq!(pod(container), pod(Case { quarks: "", ..case }));
+}
+
+#[test]
+fn an_inline_pre_start_needs_a_script_and_a_process() {
+    let place = "m/instance_groups/0/jobs/0";
+    let run = r#""run": {"pre_start": "inline"}"#;
+    let with = |templates, bpm| Case {
+        quarks: run,
+        bpm,
+        templates,
+        ..Case::default()
+    };
+    let warning = format!("w bpm-pre-start {place} Job 'j' has no pre-start script that could run inline");
+    assert_eq!(reported(with(&[], &[P])), [warning]);
+    let error =
+        format!("E bpm-pre-start {place} The pre-start script of job 'j' cannot run inline: the job has no process");
+    assert!(reported(with(&["bin/pre-start"], &[""])).contains(&error));
+    let wrong = Case {
+        quarks: r#""run": {"pre_start": "never", "writable_packages": ["a/b", 1, ".c", "d"]}"#,
+        bpm: &[P],
+        ..Case::default()
+    };
+    let run = format!("{place}/properties/quarks/run");
+    let entry = "An entry of 'writable_packages' is not the name of a package";
+    assert_eq!(
+        reported(wrong),
+        [
+            format!("E bpm-bad-value {run}/pre_start 'pre_start' must be 'container' or 'inline'"),
+            format!("E bpm-bad-value {run}/writable_packages/0 {entry}"),
+            format!("E bpm-bad-value {run}/writable_packages/1 {entry}"),
+            format!("E bpm-bad-value {run}/writable_packages/2 {entry}"),
+        ]
+    );
+}
+
+#[test]
+fn writable_packages_are_copied_from_the_image_to_a_volume_of_all_containers() {
+    let volume = r#""additional_volumes": [{"path": "/var/vcap/packages/tools/etc", "writable": true}]"#;
+    let process = format!(r#"{{"name": "p", "executable": "/p", {volume}}}"#);
+    let case = Case {
+        quarks: r#""run": {"writable_packages": ["tools", "go-1.2", "tools"]}"#,
+        bpm: &[&process],
+        templates: &["bin/pre-start", "bin/drain"],
+        ..Case::default()
+    };
+    assert_eq!(reported(case), Vec::<String>::new());
+    let pod = pod(case);
+    let names: Vec<&str> = pod
+        .items("initContainers")
+        .iter()
+        .filter_map(|one| one.str("name"))
+        .collect();
+    assert_eq!(
+        names[3..],
+        [
+            "template-render",
+            "bosh-packages-j",
+            "bosh-pre-start-j",
+            "bosh-scripts-j"
+        ]
+    );
+    let copier = named(&pod, "initContainers", "bosh-packages-j").unwrap();
+    let command =
+        r#"["/container-run/bin/container-run","copy-packages","/var/vcap/writable-packages","tools","go-1.2"]"#;
+    assert_eq!(
+        (copier.str("image"), at(copier, "/command").as_str()),
+        (Some("x/y/r:o-1-1"), command)
+    );
+    let root = r#"{"allowPrivilegeEscalation":false,"runAsUser":0,"runAsGroup":0}"#;
+    assert_eq!(at(copier, "/securityContext"), root);
+    assert!(named(&pod, "volumes", "writable-packages").is_some());
+    let mount = r#"{"name":"writable-packages","mountPath":"/var/vcap/packages/tools","subPath":"tools"}"#;
+    let containers = ["bosh-pre-start-j", "bosh-scripts-j"].map(|name| named(&pod, "initContainers", name));
+    for container in containers.into_iter().flatten().chain(pod.items("containers").first()) {
+        let mounts: Vec<String> = container.items("volumeMounts").iter().map(json::to_text).collect();
+        assert!(mounts.contains(&mount.to_string()), "{mounts:?}");
+    }
+}
+
 #[test]
 fn pods_of_services_and_errands_have_kernel_parameters_by_name() {
     let sysctls = r#""run": {"sysctls": {"net.ipv4.tcp_syncookies": 1, "kernel/shm_rmid_forced": "0"}}"#;
@@ -517,7 +658,11 @@ fn services_find_the_pods_of_their_instance() {
 
 fn reported(case: Case<'_>) -> Vec<String> {
     let reported = convert(case).map_or_else(|reported| reported, |converted| converted.diagnostics);
-    let severity = |one: &Diagnostic| if one.severity == Severity::Error { 'E' } else { 'w' };
+    let severity = |one: &Diagnostic| match one.severity {
+        Severity::Error => 'E',
+        Severity::Warning => 'w',
+        Severity::Info => 'i',
+    };
     reported
         .iter()
         .map(|one| {

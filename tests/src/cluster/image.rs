@@ -95,6 +95,13 @@ impl Image {
         self
     }
 
+    /// Adds a symbolic link.
+    #[must_use]
+    pub fn link(mut self, path: &str, target: &str) -> Self {
+        self.entry(path, Entry::Link(target.into()));
+        self
+    }
+
     /// Adds a program or script that is executable for all.
     #[must_use]
     pub fn executable(mut self, path: &str, content: impl Into<Vec<u8>>) -> Self {

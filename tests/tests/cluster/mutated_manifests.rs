@@ -72,6 +72,8 @@ const ADDITIONS: &str = r#"
 /jobs/0/properties/quarks/run/memory: 128
 /jobs/0/properties/quarks/sharePackages: all
 /jobs/0/properties/quarks/run/sysctls: {net.ipv4.tcp_keepalive_time: 120, kernel/shm_rmid_forced: "1"}
+/jobs/0/properties/quarks/run/pre_start: inline
+/jobs/0/properties/quarks/run/writable_packages: [broker, tools]
 /jobs/0/properties/quarks/run/security_context:
   runAsUser: 1000
   capabilities: {add: [NET_RAW]}

@@ -140,6 +140,15 @@ pub fn live(directory: &Path, of: Of<'_>) -> Option<Record> {
     Record::decode(&text)
 }
 
+/// Locks a file of this name until the result is dropped; nothing while another container has it.
+pub fn try_lock(directory: &Path, what: &str) -> Result<Option<File>> {
+    let path = directory.join(what);
+    let file = open(OpenOptions::new().write(true).create(true), &path).doing("opening", &path)?;
+    Ok(flock(&file, FlockOperation::NonBlockingLockExclusive)
+        .is_ok()
+        .then_some(file))
+}
+
 /// Records for the life of the pod that something was done.
 pub fn mark(directory: &Path, what: &str) -> Result<()> {
     let path = directory.join(what);

@@ -1,6 +1,9 @@
 //! The scripts of BOSH's agent: pre-start, post-start, pre-stop, drain, post-stop, post-deploy, and errands.
 
 pub mod drain;
+mod finish;
+pub mod inline;
+mod lost;
 pub mod once;
 pub mod pre_render;
 pub mod ready;
@@ -22,6 +25,8 @@ use crate::output::logfile::{Access, LogFile, Rotation};
 use crate::output::relay::{Copy, Relay};
 use crate::places::Places;
 
+/// The script that runs before all processes start.
+const PRE_START: &str = "pre-start";
 /// The agent runs scripts this much nicer than itself; drain scripts and errands are as important as it is.
 const NICE: i32 = 5;
 /// Mode of a job's log directory, as the agent makes it.

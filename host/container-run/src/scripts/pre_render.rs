@@ -8,7 +8,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::once::finish;
+use super::finish::finish;
 use crate::arguments::Flags;
 use crate::children;
 use crate::environment;
@@ -59,7 +59,7 @@ pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
             directory: Some(sources.volume.clone()),
             changes: Changes::default(),
         };
-        let code = finish(launch.start(Outputs::Inherited)?.pid, &mut events)?;
+        let code = finish(launch.start(Outputs::Inherited)?.pid, &mut events)?.code;
         children::await_writers(LAST_OUTPUT_TIMEOUT);
         if code != 0 {
             let name = script.file_name().unwrap_or_default().to_string_lossy();

@@ -1,8 +1,9 @@
-//! `container-run ready`: whether a job's post-start script has succeeded, for the sidecar's readiness probe.
+//! `container-run ready`: whether a job's post-start script has succeeded, for the sidecar's readiness probe; with
+//! `--process`, whether this process has started, which an inline pre-start script may delay.
 
 use crate::arguments::Flags;
 use crate::error::Result;
-use crate::instance::{Of, is_marked, live};
+use crate::instance::{Of, State, is_marked, live};
 use crate::output::say::say;
 use crate::places::Places;
 
@@ -14,6 +15,17 @@ pub fn mark(job: &str) -> String {
 /// Runs the subcommand.
 pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
     let directory = places.instance();
+    if !flags.process.is_empty() {
+        let record = live(&directory, Of::Process(&flags.job, &flags.process));
+        if record.is_some_and(|record| record.state != State::Starting) {
+            return Ok(0);
+        }
+        say(&format!(
+            "process '{}' of job '{}' has not started yet",
+            flags.process, flags.job
+        ));
+        return Ok(1);
+    }
     if live(&directory, Of::Scripts(&flags.job)).is_none() {
         say(&format!("the sidecar for scripts of job '{}' does not run", flags.job));
         return Ok(1);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal};
 
 use super::drain::{Answer, Call, answer};
-use super::once::CANCEL_TIMEOUT;
+use super::finish::CANCEL_TIMEOUT;
 use super::ready::mark as post_start_mark;
 use super::{Record, Script};
 use crate::arguments::Flags;

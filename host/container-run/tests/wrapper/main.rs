@@ -18,6 +18,7 @@ mod namespaces;
 mod output;
 mod pod;
 mod pre_render;
+mod pre_start;
 mod probes;
 mod processes;
 mod scripts;

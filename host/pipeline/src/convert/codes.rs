@@ -60,9 +60,12 @@ boson_document::codes! {
     SCRIPT_LOST_FILES = "script-lost-files", "A pre-start script changes files that only its own container has",
         "On a VM, a pre-start script can change `/etc` or `/usr` for all processes. In a pod it runs in an init container \
          of its own. Other containers have the files of their image instead, and see only what the script writes below \
-         `/var/vcap/data`, `/var/vcap/store`, `/var/vcap/sys` and `/var/vcap/jobs`. Add other files to the image of the \
-         release, or change them in a `pre_start` hook of bpm.yml, which runs in the container of the process. Nothing is \
-         reported about `/etc/profile.d`, which only login shells read.";
+         `/var/vcap/data`, `/var/vcap/store`, `/var/vcap/sys` and `/var/vcap/jobs`.\n\nThese settings of the job property \
+         `quarks.run` keep other files: `writable_packages: [NAME]` shares what the script writes below \
+         `/var/vcap/packages/NAME` with all containers of the pod, and `pre_start: inline` runs the script in the \
+         containers of the job's processes. You can also add files to the image of the release, or change them in a \
+         `pre_start` hook of bpm.yml, which runs in the container of the process, too. Nothing is reported about \
+         `/etc/profile.d`, which only login shells read. The log of the pre-start container lists what was lost.";
     SCRIPT_MODULES = "script-modules", "A script loads kernel modules",
         "Modules belong to the kernel of the node, and containers that are not privileged cannot load them. Load the \
          modules on all nodes that can run the pod, for example by `/etc/modules-load.d`. The command then succeeds in a \

@@ -406,10 +406,11 @@ fn run(stages: &dyn Stages, filter: Filter<'_>, work: &Work<'_>) -> Outcome {
 
 /// Notes about what the scripts of a job need. `bpm`: its rendered bpm file.
 fn scripts_need(work: &Work<'_>, rendered: &[Rendered], bpm: Option<&(u32, Rendered)>) -> Vec<Diagnostic> {
-    let of_manifest = quarks(work.job).and_then(|quarks| quarks.get("bpm")).map(json::to_text);
+    let quarks = quarks(work.job);
+    let of_manifest = quarks.and_then(|quarks| quarks.get("bpm")).map(json::to_text);
     let bpm = bpm.map(|(_, file)| file.content.as_str());
     let starts: Vec<&str> = bpm.into_iter().chain(of_manifest.as_deref()).collect();
-    needs::notes(work.files, rendered, &starts)
+    needs::notes(work.files, quarks, rendered, &starts)
 }
 
 /// The digests of rendered files, by the names of their templates.

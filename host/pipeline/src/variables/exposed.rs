@@ -89,7 +89,11 @@ fn is_exposed_of_quarks<'t>(below: &[&str], text: &str, request: impl Fn() -> Op
         // Kubernetes replaces references to other variables.
         ["envs", _, "value"] => text.contains("$("),
         ["envs" | "ports" | "activePassiveProbes" | "sharePackages", ..]
-        | ["run", "capabilities" | "security_context" | "sysctls", ..] => true,
+        | [
+            "run",
+            "capabilities" | "security_context" | "sysctls" | "writable_packages",
+            ..,
+        ] => true,
         ["run", "healthcheck", _, _, "handler", probe @ ..] | ["run", "healthcheck", _, _, probe @ ..] => match probe {
             ["exec", "command", ..] => false,
             ["httpGet", ..] => !request().is_some_and(is_by_wrapper),
@@ -183,7 +187,7 @@ mod tests {
             "bpm": {"processes": [{"name": "((v))", "limits": {"memory": "((v))"}}]},
             "activePassiveProbes": {"p": {"exec": {"command": ["((v))"]}}},
             "run": {"capabilities": ["((v))"], "security_context": {"seLinuxOptions": {"user": "((v))"}},
-                "sysctls": {"kernel.sem": "((v))"}, "healthcheck": {"p": {
+                "sysctls": {"kernel.sem": "((v))"}, "writable_packages": ["((v))"], "healthcheck": {"p": {
                 "readiness": {"httpGet": {"path": "/((v))", "port": 1}},
                 "liveness": {"httpGet": {"scheme": "HTTPS", "httpHeaders": [{"name": "a", "value": "((v))"}]}},
                 "startup": {"grpc": {"service": "((v))"}}}}}}"#;
@@ -199,6 +203,7 @@ mod tests {
             "/run/healthcheck/p/startup/grpc/service",
             "/run/security_context/seLinuxOptions/user",
             "/run/sysctls/kernel.sem",
+            "/run/writable_packages/0",
         ];
         assert_eq!(of_quarks(quarks), expected);
     }

@@ -6,7 +6,7 @@ use crate::job::{Job, Quarks};
 use crate::process::{self, Process};
 use crate::request::{GroupRequest, JobFiles};
 use crate::scripts::Scripts;
-use crate::{fields, kubernetes_rules, packages, ports, pre_render, probe, sysctls};
+use crate::{fields, kubernetes_rules, packages, ports, pre_render, pre_start, probe, sysctls, writable_packages};
 use boson_document::{Place, Report, Tree, go};
 use boson_manifest::dns;
 use boson_manifest::images;
@@ -206,6 +206,8 @@ fn quarks_of(tree: &Tree, files: &JobFiles, processes: &[Process], place: &Place
             .and_then(Tree::as_object)
             .cloned()
             .unwrap_or_default(),
+        inline_pre_start: pre_start::is_inline(&run, &place.at("run"), report),
+        writable_packages: writable_packages::read(&run, &place.at("run"), report),
         sysctls: sysctls::read(&run, &files.job, &place.at("run").at("sysctls"), report),
         probes: probe::read(&run, files, processes, &place.at("run"), report),
         envs: envs(tree, place, report),

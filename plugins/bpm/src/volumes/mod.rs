@@ -7,24 +7,27 @@
 //! | `/var/vcap/sys` | `sys-dir` |
 //! | `/var/vcap/store` | `<group>-pvc`, where the group has a persistent disk |
 //! | `/etc/hosts`, `/etc/resolv.conf` | `container-run`, names of the pod and the addresses of its DNS servers |
-//! | `/var/vcap/packages/<package>` | `shared-packages`, for packages of other releases |
 //! | `/container-run` | `container-run`, the process wrapper and what it shares between containers |
 //! | `/var/vcap/instance`, `/var/vcap/bosh` | files of the same volume |
+//! | `/var/vcap/packages/<name>` | `writable-packages`, where a job has it in `quarks.run.writable_packages`; `shared-packages`, for a package of another release |
 //! | anything else | an empty directory of the pod, the same for all containers that name its path |
 
 mod claims;
 mod extra;
 pub mod podinfo;
+mod shared_packages;
 mod site;
+mod writable_packages;
 
 pub use claims::{claim_templates, claims};
 pub use extra::check as check_extra;
+pub use shared_packages::VOLUME as SHARED_PACKAGES;
+pub use writable_packages::VOLUME as WRITABLE_PACKAGES;
 
 use crate::codes;
 use crate::group::{Group, Lifecycle};
 use crate::job::Job;
 use crate::object::object;
-use crate::packages;
 use crate::process::{Process, Volume, clean};
 use crate::settings::ExtraDisk;
 use crate::wrapper::{HOME, LOGS, VOLUME};
@@ -35,6 +38,9 @@ use indexmap::{IndexMap, IndexSet};
 pub use site::paths;
 use site::{Site, site};
 use std::collections::HashSet;
+
+/// Directory of packages, in images and in the containers of jobs.
+pub const PACKAGES: &str = "/var/vcap/packages";
 
 /// The volumes of a group's pods.
 #[derive(Clone, Debug, Default)]
@@ -104,8 +110,9 @@ impl Volumes {
             let source = object! { "claimName" => claim };
             out.push(object! { "name" => persistent_name(group), "persistentVolumeClaim" => source });
         }
-        out.extend(packages::volume(group));
+        out.extend(writable_packages::volume(group));
         out.extend(podinfo::volume(group));
+        out.extend(shared_packages::volume(group));
         out.extend(self.own.values().map(|name| empty(name)));
         out.extend(extra_volumes(group));
         out
@@ -115,6 +122,8 @@ impl Volumes {
     pub fn of_process(&self, group: &Group, job: &Job, process: &Process) -> Vec<Tree> {
         let mut mounts = Mounts::new(base(group, true));
         wrapper().into_iter().for_each(|mount| mounts.add(mount));
+        let packages = writable_packages::mounts(group, job);
+        packages.into_iter().for_each(|mount| mounts.add(mount));
         for (volume, unrestricted) in paths(process) {
             let path = clean(&volume.path);
             match site(group, job, volume, unrestricted) {
@@ -130,7 +139,7 @@ impl Volumes {
         for disk in group.settings.disks.iter().filter(|disk| matches(disk, job, process)) {
             disk.mount.iter().for_each(|mount| mounts.add(mount.clone()));
         }
-        packages::mounts(job)
+        shared_packages::mounts(job)
             .chain(names(true))
             .for_each(|mount| mounts.add(mount));
         mounts.list()
@@ -140,6 +149,8 @@ impl Volumes {
     pub fn of_job(&self, group: &Group, job: &Job) -> Vec<Tree> {
         let mut mounts = Mounts::new(base(group, false));
         wrapper().into_iter().for_each(|mount| mounts.add(mount));
+        let packages = writable_packages::mounts(group, job);
+        packages.into_iter().for_each(|mount| mounts.add(mount));
         for (volume, _) in job.processes.iter().flat_map(paths) {
             if let Some(name) = self.own.get(&clean(&volume.path)) {
                 mounts.add(mount(name, &clean(&volume.path), None, false));
@@ -150,7 +161,7 @@ impl Volumes {
                 disk.mount.iter().for_each(|mount| mounts.add(mount.clone()));
             }
         }
-        packages::mounts(job)
+        shared_packages::mounts(job)
             .chain(names(false))
             .for_each(|mount| mounts.add(mount));
         mounts.list()

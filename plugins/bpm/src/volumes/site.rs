@@ -49,10 +49,12 @@ pub fn site(group: &Group, job: &Job, volume: &Volume, unrestricted: bool) -> Si
     if unrestricted && own.iter().any(|root| below(&path, root).is_some()) {
         return Site::There(None);
     }
-    if below(&path, "/var/vcap/packages")
-        .or(below(&path, "/var/vcap/data/packages"))
-        .is_some()
-    {
+    let package = below(&path, "/var/vcap/packages");
+    let name = package.as_ref().and_then(|rest| rest.split('/').next());
+    if name.is_some_and(|name| job.quarks.writable_packages.contains(name)) {
+        return Site::There(None);
+    }
+    if package.or(below(&path, "/var/vcap/data/packages")).is_some() {
         return Site::There(volume.writable.then_some(IMAGE));
     }
     // They are mounted read-only, so that nothing can be mounted in them.

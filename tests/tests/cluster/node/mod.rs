@@ -16,6 +16,7 @@ mod packages;
 mod page;
 mod plugins_in_pods;
 mod pods;
+mod pre_start;
 mod requests;
 mod restarts;
 mod run_errand;

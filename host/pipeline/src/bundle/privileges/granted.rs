@@ -67,6 +67,10 @@ fn of_quarks(quarks: &Tree) -> Vec<Privilege> {
         return granted;
     };
     granted.extend(capabilities(run.items("capabilities")));
+    // The script runs as root in the containers of processes.
+    if run.str("pre_start") == Some("inline") {
+        granted.push(Privilege::of("runAsUser", "0"));
+    }
     let sysctls = run.get("sysctls").and_then(Tree::as_object);
     let names = sysctls.into_iter().flat_map(Map::keys);
     granted.extend(names.map(|name| Privilege::of("sysctls", sysctl::with_dots(name))));

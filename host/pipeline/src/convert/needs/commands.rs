@@ -207,6 +207,12 @@ fn is_of_image(file: &str) -> bool {
     OF_IMAGE.iter().any(|directory| path.starts_with(directory)) && !path.starts_with(OF_LOGIN_SHELLS)
 }
 
+/// The package that a file belongs to.
+pub(super) fn package(file: &str) -> Option<&str> {
+    let inner = file.strip_prefix("/var/vcap/packages/")?;
+    inner.split('/').next().filter(|name| !name.is_empty())
+}
+
 /// Whether the program changes files of the image.
 fn changes_image(program: &str, arguments: &[String]) -> bool {
     match program {

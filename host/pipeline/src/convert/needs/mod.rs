@@ -59,24 +59,57 @@ struct Needed<'a> {
     words: usize,
 }
 
-/// Notes about what the scripts of a job need, one for each kind. `rendered`: the rendered templates; those without
-/// tags may be missing. `starts`: texts that name the programs of the job's processes.
-pub(super) fn notes(job: &Job, rendered: &[Rendered], starts: &[&str]) -> Vec<Diagnostic> {
+/// What the settings of a job keep of what its pre-start script writes.
+#[derive(Default)]
+struct Kept<'a> {
+    /// The script runs in the containers of processes.
+    is_inline: bool,
+    /// Packages that are volumes.
+    packages: Vec<&'a str>,
+}
+
+/// Notes about what the scripts of a job need, one for each kind. `quarks`: the job property; `rendered`: the rendered
+/// templates; those without tags may be missing; `starts`: texts that name the programs of the job's processes.
+pub(super) fn notes(job: &Job, quarks: Option<&Tree>, rendered: &[Rendered], starts: &[&str]) -> Vec<Diagnostic> {
     let by_name: BTreeMap<&str, &str> = rendered
         .iter()
         .map(|file| (file.name.as_str(), file.content.as_str()))
         .collect();
     let script = |file| script(job, file, &by_name);
     let scripts: Vec<Script<'_>> = job.templates.iter().filter_map(script).collect();
-    let of_pre_start = scripts::reached(&scripts, &[PRE_START], &[]);
+    let kept = Kept::by(quarks);
+    // Processes see what an inline script writes.
+    let alone: &[&str] = if kept.is_inline { &[] } else { &[PRE_START] };
+    let of_pre_start = scripts::reached(&scripts, alone, &[]);
     let of_pod = scripts::reached(&scripts, &ENTRIES, starts);
     let mut needed = BTreeMap::new();
     for ((script, runs), is_pre_start) in scripts.iter().zip(of_pod).zip(of_pre_start) {
         if runs {
-            add(*script, is_pre_start, &mut needed);
+            add(*script, is_pre_start, &kept, &mut needed);
         }
     }
     needed.iter().map(|(need, needed)| note(job, *need, needed)).collect()
+}
+
+// === impl Kept ===
+
+impl<'a> Kept<'a> {
+    /// By the settings of a job.
+    fn by(quarks: Option<&'a Tree>) -> Self {
+        let Some(run) = quarks.and_then(|quarks| quarks.get("run")) else {
+            return Self::default();
+        };
+        let packages = run.items("writable_packages").iter();
+        Self {
+            is_inline: run.str("pre_start") == Some("inline"),
+            packages: packages.filter_map(Tree::as_str).collect(),
+        }
+    }
+
+    fn has(&self, found: &Found<'_>) -> bool {
+        let package = commands::package(found.written);
+        found.need == Need::LostFiles && package.is_some_and(|package| self.packages.contains(&package))
+    }
 }
 
 /// A template as a script, if it is one and its text is known.
@@ -88,9 +121,10 @@ fn script<'a>(job: &Job, file: &'a TemplateFile, rendered: &BTreeMap<&str, &'a s
 }
 
 /// Adds what a script needs.
-fn add<'a>(script: Script<'a>, is_pre_start: bool, needed: &mut BTreeMap<Need, Needed<'a>>) {
+fn add<'a>(script: Script<'a>, is_pre_start: bool, kept: &Kept<'_>, needed: &mut BTreeMap<Need, Needed<'a>>) {
     for command in shell::commands(script.text) {
-        for found in commands::needs(&command, is_pre_start) {
+        let all = commands::needs(&command, is_pre_start).into_iter();
+        for found in all.filter(|found| !kept.has(found)) {
             let entry = needed.entry(found.need).or_insert_with(|| Needed {
                 script,
                 line: command.line,
@@ -134,7 +168,7 @@ fn note(job: &Job, need: Need, needed: &Needed<'_>) -> Diagnostic {
         ..Diagnostic::warning(code, format!("{message}{names}"))
             .in_document(document)
             .on_line(line, None)
-            .help(help(need, job))
+            .help(help(need, job, &needed.names))
     }
 }
 
@@ -166,7 +200,7 @@ fn described(need: Need, job: &str) -> (&'static Code, String) {
     }
 }
 
-fn help(need: Need, job: &Job) -> String {
+fn help(need: Need, job: &Job, names: &[String]) -> String {
     match need {
         Need::PodParameters => {
             let help = "/proc/sys is read-only in a pod: set them in the job property quarks.run.sysctls";
@@ -190,12 +224,30 @@ fn help(need: Need, job: &Job) -> String {
         Need::Network => "it needs NET_ADMIN: add it by quarks.run.capabilities of the job, which is for its scripts \
              and processes; it changes the network of the pod, not of the node"
             .into(),
-        Need::LostFiles => {
-            "other containers see what it writes below /var/vcap/data, /var/vcap/store, /var/vcap/sys and \
-             /var/vcap/jobs; add other files to the image of the release"
-                .into()
-        }
+        Need::LostFiles => keep_files(names),
     }
+}
+
+/// How to keep files with these names.
+fn keep_files(names: &[String]) -> String {
+    let mut packages: Vec<&str> = names.iter().filter_map(|name| commands::package(name)).collect();
+    packages.sort_unstable();
+    packages.dedup();
+    let mut settings = Vec::new();
+    if !packages.is_empty() {
+        settings.push(format!(
+            "share packages by `writable_packages: [{}]`",
+            packages.join(", ")
+        ));
+    }
+    if names.is_empty() || names.iter().any(|name| commands::package(name).is_none()) {
+        settings.push("run the script in the containers of the job's processes by `pre_start: inline`".to_string());
+    }
+    format!(
+        "other containers see only what it writes below /var/vcap/data, /var/vcap/store, /var/vcap/sys and \
+         /var/vcap/jobs; in quarks.run of the job, {}",
+        settings.join(", and ")
+    )
 }
 
 /// How to keep a script of Cloud Foundry's releases from setting kernel parameters, if this job has their property.
@@ -265,7 +317,7 @@ mod tests {
         );
         let script = "\necho 1 > /proc/sys/net/ipv4/tcp_tw_reuse\nmodprobe nf_conntrack\nmodprobe secret\n\
                       sysctl -w vm.swappiness=1\n";
-        let notes = notes(&job, &[rendered("bin/set-kernel-params", script)], &[]);
+        let notes = notes(&job, None, &[rendered("bin/set-kernel-params", script)], &[]);
         assert_eq!(
             shown(&notes),
             [
@@ -301,20 +353,47 @@ mod tests {
         );
         let bpm = "processes: [{name: app, executable: /var/vcap/jobs/app/bin/app}]";
         assert_eq!(
-            shown(&notes(&job, &[], &[bpm])),
+            shown(&notes(&job, None, &[], &[bpm])),
             ["script-limits release/bin/app.erb:1"]
         );
-        assert_eq!(shown(&notes(&job, &[], &[])), [""; 0]);
+        assert_eq!(shown(&notes(&job, None, &[], &[])), [""; 0]);
     }
 
     #[test]
     fn long_lists_are_cut() {
         let script: String = (0..9).map(|nth| format!("modprobe m{nth}\n")).collect();
         let job = job("{}", &[("bin/pre-start", &script)]);
-        let notes = notes(&job, &[], &[]);
+        let notes = notes(&job, None, &[], &[]);
         assert_eq!(
             notes[0].message,
             "A script of job 'app' loads kernel modules: 'm0, m1, m2, m3, m4, ..'"
         );
+    }
+
+    #[test]
+    fn settings_keep_files_of_pre_start() {
+        let script = "touch /var/vcap/packages/p/a\ncp a /etc/a\ntouch /var/vcap/packages/q/b\n";
+        let job = job("{}", &[("bin/pre-start", script)]);
+        for (quarks, names, settings) in [
+            (
+                "{}",
+                "/var/vcap/packages/p/a, /etc/a, /var/vcap/packages/q/b",
+                &["`writable_packages: [p, q]`", "`pre_start: inline`"][..],
+            ),
+            (
+                "run: {writable_packages: [p, q]}",
+                "/etc/a",
+                &["in quarks.run of the job, run the script in the containers"],
+            ),
+        ] {
+            let quarks = yaml::read("quarks", quarks).unwrap();
+            let notes = notes(&job, Some(&quarks.tree), &[], &[]);
+            let end = format!("changes files that only its own container has: '{names}'");
+            assert!(notes[0].message.ends_with(&end), "{}", notes[0].message);
+            let help = notes[0].help.as_deref().unwrap_or_default();
+            assert!(settings.iter().all(|setting| help.contains(setting)), "{help}");
+        }
+        let inline = yaml::read("quarks", "run: {pre_start: inline}").unwrap();
+        assert_eq!(shown(&notes(&job, Some(&inline.tree), &[], &[])), [""; 0]);
     }
 }

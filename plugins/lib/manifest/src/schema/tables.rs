@@ -315,6 +315,8 @@ pub const QUARKS: &[Key] = &[
     used("run.healthcheck.*.startup", Type::Hash),
     used("run.security_context", Type::Hash),
     used("run.sysctls", Type::Hash),
+    used("run.pre_start", Type::String),
+    used("run.writable_packages", Type::Array),
     used("bpm", Type::Hash),
     used("bpm.processes", Type::Array),
     used("monit", Type::Boolean),
