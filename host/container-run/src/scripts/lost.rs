@@ -24,7 +24,7 @@ const MAX_STORED_PATHS: usize = 1000;
 /// Number of files and directories that are looked at. An image has some ten thousand.
 const MAX_ENTRIES: usize = 300_000;
 /// How long the search may delay the pod.
-const SEARCH_TIMEOUT: Duration = Duration::from_secs(2);
+const SEARCH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Directories for what may be lost, below the root.
 const TEMPORARY: [&str; 2] = ["tmp", "var/tmp"];
