@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::files;
 use crate::output::say::say;
 use crate::places::Places;
 
@@ -23,7 +24,7 @@ const MAX_STORED_PATHS: usize = 1000;
 /// Number of files and directories that are looked at. An image has some ten thousand.
 const MAX_ENTRIES: usize = 300_000;
 /// How long the search may delay the pod.
-const SEARCH_TIMEOUT: Duration = Duration::from_secs(2);
+const SEARCH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Directories for what may be lost, below the root.
 const TEMPORARY: [&str; 2] = ["tmp", "var/tmp"];
@@ -118,52 +119,41 @@ impl Search {
     /// Searches directories near the root first.
     fn find(&self) -> Lost {
         let end = Instant::now() + SEARCH_TIMEOUT;
-        let mounts = mounts();
-        let temporary = TEMPORARY.map(|inner| self.root.join(inner));
-        let is_kept = |path: &Path| mounts.contains(path) || temporary.iter().any(|other| path == other);
-        let (mut lost, mut entries) = (Vec::new(), 0);
-        let mut is_partial = false;
-        let mut count = 0;
+        let mut kept = mounts();
+        kept.extend(TEMPORARY.map(|inner| self.root.join(inner)));
+        let (mut lost, mut entries) = (Lost::default(), 0);
         let mut pending = VecDeque::from([self.root.clone()]);
         while let Some(directory) = pending.pop_front() {
             if entries >= MAX_ENTRIES || Instant::now() >= end {
-                is_partial = true;
+                lost.is_partial = true;
                 break;
             }
-            let mut is_explained = false;
-            for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
-                entries += 1;
-                let path = entry.path();
-                if is_kept(&path) {
+            let paths = files::entries(&directory).unwrap_or_default();
+            entries += paths.len();
+            let count = lost.count;
+            let mut has_new = false;
+            for path in paths.into_iter().filter(|path| !kept.contains(path)) {
+                let Ok(metadata) = fs::symlink_metadata(&path) else {
                     continue;
-                }
-                let Ok(metadata) = entry.metadata() else { continue };
+                };
+                let is_changed = self.is_changed(&metadata);
                 if metadata.is_dir() {
-                    is_explained |= self.is_changed(&metadata);
+                    has_new |= is_changed;
                     pending.push_back(path);
-                } else if self.is_changed(&metadata) {
-                    is_explained = true;
-                    count += 1;
-                    if lost.len() < MAX_STORED_PATHS {
-                        lost.push(path);
-                    }
+                } else if is_changed {
+                    lost.add(path);
                 }
             }
-            // A file was removed, or the directory is new and empty.
             let is_changed = fs::symlink_metadata(&directory).is_ok_and(|metadata| self.is_changed(&metadata));
-            if is_changed && !is_explained {
-                count += 1;
-                lost.push(directory.join(""));
+            // Something was removed, or the directory is new and empty.
+            if is_changed && !has_new && lost.count == count {
+                lost.add(directory.join(""));
             }
         }
         let links = self.links();
-        let mut paths: Vec<PathBuf> = lost.into_iter().map(|path| by_package(&links, path)).collect();
-        paths.sort();
-        Lost {
-            paths,
-            count,
-            is_partial,
-        }
+        lost.paths = lost.paths.into_iter().map(|path| by_package(&links, path)).collect();
+        lost.paths.sort();
+        lost
     }
 
     /// The time of the inode, which no program can set, except for directories: overlayfs copies those above a changed
@@ -186,6 +176,17 @@ impl Search {
             Some((self.root.join(inner), link))
         };
         entries.filter_map(|entry| link(entry.path())).collect()
+    }
+}
+
+// === impl Lost ===
+
+impl Lost {
+    fn add(&mut self, path: PathBuf) {
+        self.count += 1;
+        if self.paths.len() < MAX_STORED_PATHS {
+            self.paths.push(path);
+        }
     }
 }
 
