@@ -2,7 +2,7 @@
 
 use anyhow::bail;
 use boson_api::stateful_set::PROGRESSING;
-use boson_api::{BoshDeployment, BoshDeploymentStatus, ConditionStatus, QuarksStatefulSet};
+use boson_api::{BoshDeployment, BoshDeploymentStatus, Condition, ConditionStatus, QuarksStatefulSet};
 use boson_commands::output;
 use boson_look::access::{Access, Found};
 use boson_look::instances::Instance;
@@ -14,8 +14,10 @@ use std::time::Duration;
 
 /// Between two requests.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
-/// Conditions of a BOSHDeployment that are False if its present spec cannot be applied.
-const APPLIED: [&str; 2] = ["Converted", "Applied"];
+/// Condition of a BOSHDeployment: its objects have been made.
+const CONVERTED: &str = "Converted";
+/// Condition of a BOSHDeployment: they have been written.
+const APPLIED: &str = "Applied";
 
 /// A change of a deployment, and the instance groups that it concerns.
 pub struct Following {
@@ -62,15 +64,19 @@ impl Following {
         let written = self.deployment.metadata.generation;
         let none = BoshDeploymentStatus::default();
         let status = deployment.status.as_ref().unwrap_or(&none);
-        let is_failed = |kind: &&str| {
-            let of_kind = status.conditions.iter().filter(|one| one.kind == **kind);
-            let mut current = of_kind.filter(|one| one.observed_generation >= written);
-            current.find(|one| one.status == ConditionStatus::False)
+        let current = status
+            .conditions
+            .iter()
+            .filter(|one| one.observed_generation >= written);
+        let current: Vec<&Condition> = current.collect();
+        let is_failed = |one: &&&Condition| {
+            [CONVERTED, APPLIED].contains(&one.kind.as_str()) && one.status == ConditionStatus::False
         };
-        if let Some(failed) = APPLIED.iter().find_map(|kind| is_failed(&kind)) {
+        if let Some(failed) = current.iter().find(is_failed) {
             return Progress::Failed(format!("{}: {}", failed.reason, failed.message));
         }
-        if status.observed_generation < written {
+        let is_applied = |one: &&Condition| one.kind == APPLIED && one.status == ConditionStatus::True;
+        if !current.iter().any(is_applied) {
             return Progress::Waits("waiting for the operator".into());
         }
         let of_group = |group: &QuarksStatefulSet| {
@@ -174,8 +180,9 @@ mod tests {
             groups: ["web".to_string()].into(),
         };
         let progress = |observed: i64, groups: &[QuarksStatefulSet]| {
-            let old = condition("Converted", "False", "Wrong", 2);
-            following.progress(&deployment(observed, &json!([old])), groups)
+            let old = condition(CONVERTED, "False", "Wrong", 2);
+            let applied = condition(APPLIED, "True", "Applied", observed);
+            following.progress(&deployment(observed, &json!([old, applied])), groups)
         };
         let waits = |what: &str| Progress::Waits(what.into());
         let done = group(2, true, "True", "RolledOut");
@@ -193,7 +200,7 @@ mod tests {
         let failed = Progress::Failed("web: UpdateFailed: why".into());
         assert_eq!(progress(3, &[group(2, false, "False", "UpdateFailed")]), failed);
         assert_eq!(progress(3, &[done.clone()]), Progress::Done);
-        let wrong = deployment(3, &json!([condition("Converted", "False", "Wrong", 3)]));
+        let wrong = deployment(3, &json!([condition(CONVERTED, "False", "Wrong", 3)]));
         assert_eq!(
             following.progress(&wrong, &[done]),
             Progress::Failed("Wrong: why".into())

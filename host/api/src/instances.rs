@@ -41,7 +41,8 @@ pub struct PodState {
     /// The number of the instance in its zone, with which the name of its pod ends. Without it, this is the state of
     /// all instances.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ordinal: Option<u32>,
+    #[schemars(range(min = 0))]
+    pub ordinal: Option<i32>,
     /// Replaces the pods that were created before this time, in the order of a rollout. A time in the future has no
     /// effect until it is reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]

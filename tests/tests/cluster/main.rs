@@ -36,6 +36,7 @@ mod held_back;
 mod host_deploy;
 mod idle;
 mod installed;
+mod instance_states;
 mod invalid_additions;
 mod job_sources;
 mod jobs;

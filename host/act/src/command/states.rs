@@ -13,7 +13,7 @@ use boson_look::access::{Access, DeploymentArguments, Found};
 use boson_look::instances::Instance;
 use clap::Args;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use k8s_openapi::jiff::{RoundMode, SignedDuration, Timestamp, TimestampRound, Unit};
 use kube::ResourceExt;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -216,6 +216,8 @@ fn targets(selection: &Selection, instances: &[Instance], before: Option<Timesta
         *of_target = (*of_target).max(created);
     }
     // Kubernetes has no fractions of seconds.
+    let up = TimestampRound::new().smallest(Unit::Second).mode(RoundMode::Ceil);
+    let before = before.map(|time| time.round(up).unwrap_or(time));
     let after = |created: Timestamp| created.checked_add(SignedDuration::from_secs(1)).unwrap_or(created);
     let target = |(name, newest): (String, Option<Timestamp>)| Target {
         name,
@@ -276,6 +278,8 @@ mod tests {
         assert_eq!(found("", &all, None), ["web 2026-11-28T11:00:01Z", "zero "]);
         assert_eq!(found("web/1", &all[2..3], None), ["web/1 2026-11-28T10:00:01Z"]);
         assert_eq!(found("web", &all[1..3], Some(early)), ["web 2026-11-28T10:00:00Z"]);
+        let fraction = Some("2026-11-28T10:00:00.5Z");
+        assert_eq!(found("web", &all[1..3], fraction), ["web 2026-11-28T10:00:01Z"]);
         assert_eq!(groups(&all).into_iter().collect::<Vec<_>>(), ["web", "zero"]);
     }
 }

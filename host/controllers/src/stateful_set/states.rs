@@ -48,7 +48,7 @@ impl<'a> States<'a> {
     /// Whether a pod is to be replaced because it was created too early.
     pub fn is_too_old(self, pod: &Pod, zone: &str, ordinal: usize) -> bool {
         let is_meant = |one: &&PodState| {
-            let is_instance = |own: u32| one.zone == zone && usize::try_from(own) == Ok(ordinal);
+            let is_instance = |own: i32| one.zone == zone && usize::try_from(own) == Ok(ordinal);
             one.ordinal.is_none_or(is_instance)
         };
         let created = pod.metadata.creation_timestamp.as_ref();

@@ -62,13 +62,19 @@ impl Model {
         pod.labels_mut().insert(REVISION.into(), "new".into());
         self.pods.retain(|pod| pod.name_any() != name);
         self.pods.push(pod);
+        self.set_ready(name, 2);
     }
 
     fn fail(&mut self, name: &str) {
         let pod = self.pods.iter_mut().find(|pod| pod.name_any() == name).unwrap();
         pod.status.as_mut().unwrap().conditions.as_mut().unwrap()[0].status = "False".into();
-        let set = self.there.iter_mut().find(|set| name.starts_with(set.name().unwrap()));
-        set.unwrap()["status"]["readyReplicas"] = 1.into();
+        self.set_ready(name, 1);
+    }
+
+    /// How many pods of the StatefulSet of this one are ready.
+    fn set_ready(&mut self, pod: &str, count: i64) {
+        let set = self.there.iter_mut().find(|set| pod.starts_with(set.name().unwrap()));
+        set.unwrap()["status"]["readyReplicas"] = count.into();
     }
 }
 
