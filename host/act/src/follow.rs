@@ -125,15 +125,17 @@ pub async fn replace_now(access: &Access, found: &Found, instances: &[Instance],
     }
     let is_new = |pod: &Pod| old.iter().all(|old| old.metadata.uid != pod.metadata.uid);
     let is_same = |one: &Instance| one.group == instance.group && one.index == instance.index;
-    while waits {
+    if !waits {
+        return Ok(());
+    }
+    loop {
         let all = Instance::all(access, found).await?;
         let mut pods = all.iter().filter(|one| is_same(one)).filter_map(|one| one.pod.as_ref());
         if pods.any(|pod| is_new(pod) && is_ready(pod)) {
-            break;
+            return Ok(());
         }
         tokio::time::sleep(POLL_INTERVAL).await;
     }
-    Ok(())
 }
 
 fn is_ready(pod: &Pod) -> bool {

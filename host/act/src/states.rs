@@ -35,11 +35,8 @@ pub struct Target {
 // === impl Target ===
 
 impl Target {
-    pub fn group(name: &String) -> Self {
-        Self {
-            name: name.clone(),
-            time: None,
-        }
+    pub fn of(name: String) -> Self {
+        Self { name, time: None }
     }
 }
 
@@ -79,16 +76,19 @@ fn changed(states: &[InstanceState], targets: &[Target], change: Change) -> Vec<
         state.name.clone_from(&target.name);
         match change {
             Change::Stop => state.stopped = true,
-            Change::Start => state.stopped = false,
+            Change::Start => {
+                state.stopped = false;
+                parts(&mut states, target).for_each(|one| one.stopped = false);
+            }
             Change::Ignore => state.ignored = true,
             Change::Unignore => state.ignored = false,
             Change::Replace => {
                 state.stopped = false;
                 let present = state.replace_pods_created_before.take();
                 state.replace_pods_created_before = present.max(target.time.clone());
-                // What was requested of its instances before is part of this.
-                let of_group = format!("{}/", target.name);
-                for one in states.iter_mut().filter(|one| one.name.starts_with(&of_group)) {
+                for one in parts(&mut states, target) {
+                    one.stopped = false;
+                    // What was requested before is part of this.
                     let is_part = one.replace_pods_created_before <= state.replace_pods_created_before;
                     one.replace_pods_created_before.take_if(|_| is_part);
                 }
@@ -99,6 +99,12 @@ fn changed(states: &[InstanceState], targets: &[Target], change: Change) -> Vec<
     states.retain(|one| !one.is_empty());
     states.sort_by(|one, other| one.name.cmp(&other.name));
     states
+}
+
+/// The states of the instances of a group.
+fn parts<'s>(states: &'s mut [InstanceState], group: &Target) -> impl Iterator<Item = &'s mut InstanceState> {
+    let begin = format!("{}/", group.name);
+    states.iter_mut().filter(move |one| one.name.starts_with(&begin))
 }
 
 #[cfg(test)]
@@ -134,6 +140,13 @@ mod tests {
         let started = after(&both, &[("db", None), ("web", None)], Change::Start);
         assert_eq!(started, json!([{"name": "web/1", "ignored": true}]));
         assert_eq!(after(&started, &[("web/1", None)], Change::Unignore), json!([]));
+        let one = after(&json!([]), &[("web/0", None)], Change::Stop);
+        assert_eq!(one, json!([{"name": "web/0", "stopped": true}]));
+        assert_eq!(
+            after(&one, &[("web", None)], Change::Start),
+            json!([]),
+            "with its group"
+        );
     }
 
     #[test]

@@ -88,9 +88,9 @@ impl BoshDeploymentSpec {
             .map_or_else(Retain::default, |variables| variables.retain)
     }
 
-    /// Whether an instance group is stopped.
-    pub fn is_stopped(&self, group: &str) -> bool {
-        self.instances.iter().any(|one| one.name == group && one.stopped)
+    /// Whether an instance group or an instance itself is stopped. `name`: `GROUP` or `GROUP/INDEX`.
+    pub fn is_stopped(&self, name: &str) -> bool {
+        self.instances.iter().any(|one| one.name == name && one.stopped)
     }
 
     /// Whether an instance is ignored. `name`: `GROUP/INDEX`.

@@ -5,11 +5,13 @@ use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Scheduling gate of the pod of a stopped instance.
+pub const STOPPED: &str = "quarks.cloudfoundry.org/stopped";
+
 /// The desired state of an instance group of a deployment, or of one of its instances.
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[x_kube(validation = Rule::new("!has(self.ignored) || !self.ignored || self.name.contains('/')").message("one instance can be ignored, not an instance group"))]
-#[x_kube(validation = Rule::new("!has(self.stopped) || !self.stopped || !self.name.contains('/')").message("an instance group can be stopped, not one of its instances"))]
 pub struct InstanceState {
     /// GROUP or GROUP/INDEX, as 'host instances' shows them.
     #[schemars(
@@ -22,7 +24,8 @@ pub struct InstanceState {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::schema::optional_date_time")]
     pub replace_pods_created_before: Option<Time>,
-    /// Whether the instance group has no pods. Its claims stay.
+    /// Whether nothing of the instance group or instance runs. Its claims stay. A stopped group has no pods, and a
+    /// stopped instance has one that runs on no node.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stopped: bool,
     /// Whether the operator neither replaces the pod of the instance nor waits for it.
@@ -48,7 +51,8 @@ pub struct PodState {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::schema::optional_date_time")]
     pub replace_pods_created_before: Option<Time>,
-    /// Whether there are no pods. It has an effect only without an ordinal.
+    /// Whether nothing of it runs. Without an ordinal, there are no pods. An instance has a pod with the scheduling gate
+    /// quarks.cloudfoundry.org/stopped; without the revisions that a deployment gives to pods, it has no effect.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stopped: bool,
     /// Whether the operator neither replaces the pod nor waits for it. It has an effect only with an ordinal.

@@ -1,6 +1,7 @@
 //! The state of an instance, and of a process, in BOSH's words.
 
 use crate::table::Cell;
+use boson_api::instances::STOPPED;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 
 /// Usual reasons of a waiting container.
@@ -26,7 +27,9 @@ impl State {
                 .into_iter()
                 .any(|one| one.type_ == kind && one.status == wanted)
         };
-        if pod.metadata.deletion_timestamp.is_some() || phase == Some("Succeeded") {
+        let mut gates = pod.spec.iter().flat_map(|spec| &spec.scheduling_gates).flatten();
+        let is_gated = gates.any(|gate| gate.name == STOPPED);
+        if is_gated || pod.metadata.deletion_timestamp.is_some() || phase == Some("Succeeded") {
             return Self::Stopped;
         }
         if is("Ready", "True") {
@@ -103,6 +106,9 @@ mod tests {
         assert_eq!(state(json!({"initContainerStatuses": [init]})), State::Failing);
         assert_eq!(state(json!({"phase": "Failed"})), State::Failing);
         assert_eq!(state(json!({"phase": "Pending"})), State::Starting);
+        let mut gated = pod(json!({"conditions": [{"type": "PodScheduled", "status": "False"}]}));
+        gated.spec = serde_json::from_value(json!({"containers": [], "schedulingGates": [{"name": STOPPED}]})).unwrap();
+        assert_eq!(State::of_pod(&gated), State::Stopped);
         let mut deleted = pod(ready);
         deleted.metadata.deletion_timestamp = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(
             k8s_openapi::jiff::Timestamp::UNIX_EPOCH,

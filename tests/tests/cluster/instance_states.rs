@@ -156,18 +156,36 @@ async fn instances_are_restarted_once_and_ignored_ones_keep_their_pods() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stopped_group_has_no_pods_until_it_is_started() {
+async fn what_is_stopped_does_not_run_until_it_is_started() {
     let mut operator = OperatorProcess::set("stop", false, &[]).await;
     let tenant = operator.tenant("d");
     let _kubelet = Kubelet::of(tenant.pods());
     write(&tenant, 2, "example.com").await;
     tenant.deployment("d", &[]).await;
-    settled(&tenant, "the deployment", |pods| pods.len() == 2).await;
+    let first = settled(&tenant, "the deployment", |pods| pods.len() == 2).await;
     let user = Reader::new(&tenant, "user", USER);
 
-    let one = run(&user, &["stop", "web/0", "--yes"]);
-    assert_eq!(one.code, 1);
-    assert!(one.stderr.contains("`host stop web`"), "{}", one.stderr);
+    done(&user, &["stop", "web/1", "--yes"]);
+    let second = settled(&tenant, "the stopped instance", |pods| pods.len() == 2).await;
+    assert_eq!(replaced(&first, &second), [1]);
+    let gates = async || {
+        let pod = tenant.get("v1", "Pod", "d-web-v1-1").await.unwrap_or_default();
+        pod["spec"]["schedulingGates"][0]["name"].clone()
+    };
+    assert_eq!(gates().await, "quarks.cloudfoundry.org/stopped");
+    let set = tenant.get("apps/v1", "StatefulSet", "d-web-v1").await.unwrap();
+    let template = &set["spec"]["template"]["spec"];
+    assert!(
+        template["schedulingGates"].is_null(),
+        "other pods get none: {template:#}"
+    );
+    let failing = done(&user, &["instances", "--failing", "--json"]);
+    let failing: Value = serde_json::from_str(&failing.stdout).unwrap();
+    assert_eq!(failing["Tables"][0]["Rows"], json!([]));
+    done(&user, &["start", "web/1", "--yes"]);
+    let third = settled(&tenant, "the started instance", |pods| pods.len() == 2).await;
+    assert_eq!((replaced(&second, &third), gates().await), (vec![1], Value::Null));
+
     let unconfirmed = run(&user, &["stop"]);
     assert_eq!(unconfirmed.code, 1);
     assert!(unconfirmed.stderr.contains("use --yes"), "{}", unconfirmed.stderr);

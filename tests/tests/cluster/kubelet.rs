@@ -13,10 +13,12 @@ pub async fn report(pods: &Api<Pod>, pod: &ObjectMeta, status: Value) -> kube::R
         .await
 }
 
-/// Reports all pods as ready.
+/// Reports all pods as ready that a scheduler would give to a node.
 pub async fn report_ready(pods: &Api<Pod>) {
     let conditions = json!([{"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}]);
-    for pod in pods.list(&ListParams::default()).await.unwrap() {
+    let is_gated = |pod: &Pod| pod.spec.as_ref().is_some_and(|spec| spec.scheduling_gates.is_some());
+    let pods_on_nodes = pods.list(&ListParams::default()).await.unwrap().into_iter();
+    for pod in pods_on_nodes.filter(|pod| !is_gated(pod)) {
         let status = json!({"phase": "Running", "conditions": conditions});
         // A pod that is terminating may be deleted by now.
         let _ = report(pods, &pod.metadata, status).await;

@@ -54,8 +54,7 @@ fn run(arguments: &IgnoreArguments, change: Change) -> Result<(), ExitError> {
         if change == Change::Ignore {
             instance.of(Instance::all(&access, &found).await?)?;
         }
-        let name = instance.to_string();
-        let targets = [Target { name, time: None }];
+        let targets = [Target::of(instance.to_string())];
         states::write(&access, &found.deployment.name_any(), &targets, change).await?;
         let word = if change == Change::Ignore {
             "is ignored"

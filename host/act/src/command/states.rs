@@ -29,8 +29,9 @@ Examples:
   host recreate nats -d nats -n messaging --yes
   host restart nats/0 -d nats --no-converge";
 const STOP_EXAMPLES: &str = "\
-A stopped instance group has no pods, and nothing waits for any. Its claims stay, and so do its state and its instances in links when the manifest \
-changes. `host start` creates the pods again. All pods of the group are deleted, or created, at the same time.
+A stopped instance group has no pods, and nothing waits for any. A stopped instance has a pod that runs on no node. Their claims stay, and so do their \
+states, and the instances in links, when the manifest changes. All pods of a group are deleted, or created, at the same time; one instance is stopped in \
+the order of a rollout.
 
 The command needs the permissions get and patch for BOSHDeployments, and list for QuarksStatefulSets and pods.
 
@@ -38,6 +39,8 @@ Examples:
   host stop -d nats
   host stop nats -d nats -n messaging --yes
   host start nats -d nats";
+
+const PAUSED: &str = "the deployment is paused: set spec.paused to false first";
 
 /// Options of all these commands.
 #[derive(Args, Debug)]
@@ -119,17 +122,18 @@ pub fn recreate(arguments: &RecreateArguments) -> Result<(), ExitError> {
 fn stop_or_start(common: &Common, stops: bool) -> Result<(), ExitError> {
     let selection = common.selection.clone().unwrap_or_default();
     let done = common.deployment.run(async |access, found| {
-        if let Selection::Instance { group, .. } = &selection {
-            let word = if stops { "stop" } else { "start" };
-            bail!("one instance cannot be stopped or started alone: `host {word} {group}` is for all of its group");
-        }
+        let spec = &found.deployment.spec;
         let instances = selection.of(Instance::all(&access, &found).await?)?;
         let groups: BTreeSet<String> = groups(&instances);
-        if stops
-            && let Some(ignored) = instances
-                .iter()
-                .find(|one| found.deployment.spec.is_ignored(&one.to_string()))
-        {
+        if let Selection::Instance { group, .. } = &selection {
+            if spec.is_stopped(group) {
+                bail!("the instance group '{group}' is stopped as a whole");
+            }
+            if spec.paused {
+                bail!(PAUSED);
+            }
+        }
+        if stops && let Some(ignored) = instances.iter().find(|one| spec.is_ignored(&one.to_string())) {
             bail!(refusal(&ignored.to_string(), &found));
         }
         let verb = if stops { "Stop" } else { "Start" };
@@ -137,7 +141,10 @@ fn stop_or_start(common: &Common, stops: bool) -> Result<(), ExitError> {
             return Ok(());
         }
         let change = if stops { Change::Stop } else { Change::Start };
-        let targets: Vec<Target> = groups.iter().map(Target::group).collect();
+        let targets: Vec<Target> = match &selection {
+            Selection::Instance { .. } => vec![Target::of(selection.to_string())],
+            _ => groups.iter().cloned().map(Target::of).collect(),
+        };
         carry_out(&access, found, &targets, change, groups, common.no_wait).await
     });
     Ok(done?)
@@ -163,8 +170,11 @@ fn replace(arguments: &RestartArguments, verb: &str, before: Option<Timestamp>) 
         if is_one && instances.iter().any(|one| spec.is_stopped(&one.group)) {
             bail!("the instance group is stopped: `host start` starts it");
         }
+        if arguments.no_converge && spec.is_stopped(&selection.to_string()) {
+            bail!("the instance is stopped: `host start` starts it");
+        }
         if spec.paused && !arguments.no_converge {
-            bail!("the deployment is paused: set spec.paused to false first");
+            bail!(PAUSED);
         }
         if !ignored.is_empty() {
             output::complain(&format!("ignored instances keep their pods: {}\n", ignored.join(", ")));

@@ -75,9 +75,9 @@ pub enum Command {
     Variables(variables::VariablesArguments),
     /// Print the manifest of a deployment, with ops files applied
     Manifest(manifest::ManifestArguments),
-    /// Stop instance groups: their pods are deleted, and their disks stay
+    /// Stop instance groups or an instance; their disks stay
     Stop(states::StopArguments),
-    /// Start stopped instance groups
+    /// Start stopped instance groups or an instance
     Start(states::StartArguments),
     /// Replace the pods of instances, in the order of a rollout
     Restart(states::RestartArguments),

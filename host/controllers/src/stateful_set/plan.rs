@@ -2,8 +2,9 @@
 //!
 //! A changed template creates a new version beside the old one. [`superseded`] decides what stays of older versions
 //! until all pods of the new one are ready. If pods have claims, the version is kept and its pods roll in place,
-//! because a claim belongs to the name of a pod; so they do while an instance is ignored, whose pod stays. Immutable fields of a StatefulSet, such as its claim templates, are
-//! changed by creating it again: its pods and claims stay, and are adopted by name.
+//! because a claim belongs to the name of a pod; so they do while an instance is ignored or stopped, whose pod stays.
+//! Immutable fields of a StatefulSet, such as its claim templates, are changed by creating it again: its pods and claims
+//! stay, and are adopted by name.
 //!
 //! [`rollout`] decides which instances change now. A new version starts them by its number of replicas.
 //! Other changes replace pods: the StatefulSets have the strategy `OnDelete`, so that nothing else replaces them. A
@@ -26,6 +27,7 @@ use super::superseded::{self, Generations, GivenBack, Pace, Resized, Returning, 
 use super::versions::Versions;
 use super::{INVALID, PlanError, Problem, disks};
 use boson_api::QuarksStatefulSet;
+use boson_api::instances::STOPPED;
 use boson_cluster::client::{AnyObject, Error};
 use boson_cluster::objects;
 use boson_cluster::objects::drift::{Drifted, Excess};
@@ -156,16 +158,17 @@ pub(super) fn plan(
     now: Timestamp,
 ) -> Result<Plan, Unplanned> {
     let live = &seen.live;
-    let states = States {
-        all: &set.spec.instances,
-        now,
-    };
-    if states.has_ignored() && seen.pods.is_none() {
-        return Err(Unplanned::NeedsPods);
-    }
     let mut object = json!(set);
     let tree = tree(&object)?;
     let digest = Digest::of(object["spec"].take()).resizing(seen.resizes);
+    let states = States {
+        all: &set.spec.instances,
+        stops_instances: digest.revisions.is_some(),
+        now,
+    };
+    if states.has_exceptions() && seen.pods.is_none() {
+        return Err(Unplanned::NeedsPods);
+    }
     refuse_ordinals(&tree)?;
     let claimed = live
         .sets
@@ -193,10 +196,13 @@ pub(super) fn plan(
         states,
         now,
     };
+    let all = all.saturating_sub(group.stopped(&wanted));
     let takes_over = (has_limits(&wanted) || set.spec.paused) && last.is_some_and(|last| last != version);
     let mut handed_over = HandedOver::default();
     if takes_over {
         handed_over = group.hand_over(&mut wanted)?;
+    } else if states.has_exceptions() {
+        group.gate(&mut wanted)?;
     }
     let HandedOver {
         mut rollout,
@@ -319,6 +325,11 @@ impl Group<'_> {
             }
         };
         wanted.iter().enumerate().map(zone).collect()
+    }
+
+    /// How many of its instances are stopped.
+    fn stopped(&self, wanted: &[Value]) -> usize {
+        self.zones(wanted).iter().map(LiveZone::stopped).sum()
     }
 
     fn waived(&self) -> Option<Rule> {
@@ -459,6 +470,24 @@ impl Group<'_> {
             }
         }
         Ok(handed_over)
+    }
+
+    /// Gives the templates of zones a gate in which instances are yet to be stopped.
+    fn gate(&self, wanted: &mut [Value]) -> Result<(), Unplanned> {
+        let pods = self.pods()?;
+        let zones = self.zones(wanted);
+        let is_stopping: Vec<bool> = zones.iter().map(|zone| zone.is_stopping(pods)).collect();
+        for (object, _) in wanted
+            .iter_mut()
+            .zip(is_stopping)
+            .filter(|(_, is_stopping)| *is_stopping)
+        {
+            if let Some(pod) = object.pointer_mut("/spec/template/spec") {
+                pod["schedulingGates"] = json!([{"name": STOPPED}]);
+            }
+            note_template(object);
+        }
+        Ok(())
     }
 
     /// Gives instances back to a version that is wanted again. `surplus`: pods that the other versions are to lose.
@@ -620,8 +649,8 @@ fn renewed(apply: &mut Vec<Value>, current: &[&StatefulSet], states: States<'_>)
             return false;
         }
         let fixed = found.annotations().get(FIXED).map(String::as_str);
-        // Without claims and ignored instances, such a change is another version.
-        let keeps_version = has_claims(found) || states.has_ignored();
+        // Without claims, and ignored or stopped instances, such a change is another version.
+        let keeps_version = has_claims(found) || states.has_exceptions();
         let fits = !keeps_version || fixed == wanted.annotation(FIXED);
         if !fits {
             renew.push(((*found).clone(), wanted.clone()));
@@ -678,12 +707,16 @@ fn finish(
     keep_deployment_version(&mut value, digest, live);
     let fixed = fixed(&value);
     value.set_annotation(FIXED, Some(&fixed));
-    let pods = objects::digest(value.pointer("/spec/template").unwrap_or(&Value::Null));
-    value.set_annotation(PODS, Some(&pods));
+    note_template(&mut value);
     // A QuarksStatefulSet of a user belongs to no deployment.
     let deployment = set.labels().get(labels::DEPLOYMENT_NAME).map_or("", String::as_str);
     objects::own(&mut value, deployment, owner);
     Ok(value)
+}
+
+fn note_template(stateful_set: &mut Value) {
+    let pods = objects::digest(stateful_set.pointer("/spec/template").unwrap_or(&Value::Null));
+    stateful_set.set_annotation(PODS, Some(&pods));
 }
 
 /// The label names the manifest from which the present template was made: scaling changes neither.

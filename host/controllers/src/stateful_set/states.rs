@@ -1,20 +1,33 @@
 //! The desired states of the instances of a group, beside what they run. Pure.
+//!
+//! A stopped group has no replicas. A StatefulSet has a pod for each ordinal, so the pod of a stopped instance has a
+//! scheduling gate instead, with which it runs nowhere. Only a new pod can get one: the pod template has it until all
+//! stopped instances have such a pod, and no longer, because other pods that are lost meanwhile get it, too.
 
 use super::inspect::{self, is_observed, ordinals, ready_ordinals, zone};
 use boson_api::PodState;
+use boson_api::instances::STOPPED;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::jiff::Timestamp;
 use std::collections::BTreeSet;
 
-/// Ignored instances that a message names.
+/// Instances that a message names.
 const MAX_NAMED: usize = 3;
 
 /// The states at one time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct States<'a> {
     pub all: &'a [PodState],
+    /// Whether single instances can be stopped: where pods have no revisions, a template with a gate replaces all.
+    pub stops_instances: bool,
     pub now: Timestamp,
+}
+
+/// Whether a pod was created for a stopped instance.
+pub(super) fn is_gated(pod: &Pod) -> bool {
+    let gates = pod.spec.iter().flat_map(|spec| &spec.scheduling_gates);
+    gates.flatten().any(|gate| gate.name == STOPPED)
 }
 
 // === impl States ===
@@ -25,9 +38,9 @@ impl<'a> States<'a> {
         self.all.iter().any(|one| one.stopped && one.ordinal.is_none())
     }
 
-    /// Whether some instances are ignored.
-    pub fn has_ignored(self) -> bool {
-        self.ignored().next().is_some()
+    /// Whether some instances are ignored or stopped.
+    pub fn has_exceptions(self) -> bool {
+        self.ignored().next().is_some() || self.stopped().next().is_some()
     }
 
     /// Whether an instance is neither updated nor waited for. `zone`: empty without zones.
@@ -35,9 +48,22 @@ impl<'a> States<'a> {
         self.ignored().any(|one| one == (zone, ordinal))
     }
 
+    /// Whether an instance is stopped, if its group is not.
+    pub fn is_instance_stopped(self, zone: &str, ordinal: usize) -> bool {
+        self.stopped().any(|one| one == (zone, ordinal))
+    }
+
     fn ignored(self) -> impl Iterator<Item = (&'a str, usize)> {
-        let ignored = self.all.iter().filter(|one| one.ignored);
-        ignored.filter_map(|one| Some((one.zone.as_str(), usize::try_from(one.ordinal?).ok()?)))
+        self.instances(|one| one.ignored)
+    }
+
+    fn stopped(self) -> impl Iterator<Item = (&'a str, usize)> {
+        self.instances(|one| one.stopped).filter(move |_| self.stops_instances)
+    }
+
+    fn instances(self, is_meant: fn(&PodState) -> bool) -> impl Iterator<Item = (&'a str, usize)> {
+        let meant = self.all.iter().filter(move |one| is_meant(one));
+        meant.filter_map(|one| Some((one.zone.as_str(), usize::try_from(one.ordinal?).ok()?)))
     }
 
     /// Whether pods were to be replaced at some time.
@@ -63,9 +89,10 @@ impl<'a> States<'a> {
         self.all.iter().filter_map(time).filter(|time| *time > self.now).min()
     }
 
-    /// Whether the pods of a StatefulSet are ready that are not ignored. `pods`: needed if some are.
+    /// Whether the pods of a StatefulSet are ready that are neither ignored nor stopped. `pods`: needed if some are.
     pub fn is_ready(self, set: &StatefulSet, pods: Option<&[Pod]>) -> bool {
-        let counts = |ordinal: &usize| !self.is_ignored(zone(set), *ordinal);
+        let zone = zone(set);
+        let counts = |ordinal: &usize| !self.is_ignored(zone, *ordinal) && !self.is_instance_stopped(zone, *ordinal);
         if ordinals(set).all(|ordinal| counts(&ordinal)) {
             return inspect::is_ready(set);
         }
@@ -82,12 +109,20 @@ impl<'a> States<'a> {
             "" => format!("number {ordinal}"),
             zone => format!("number {ordinal} of zone '{zone}'"),
         };
-        let names: Vec<String> = self.ignored().take(MAX_NAMED).map(name).collect();
-        let more = match self.ignored().count().saturating_sub(MAX_NAMED) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
+        let list = |what: &str, instances: Vec<(&str, usize)>| {
+            let more = match instances.len().saturating_sub(MAX_NAMED) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let names: Vec<String> = instances.into_iter().take(MAX_NAMED).map(name).collect();
+            (!names.is_empty()).then(|| format!("{what} instances: {}{more}", names.join(", ")))
         };
-        (!names.is_empty()).then(|| format!("ignored instances: {}{more}", names.join(", ")))
+        let both = [
+            list("stopped", self.stopped().collect()),
+            list("ignored", self.ignored().collect()),
+        ];
+        let both: Vec<String> = both.into_iter().flatten().collect();
+        (!both.is_empty()).then(|| both.join("; "))
     }
 }
 
@@ -119,26 +154,32 @@ mod tests {
         let is_too_old = |now: i64, created: i64, zone: &str, ordinal: usize| {
             let mut pod = Pod::default();
             pod.metadata.creation_timestamp = Some(Time(at(created)));
-            let now = at(now);
-            States { all: &all, now }.is_too_old(&pod, zone, ordinal)
+            let states = States {
+                all: &all,
+                now: at(now),
+                ..States::default()
+            };
+            states.is_too_old(&pod, zone, ordinal)
         };
         assert!(is_too_old(30, 9, "a", 0) && !is_too_old(30, 10, "a", 0));
         assert!(is_too_old(30, 19, "a", 1) && !is_too_old(30, 20, "a", 1));
         assert!(!is_too_old(30, 19, "b", 1), "another zone");
         assert!(!is_too_old(15, 14, "a", 1), "in the future");
         let next = |now: i64| {
-            States {
+            let states = States {
                 all: &all,
                 now: at(now),
-            }
-            .next()
+                ..States::default()
+            };
+            states.next()
         };
         assert_eq!((next(5), next(15), next(20)), (Some(at(10)), Some(at(20)), None));
     }
 
     #[test]
-    fn ignored_pods_need_not_be_ready() {
-        let all = all(&json!([{"zone": "a", "ordinal": 1, "ignored": true}]));
+    fn ignored_and_stopped_pods_need_not_be_ready() {
+        let ignored = all(&json!([{"zone": "a", "ordinal": 1, "ignored": true}]));
+        let stopped = all(&json!([{"zone": "a", "ordinal": 1, "stopped": true}]));
         let set = |zone: &str| -> StatefulSet {
             let status = json!({"replicas": 2, "readyReplicas": 1});
             let labels = json!({labels::AZ_NAME: zone});
@@ -149,13 +190,21 @@ mod tests {
             let status = json!({"conditions": [{"type": "Ready", "status": "True"}]});
             from_value(json!({"metadata": {"name": format!("s-{ordinal}")}, "status": status})).unwrap()
         };
+        for all in [&ignored, &stopped] {
+            let states = States {
+                all,
+                stops_instances: true,
+                ..States::default()
+            };
+            assert!(states.is_ready(&set("a"), Some(&[pod(0)])));
+            assert!(!states.is_ready(&set("a"), Some(&[pod(1)])), "the other one is not");
+            assert!(!states.is_ready(&set("b"), Some(&[pod(0)])), "another zone");
+        }
         let states = States {
-            all: &all,
+            all: &[ignored, stopped].concat(),
             ..States::default()
         };
-        assert!(states.is_ready(&set("a"), Some(&[pod(0)])));
-        assert!(!states.is_ready(&set("a"), Some(&[pod(1)])), "the other one is not");
-        assert!(!states.is_ready(&set("b"), Some(&[pod(0)])), "another zone");
+        assert!(!states.is_instance_stopped("a", 1), "pods have no revisions");
         assert_eq!(states.text().unwrap(), "ignored instances: number 1 of zone 'a'");
     }
 }

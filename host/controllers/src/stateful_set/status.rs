@@ -129,6 +129,7 @@ fn status(set: &QuarksStatefulSet, done: &Result<Done, Problem>, now: &Time) -> 
     let deferred = done.as_ref().ok().and_then(|done| Resizes::text(&done.deferred));
     let states = States {
         all: &set.spec.instances,
+        stops_instances: true,
         now: now.0,
     };
     let asides = [waiver.err(), deferred, states.text()];

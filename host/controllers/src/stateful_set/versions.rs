@@ -56,11 +56,12 @@ impl Versions {
         };
         let states = States {
             all: &set.spec.instances,
+            stops_instances: digest.revisions.is_some(),
             ..States::default()
         };
         let of = |number: u32| live.iter().filter(move |one| version(one) == Some(number));
         let kept = match of(newest).next() {
-            Some(_) => are_of_template(of(newest), digest) || of(newest).any(has_claims) || states.has_ignored(),
+            Some(_) => are_of_template(of(newest), digest) || of(newest).any(has_claims) || states.has_exceptions(),
             // It was deleted, or will be created again: with another number, pods would start with empty disks.
             None => {
                 claimed == Some(newest)

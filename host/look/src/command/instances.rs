@@ -19,7 +19,7 @@ An instance is named GROUP/INDEX, as in `host diff`; its ID is GROUP-INDEX, `spe
 group without disks may have two pods: of the old and of the new version. An instance without a pod is stopped.
 
 Process State is `running` (the pod is ready), `starting`, `failing` (a container has crashed or cannot start, or no node can run the pod) or \
-`stopped` (there is no pod, or it is being deleted). State is the desired one, of `host stop`; Ignore that of `host ignore`. Disk CIDs are PersistentVolumeClaims, Version is that of the desired manifest. The command \
+`stopped` (there is no pod, or it runs on no node, or is being deleted). State is the desired one, of `host stop`; Ignore that of `host ignore`. Disk CIDs are PersistentVolumeClaims, Version is that of the desired manifest. The command \
 needs the permissions get and list for BOSHDeployments, and list for QuarksStatefulSets and pods; with --vitals, also list for \
 pods.metrics.k8s.io.
 
@@ -75,7 +75,7 @@ impl Listed<'_> {
         let (mut rows, mut count) = (Vec::new(), 0);
         for instance in &self.instances {
             let state = instance.pod.as_ref().map_or(State::Stopped, State::of_pod);
-            let is_stopped = self.spec.is_stopped(&instance.group);
+            let is_stopped = is_stopped(instance, self.spec);
             if shown.failing && (state == State::Running || is_stopped) {
                 continue;
             }
@@ -121,8 +121,13 @@ impl Listed<'_> {
     }
 }
 
+/// Whether it, or its group, is to be stopped.
+fn is_stopped(instance: &Instance, spec: &BoshDeploymentSpec) -> bool {
+    spec.is_stopped(&instance.group) || spec.is_stopped(&instance.to_string())
+}
+
 fn details(instance: &Instance, spec: &BoshDeploymentSpec) -> [Cell; 9] {
-    let state = if spec.is_stopped(&instance.group) {
+    let state = if is_stopped(instance, spec) {
         "stopped"
     } else {
         "started"

@@ -1,5 +1,6 @@
 //! Desired states of instances: pods that are replaced on request, ignored and stopped ones.
 
+use super::super::states::is_gated;
 use super::tests::{carry_out, live, made_before, names, of, plan_at, reported, revised, seen};
 use super::*;
 use boson_api::PodState;
@@ -14,6 +15,11 @@ fn group(image: &str, claims: bool, states: &Value) -> QuarksStatefulSet {
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
+}
+
+/// The scheduling gates in the template of a StatefulSet.
+fn gates(set: &Value) -> Value {
+    set["spec"]["template"]["spec"]["schedulingGates"].clone()
 }
 
 /// What is in the cluster.
@@ -31,7 +37,14 @@ impl Model {
     }
 
     fn plan(&self, set: &QuarksStatefulSet) -> Plan {
-        plan_at(set, &seen(&self.there, &self.pods), at(self.now))
+        let mut there = self.there.clone();
+        for one in &mut there {
+            let of_set = |pod: &&Pod| pod.name_any().starts_with(one.name().unwrap());
+            let pods = self.pods.iter().filter(of_set);
+            let updated = pods.filter(|pod| is_gated(pod) != gates(one).is_null()).count();
+            one["status"]["updatedReplicas"] = updated.into();
+        }
+        plan_at(set, &seen(&there, &self.pods), at(self.now))
     }
 
     /// Carries out what is planned until nothing is left to do; the pods that were replaced, in their order.
@@ -60,9 +73,15 @@ impl Model {
         let mut pod = made.swap_remove(at_name);
         pod.metadata.creation_timestamp = Some(Time(at(self.now)));
         pod.labels_mut().insert(REVISION.into(), "new".into());
+        let set = self.there.iter().find(|set| name.starts_with(set.name().unwrap()));
+        pod.spec.as_mut().unwrap().scheduling_gates = serde_json::from_value(gates(set.unwrap())).unwrap();
         self.pods.retain(|pod| pod.name_any() != name);
+        let is_gated = is_gated(&pod);
         self.pods.push(pod);
         self.set_ready(name, 2);
+        if is_gated {
+            self.fail(name);
+        }
     }
 
     fn fail(&mut self, name: &str) {
@@ -194,4 +213,45 @@ fn a_stopped_group_has_no_pods_and_keeps_its_version() {
         let version = if claims { 1 } else { 2 };
         assert_eq!((replicas(&started), started.versions.wanted), (vec![2, 2], version));
     }
+}
+
+#[test]
+fn a_stopped_instance_has_a_pod_with_a_gate_and_the_others_keep_theirs() {
+    let states = json!([{"zone": "a", "ordinal": 1, "stopped": true}]);
+    for claims in [false, true] {
+        let mut model = Model::ready("i:1", claims);
+        let stopped = reported(group("i:1", claims, &states), 1, 1, "RolledOut");
+        assert_eq!(model.settle(&stopped), [["d-g-z0-v1-1"]], "{claims}");
+        let gated: Vec<String> = model
+            .pods
+            .iter()
+            .filter(|pod| is_gated(pod))
+            .map(Pod::name_any)
+            .collect();
+        assert_eq!(gated, ["d-g-z0-v1-1"]);
+        assert!(
+            model.there.iter().all(|set| gates(set).is_null()),
+            "no other pod gets one"
+        );
+        assert_eq!(model.plan(&stopped).replicas, 3);
+
+        let mut others = model.settle(&group("i:2", claims, &states)).concat();
+        others.sort_unstable();
+        assert_eq!(others, ["d-g-z0-v1-0", "d-g-z1-v1-0", "d-g-z1-v1-1"]);
+        let started = reported(group("i:2", claims, &json!([])), 1, 1, "RolledOut");
+        assert_eq!(model.settle(&started), [["d-g-z0-v1-1"]]);
+        assert!(!model.pods.iter().any(is_gated));
+    }
+}
+
+#[test]
+fn a_pod_that_is_lost_while_another_one_is_stopped_is_created_again_without_the_gate() {
+    let states = json!([{"zone": "a", "ordinal": 1, "stopped": true}]);
+    let stopped = reported(group("i:1", true, &states), 1, 1, "RolledOut");
+    let mut model = Model::ready("i:1", true);
+    let begun = model.plan(&stopped);
+    carry_out(&mut model.there, &begun);
+    model.create_again("d-g-z0-v1-0");
+    assert!(model.pods.iter().any(is_gated));
+    assert_eq!(model.settle(&stopped), [["d-g-z0-v1-0"], ["d-g-z0-v1-1"]]);
 }

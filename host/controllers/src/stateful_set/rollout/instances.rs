@@ -7,7 +7,7 @@ use crate::stateful_set::digest::Digest;
 use crate::stateful_set::inspect::{RESTARTED_AT, REVISION, annotation, has_claims, is_going, is_observed, ordinals};
 use crate::stateful_set::resized::is_refused;
 use crate::stateful_set::set_back::set_back_from;
-use crate::stateful_set::states::States;
+use crate::stateful_set::states::{States, is_gated};
 use boson_manifest::{labels, wrapper};
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
@@ -69,10 +69,14 @@ impl<'a> LiveZone<'a> {
             };
             match pod {
                 _ if self.is_ignored(ordinal) => State::Ignored,
+                Some(pod) if self.is_stopped(ordinal) && is_gated(pod) => State::Ignored,
                 // Nothing is known before the change of the template was observed: pods may still come from the old
                 // one.
                 _ if newest.is_none() && !is_outdated => State::Missing,
                 Some(pod) if self.states.is_too_old(pod, self.name, ordinal) => outdated,
+                Some(_) if self.is_stopped(ordinal) => outdated,
+                // It was stopped before, or was lost while the template had the gate for others.
+                Some(pod) if is_gated(pod) => outdated,
                 Some(pod) if is_wanted(&pod.metadata, ordinal) && !self.is_refused(pod) => {
                     State::Updated(updated(pod, is_newest(pod) && (!is_outdated || is_set_back)))
                 }
@@ -125,6 +129,24 @@ impl<'a> LiveZone<'a> {
     /// Whether an instance is neither updated nor waited for.
     pub fn is_ignored(&self, ordinal: usize) -> bool {
         self.states.is_ignored(self.name, ordinal)
+    }
+
+    fn is_stopped(&self, ordinal: usize) -> bool {
+        self.states.is_instance_stopped(self.name, ordinal)
+    }
+
+    /// How many instances are stopped.
+    pub fn stopped(&self) -> usize {
+        (0..self.replicas).filter(|ordinal| self.is_stopped(*ordinal)).count()
+    }
+
+    /// Whether stopped instances are yet to get pods with a gate. First, no other pod may have one: while it is created
+    /// again, the limits of the rollout let no other instance stop.
+    pub fn is_stopping(&self, pods: &[Pod]) -> bool {
+        let has_gate = |ordinal: usize| self.pod(ordinal, pods).is_some_and(is_gated);
+        let (stopped, others): (Vec<usize>, Vec<usize>) =
+            (0..self.replicas).partition(|ordinal| self.is_stopped(*ordinal));
+        !stopped.into_iter().all(has_gate) && !others.into_iter().any(has_gate)
     }
 
     /// Whether a pod cannot get the wanted resources without being replaced.
