@@ -201,7 +201,7 @@ mod tests {
         );
         let failed = Progress::Failed("web: UpdateFailed: why".into());
         assert_eq!(progress(3, &[group(2, false, "False", "UpdateFailed")]), failed);
-        assert_eq!(progress(3, &[done.clone()]), Progress::Done);
+        assert_eq!(progress(3, std::slice::from_ref(&done)), Progress::Done);
         let wrong = deployment(3, &json!([condition(CONVERTED, "False", "Wrong", 3)]));
         assert_eq!(
             following.progress(&wrong, &[done]),

@@ -46,7 +46,7 @@ pub const PAUSED: &str = "Paused";
         name = "Desired",
         type_ = "integer",
         json_path = ".status.replicas",
-        description = "Instances of all zones"
+        description = "Instances of all zones that are not stopped"
     ),
     printcolumn(
         name = "Updated",
@@ -168,7 +168,7 @@ pub struct QuarksStatefulSetStatus {
     /// Whether all pods of the newest version are ready.
     #[serde(default)]
     pub ready: bool,
-    /// Instances of all zones.
+    /// Instances of all zones that are not stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub replicas: Option<i32>,

@@ -13,6 +13,7 @@ use super::digest::{Digest, Resources};
 use super::inspect::annotation;
 use super::resized::{DEFERRED, is_refused, pending};
 use super::rollout::instances::LiveZone;
+use super::states::is_gated;
 use boson_cluster::client::{Error, ErrorKind};
 use boson_manifest::labels;
 use k8s_openapi::api::apps::v1::StatefulSet;
@@ -83,6 +84,8 @@ impl Resizes {
                 continue;
             };
             let existing = (0..zone.replicas).filter_map(|ordinal| Some((ordinal, zone.pod(ordinal, pods)?)));
+            // A pod that runs on no node cannot be resized, and is created again when it starts.
+            let existing = existing.filter(|(_, pod)| !is_gated(pod));
             for (_, pod) in existing.filter(|(ordinal, pod)| wanted.is_in(&pod.metadata, zone, *ordinal)) {
                 match annotation(&pod.metadata, labels::RESOURCES_DIGEST) {
                     Some(present) if present == resources.digest => {

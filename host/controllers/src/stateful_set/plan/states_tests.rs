@@ -5,6 +5,7 @@ use super::tests::{carry_out, live, made_before, names, of, plan_at, reported, r
 use super::*;
 use boson_api::PodState;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use proptest::prelude::*;
 
 /// A group of two instances in each of two zones.
 fn group(image: &str, claims: bool, states: &Value) -> QuarksStatefulSet {
@@ -50,7 +51,7 @@ impl Model {
     /// Carries out what is planned until nothing is left to do; the pods that were replaced, in their order.
     fn settle(&mut self, set: &QuarksStatefulSet) -> Vec<Vec<String>> {
         let mut steps = Vec::new();
-        for _ in 0..20 {
+        for _ in 0..50 {
             let plan = self.plan(set);
             carry_out(&mut self.there, &plan);
             if plan.ready {
@@ -68,6 +69,7 @@ impl Model {
     }
 
     fn create_again(&mut self, name: &str) {
+        self.set_ready(name, 2);
         let mut made = made_before(&self.there);
         let at_name = made.iter().position(|pod| pod.name_any() == name).unwrap();
         let mut pod = made.swap_remove(at_name);
@@ -78,7 +80,6 @@ impl Model {
         self.pods.retain(|pod| pod.name_any() != name);
         let is_gated = is_gated(&pod);
         self.pods.push(pod);
-        self.set_ready(name, 2);
         if is_gated {
             self.fail(name);
         }
@@ -254,4 +255,60 @@ fn a_pod_that_is_lost_while_another_one_is_stopped_is_created_again_without_the_
     model.create_again("d-g-z0-v1-0");
     assert!(model.pods.iter().any(is_gated));
     assert_eq!(model.settle(&stopped), [["d-g-z0-v1-0"], ["d-g-z0-v1-1"]]);
+}
+
+/// What is desired of an instance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Desired {
+    Nothing,
+    Replaced,
+    Ignored,
+    Stopped,
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn each_pod_is_replaced_once_if_at_all_and_only_stopped_ones_have_a_gate(
+        desired in proptest::collection::vec(
+            prop_oneof![Just(Desired::Nothing), Just(Desired::Replaced), Just(Desired::Ignored), Just(Desired::Stopped)],
+            4
+        ),
+        changes in any::<bool>(),
+        claims in any::<bool>()
+    ) {
+        // Otherwise another version takes over.
+        let is_exception = |one: &Desired| matches!(one, Desired::Ignored | Desired::Stopped);
+        let keeps_version = claims || !changes || desired.iter().any(is_exception);
+        prop_assume!(keeps_version);
+        let places = [("a", 0), ("a", 1), ("b", 0), ("b", 1)];
+        let state = |((zone, ordinal), desired): (&(&str, i32), &Desired)| PodState {
+            zone: (*zone).into(),
+            ordinal: Some(*ordinal),
+            replace_pods_created_before: (*desired == Desired::Replaced).then(|| Time(at(10))),
+            stopped: *desired == Desired::Stopped,
+            ignored: *desired == Desired::Ignored,
+        };
+        let states: Vec<PodState> = places.iter().zip(&desired).map(state).collect();
+        let image = if changes { "i:2" } else { "i:1" };
+        let mut model = Model::ready("i:1", claims);
+        let mut replaced = model.settle(&group(image, claims, &json!(states))).concat();
+        replaced.sort_unstable();
+        let names = ["d-g-z0-v1-0", "d-g-z0-v1-1", "d-g-z1-v1-0", "d-g-z1-v1-1"];
+        let of = |is_meant: &dyn Fn(Desired) -> bool| -> Vec<&str> {
+            let meant = names.iter().zip(&desired).filter(|(_, desired)| is_meant(**desired));
+            meant.map(|(name, _)| *name).collect()
+        };
+        let wanted = of(&|desired| match desired {
+            Desired::Nothing => changes,
+            Desired::Replaced | Desired::Stopped => true,
+            Desired::Ignored => false,
+        });
+        prop_assert_eq!(replaced, wanted);
+        let mut gated: Vec<String> = model.pods.iter().filter(|pod| is_gated(pod)).map(Pod::name_any).collect();
+        gated.sort_unstable();
+        prop_assert_eq!(gated, of(&|desired| desired == Desired::Stopped));
+        prop_assert!(model.there.iter().all(|set| gates(set).is_null()));
+    }
 }

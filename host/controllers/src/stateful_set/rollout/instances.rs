@@ -55,7 +55,6 @@ impl<'a> LiveZone<'a> {
         let newest = before.or_else(observed);
         // Others are created with the new template, or deleted.
         let count = live.map_or(self.replicas, |live| self.replicas.min(ordinals(live).end));
-        let pods: Vec<Option<&Pod>> = (0..count).map(|ordinal| self.pod(ordinal, pods)).collect();
         let is_newest = |pod: &Pod| newest.is_some() && pod.labels().get(REVISION) == newest.as_ref();
         let template = live.and_then(|live| live.spec.as_ref()?.template.metadata.as_ref());
         let is_wanted = |metadata: &ObjectMeta, ordinal| {
@@ -63,13 +62,16 @@ impl<'a> LiveZone<'a> {
             let wanted = |wanted: Wanted<'_>| wanted.is_in(metadata, self, ordinal);
             self.wanted.is_some_and(wanted) && restarted(metadata) == template.and_then(restarted)
         };
+        let is_stopping = self.is_stopping(pods);
+        let pods: Vec<Option<&Pod>> = (0..count).map(|ordinal| self.pod(ordinal, pods)).collect();
         let state = |(ordinal, pod): (usize, &Option<&Pod>)| {
             let outdated = State::Outdated {
                 is_ready: pod.is_some_and(is_ready),
             };
             match pod {
                 _ if self.is_ignored(ordinal) => State::Ignored,
-                Some(pod) if self.is_stopped(ordinal) && is_gated(pod) => State::Ignored,
+                // It is stopped, or will be, whatever it runs until then.
+                Some(pod) if self.is_stopped(ordinal) && (is_gated(pod) || !is_stopping) => State::Ignored,
                 // Nothing is known before the change of the template was observed: pods may still come from the old
                 // one.
                 _ if newest.is_none() && !is_outdated => State::Missing,
@@ -140,13 +142,22 @@ impl<'a> LiveZone<'a> {
         (0..self.replicas).filter(|ordinal| self.is_stopped(*ordinal)).count()
     }
 
-    /// Whether stopped instances are yet to get pods with a gate. First, no other pod may have one: while it is created
-    /// again, the limits of the rollout let no other instance stop.
+    /// Whether stopped instances are to get pods with a gate now. Before that, all others have the pods that they should
+    /// have: one that is created meanwhile gets the gate, too.
     pub fn is_stopping(&self, pods: &[Pod]) -> bool {
         let has_gate = |ordinal: usize| self.pod(ordinal, pods).is_some_and(is_gated);
-        let (stopped, others): (Vec<usize>, Vec<usize>) =
-            (0..self.replicas).partition(|ordinal| self.is_stopped(*ordinal));
-        !stopped.into_iter().all(has_gate) && !others.into_iter().any(has_gate)
+        let is_up_to_date = |ordinal: usize| {
+            let is_wanted = |pod: &Pod| {
+                let is_too_old = self.states.is_too_old(pod, self.name, ordinal);
+                let mut wanted = self.wanted.iter();
+                wanted.any(|wanted| wanted.is_in(&pod.metadata, self, ordinal))
+                    && !(is_too_old || self.is_refused(pod) || is_gated(pod))
+            };
+            self.pod(ordinal, pods).is_some_and(is_wanted)
+        };
+        let counted = (0..self.replicas).filter(|ordinal| !self.is_ignored(*ordinal));
+        let (stopped, others): (Vec<usize>, Vec<usize>) = counted.partition(|ordinal| self.is_stopped(*ordinal));
+        !stopped.into_iter().all(has_gate) && others.into_iter().all(is_up_to_date)
     }
 
     /// Whether a pod cannot get the wanted resources without being replaced.
