@@ -51,8 +51,8 @@ pub struct PodState {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::schema::optional_date_time")]
     pub replace_pods_created_before: Option<Time>,
-    /// Whether nothing of it runs. Without an ordinal, there are no pods. An instance has a pod with the scheduling gate
-    /// quarks.cloudfoundry.org/stopped; without the revisions that a deployment gives to pods, it has no effect.
+    /// Whether nothing of it runs. Without an ordinal, there are no pods. An instance has a pod with the scheduling
+    /// gate quarks.cloudfoundry.org/stopped; without the revisions that a deployment gives to pods, it has no effect.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stopped: bool,
     /// Whether the operator neither replaces the pod nor waits for it. It has an effect only with an ordinal.

@@ -19,6 +19,8 @@ pub struct Applied {
     pub cloud_config: Option<Document>,
     /// Why it is not what runs, if the operator reports that.
     pub unapplied: Option<String>,
+    /// Instance groups and instances that are stopped or ignored.
+    pub unchanged: Vec<String>,
 }
 
 /// Why the manifest cannot be read.
@@ -56,6 +58,7 @@ impl Applied {
             manifest,
             cloud_config,
             unapplied: unapplied(&found),
+            unchanged: unchanged(&found),
         }))
     }
 }
@@ -66,6 +69,12 @@ fn unapplied(deployment: &BoshDeployment) -> Option<String> {
     let failed = ["Converted", "Applied"].into_iter().filter_map(of);
     let mut failed = failed.filter(|one| one.status == ConditionStatus::False);
     failed.next().map(|one| format!("{}: {}", one.reason, one.message))
+}
+
+fn unchanged(deployment: &BoshDeployment) -> Vec<String> {
+    let states = deployment.spec.instances.iter();
+    let unchanged = states.filter(|one| one.stopped || one.ignored);
+    unchanged.map(|one| format!("'{}'", one.name)).collect()
 }
 
 /// Manifest and cloud config of a Secret.

@@ -3,8 +3,8 @@
 //! A changed template creates a new version beside the old one. [`superseded`] decides what stays of older versions
 //! until all pods of the new one are ready. If pods have claims, the version is kept and its pods roll in place,
 //! because a claim belongs to the name of a pod; so they do while an instance is ignored or stopped, whose pod stays.
-//! Immutable fields of a StatefulSet, such as its claim templates, are changed by creating it again: its pods and claims
-//! stay, and are adopted by name.
+//! Immutable fields of a StatefulSet, such as its claim templates, are changed by creating it again: its pods and
+//! claims stay, and are adopted by name.
 //!
 //! [`rollout`] decides which instances change now. A new version starts them by its number of replicas.
 //! Other changes replace pods: the StatefulSets have the strategy `OnDelete`, so that nothing else replaces them. A

@@ -164,6 +164,14 @@ impl Sides {
                 "boshdeployment.quarks.cloudfoundry.org/{deployment} in the cluster: {why}\n"
             ));
         }
+        let unchanged = applied.iter().flat_map(|applied| &applied.unchanged);
+        let unchanged: Vec<&str> = unchanged.map(String::as_str).collect();
+        if !unchanged.is_empty() {
+            output::complain(&format!(
+                "stopped and ignored instances do not change: {}\n",
+                unchanged.join(", ")
+            ));
+        }
         let old = applied.map(|applied| {
             let mut old = new.clone();
             let values = new.variables.given.as_ref().and_then(|given| given.values.clone());

@@ -142,8 +142,8 @@ impl<'a> LiveZone<'a> {
         (0..self.replicas).filter(|ordinal| self.is_stopped(*ordinal)).count()
     }
 
-    /// Whether stopped instances are to get pods with a gate now. Before that, all others have the pods that they should
-    /// have: one that is created meanwhile gets the gate, too.
+    /// Whether stopped instances are to get pods with a gate now. Before that, all others must have the pods that they
+    /// should have: one that is created meanwhile gets the gate, too.
     pub fn is_stopping(&self, pods: &[Pod]) -> bool {
         let has_gate = |ordinal: usize| self.pod(ordinal, pods).is_some_and(is_gated);
         let is_up_to_date = |ordinal: usize| {

@@ -25,8 +25,8 @@ pub(in crate::stateful_set) enum Rule {
 }
 
 /// Those that can be waived as a whole. Without the order of zones, a cluster of three zones would lose its majority. A
-/// pause and an ignored instance are ended by the field that began them. A failed update is waived for one pod, so that the next one that fails
-/// stops the rollout again.
+/// pause and an ignored instance are ended by the field that began them. A failed update is waived for one pod, so that
+/// the next one that fails stops the rollout again.
 const WAIVABLE: [Rule; 3] = [Rule::GroupOrder, Rule::Canaries, Rule::MaxInFlight];
 
 /// A rule that does not apply.
