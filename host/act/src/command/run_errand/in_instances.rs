@@ -3,6 +3,8 @@
 
 use super::output::{Logs, say};
 use super::results::Ran;
+use crate::containers;
+use crate::remote::{self, Stream};
 use anyhow::{anyhow, bail};
 use boson_cluster::client::{Container, Ended, Input};
 use boson_look::access::Access;
@@ -12,11 +14,7 @@ use k8s_openapi::api::core::v1::{Container as InPod, Pod};
 use kube::ResourceExt;
 use parking_lot::Mutex;
 use std::sync::Arc;
-use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::task::JoinSet;
-
-/// How much of the output is in memory at a time.
-const CHUNK_BYTES: usize = 64 << 10;
 
 /// A container in which the errand can run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +36,11 @@ impl Place {
         let mut places = Vec::new();
         let mut stopped = Vec::new();
         for instance in instances {
-            let Some(pod) = &instance.pod else { continue };
+            // During a rollout, an instance can have another pod.
+            let is_going = |pod: &&Pod| pod.metadata.deletion_timestamp.is_some();
+            let Some(pod) = instance.pod.as_ref().filter(|pod| !is_going(pod)) else {
+                continue;
+            };
             let Some(container) = container_of(pod, job) else {
                 continue;
             };
@@ -68,17 +70,14 @@ impl Place {
             pod: &self.pod,
             name: &self.container,
         };
-        let started = access.cluster.exec(container, &self.command, Input::Nothing).await;
-        let mut process = started.map_err(|error| access.explained(error))?;
+        let process = remote::start(&access, container, &self.command, Input::Nothing).await?;
         let (stdout, stderr) = (self.instance.clone(), format!("{} stderr", self.instance));
-        let status = process.take_status();
-        let (output, errors) = (process.stdout(), process.stderr());
-        tokio::try_join!(copy(output, &stdout, &logs), copy(errors, &stderr, &logs))?;
-        let status = match status {
-            Some(status) => status.await,
-            None => None,
+        let take = |stream: Stream, part: &[u8]| match stream {
+            Stream::Output => logs.lock().add(&stdout, part, true),
+            Stream::Error => logs.lock().add(&stderr, part, true),
         };
-        match Ended::of(status) {
+        let ended = remote::drive(process, std::future::pending(), take).await?;
+        match ended {
             Ended::WithCode(exit_code) => Ok(Ran {
                 exit_code,
                 stdout: logs.lock().tail(&stdout),
@@ -90,11 +89,13 @@ impl Place {
     }
 }
 
-/// Runs the errand in all of them.
-///
-/// # Errors
-/// It could not be started in one of them, or its end was not reported. The others have ended.
-pub async fn run(access: &Arc<Access>, places: Vec<Place>, logs: &Arc<Mutex<Logs>>) -> anyhow::Result<Vec<Ran>> {
+/// Runs the errand in all of them. Returns what it did, and where it could not be started or its end was not reported.
+pub async fn run(
+    access: &Arc<Access>,
+    places: Vec<Place>,
+    logs: &Arc<Mutex<Logs>>,
+) -> (Vec<Ran>, Option<String>) {
+    let order: Vec<String> = places.iter().map(|place| place.instance.clone()).collect();
     let mut tasks = JoinSet::new();
     for place in places {
         say(&format!(
@@ -111,44 +112,29 @@ pub async fn run(access: &Arc<Access>, places: Vec<Place>, logs: &Arc<Mutex<Logs
         }
     }
     logs.lock().finish();
-    if !failures.is_empty() {
-        bail!("{}", failures.join("; "));
-    }
-    ran.sort_by(|a: &Ran, b: &Ran| a.instance.cmp(&b.instance));
-    Ok(ran)
-}
-
-async fn copy(from: Option<impl AsyncRead + Unpin>, source: &str, logs: &Arc<Mutex<Logs>>) -> anyhow::Result<()> {
-    let Some(mut from) = from else { return Ok(()) };
-    let mut chunk = vec![0; CHUNK_BYTES];
-    loop {
-        let count = from.read(&mut chunk).await?;
-        if count == 0 {
-            return Ok(());
-        }
-        logs.lock().add(source, chunk.get(..count).unwrap_or_default(), true)?;
-    }
+    ran.sort_by_key(|one: &Ran| order.iter().position(|instance| *instance == one.instance));
+    (ran, (!failures.is_empty()).then(|| failures.join("; ")))
 }
 
 /// The container of the job's scripts, which run as root, or else of its first process.
 fn container_of<'p>(pod: &'p Pod, job: &str) -> Option<&'p InPod> {
-    let spec = pod.spec.as_ref()?;
-    let all = spec.init_containers.iter().flatten().chain(&spec.containers);
-    let mut ours = all.filter(|one| {
-        let does = words(one)
+    let is_beside = |one: &InPod| {
+        words(one)
             .get(1)
-            .is_some_and(|verb| ["scripts", "process"].contains(&verb.as_str()));
-        does && value_of(words(one), "--job").any(|value| value == job)
-    });
-    ours.next()
+            .is_some_and(|verb| ["scripts", "process"].contains(&verb.as_str()))
+    };
+    containers::lasting(pod).find(|one| is_beside(one) && containers::job(one) == Some(job))
 }
 
 /// With the variables of the container that its own program gets.
 fn command(container: &InPod, job: &str) -> Vec<String> {
     let mut command = [PROGRAM, "errand", "--job", job].map(str::to_string).to_vec();
-    for variable in value_of(words(container), "--env") {
-        command.extend(["--env".to_string(), variable.to_string()]);
-    }
+    let words = words(container);
+    let flags = words
+        .iter()
+        .zip(words.iter().skip(1))
+        .filter(|(flag, _)| *flag == "--env");
+    command.extend(flags.flat_map(|(flag, name)| [flag.clone(), name.clone()]));
     command
 }
 
@@ -156,21 +142,9 @@ fn words(container: &InPod) -> &[String] {
     container.command.as_deref().unwrap_or_default()
 }
 
-/// The values of a flag.
-fn value_of<'w>(words: &'w [String], flag: &'static str) -> impl Iterator<Item = &'w str> {
-    let pairs = words.iter().zip(words.iter().skip(1));
-    pairs
-        .filter(move |(word, _)| *word == flag)
-        .map(|(_, value)| value.as_str())
-}
-
 fn is_running(pod: &Pod, container: &str) -> bool {
-    let status = pod.status.iter();
-    let mut all = status.flat_map(|one| [&one.init_container_statuses, &one.container_statuses]);
-    let statuses = all.by_ref().flatten().flatten();
-    let mut ours = statuses.filter(|one| one.name == container);
-    let is_going = pod.metadata.deletion_timestamp.is_some();
-    !is_going && ours.any(|one| one.state.as_ref().is_some_and(|state| state.running.is_some()))
+    let mut ours = containers::statuses(pod).filter(|one| one.name == container);
+    ours.any(|one| one.state.as_ref().is_some_and(|state| state.running.is_some()))
 }
 
 #[cfg(test)]
@@ -220,8 +194,8 @@ mod tests {
     #[test]
     fn it_runs_in_a_container_of_its_job() {
         let running = json!({"running": {}});
-        let scripts = json!({"name": "bosh-scripts-web", "command": ["x", "scripts", "--job", "web"]});
-        let pre_start = json!({"name": "bosh-pre-start-web", "command": ["x", "script", "--job", "web"]});
+        let scripts = json!({"name": "bosh-scripts-web", "restartPolicy": "Always", "command": [PROGRAM, "scripts", "--job", "web"]});
+        let pre_start = json!({"name": "bosh-pre-start-web", "command": [PROGRAM, "script", "--job", "web"]});
         let all = [
             instance(0, &[pre_start.clone()], &running),
             instance(1, &[pre_start, scripts], &running),

@@ -239,12 +239,13 @@ async fn run_job(
         }
     }
     let logs = Arc::new(Mutex::new(Logs::new(None, places.len() > 1)));
-    let ran = tokio::select! {
-        ran = in_instances::run(&access, places, &logs) => ran?,
+    let (ran, why) = tokio::select! {
+        ended = in_instances::run(&access, places, &logs) => ended,
         _ = tokio::signal::ctrl_c() => bail!("stopped following errand '{job}', which goes on in its instances"),
         never = heartbeat(job, arguments.interval()) => match never {},
     };
-    let failure = failure(job, &ran, None);
+    let why = why.map(|why| format!("Errand '{job}' failed: {why}"));
+    let failure = why.or_else(|| failure(job, &ran, None));
     let table = table(&ran, arguments.table.are_for_person());
     Ok(Results { table, failure })
 }
