@@ -13,7 +13,7 @@ use kube::ResourceExt;
 
 const EXAMPLES: &str = "\
 Lists what `host deploy` and `host rollback` have applied and still keep, the oldest first. State is `deployed`, `failed` or `updating` for the \
-revision that the deployment has, and `superseded`, `failed` or `unknown` (nobody followed it) for others. User is empty if the API server does not \
+revision that the deployment has, and `superseded`, `failed`, `unknown` (not followed) or `not applied` for others. User is empty if the API server does not \
 tell. The command needs the permissions to get the BOSHDeployment and to list ConfigMaps.
 
 Examples:
@@ -97,8 +97,9 @@ fn state(deployment: &BoshDeployment) -> Cell {
 fn former(ended: Option<&str>) -> Cell {
     match ended {
         Some(result::DEPLOYED) => "superseded".into(),
+        Some(result::APPLIED) => "unknown".into(),
         Some(failed) => Cell::state(failed, false),
-        None => "unknown".into(),
+        None => "not applied".into(),
     }
 }
 
@@ -133,7 +134,7 @@ mod tests {
         let revisions = [revision(1, "d.manifest-1", "s"), revision(2, "d.manifest-2", "s")];
         let found = table(&deployment, &revisions);
         let last = |found: &Table| found.rows.iter().map(|row| row[6].clone()).collect::<Vec<_>>();
-        assert_eq!(last(&found), ["unknown".into(), Cell::state("deployed", true)]);
+        assert_eq!(last(&found), ["not applied".into(), Cell::state("deployed", true)]);
         assert_eq!(found.rows[0][3..5], ["manifest.yml".into(), "scale.yml".into()]);
         assert!(found.notes.is_empty());
         deployment.spec.ops.clear();

@@ -43,7 +43,8 @@ impl RollbackOptions {
             let current = present.current().with_context(|| {
                 format!("deployment '{name}' has no revision: it was not made with `host deploy`; name one of `host history`")
             })?;
-            let before = all.iter().rfind(|one| one.number < current.number);
+            let is_before = |one: &&Revision| one.number < current.number && one.result().is_some();
+            let before = all.iter().rfind(is_before);
             return before
                 .with_context(|| format!("no revision before {} of deployment '{name}' is kept", current.number));
         };

@@ -1,7 +1,7 @@
 //! `host deploy`: reads the inputs, shows what they change, and has [`boson_act`] apply them and follow the rollout.
 
 use crate::command::convert::{self, ConvertArguments};
-use crate::command::diff;
+use crate::command::diff::{self, Before};
 use crate::command::instances::InstancesArgument;
 use crate::command::variables;
 use boson_act::command::deploy::{DeployOptions, File, Inputs, Overrides, Present, Stamp};
@@ -65,7 +65,7 @@ pub struct DeployArguments {
 pub struct Found {
     pub access: Access,
     pub present: Present,
-    pub applied: Option<Applied>,
+    pub before: Before,
     pub stamp: Stamp,
 }
 
@@ -89,13 +89,23 @@ impl Found {
             error => error.into(),
         })?;
         let stamp = Stamp::now(&access).await;
+        let before = Before {
+            applied,
+            values: trees(&present.values()),
+        };
         Ok(Self {
             access,
             present,
-            applied,
+            before,
             stamp,
         })
     }
+}
+
+/// Values, as trees of the pipeline.
+pub fn trees(values: &BTreeMap<String, Value>) -> boson_document::Map {
+    let tree = |(name, value): (&String, &Value)| Some((name.clone(), json::parse(&value.to_string()).ok()?));
+    values.iter().filter_map(tree).collect()
 }
 
 pub fn run(arguments: &DeployArguments, color: Color) -> Result<(), ExitError> {
@@ -111,7 +121,7 @@ pub fn run(arguments: &DeployArguments, color: Color) -> Result<(), ExitError> {
     let found = runtime.block_on(Found::read(&arguments.connection, new.namespace.as_deref(), name))?;
     new.name = Some(name.clone());
     new.namespace = Some(found.access.namespace.clone());
-    new.applied_cloud_configs = Some(match (&cloud_configs, &found.applied) {
+    new.applied_cloud_configs = Some(match (&cloud_configs, &found.before.applied) {
         (Some(given), _) => given.clone(),
         (None, Some(applied)) => applied.cloud_config.iter().cloned().collect(),
         (None, None) => Vec::new(),
@@ -133,7 +143,7 @@ pub fn run(arguments: &DeployArguments, color: Color) -> Result<(), ExitError> {
         conversion: conversion(&new, options),
         ..inputs(&new, &merged)
     };
-    let preview = diff::preview(new, found.applied, diff::properties(arguments.no_redact), color)?;
+    let preview = diff::preview(new, found.before, diff::properties(arguments.no_redact), color)?;
     output::print(&preview)?;
     let plan = found.present.plan(&inputs, &found.stamp).map_err(anyhow::Error::from)?;
     let change = options.change.carry_out(&found.access, &found.present, plan.as_ref());

@@ -68,7 +68,7 @@ pub fn run(arguments: &RollbackArguments, color: Color) -> Result<(), ExitError>
     new.releases.clone_from(&arguments.releases);
     new.name = Some(options.deployment.clone());
     new.namespace = Some(found.access.namespace.clone());
-    let preview = diff::preview(new, found.applied, diff::properties(arguments.no_redact), color)?;
+    let preview = diff::preview(new, found.before, diff::properties(arguments.no_redact), color)?;
     output::print(&preview)?;
     let change = options.change.carry_out(&found.access, &found.present, plan.as_ref());
     runtime.block_on(change)

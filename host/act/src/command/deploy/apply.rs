@@ -1,7 +1,7 @@
 //! Reads what the cluster has of a deployment, and writes what a plan says.
 
 use super::plan::{MANAGER, Plan, Present, Stamp};
-use super::record::{Revision, garbage};
+use super::record::{Revision, garbage, result};
 use super::values::Content;
 use anyhow::{Context, bail};
 use boson_api::BoshDeployment;
@@ -135,13 +135,14 @@ pub async fn apply(access: &Access, present: &Present, plan: &Plan) -> anyhow::R
             object.set_owner(&owner);
             write(access, &object).await?;
         }
-        let owned = json!({"metadata": {"ownerReferences": [owner]}});
-        record = merge(access, &record, owned).await?;
+        record = merge(access, &record, json!({"metadata": {"ownerReferences": [owner]}})).await?;
     }
-    Ok(Applied {
+    let mut applied = Applied {
         generation: generation(Some(&deployment)),
         record,
-    })
+    };
+    applied.record_result(access, result::APPLIED).await?;
+    Ok(applied)
 }
 
 async fn write(access: &Access, object: &Value) -> anyhow::Result<Value> {
@@ -172,9 +173,10 @@ impl Applied {
     ///
     /// # Errors
     /// The record cannot be written.
-    pub async fn record_result(&self, access: &Access, result: &str) -> anyhow::Result<()> {
+    pub async fn record_result(&mut self, access: &Access, result: &str) -> anyhow::Result<()> {
         let members = json!({"metadata": {"annotations": {labels::DEPLOY_RESULT: result}}});
-        merge(access, &self.record, members).await.map(drop)
+        self.record = merge(access, &self.record, members).await?;
+        Ok(())
     }
 }
 

@@ -13,6 +13,7 @@ use kube::ResourceExt;
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
+use tokio::signal::unix::{SignalKind, signal};
 
 /// Between two reads.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -76,8 +77,14 @@ pub async fn follow(
         progress,
     };
     let mut may_list = true;
+    // Once for all: a signal between two waits must not be lost.
+    let mut interrupts = signal(SignalKind::interrupt())?;
     loop {
-        let state = match read(access, names, name, generation, &mut may_list).await {
+        let read = tokio::select! {
+            read = read(access, names, name, generation, &mut may_list) => read,
+            _ = interrupts.recv() => return Ok(End::Interrupted),
+        };
+        let state = match read {
             Ok(state) => Some(state),
             Err(Read::Unavailable(why)) => {
                 display.note("", &why);
@@ -98,7 +105,7 @@ pub async fn follow(
         }
         tokio::select! {
             () = tokio::time::sleep(POLL_INTERVAL) => {}
-            _ = tokio::signal::ctrl_c() => return Ok(End::Interrupted),
+            _ = interrupts.recv() => return Ok(End::Interrupted),
         }
     }
 }

@@ -116,6 +116,7 @@ impl ChangeArguments {
             };
         };
         let number = plan.number;
+        output::print(&plan.values.text())?;
         if self.dry_run {
             apply::check(access, plan).await?;
             output::print(&format!(
@@ -127,7 +128,7 @@ impl ChangeArguments {
             output::complain("Stopped\n");
             return Err(ExitError::Input);
         }
-        let applied = apply::apply(access, present, plan).await?;
+        let mut applied = apply::apply(access, present, plan).await?;
         output::print(&format!("deployment '{name}': revision {number} applied\n"))?;
         let end = self.follow(access, present, applied.generation, number).await;
         if self.no_wait {

@@ -7,6 +7,7 @@ use boson_api::{ReferenceType, ResourceReference};
 use boson_cluster::client::AnyObject;
 use boson_manifest::labels;
 use boson_manifest::names::{NameClaims, NameError, Names};
+use boson_pipeline::report::clean;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -72,6 +73,51 @@ pub struct Plan {
     pub inputs: Vec<Value>,
     /// The fields of the BOSHDeployment.
     pub deployment: Value,
+    pub values: ChangedValues,
+}
+
+/// How the given values differ from those of the current revision: by variable.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct ChangedValues(BTreeMap<String, ChangedValue>);
+
+#[derive(Debug, PartialEq, Eq)]
+enum ChangedValue {
+    Added,
+    Changed,
+    Removed,
+}
+
+// === impl ChangedValues ===
+
+impl ChangedValues {
+    fn of(before: &[VariableReference], after: &[VariableReference]) -> Self {
+        let find = |all: &[VariableReference], name: &str| all.iter().find(|one| one.name == name).cloned();
+        let changed = after.iter().filter_map(|one| match find(before, &one.name) {
+            None => Some((one.name.clone(), ChangedValue::Added)),
+            Some(before) => (before != *one).then(|| (one.name.clone(), ChangedValue::Changed)),
+        });
+        let removed = before.iter().filter(|one| find(after, &one.name).is_none());
+        let removed = removed.map(|one| (one.name.clone(), ChangedValue::Removed));
+        Self(changed.chain(removed).collect())
+    }
+
+    /// In the form of `host diff`. Never with a value.
+    pub fn text(&self) -> String {
+        let line = |(name, change): (&String, &ChangedValue)| {
+            let line = match change {
+                ChangedValue::Added => format!("+ {name}"),
+                ChangedValue::Changed => format!("  {name}: another value"),
+                ChangedValue::Removed => format!("- {name}"),
+            };
+            format!("{}\n", clean::line(&line))
+        };
+        let lines: String = self.0.iter().map(line).collect();
+        if lines.is_empty() {
+            lines
+        } else {
+            format!("\ngiven values:\n{lines}")
+        }
+    }
 }
 
 // === impl Present ===
@@ -82,6 +128,13 @@ impl Present {
         let number = self.deployment.as_ref()?.annotation(labels::REVISION)?;
         let number: u64 = number.parse().ok()?;
         self.revisions.iter().find(|one| one.number == number)
+    }
+
+    /// The values that the current revision has given, by variable.
+    pub fn values(&self) -> BTreeMap<String, Value> {
+        let vars = self.current().map_or(&[][..], |one| &one.record.inputs.vars);
+        let value = |one: &VariableReference| Some((one.name.clone(), self.secrets.get(&one.secret)?.value()?));
+        vars.iter().filter_map(value).collect()
     }
 
     /// The number of the next deploy. A number is never used twice, even if its record was deleted.
@@ -195,7 +248,9 @@ impl Present {
         if is_current && has(found, &deployment["spec"]) {
             return None;
         }
+        let before = self.current().map_or(&[][..], |one| &one.record.inputs.vars);
         Some(Plan {
+            values: ChangedValues::of(before, &record.inputs.vars),
             number,
             record: record.object(number, &self.names, &self.namespace),
             inputs,
@@ -397,11 +452,14 @@ mod tests {
             (2, 2),
             "the Secret is used again"
         );
+        assert_eq!(second.values, ChangedValues::default());
         assert_eq!(second.deployment["spec"]["conversion"], json!({"registry": "r"}));
         let mut other_value = inputs("a: 2");
         other_value.values.insert("word".into(), json!(3));
         let third = after(&second, &deployed).plan(&other_value, &stamp()).unwrap().unwrap();
         assert!(names(&third).contains(&"d.given-word-3"), "{:?}", names(&third));
+        assert_eq!(third.values.text(), "\ngiven values:\n  word: another value\n");
+        assert_eq!(first.values.text(), "\ngiven values:\n+ word\n");
     }
 
     #[test]

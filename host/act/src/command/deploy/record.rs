@@ -17,6 +17,8 @@ const KEY: &str = "record";
 
 /// How a deploy ended.
 pub mod result {
+    /// The BOSHDeployment was applied; what became of it is not known.
+    pub const APPLIED: &str = "applied";
     pub const DEPLOYED: &str = "deployed";
     pub const FAILED: &str = "failed";
 }
@@ -126,7 +128,7 @@ impl Revision {
         Some(Self { number, record, object })
     }
 
-    /// How it ended; none if that was not followed.
+    /// How it ended; none if the BOSHDeployment was not applied.
     pub fn result(&self) -> Option<&str> {
         self.object.annotations().get(labels::DEPLOY_RESULT).map(String::as_str)
     }

@@ -9,9 +9,10 @@ use boson_cluster::client::Cluster;
 use boson_commands::connection::ConnectionArguments;
 use boson_commands::exit::ExitError;
 use boson_commands::output::{self, Color};
-use boson_document::json;
+use boson_document::{Map, json};
 use boson_look::applied::Applied;
 use boson_pipeline::deployment_diff::{self, Effects, Line, Properties, Side};
+use boson_pipeline::variables::Table;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -141,7 +142,11 @@ impl DiffArguments {
         let applied = Applied::read(&cluster, namespace, deployment).await;
         let applied = applied.map_err(anyhow::Error::from)?;
         new.name.get_or_insert_with(|| deployment.to_string());
-        let mut sides = Sides::of_cluster(new, applied, deployment);
+        let before = Before {
+            applied,
+            values: Map::new(),
+        };
+        let mut sides = Sides::of_cluster(new, before, deployment);
         sides.old = sides.old.map(|old| self.with_releases(old));
         Ok(sides)
     }
@@ -151,8 +156,8 @@ impl DiffArguments {
 
 impl Sides {
     /// The manifest in the cluster, and the new one.
-    fn of_cluster(new: ConvertArguments, applied: Option<Applied>, deployment: &str) -> Self {
-        let why = match &applied {
+    fn of_cluster(new: ConvertArguments, before: Before, deployment: &str) -> Self {
+        let why = match &before.applied {
             Some(applied) => applied
                 .unapplied
                 .as_ref()
@@ -164,7 +169,7 @@ impl Sides {
                 "boshdeployment.quarks.cloudfoundry.org/{deployment} in the cluster: {why}\n"
             ));
         }
-        let unchanged = applied.iter().flat_map(|applied| &applied.unchanged);
+        let unchanged = before.applied.iter().flat_map(|applied| &applied.unchanged);
         let unchanged: Vec<&str> = unchanged.map(String::as_str).collect();
         if !unchanged.is_empty() {
             output::complain(&format!(
@@ -172,9 +177,10 @@ impl Sides {
                 unchanged.join(", ")
             ));
         }
-        let old = applied.map(|applied| {
+        let values = new.variables.given.as_ref().and_then(|given| given.values.as_ref());
+        let values = values.map(|values| before.over(values));
+        let old = before.applied.map(|applied| {
             let mut old = new.clone();
-            let values = new.variables.given.as_ref().and_then(|given| given.values.clone());
             old.variables.given = Some(Given {
                 manifest: applied.manifest,
                 ops: Vec::new(),
@@ -213,19 +219,33 @@ impl Sides {
     }
 }
 
+// === impl Before ===
+
+impl Before {
+    /// The values of before, and others that are given now.
+    fn over(&self, values: &Table) -> Table {
+        let mut all = values.to_tree();
+        if let Some(members) = all.as_object_mut() {
+            members.extend(self.values.clone());
+        }
+        let all = all.as_object().cloned().unwrap_or_default();
+        Table::fold(all).unwrap_or_else(|_| values.clone())
+    }
+}
+
 /// What a deploy changes, as text: all differences if releases are given, otherwise those of the manifest.
 ///
 /// # Errors
 /// All errors in the input, after they were shown.
 pub fn preview(
     new: ConvertArguments,
-    applied: Option<Applied>,
+    before: Before,
     properties: Properties,
     color: Color,
 ) -> Result<String, ExitError> {
     let name = new.name.clone().unwrap_or_default();
     let has_releases = new.has_releases();
-    let sides = Sides::of_cluster(new, applied, &name);
+    let sides = Sides::of_cluster(new, before, &name);
     if has_releases {
         let (differences, _) = sides.differences(properties, color)?;
         return Ok(text::of(&differences, color.enabled_on_output()));
@@ -250,6 +270,13 @@ impl Differences {
     fn is_empty(&self) -> bool {
         self.manifest.is_empty() && self.effects.is_empty()
     }
+}
+
+/// What the cluster has of a deployment.
+pub struct Before {
+    pub applied: Option<Applied>,
+    /// Values that were given, by variable. Those of the new side are used for others.
+    pub values: Map,
 }
 
 fn side(done: &Done) -> Side<'_> {
