@@ -52,7 +52,8 @@ fn deploy(env: &Environment) -> Result<()> {
         let status = env.get("boshdeployment/colocated").unwrap_or_default()["status"].clone();
         format!("{status:#}\n{pods}")
     };
-    env.operator.until("a ready deployment", WAIT_TIMEOUT, ready, otherwise)?;
+    env.operator
+        .until("a ready deployment", WAIT_TIMEOUT, ready, otherwise)?;
     // Ready are also pods whose process has just started.
     env.operator.until(
         "the greeting of the process",

@@ -30,7 +30,7 @@ pub(super) struct GroupJob<'a> {
     pub mentions: MentionsByFile,
 }
 
-/// Packages for a job, or for its containers of other releases.
+/// The jobs of a group, and what they have.
 struct Group<'a> {
     jobs: &'a [GroupJob<'a>],
     by_name: HashMap<&'a str, usize>,
