@@ -125,7 +125,6 @@ pub(super) fn render(
     for ((nth, group), jobs) in groups.iter().enumerate().zip(mentions) {
         let (mut diagnostics, failed) = attempt.report(nth);
         let (packages, notes) = packages(group, &jobs, releases);
-        missing.extend(notes);
         let group = std::slice::from_ref(group);
         let (files, read) = copies::collect(group, releases, &bpm_files, &alias_files, &packages, &mut diagnostics);
         if diagnostics.iter().any(Diagnostic::is_error) {
@@ -134,6 +133,7 @@ pub(super) fn render(
         } else {
             each.push(Ok(files.into_iter().next().unwrap_or_default()));
             warnings.extend(diagnostics);
+            missing.extend(notes);
             documents.extend(read);
         }
     }
