@@ -12,9 +12,9 @@ use crate::wrapper::{HOME, PROGRAM, VOLUME};
 use crate::{resources, security};
 use boson_document::{Place, Report, Tree};
 use boson_manifest::group::{SETTINGS, settings};
-use boson_manifest::names;
+use boson_manifest::names::container;
 use boson_manifest::packages::{SHARE_PACKAGES, SharePackages, given};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Where the containers that copy packages have the volume.
 const TARGET: &str = "/var/vcap/shared-packages";
@@ -28,34 +28,37 @@ pub fn of_others(files: &JobFiles) -> Vec<ReleasePackage> {
 /// Checks the job property. `place`: of `quarks`.
 pub fn check_job(quarks: &Tree, group: &str, files: &JobFiles, place: &Place, report: &mut Report) {
     if let Some(value) = given(Some(quarks)) {
-        let is_known = |name: &str| has(files, name);
-        check(value, group, is_known, &place.at(SHARE_PACKAGES), report);
+        check(value, group, &names(files).collect(), &place.at(SHARE_PACKAGES), report);
     }
 }
 
 /// Checks the setting of a group. A package that it lists need not be one of another release for all jobs.
 pub fn check_group(tree: &Tree, group: &Group, jobs: &[JobFiles], report: &mut Report) {
     let Some(value) = given(settings(tree)) else { return };
+    let is_own = |job: &Tree| given(job.get("properties").and_then(|all| all.get("quarks"))).is_some();
     let listed = tree.items("jobs").iter().zip(jobs);
-    let quarks = |job: &'_ Tree| given(job.get("properties").and_then(|all| all.get("quarks"))).is_some();
-    let following: Vec<&JobFiles> = listed.filter(|(job, _)| !quarks(job)).map(|(_, files)| files).collect();
-    let is_known = |name: &str| following.is_empty() || following.iter().any(|files| has(files, name));
-    let place = SETTINGS.iter().fold(group.place.clone(), |place, key| place.at(key));
-    check(value, &group.name, is_known, &place.at(SHARE_PACKAGES), report);
+    let mut following = listed.filter(|(job, _)| !is_own(job)).peekable();
+    if following.peek().is_some() {
+        let known = following.flat_map(|(_, files)| names(files)).collect();
+        let place = SETTINGS.iter().fold(group.place.clone(), |place, key| place.at(key));
+        check(value, &group.name, &known, &place.at(SHARE_PACKAGES), report);
+    }
 }
 
-fn has(files: &JobFiles, name: &str) -> bool {
-    files.packages.iter().any(|package| package.name == name)
+fn names(files: &JobFiles) -> impl Iterator<Item = &str> {
+    files.packages.iter().map(|package| package.name.as_str())
 }
 
-fn check(value: &Tree, group: &str, is_known: impl Fn(&str) -> bool, place: &Place, report: &mut Report) {
+/// `known`: names of the packages that the value selects.
+fn check(value: &Tree, group: &str, known: &BTreeSet<&str>, place: &Place, report: &mut Report) {
     match SharePackages::read(value) {
         None => {
             let text = format!("'{SHARE_PACKAGES}' must be `referenced`, `all`, `none` or a list of names of packages");
             report.error(codes::BAD_VALUE, place, text);
         }
         Some(SharePackages::Listed(names)) => {
-            for (index, name) in names.into_iter().enumerate().filter(|(_, name)| !is_known(name)) {
+            let unknown = names.into_iter().enumerate().filter(|(_, name)| !known.contains(name));
+            for (index, name) in unknown {
                 let text = format!("No job of instance group '{group}' has the package '{name}'");
                 let help =
                     "list packages that the specs of the group's jobs list, or add a job of the release that has it";
@@ -74,7 +77,7 @@ pub fn names_of(group: &Group) -> impl Iterator<Item = (String, String)> {
 }
 
 fn name(release: &str) -> String {
-    names::container(&["package-copier", release])
+    container(&["package-copier", release])
 }
 
 /// An init container for each release with packages for jobs of others. They run after templates are rendered: the
@@ -99,15 +102,11 @@ fn copier(group: &Group, job: &Job, packages: &BTreeSet<&str>) -> Tree {
 
 /// The releases with packages for jobs of others, in the order of the group's jobs, each by its first job.
 fn providers(group: &Group) -> Vec<(&Job, BTreeSet<&str>)> {
-    let mut seen = BTreeSet::new();
-    let first = group.jobs.iter().filter(|job| seen.insert(job.release.as_str()));
-    let shared = |release: &str| {
-        let all = group.jobs.iter().flat_map(|job| &job.shared_packages);
-        let of_release = all.filter(|package| package.release == release);
-        of_release.map(|package| package.name.as_str()).collect::<BTreeSet<_>>()
-    };
-    first
-        .map(|job| (job, shared(&job.release)))
-        .filter(|(_, packages)| !packages.is_empty())
+    let mut by_release: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for package in group.jobs.iter().flat_map(|job| &job.shared_packages) {
+        by_release.entry(&package.release).or_default().insert(&package.name);
+    }
+    let jobs = group.jobs.iter();
+    jobs.filter_map(|job| Some((job, by_release.remove(job.release.as_str())?)))
         .collect()
 }

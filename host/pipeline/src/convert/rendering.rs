@@ -133,7 +133,6 @@ pub(super) fn render(
     for (nth, ((group, instances), outputs)) in groups.iter().zip(instances).zip(outputs).enumerate() {
         let (mut diagnostics, failed) = attempt.report(nth);
         let (packages, notes) = packages::select(group, releases, &outputs);
-        missing.extend(notes);
         let (jobs, read) = copies::collect(group, releases, &outputs, packages, &mut diagnostics);
         if diagnostics.iter().any(Diagnostic::is_error) {
             let listed = (!failed.is_empty()).then(|| collected::group(&failed));
@@ -141,6 +140,7 @@ pub(super) fn render(
         } else {
             each.push(Ok(RenderedGroup { jobs, instances }));
             reported.extend(diagnostics);
+            missing.extend(notes);
             documents.extend(read);
         }
     }

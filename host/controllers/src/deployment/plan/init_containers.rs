@@ -108,6 +108,7 @@ mod tests {
             "name": "template-render", "image": "host:1", "command": RENDERER, "args": ["--plugin=x"],
             "env": [{"name": "A", "value": "1"}, {"name": contract::VARIABLE, "value": "2"}]
         }));
+        init.push(json!({"name": "package-copier-b"}));
         init.push(json!({"name": "bosh-pre-start-app"}));
         let resolved = json!({"name": object::RESOLVED, "secret": {"secretName": "d.ig-resolved.web-v3"}});
         let pods = json!({"initContainers": init, "containers": [{"name": "app"}], "volumes": [resolved]});
@@ -129,7 +130,8 @@ mod tests {
         let pod = object.pointer(PODS).unwrap();
         let init = pod["initContainers"].as_array().unwrap();
         let names: Vec<&str> = init.iter().filter_map(|container| container["name"].as_str()).collect();
-        assert_eq!(names, ["logs", "template-render", "bosh-pre-start-app"]);
+        let expected = ["logs", "template-render", "package-copier-b", "bosh-pre-start-app"];
+        assert_eq!(names, expected);
         let renderer = &init[1];
         assert_eq!(
             renderer["args"],
