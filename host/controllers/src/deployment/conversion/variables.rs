@@ -116,10 +116,7 @@ fn checked(
         errors: error.into_diagnostics(),
         document: None,
     })?;
-    let named = Named {
-        name: &manifest.name,
-        tree: &wanted.document,
-    };
+    let named = Named::new(&manifest.name, &wanted.document);
     match stages.convert_deployment(deployment, named, &wanted.variables) {
         Ok((objects, reported)) => {
             warnings.extend(reported);
