@@ -152,15 +152,7 @@ impl Case<'_> {
             addresses: Some(&addresses),
             check: self.mistake.is_some().then_some(&check),
         };
-        let reply = interpolate(
-            &stages,
-            Named {
-                name: "m.yml",
-                tree: &document.tree,
-            },
-            inputs,
-            &options,
-        );
+        let reply = interpolate(&stages, Named::new("m.yml", &document.tree), inputs, &options);
         let (result, reported) = match reply {
             Ok((interpolation, reported)) => (Ok(interpolation), reported.iter().map(say).collect()),
             Err(error) => (Err(error.into_diagnostics().iter().map(say).collect()), Vec::new()),

@@ -212,10 +212,7 @@ fn hook(
     let groups: Vec<GroupSummary> = request.list("groups", Members::group)?;
     let view = View {
         target: request.text("target")?,
-        manifest: Named {
-            name: MANIFEST,
-            tree: request.member("manifest")?,
-        },
+        manifest: Named::new(MANIFEST, request.member("manifest")?),
         groups: &groups,
         objects: request.0.items("objects"),
     };
@@ -260,10 +257,7 @@ impl<'t> Members<'t> {
     }
 
     fn document(self) -> Result<Named<'t>, String> {
-        Ok(Named {
-            name: self.text("document-name")?,
-            tree: self.member("document")?,
-        })
+        Ok(Named::new(self.text("document-name")?, self.member("document")?))
     }
 
     fn variable(self) -> Result<Variable, String> {

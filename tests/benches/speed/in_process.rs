@@ -221,17 +221,8 @@ fn manifest() -> Result<Tree> {
 }
 
 fn apply(plugins: &Plugins, document: &Tree, operations: &Tree) -> Result<Tree> {
-    let files = [Named {
-        name: "ops.yml",
-        tree: operations,
-    }];
-    let reply = plugins.apply(
-        Named {
-            name: "manifest.yml",
-            tree: document,
-        },
-        &files,
-    );
+    let files = [Named::new("ops.yml", operations)];
+    let reply = plugins.apply(Named::new("manifest.yml", document), &files);
     reply
         .map(|(applied, _)| applied.document)
         .map_err(|error| anyhow!("{error:?}"))

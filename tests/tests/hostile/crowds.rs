@@ -48,10 +48,7 @@ fn find(sandbox: &Sandbox, plugin: &Plugin, namespace: &str) -> Result<Tree, Sta
     let mut plugins = Plugins::new(sandbox.clone()).with_account(account);
     plugins.insert_rule(plugin.clone()).unwrap();
     let tree = json::parse(r#"{"a": 1}"#).unwrap();
-    let document = Named {
-        name: "m.yml",
-        tree: &tree,
-    };
+    let document = Named::new("m.yml", &tree);
     plugins.find(document, "/a").map(|(value, _)| value)
 }
 

@@ -41,10 +41,7 @@ fn deployment() -> Deployment {
 fn hook<'a>(deployment: &'a Deployment, manifest: &'a Tree) -> Hook<'a> {
     let view = View {
         target: "quarks",
-        manifest: Named {
-            name: "manifest.yml",
-            tree: manifest,
-        },
+        manifest: Named::new("manifest.yml", manifest),
         groups: &[],
         objects: &[],
     };

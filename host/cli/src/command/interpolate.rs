@@ -7,7 +7,6 @@ use boson_commands::memory;
 use boson_commands::output::{self, Color};
 use boson_document::Tree;
 use boson_pipeline::report::Sources;
-use boson_pipeline::stage::Named;
 use boson_pipeline::variables::Options;
 use boson_pipeline::{Diagnostic, Stage, StageError, Stages, yaml};
 use boson_plugin_tools::plugin_arguments::PluginArguments;
@@ -78,11 +77,9 @@ fn interpolate(
     let Some(path) = &arguments.path else {
         return Ok(manifest.document);
     };
-    let named = Named {
-        name: &manifest.name,
-        tree: &manifest.document,
-    };
-    let found = plugins.find(named, path).map_err(StageError::into_diagnostics);
+    let found = plugins
+        .find(manifest.named(), path)
+        .map_err(StageError::into_diagnostics);
     found
         .map(|(found, _)| found)
         .map_err(|errors| errors.into_iter().map(about_flag).collect())

@@ -121,6 +121,10 @@ pub struct Manifest {
 // === impl Manifest ===
 
 impl Manifest {
+    pub fn named(&self) -> Named<'_> {
+        Named::new(&self.name, &self.document)
+    }
+
     /// Which texts messages may quote. `shown`: documents without secrets.
     pub fn filter<'a>(&'a self, shown: &'a Shown) -> Filter<'a> {
         Filter {
@@ -469,10 +473,7 @@ impl Read {
             addresses: asked.addresses,
             check: asked.check,
         };
-        let named = Named {
-            name: &self.manifest.name,
-            tree: document,
-        };
+        let named = Named::new(&self.manifest.name, document);
         variables::interpolate(stages, named, inputs, options)
     }
 }

@@ -28,10 +28,7 @@ pub struct Manifest {
 
 impl Manifest {
     pub fn named(&self) -> Named<'_> {
-        Named {
-            name: &self.name,
-            tree: &self.tree,
-        }
+        Named::new(&self.name, &self.tree)
     }
 
     /// Reads it outside the threads of the runtime: see [`blocking`].

@@ -80,10 +80,7 @@ pub fn of_deployment(stages: &dyn Stages, inputs: &Inputs<'_>, object: &Tree, fi
             variable.kind = changed.str("type")?.to_string();
             variable.options = changed.get("options")?.clone();
         }
-        let manifest = Named {
-            name: inputs.manifest.name,
-            tree: input.get("manifest")?,
-        };
+        let manifest = Named::new(inputs.manifest.name, input.get("manifest")?);
         let changed = changed_settings(stages, plugin, &settings, input);
         let stages = changed.as_deref().unwrap_or(stages);
         let made = stages.convert_deployment(&deployment, manifest, &variables).ok()?.0;

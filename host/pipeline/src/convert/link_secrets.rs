@@ -246,10 +246,7 @@ mod tests {
         let names = Names::new("Dep_1", "n", "cluster.local").unwrap();
         let manifest =
             json::parse(r#"{"tags": {"team": "x"}, "instance_groups": [{"name": "a"}, {"name": "b"}]}"#).unwrap();
-        let named = Named {
-            name: "m.yml",
-            tree: &manifest,
-        };
+        let named = Named::new("m.yml", &manifest);
         let mut reported = Vec::new();
         let made = secrets(&names, providers, named, &mut reported);
         let made = made.map_err(|errors| errors.into_iter().map(|error| error.message).collect());

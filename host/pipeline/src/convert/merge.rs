@@ -36,10 +36,7 @@ pub fn merge<D: Borrow<Document>>(
         cloud_configs,
     } = documents;
     let applied = apply(stages, manifest, ops, sources, reported)?;
-    let named = Named {
-        name: &manifest.name,
-        tree: &applied,
-    };
+    let named = Named::new(&manifest.name, &applied);
     if let Some(refused) = needed::create_env(named) {
         return Err(vec![refused]);
     }
@@ -107,8 +104,5 @@ fn warnings<D: Borrow<Document>>(files: &[D]) -> Vec<Diagnostic> {
 }
 
 fn named(document: &Document) -> Named<'_> {
-    Named {
-        name: &document.name,
-        tree: &document.tree,
-    }
+    Named::new(&document.name, &document.tree)
 }

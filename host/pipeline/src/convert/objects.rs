@@ -72,7 +72,7 @@ pub fn objects(
     let granted = granted(making.names, groups);
     let mut bundle = Bundle::with_rules(deployment, granted, making.permissions, manifest.tree);
     let (mut of_deployment, mut faults, mut failed) = (Vec::new(), Vec::new(), Vec::new());
-    let mut add = |group: Option<&str>, (mut objects, notes): (Vec<Tree>, Vec<Diagnostic>)| {
+    let mut add = |group: Option<&str>, mut objects: Vec<Tree>, notes: Vec<Diagnostic>| {
         pod_plugins::give(&mut objects, group, making.pod_plugins);
         // Not the same plugin for all groups, if a wrapper selects some.
         let author = stages.author(PluginRef::Rule(Stage::Bpm, group));
@@ -80,14 +80,14 @@ pub fn objects(
         reported.extend(notes);
     };
     match stages.convert_deployment(deployment, manifest, making.variables) {
-        Ok(made) => add(None, made),
+        Ok((objects, notes)) => add(None, objects, notes),
         Err(error) => of_deployment = error.into_diagnostics(),
     }
     let replies = parallel::map(groups, making.threads, |group| of_group(stages, making, group));
     for (group, reply) in groups.iter().zip(replies) {
         let name = &group.resolved.name;
         match reply {
-            Ok(made) => add(Some(name), made),
+            Ok((objects, notes)) => add(Some(name), objects, notes),
             Err(error) => failed.push((name.clone(), error.into_diagnostics())),
         }
     }

@@ -155,10 +155,7 @@ mod tests {
             "addons": [{"jobs": [{"name": "agent", "release": "r"}], "include": {"instance_groups": ["db"]}},
                        {"jobs": [{"name": "other", "release": "r"}, {"name": "agent", "release": "r"}], "include": {"instance_groups": ["web"]}}]}"#;
         let tree = json::parse(manifest).unwrap();
-        let manifest = Named {
-            name: "m.yml",
-            tree: &tree,
-        };
+        let manifest = Named::new("m.yml", &tree);
         let group = tree.items("instance_groups")[0].clone();
         let jobs = [files("app", "app/bpm.yml"), files("agent", "agent/bpm.yml")];
         for (document, pointer, wanted) in [

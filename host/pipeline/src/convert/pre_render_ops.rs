@@ -219,16 +219,7 @@ impl Operations<'_> {
             Part::InstanceGroup => format!("the resolved document of instance group '{}'", self.group),
             Part::Bpm => format!("the bpm.yml of the jobs of instance group '{}'", self.group),
         };
-        let (document, file) = (
-            Named {
-                name: &changed,
-                tree: document,
-            },
-            Named {
-                name: &name,
-                tree: self.list,
-            },
-        );
+        let (document, file) = (Named::new(&changed, document), Named::new(&name, self.list));
         match stages.apply(document, slice::from_ref(&file)) {
             Ok((applied, reported)) => Ok((applied.document, self.placed(reported, &name))),
             Err(StageError::Input(reported)) => Err(StageError::Input(self.placed(reported, &name))),

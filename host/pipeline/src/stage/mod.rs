@@ -134,6 +134,15 @@ pub struct Named<'a> {
     pub tree: &'a Tree,
 }
 
+// === impl Named ===
+
+impl<'a> Named<'a> {
+    /// `name`: for diagnostics.
+    pub fn new(name: &'a str, tree: &'a Tree) -> Self {
+        Self { name, tree }
+    }
+}
+
 /// The deployment and its target.
 #[derive(Clone, Debug)]
 pub struct Deployment {

@@ -17,10 +17,7 @@ pub fn put_in(stages: &dyn Stages, document: Named<'_>, table: &Table) -> Reply<
         return Ok((untouched(document), Vec::new()));
     }
     let (rest, section) = without_section(document.tree);
-    let rest = Named {
-        name: document.name,
-        tree: &rest,
-    };
+    let rest = Named::new(document.name, &rest);
     let (mut done, reported) = stages.interpolate(rest, &table.to_tree(), VariableRules::Cli)?;
     if let (Some((index, section)), Tree::Object(map)) = (section, &mut done.document) {
         map.shift_insert(index.min(map.len()), SECTION.to_string(), section);

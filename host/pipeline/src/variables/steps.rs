@@ -52,10 +52,7 @@ pub fn wanted(stages: &dyn Stages, document: Named<'_>, table: &Table) -> Reply<
     for definition in own {
         let Some(kind) = definition.kind.clone() else { continue };
         // Sections of definitions are not changed above, so that places in them stay the same.
-        let options = Named {
-            name: document.name,
-            tree: &definition.options,
-        };
+        let options = Named::new(document.name, &definition.options);
         let (done, reported) = stages.interpolate(options, &table.to_tree(), VariableRules::Director)?;
         diagnostics.extend(reported);
         let used = references(&done.document)

@@ -130,7 +130,7 @@ fn converted(
     let interpolated = site.interpolate(&mut read, &document, sources, warnings);
     secrets.add(read.secrets());
     let mut manifest = interpolated?;
-    let deployment = site.deployment(named(&manifest))?;
+    let deployment = site.deployment(manifest.named())?;
     site.plugins = site.plugins.with_deployment(&deployment.name, &deployment.namespace);
     let (external, reported) = site.links(&deployment, &manifest.document)?;
     warnings.extend(reported);
@@ -235,10 +235,7 @@ impl Site<'_> {
         if let Watching::Calls(recording) = self.watching {
             recording.publish(read.name(), &document);
         }
-        let named = Named {
-            name: read.name(),
-            tree: &document,
-        };
+        let named = Named::new(read.name(), &document);
         let missing = convert::missing(named, &self.releases);
         if missing.is_empty() { Ok(document) } else { Err(missing) }
     }
@@ -302,7 +299,7 @@ impl Site<'_> {
     ) -> Inputs<'i> {
         Inputs {
             deployment,
-            manifest: named(manifest),
+            manifest: manifest.named(),
             without_values,
             variables: &manifest.variables,
             values: &manifest.values,
@@ -326,13 +323,6 @@ impl Site<'_> {
             Watching::Fields(question) => blame::convert(&self.plugins, inputs, question, &say),
             _ => (convert::convert(&self.plugins, inputs, &say), Ok(Vec::new())),
         }
-    }
-}
-
-fn named(manifest: &Manifest) -> Named<'_> {
-    Named {
-        name: &manifest.name,
-        tree: &manifest.document,
     }
 }
 

@@ -108,10 +108,7 @@ fn gather(
     let stages = pre_render_ops::stages(Stage::Links, pre_render_ops::are_on_groups(&manifest.tree));
     let plugins = plugins::prepare(&arguments.plugins, &stages, sources)?;
     let releases = mounted::releases(&arguments.releases, sources)?;
-    let named = Named {
-        name: &manifest.name,
-        tree: &manifest.tree,
-    };
+    let named = Named::new(&manifest.name, &manifest.tree);
     let deployment = arguments.deployment.named();
     let plugins = plugins.with_deployment(&deployment.name, &deployment.namespace);
     let gathered = convert::gather(&plugins, &deployment, named, &releases, &external);

@@ -71,10 +71,7 @@ fn interpolate(arguments: &InterpolateArguments, sources: &mut Sources, warnings
     // The operator has warned about settings when it loaded the plugin.
     let plugins = plugins::prepare(&arguments.plugins, &[Stage::Variables], sources)?;
     let plugins = arguments.own_deployment.set(plugins);
-    let named = Named {
-        name: &manifest.name,
-        tree: &manifest.tree,
-    };
+    let named = Named::new(&manifest.name, &manifest.tree);
     let desired = variables::desired(&plugins, named, &values.given, &values.generated);
     let (done, reported) = desired
         .map_err(StageError::into_diagnostics)

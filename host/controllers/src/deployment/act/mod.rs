@@ -14,7 +14,7 @@ mod trial;
 pub mod variables;
 mod write;
 
-pub use write::{apply, apply_typed, delete, delete_typed};
+pub use write::{apply, apply_typed, delete_typed};
 
 use super::manifest::Manifest;
 use super::plan::{Applying, Retaining};
@@ -50,7 +50,7 @@ pub async fn act(run: &Reconcile<'_>, plan: &Applying, manifest: &Manifest) -> R
         written.map_err(|stop| manifest.or_refused(stop))?;
     }
     for object in &plan.objects.delete {
-        delete(run, object).await?;
+        run.context.cluster.delete_any(object).await?;
     }
     variables::set_policy(run, &plan.unretained, ReclaimPolicy::Delete).await?;
     if let Some(change) = &plan.change {

@@ -16,11 +16,6 @@ pub async fn apply(run: &Reconcile<'_>, object: &Value) -> Result<(), Error> {
     run.context.cluster.apply_any(MANAGER, object).await.map(drop)
 }
 
-/// Deletes one object.
-pub async fn delete(run: &Reconcile<'_>, object: &Value) -> Result<(), Error> {
-    run.context.cluster.delete_any(object).await
-}
-
 /// Writes one object of a known kind.
 pub async fn apply_typed<K: Kind>(run: &Reconcile<'_>, object: &K) -> Result<(), Error> {
     run.context.cluster.apply(MANAGER, object).await.map(drop)
@@ -57,7 +52,7 @@ pub async fn all(run: &Reconcile<'_>, plan: &Plan, objects: &[&Value]) -> Result
 async fn write_or_replace(run: &Reconcile<'_>, plan: &Plan, object: &Value) -> Result<(), Error> {
     // If the process ends here, the next reconcile finds the object missing and creates it.
     if let Some(old) = plan.replaced(object) {
-        delete(run, old).await?;
+        run.context.cluster.delete_any(old).await?;
     }
     apply(run, object).await
 }

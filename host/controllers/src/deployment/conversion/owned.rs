@@ -8,7 +8,8 @@ use boson_cluster::objects;
 use boson_document::{Tree, json};
 use boson_pipeline::bundle::Bundle;
 use boson_pipeline::bundle::privileges::GrantedPrivileges;
-use boson_pipeline::{Author, Diagnostic};
+use boson_pipeline::stage::PluginRef;
+use boson_pipeline::{Diagnostic, Stage, Stages};
 use serde_json::Value;
 
 /// These objects, marked as the deployment's own.
@@ -29,22 +30,25 @@ pub fn owned(run: &Reconcile<'_>, objects: Vec<Tree>, manifest: &Manifest) -> Re
     objects.into_iter().map(one).collect()
 }
 
-/// These objects of a stage after the checks of a bundle, marked as the deployment's own.
+/// Those of the deployment's own objects that are of this kind, after the checks of a bundle, marked as its own.
 ///
 /// # Errors
-/// The stage made an object that it may not make.
-pub fn checked(
+/// The bpm stage made an object that it may not make.
+pub fn of_kind(
     run: &Reconcile<'_>,
-    objects: Vec<Tree>,
-    author: Author,
+    stages: &dyn Stages,
+    mut objects: Vec<Tree>,
+    kind: &str,
     manifest: &Manifest,
 ) -> Result<Vec<Value>, Stop> {
+    objects.retain(|object| object.str("kind") == Some(kind));
     let mut bundle = Bundle::with_rules(
         &run.deployment,
         GrantedPrivileges::default(),
         &run.context.conversion.permissions,
         &manifest.tree,
     );
-    bundle.add(objects, author).map_err(|errors| manifest.fail(errors))?;
+    let added = bundle.add(objects, stages.author(PluginRef::Rule(Stage::Bpm, None)));
+    added.map_err(|errors| manifest.fail(errors))?;
     owned(run, bundle.into_objects(), manifest)
 }

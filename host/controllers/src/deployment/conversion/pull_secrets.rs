@@ -7,8 +7,6 @@ use crate::deployment::inputs;
 use crate::deployment::observe;
 use crate::deployment::reconcile::Reconcile;
 use crate::deployment::stop::Stop;
-use boson_pipeline::Stage;
-use boson_pipeline::stage::PluginRef;
 
 /// Applies the pull Secrets early: pods of the conversion need them before the objects of the deployment exist.
 pub async fn apply(run: &Reconcile<'_>, work: &Work) -> Result<(), Stop> {
@@ -16,14 +14,10 @@ pub async fn apply(run: &Reconcile<'_>, work: &Work) -> Result<(), Stop> {
     if !manifest.tree.items("releases").iter().any(inputs::has_credentials) {
         return Ok(());
     }
-    let author = work.stages.author(PluginRef::Rule(Stage::Bpm, None));
     let (stages, deployment) = (work.stages.clone(), run.deployment.clone());
     let made = manifest.blocking(move |manifest| stages.convert_deployment(&deployment, manifest.named(), &[]));
     let (objects, _) = made.await?.map_err(|error| manifest.wrong(error))?;
-    let secrets = objects
-        .into_iter()
-        .filter(|object| object.str("kind") == Some("Secret"));
-    let wanted = owned::checked(run, secrets.collect(), author, manifest)?;
+    let wanted = owned::of_kind(run, &*work.stages, objects, "Secret", manifest)?;
     let mut live = observe::of_kind(run, "v1", "Secret").await?;
     for object in observe::difference(run, wanted, &mut live).await?.apply {
         act::apply(run, &object).await?;

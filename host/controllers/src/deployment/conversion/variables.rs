@@ -9,9 +9,9 @@ use crate::deployment::stop::Stop;
 use boson_api::deployment::ConversionMode;
 use boson_document::Tree;
 use boson_pipeline::scrub::Secrets;
-use boson_pipeline::stage::{Deployment, External, Named, PluginRef, SharedStages, Variable};
+use boson_pipeline::stage::{Deployment, External, Named, SharedStages, Variable};
 use boson_pipeline::variables::{self, Table};
-use boson_pipeline::{Author, Diagnostic, Stage, StageError, Stages, convert};
+use boson_pipeline::{Diagnostic, StageError, Stages, convert};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -39,8 +39,6 @@ struct Checked {
     variables: Vec<Variable>,
     objects: Vec<Tree>,
     warnings: Vec<Diagnostic>,
-    /// The plugin that made the objects.
-    author: Author,
 }
 
 /// Errors of the checks.
@@ -62,26 +60,14 @@ pub async fn asked(
     manifest.secrets_mut().add(Secrets::of(&given.to_tree()));
     let (deployment, given, own) = (run.deployment.clone(), given.clone(), stages.clone());
     let result = manifest.blocking(move |manifest| checked(&*own, manifest, &deployment, &given));
-    let Checked {
-        variables,
-        objects,
-        warnings,
-        author,
-    } = match result.await? {
-        Ok(checked) => checked,
-        Err(CheckError { errors, document }) => {
-            return Err(refused(run, stages, manifest, errors, document, depth).await);
-        }
-    };
-    let secrets = objects
-        .into_iter()
-        .filter(|object| object.str("kind") == Some("QuarksSecret"));
-    let secrets = owned::checked(run, secrets.collect(), author, manifest)?;
-    Ok(Asked {
-        variables,
-        secrets,
-        warnings,
-    })
+    match result.await? {
+        Ok(checked) => Ok(Asked {
+            variables: checked.variables,
+            secrets: owned::of_kind(run, &*stages, checked.objects, "QuarksSecret", manifest)?,
+            warnings: checked.warnings,
+        }),
+        Err(CheckError { errors, document }) => Err(refused(run, stages, manifest, errors, document, depth).await),
+    }
 }
 
 /// All errors that can be found before values exist: those of the checks, and those of links. Both are reported at
@@ -130,10 +116,7 @@ fn checked(
         errors: error.into_diagnostics(),
         document: None,
     })?;
-    let named = Named {
-        name: &manifest.name,
-        tree: &wanted.document,
-    };
+    let named = Named::new(&manifest.name, &wanted.document);
     match stages.convert_deployment(deployment, named, &wanted.variables) {
         Ok((objects, reported)) => {
             warnings.extend(reported);
@@ -141,7 +124,6 @@ fn checked(
                 variables: wanted.variables,
                 objects,
                 warnings,
-                author: stages.author(PluginRef::Rule(Stage::Bpm, None)),
             })
         }
         Err(error) => Err(CheckError {

@@ -209,10 +209,7 @@ impl<'a> Resolver<'a> {
     fn put_in(&mut self, definition: &Definition, values: &Tree) -> Result<Option<Tree>, StageError> {
         // Wrapped in a list, so that options are never mistaken for a document with a section `variables`.
         let wrapped = Tree::Array(vec![definition.options.clone()]);
-        let wrapped = Named {
-            name: self.document,
-            tree: &wrapped,
-        };
+        let wrapped = Named::new(self.document, &wrapped);
         let reply = self.stages.interpolate(wrapped, values, self.rules);
         let (done, warnings) = reply.map_err(|error| relocated(error, definition))?;
         self.warnings
