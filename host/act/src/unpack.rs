@@ -73,6 +73,8 @@ pub fn pack(source: &Path, recursive: bool) -> anyhow::Result<fs::File> {
     let source = fs::canonicalize(source).with_context(failed)?;
     let name = source.file_name().with_context(failed)?;
     let mut builder = tar::Builder::new(tempfile::tempfile()?);
+    // The process wrapper does not know GNU's entries for files with holes.
+    builder.sparse(false);
     if !source.is_dir() {
         builder.append_path_with_name(&source, name).with_context(failed)?;
     } else if recursive {
@@ -100,6 +102,10 @@ mod tests {
         let source = scratch.path().join("a");
         fs::create_dir_all(source.join("b")).unwrap();
         fs::write(source.join("b/c"), "text").unwrap();
+        fs::File::create(source.join("holes"))
+            .unwrap()
+            .set_len(1 << 20)
+            .unwrap();
         symlink("b/c", source.join("link")).unwrap();
         assert!(
             pack(&source, false)
@@ -114,6 +120,7 @@ mod tests {
         for copy in ["into/a/b/c", "into/a/link", "renamed/b/c"] {
             assert_eq!(fs::read_to_string(scratch.path().join(copy)).unwrap(), "text", "{copy}");
         }
+        assert_eq!(fs::metadata(into.join("a/holes")).unwrap().len(), 1 << 20);
         unpack(pack(&source.join("b/c"), false).unwrap(), &scratch.path().join("file")).unwrap();
         assert_eq!(fs::read_to_string(scratch.path().join("file")).unwrap(), "text");
     }
