@@ -174,7 +174,6 @@ impl Site {
     /// Number of the operator's writes without leases, from the audit log.
     pub fn writes(&self) -> Result<usize> {
         let requests = self.requests()?;
-        let is_write = |what: &String| ![DRY_RUN, "get ", "list "].iter().any(|verb| what.starts_with(verb));
         Ok(requests
             .iter()
             .filter(|(what, _)| is_write(what))
@@ -204,4 +203,9 @@ impl Site {
         }
         Ok(requests)
     }
+}
+
+/// Whether requests of this name change something.
+pub fn is_write(request: &str) -> bool {
+    ![DRY_RUN, "get ", "list "].iter().any(|verb| request.starts_with(verb))
 }

@@ -3,8 +3,8 @@
 //!
 //! # Guarantees
 //! A state includes all writes of this process before it. As long as a watch does not show one of them, and after each
-//! interruption of a watch, there is no state, and the caller lists again. A group whose last write is long ago has
-//! none either, so a rollout that has stopped costs no memory.
+//! interruption of a watch, there is no state, and the caller lists again. Memory is bounded: only groups of which an
+//! instance was updated a short time ago are followed, and only some of them at a time.
 
 use boson_cluster::client::AnyObject;
 use boson_cluster::client::written::Written;
@@ -18,8 +18,10 @@ use serde_json::Value;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-/// How long a group is followed after its last write.
+/// How long a group is followed after the last update of an instance.
 const FOLLOW_DURATION: Duration = Duration::from_secs(60);
+/// A group has about a quarter of a MiB. Reconciles of others list.
+const MAX_FOLLOWED_GROUPS: usize = 32;
 
 /// Namespace and name of a QuarksStatefulSet.
 pub(super) type Key = (String, String);
@@ -63,7 +65,7 @@ enum Phase {
 struct Group {
     sets: Objects<Value>,
     pods: Objects<Pod>,
-    last_write: Option<Instant>,
+    last_update: Option<Instant>,
 }
 
 /// The objects of one kind, by name.
@@ -129,9 +131,9 @@ impl Followed {
     /// Follows the group from now on: to call before its objects are listed.
     pub fn begin(&self, key: &Key) {
         let mut tables = self.0.lock();
-        let last_write = tables.groups.get(key).and_then(|group| group.last_write);
+        let last_update = tables.groups.get(key).and_then(|group| group.last_update);
         let group = Group {
-            last_write,
+            last_update,
             ..Group::default()
         };
         tables.groups.insert(key.clone(), group);
@@ -153,21 +155,26 @@ impl Followed {
         }
     }
 
-    /// A reconcile of the group has made these writes. If it `goes_on`, the next one needs the same objects.
-    pub fn reconciled(&self, key: &Key, writes: &[Written], goes_on: bool) {
+    /// A reconcile of the group has made these writes. `updates`: whether they began or ended updates of instances. If
+    /// it `goes_on`, the next one needs the same objects.
+    pub fn reconciled(&self, key: &Key, writes: &[Written], updates: bool, goes_on: bool) {
         let mut tables = self.0.lock();
+        let others = tables.groups.values().filter(|group| group.is_recent()).count();
         let Some(group) = tables.groups.get_mut(key) else {
             return;
         };
+        let is_one_more = !group.is_recent() && others >= MAX_FOLLOWED_GROUPS;
+        if updates {
+            group.last_update = Some(Instant::now());
+        }
         for write in writes {
             match write.kind.as_str() {
                 "StatefulSet" => group.sets.expect(write),
                 "Pod" => group.pods.expect(write),
-                _ => continue,
+                _ => {}
             }
-            group.last_write = Some(Instant::now());
         }
-        if !goes_on || !group.is_recent() || !group.sets.is_listed || !group.pods.is_listed {
+        if !goes_on || is_one_more || !group.is_recent() || !group.sets.is_listed || !group.pods.is_listed {
             tables.groups.remove(key);
         }
     }
@@ -248,7 +255,7 @@ impl Tables {
 
 impl Group {
     fn is_recent(&self) -> bool {
-        self.last_write.is_some_and(|time| time.elapsed() < FOLLOW_DURATION)
+        self.last_update.is_some_and(|time| time.elapsed() < FOLLOW_DURATION)
     }
 }
 
@@ -436,7 +443,7 @@ mod tests {
             .into_iter()
             .chain(writes.iter().cloned())
             .collect();
-        followed.reconciled(&group(), &writes, true);
+        followed.reconciled(&group(), &writes, true, true);
     }
 
     fn pods(followed: &Followed) -> Option<Vec<String>> {
@@ -495,7 +502,7 @@ mod tests {
         ));
         see(&followed, Some(Event::Apply(going)));
         assert_eq!(pods(&followed).unwrap(), ["s-0 6", "s-1 7"]);
-        followed.reconciled(&group(), &[wrote("StatefulSet", "new", Some("12"))], true);
+        followed.reconciled(&group(), &[wrote("StatefulSet", "new", Some("12"))], false, true);
         assert_eq!(pods(&followed), None, "a new object is not shown yet");
     }
 
@@ -532,10 +539,24 @@ mod tests {
         followed.begin(&group());
         followed.listed_sets(&group(), vec![set("5")]);
         followed.listed_pods(&group(), Vec::new());
-        followed.reconciled(&group(), &[], true);
-        assert!(followed.state(&group()).is_none(), "nothing was written");
+        followed.reconciled(&group(), &[wrote("StatefulSet", "s", Some("5"))], false, true);
+        assert!(followed.state(&group()).is_none(), "no instance was updated");
         begun(&followed, Vec::new(), &[]);
-        followed.reconciled(&group(), &[], false);
+        followed.reconciled(&group(), &[], false, false);
         assert!(followed.state(&group()).is_none(), "its rollout is complete");
+    }
+
+    #[test]
+    fn the_number_of_groups_that_are_followed_is_bounded() {
+        let followed = watching();
+        let nth = |nth: usize| ("n".to_string(), nth.to_string());
+        for group in (0..=MAX_FOLLOWED_GROUPS).map(nth) {
+            followed.begin(&group);
+            followed.listed_sets(&group, Vec::new());
+            followed.listed_pods(&group, Vec::new());
+            followed.reconciled(&group, &[], true, true);
+        }
+        assert!(followed.state(&nth(0)).is_some());
+        assert!(followed.state(&nth(MAX_FOLLOWED_GROUPS)).is_none());
     }
 }

@@ -297,10 +297,11 @@ impl Controller for Context {
         plan: Result<Plan, Problem>,
     ) -> Result<Outcome, Error> {
         let key = observe::key(Identity::of(&**set)?);
+        let updates = plan.as_ref().is_ok_and(Plan::updates_instances);
         let (outcome, writes) = written::during(self.acted(set, &observed, plan)).await;
         let outcome = outcome?;
         let goes_on = outcome.done.as_ref().is_ok_and(|done| !done.ready);
-        self.followed.reconciled(&key, &writes, goes_on);
+        self.followed.reconciled(&key, &writes, updates, goes_on);
         Ok(outcome)
     }
 

@@ -147,6 +147,15 @@ impl<E: Into<PlanError>> From<E> for Unplanned {
     }
 }
 
+// === impl Plan ===
+
+impl Plan {
+    /// Whether it begins or ends updates of instances.
+    pub fn updates_instances(&self) -> bool {
+        !self.replace.is_empty() || !self.resize.is_empty()
+    }
+}
+
 /// `owner`: the reference to the QuarksStatefulSet.
 ///
 /// # Errors

@@ -90,11 +90,7 @@ impl Place {
 }
 
 /// Runs the errand in all of them. Returns what it did, and where it could not be started or its end was not reported.
-pub async fn run(
-    access: &Arc<Access>,
-    places: Vec<Place>,
-    logs: &Arc<Mutex<Logs>>,
-) -> (Vec<Ran>, Option<String>) {
+pub async fn run(access: &Arc<Access>, places: Vec<Place>, logs: &Arc<Mutex<Logs>>) -> (Vec<Ran>, Option<String>) {
     let order: Vec<String> = places.iter().map(|place| place.instance.clone()).collect();
     let mut tasks = JoinSet::new();
     for place in places {
