@@ -1,5 +1,5 @@
-//! `host run-errand` against a cluster: how a run is requested, and that runs do not overlap. No pod runs here: the test
-//! reports how it ended.
+//! `host run-errand` against a cluster: how a run is requested, and that runs do not overlap. No pod runs here: the
+//! test reports how it ended.
 
 use crate::kubelet::report;
 use crate::operator_process::{OperatorProcess, Tenant};

@@ -230,10 +230,11 @@ fn failure(object: &QuarksJob, number: i64) -> Option<String> {
 
 /// Whether the API server may answer again.
 fn is_passing(kind: &ErrorKind) -> bool {
-    matches!(
-        kind,
-        ErrorKind::Busy(_) | ErrorKind::Connection | ErrorKind::NoAnswer(_)
-    )
+    match kind {
+        ErrorKind::Busy(_) | ErrorKind::Connection | ErrorKind::NoAnswer(_) => true,
+        ErrorKind::Other(code) => *code >= 500,
+        _ => false,
+    }
 }
 
 fn warn(errors: &[anyhow::Error]) {

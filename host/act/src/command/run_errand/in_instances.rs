@@ -193,7 +193,7 @@ mod tests {
         let scripts = json!({"name": "bosh-scripts-web", "restartPolicy": "Always", "command": [PROGRAM, "scripts", "--job", "web"]});
         let pre_start = json!({"name": "bosh-pre-start-web", "command": [PROGRAM, "script", "--job", "web"]});
         let all = [
-            instance(0, &[pre_start.clone()], &running),
+            instance(0, std::slice::from_ref(&pre_start), &running),
             instance(1, &[pre_start, scripts], &running),
         ];
         assert_eq!(containers(&all, "web"), ["web/0 web-web", "web/1 bosh-scripts-web"]);

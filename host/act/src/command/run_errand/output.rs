@@ -1,5 +1,5 @@
-//! What is said while an errand runs. Where its logs go: to standard error as they come, into files if the user asks for them, and their ends into
-//! the table of results.
+//! What is said while an errand runs. Where its logs go: to standard error as they come, into files if the user asks
+//! for them, and their ends into the table of results.
 
 use anyhow::Context;
 use boson_commands::output;

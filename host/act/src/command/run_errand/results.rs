@@ -80,7 +80,7 @@ mod tests {
             stdout: "ok\n".into(),
             ..Ran::default()
         };
-        let cells = |was_read: bool| table(&[ran.clone()], was_read).rows;
+        let cells = |was_read: bool| table(std::slice::from_ref(&ran), was_read).rows;
         let row = |stdout: &str| vec!["smoke/0".into(), Cell::state("0", true), stdout.into(), "".into()];
         assert_eq!(cells(false), [row("ok\n")]);
         assert_eq!(cells(true), [row("see above")]);
