@@ -158,7 +158,7 @@ impl Shop {
         let rows = &printed["Tables"][0]["Rows"];
         ensure!(*rows == json!([row("web/0", "0"), row("web/1", "1")]), "{rows:#}");
 
-        let text = self.output(&["ssh", "web/0", "-c", "head -c 1000000 /dev/zero | tr '\\0' x"])?;
+        let text = self.output(&["ssh", "web/0", "-c", "head -c 1000000 /dev/zero | tr '\\000' x"])?;
         ensure!(
             text.ends_with("more bytes are left out]\n") && text.len() < 100_000,
             "{} bytes",
