@@ -1,7 +1,7 @@
 //! `host rollback`: shows what an earlier deploy changes, and has [`boson_act`] apply it again.
 
 use crate::command::convert::ConvertArguments;
-use crate::command::deploy::{Found, trees};
+use crate::command::deploy::{Found, convert_as, trees};
 use crate::command::diff;
 use crate::command::variables::Given;
 use boson_act::command::deploy::File;
@@ -67,6 +67,7 @@ pub fn run(arguments: &RollbackArguments, color: Color) -> Result<(), ExitError>
     new.releases.clone_from(&arguments.releases);
     new.name = Some(options.deployment.clone());
     new.namespace = Some(found.access.namespace.clone());
+    convert_as(&found.present, &mut new);
     let preview = diff::preview(new, found.before, diff::properties(arguments.no_redact), color)?;
     output::print(&preview)?;
     let change = options.change.carry_out(&found.access, &found.present, plan.as_ref());
