@@ -1,5 +1,5 @@
-//! How a run ends, decided in one place: 0, 1 (your input), 2 (usage; differences of `host diff`), 70 (our bug); where a
-//! command waits also 124 (timeout) and 130 (Ctrl-C); in pods of a conversion also 65 (your input, and the error was
+//! How a run ends, decided in one place: 0, 1 (your input), 2 (usage; differences of `host diff`), 70 (our bug); where
+//! a command waits also 124 (timeout) and 130 (Ctrl-C); in pods of a conversion also 65 (your input, and the error was
 //! reported to the operator) and 75 (try again).
 
 use boson_pipeline::Diagnostic;

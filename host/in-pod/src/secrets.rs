@@ -14,21 +14,31 @@ const PASSWORD: &str = "password";
 /// Key of an implicit variable that is written without one.
 const VALUE: &str = "value";
 
-/// The value of a variable whose Secret has a key for each of its parts: plain text, or JSON if the Secret is annotated
-/// so.
+/// The value of a variable whose Secret has a key for each of its parts.
 ///
 /// # Errors
-/// Data that is not text, or not JSON.
+/// Data that is not text.
 pub fn of_variable(secret: &Secret) -> Result<Tree, Diagnostic> {
     let data = secret.data.iter().flatten();
     let mut members = Vec::new();
     for (key, bytes) in data {
-        members.push((key.clone(), value(secret, key, &bytes.0)?));
+        members.push((key.clone(), text(secret, key, &bytes.0)?));
     }
     match members.as_slice() {
         [(key, value)] if key == PASSWORD => Ok(value.clone()),
         _ => Ok(members.into_iter().collect()),
     }
+}
+
+/// Whether the value of a variable is JSON: the Secret is annotated so, and has no key but `password`.
+pub fn is_json_password(secret: &Secret) -> bool {
+    is_json(secret) && secret.data.iter().flatten().map(|(key, _)| key).eq([PASSWORD])
+}
+
+fn is_json(secret: &Secret) -> bool {
+    let annotations = secret.metadata.annotations.as_ref();
+    let annotation = annotations.and_then(|all| all.get(labels::JSON_VALUE));
+    annotation.is_some_and(|value| value == "true")
 }
 
 /// The value of an implicit variable, `((x))` or `((x/key))`: name of its Secret's variable, and the key.
@@ -51,19 +61,7 @@ pub fn of_implicit(secret: &Secret, key: &str) -> Result<Tree, Diagnostic> {
                 .help("put the value under 'value', or under the key that follows '/' in the name of the variable"),
         );
     };
-    value(secret, key, &bytes.0)
-}
-
-/// Whether the values of a Secret are JSON.
-pub fn is_json(secret: &Secret) -> bool {
-    let annotations = secret.metadata.annotations.as_ref();
-    let annotation = annotations.and_then(|all| all.get(labels::JSON_VALUE));
-    annotation.is_some_and(|value| value == "true")
-}
-
-fn value(secret: &Secret, key: &str, bytes: &[u8]) -> Result<Tree, Diagnostic> {
-    let name = secret.metadata.name.as_deref().unwrap_or_default();
-    let value = text(secret, key, bytes)?;
+    let value = text(secret, key, &bytes.0)?;
     match (is_json(secret), &value) {
         (true, Tree::String(text)) => json::parse(text).map_err(|_| {
             Diagnostic::error(
@@ -119,8 +117,6 @@ mod tests {
             r#"{"password":"x","username":"u"}"#
         );
         assert_eq!(value(&[("certificate", b"c")]).unwrap(), r#"{"certificate":"c"}"#);
-        let typed = secret(&[("password", b"[1, true]")], Some("true"));
-        assert_eq!(json::to_text(&of_variable(&typed).unwrap()), "[1,true]");
         let error = value(&[("password", &[0xff, 0xfe])]).unwrap_err();
         assert_eq!(error.code, "deployment-value");
     }

@@ -20,11 +20,9 @@ const VALUE: &str = "value";
 pub enum Origin {
     /// Given by the user in `spec.vars`.
     Given,
-    /// Given in `spec.vars` as JSON.
-    GivenJson,
     /// Given by the user for a variable that the manifest uses but does not define.
     Implicit,
-    /// An implicit variable whose value is JSON.
+    /// As one of these, but its value is JSON in one key.
     ImplicitJson,
     /// Generated for a QuarksSecret.
     Generated,
@@ -55,18 +53,11 @@ pub struct Values {
 
 impl Origin {
     /// All origins.
-    pub const ALL: [Self; 5] = [
-        Self::Given,
-        Self::GivenJson,
-        Self::Implicit,
-        Self::ImplicitJson,
-        Self::Generated,
-    ];
+    pub const ALL: [Self; 4] = [Self::Given, Self::Implicit, Self::ImplicitJson, Self::Generated];
 
     pub fn folder(self) -> &'static str {
         match self {
             Self::Given => "given",
-            Self::GivenJson => "given-json",
             Self::Implicit => "implicit",
             Self::ImplicitJson => "implicit-json",
             Self::Generated => "generated",
@@ -80,13 +71,9 @@ impl Held {
     /// All keys of a Secret.
     pub fn whole(origin: Origin, variable: &str, secret: &Secret) -> Self {
         let data = secret.data.iter().flatten();
-        let origin = match origin {
-            Origin::Given if secrets::is_json(secret) => Origin::GivenJson,
-            Origin::Implicit if secrets::is_json(secret) => Origin::ImplicitJson,
-            origin => origin,
-        };
+        let is_json = origin == Origin::Given && secrets::is_json_password(secret);
         Self {
-            origin,
+            origin: if is_json { Origin::ImplicitJson } else { origin },
             variable: variable.to_string(),
             secret: secret.metadata.name.clone().unwrap_or_default(),
             data: data.map(|(key, bytes)| (key.clone(), bytes.0.clone())).collect(),
@@ -95,7 +82,17 @@ impl Held {
 
     /// One key of a Secret with the value of an implicit variable.
     pub fn implicit(reference: &str, key: &str, secret: &Secret) -> Self {
-        let mut held = Self::whole(Origin::Implicit, reference, secret);
+        let annotations = secret.metadata.annotations.as_ref();
+        let is_json = annotations
+            .and_then(|all| all.get(labels::JSON_VALUE))
+            .map(String::as_str)
+            == Some("true");
+        let origin = if is_json {
+            Origin::ImplicitJson
+        } else {
+            Origin::Implicit
+        };
+        let mut held = Self::whole(origin, reference, secret);
         held.data.retain(|one, _| one == key);
         held
     }
@@ -119,13 +116,13 @@ impl Held {
     pub fn path(&self, key: &str) -> String {
         let file = match self.origin {
             Origin::Implicit | Origin::ImplicitJson => VALUE,
-            Origin::Given | Origin::GivenJson | Origin::Generated => key,
+            Origin::Given | Origin::Generated => key,
         };
         format!("{}/{}/{file}", self.origin.folder(), encoded(&self.variable))
     }
 
     fn value(&self) -> Result<Tree, Diagnostic> {
-        let is_json = matches!(self.origin, Origin::GivenJson | Origin::ImplicitJson);
+        let is_json = self.origin == Origin::ImplicitJson;
         let annotations = is_json.then(|| [(labels::JSON_VALUE.to_string(), "true".to_string())].into());
         let data = self.data.iter();
         let secret = Secret {
@@ -141,7 +138,7 @@ impl Held {
             ..Secret::default()
         };
         match self.origin {
-            Origin::Given | Origin::GivenJson | Origin::Generated => secrets::of_variable(&secret),
+            Origin::Given | Origin::Generated => secrets::of_variable(&secret),
             Origin::Implicit | Origin::ImplicitJson => {
                 let key = self.data.keys().next().map_or(VALUE, String::as_str);
                 secrets::of_implicit(&secret, key)
@@ -252,7 +249,6 @@ mod tests {
         let all = [
             held(Origin::Given, "a.b", &[("password", "1")]),
             held(Origin::Given, "tls", &[("certificate", "c"), ("private_key", "k")]),
-            held(Origin::GivenJson, "instances", &[("password", "3")]),
             held(Origin::Implicit, "/odd/../näme", &[("value", "v")]),
             held(Origin::Implicit, "x/key", &[("key", "w")]),
             held(Origin::ImplicitJson, "list", &[("value", "[1, 1.50]")]),
@@ -269,6 +265,28 @@ mod tests {
         there.reverse();
         assert_eq!(text(Values::of(&there).unwrap()), here);
         assert_eq!(crate::digest(b"m", &all), crate::digest(b"m", &there));
+    }
+
+    #[test]
+    fn a_given_password_may_be_json() {
+        let given = |keys: &[&str], annotation: &str| {
+            let data = keys.iter().map(|key| (key.to_string(), ByteString(b"[3]".to_vec())));
+            let secret = Secret {
+                metadata: ObjectMeta {
+                    annotations: Some([(labels::JSON_VALUE.to_string(), annotation.to_string())].into()),
+                    ..ObjectMeta::default()
+                },
+                data: Some(data.collect()),
+                ..Secret::default()
+            };
+            let held = Held::whole(Origin::Given, "x", &secret);
+            let [here, there] = [held.clone(), mounted(&held)].map(|held| Values::of(&[held]).unwrap());
+            assert_eq!(here.given, there.given);
+            json::to_text(&here.given.to_tree())
+        };
+        assert_eq!(given(&["password"], "true"), r#"{"x":[3]}"#);
+        assert_eq!(given(&["password"], "false"), r#"{"x":"[3]"}"#);
+        assert_eq!(given(&["a", "b"], "true"), r#"{"x":{"a":"[3]","b":"[3]"}}"#);
     }
 
     #[test]

@@ -58,7 +58,11 @@ impl<'t> Deployer<'t> {
 
     /// Deploys the manifest, with a value for its variable.
     fn deploy(&self, more: &[&str]) -> Ran {
-        let (word, release) = (format!("word={VALUE}"), small_release());
+        self.deploy_with(VALUE, more)
+    }
+
+    fn deploy_with(&self, value: &str, more: &[&str]) -> Ran {
+        let (word, release) = (format!("word={value}"), small_release());
         let fixed = ["deploy", "manifest.yml", "-d", "d", "-v", &word, "--release"];
         let words: Vec<&str> = fixed.iter().copied().chain(release.to_str()).collect();
         self.run(&[&words, more].concat())
@@ -141,6 +145,7 @@ async fn a_deploy_stores_its_inputs_and_a_rollback_applies_them_again() {
         "spec": {"manifest": first["spec"]["manifest"], "variables": {"retain": "Always"}}});
     tenant.apply(fields).await;
     let before = deployer.versions().await;
+    let generation = deployer.object().await["metadata"]["generation"].clone();
     let ran = deployer.deploy(&["--yes"]);
     succeeded(
         &ran,
@@ -150,6 +155,8 @@ async fn a_deploy_stores_its_inputs_and_a_rollback_applies_them_again() {
             "revision 1 is ready (",
         ],
     );
+    let ran = deployer.deploy_with("other", &["--dry-run"]);
+    succeeded(&ran, &["restart web/0", "given values:\n  word: another value\n"]);
     let ran = deployer.deploy(&["-o", "scale.yml", "-v", "count=2", "--dry-run"]);
     succeeded(&ran, &["+ create web/1\n", "revision 2 can be applied (dry run)\n"]);
     failed(
@@ -157,6 +164,7 @@ async fn a_deploy_stores_its_inputs_and_a_rollback_applies_them_again() {
         "is not a terminal",
     );
     same_inputs(&before, &deployer.versions().await);
+    assert_eq!(deployer.object().await["metadata"]["generation"], generation);
 
     let ran = deployer.deploy(&["-o", "scale.yml", "-v", "count=2", "--max-in-flight", "1", "--yes"]);
     succeeded(

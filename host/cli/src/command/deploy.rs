@@ -5,7 +5,7 @@ use crate::command::diff::{self, Before};
 use crate::command::instances::InstancesArgument;
 use crate::command::variables;
 use boson_act::command::deploy::{DeployOptions, File, Inputs, Overrides, Present, Stamp};
-use boson_api::deployment::{ConversionMode, Instances};
+use boson_api::deployment::{Conversion, ConversionMode, Instances};
 use boson_cluster::client::Cluster;
 use boson_commands::connection::ConnectionArguments;
 use boson_commands::exit::ExitError;
@@ -102,6 +102,21 @@ impl Found {
     }
 }
 
+/// Converts as the deployment is converted, where the options do not say otherwise.
+pub fn convert_as(present: &Present, new: &mut ConvertArguments) {
+    let spec = present
+        .deployment
+        .as_ref()
+        .and_then(|one| one.pointer("/spec/conversion"));
+    let conversion: Option<Conversion> = spec.and_then(|spec| serde_json::from_value(spec.clone()).ok());
+    let Some(conversion) = conversion else { return };
+    new.registry = new.registry.take().or(conversion.registry);
+    new.monit |= conversion.monit;
+    if conversion.instances == Instances::PerZone {
+        new.instances = InstancesArgument::PerZone;
+    }
+}
+
 /// Values, as trees of the pipeline.
 pub fn trees(values: &BTreeMap<String, Value>) -> boson_document::Map {
     let tree = |(name, value): (&String, &Value)| Some((name.clone(), json::parse(&value.to_string()).ok()?));
@@ -143,6 +158,7 @@ pub fn run(arguments: &DeployArguments, color: Color) -> Result<(), ExitError> {
         conversion: conversion(&new, options),
         ..inputs(&new, &merged)
     };
+    convert_as(&found.present, &mut new);
     let preview = diff::preview(new, found.before, diff::properties(arguments.no_redact), color)?;
     output::print(&preview)?;
     let plan = found.present.plan(&inputs, &found.stamp).map_err(anyhow::Error::from)?;

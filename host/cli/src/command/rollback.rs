@@ -1,7 +1,7 @@
 //! `host rollback`: shows what an earlier deploy changes, and has [`boson_act`] apply it again.
 
 use crate::command::convert::ConvertArguments;
-use crate::command::deploy::Found;
+use crate::command::deploy::{Found, convert_as, trees};
 use crate::command::diff;
 use crate::command::variables::Given;
 use boson_act::command::deploy::File;
@@ -9,7 +9,6 @@ use boson_act::command::rollback::{Contents, RollbackOptions};
 use boson_commands::connection::ConnectionArguments;
 use boson_commands::exit::ExitError;
 use boson_commands::output::{self, Color};
-use boson_document::{Map, json};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
 use boson_pipeline::variables::Table;
@@ -68,6 +67,7 @@ pub fn run(arguments: &RollbackArguments, color: Color) -> Result<(), ExitError>
     new.releases.clone_from(&arguments.releases);
     new.name = Some(options.deployment.clone());
     new.namespace = Some(found.access.namespace.clone());
+    convert_as(&found.present, &mut new);
     let preview = diff::preview(new, found.before, diff::properties(arguments.no_redact), color)?;
     output::print(&preview)?;
     let change = options.change.carry_out(&found.access, &found.present, plan.as_ref());
@@ -78,14 +78,11 @@ pub fn run(arguments: &RollbackArguments, color: Color) -> Result<(), ExitError>
 fn documents(contents: &Contents) -> Result<(Given, Vec<Document>), Vec<Diagnostic>> {
     let read = |file: &File| yaml::read(&file.name, &file.text).map_err(|error| vec![error]);
     let all = |files: &[File]| files.iter().map(read).collect::<Result<Vec<_>, _>>();
-    let value =
-        |(name, value): (&String, &serde_json::Value)| Some((name.clone(), json::parse(&value.to_string()).ok()?));
-    let values: Map = contents.values.iter().filter_map(value).collect();
     let given = Given {
         manifest: read(&contents.manifest)?,
         ops: all(&contents.ops)?,
         is_secret: false,
-        values: Some(Table::fold(values)?),
+        values: Some(Table::fold(trees(&contents.values))?),
     };
     Ok((given, all(&contents.cloud_configs)?))
 }

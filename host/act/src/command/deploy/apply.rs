@@ -180,8 +180,8 @@ impl Applied {
     }
 }
 
-/// Deletes old revisions, and the inputs that only they have. A record is deleted last, so that a later deploy finds what
-/// was left.
+/// Deletes old revisions, and the inputs that only they have. A record is deleted last, so that a later deploy finds
+/// what was left.
 ///
 /// # Errors
 /// Something cannot be read or deleted.

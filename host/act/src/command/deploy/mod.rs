@@ -96,8 +96,8 @@ impl ChangeArguments {
         if self.dry_run { Ok(()) } else { self.confirm.check() }
     }
 
-    /// Carries out a plan, after confirmation, and follows it. Without a plan, the deployment has the inputs already: then
-    /// it only follows the present rollout.
+    /// Carries out a plan, after confirmation, and follows it. Without a plan, the deployment has the inputs already:
+    /// then it only follows the present rollout.
     ///
     /// # Errors
     /// The user declines, something cannot be written, or the deployment fails.
@@ -138,7 +138,11 @@ impl ChangeArguments {
             applied.record_result(access, result).await?;
         }
         end?;
-        Ok(apply::delete_garbage(access, &present.names, number, self.keep.into()).await?)
+        // The deployment is ready all the same, and the next deploy tries again.
+        if let Err(why) = apply::delete_garbage(access, &present.names, number, self.keep.into()).await {
+            output::complain(&format!("old revisions are not deleted: {why:#}\n"));
+        }
+        Ok(())
     }
 
     async fn follow(&self, access: &Access, present: &Present, generation: i64, number: u64) -> Result<(), ExitError> {

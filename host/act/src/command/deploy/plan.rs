@@ -258,8 +258,8 @@ impl Present {
         })
     }
 
-    /// References to the values, and the Secrets that do not exist yet. A name contains no digest of a value, which would
-    /// let readers of names test guesses.
+    /// References to the values, and the Secrets that do not exist yet. A name contains no digest of a value, which
+    /// would let readers of names test guesses.
     fn vars(&self, inputs: &Inputs, number: u64) -> Result<(Vec<VariableReference>, Vec<Value>), NameError> {
         let before = self.current().map_or(&[][..], |one| &one.record.inputs.vars);
         let (mut claims, mut vars, mut secrets) = (NameClaims::default(), Vec::new(), Vec::new());

@@ -20,8 +20,8 @@ pub struct Content {
 // === impl Content ===
 
 impl Content {
-    /// The content for a value. Texts, and maps of texts, are stored as they are; anything else as JSON, so that it keeps
-    /// its type.
+    /// The content for a value. Texts, and maps of texts, are stored as they are; anything else as JSON, so that it
+    /// keeps its type.
     pub fn of(value: &Value) -> Self {
         let whole = |text: String| [(PASSWORD.to_string(), text)].into();
         let parts = value.as_object().and_then(parts);
@@ -52,19 +52,10 @@ impl Content {
 
     /// The value; none if it is not JSON, as the Secret says.
     pub fn value(&self) -> Option<Value> {
-        let text = |text: &String| {
-            if self.is_json {
-                serde_json::from_str(text).ok()
-            } else {
-                Some(Value::String(text.clone()))
-            }
-        };
         match self.data.get(PASSWORD) {
-            Some(whole) if self.data.len() == 1 => text(whole),
-            _ => {
-                let parts = self.data.iter().map(|(key, part)| Some((key.clone(), text(part)?)));
-                Some(Value::Object(parts.collect::<Option<_>>()?))
-            }
+            Some(json) if self.is_json => serde_json::from_str(json).ok(),
+            Some(text) if self.data.len() == 1 => Some(text.as_str().into()),
+            _ => Some(json!(self.data)),
         }
     }
 
@@ -88,7 +79,8 @@ impl Content {
     }
 }
 
-/// The members of a map that can be the keys of a Secret; none if one cannot, or if they would be read as another value.
+/// The members of a map that can be the keys of a Secret; none if one cannot, or if they would be read as another
+/// value.
 fn parts(map: &Map<String, Value>) -> Option<BTreeMap<String, String>> {
     let is_key = |key: &str| {
         let allowed = |c: char| c.is_ascii_alphanumeric() || ['-', '_', '.'].contains(&c);

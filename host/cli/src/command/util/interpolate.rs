@@ -15,8 +15,7 @@ use boson_plugin_tools::plugins;
 use clap::Args;
 use std::path::PathBuf;
 
-/// Values are files: `<values>/given/<variable>/<key>`, and likewise `given-json`, `implicit`, `implicit-json` and
-/// `generated`
+/// Values are files: `<values>/given/<variable>/<key>`, and likewise `implicit`, `implicit-json` and `generated`
 #[derive(Args, Debug)]
 pub struct InterpolateArguments {
     /// Manifest after ops files: `manifest.yaml` of its Secret
