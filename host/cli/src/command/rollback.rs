@@ -86,3 +86,30 @@ fn documents(contents: &Contents) -> Result<(Given, Vec<Document>), Vec<Diagnost
     };
     Ok((given, all(&contents.cloud_configs)?))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boson_document::json;
+
+    #[test]
+    fn the_inputs_of_a_revision_need_no_options() {
+        let file = |name: &str, text: &str| File {
+            name: name.into(),
+            text: text.into(),
+        };
+        let contents = Contents {
+            manifest: file("manifest.yml", "name: d"),
+            ops: vec![file("ops.yml", "[]")],
+            cloud_configs: Vec::new(),
+            values: [("count".to_string(), 3.into())].into(),
+        };
+        let (given, cloud_configs) = documents(&contents).unwrap();
+        let count = given.values.unwrap().get("count").map(json::to_text);
+        assert_eq!(
+            (given.ops.len(), count.as_deref(), cloud_configs.len()),
+            (1, Some("3"), 0)
+        );
+        assert!(!ConvertArguments::of_nothing().unwrap().has_releases());
+    }
+}

@@ -161,7 +161,9 @@ impl ChangeArguments {
                 Ok(())
             }
             End::Failed(why) => {
-                output::complain(&format!("error: deployment '{name}' has failed: {why}\n"));
+                let namespace = &access.namespace;
+                let hint = format!("see `host status -d {name} -n {namespace}`");
+                output::complain(&format!("error: deployment '{name}' has failed: {why}\n{hint}\n"));
                 Err(ExitError::Input)
             }
             End::TimedOut(what) => {
