@@ -1,7 +1,7 @@
 //! The commands that act on the deployments of a cluster, as the commands of the same names of the BOSH CLI do.
 //!
-//! Each command has the permissions of its user. Decisions and tables are made by functions without I/O; `run` calls the
-//! API server.
+//! Each command has the permissions of its user. Decisions and tables are made by functions without I/O; `run` calls
+//! the API server.
 
 pub mod command;
 mod confirm;

@@ -126,7 +126,7 @@ impl ConvertArguments {
     /// # Errors
     /// An environment variable has a wrong value.
     pub fn of_nothing() -> Result<Self, clap::Error> {
-        let command = Self::augment_args(clap::Command::new("convert"));
+        let command = Self::augment_args(clap::Command::default());
         Self::from_arg_matches(&command.try_get_matches_from(["convert", "-"])?)
     }
 

@@ -88,8 +88,8 @@ impl<K: Kind + Send + Sync + 'static> Watches<K> {
         self
     }
 
-    /// Like [`Self::and`], but watches whole objects. `seen` gets each event before `whom` is called; none: the watch was
-    /// interrupted.
+    /// Like [`Self::and`], but watches whole objects. `seen` gets each event before `whom` is called; none: the watch
+    /// was interrupted.
     #[must_use]
     pub fn and_whole<O>(
         mut self,

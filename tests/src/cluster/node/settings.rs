@@ -96,7 +96,7 @@ authorization: {{mode: Webhook}}
 tlsCertFile: {directory}/kubelet.crt
 tlsPrivateKeyFile: {directory}/kubelet.key
 # The disk and memory belong to the machine, which other programs fill, too: a share of the disk would taint the node.
-evictionHard: {{memory.available: 50Mi, nodefs.available: 50Mi, imagefs.available: 50Mi, nodefs.inodesFree: 1000}}
+evictionHard: {{memory.available: 50Mi, nodefs.available: 50Mi, imagefs.available: 50Mi, nodefs.inodesFree: "1000"}}
 imageGCHighThresholdPercent: 100
 imageMaximumGCAge: 0s
 shutdownGracePeriod: 0s

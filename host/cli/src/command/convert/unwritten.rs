@@ -1,4 +1,5 @@
-//! Conversions that write nothing and whose warnings are not shown: of `host diff`, `host plugin diff` and `host blame`.
+//! Conversions that write nothing and whose warnings are not shown: of `host diff`, `host plugin diff` and `host
+//! blame`.
 
 use super::steps::{self, Done, Watching};
 use super::{ConvertArguments, with_defaults};
