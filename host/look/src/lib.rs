@@ -1,4 +1,4 @@
-//! The commands that show the deployments of a cluster: `host deployments`, `instances`, `status`, `errands`,
+//! The commands that show the deployments of a cluster: `host deployments`, `instances`, `status`, `disks`, `errands`,
 //! `variables` and `manifest`. They only read, and print what the commands of the same names of the BOSH CLI print.
 //!
 //! In each command, a function without I/O makes a [`table::Table`] of objects, and `run` lists the objects.

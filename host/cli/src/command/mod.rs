@@ -66,6 +66,7 @@ pub fn run() -> Result<(), ExitError> {
         Command::Deployments(arguments) => look::deployments::run(&arguments, color),
         Command::Instances(arguments) => look::instances::run(&arguments, color),
         Command::Status(arguments) => look::status::run(&arguments, color),
+        Command::Disks(arguments) => look::disks::run(&arguments, color),
         Command::Errands(arguments) => look::errands::run(&arguments, color),
         Command::Variables(arguments) => look::variables::run(&arguments, color),
         Command::Manifest(arguments) => look::manifest::run(&arguments),

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 pub mod deployments;
+pub mod disks;
 pub mod errands;
 pub mod instances;
 pub mod manifest;
