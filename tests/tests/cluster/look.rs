@@ -117,6 +117,18 @@ async fn deployments_are_shown_as_bosh_shows_them_and_nothing_is_written() {
         "{}",
         manifest.stdout
     );
+    let graph = reader.run(&["graph", "-d", "d", "--variables"]);
+    let wanted = "graph LR\n  n0[\"web<br/>2 instances\"]\n  n1[\"check<br/>errand<br/>1 instance\"]\n";
+    assert_eq!((graph.code, graph.stdout.as_str()), (0, wanted), "{}", graph.stderr);
+    let graph = reader.run(&["graph", "-d", "d", "--format", "dot"]);
+    assert!(
+        graph
+            .stdout
+            .ends_with("  n1 [label=\"check\\nerrand\\n1 instance\"];\n}\n"),
+        "{} {}",
+        graph.stdout,
+        graph.stderr
+    );
 
     let used = reader.used();
     let requests: Vec<String> = used.permissions.iter().map(ToString::to_string).collect();

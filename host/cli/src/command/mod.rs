@@ -69,6 +69,7 @@ pub fn run() -> Result<(), ExitError> {
         Command::Disks(arguments) => look::disks::run(&arguments, color),
         Command::Errands(arguments) => look::errands::run(&arguments, color),
         Command::Variables(arguments) => look::variables::run(&arguments, color),
+        Command::Graph(arguments) => look::graph::run(&arguments),
         Command::Manifest(arguments) => look::manifest::run(&arguments),
         Command::Stop(arguments) => act::states::stop(&arguments),
         Command::Start(arguments) => act::states::start(&arguments),

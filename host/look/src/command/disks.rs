@@ -163,8 +163,8 @@ impl Seen {
         of_pods.chain(self.jobs.iter().flat_map(errand_claims)).collect()
     }
 
-    /// The newest version of each group that has claims, by the name of its QuarksStatefulSet: its pods have these, even
-    /// while there are no StatefulSets.
+    /// The newest version of each group that has claims, by the name of its QuarksStatefulSet: pods use the claims of
+    /// this version, even while there are no StatefulSets.
     fn newest_versions(&self) -> BTreeMap<String, u32> {
         let mut newest = BTreeMap::new();
         for claim in &self.claims {
@@ -197,6 +197,7 @@ impl Seen {
                 && group.has(place.zone, place.ordinal)
                 && newest.get(&set.name_any()) == Some(&place.version)
                 && has_template(set, place.template);
+            let az = if has_zone { group.az(place.zone) } else { "" };
             let index = has_zone.then(|| group.index_of_any(place.zone, place.ordinal));
             return Some(Disk {
                 claim,
@@ -204,7 +205,7 @@ impl Seen {
                 instance: Some(Instance {
                     group: group.name().into(),
                     index: index.flatten(),
-                    az: has_zone.then(|| group.az(place.zone)).unwrap_or_default().into(),
+                    az: az.into(),
                     pod: None,
                 }),
                 is_of_errand: false,
@@ -476,7 +477,7 @@ mod tests {
         seen.deployments[0].spread = Spread::PerZone;
         seen.pods.clear();
         assert_eq!(
-            orphaned(&seen)[3],
+            orphaned(&seen)[2],
             "nats-pvc-nats-nats-z0-v2-1 nats/? a",
             "1 is the index of another"
         );
