@@ -51,7 +51,7 @@ enum Format {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Node {
     Group(String),
-    /// An instance group of another deployment.
+    /// An instance group of another deployment; empty if the link does not name it.
     Other {
         deployment: String,
         group: String,
@@ -130,12 +130,12 @@ impl Stored {
                 let from = match (link.str("deployment_name"), group) {
                     (None, _) => Node::Native,
                     (of, Some(group)) if of == deployment => Node::Group(group.into()),
-                    (Some(of), Some(group)) => Node::Other {
+                    // A disk, or the manifest itself has the content of the link.
+                    (of, None) if of == deployment => continue,
+                    (Some(of), group) => Node::Other {
                         deployment: of.into(),
-                        group: group.into(),
+                        group: group.unwrap_or_default().into(),
                     },
-                    // The manifest itself has the content of the link.
-                    (Some(_), None) => continue,
                 };
                 let label = self.label(name, link, group);
                 let to = Node::Group(consumer.into());
@@ -162,6 +162,7 @@ impl Node {
     fn name(&self) -> String {
         match self {
             Self::Group(name) | Self::Variable(name) => name.clone(),
+            Self::Other { deployment, group } if group.is_empty() => deployment.clone(),
             Self::Other { deployment, group } => format!("{deployment}/{group}"),
             Self::Native => "Kubernetes".into(),
         }
@@ -339,7 +340,7 @@ mod tests {
             "database": {"deployment_name": "d", "instance_group": "db", "group_name": "db-sql",
                 "properties": {"password": "hidden"}},
             "nats": {"deployment_name": "other", "instance_group": "nats", "group_name": "nats-nats"},
-            "manual": {"deployment_name": "d", "address": "x"}, "optional": null,
+            "old": {"deployment_name": "other"}, "manual": {"deployment_name": "d", "address": "x"}, "optional": null,
             "native": {"address": "y"}}"#;
         let provider =
             r#"{"name": "db", "type": "sql", "group": "db", "job": "j", "properties": {"password": "hidden"}}"#;
@@ -356,11 +357,13 @@ mod tests {
   n0["web<br/>4 instances"]
   n1["db<br/>1 instance"]
   n2["a#34;#60;b#62;<br/>errand<br/>1 instance"]
-  n3[["other/nats"]]
-  n4[["Kubernetes"]]
+  n3[["other"]]
+  n4[["other/nats"]]
+  n5[["Kubernetes"]]
   n1 -->|"db (sql)"| n0
-  n3 -->|"nats"| n0
-  n4 -->|"native"| n0
+  n3 -->|"old"| n0
+  n4 -->|"nats"| n0
+  n5 -->|"native"| n0
 "#;
         assert_eq!(stored().graph(false).text(Format::Mermaid), wanted);
     }
@@ -373,13 +376,15 @@ mod tests {
   n0 [label="web\n4 instances"];
   n1 [label="db\n1 instance"];
   n2 [label="a\"<b>\nerrand\n1 instance"];
-  n3 [label="other/nats", peripheries=2];
-  n4 [label="Kubernetes", peripheries=2];
-  n5 [label="secret", shape=ellipse];
+  n3 [label="other", peripheries=2];
+  n4 [label="other/nats", peripheries=2];
+  n5 [label="Kubernetes", peripheries=2];
+  n6 [label="secret", shape=ellipse];
   n1 -> n0 [label="db (sql)"];
-  n3 -> n0 [label="nats"];
-  n4 -> n0 [label="native"];
-  n5 -> n0 [style=dashed];
+  n3 -> n0 [label="old"];
+  n4 -> n0 [label="nats"];
+  n5 -> n0 [label="native"];
+  n6 -> n0 [style=dashed];
 }
 "#;
         assert_eq!(stored().graph(true).text(Format::Dot), wanted);
