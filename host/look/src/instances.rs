@@ -128,6 +128,26 @@ impl<'o> Group<'o> {
             Spread::PerZone => self.replicas.iter().take(zone).sum::<usize>() + ordinal,
         }
     }
+
+    /// As [`Group::index`], also of an instance that was removed. None: its index was another one, or is another's.
+    pub(crate) fn index_of_any(&self, zone: usize, ordinal: usize) -> Option<usize> {
+        let is_known = self.has(zone, ordinal) || self.spread == Spread::Total && zone < self.replicas.len();
+        is_known.then(|| self.index(zone, ordinal))
+    }
+
+    /// Whether it has this instance.
+    pub(crate) fn has(&self, zone: usize, ordinal: usize) -> bool {
+        self.replicas.get(zone).is_some_and(|count| ordinal < *count)
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        self.name
+    }
+
+    /// Name of a zone; empty without zones.
+    pub(crate) fn az(&self, zone: usize) -> &str {
+        self.azs.get(zone).map_or("", String::as_str)
+    }
 }
 
 /// The selector of the pods of services: only they have the label of the zone.

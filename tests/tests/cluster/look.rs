@@ -13,12 +13,13 @@ const ERRAND: &str = "\
 - name: check
   lifecycle: errand
   instances: 1
+  persistent_disk: 1024
   stemcell: default
   jobs: [{name: app, release: demo, properties: {app: {domain: example.com}}}]
 ";
 /// In no output.
 const VALUE: &str = "CANARY-VALUE";
-const READER: &str = "--verb=get,list --resource=pods,secrets,boshdeployments.quarks.cloudfoundry.org,\
+const READER: &str = "--verb=get,list --resource=persistentvolumeclaims,pods,secrets,boshdeployments.quarks.cloudfoundry.org,\
     quarksstatefulsets.quarks.cloudfoundry.org,quarksjobs.quarks.cloudfoundry.org,quarkssecrets.quarks.cloudfoundry.org";
 
 /// Deploys two instances, an errand and variables, and waits until all is ready.
@@ -97,6 +98,7 @@ async fn deployments_are_shown_as_bosh_shows_them_and_nothing_is_written() {
         "name": "check", "lifecycle": "errand", "quarksjob": "d-check", "runs": "0", "last_run": "never", "message": "",
     });
     assert_eq!(rows(&reader, &["errands", "-d", "d"]), [json!([errand])]);
+    disks(&tenant, &reader).await;
     let mut variables = rows(&reader, &["variables", "-d", "d"]);
     for row in variables[0].as_array_mut().unwrap() {
         let expires = row.as_object_mut().unwrap().remove("expires").unwrap();
@@ -115,11 +117,24 @@ async fn deployments_are_shown_as_bosh_shows_them_and_nothing_is_written() {
         "{}",
         manifest.stdout
     );
+    let graph = reader.run(&["graph", "-d", "d", "--variables"]);
+    let wanted = "graph LR\n  n0[\"web<br/>2 instances\"]\n  n1[\"check<br/>errand<br/>1 instance\"]\n";
+    assert_eq!((graph.code, graph.stdout.as_str()), (0, wanted), "{}", graph.stderr);
+    let graph = reader.run(&["graph", "-d", "d", "--format", "dot"]);
+    assert!(
+        graph
+            .stdout
+            .ends_with("  n1 [label=\"check\\nerrand\\n1 instance\"];\n}\n"),
+        "{} {}",
+        graph.stdout,
+        graph.stderr
+    );
 
     let used = reader.used();
     let requests: Vec<String> = used.permissions.iter().map(ToString::to_string).collect();
     let ours = |verb: &str, kind: &str| format!("{verb} {kind}.quarks.cloudfoundry.org");
     let wanted = [
+        "list persistentvolumeclaims".to_string(),
         "list pods".to_string(),
         "get secrets".to_string(),
         "list secrets".to_string(),
@@ -132,6 +147,33 @@ async fn deployments_are_shown_as_bosh_shows_them_and_nothing_is_written() {
     assert_eq!(requests, wanted);
     assert!(used.forbidden.is_empty(), "{:?}", used.forbidden);
     texts_and_errors(&tenant, &reader);
+}
+
+/// The disk of the errand, and one of an instance that was removed.
+async fn disks(tenant: &Tenant, reader: &Reader<'_>) {
+    let labels = json!({
+        "quarks.cloudfoundry.org/deployment-name": "d", "quarks.cloudfoundry.org/instance-group-name": "web",
+        "quarks.cloudfoundry.org/quarks-statefulset-name": "d-web-v1", "quarks.cloudfoundry.org/az-index": "0",
+    });
+    let claim = json!({
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "web-pvc-d-web-v1-5", "labels": labels, "annotations": {"note": VALUE}},
+        "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": "none", "resources": {"requests": {"storage": "2Gi"}}},
+    });
+    tenant.apply(claim).await;
+    let disk = |name: &str, size: &str, instance: &str, class: &str, orphaned: &str| {
+        json!({
+            "disk_cid": name, "size": size, "deployment": "d", "instance": instance, "az": "", "storage_class": class,
+            "state": "Pending", "orphaned": orphaned,
+        })
+    };
+    let errand = disk("d-check", "1Gi", "check", "", "false");
+    let removed = disk("web-pvc-d-web-v1-5", "2Gi", "web/5", "none", "true");
+    assert_eq!(rows(reader, &["disks", "-d", "d"]), [json!([errand, removed])]);
+    assert_eq!(rows(reader, &["disks"]), [json!([errand, removed])]);
+    assert_eq!(rows(reader, &["disks", "--orphaned"]), [json!([removed])]);
+    assert_eq!(rows(reader, &["disks", "-d", "d", "--orphaned"]), [json!([removed])]);
+    assert_eq!(rows(reader, &["disks", "-d", "deleted", "--orphaned"]), [json!([])]);
 }
 
 fn texts_and_errors(tenant: &Tenant, reader: &Reader<'_>) {

@@ -7,7 +7,7 @@ use super::{
 use crate::log::LogArguments;
 use boson_act::command::{history, ignore, logs, run_errand, scp, ssh, states};
 use boson_commands::output::Color;
-use boson_look::command::{deployments, errands, instances, manifest, status, variables};
+use boson_look::command::{deployments, disks, errands, graph, instances, manifest, status, variables};
 use clap::builder::Styles;
 use clap::builder::styling::AnsiColor;
 use clap::{Parser, Subcommand};
@@ -69,10 +69,14 @@ pub enum Command {
     Instances(instances::InstancesArguments),
     /// Show what the rollout of a deployment does and waits for
     Status(status::StatusArguments),
+    /// List the disks of deployments, also orphaned ones
+    Disks(disks::DisksArguments),
     /// List the errands of a deployment, with their last runs
     Errands(errands::ErrandsArguments),
     /// List the variables of a deployment, without their values
     Variables(variables::VariablesArguments),
+    /// Print the instance groups of a deployment and their links as a graph
+    Graph(graph::GraphArguments),
     /// Print the manifest of a deployment, with ops files applied
     Manifest(manifest::ManifestArguments),
     /// Stop instance groups or an instance; their disks stay

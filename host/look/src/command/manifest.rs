@@ -1,6 +1,6 @@
 //! `host manifest`: the manifest that the operator has stored.
 
-use crate::access::DeploymentArguments;
+use crate::access::{Access, DeploymentArguments, Found};
 use crate::applied::{Applied, AppliedError};
 use crate::table::json_text;
 use anyhow::Context;
@@ -27,16 +27,21 @@ pub struct ManifestArguments {
     json: bool,
 }
 
-pub fn run(arguments: &ManifestArguments) -> Result<(), ExitError> {
-    let applied = arguments.deployment.run(async |access, found| {
-        let name = found.deployment.name_any();
-        let applied = Applied::read(&access.cluster, &access.namespace, &name).await;
-        let applied = applied.map_err(|error| match error {
-            AppliedError::Api(error) => access.explained(error),
-            error => error.into(),
-        })?;
-        applied.with_context(|| format!("BOSHDeployment '{name}' has no manifest yet: see its conditions"))
+/// The stored manifest of a deployment.
+pub(super) async fn applied(access: &Access, found: &Found) -> anyhow::Result<Applied> {
+    let name = found.deployment.name_any();
+    let applied = Applied::read(&access.cluster, &access.namespace, &name).await;
+    let applied = applied.map_err(|error| match error {
+        AppliedError::Api(error) => access.explained(error),
+        error => error.into(),
     })?;
+    applied.with_context(|| format!("BOSHDeployment '{name}' has no manifest yet: see its conditions"))
+}
+
+pub fn run(arguments: &ManifestArguments) -> Result<(), ExitError> {
+    let applied = arguments
+        .deployment
+        .run(async |access, found| applied(&access, &found).await)?;
     if let Some(why) = &applied.unapplied {
         output::complain(&format!("this manifest is not applied: {why}\n"));
     }

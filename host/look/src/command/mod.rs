@@ -1,7 +1,9 @@
 //! The commands, one file each.
 
 pub mod deployments;
+pub mod disks;
 pub mod errands;
+pub mod graph;
 pub mod instances;
 pub mod manifest;
 pub mod status;
