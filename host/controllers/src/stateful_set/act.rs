@@ -5,6 +5,7 @@ use super::observe::Observed;
 use super::plan::{Plan, Seen};
 use super::resize::{self, RESIZE, Resize};
 use super::set_back::SetBack;
+use super::states::States;
 use super::{Context, Counts, Done, MANAGER, NAME_CONFLICT, Outcome, PlanError, Problem, WAITING, inspect, labelled};
 use boson_api::{PodProblem, QuarksStatefulSet};
 use boson_cluster::client::{AnyObject, Error, ErrorKind, Identity};
@@ -37,7 +38,7 @@ impl Context {
         let written: Vec<String> = plan.as_ref().map(of_plan).unwrap_or_default();
         let done = match plan {
             Ok(plan) => match self.carry_out(set, place, &plan, seen, &observed.owner).await {
-                Ok(done) => Ok(self.explained(done, &plan, seen, place.namespace).await?),
+                Ok(done) => Ok(self.explained(set, done, &plan, seen).await?),
                 Err(failure) => Err(failure.problem()?),
             },
             Err(problem) => Err(problem),
@@ -213,13 +214,15 @@ impl Context {
     }
 
     /// Adds why pods of the newest version are not ready.
-    async fn explained(&self, done: Done, plan: &Plan, seen: &Seen, namespace: &str) -> Result<Done, Error> {
+    async fn explained(&self, set: &QuarksStatefulSet, done: Done, plan: &Plan, seen: &Seen) -> Result<Done, Error> {
         if done.ready {
             return Ok(done);
         }
         let is_wanted = |one: &&StatefulSet| plan.wanted.iter().any(|wanted| inspect::is_named(one, wanted));
         let newest: Vec<&StatefulSet> = seen.live.sets.iter().filter(is_wanted).collect();
-        let mut explanation = self.explain(&newest, seen.pods.as_deref(), namespace).await?;
+        let (namespace, states) = (Identity::of(set)?.namespace, States::shown(set));
+        let explained = self.explain(&newest, seen.pods.as_deref(), namespace, states);
+        let mut explanation = explained.await?;
         // Those that were just deleted have none any more.
         let is_left = |pod: &PodProblem| {
             plan.replace

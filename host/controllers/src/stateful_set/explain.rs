@@ -1,6 +1,7 @@
 //! Why the pods of a QuarksStatefulSet are not ready. For existing pods their status says it; for missing ones the
 //! reason of the API server is only in events.
 
+use super::states::States;
 use super::{Context, inspect};
 use crate::pod_problems;
 use boson_api::PodProblem;
@@ -36,12 +37,14 @@ pub(super) struct Explanation {
 // === impl Context ===
 
 impl Context {
-    /// Explains these StatefulSets. `listed`: their pods, if they were listed.
+    /// Explains these StatefulSets. `listed`: their pods, if they were listed. Nothing waits for those that are ignored
+    /// or stopped, so their problems explain nothing.
     pub(super) async fn explain(
         &self,
         live: &[&StatefulSet],
         listed: Option<&[Pod]>,
         namespace: &str,
+        states: States<'_>,
     ) -> Result<Explanation, Error> {
         let mut found = Explanation::default();
         for set in live.iter().filter(|set| !inspect::is_ready(set)) {
@@ -53,7 +56,7 @@ impl Context {
                     self.cluster.list(namespace, &selector).await?
                 }
             };
-            let problems = pod_problems::of_pods(&pods, &self.operator_image, Timestamp::now());
+            let problems = pod_problems::of_pods(&states.counted(set, &pods), &self.operator_image, Timestamp::now());
             found.problems.extend(problems);
             if i32::try_from(pods.len()).is_ok_and(|count| count < inspect::replicas(set)) {
                 found.missing = true;

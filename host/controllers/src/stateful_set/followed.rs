@@ -4,7 +4,8 @@
 //! # Guarantees
 //! A state includes all writes of this process before it. As long as a watch does not show one of them, and after each
 //! interruption of a watch, there is no state, and the caller lists again. Memory is bounded: only groups of which an
-//! instance was updated a short time ago are followed, and only some of them at a time.
+//! instance was updated a short time ago are followed, and only some of them at a time. One whose rollout stands still
+//! is released when any other group is reconciled.
 
 use boson_cluster::client::AnyObject;
 use boson_cluster::client::written::Written;
@@ -63,6 +64,8 @@ enum Phase {
 /// What is followed of a group. Watches can show an object before or after the list has it.
 #[derive(Debug, Default)]
 struct Group {
+    /// UID of the QuarksStatefulSet: another one of this name has other StatefulSets.
+    uid: String,
     sets: Objects<Value>,
     pods: Objects<Pod>,
     last_update: Option<Instant>,
@@ -112,28 +115,29 @@ pub(super) struct State {
 // === impl Followed ===
 
 impl Followed {
-    /// Its state, if it is followed and the watches have shown all that was written.
-    pub fn state(&self, key: &Key) -> Option<State> {
+    /// Its state, if it is followed and the watches have shown all that was written. `uid`: of the QuarksStatefulSet.
+    pub fn state(&self, key: &Key, uid: &str) -> Option<State> {
         let mut tables = self.0.lock();
         if !tables.is_watched(Kind::Sets, &key.0) || !tables.is_watched(Kind::Pods, &key.0) {
             return None;
         }
-        let group = tables.groups.get_mut(key)?;
+        let group = tables.groups.get_mut(key).filter(|group| group.uid == uid)?;
         if !group.is_recent() || !group.sets.is_current() || !group.pods.is_current() {
             return None;
         }
         Some(State {
-            sets: group.sets.all.values().cloned().collect(),
+            sets: group.own(group.sets.all.values().cloned()),
             pods: group.pods.all.values().cloned().collect(),
         })
     }
 
     /// Follows the group from now on: to call before its objects are listed.
-    pub fn begin(&self, key: &Key) {
+    pub fn begin(&self, key: &Key, uid: &str) {
         let mut tables = self.0.lock();
-        let last_update = tables.groups.get(key).and_then(|group| group.last_update);
+        let before = tables.groups.get(key).filter(|group| group.is_recent());
         let group = Group {
-            last_update,
+            uid: uid.into(),
+            last_update: before.and_then(|group| group.last_update),
             ..Group::default()
         };
         tables.groups.insert(key.clone(), group);
@@ -142,7 +146,10 @@ impl Followed {
     /// The StatefulSets were listed. Returns them as they are now.
     pub fn listed_sets(&self, key: &Key, sets: Vec<Value>) -> Vec<Value> {
         match self.0.lock().groups.get_mut(key) {
-            Some(group) => group.sets.listed(sets),
+            Some(group) => {
+                let sets = group.sets.listed(sets);
+                group.own(sets)
+            }
             None => sets,
         }
     }
@@ -159,6 +166,9 @@ impl Followed {
     /// it `goes_on`, the next one needs the same objects.
     pub fn reconciled(&self, key: &Key, writes: &[Written], updates: bool, goes_on: bool) {
         let mut tables = self.0.lock();
+        // Those without any update are being listed.
+        let is_kept = |group: &Group| group.last_update.is_none() || group.is_recent();
+        tables.groups.retain(|other, group| other == key || is_kept(group));
         let others = tables.groups.values().filter(|group| group.is_recent()).count();
         let Some(group) = tables.groups.get_mut(key) else {
             return;
@@ -185,7 +195,8 @@ impl Followed {
 
     /// An event of the watch of StatefulSets; none: it was interrupted.
     pub fn see_set(&self, watch: &Watch, event: Option<&Event<DynamicObject>>, key: impl Fn(&ObjectMeta) -> Vec<Key>) {
-        self.see(watch, event, key, |group, set, is_deleted| {
+        let has = |group: &Group, name: &str| group.sets.all.contains_key(name);
+        self.see(watch, event, key, has, |group, set, is_deleted| {
             if is_deleted {
                 group.sets.remove(&set.name_any(), set.metadata.uid.clone());
             } else if let Ok(set) = serde_json::to_value(set) {
@@ -196,7 +207,8 @@ impl Followed {
 
     /// An event of the watch of pods; none: it was interrupted.
     pub fn see_pod(&self, watch: &Watch, event: Option<&Event<Pod>>, keys: impl Fn(&ObjectMeta) -> Vec<Key>) {
-        self.see(watch, event, keys, |group, pod, is_deleted| {
+        let has = |group: &Group, name: &str| group.pods.all.contains_key(name);
+        self.see(watch, event, keys, has, |group, pod, is_deleted| {
             if is_deleted {
                 group.pods.remove(&pod.name_any(), pod.metadata.uid.clone());
             } else {
@@ -212,6 +224,7 @@ impl Followed {
         watch: &Watch,
         event: Option<&Event<O>>,
         keys: impl Fn(&ObjectMeta) -> Vec<Key>,
+        has: impl Fn(&Group, &str) -> bool,
         mut change: impl FnMut(&mut Group, &O, bool),
     ) {
         let mut tables = self.0.lock();
@@ -226,11 +239,22 @@ impl Followed {
         if tables.watches.get(watch) == Some(&Phase::Interrupted) {
             tables.watches.insert(watch.clone(), Phase::Watches);
         }
-        for key in keys(object.meta()) {
-            if let Some(group) = tables.groups.get_mut(&key) {
+        let (concerned, name) = (keys(object.meta()), object.name_any());
+        for (key, group) in &mut tables.groups {
+            // A set that has lost its owner, and a pod whose set is deleted, concern nobody any more.
+            let is_known = object.meta().namespace.as_ref() == Some(&key.0) && has(group, &name);
+            if is_known || concerned.contains(key) {
                 change(group, object, is_deleted);
             }
         }
+    }
+}
+
+// === impl Watch ===
+
+impl Watch {
+    fn is_of(&self, namespace: &str) -> bool {
+        self.namespace.as_deref().is_none_or(|watched| watched == namespace)
     }
 }
 
@@ -238,15 +262,14 @@ impl Followed {
 
 impl Tables {
     fn is_watched(&self, kind: Kind, namespace: &str) -> bool {
-        let is_of =
-            |watch: &Watch| watch.kind == kind && watch.namespace.as_deref().is_none_or(|watched| watched == namespace);
+        let is_of = |watch: &Watch| watch.kind == kind && watch.is_of(namespace);
         let mut watches = self.watches.iter();
         watches.any(|(watch, phase)| is_of(watch) && *phase == Phase::Watches)
     }
 
     /// Changes may have been missed.
     fn interrupt(&mut self, watch: &Watch, phase: Phase) {
-        self.groups.clear();
+        self.groups.retain(|key, _| !watch.is_of(&key.0));
         self.watches.insert(watch.clone(), phase);
     }
 }
@@ -254,6 +277,11 @@ impl Tables {
 // === impl Group ===
 
 impl Group {
+    /// Without the StatefulSets of others.
+    fn own(&self, sets: impl IntoIterator<Item = Value>) -> Vec<Value> {
+        sets.into_iter().filter(|set| set.has_owner(&self.uid)).collect()
+    }
+
     fn is_recent(&self) -> bool {
         self.last_update.is_some_and(|time| time.elapsed() < FOLLOW_DURATION)
     }
@@ -403,8 +431,12 @@ mod tests {
         serde_json::from_value(json!({"metadata": metadata})).unwrap()
     }
 
+    /// UID of the group.
+    const UID: &str = "g";
+
     fn set(version: &str) -> Value {
-        json!({"metadata": {"name": "s", "namespace": "n", "uid": "s", "resourceVersion": version}})
+        json!({"metadata": {"name": "s", "namespace": "n", "uid": "s", "resourceVersion": version,
+            "ownerReferences": [{"apiVersion": "v", "kind": "k", "name": "d-g", "uid": UID}]}})
     }
 
     fn wrote(kind: &str, name: &str, version: Option<&str>) -> Written {
@@ -423,20 +455,23 @@ mod tests {
         followed.see_pod(&OF_PODS, event.as_ref(), |_| vec![group()]);
     }
 
+    fn of_sets(namespace: &str) -> Watch {
+        Watch {
+            kind: Kind::Sets,
+            namespace: Some(namespace.into()),
+        }
+    }
+
     fn watching() -> Followed {
         let followed = Followed::default();
         see(&followed, Some(Event::InitDone));
-        let of_sets = Watch {
-            kind: Kind::Sets,
-            namespace: Some("n".into()),
-        };
-        followed.see_set(&of_sets, Some(&Event::InitDone), |_| Vec::new());
+        followed.see_set(&of_sets("n"), Some(&Event::InitDone), |_| Vec::new());
         followed
     }
 
     /// After a reconcile that listed these pods, and wrote.
     fn begun(followed: &Followed, pods: Vec<Pod>, writes: &[Written]) {
-        followed.begin(&group());
+        followed.begin(&group(), UID);
         followed.listed_sets(&group(), vec![set("5")]);
         followed.listed_pods(&group(), pods);
         let writes: Vec<Written> = [wrote("StatefulSet", "s", Some("5"))]
@@ -447,7 +482,7 @@ mod tests {
     }
 
     fn pods(followed: &Followed) -> Option<Vec<String>> {
-        let state = followed.state(&group())?;
+        let state = followed.state(&group(), UID)?;
         let text = |pod: &Pod| format!("{} {}", pod.name_any(), pod.resource_version().unwrap());
         Some(state.pods.iter().map(text).collect())
     }
@@ -472,7 +507,7 @@ mod tests {
     #[test]
     fn what_watches_show_while_objects_are_listed_is_not_lost() {
         let followed = watching();
-        followed.begin(&group());
+        followed.begin(&group(), UID);
         followed.listed_sets(&group(), vec![set("5")]);
         see(&followed, Some(Event::Apply(pod("s-0", "a", "7"))));
         see(&followed, Some(Event::Delete(pod("s-1", "b", "8"))));
@@ -531,19 +566,46 @@ mod tests {
         assert_eq!(pods(&followed), None, "the watch shows nothing");
         see(&followed, Some(Event::Apply(pod("s-0", "a", "2"))));
         assert_eq!(pods(&followed).unwrap(), ["s-0 2"], "it continues where it was");
+        followed.see_set(&of_sets("another"), None, |_| Vec::new());
+        assert!(pods(&followed).is_some(), "that watch shows nothing of it");
+    }
+
+    #[test]
+    fn another_object_of_the_same_name_has_none_of_these_sets() {
+        let followed = watching();
+        begun(&followed, vec![pod("s-0", "a", "1")], &[]);
+        assert!(followed.state(&group(), "new").is_none());
+        followed.begin(&group(), "new");
+        let left_behind = serde_json::from_value(set("6")).unwrap();
+        followed.see_set(&of_sets("n"), Some(&Event::Apply(left_behind)), |_| vec![group()]);
+        assert!(followed.listed_sets(&group(), Vec::new()).is_empty());
+    }
+
+    #[test]
+    fn what_a_group_has_is_followed_when_it_concerns_nobody_any_more() {
+        let followed = watching();
+        begun(&followed, vec![pod("s-0", "a", "1")], &[]);
+        let of_nobody = |event: &Event<Pod>| followed.see_pod(&OF_PODS, Some(event), |_| Vec::new());
+        of_nobody(&Event::Delete(pod("s-0", "a", "2")));
+        assert!(pods(&followed).unwrap().is_empty());
+        let mut orphan = set("6");
+        orphan["metadata"]["ownerReferences"] = json!([]);
+        let orphan = serde_json::from_value(orphan).unwrap();
+        followed.see_set(&of_sets("n"), Some(&Event::Apply(orphan)), |_| Vec::new());
+        assert!(followed.state(&group(), UID).unwrap().sets.is_empty());
     }
 
     #[test]
     fn only_groups_that_are_being_changed_are_followed() {
         let followed = watching();
-        followed.begin(&group());
+        followed.begin(&group(), UID);
         followed.listed_sets(&group(), vec![set("5")]);
         followed.listed_pods(&group(), Vec::new());
         followed.reconciled(&group(), &[wrote("StatefulSet", "s", Some("5"))], false, true);
-        assert!(followed.state(&group()).is_none(), "no instance was updated");
+        assert!(followed.state(&group(), UID).is_none(), "no instance was updated");
         begun(&followed, Vec::new(), &[]);
         followed.reconciled(&group(), &[], false, false);
-        assert!(followed.state(&group()).is_none(), "its rollout is complete");
+        assert!(followed.state(&group(), UID).is_none(), "its rollout is complete");
     }
 
     #[test]
@@ -551,12 +613,22 @@ mod tests {
         let followed = watching();
         let nth = |nth: usize| ("n".to_string(), nth.to_string());
         for group in (0..=MAX_FOLLOWED_GROUPS).map(nth) {
-            followed.begin(&group);
+            followed.begin(&group, UID);
             followed.listed_sets(&group, Vec::new());
             followed.listed_pods(&group, Vec::new());
             followed.reconciled(&group, &[], true, true);
         }
-        assert!(followed.state(&nth(0)).is_some());
-        assert!(followed.state(&nth(MAX_FOLLOWED_GROUPS)).is_none());
+        assert!(followed.state(&nth(0), UID).is_some());
+        assert!(followed.state(&nth(MAX_FOLLOWED_GROUPS), UID).is_none());
+    }
+
+    #[test]
+    fn a_group_that_stands_still_is_released() {
+        let followed = watching();
+        begun(&followed, Vec::new(), &[]);
+        let before = Instant::now().checked_sub(FOLLOW_DURATION);
+        followed.0.lock().groups.get_mut(&group()).unwrap().last_update = before;
+        followed.reconciled(&("n".into(), "other".into()), &[], false, true);
+        assert!(followed.0.lock().groups.is_empty());
     }
 }

@@ -32,11 +32,11 @@ impl Context {
     pub(super) async fn observed(&self, set: &QuarksStatefulSet) -> Result<Observed, Error> {
         let place = Identity::of(set)?;
         let key = key(place);
-        let followed = self.followed.state(&key);
+        let followed = self.followed.state(&key, place.uid);
         let (sets, pods) = match followed {
             Some(State { sets, pods }) => (sets, Some(pods)),
             None => {
-                self.followed.begin(&key);
+                self.followed.begin(&key, place.uid);
                 (self.followed.listed_sets(&key, self.sets(set, place).await?), None)
             }
         };

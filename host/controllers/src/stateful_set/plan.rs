@@ -529,6 +529,16 @@ impl Group<'_> {
             .map(|zone| zone.in_place(is_outdated(zone.set_name), all_pods));
         let instances: Vec<Instance<'_>> = of_zones.flatten().collect();
         let mut decision = self.decide(wanted, &instances, Count::Number(1));
+        let is_kept = |(zone, object): (&LiveZone<'_>, &Value)| zone.keeps_pod_without_disk(object, all_pods);
+        let are_kept: Vec<bool> = zones.iter().zip(wanted).map(is_kept).collect();
+        let is_free = |at: usize| {
+            let one = instances.get(at);
+            one.is_some_and(|one| are_kept.get(one.zone_index) == Some(&false))
+        };
+        if !decision.next.iter().all(|at| is_free(*at)) {
+            decision.limit(is_free);
+            decision.held_by = Some(Rule::IgnoredInstance);
+        }
         if is_rolled_out && decision.left + decision.next.len() == 0 {
             decision.end();
         }

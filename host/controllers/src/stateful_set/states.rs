@@ -4,12 +4,14 @@
 //! scheduling gate instead, with which it runs nowhere. Only a new pod can get one: the pod template has it until all
 //! stopped instances have such a pod, and no longer, because other pods that are lost meanwhile get it, too.
 
-use super::inspect::{self, is_observed, ordinals, ready_ordinals, zone};
-use boson_api::PodState;
+use super::inspect::{self, is_observed, ordinal, ordinals, ready_ordinals, zone};
+use crate::instance_revisions;
 use boson_api::instances::STOPPED;
+use boson_api::{PodState, QuarksStatefulSet};
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::jiff::Timestamp;
+use serde_json::json;
 use std::collections::BTreeSet;
 
 /// Instances that a message names.
@@ -33,6 +35,15 @@ pub(super) fn is_gated(pod: &Pod) -> bool {
 // === impl States ===
 
 impl<'a> States<'a> {
+    /// Those that a status tells of.
+    pub fn shown(set: &'a QuarksStatefulSet) -> Self {
+        Self {
+            all: &set.spec.instances,
+            stops_instances: !set.spec.instances.is_empty() && instance_revisions::of_spec(&json!(set.spec)).is_some(),
+            now: Timestamp::default(),
+        }
+    }
+
     /// Whether the group has no pods.
     pub fn is_stopped(self) -> bool {
         self.all.iter().any(|one| one.stopped && one.ordinal.is_none())
@@ -91,13 +102,23 @@ impl<'a> States<'a> {
 
     /// Whether the pods of a StatefulSet are ready that are neither ignored nor stopped. `pods`: needed if some are.
     pub fn is_ready(self, set: &StatefulSet, pods: Option<&[Pod]>) -> bool {
-        let zone = zone(set);
-        let counts = |ordinal: &usize| !self.is_ignored(zone, *ordinal) && !self.is_instance_stopped(zone, *ordinal);
+        let counts = |ordinal: &usize| self.counts(set, *ordinal);
         if ordinals(set).all(|ordinal| counts(&ordinal)) {
             return inspect::is_ready(set);
         }
         let ready: BTreeSet<usize> = ready_ordinals(set, pods.unwrap_or_default()).collect();
         is_observed(set) && ordinals(set).filter(counts).all(|ordinal| ready.contains(&ordinal))
+    }
+
+    /// The pods of a StatefulSet that are neither ignored nor stopped.
+    pub fn counted(self, set: &StatefulSet, pods: &[Pod]) -> Vec<Pod> {
+        let counts = |pod: &&Pod| ordinal(set, pod).is_some_and(|ordinal| self.counts(set, ordinal));
+        pods.iter().filter(counts).cloned().collect()
+    }
+
+    fn counts(self, set: &StatefulSet, ordinal: usize) -> bool {
+        let zone = zone(set);
+        !self.is_ignored(zone, ordinal) && !self.is_instance_stopped(zone, ordinal)
     }
 
     /// What does not follow from the template, for a message.
@@ -135,7 +156,7 @@ mod tests {
     use super::*;
     use boson_manifest::labels;
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-    use serde_json::{Value, from_value, json};
+    use serde_json::{Value, from_value};
 
     fn all(states: &Value) -> Vec<PodState> {
         from_value(states.clone()).unwrap()
@@ -199,6 +220,7 @@ mod tests {
             assert!(states.is_ready(&set("a"), Some(&[pod(0)])));
             assert!(!states.is_ready(&set("a"), Some(&[pod(1)])), "the other one is not");
             assert!(!states.is_ready(&set("b"), Some(&[pod(0)])), "another zone");
+            assert_eq!(states.counted(&set("a"), &[pod(0), pod(1)]), [pod(0)]);
         }
         let states = States {
             all: &[ignored, stopped].concat(),

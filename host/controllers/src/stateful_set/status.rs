@@ -127,12 +127,7 @@ fn status(set: &QuarksStatefulSet, done: &Result<Done, Problem>, now: &Time) -> 
     let was_rolled_out = set.status.as_ref().is_some_and(|status| status.rollout().is_none());
     // None of these holds instances back.
     let deferred = done.as_ref().ok().and_then(|done| Resizes::text(&done.deferred));
-    let states = States {
-        all: &set.spec.instances,
-        stops_instances: true,
-        now: now.0,
-    };
-    let asides = [waiver.err(), deferred, states.text()];
+    let asides = [waiver.err(), deferred, States::shown(set).text()];
     let asides: Vec<String> = asides.into_iter().flatten().collect();
     for mut finding in findings(done, was_rolled_out) {
         if finding.kind == PROGRESSING {

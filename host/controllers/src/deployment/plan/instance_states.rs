@@ -53,7 +53,7 @@ impl InstanceStates<'_> {
         };
         let (zone, ordinal) = place.unzip();
         Some(PodState {
-            zone: zone.and_then(|zone| zones.names.get(zone).cloned()).unwrap_or_default(),
+            zone: zone.unwrap_or_default().into(),
             ordinal: ordinal.and_then(|ordinal| ordinal.try_into().ok()),
             replace_pods_created_before: state.replace_pods_created_before.clone(),
             stopped: state.stopped,
@@ -61,22 +61,29 @@ impl InstanceStates<'_> {
         })
     }
 
-    /// The error if ignored instances would be deleted.
+    /// The error if ignored instances would be deleted, or their indexes would be those of others.
     pub fn refusal(self, wanted: &[Value], live: &[Value]) -> Option<Diagnostic> {
-        let has = |objects: &[Value], group: &str, index: usize| {
+        let place = |objects: &[Value], group: &str, index: usize| {
             let mut sets = objects.iter().filter(|object| object::is_stateful_set(object));
-            let zones = sets.find(|set| object::group(set) == group).and_then(Zones::of);
-            zones.is_some_and(|zones| zones.has(index, self.spread))
+            let zones = sets.find(|set| object::group(set) == group).and_then(Zones::of)?;
+            let (zone, ordinal) = zones.place(index, self.spread)?;
+            Some((zone.to_string(), ordinal))
         };
         let ignored = self.all.iter().filter(|one| one.ignored);
         let lost = ignored.filter(|one| {
             let (group, index) = one.target();
-            index.is_some_and(|index| has(live, group, index) && !has(wanted, group, index))
+            index.is_some_and(|index| {
+                let before = place(live, group, index);
+                before.is_some() && before != place(wanted, group, index)
+            })
         });
         let lost: Vec<String> = lost.map(|one| format!("'{}'", one.name)).collect();
         let first = lost.first()?.trim_matches('\'');
         let help = format!("keep it in the manifest, or run `host unignore {first}`");
-        let message = format!("an ignored instance cannot be deleted: {}", lost.join(", "));
+        let message = format!(
+            "an ignored instance cannot be deleted or get another index: {}",
+            lost.join(", ")
+        );
         Some(Diagnostic::error(codes::DEPLOYMENT_IGNORED_INSTANCE, message).help(help))
     }
 }
@@ -98,26 +105,18 @@ impl Zones {
         })
     }
 
-    /// Zone and ordinal of an instance. With [`Spread::Total`], also of one that the group does not have yet.
-    fn place(&self, index: usize, spread: Spread) -> Option<(usize, usize)> {
-        match spread {
-            Spread::Total => Some((index % self.replicas.len(), index / self.replicas.len())),
-            Spread::PerZone => {
-                let mut ordinal = index;
-                for (zone, count) in self.replicas.iter().enumerate() {
-                    if ordinal < *count {
-                        return Some((zone, ordinal));
-                    }
-                    ordinal -= count;
-                }
-                None
+    /// Zone and ordinal of an instance; none if the group does not have it. The zone is empty without zones.
+    fn place(&self, index: usize, spread: Spread) -> Option<(&str, usize)> {
+        let (mut zone, mut ordinal) = (index % self.replicas.len(), index / self.replicas.len());
+        if spread == Spread::PerZone {
+            (zone, ordinal) = (0, index);
+            while ordinal >= *self.replicas.get(zone)? {
+                ordinal -= self.replicas.get(zone)?;
+                zone += 1;
             }
         }
-    }
-
-    fn has(&self, index: usize, spread: Spread) -> bool {
-        let place = self.place(index, spread);
-        place.is_some_and(|(zone, ordinal)| self.replicas.get(zone).is_some_and(|count| ordinal < *count))
+        let has = self.replicas.get(zone).is_some_and(|count| ordinal < *count);
+        has.then(|| (self.names.get(zone).map_or("", String::as_str), ordinal))
     }
 }
 
@@ -144,7 +143,7 @@ mod tests {
         let time = "2026-11-01T00:00:00Z";
         let all = states(&json!([
             {"name": "web", "replacePodsCreatedBefore": time}, {"name": "web/2", "ignored": true},
-            {"name": "db", "stopped": true}, {"name": "gone/0", "ignored": true}
+            {"name": "db", "stopped": true}, {"name": "gone/0", "ignored": true}, {"name": "other/2", "stopped": true}
         ]));
         let given = |spread| {
             let mut sets = [
@@ -179,10 +178,12 @@ mod tests {
             sets
         };
         let three = with(three, 3);
-        let message = "an ignored instance cannot be deleted: 'web/2'";
+        let message = "an ignored instance cannot be deleted or get another index: 'web/2'";
         assert_eq!(refusal(&two, &three).as_deref(), Some(message), "scaled down");
         assert_eq!(refusal(&[], &three).as_deref(), Some(message), "the group is deleted");
         assert_eq!(refusal(&three, &three), None);
         assert_eq!(refusal(&two, &two), None, "it was deleted before");
+        let (before, after) = ([set("web", &["a"], &[4])], [set("web", &["a", "b"], &[2, 2])]);
+        assert_eq!(refusal(&after, &before).as_deref(), Some(message), "it is another one");
     }
 }

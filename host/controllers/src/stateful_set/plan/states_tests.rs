@@ -165,6 +165,29 @@ fn an_ignored_instance_keeps_its_pod_and_is_not_waited_for() {
 }
 
 #[test]
+fn a_zone_gets_no_disk_while_an_ignored_pod_lacks_it() {
+    let model = Model::ready("i:1", true);
+    let plan = |states: &Value| {
+        let mut wanted = group("i:1", true, states);
+        let claims = json!([{"metadata": {"name": "data"}}, {"metadata": {"name": "more"}}]);
+        let template = &mut wanted.spec.template;
+        template.change(|it| it["spec"]["volumeClaimTemplates"] = claims);
+        model.plan(&wanted)
+    };
+    let held = plan(&json!([{"zone": "a", "ordinal": 1, "ignored": true}]));
+    assert!(held.renew.is_empty() && held.replace.is_empty() && !held.ready);
+    assert_eq!(
+        (held.rollout.held_by, held.rollout.left),
+        (Some(Rule::IgnoredInstance), 3)
+    );
+    let renewed = plan(&json!([])).renew;
+    assert_eq!(
+        renewed.iter().map(|(old, _)| old.name_any()).collect::<Vec<_>>(),
+        ["d-g-z0-v1"]
+    );
+}
+
+#[test]
 fn a_version_that_takes_over_stops_at_an_ignored_instance_of_the_older_one() {
     let wanted = |states: &[PodState]| {
         let mut set = group("i:2", false, &json!([]));

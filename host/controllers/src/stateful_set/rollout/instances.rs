@@ -8,12 +8,14 @@ use crate::stateful_set::inspect::{RESTARTED_AT, REVISION, annotation, has_claim
 use crate::stateful_set::resized::is_refused;
 use crate::stateful_set::set_back::set_back_from;
 use crate::stateful_set::states::{States, is_gated};
+use boson_cluster::client::AnyObject;
 use boson_manifest::{labels, wrapper};
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
+use serde_json::Value;
 
 /// A zone of the wanted version.
 pub(in crate::stateful_set) struct LiveZone<'a> {
@@ -93,6 +95,7 @@ impl<'a> LiveZone<'a> {
         };
         let mut states: Vec<State> = pods.iter().enumerate().map(state).collect();
         if let Some(at) = live.and_then(|live| first_blocking(live, &pods, &states))
+            && !self.is_ignored(at)
             && let Some(state) = states.get_mut(at)
         {
             *state = State::Outdated { is_ready: false };
@@ -131,6 +134,15 @@ impl<'a> LiveZone<'a> {
     /// Whether an instance is neither updated nor waited for.
     pub fn is_ignored(&self, ordinal: usize) -> bool {
         self.states.is_ignored(self.name, ordinal)
+    }
+
+    /// Whether an ignored pod lacks a disk of the wanted StatefulSet, which then could create no pod after it.
+    pub fn keeps_pod_without_disk(&self, wanted: &Value, pods: &[Pod]) -> bool {
+        let claims = wanted.pointer("/spec/volumeClaimTemplates").and_then(Value::as_array);
+        let names: Vec<&str> = claims.into_iter().flatten().filter_map(AnyObject::name).collect();
+        let ignored = (0..self.replicas).filter(|ordinal| self.is_ignored(*ordinal));
+        let mut kept = ignored.filter_map(|ordinal| self.pod(ordinal, pods));
+        kept.any(|pod| lacks(names.iter().copied(), pod))
     }
 
     fn is_stopped(&self, ordinal: usize) -> bool {
@@ -183,19 +195,18 @@ fn first_blocking(set: &StatefulSet, pods: &[Option<&Pod>], states: &[State]) ->
         State::Ignored => true,
         State::Missing => false,
     };
-    let first = pods.iter().position(|pod| pod.is_some_and(|pod| lacks(set, pod)))?;
+    let claims = || set.spec.iter().flat_map(|spec| &spec.volume_claim_templates).flatten();
+    let names = || claims().filter_map(|claim| claim.metadata.name.as_deref());
+    let first = pods.iter().position(|pod| pod.is_some_and(|pod| lacks(names(), pod)))?;
     let (before, rest) = states.split_at_checked(first)?;
     (before.iter().all(is_ready) && !rest.iter().all(is_ready)).then_some(first)
 }
 
-/// Whether a pod lacks a disk that its StatefulSet got later. Volumes of a pod are immutable.
-fn lacks(set: &StatefulSet, pod: &Pod) -> bool {
+/// Whether a pod lacks one of these disks, which its StatefulSet got later. Volumes of a pod are immutable.
+fn lacks<'n>(mut claims: impl Iterator<Item = &'n str>, pod: &Pod) -> bool {
     let volumes: Vec<_> = pod.spec.iter().flat_map(|spec| &spec.volumes).flatten().collect();
-    let mut claims = set.spec.iter().flat_map(|spec| &spec.volume_claim_templates).flatten();
     !claims.all(|claim| {
-        let mut named = volumes
-            .iter()
-            .filter(|volume| Some(&volume.name) == claim.metadata.name.as_ref());
+        let mut named = volumes.iter().filter(|volume| volume.name == claim);
         named.any(|volume| volume.persistent_volume_claim.is_some())
     })
 }
@@ -248,6 +259,7 @@ fn updated(pod: &Pod, is_recent: bool) -> Updated {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use boson_api::PodState;
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
     use serde_json::json;
 
@@ -345,6 +357,19 @@ mod tests {
         assert_eq!(of(&[old(0, true), old(1, false), old(2, true)]), "ooO");
         assert_eq!(of(&[new(0, false), old(1, true)]), "uO-", "one after the other");
         assert_eq!(of(&[new(0, true), old(1, true)]), "Uo-");
+        let ignored = [PodState {
+            ordinal: Some(0),
+            ignored: true,
+            ..PodState::default()
+        }];
+        let zone = LiveZone {
+            states: States {
+                all: &ignored,
+                ..States::default()
+            },
+            ..zone(Some(&set), 3)
+        };
+        assert_eq!(text(&zone.in_place(false, &[old(0, true), old(1, true)])), "iO-");
     }
 
     #[test]

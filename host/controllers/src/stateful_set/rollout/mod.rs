@@ -390,7 +390,7 @@ impl Rollout {
         } else if self.is_paused() {
             format!("{left} yet to be updated, when it is no longer paused")
         } else if self.held_by == Some(Rule::IgnoredInstance) {
-            format!("{left} yet to be updated, when no instance before is ignored any more")
+            format!("{left} yet to be updated, when the instance that keeps them back is no longer ignored")
         } else if self.left == 0 {
             format!("the update of {} is not complete", list(&self.awaited))
         } else if self.awaited.is_empty() {

@@ -20,7 +20,7 @@ pub(in crate::stateful_set) enum Rule {
     FailedUpdate,
     /// The group is paused.
     Paused,
-    /// An instance is ignored, so the older version cannot hand over those after it.
+    /// An instance is ignored, so the older version cannot hand over those after it, or the zone cannot get a disk.
     IgnoredInstance,
 }
 
