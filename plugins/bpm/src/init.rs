@@ -27,8 +27,8 @@ pub fn containers(group: &Group, volumes: &Volumes) -> Vec<Tree> {
     out.extend(pre_render::containers(group));
     out.push(template_render(group));
     out.extend(packages::copiers(group));
-    out.extend(wait_containers::all(group));
     out.extend(writable_packages::copiers(group));
+    out.extend(wait_containers::all(group));
     let with_script = group
         .jobs
         .iter()
@@ -59,6 +59,7 @@ pub fn names_of(group: &Group) -> Vec<(String, String)> {
         .collect();
     out.extend(wait_containers::names_of(group));
     out.extend(packages::names_of(group));
+    out.extend(writable_packages::names_of(group));
     // Looking for one takes as long as the group has processes.
     let has_probes = active_passive::is_used(group);
     for job in &group.jobs {
@@ -68,11 +69,6 @@ pub fn names_of(group: &Group) -> Vec<(String, String)> {
         ));
         let scripts = [
             (job.scripts.pre_start, "bosh-pre-start", "the pre-start script"),
-            (
-                !job.quarks.writable_packages.is_empty(),
-                writable_packages::COPIER,
-                "the writable packages",
-            ),
             (true, "bosh-scripts", "the scripts"),
             (job.quarks.pre_render, pre_render::PREFIX, "the pre-render scripts"),
         ];

@@ -39,9 +39,6 @@ pub use site::paths;
 use site::{Site, site};
 use std::collections::HashSet;
 
-/// Directory of packages, in images and in the containers of jobs.
-pub const PACKAGES: &str = "/var/vcap/packages";
-
 /// The volumes of a group's pods.
 #[derive(Clone, Debug, Default)]
 pub struct Volumes {
@@ -139,9 +136,8 @@ impl Volumes {
         for disk in group.settings.disks.iter().filter(|disk| matches(disk, job, process)) {
             disk.mount.iter().for_each(|mount| mounts.add(mount.clone()));
         }
-        shared_packages::mounts(job)
-            .chain(names(true))
-            .for_each(|mount| mounts.add(mount));
+        let shared = shared_packages::mounts(group, job).into_iter();
+        shared.chain(names(true)).for_each(|mount| mounts.add(mount));
         mounts.list()
     }
 
@@ -161,9 +157,8 @@ impl Volumes {
                 disk.mount.iter().for_each(|mount| mounts.add(mount.clone()));
             }
         }
-        shared_packages::mounts(job)
-            .chain(names(false))
-            .for_each(|mount| mounts.add(mount));
+        let shared = shared_packages::mounts(group, job).into_iter();
+        shared.chain(names(false)).for_each(|mount| mounts.add(mount));
         mounts.list()
     }
 }

@@ -1,6 +1,10 @@
-//! `sharePackages` of a job or an instance group: which packages of other releases the containers of a job have.
+//! Packages in containers: where they are, and `sharePackages` of a job or an instance group, which selects those of
+//! other releases.
 
 use boson_document::Tree;
+
+/// Directory of packages, in images and in the containers of jobs.
+pub const PACKAGES: &str = "/var/vcap/packages";
 
 /// Where it is: in the job property `quarks`, and in the settings of a group.
 pub const SHARE_PACKAGES: &str = "sharePackages";

@@ -98,7 +98,7 @@ fn of_jobs(group: &Tree, jobs: &[GroupJob<'_>], releases: &[Release]) -> (Vec<Ve
     let (mut selected, mut reported) = (Vec::new(), Vec::new());
     for (number, job) in jobs.iter().enumerate() {
         let own = of_release(releases, release(job));
-        let names: BTreeSet<&str> = match SharePackages::of_job(quarks(job.tree), settings(group)) {
+        let mut names: BTreeSet<&str> = match SharePackages::of_job(quarks(job.tree), settings(group)) {
             SharePackages::None => BTreeSet::new(),
             SharePackages::All => all.providers.keys().copied().collect(),
             SharePackages::Listed(names) => names.into_iter().collect(),
@@ -108,6 +108,7 @@ fn of_jobs(group: &Tree, jobs: &[GroupJob<'_>], releases: &[Release]) -> (Vec<Ve
                 all.named(number)
             }
         };
+        names.extend(writable(job));
         let of = |name: &str| {
             let own = own.contains(name).then_some(release(job));
             let release = own.or_else(|| all.providers.get(name).copied())?;
@@ -123,6 +124,13 @@ fn of_jobs(group: &Tree, jobs: &[GroupJob<'_>], releases: &[Release]) -> (Vec<Ve
 
 fn release<'a>(job: &GroupJob<'a>) -> &'a str {
     job.tree.str("release").unwrap_or_default()
+}
+
+/// Packages that scripts of a job write to, also those of other releases.
+fn writable<'a>(job: &GroupJob<'a>) -> impl Iterator<Item = &'a str> {
+    let run = quarks(job.tree).and_then(|quarks| quarks.get("run"));
+    let names = run.map_or(&[][..], |run| run.items("writable_packages"));
+    names.iter().filter_map(Tree::as_str)
 }
 
 /// The packages that jobs of a release list. Its image may have more, which they need only to be compiled.
@@ -222,18 +230,20 @@ mod tests {
     }
 
     /// The packages of each job of a group with all jobs of these releases, as `<release>/<package>`; and the notes.
-    /// `settings`: `sharePackages` of a job, or of the group (`""`).
+    /// `settings`: `sharePackages` of a job, or of the group (`""`); `writable_packages` of a job (`<job>/run`).
     fn selected(releases: &[Release], settings: &[(&str, &str)]) -> (Vec<String>, Vec<String>) {
-        let setting = |name: &str| {
-            let found = settings.iter().find(|(of, _)| *of == name);
+        let with = |key: &str, of: &str| {
+            let found = settings.iter().find(|(name, _)| *name == of);
             let value = found.map_or("null", |(_, value)| value);
-            json::parse(&format!(r#"{{"sharePackages": {value}}}"#)).unwrap()
+            json::parse(&format!(r#"{{"{key}": {value}}}"#)).unwrap()
         };
+        let setting = |of: &str| with("sharePackages", of);
         let of_agent = Tree::object().with("settings", setting(""));
         let bosh = Tree::object().with("agent", of_agent);
         let group = Tree::object().with("env", Tree::object().with("bosh", bosh));
         let entry = |release: &Release, job: &Job| {
-            let properties = Tree::object().with("quarks", setting(&job.name));
+            let run = with("writable_packages", &format!("{}/run", job.name));
+            let properties = Tree::object().with("quarks", setting(&job.name).with("run", run));
             Tree::object()
                 .with("name", job.name.as_str())
                 .with("release", release.name.as_str())
@@ -293,6 +303,9 @@ mod tests {
         );
         assert_eq!(of(&[("", "[\"own\", \"gone\"]")]), ["smoke/own", "smoke/own"]);
         assert_eq!(of(&[("cf-cli", "[]")]), ["smoke/cli-7 cli/cli-8", ""]);
+        // Those that scripts write to count without being named.
+        let written = ("cf-cli/run", "[\"own\", \"cli-7\", \"gone\"]");
+        assert_eq!(of(&[("", "\"none\""), written]), ["", "cli/cli-7 smoke/own"]);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use super::{GroupJob, listed};
 use crate::convert::codes;
 use crate::diagnostic::{Diagnostic, Severity};
+use boson_manifest::packages::PACKAGES;
 
 /// Number of names in a message.
 const MAX_NAMES: usize = 5;
@@ -21,7 +22,7 @@ pub(super) fn missing(job: &GroupJob<'_>, is_known: impl Fn(&str) -> bool) -> Op
     let unknown = named.filter(|(_, name)| !is_known(name)).take(MAX_SEARCHED);
     let found = unknown.filter_map(|(file, name)| {
         let template = job.files.template_for(file)?;
-        let path = format!("/var/vcap/packages/{name}");
+        let path = format!("{PACKAGES}/{name}");
         let line = template.text.lines().zip(1..).find(|(text, _)| text.contains(&path))?.1;
         Some((name, template, line))
     });
